@@ -1,0 +1,31 @@
+//! Drop-tail: no management at all. A packet is lost when the buffer is full.
+//!
+//! Sees: nothing. Decides: nothing; the discipline drops what does not fit.
+
+use crate::policy::{Aqm, Cx, Env, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Packet, Time};
+
+marqueue_core::params! {
+    /// None.
+    pub struct Params {}
+}
+
+/// No policy.
+#[derive(Debug)]
+pub struct DropTail;
+
+impl Aqm for DropTail {
+    const NAME: &'static str = "droptail";
+    const SUMMARY: &'static str = "First in, first out; loses what does not fit";
+    const SOURCE: &'static str = "the baseline of every comparison";
+    type Params = Params;
+
+    fn new(_: &Params, _: &Env, _: Time) -> Result<Self, ParamError> {
+        Ok(DropTail)
+    }
+
+    fn on_arrival(&mut self, _: &mut Cx<'_>, _: &Packet) -> Verdict {
+        Verdict::Pass
+    }
+}

@@ -1,0 +1,188 @@
+//! RED: random early detection.
+//!
+//! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN
+//! 1(4), 1993; gentle: Floyd, "Recommendation on using the gentle_ variant of RED", 2000.
+//!
+//! avg <- (1 - w_q) avg + w_q q at each arrival; after an idle period as if the m packets that could
+//! have been sent meanwhile had each found an empty queue: avg <- (1 - w_q)^m avg.
+//! p_b = max_p (avg - min_th)/(max_th - min_th), gentle: from max_p at max_th to 1 at 2 max_th;
+//! p_a = p_b / (1 - count p_b), with `wait` p_b / (2 - count p_b) once count p_b >= 1.
+//!
+//! Sees: the queue at each arrival, idle periods. Decides: mark (probabilistic), drop (avg past the
+//! hard limit).
+//! Departures: as ns-2.35 does, no packet is signalled while fewer than two wait, and the count
+//! starts anew when avg first passes min_th.
+//! Defaults: Floyd's recommendations of 1997 and 2000, as in ns-2.35; `wait` as ns-2.35.
+
+use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Packet, Time};
+
+marqueue_core::choice! {
+    /// In what the queue is measured.
+    pub enum Mode {
+        /// Packets; each is as likely to be signalled as another.
+        Packets = "packets",
+        /// Bytes; a packet's chance grows with its size.
+        Bytes = "bytes",
+    }
+}
+
+marqueue_core::params! {
+    /// Parameters of RED.
+    pub struct Params {
+        /// Average queue below which nothing is signalled.
+        min_th: Option<f64> { unit: Packets, range: 0.0 => 1e9, default: None, auto: "max(5, half of what 5 ms hold)", source: "Floyd 1997; ns-2.35 targetdelay_" },
+        /// Average queue at which the probability reaches max_p.
+        max_th: Option<f64> { unit: Packets, range: 0.0 => 1e9, default: None, auto: "3 min_th", source: "Floyd 1997" },
+        /// Probability at max_th.
+        max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.1, source: "Floyd 1997" },
+        /// Weight of a new sample in the average.
+        w_q: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, auto: "1 - exp(-1/(10 R C)), R = max(0.1 s, 3 (delay + 1/C)), C in packets/s", source: "ns-2.35 q_weight_ -1" },
+        /// From max_p at max_th up to 1 at 2 max_th, instead of 1 at max_th.
+        gentle: bool { default: true, source: "Floyd 2000" },
+        /// At least 1/p_b packets between two signals.
+        wait: bool { default: true, source: "ns-2.35 wait_" },
+        /// In what the queue is measured.
+        mode: Mode { default: Mode::Packets, source: "Floyd and Jacobson 1993, section 7" },
+    }
+}
+
+/// State of RED.
+#[derive(Debug)]
+pub struct Red {
+    min_th: f64,
+    max_th: f64,
+    max_p: f64,
+    w_q: f64,
+    gentle: bool,
+    wait: bool,
+    mode: Mode,
+    avg: f64,
+    /// Packets, or bytes in byte mode, since the last signal.
+    count: f64,
+    /// Was the average above `min_th` at the last arrival?
+    above: bool,
+    idle_since: Option<Time>,
+}
+
+impl Red {
+    /// p_b: the probability before spreading.
+    fn p_b(&self) -> f64 {
+        let p = if self.avg < self.max_th {
+            self.max_p * (self.avg - self.min_th) / (self.max_th - self.min_th)
+        } else if self.gentle {
+            self.max_p + (1.0 - self.max_p) * (self.avg - self.max_th) / self.max_th
+        } else {
+            1.0
+        };
+        p.clamp(0.0, 1.0)
+    }
+
+    /// p_a: spread so that signals come neither in clusters nor in gaps.
+    fn p_a(&self, p_b: f64, packet: &Packet, mean_packet: f64) -> f64 {
+        let count = match self.mode {
+            Mode::Packets => self.count,
+            Mode::Bytes => (self.count / mean_packet).floor(),
+        };
+        let x = count * p_b;
+        let p = match (self.wait, x) {
+            (true, x) if x < 1.0 => 0.0,
+            (true, x) if x < 2.0 => p_b / (2.0 - x),
+            (false, x) if x < 1.0 => p_b / (1.0 - x),
+            _ => 1.0,
+        };
+        match self.mode {
+            Mode::Bytes if p < 1.0 => p * f64::from(packet.bytes) / mean_packet,
+            _ => p,
+        }
+    }
+
+    fn measure(&self, len: u32, bytes: u64, mean_packet: f64) -> f64 {
+        match self.mode {
+            Mode::Packets => f64::from(len),
+            Mode::Bytes => bytes as f64 / mean_packet,
+        }
+    }
+}
+
+impl Aqm for Red {
+    const NAME: &'static str = "red";
+    const SUMMARY: &'static str = "Signals at random, more often the longer the average queue";
+    const SOURCE: &'static str = "Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993; gentle: Floyd 2000";
+    const PROBES: &'static [(&'static str, &'static str)] = &[("avg", "packets"), ("p", "fraction")];
+    type Params = Params;
+
+    fn new(p: &Params, env: &Env, now: Time) -> Result<Self, ParamError> {
+        let per_sec = env.rate.packets_per_sec(env.mean_packet);
+        let min_th = p.min_th.unwrap_or_else(|| (0.005 * per_sec / 2.0).max(5.0));
+        let max_th = p.max_th.unwrap_or(3.0 * min_th);
+        if max_th <= min_th {
+            return Err(ParamError::new("max_th", format!("got {max_th} packets, expected more than min_th = {min_th} packets")));
+        }
+        let w_q = p.w_q.unwrap_or_else(|| {
+            let rtt = (3.0 * (env.delay.secs() + 1.0 / per_sec)).max(0.1);
+            1.0 - (-1.0 / (10.0 * rtt * per_sec)).exp()
+        });
+        Ok(Red {
+            min_th,
+            max_th,
+            max_p: p.max_p,
+            w_q,
+            gentle: p.gentle,
+            wait: p.wait,
+            mode: p.mode,
+            avg: 0.0,
+            count: 0.0,
+            above: false,
+            idle_since: Some(now),
+        })
+    }
+
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        let mean_packet = cx.env.mean_packet.0 as f64;
+        if let Some(since) = self.idle_since.take() {
+            let m = ((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet)).floor();
+            self.avg *= (1.0 - self.w_q).powi(m.min(f64::from(i32::MAX)) as i32);
+        }
+        let q = self.measure(cx.len, cx.bytes, mean_packet);
+        self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q;
+
+        let step = match self.mode {
+            Mode::Packets => 1.0,
+            Mode::Bytes => f64::from(packet.bytes),
+        };
+        self.count += step;
+        let hard = if self.gentle { 2.0 * self.max_th } else { self.max_th };
+        let verdict = if self.avg < self.min_th || cx.len < 2 {
+            self.above = false;
+            Verdict::Pass
+        } else if self.avg >= hard {
+            Verdict::Drop(Reason::Forced)
+        } else if !self.above {
+            self.above = true;
+            self.count = step;
+            Verdict::Pass
+        } else {
+            let p_b = self.p_b();
+            let p_a = self.p_a(p_b, packet, mean_packet);
+            if cx.rng.uniform() < p_a {
+                Verdict::Mark(Reason::Early)
+            } else {
+                Verdict::Pass
+            }
+        };
+        if verdict != Verdict::Pass || cx.is_full(packet) {
+            self.count = 0.0;
+        }
+        verdict
+    }
+
+    fn on_idle(&mut self, now: Time) {
+        self.idle_since.get_or_insert(now);
+    }
+
+    fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
+        out.extend([self.avg, if self.avg < self.min_th { 0.0 } else { self.p_b() }]);
+    }
+}

@@ -1,0 +1,12 @@
+//! AQM policies and the queueing disciplines that are made of them.
+//!
+//! A *policy* ([`policy::Aqm`]) decides: pass, mark or drop. A *discipline* ([`qdisc::Qdisc`])
+//! holds the packets. [`algo::Discipline`] is the one list of all of them.
+
+pub mod algo;
+pub mod policy;
+pub mod qdisc;
+
+pub use algo::{catalogue, Discipline, Entry};
+pub use policy::{Aqm, Cx, Env, Limit, Reason, Signal, Verdict};
+pub use qdisc::{Counters, Fate, Qdisc, Single};

@@ -1,0 +1,186 @@
+//! What a policy sees and what it may say.
+
+use marqueue_core::params::{ParamError, ParamSet};
+use marqueue_core::{Bytes, Dur, Ecn, Packet, Rate, Rng, Time};
+use serde::{Deserialize, Serialize};
+
+/// Why a packet was marked or dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Reason {
+    /// The buffer was full.
+    Overflow,
+    /// A random draw came out against it.
+    Early,
+    /// A control variable was past its hard limit.
+    Forced,
+    /// A virtual queue overflowed.
+    Virtual,
+    /// It had stood in the queue for too long.
+    Sojourn,
+}
+
+impl Reason {
+    /// All reasons, in the order of their discriminants.
+    pub const ALL: [Reason; 5] = [Reason::Overflow, Reason::Early, Reason::Forced, Reason::Virtual, Reason::Sojourn];
+
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Overflow => "overflow",
+            Reason::Early => "early",
+            Reason::Forced => "forced",
+            Reason::Virtual => "virtual",
+            Reason::Sojourn => "sojourn",
+        }
+    }
+}
+
+/// What a policy says of a packet. Whether a mark becomes CE or a drop is settled outside, by
+/// [`Env::signal`] and the packet's ECN field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Let it through.
+    Pass,
+    /// Tell its sender about congestion.
+    Mark(Reason),
+    /// Lose it.
+    Drop(Reason),
+}
+
+/// How a mark reaches the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signal {
+    /// By loss, whatever the packet's ECN field says.
+    Drop,
+    /// By CE; a packet that is not ECN-capable is dropped (RFC 3168, section 5).
+    Ecn,
+    /// By CE; a packet that is not ECN-capable passes unharmed (as ns-2's Vq, REM and GK do).
+    EcnOnly,
+}
+
+/// The size of the buffer; the packet being transmitted is not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// So many packets.
+    Packets(u32),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl Limit {
+    /// Would a queue of `len` packets and `bytes` bytes overflow by one more packet of `size`?
+    pub fn overflows(self, len: u32, bytes: u64, size: u32) -> bool {
+        match self {
+            Limit::Packets(n) => len >= n,
+            Limit::Bytes(n) => bytes + u64::from(size) > n,
+        }
+    }
+
+    /// In packets of `size`.
+    pub fn packets(self, size: Bytes) -> f64 {
+        match self {
+            Limit::Packets(n) => f64::from(n),
+            Limit::Bytes(n) => n as f64 / size.0 as f64,
+        }
+    }
+
+    /// In bytes, with packets of `size`.
+    pub fn bytes(self, size: Bytes) -> f64 {
+        match self {
+            Limit::Packets(n) => f64::from(n) * size.0 as f64,
+            Limit::Bytes(n) => n as f64,
+        }
+    }
+}
+
+/// What surrounds a queue. A policy takes the rate and the packet size from here, not from
+/// parameters of its own, and reads them at each use: the rate may change.
+#[derive(Clone, Debug)]
+pub struct Env {
+    /// The rate of the server behind the queue.
+    pub rate: Rate,
+    /// The usual size of a data packet on this link.
+    pub mean_packet: Bytes,
+    /// The buffer.
+    pub limit: Limit,
+    /// The propagation delay of the link.
+    pub delay: Dur,
+    /// How marks reach senders.
+    pub signal: Signal,
+}
+
+/// The context of one decision.
+pub struct Cx<'a> {
+    /// When.
+    pub now: Time,
+    /// What surrounds the queue.
+    pub env: &'a Env,
+    /// This queue's own random stream.
+    pub rng: &'a mut Rng,
+    /// Packets waiting, without the arriving or departing one and without the one in transmission.
+    pub len: u32,
+    /// Bytes waiting, counted the same way.
+    pub bytes: u64,
+}
+
+impl Cx<'_> {
+    /// Has the buffer no room for this packet?
+    pub fn is_full(&self, packet: &Packet) -> bool {
+        self.env.limit.overflows(self.len, self.bytes, packet.bytes)
+    }
+
+    /// Would a mark on this packet be a loss?
+    pub fn mark_loses(&self, packet: &Packet) -> bool {
+        match self.env.signal {
+            Signal::Drop => true,
+            Signal::Ecn => packet.ecn == Ecn::NotEct,
+            Signal::EcnOnly => false,
+        }
+    }
+}
+
+/// An active queue management policy.
+pub trait Aqm: Sized {
+    /// Its name in scenarios: the name of its file.
+    const NAME: &'static str;
+    /// One line on what it does.
+    const SUMMARY: &'static str;
+    /// The paper or RFC that defines it.
+    const SOURCE: &'static str;
+    /// Names of the internal variables that [`Aqm::probe`] reports, with units.
+    const PROBES: &'static [(&'static str, &'static str)] = &[];
+    /// Its parameters.
+    type Params: ParamSet;
+
+    /// A policy for an empty queue in `env`.
+    ///
+    /// # Errors
+    /// If the parameters contradict each other or the environment.
+    fn new(params: &Self::Params, env: &Env, now: Time) -> Result<Self, ParamError>;
+
+    /// A packet arrives; it is not in the queue yet. Called for every arrival, also when the buffer
+    /// is full (the discipline then drops the packet whatever is said here).
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict;
+
+    /// A packet has left the queue for transmission after waiting for `sojourn`.
+    fn on_departure(&mut self, _cx: &mut Cx<'_>, _packet: &Packet, _sojourn: Dur) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// The server asked for a packet and there was none.
+    fn on_idle(&mut self, _now: Time) {}
+
+    /// When [`Aqm::on_timer`] wants to be called; [`Time::NEVER`] if not at all.
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time of [`Aqm::next_timer`] has come.
+    fn on_timer(&mut self, _cx: &mut Cx<'_>) {}
+
+    /// Appends the values of [`Aqm::PROBES`], as they are at `now`.
+    fn probe(&self, _now: Time, _env: &Env, _out: &mut Vec<f64>) {}
+}

@@ -1,0 +1,232 @@
+//! Disciplines: they hold the packets, apply verdicts, and account for every packet.
+
+use crate::policy::{Aqm, Cx, Env, Reason, Signal, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Ecn, Packet, Rng, Time};
+use std::collections::VecDeque;
+
+/// Cumulative counts of one queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Packets that arrived.
+    pub arrivals: u64,
+    /// Bytes that arrived.
+    pub arrived_bytes: u64,
+    /// Packets that left for transmission.
+    pub departures: u64,
+    /// Bytes that left for transmission.
+    pub departed_bytes: u64,
+    /// Lost packets by [`Reason`].
+    pub drops: [u64; Reason::ALL.len()],
+    /// Lost bytes.
+    pub dropped_bytes: u64,
+    /// Packets that got a CE mark here, by [`Reason`].
+    pub marks: [u64; Reason::ALL.len()],
+}
+
+impl Counters {
+    /// All lost packets.
+    pub fn dropped(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+
+    /// All packets marked.
+    pub fn marked(&self) -> u64 {
+        self.marks.iter().sum()
+    }
+}
+
+/// The one door by which packets are lost: it counts them and hands them to whoever must know.
+#[derive(Debug, Default)]
+struct Door {
+    counters: Counters,
+    lost: Vec<(Packet, Reason)>,
+}
+
+impl Door {
+    fn lose(&mut self, packet: Packet, reason: Reason) {
+        self.counters.drops[reason as usize] += 1;
+        self.counters.dropped_bytes += u64::from(packet.bytes);
+        self.lost.push((packet, reason));
+    }
+}
+
+/// What became of an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It stands in the queue.
+    Queued,
+    /// It stands in the queue and got a CE mark.
+    Marked,
+    /// It was lost.
+    Lost,
+}
+
+/// A queueing discipline.
+pub trait Qdisc {
+    /// A packet arrives.
+    fn enqueue(&mut self, now: Time, packet: Packet) -> Fate;
+    /// The server wants a packet.
+    fn dequeue(&mut self, now: Time) -> Option<Packet>;
+    /// When [`Qdisc::on_timer`] wants to be called.
+    fn next_timer(&self) -> Time;
+    /// The time of [`Qdisc::next_timer`] has come.
+    fn on_timer(&mut self, now: Time);
+    /// Packets waiting.
+    fn len(&self) -> u32;
+    /// Is nothing waiting?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Bytes waiting.
+    fn bytes(&self) -> u64;
+    /// Counts since the start.
+    fn counters(&self) -> &Counters;
+    /// Packets lost since the last call, with reasons.
+    fn drain_lost(&mut self) -> std::vec::Drain<'_, (Packet, Reason)>;
+    /// The environment, to change the rate.
+    fn env_mut(&mut self) -> &mut Env;
+    /// Appends the values of the policy's probes.
+    fn probe(&self, now: Time, out: &mut Vec<f64>);
+
+    /// Does every packet and byte that arrived stand here, or has it left or been lost?
+    fn conserves(&self) -> bool {
+        let c = self.counters();
+        c.arrivals == c.departures + c.dropped() + u64::from(self.len())
+            && c.arrived_bytes == c.departed_bytes + c.dropped_bytes + self.bytes()
+    }
+}
+
+/// First in, first out, under one policy.
+#[derive(Debug)]
+pub struct Single<A> {
+    policy: A,
+    fifo: VecDeque<Packet>,
+    bytes: u64,
+    env: Env,
+    rng: Rng,
+    door: Door,
+}
+
+/// The context of a decision about a queue as it now stands.
+macro_rules! cx {
+    ($self:ident, $now:expr) => {
+        Cx { now: $now, env: &$self.env, rng: &mut $self.rng, len: $self.fifo.len() as u32, bytes: $self.bytes }
+    };
+}
+
+impl<A: Aqm> Single<A> {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// If the policy refuses its parameters.
+    pub fn new(params: &A::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
+        let policy = A::new(params, &env, Time::ZERO)?;
+        Ok(Self { policy, fifo: VecDeque::new(), bytes: 0, env, rng, door: Door::default() })
+    }
+
+    /// Turns a mark into CE, a loss, or nothing (see [`Signal`]).
+    fn signal(&mut self, mut packet: Packet, reason: Reason) -> Option<(Packet, Fate)> {
+        match (self.env.signal, packet.ecn) {
+            (Signal::Drop, _) | (Signal::Ecn, Ecn::NotEct) => {
+                self.door.lose(packet, reason);
+                None
+            }
+            (Signal::EcnOnly, Ecn::NotEct) => Some((packet, Fate::Queued)),
+            (_, Ecn::Ect) => {
+                packet.ecn = Ecn::Ce;
+                self.door.counters.marks[reason as usize] += 1;
+                Some((packet, Fate::Marked))
+            }
+            (_, Ecn::Ce) => Some((packet, Fate::Marked)),
+        }
+    }
+}
+
+impl<A: Aqm> Qdisc for Single<A> {
+    #[inline]
+    fn enqueue(&mut self, now: Time, mut packet: Packet) -> Fate {
+        self.door.counters.arrivals += 1;
+        self.door.counters.arrived_bytes += u64::from(packet.bytes);
+        let verdict = self.policy.on_arrival(&mut cx!(self, now), &packet);
+        if let Verdict::Drop(reason) = verdict {
+            self.door.lose(packet, reason);
+            return Fate::Lost;
+        }
+        if self.env.limit.overflows(self.fifo.len() as u32, self.bytes, packet.bytes) {
+            self.door.lose(packet, Reason::Overflow);
+            return Fate::Lost;
+        }
+        packet.enqueued = now;
+        let (packet, fate) = match verdict {
+            Verdict::Mark(reason) => match self.signal(packet, reason) {
+                Some(kept) => kept,
+                None => return Fate::Lost,
+            },
+            _ => (packet, Fate::Queued),
+        };
+        self.bytes += u64::from(packet.bytes);
+        self.fifo.push_back(packet);
+        debug_assert!(self.conserves());
+        fate
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time) -> Option<Packet> {
+        while let Some(packet) = self.fifo.pop_front() {
+            self.bytes -= u64::from(packet.bytes);
+            let sojourn = now.since(packet.enqueued);
+            let kept = match self.policy.on_departure(&mut cx!(self, now), &packet, sojourn) {
+                Verdict::Pass => Some(packet),
+                Verdict::Mark(reason) => self.signal(packet, reason).map(|(p, _)| p),
+                Verdict::Drop(reason) => {
+                    self.door.lose(packet, reason);
+                    None
+                }
+            };
+            if let Some(packet) = kept {
+                self.door.counters.departures += 1;
+                self.door.counters.departed_bytes += u64::from(packet.bytes);
+                debug_assert!(self.conserves());
+                return Some(packet);
+            }
+        }
+        self.policy.on_idle(now);
+        None
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        self.policy.next_timer()
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.policy.on_timer(&mut cx!(self, now));
+    }
+
+    #[inline]
+    fn len(&self) -> u32 {
+        self.fifo.len() as u32
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.door.counters
+    }
+
+    #[inline]
+    fn drain_lost(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
+        self.door.lost.drain(..)
+    }
+
+    fn env_mut(&mut self) -> &mut Env {
+        &mut self.env
+    }
+
+    fn probe(&self, now: Time, out: &mut Vec<f64>) {
+        self.policy.probe(now, &self.env, out);
+    }
+}

@@ -1,0 +1,109 @@
+//! Settings of a TCP sender and receiver. A preset is a set of values; the parameters and the
+//! defaults of preset `rfc` are declared here, once.
+
+use marqueue_core::params::{ParamError, ParamSet, ParamValues, Value};
+
+marqueue_core::choice! {
+    /// How losses are repaired.
+    pub enum Recovery {
+        /// Fast retransmit and fast recovery, left at the first new acknowledgement (RFC 5681).
+        Reno = "reno",
+        /// Stays in fast recovery until all that was outstanding is acknowledged (RFC 6582).
+        NewReno = "newreno",
+        /// Selective acknowledgements (RFC 2018, RFC 6675).
+        Sack = "sack",
+    }
+}
+
+marqueue_core::choice! {
+    /// Whose rules are followed where the RFCs and ns-2 differ.
+    pub enum Dialect {
+        /// The RFCs.
+        Rfc = "rfc",
+        /// ns-2.35's Agent/TCP/Reno, Newreno and Sack1 with their default settings.
+        Ns2 = "ns2",
+    }
+}
+
+marqueue_core::params! {
+    /// Settings of TCP.
+    pub struct Config {
+        /// How losses are repaired.
+        recovery: Recovery { default: Recovery::Sack, source: "RFC 5681, RFC 6582, RFC 6675" },
+        /// Whose rules are followed where the RFCs and ns-2 differ.
+        dialect: Dialect { default: Dialect::Rfc, source: "marqueue" },
+        /// Negotiate and use ECN.
+        ecn: bool { default: false, source: "RFC 3168" },
+        /// Payload of a full data packet.
+        segment: f64 { unit: Bytes, range: 1 => 65495, default: 1460.0, source: "RFC 5681 SMSS, Ethernet" },
+        /// Size of the IP and TCP headers: what an acknowledgement or a SYN weighs on the wire.
+        header: f64 { unit: Bytes, range: 1 => 120, default: 40.0, source: "RFC 791, RFC 9293" },
+        /// Do data packets weigh their headers too?
+        count_header: bool { default: true, source: "ns-2 useHeaders_" },
+        /// Window after the handshake.
+        initial_window: f64 { unit: Packets, range: 1 => 1000, default: 10.0, source: "RFC 6928" },
+        /// Largest window: the receiver's.
+        max_window: f64 { unit: Packets, range: 1 => 1e9, default: 1e6, source: "RFC 7323" },
+        /// Duplicate acknowledgements that signal a loss.
+        dupthresh: f64 { unit: Packets, range: 1 => 1000, default: 3.0, source: "RFC 5681" },
+        /// Send new data on the first two duplicate acknowledgements.
+        limited_transmit: bool { default: true, source: "RFC 3042" },
+        /// Smallest retransmission timeout.
+        min_rto: f64 { unit: Seconds, range: 0.0 => 60.0, default: 1.0, source: "RFC 6298, 2.4" },
+        /// Largest retransmission timeout.
+        max_rto: f64 { unit: Seconds, range: 1.0 => 3600.0, default: 60.0, source: "RFC 6298, 2.5" },
+        /// Retransmission timeout before the first measurement.
+        initial_rto: f64 { unit: Seconds, range: 0.001 => 60.0, default: 1.0, source: "RFC 6298, 2.1" },
+        /// Granularity of the clock that measures round-trip times.
+        granularity: f64 { unit: Seconds, range: 1e-9 => 1.0, default: 0.001, source: "RFC 6298, G" },
+        /// Longest time for which an acknowledgement is held back, zero for never; every second packet is acknowledged at once.
+        delayed_ack: f64 { unit: Seconds, range: 0.0 => 0.5, default: 0.1, source: "RFC 5681, 4.2" },
+    }
+}
+
+/// The names of the presets.
+pub const PRESETS: [&str; 2] = ["rfc", "ns2"];
+
+/// What a preset sets; everything else has its default.
+///
+/// # Errors
+/// If there is no such preset.
+pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
+    let number = |k: &str, x: f64| (k.to_string(), Value::Number(x));
+    let flag = |k: &str, x: bool| (k.to_string(), Value::Flag(x));
+    let choice = |k: &str, x: &str| (k.to_string(), Value::Choice(x.into()));
+    match name {
+        "rfc" => Ok(ParamValues::new()),
+        // ns-2.35's defaults but for window_ (20 there), which caps nothing here, and useHeaders_.
+        "ns2" => Ok(ParamValues::from([
+            choice("dialect", "ns2"),
+            choice("recovery", "reno"),
+            number("segment", 1000.0),
+            flag("count_header", false),
+            number("initial_window", 2.0),
+            number("max_window", 10_000.0),
+            number("min_rto", 0.2),
+            number("initial_rto", 3.0),
+            number("granularity", 0.01),
+            number("delayed_ack", 0.0),
+        ])),
+        _ => Err(ParamError::new("preset", format!("got \"{name}\", expected one of {}", PRESETS.join(", ")))),
+    }
+}
+
+impl Config {
+    /// A preset with some values of its own.
+    ///
+    /// # Errors
+    /// If the preset is unknown or a value is refused.
+    pub fn with_preset(name: &str, values: &ParamValues) -> Result<Config, ParamError> {
+        let mut all = preset(name)?;
+        all.extend(values.clone());
+        Config::from_values(&all)
+    }
+
+    /// Size on the wire of a packet with `payload` bytes of data.
+    pub fn wire_bytes(&self) -> u32 {
+        (self.segment + if self.count_header { self.header } else { 0.0 }) as u32
+    }
+}

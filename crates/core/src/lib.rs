@@ -1,0 +1,13 @@
+//! Units, packets, random streams and parameter declarations: what every other crate shares.
+//!
+//! Nothing here reads a clock, the environment or a global generator.
+
+pub mod packet;
+pub mod params;
+pub mod rng;
+pub mod units;
+
+pub use packet::{Ecn, Flags, Packet};
+pub use params::{ParamError, ParamSpec, ParamValues, PolicySpec, Value};
+pub use rng::Rng;
+pub use units::{Bytes, Dur, Rate, Time};

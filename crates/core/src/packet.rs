@@ -1,0 +1,104 @@
+//! The packet: a small `Copy` value that moves from ring to ring.
+
+use crate::units::Time;
+
+/// The two-bit ECN field of the IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable transport.
+    NotEct,
+    /// ECN-capable transport.
+    Ect,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// One bit each: what kind of packet this is, and TCP's flags.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No flag.
+    pub const NONE: Flags = Flags(0);
+    /// An acknowledgement on its way back (otherwise: data on its way out).
+    pub const ACK: Flags = Flags(1);
+    /// Opens a connection.
+    pub const SYN: Flags = Flags(2);
+    /// ECN echo (RFC 3168, section 6.1); on a SYN, the request to use ECN.
+    pub const ECE: Flags = Flags(4);
+    /// Congestion window reduced (RFC 3168, section 6.1.2).
+    pub const CWR: Flags = Flags(8);
+    /// Sent before: carries no new data.
+    pub const RETRANSMIT: Flags = Flags(16);
+
+    /// Are all bits of `other` set?
+    pub fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl std::ops::BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+impl std::ops::BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Flags) {
+        self.0 |= other.0;
+    }
+}
+
+/// A packet on its way. Sequence numbers count packets, not bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// Set by the queue it stands in: when it arrived there.
+    pub enqueued: Time,
+    /// Which flow it belongs to.
+    pub flow: u32,
+    /// Data: its number. Acknowledgement: the next number expected, and `has ACK`.
+    pub seq: u32,
+    /// Size on the wire.
+    pub bytes: u32,
+    /// Where the sender's route table says it goes.
+    pub route: u32,
+    /// Slot of its SACK blocks in the simulator's pool, or `Packet::NO_SACK`.
+    pub sack: u32,
+    /// Which stage of the route comes next.
+    pub hop: u8,
+    /// Kind and TCP flags.
+    pub flags: Flags,
+    /// ECN field.
+    pub ecn: Ecn,
+}
+
+impl Packet {
+    /// `sack` of a packet without SACK blocks.
+    pub const NO_SACK: u32 = u32::MAX;
+
+    /// A data packet that has not been queued anywhere yet.
+    pub fn data(flow: u32, seq: u32, bytes: u32) -> Packet {
+        Packet {
+            enqueued: Time::ZERO,
+            flow,
+            seq,
+            bytes,
+            route: 0,
+            sack: Packet::NO_SACK,
+            hop: 0,
+            flags: Flags::NONE,
+            ecn: Ecn::NotEct,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_stays_small() {
+        assert!(std::mem::size_of::<Packet>() <= 32);
+    }
+}

@@ -1,0 +1,412 @@
+//! Parameters are declared once, with unit, range, default and source. The scenario schema, the
+//! command line's help, the documentation and the checks all come from that declaration.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What a number of a scenario means; values reach Rust in the base unit named here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// No unit.
+    One,
+    /// A probability or a fraction of one.
+    Fraction,
+    /// Packets.
+    Packets,
+    /// Bytes.
+    Bytes,
+    /// Seconds.
+    Seconds,
+    /// One over seconds.
+    PerSecond,
+}
+
+impl Unit {
+    /// The unit's name as the schema says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::One => "1",
+            Unit::Fraction => "fraction",
+            Unit::Packets => "packets",
+            Unit::Bytes => "bytes",
+            Unit::Seconds => "s",
+            Unit::PerSecond => "1/s",
+        }
+    }
+}
+
+/// A value given to a parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// `true` or `false`.
+    Flag(bool),
+    /// A number in the parameter's base unit.
+    Number(f64),
+    /// One of several names.
+    Choice(String),
+    /// A policy with parameters of its own.
+    Policy(PolicySpec),
+}
+
+/// Values by parameter name.
+pub type ParamValues = BTreeMap<String, Value>;
+
+/// A policy by name with its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicySpec {
+    /// A name of the registration list.
+    pub name: String,
+    /// The parameters that were given; all others take their defaults.
+    #[serde(default)]
+    pub params: ParamValues,
+}
+
+/// What kind of value a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A number in `unit` between `min` and `max`, both included.
+    Number {
+        /// Base unit.
+        unit: Unit,
+        /// Smallest value allowed.
+        min: f64,
+        /// Largest value allowed.
+        max: f64,
+    },
+    /// `true` or `false`.
+    Flag,
+    /// One of these names.
+    Choice(&'static [&'static str]),
+    /// Another policy.
+    Policy,
+}
+
+/// A parameter as declared.
+#[derive(Clone, Debug)]
+pub struct ParamSpec {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Its default; `None` if it must be given or is computed (then `auto` says how).
+    pub default: Option<Value>,
+    /// How the default is computed, where it is not a constant.
+    pub auto: &'static str,
+    /// Whose definition and default these are.
+    pub source: &'static str,
+}
+
+/// Why a set of parameter values was refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamError {
+    /// The parameter, as a dotted path from the policy.
+    pub path: String,
+    /// What was given and what was expected.
+    pub message: String,
+}
+
+impl ParamError {
+    /// An error at `path`.
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
+
+    /// The same error one level further out.
+    pub fn within(mut self, outer: &str) -> Self {
+        self.path = if self.path.is_empty() { outer.into() } else { format!("{outer}.{}", self.path) };
+        self
+    }
+}
+
+impl fmt::Display for ParamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+impl std::error::Error for ParamError {}
+
+/// A set of parameters, as declared by [`params!`](crate::params!).
+pub trait ParamSet: Sized {
+    /// The declarations in order.
+    fn specs() -> Vec<ParamSpec>;
+    /// Reads the values given, fills in defaults, refuses unknown names and values out of range.
+    ///
+    /// # Errors
+    /// Names the parameter, the value and what was expected.
+    fn from_values(values: &ParamValues) -> Result<Self, ParamError>;
+}
+
+/// A type that a parameter can have.
+pub trait ParamType: Sized {
+    /// What it takes, given the declared unit and range.
+    fn kind(unit: Unit, min: f64, max: f64) -> Kind;
+    /// From a value of the right kind.
+    fn from_value(v: &Value) -> Option<Self>;
+    /// To a value, for showing defaults.
+    fn to_value(&self) -> Option<Value>;
+}
+
+impl ParamType for f64 {
+    fn kind(unit: Unit, min: f64, max: f64) -> Kind {
+        Kind::Number { unit, min, max }
+    }
+    fn from_value(v: &Value) -> Option<Self> {
+        match v {
+            Value::Number(x) => Some(*x),
+            _ => None,
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Number(*self))
+    }
+}
+
+impl ParamType for bool {
+    fn kind(_: Unit, _: f64, _: f64) -> Kind {
+        Kind::Flag
+    }
+    fn from_value(v: &Value) -> Option<Self> {
+        match v {
+            Value::Flag(x) => Some(*x),
+            _ => None,
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Flag(*self))
+    }
+}
+
+impl ParamType for PolicySpec {
+    fn kind(_: Unit, _: f64, _: f64) -> Kind {
+        Kind::Policy
+    }
+    fn from_value(v: &Value) -> Option<Self> {
+        match v {
+            Value::Policy(p) => Some(p.clone()),
+            _ => None,
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Policy(self.clone()))
+    }
+}
+
+/// `None` stands for a default that is computed from the environment.
+impl<T: ParamType> ParamType for Option<T> {
+    fn kind(unit: Unit, min: f64, max: f64) -> Kind {
+        T::kind(unit, min, max)
+    }
+    fn from_value(v: &Value) -> Option<Self> {
+        T::from_value(v).map(Some)
+    }
+    fn to_value(&self) -> Option<Value> {
+        self.as_ref().and_then(T::to_value)
+    }
+}
+
+/// Checks one value against its declaration. Called by [`params!`](crate::params!).
+///
+/// # Errors
+/// Names the parameter, the value and what was expected.
+pub fn check(spec: &ParamSpec, value: &Value) -> Result<(), ParamError> {
+    let refuse = |expected: String| Err(ParamError::new(spec.name, format!("got {}, expected {expected}", show(value))));
+    match (&spec.kind, value) {
+        (Kind::Number { unit, min, max }, Value::Number(x)) => {
+            if x.is_finite() && min <= x && x <= max {
+                return Ok(());
+            }
+            refuse(format!("a number between {min} and {max} (unit: {})", unit.name()))
+        }
+        (Kind::Number { unit, .. }, _) => refuse(format!("a number (unit: {})", unit.name())),
+        (Kind::Flag, Value::Flag(_)) | (Kind::Policy, Value::Policy(_)) => Ok(()),
+        (Kind::Flag, _) => refuse("true or false".into()),
+        (Kind::Policy, _) => refuse("a table with the name of an AQM".into()),
+        (Kind::Choice(names), Value::Choice(s)) if names.contains(&s.as_str()) => Ok(()),
+        (Kind::Choice(names), _) => refuse(format!("one of {}", names.join(", "))),
+    }
+}
+
+fn show(v: &Value) -> String {
+    match v {
+        Value::Flag(b) => b.to_string(),
+        Value::Number(x) => x.to_string(),
+        Value::Choice(s) => format!("\"{s}\""),
+        Value::Policy(p) => format!("the policy {}", p.name),
+    }
+}
+
+/// Refuses names that are not declared. Called by [`params!`](crate::params!).
+///
+/// # Errors
+/// Names the unknown parameter and those that exist.
+pub fn refuse_unknown(specs: &[ParamSpec], values: &ParamValues) -> Result<(), ParamError> {
+    for name in values.keys() {
+        if !specs.iter().any(|s| s.name == name) {
+            let known: Vec<_> = specs.iter().map(|s| s.name).collect();
+            let known = if known.is_empty() { "no parameters".into() } else { known.join(", ") };
+            return Err(ParamError::new(name, format!("unknown parameter, expected one of: {known}")));
+        }
+    }
+    Ok(())
+}
+
+/// Declares a set of parameters: doc comment (what it does), type, unit and range for numbers,
+/// default, and source. `Option<f64>` with `default: None` is computed; `auto` says how.
+///
+/// ```
+/// marqueue_core::params! {
+///     /// Parameters of an example.
+///     pub struct Params {
+///         /// Desired utilization.
+///         gamma: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.98, source: "the paper" },
+///         /// Be gentle.
+///         gentle: bool { default: true, source: "the paper" },
+///     }
+/// }
+/// use marqueue_core::params::ParamSet;
+/// assert_eq!(Params::from_values(&Default::default()).unwrap().gamma, 0.98);
+/// ```
+#[macro_export]
+macro_rules! params {
+    ($(#[$outer:meta])* $vis:vis struct $name:ident { $(
+        $(#[doc = $doc:literal])+
+        $field:ident : $ty:ty {
+            $(unit: $unit:ident, range: $lo:literal => $hi:literal,)?
+            default: $default:expr,
+            $(auto: $auto:literal,)?
+            source: $source:literal $(,)?
+        }
+    ),* $(,)? }) => {
+        $(#[$outer])*
+        #[derive(Clone, Debug, PartialEq)]
+        $vis struct $name { $( $(#[doc = $doc])+ pub $field: $ty, )* }
+
+        impl $crate::params::ParamSet for $name {
+            fn specs() -> Vec<$crate::params::ParamSpec> {
+                #[allow(unused_imports)]
+                use $crate::params::{ParamType, Unit};
+                vec![$({
+                    #[allow(unused_mut, unused_assignments)]
+                    let mut numeric = (Unit::One, 0.0_f64, 0.0_f64);
+                    $( numeric = (Unit::$unit, $lo as f64, $hi as f64); )?
+                    let default: $ty = $default;
+                    $crate::params::ParamSpec {
+                        name: stringify!($field),
+                        doc: concat!($($doc,)+).trim_start(),
+                        kind: <$ty as ParamType>::kind(numeric.0, numeric.1, numeric.2),
+                        default: default.to_value(),
+                        auto: concat!("" $(, $auto)?),
+                        source: $source,
+                    }
+                }),*]
+            }
+
+            fn from_values(values: &$crate::params::ParamValues) -> Result<Self, $crate::params::ParamError> {
+                #[allow(unused_imports)]
+                use $crate::params::ParamType;
+                let specs = Self::specs();
+                $crate::params::refuse_unknown(&specs, values)?;
+                #[allow(unused_mut, unused_variables)]
+                let mut specs = specs.iter();
+                Ok(Self { $(
+                    $field: {
+                        let spec = specs.next().expect("one spec a field");
+                        match values.get(stringify!($field)) {
+                            None => $default,
+                            Some(v) => {
+                                $crate::params::check(spec, v)?;
+                                <$ty as ParamType>::from_value(v).expect("checked against its kind")
+                            }
+                        }
+                    },
+                )* })
+            }
+        }
+    };
+}
+
+/// Declares an enum whose variants are names in scenarios.
+#[macro_export]
+macro_rules! choice {
+    ($(#[$outer:meta])* $vis:vis enum $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $text:literal ),+ $(,)? }) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $vis enum $name { $( $(#[doc = $doc])+ $variant ),+ }
+
+        impl $crate::params::ParamType for $name {
+            fn kind(_: $crate::params::Unit, _: f64, _: f64) -> $crate::params::Kind {
+                $crate::params::Kind::Choice(&[$($text),+])
+            }
+            fn from_value(v: &$crate::params::Value) -> Option<Self> {
+                match v {
+                    $( $crate::params::Value::Choice(s) if s == $text => Some(Self::$variant), )+
+                    _ => None,
+                }
+            }
+            fn to_value(&self) -> Option<$crate::params::Value> {
+                Some($crate::params::Value::Choice(match self { $( Self::$variant => $text ),+ }.into()))
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    choice! {
+        /// Unit of a queue.
+        pub enum Mode {
+            /// In packets.
+            Packets = "packets",
+            /// In bytes.
+            Bytes = "bytes",
+        }
+    }
+
+    params! {
+        /// An example.
+        pub struct Example {
+            /// Weight.
+            w: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.5, source: "test" },
+            /// Counted in.
+            mode: Mode { default: Mode::Packets, source: "test" },
+            /// Threshold.
+            th: Option<f64> { unit: Packets, range: 0 => 1e9, default: None, auto: "half the limit", source: "test" },
+        }
+    }
+
+    fn values(pairs: &[(&str, Value)]) -> ParamValues {
+        pairs.iter().map(|(k, v)| ((*k).into(), v.clone())).collect()
+    }
+
+    #[test]
+    fn defaults_are_filled_in_and_values_taken() {
+        let p = Example::from_values(&values(&[("mode", Value::Choice("bytes".into()))])).unwrap();
+        assert_eq!(p, Example { w: 0.5, mode: Mode::Bytes, th: None });
+    }
+
+    #[test]
+    fn errors_name_the_parameter_the_value_and_what_was_expected() {
+        let e = |pairs: &[(&str, Value)]| Example::from_values(&values(pairs)).unwrap_err().to_string();
+        assert_eq!(e(&[("w", Value::Number(1.5))]), "w: got 1.5, expected a number between 0 and 1 (unit: fraction)");
+        assert_eq!(e(&[("mode", Value::Choice("bits".into()))]), "mode: got \"bits\", expected one of packets, bytes");
+        assert_eq!(e(&[("x", Value::Flag(true))]), "x: unknown parameter, expected one of: w, mode, th");
+        assert_eq!(e(&[("w", Value::Number(f64::NAN))]), "w: got NaN, expected a number between 0 and 1 (unit: fraction)");
+    }
+
+    #[test]
+    fn specs_tell_everything_that_was_declared() {
+        let s = Example::specs();
+        assert_eq!(s[0].doc, "Weight.");
+        assert_eq!(s[0].kind, Kind::Number { unit: Unit::Fraction, min: 0.0, max: 1.0 });
+        assert_eq!(s[2].auto, "half the limit");
+        assert_eq!(s[2].default, None);
+    }
+}

@@ -1,0 +1,3 @@
+//! The packet simulator.
+pub mod plan;
+pub mod result;

@@ -1,0 +1,177 @@
+//! What the engine runs: a scenario with every name resolved to an index and every value to its
+//! base unit. Python writes it; nothing here knows how it came about.
+
+use marqueue_aqm::{Limit, Signal};
+use marqueue_core::params::{ParamValues, PolicySpec};
+use marqueue_core::{Bytes, Dur, Rate, Time};
+use serde::{Deserialize, Serialize};
+
+/// One run, without its seed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// When the run ends.
+    pub duration: Time,
+    /// Where one measuring window ends and the next begins, increasing, inside the run: the end of
+    /// the warm-up and any other cut. `k` boundaries make `k + 1` windows.
+    pub boundaries: Vec<Time>,
+    /// Step of the time series; zero for none.
+    pub sample: Dur,
+    /// The links, in the order that results have.
+    pub links: Vec<LinkPlan>,
+    /// The ways through the network.
+    pub routes: Vec<RoutePlan>,
+    /// The transport settings in use.
+    pub transports: Vec<TransportPlan>,
+    /// Who sends.
+    pub traffic: Vec<TrafficPlan>,
+}
+
+/// A one-way link: a queue, a transmitter and a pipe.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkPlan {
+    /// Its name, unique; keys its random stream.
+    pub name: String,
+    /// Bits a second.
+    pub rate: Rate,
+    /// Propagation.
+    pub delay: Dur,
+    /// Its queue; without one the link is a wire: an endless first-in, first-out buffer, not metered.
+    pub queue: Option<QueuePlan>,
+    /// Later rates with the times at which they begin, increasing.
+    #[serde(default)]
+    pub schedule: Vec<(Time, Rate)>,
+    /// Record every arrival, loss, mark and departure.
+    #[serde(default)]
+    pub trace: bool,
+}
+
+/// A managed, metered queue.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueuePlan {
+    /// The AQM and its parameters.
+    pub policy: PolicySpec,
+    /// The buffer, without the packet in transmission.
+    pub limit: Limit,
+    /// How marks reach senders.
+    pub signal: Signal,
+    /// The usual size of a data packet.
+    pub mean_packet: Bytes,
+}
+
+/// A way there and back, as indices into [`Plan::links`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoutePlan {
+    /// From the source to the destination.
+    pub forward: Vec<usize>,
+    /// From the destination to the source.
+    pub reverse: Vec<usize>,
+}
+
+/// Settings of TCP: a preset by name and what differs from it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransportPlan {
+    /// `rfc` or `ns2`.
+    pub preset: String,
+    /// See `marqueue_cc::config::Config`.
+    #[serde(default)]
+    pub params: ParamValues,
+}
+
+/// A group of like flows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrafficPlan {
+    /// Its name, unique; keys the random streams of its flows.
+    pub name: String,
+    /// What its flows are.
+    pub kind: TrafficKind,
+}
+
+/// Kinds of traffic.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TrafficKind {
+    /// `count` TCP flows on one route, each starting uniformly in [start, start + jitter).
+    Tcp {
+        /// Index into [`Plan::transports`].
+        transport: usize,
+        /// Index into [`Plan::routes`].
+        route: usize,
+        /// How many flows.
+        count: u32,
+        /// When the first may start.
+        start: Time,
+        /// Over how long the starts are spread.
+        jitter: Dur,
+        /// When they stop sending new data.
+        stop: Option<Time>,
+        /// How many packets of data each sends; endless if absent.
+        size: Option<u32>,
+        /// Record every change of cwnd and ssthresh.
+        trace: bool,
+    },
+    /// TCP flows of `size` packets that arrive as a Poisson process, each on a route drawn
+    /// uniformly.
+    Poisson {
+        /// Index into [`Plan::transports`].
+        transport: usize,
+        /// Indices into [`Plan::routes`].
+        routes: Vec<usize>,
+        /// Flows a second.
+        rate: f64,
+        /// The process runs from here ...
+        start: Time,
+        /// ... to here.
+        stop: Time,
+        /// How many packets of data each flow sends.
+        size: u32,
+    },
+    /// `count` constant-rate UDP flows.
+    Cbr {
+        /// Index into [`Plan::routes`].
+        route: usize,
+        /// How many flows.
+        count: u32,
+        /// Bits a second on the wire, each.
+        rate: Rate,
+        /// Size on the wire.
+        packet: Bytes,
+        /// When the first may start.
+        start: Time,
+        /// Over how long the starts are spread.
+        jitter: Dur,
+        /// When they stop.
+        stop: Option<Time>,
+    },
+    /// Packets that arrive as a Poisson process with exponential or constant sizes, without any
+    /// control: the arrivals of M/M/1 and M/D/1.
+    Packets {
+        /// Index into [`Plan::routes`].
+        route: usize,
+        /// Packets a second.
+        rate: f64,
+        /// Mean size on the wire.
+        packet: Bytes,
+        /// Distribution of sizes.
+        size: SizeLaw,
+        /// When it starts.
+        start: Time,
+        /// When it stops.
+        stop: Option<Time>,
+    },
+}
+
+/// How packet sizes are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SizeLaw {
+    /// All alike.
+    Constant,
+    /// Exponential, rounded up to whole bytes.
+    Exponential,
+}
