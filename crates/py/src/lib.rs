@@ -1,1 +1,27 @@
-//! Python.
+//! `marqueue._core`: the engine as a Python module. It converts and forwards; it decides nothing.
+
+mod catalogue;
+mod convert;
+mod run;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(version, m)?)?;
+    m.add_function(wrap_pyfunction!(catalogue::aqm_catalogue, m)?)?;
+    m.add_function(wrap_pyfunction!(catalogue::tcp_params, m)?)?;
+    m.add_function(wrap_pyfunction!(catalogue::tcp_presets, m)?)?;
+    m.add_function(wrap_pyfunction!(run::check, m)?)?;
+    m.add_function(wrap_pyfunction!(run::run, m)?)?;
+    m.add_class::<run::Control>()?;
+    m.add("PlanError", m.py().get_type::<run::PlanError>())?;
+    m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;
+    Ok(())
+}
+
+/// The version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}

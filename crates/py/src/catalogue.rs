@@ -1,0 +1,92 @@
+//! What there is to configure: AQMs, TCP, and their parameters as declared.
+
+use marqueue_cc::config::{preset, Config, PRESETS};
+use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// Every AQM with its parameters and probes.
+#[pyfunction]
+pub fn aqm_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for entry in marqueue_aqm::catalogue() {
+        let dict = PyDict::new(py);
+        dict.set_item("name", entry.name)?;
+        dict.set_item("summary", entry.summary)?;
+        dict.set_item("source", entry.source)?;
+        dict.set_item("params", specs(py, &entry.params)?)?;
+        dict.set_item("probes", entry.probes)?;
+        list.append(dict)?;
+    }
+    Ok(list)
+}
+
+/// Every parameter of TCP.
+#[pyfunction]
+pub fn tcp_params(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    specs(py, &Config::specs())
+}
+
+/// What each preset of TCP sets.
+#[pyfunction]
+pub fn tcp_presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for name in PRESETS {
+        let values = preset(name).map_err(|e| crate::run::PlanError::new_err((e.path, e.message)))?;
+        dict.set_item(name, param_values(py, &values)?)?;
+    }
+    Ok(dict)
+}
+
+fn specs<'py>(py: Python<'py>, specs: &[ParamSpec]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for s in specs {
+        list.append(spec(py, s)?)?;
+    }
+    Ok(list)
+}
+
+/// One declaration; keys that do not apply to its kind are `None`.
+fn spec<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", spec.name)?;
+    dict.set_item("doc", spec.doc)?;
+    let (kind, numeric, choices) = match spec.kind {
+        Kind::Number { unit, min, max } => ("number", Some((unit.name(), min, max)), None),
+        Kind::Flag => ("flag", None, None),
+        Kind::Choice(names) => ("choice", None, Some(names)),
+        Kind::Policy => ("policy", None, None),
+    };
+    dict.set_item("kind", kind)?;
+    dict.set_item("unit", numeric.map(|n| n.0))?;
+    dict.set_item("min", numeric.map(|n| n.1))?;
+    dict.set_item("max", numeric.map(|n| n.2))?;
+    dict.set_item("choices", choices)?;
+    dict.set_item("default", spec.default.as_ref().map(|v| value(py, v)).transpose()?)?;
+    dict.set_item("auto", spec.auto)?;
+    dict.set_item("source", spec.source)?;
+    Ok(dict)
+}
+
+fn param_values<'py>(py: Python<'py>, values: &ParamValues) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, v) in values {
+        dict.set_item(name, value(py, v)?)?;
+    }
+    Ok(dict)
+}
+
+/// A policy becomes the dict that serde reads: name and params.
+fn value<'py>(py: Python<'py>, v: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match v {
+        Value::Flag(b) => b.into_pyobject(py)?.to_owned().into_any(),
+        Value::Number(x) => x.into_pyobject(py)?.into_any(),
+        Value::Choice(s) => s.into_pyobject(py)?.into_any(),
+        Value::Policy(p) => {
+            let dict = PyDict::new(py);
+            dict.set_item("name", &p.name)?;
+            dict.set_item("params", param_values(py, &p.params)?)?;
+            dict.into_any()
+        }
+    })
+}

@@ -1,0 +1,133 @@
+//! Results as dicts of numpy arrays; times in seconds.
+
+use marqueue_aqm::Reason;
+use marqueue_core::Time;
+use marqueue_sim::result::{CwndTrace, FlowTable, LinkResult, LinkWindow, RunResult, Series, TraceRow};
+use numpy::{Element, PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// A whole result.
+pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    let windows = r.edges.len().saturating_sub(1);
+    dict.set_item("edges", seconds(py, &r.edges))?;
+    dict.set_item("events", r.events)?;
+    dict.set_item("links", list(py, r.links, link)?)?;
+    dict.set_item("flows", flows(py, r.flows, windows)?)?;
+    dict.set_item("cwnd", list(py, r.cwnd, cwnd)?)?;
+    Ok(dict)
+}
+
+fn link(py: Python<'_>, l: LinkResult) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("link", l.link)?;
+    dict.set_item("windows", list(py, l.windows, window)?)?;
+    dict.set_item("series", series(py, l.series)?)?;
+    dict.set_item("trace", l.trace.map(|rows| trace(py, &rows)).transpose()?)?;
+    Ok(dict)
+}
+
+fn window(py: Python<'_>, w: LinkWindow) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    let c = &w.counters;
+    dict.set_item("arrivals", c.arrivals)?;
+    dict.set_item("arrived_bytes", c.arrived_bytes)?;
+    dict.set_item("departures", c.departures)?;
+    dict.set_item("departed_bytes", c.departed_bytes)?;
+    dict.set_item("dropped_bytes", c.dropped_bytes)?;
+    dict.set_item("drops", by_reason(py, &c.drops)?)?;
+    dict.set_item("marks", by_reason(py, &c.marks)?)?;
+    dict.set_item("capacity_bits", w.capacity_bits)?;
+    dict.set_item("sent_bits", w.sent_bits)?;
+    dict.set_item("queue_s", array(py, w.queue_ns.iter().map(|&ns| ns as f64 / 1e9)))?;
+    dict.set_item("delay_sum", w.delay_sum)?;
+    dict.set_item("delay_sum_sq", w.delay_sum_sq)?;
+    dict.set_item("jitter_sum", w.jitter_sum)?;
+    let edges = array(py, w.delay_bins.iter().map(|b| b.0 as f64 / 1e9));
+    let counts = array(py, w.delay_bins.iter().map(|b| b.1 as i64));
+    dict.set_item("delay_bins", (edges, counts))?;
+    Ok(dict)
+}
+
+fn by_reason<'py>(py: Python<'py>, counts: &[u64]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (reason, n) in Reason::ALL.iter().zip(counts) {
+        dict.set_item(reason.name(), n)?;
+    }
+    Ok(dict)
+}
+
+fn series(py: Python<'_>, s: Series) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    let (probes, units) = (PyDict::new(py), PyDict::new(py));
+    for (name, unit, values) in s.probes {
+        probes.set_item(name, PyArray1::from_vec(py, values))?;
+        units.set_item(name, unit)?;
+    }
+    dict.set_item("t", PyArray1::from_vec(py, s.t))?;
+    dict.set_item("queue", PyArray1::from_vec(py, s.queue))?;
+    dict.set_item("queue_bytes", PyArray1::from_vec(py, s.queue_bytes))?;
+    dict.set_item("utilization", PyArray1::from_vec(py, s.utilization))?;
+    dict.set_item("drops", PyArray1::from_vec(py, s.drops))?;
+    dict.set_item("marks", PyArray1::from_vec(py, s.marks))?;
+    dict.set_item("probes", probes)?;
+    dict.set_item("probe_units", units)?;
+    Ok(dict)
+}
+
+fn trace<'py>(py: Python<'py>, rows: &[TraceRow]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("t", array(py, rows.iter().map(|r| r.t.secs())))?;
+    dict.set_item("kind", array(py, rows.iter().map(|r| r.kind as u8)))?;
+    dict.set_item("flow", array(py, rows.iter().map(|r| r.flow)))?;
+    dict.set_item("seq", array(py, rows.iter().map(|r| r.seq)))?;
+    dict.set_item("bytes", array(py, rows.iter().map(|r| r.bytes)))?;
+    Ok(dict)
+}
+
+fn flows(py: Python<'_>, f: FlowTable, windows: usize) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    let shape = [f.group.len(), windows];
+    dict.set_item("group", PyArray1::from_vec(py, f.group))?;
+    dict.set_item("route", PyArray1::from_vec(py, f.route))?;
+    dict.set_item("start", seconds(py, &f.start))?;
+    dict.set_item("end", seconds(py, &f.end))?;
+    dict.set_item("size", PyArray1::from_vec(py, f.size))?;
+    dict.set_item("delivered", PyArray1::from_vec(py, f.delivered).reshape(shape)?)?;
+    dict.set_item("sent", PyArray1::from_vec(py, f.sent))?;
+    dict.set_item("retransmits", PyArray1::from_vec(py, f.retransmits))?;
+    dict.set_item("timeouts", PyArray1::from_vec(py, f.timeouts))?;
+    dict.set_item("ecn_cuts", PyArray1::from_vec(py, f.ecn_cuts))?;
+    Ok(dict)
+}
+
+fn cwnd(py: Python<'_>, c: CwndTrace) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("flow", c.flow)?;
+    dict.set_item("t", array(py, c.rows.iter().map(|r| r.0.secs())))?;
+    dict.set_item("cwnd", array(py, c.rows.iter().map(|r| r.1)))?;
+    dict.set_item("ssthresh", array(py, c.rows.iter().map(|r| r.2)))?;
+    Ok(dict)
+}
+
+fn list<'py, T>(
+    py: Python<'py>,
+    items: Vec<T>,
+    convert: impl Fn(Python<'py>, T) -> PyResult<Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for item in items {
+        list.append(convert(py, item)?)?;
+    }
+    Ok(list)
+}
+
+fn array<T: Element>(py: Python<'_>, values: impl Iterator<Item = T>) -> Bound<'_, PyArray1<T>> {
+    PyArray1::from_vec(py, values.collect())
+}
+
+/// `Time::NEVER` becomes NaN.
+fn seconds<'py>(py: Python<'py>, times: &[Time]) -> Bound<'py, PyArray1<f64>> {
+    array(py, times.iter().map(|&t| if t == Time::NEVER { f64::NAN } else { t.secs() }))
+}

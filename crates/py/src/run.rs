@@ -1,0 +1,60 @@
+//! Checking and running a plan, with the interpreter free for other threads meanwhile.
+
+use crate::convert;
+use marqueue_sim::plan::Plan;
+use marqueue_sim::RunError;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+
+pyo3::create_exception!(_core, PlanError, PyValueError, "The plan cannot be run: path, message.");
+pyo3::create_exception!(_core, Cancelled, PyException, "The run was cancelled.");
+
+/// The line between a run and whoever watches it from another thread.
+#[pyclass(frozen, module = "marqueue._core")]
+#[derive(Default)]
+pub struct Control(Arc<marqueue_sim::Control>);
+
+#[pymethods]
+impl Control {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the run to stop.
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    /// Simulated seconds done so far.
+    fn done_secs(&self) -> f64 {
+        self.0.done_secs()
+    }
+}
+
+/// Can this plan be run?
+#[pyfunction]
+pub fn check(plan_json: &str) -> PyResult<()> {
+    marqueue_sim::check(&parse(plan_json)?).map_err(refused)
+}
+
+/// Runs a plan.
+#[pyfunction]
+pub fn run<'py>(py: Python<'py>, plan_json: &str, seed: u64, control: &Control) -> PyResult<Bound<'py, PyDict>> {
+    let plan = parse(plan_json)?;
+    let result = py.detach(|| marqueue_sim::run(&plan, seed, &control.0)).map_err(refused)?;
+    convert::result(py, result)
+}
+
+fn parse(plan_json: &str) -> PyResult<Plan> {
+    serde_json::from_str(plan_json).map_err(|e| PlanError::new_err((String::new(), e.to_string())))
+}
+
+fn refused(e: RunError) -> PyErr {
+    match e {
+        RunError::Invalid(e) => PlanError::new_err((e.path, e.message)),
+        RunError::Cancelled => Cancelled::new_err("cancelled"),
+    }
+}
