@@ -4,9 +4,12 @@
 //! holds the packets. [`algo::Discipline`] is the one list of all of them.
 
 pub mod algo;
+pub mod mode;
 pub mod policy;
 pub mod qdisc;
+mod virtual_queue;
 
 pub use algo::{catalogue, Discipline, Entry};
+pub use mode::Mode;
 pub use policy::{Aqm, Cx, Env, Limit, Reason, Signal, Verdict};
 pub use qdisc::{Counters, Fate, Qdisc, Single};

@@ -155,11 +155,12 @@ pub trait Aqm: Sized {
     /// Its parameters.
     type Params: ParamSet;
 
-    /// A policy for an empty queue in `env`.
+    /// A policy for an empty queue in `env`. `rng` is the queue's own stream, from which a policy
+    /// that holds another queue derives that queue's.
     ///
     /// # Errors
     /// If the parameters contradict each other or the environment.
-    fn new(params: &Self::Params, env: &Env, now: Time) -> Result<Self, ParamError>;
+    fn new(params: &Self::Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError>;
 
     /// A packet arrives; it is not in the queue yet. Called for every arrival, also when the buffer
     /// is full (the discipline then drops the packet whatever is said here).

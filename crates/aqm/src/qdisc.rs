@@ -121,7 +121,7 @@ impl<A: Aqm> Single<A> {
     /// # Errors
     /// If the policy refuses its parameters.
     pub fn new(params: &A::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
-        let policy = A::new(params, &env, Time::ZERO)?;
+        let policy = A::new(params, &env, &rng, Time::ZERO)?;
         Ok(Self { policy, fifo: VecDeque::new(), bytes: 0, env, rng, door: Door::default() })
     }
 

@@ -4,7 +4,7 @@
 
 use crate::policy::{Aqm, Cx, Env, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Packet, Time};
+use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
     /// None.
@@ -21,7 +21,7 @@ impl Aqm for DropTail {
     const SOURCE: &'static str = "the baseline of every comparison";
     type Params = Params;
 
-    fn new(_: &Params, _: &Env, _: Time) -> Result<Self, ParamError> {
+    fn new(_: &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
         Ok(DropTail)
     }
 

@@ -73,6 +73,10 @@ macro_rules! disciplines {
 disciplines! {
     droptail::DropTail,
     red::Red,
+    rem::Rem,
+    pi::Pi,
+    gkvq::Gkvq,
+    avq::Avq,
 }
 
 fn unknown(name: &str) -> ParamError {

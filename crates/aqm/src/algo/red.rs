@@ -9,24 +9,17 @@
 //! p_a = p_b / (1 - count p_b), with `wait` p_b / (2 - count p_b) once count p_b >= 1.
 //!
 //! Sees: the queue at each arrival, idle periods. Decides: mark (probabilistic), drop (avg past the
-//! hard limit).
-//! Departures: as ns-2.35 does, no packet is signalled while fewer than two wait, and the count
-//! starts anew when avg first passes min_th.
-//! Defaults: Floyd's recommendations of 1997 and 2000, as in ns-2.35; `wait` as ns-2.35.
+//! hard limit, or p_b past mark_p).
+//! Departures: as ns-2.35 does, no packet is signalled while at most one waits, and the count
+//! starts anew when avg first passes min_th. ns-2.35 with use_mark_p_ (its default) has no hard limit,
+//! but there p_b is 1 and past mark_p_, with the same loss.
+//! Defaults: Floyd's recommendations of 1997 and 2000, as in ns-2.35; `wait` as ns-2.35. Those that are
+//! computed take the rate at the start: as in ns-2.35 they do not follow later changes.
 
+use crate::mode::Mode;
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Packet, Time};
-
-marqueue_core::choice! {
-    /// In what the queue is measured.
-    pub enum Mode {
-        /// Packets; each is as likely to be signalled as another.
-        Packets = "packets",
-        /// Bytes; a packet's chance grows with its size.
-        Bytes = "bytes",
-    }
-}
+use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of RED.
@@ -43,7 +36,9 @@ marqueue_core::params! {
         gentle: bool { default: true, source: "Floyd 2000" },
         /// At least 1/p_b packets between two signals.
         wait: bool { default: true, source: "ns-2.35 wait_" },
-        /// In what the queue is measured.
+        /// Past this p_b a signal is a loss, even to a packet that could be marked.
+        mark_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1.0, source: "RFC 3168, section 7; ns-2.35 mark_p_ has 0.1" },
+        /// In what the queue is measured; in bytes a packet's chance grows with its size.
         mode: Mode { default: Mode::Packets, source: "Floyd and Jacobson 1993, section 7" },
     }
 }
@@ -54,6 +49,7 @@ pub struct Red {
     min_th: f64,
     max_th: f64,
     max_p: f64,
+    mark_p: f64,
     w_q: f64,
     gentle: bool,
     wait: bool,
@@ -98,10 +94,11 @@ impl Red {
         }
     }
 
-    fn measure(&self, len: u32, bytes: u64, mean_packet: f64) -> f64 {
+    /// Is the queue too short for any signal? ns-2.35 compares it, in its unit, with one.
+    fn hardly_any(&self, cx: &Cx<'_>) -> bool {
         match self.mode {
-            Mode::Packets => f64::from(len),
-            Mode::Bytes => bytes as f64 / mean_packet,
+            Mode::Packets => cx.len <= 1,
+            Mode::Bytes => cx.bytes <= 1,
         }
     }
 }
@@ -113,7 +110,7 @@ impl Aqm for Red {
     const PROBES: &'static [(&'static str, &'static str)] = &[("avg", "packets"), ("p", "fraction")];
     type Params = Params;
 
-    fn new(p: &Params, env: &Env, now: Time) -> Result<Self, ParamError> {
+    fn new(p: &Params, env: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
         let per_sec = env.rate.packets_per_sec(env.mean_packet);
         let min_th = p.min_th.unwrap_or_else(|| (0.005 * per_sec / 2.0).max(5.0));
         let max_th = p.max_th.unwrap_or(3.0 * min_th);
@@ -128,6 +125,7 @@ impl Aqm for Red {
             min_th,
             max_th,
             max_p: p.max_p,
+            mark_p: p.mark_p,
             w_q,
             gentle: p.gentle,
             wait: p.wait,
@@ -145,7 +143,7 @@ impl Aqm for Red {
             let m = ((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet)).floor();
             self.avg *= (1.0 - self.w_q).powi(m.min(f64::from(i32::MAX)) as i32);
         }
-        let q = self.measure(cx.len, cx.bytes, mean_packet);
+        let q = self.mode.queue(cx.len, cx.bytes, cx.env.mean_packet);
         self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q;
 
         let step = match self.mode {
@@ -154,7 +152,7 @@ impl Aqm for Red {
         };
         self.count += step;
         let hard = if self.gentle { 2.0 * self.max_th } else { self.max_th };
-        let verdict = if self.avg < self.min_th || cx.len < 2 {
+        let verdict = if self.avg < self.min_th || self.hardly_any(cx) {
             self.above = false;
             Verdict::Pass
         } else if self.avg >= hard {
@@ -166,10 +164,10 @@ impl Aqm for Red {
         } else {
             let p_b = self.p_b();
             let p_a = self.p_a(p_b, packet, mean_packet);
-            if cx.rng.uniform() < p_a {
-                Verdict::Mark(Reason::Early)
-            } else {
-                Verdict::Pass
+            match cx.rng.uniform() < p_a {
+                true if p_b > self.mark_p => Verdict::Drop(Reason::Early),
+                true => Verdict::Mark(Reason::Early),
+                false => Verdict::Pass,
             }
         };
         if verdict != Verdict::Pass || cx.is_full(packet) {

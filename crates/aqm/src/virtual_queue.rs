@@ -1,0 +1,93 @@
+//! What the virtual-queue policies share: a fluid queue that drains at a capacity of its own, and
+//! AVQ's capacity, which follows the traffic.
+//!
+//! Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management",
+//! IEEE/ACM ToN 12(2), 2004, section II: the pseudocode and the token bucket of Fig. 3.
+
+use marqueue_core::Time;
+
+/// A queue of which only the length is kept. It drains continuously.
+#[derive(Clone, Debug)]
+pub struct Fluid {
+    /// VQ, bytes.
+    level: f64,
+    /// Up to when it has drained.
+    drained: Time,
+}
+
+impl Fluid {
+    /// An empty queue.
+    pub fn new(now: Time) -> Fluid {
+        Fluid { level: 0.0, drained: now }
+    }
+
+    /// Drains at `capacity` bytes/s until `now`: VQ <- max(VQ - capacity (t - s), 0).
+    #[inline]
+    pub fn drain(&mut self, now: Time, capacity: f64) {
+        self.level = self.level_at(now, capacity);
+        self.drained = now;
+    }
+
+    /// Takes `bytes` if they fit into `buffer`; did they?
+    #[inline]
+    pub fn offer(&mut self, bytes: f64, buffer: f64) -> bool {
+        let fits = self.level + bytes <= buffer;
+        if fits {
+            self.level += bytes;
+        }
+        fits
+    }
+
+    /// Is nothing left in it?
+    pub fn is_empty(&self) -> bool {
+        self.level <= 0.0
+    }
+
+    /// What will be left of it at `now` if nothing arrives, bytes.
+    #[inline]
+    pub fn level_at(&self, now: Time, capacity: f64) -> f64 {
+        (self.level - capacity * now.since(self.drained).secs()).max(0.0)
+    }
+}
+
+/// The virtual capacity: a bucket to which tokens come at alpha gamma C up to C, and from which
+/// each packet of b bytes takes alpha b. Its level is C~.
+#[derive(Clone, Debug)]
+pub struct Capacity {
+    /// Desired utilization.
+    gamma: f64,
+    /// Smoothing, 1/s.
+    alpha: f64,
+    /// C~, bytes/s.
+    level: f64,
+    /// s: when the last packet that counted arrived.
+    last: Time,
+}
+
+impl Capacity {
+    /// A virtual capacity of `initial` bytes/s.
+    pub fn new(gamma: f64, alpha: f64, initial: f64, now: Time) -> Capacity {
+        Capacity { gamma, alpha, level: initial, last: now }
+    }
+
+    /// C~ in bytes/s.
+    #[inline]
+    pub fn get(&self) -> f64 {
+        self.level
+    }
+
+    /// A packet that counts as `bytes` arrived at a link of capacity `c` bytes/s:
+    /// C~ <- max(min(C~ + alpha gamma C (t - s), C) - alpha b, 0).
+    #[inline]
+    pub fn admit(&mut self, now: Time, c: f64, bytes: f64) {
+        let earned = self.alpha * self.gamma * c * now.since(self.last).secs();
+        self.level = ((self.level + earned).min(c) - self.alpha * bytes).max(0.0);
+        self.last = now;
+    }
+
+    /// The link's capacity is now `c` bytes/s: C~ <= C holds at once.
+    #[inline]
+    pub fn bound(&mut self, c: f64) {
+        self.level = self.level.min(c);
+    }
+}
