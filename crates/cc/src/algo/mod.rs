@@ -1,0 +1,3 @@
+//! Window laws, one file each.
+
+pub mod reno;

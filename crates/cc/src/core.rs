@@ -1,0 +1,357 @@
+//! What all TCP senders share: sequence variables, the window, the timer, round-trip timing,
+//! sending, and the answer to ECN.
+
+use crate::algo::reno::Reno;
+use crate::config::{Config, Dialect};
+use crate::control::{Control, Window};
+use crate::rto::Rto;
+use crate::Segment;
+use marqueue_core::{Flags, Time};
+
+/// One call into the sender: when, with what settings, and where segments go.
+pub struct Tx<'a> {
+    /// Now.
+    pub now: Time,
+    /// The flow's settings.
+    pub config: &'a Config,
+    /// Segments to send, in order.
+    pub out: &'a mut Vec<Segment>,
+}
+
+/// What cut the window last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastCut {
+    /// Nothing yet.
+    Nothing,
+    /// Duplicate acknowledgements; the loss is being repaired.
+    Loss,
+    /// Duplicate acknowledgements; the loss has been repaired.
+    Repaired,
+    /// ECN.
+    Ecn,
+    /// The retransmission timer.
+    Timeout,
+}
+
+/// Counts for the flow table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Segments sent, the SYN and retransmissions included.
+    pub sent: u64,
+    /// Retransmissions.
+    pub retransmits: u64,
+    /// Expiries of the retransmission timer with data outstanding.
+    pub timeouts: u32,
+    /// Window cuts in answer to ECN.
+    pub ecn_cuts: u32,
+}
+
+/// State of a sender, whatever its rules of recovery.
+#[derive(Clone, Debug)]
+pub struct Core {
+    /// Oldest segment not acknowledged (SND.UNA).
+    pub una: u32,
+    /// Next segment to send (SND.NXT); falls back to `una` after a timeout.
+    pub nxt: u32,
+    /// One past the highest segment ever sent.
+    pub max: u32,
+    /// One past the last segment that the application has.
+    pub limit: u32,
+    /// `max` when the window was last cut: acknowledgements up to here belong to that event
+    /// (RFC 6582's recover, plus one).
+    pub recover: u32,
+    /// Duplicate acknowledgements in a row.
+    pub dupacks: u32,
+    /// By how many segments duplicate acknowledgements inflate the window (RFC 5681, 3.2, step 4).
+    pub inflation: u32,
+    /// cwnd and ssthresh.
+    pub window: Window,
+    /// What cut it last.
+    pub last_cut: LastCut,
+    /// The peer speaks ECN.
+    pub ecn_negotiated: bool,
+    /// ECN asked for less than a window of one segment.
+    pub ecn_floor: bool,
+    /// When the retransmission timer expires.
+    pub deadline: Time,
+    /// Round-trip estimate.
+    pub rto: Rto,
+    /// Counts.
+    pub counts: Counts,
+    control: Reno,
+    /// Announce CWR on the next segment.
+    cwr_pending: bool,
+    /// The segment being timed and when it was sent (one at a time; never a retransmission: Karn).
+    timed: Option<(u32, Time)>,
+    /// `una` at the last timeout.
+    timed_out: Option<u32>,
+    syn_lost: bool,
+}
+
+impl Core {
+    /// A sender that has `size` segments of data, or an endless supply. `phase` is uniform on
+    /// [0, 1).
+    pub fn new(config: &Config, size: Option<u32>, phase: f64) -> Core {
+        Core {
+            una: 0,
+            nxt: 0,
+            max: 0,
+            limit: size.map_or(u32::MAX, |n| n.saturating_add(1)),
+            recover: 1,
+            dupacks: 0,
+            inflation: 0,
+            window: Window { cwnd: 1.0, ssthresh: config.max_window },
+            last_cut: LastCut::Nothing,
+            ecn_negotiated: false,
+            ecn_floor: false,
+            deadline: Time::NEVER,
+            rto: Rto::new(config, phase),
+            counts: Counts::default(),
+            control: Reno,
+            cwr_pending: false,
+            timed: None,
+            timed_out: None,
+            syn_lost: false,
+        }
+    }
+
+    /// Segments outstanding, by the sender's sequence variables.
+    pub fn flight(&self) -> u32 {
+        self.max - self.una
+    }
+
+    /// The window in whole segments. RFC 3168, 6.1.2: told of congestion at a window of one segment,
+    /// a sender waits for its timer; in ns-2 the window has then fallen below one by itself.
+    pub fn usable_window(&self, config: &Config) -> u32 {
+        if self.ecn_floor && config.dialect == Dialect::Rfc {
+            return 0;
+        }
+        (self.window.cwnd as u32).saturating_add(self.inflation).min(config.max_window as u32)
+    }
+
+    /// Sends one segment, new or old.
+    pub fn send(&mut self, tx: &mut Tx<'_>, seq: u32) {
+        let ns2 = tx.config.dialect == Dialect::Ns2;
+        let new = seq >= self.max;
+        let mut flags = if new { Flags::NONE } else { Flags::RETRANSMIT };
+        if seq == 0 {
+            flags |= Flags::SYN;
+            if tx.config.ecn {
+                flags |= Flags::ECE;
+            }
+        } else if self.cwr_pending && (new || ns2) {
+            flags |= Flags::CWR;
+            self.cwr_pending = false;
+        }
+        // RFC 3168, 6.1.5: retransmissions are not ECN-capable; ns-2 sends all data as such.
+        let ect = seq > 0 && if ns2 { tx.config.ecn } else { self.ecn_negotiated && new };
+        let nothing_outstanding = self.una == self.max;
+        if new {
+            self.max = seq + 1;
+            self.timed.get_or_insert((seq, tx.now));
+        } else {
+            self.counts.retransmits += 1;
+            if self.timed.is_some_and(|(timed, _)| timed == seq) {
+                self.timed = None;
+            }
+        }
+        self.counts.sent += 1;
+        tx.out.push(Segment { seq, flags, ect });
+        if self.deadline == Time::NEVER || nothing_outstanding {
+            self.set_timer(tx);
+        }
+    }
+
+    /// Sends what the window allows, at most `burst` segments.
+    pub fn fill_window(&mut self, tx: &mut Tx<'_>, burst: u32) {
+        let end = self.una.saturating_add(self.usable_window(tx.config)).min(self.limit);
+        for _ in 0..burst {
+            if self.nxt >= end {
+                break;
+            }
+            self.send(tx, self.nxt);
+            self.nxt += 1;
+        }
+    }
+
+    /// RFC 3042: one new segment on each of the first two duplicate acknowledgements.
+    pub fn limited_transmit(&mut self, tx: &mut Tx<'_>) {
+        let beyond = f64::from(self.nxt) + 1.0 <= f64::from(self.una) + self.window.cwnd + f64::from(self.dupacks);
+        let room = self.nxt < self.una.saturating_add(tx.config.max_window as u32);
+        if tx.config.limited_transmit && beyond && room && self.nxt < self.limit {
+            self.send(tx, self.nxt);
+            self.nxt += 1;
+        }
+    }
+
+    /// Starts the retransmission timer anew.
+    pub fn set_timer(&mut self, tx: &Tx<'_>) {
+        self.deadline = tx.now + self.rto.timeout(tx.config);
+    }
+
+    /// Everything below `ack` has arrived.
+    pub fn advance(&mut self, ack: u32) {
+        debug_assert!(ack > self.una && ack <= self.max);
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+    }
+
+    /// Takes a round-trip time if the segment being timed is among those acknowledged.
+    fn measure(&mut self, tx: &Tx<'_>, ece: bool) {
+        let Some((_, sent)) = self.timed.filter(|&(seq, _)| self.una > seq) else { return };
+        self.timed = None;
+        if !(self.ecn_negotiated && self.ecn_floor && ece) {
+            self.rto.end_back_off();
+            self.ecn_floor = false;
+        }
+        self.rto.sample(tx.config, sent, tx.now);
+    }
+
+    /// ns-2, on a partial acknowledgement: a timed segment that it covers ends the back-off but yields
+    /// no round-trip time.
+    pub fn discard_measurement(&mut self) {
+        if self.timed.is_some_and(|(seq, _)| self.una > seq) {
+            self.timed = None;
+            self.rto.end_back_off();
+        }
+    }
+
+    /// RFC 6298, 5.2 and 5.3. ns-2 keeps the timer running with nothing outstanding: that is how a
+    /// window below one segment is opened again.
+    pub fn restart_timer(&mut self, tx: &Tx<'_>) {
+        if self.una < self.max || self.ecn_floor || tx.config.dialect == Dialect::Ns2 {
+            self.set_timer(tx);
+        } else {
+            self.deadline = Time::NEVER;
+        }
+    }
+
+    /// A new acknowledgement outside any repair, but for the window: sequence variables,
+    /// round-trip time, timer.
+    pub fn acknowledge(&mut self, tx: &Tx<'_>, ack: u32, ece: bool) {
+        self.dupacks = 0;
+        self.advance(ack);
+        self.measure(tx, ece);
+        self.restart_timer(tx);
+    }
+
+    /// [`Core::acknowledge`], and the window opens: by the window law, or by the answer to the SYN.
+    pub fn acknowledge_and_open(&mut self, tx: &Tx<'_>, ack: u32, ece: bool) {
+        let acked = ack - self.una;
+        let first = self.una == 0;
+        self.acknowledge(tx, ack, ece);
+        if first {
+            // RFC 5681, 3.1: after a lost SYN the initial window is one segment.
+            self.window.cwnd = if self.syn_lost { 1.0 } else { tx.config.initial_window };
+            self.ecn_negotiated = tx.config.ecn && ece;
+            return;
+        }
+        let ece = self.ecn_negotiated && ece;
+        if !ece {
+            self.ecn_floor = false;
+            let acked = if tx.config.dialect == Dialect::Ns2 { 1.0 } else { f64::from(acked) };
+            self.control.on_ack(&mut self.window, acked);
+        }
+    }
+
+    /// RFC 3168, 6.1.2: an ECN echo cuts the window like a loss, once per window of data.
+    /// `ack` has not been taken in yet.
+    pub fn on_ece(&mut self, tx: &Tx<'_>, ack: u32) {
+        let ns2 = tx.config.dialect == Dialect::Ns2;
+        if !(ack > self.recover || ns2 && self.last_cut == LastCut::Timeout) {
+            return;
+        }
+        self.recover = self.max;
+        self.last_cut = LastCut::Ecn;
+        self.counts.ecn_cuts += 1;
+        let at_floor = self.window.cwnd <= 1.0;
+        if at_floor && self.ecn_floor && ns2 {
+            self.rto.back_off(tx.config);
+        }
+        self.ecn_floor = at_floor;
+        if at_floor && !ns2 {
+            self.cwr_pending = true;
+            self.set_timer(tx);
+            return;
+        }
+        let cwnd = self.window.cwnd;
+        self.cut(tx.config);
+        if !ns2 {
+            self.window.cwnd = (cwnd * self.control.decrease()).max(1.0);
+        }
+    }
+
+    /// Reduces the window by the window law: ssthresh and cwnd.
+    pub fn cut(&mut self, config: &Config) {
+        let left = self.control.decrease();
+        match config.dialect {
+            // RFC 5681, equation (4): half of what is outstanding.
+            Dialect::Rfc => {
+                self.window.ssthresh = (f64::from(self.flight()) * left).max(2.0);
+                self.window.cwnd = self.window.ssthresh;
+            }
+            // ns-2 halves the window itself, inflation included, and rounds only ssthresh.
+            Dialect::Ns2 => {
+                let half = (self.window.cwnd + f64::from(self.inflation)).min(config.max_window) * left;
+                self.window.ssthresh = half.floor().max(2.0);
+                self.window.cwnd = half;
+            }
+        }
+        self.cwr_pending = true;
+    }
+
+    /// Retransmits the oldest segment after duplicate acknowledgements, the window cut or not.
+    pub fn fast_retransmit(&mut self, tx: &mut Tx<'_>, cut: bool) {
+        if cut {
+            self.recover = self.max;
+            self.cut(tx.config);
+        }
+        self.last_cut = LastCut::Loss;
+        self.timed = None;
+        self.set_timer(tx);
+        self.send(tx, self.una);
+    }
+
+    /// The retransmission timer has expired: RFC 5681, 3.1 and 3.2; RFC 6298, 5.4 to 5.6.
+    pub fn on_timeout(&mut self, tx: &mut Tx<'_>) {
+        let outstanding = self.una < self.max;
+        self.inflation = 0;
+        self.dupacks = 0;
+        let repeated = self.timed_out == Some(self.una);
+        if outstanding {
+            self.counts.timeouts += 1;
+            self.timed_out = Some(self.una);
+            self.syn_lost |= self.una == 0;
+            self.shrink_after_timeout(tx.config, repeated);
+            self.rto.back_off(tx.config);
+        }
+        self.recover = self.max;
+        self.cwr_pending = true;
+        self.ecn_floor &= tx.config.dialect == Dialect::Ns2;
+        self.window.cwnd = 1.0;
+        self.last_cut = LastCut::Timeout;
+        self.nxt = self.una;
+        self.timed = None;
+        self.set_timer(tx);
+    }
+
+    /// ssthresh after a timeout. RFC 5681, 3.1: not again for a segment that the timer has already
+    /// sent; ns-2: not if ECN has just cut it.
+    fn shrink_after_timeout(&mut self, config: &Config, repeated: bool) {
+        let keep = match config.dialect {
+            Dialect::Rfc => repeated,
+            Dialect::Ns2 => self.last_cut == LastCut::Ecn,
+        };
+        if keep {
+            self.window.ssthresh = self.window.ssthresh.max(2.0);
+        } else {
+            self.window.cwnd = self.window.cwnd.max(1.0);
+            self.cut(config);
+        }
+    }
+
+    /// Has everything been acknowledged that the application will ever send?
+    pub fn is_done(&self) -> bool {
+        self.una >= self.limit
+    }
+}

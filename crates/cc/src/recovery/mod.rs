@@ -1,0 +1,77 @@
+//! Whose rules repair losses, one file each: the RFCs', and ns-2.35's where its traces are to be
+//! reproduced.
+
+pub mod newreno;
+pub mod ns2_newreno;
+pub mod ns2_reno;
+pub mod ns2_sack1;
+pub mod reno;
+pub mod sack;
+
+use crate::config::{Config, Dialect, Recovery};
+use crate::core::{Core, Tx};
+use crate::sender::Ack;
+
+/// A way to repair losses.
+pub trait Repair {
+    /// An acknowledgement arrives; the ECN echo has been answered.
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack);
+
+    /// The retransmission timer has expired; the core has fallen back to one segment.
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>);
+}
+
+/// All ways, dispatched by a branch.
+#[derive(Clone, Debug)]
+pub enum AnyRepair {
+    /// RFC 5681.
+    Reno(reno::Reno),
+    /// RFC 6582.
+    NewReno(newreno::NewReno),
+    /// RFC 6675.
+    Sack(Box<sack::Sack>),
+    /// Agent/TCP/Reno.
+    Ns2Reno(ns2_reno::Ns2Reno),
+    /// Agent/TCP/Newreno.
+    Ns2NewReno(ns2_newreno::Ns2NewReno),
+    /// Agent/TCP/Sack1.
+    Ns2Sack1(Box<ns2_sack1::Ns2Sack1>),
+}
+
+impl AnyRepair {
+    /// The way that the settings ask for.
+    pub fn new(config: &Config) -> AnyRepair {
+        match (config.dialect, config.recovery) {
+            (Dialect::Rfc, Recovery::Reno) => AnyRepair::Reno(Default::default()),
+            (Dialect::Rfc, Recovery::NewReno) => AnyRepair::NewReno(Default::default()),
+            (Dialect::Rfc, Recovery::Sack) => AnyRepair::Sack(Default::default()),
+            (Dialect::Ns2, Recovery::Reno) => AnyRepair::Ns2Reno(Default::default()),
+            (Dialect::Ns2, Recovery::NewReno) => AnyRepair::Ns2NewReno(Default::default()),
+            (Dialect::Ns2, Recovery::Sack) => AnyRepair::Ns2Sack1(Default::default()),
+        }
+    }
+}
+
+macro_rules! each {
+    ($this:expr, $r:ident => $body:expr) => {
+        match $this {
+            AnyRepair::Reno($r) => $body,
+            AnyRepair::NewReno($r) => $body,
+            AnyRepair::Sack($r) => $body,
+            AnyRepair::Ns2Reno($r) => $body,
+            AnyRepair::Ns2NewReno($r) => $body,
+            AnyRepair::Ns2Sack1($r) => $body,
+        }
+    };
+}
+
+impl Repair for AnyRepair {
+    #[inline]
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+        each!(self, r => r.on_ack(core, tx, ack))
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        each!(self, r => r.on_timeout(core, tx))
+    }
+}

@@ -1,0 +1,62 @@
+//! ns-2.35's Agent/TCP/Reno with its default settings (bugFix_, singledup_, exitFastRetrans_).
+//!
+//! Differs from RFC 5681: the window that is halved is cwnd plus inflation, not what is outstanding;
+//! a fast retransmit needs an acknowledgement beyond the last cut unless the last cut was a fast
+//! retransmit that has not been left; duplicates that start none inflate nothing.
+
+use super::Repair;
+use crate::core::{Core, LastCut, Tx};
+use crate::sender::Ack;
+
+/// No state beside the core's.
+#[derive(Clone, Debug, Default)]
+pub struct Ns2Reno;
+
+impl Repair for Ns2Reno {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+        if ack.ack > core.una {
+            if core.last_cut == LastCut::Loss {
+                core.last_cut = LastCut::Repaired;
+            }
+            core.inflation = 0;
+            core.acknowledge_and_open(tx, ack.ack, ack.ece);
+        } else if ack.ack == core.una {
+            let start = core.last_cut == LastCut::Loss;
+            on_duplicate(core, tx, start);
+        }
+        if core.dupacks == 0 || core.dupacks >= tx.config.dupthresh as u32 {
+            core.fill_window(tx, u32::MAX);
+        }
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        core.fill_window(tx, u32::MAX);
+    }
+}
+
+/// A duplicate acknowledgement under Reno and NewReno. `start_anyway`: a fast retransmit may start
+/// although the last cut has not been acknowledged.
+pub(super) fn on_duplicate(core: &mut Core, tx: &mut Tx<'_>, start_anyway: bool) {
+    let dupthresh = tx.config.dupthresh as u32;
+    core.dupacks += 1;
+    if core.dupacks < dupthresh {
+        core.limited_transmit(tx);
+    } else if core.dupacks == dupthresh {
+        if let Some(cut) = may_retransmit(core, tx, start_anyway) {
+            core.fast_retransmit(tx, cut);
+            core.inflation = dupthresh;
+        }
+    } else if core.last_cut == LastCut::Loss {
+        core.inflation += 1;
+    }
+}
+
+/// Does a fast retransmit start, and does it cut the window? A loss behind an ECN cut is repaired
+/// without another cut; the first data segment is always repaired.
+pub(super) fn may_retransmit(core: &Core, tx: &Tx<'_>, start_anyway: bool) -> Option<bool> {
+    if core.una > core.recover || start_anyway || core.una == 1 {
+        Some(true)
+    } else {
+        (tx.config.ecn && core.last_cut == LastCut::Ecn).then_some(false)
+    }
+}

@@ -1,0 +1,149 @@
+//! ns-2.35's Agent/TCP/Sack1 with its default settings and its reassembly-queue scoreboard.
+//!
+//! Differs from RFC 6675: `pipe` is counted down by acknowledgements (twice by a partial one) and up
+//! by transmissions instead of being recomputed; a hole is retransmitted as soon as anything above it
+//! is sacked, once; acknowledgements after a timeout are not read for SACK blocks until new data is
+//! acknowledged.
+
+use super::ns2_reno::may_retransmit;
+use super::Repair;
+use crate::core::{Core, Tx};
+use crate::ranges::Ranges;
+use crate::sender::Ack;
+
+/// Scoreboard and state of recovery.
+#[derive(Clone, Debug, Default)]
+pub struct Ns2Sack1 {
+    sacked: Ranges,
+    in_recovery: bool,
+    /// Segments thought to be in the network.
+    pipe: i64,
+    /// No new acknowledgement since the last timeout.
+    after_timeout: bool,
+    /// Where the search for the next hole begins.
+    next_hole: u32,
+    /// `una` as it was when recovery began: a partial acknowledgement does not move the window.
+    base: u32,
+}
+
+impl Ns2Sack1 {
+    /// Takes in the blocks; tells whether they said anything new.
+    fn update(&mut self, core: &Core, ack: &Ack) -> bool {
+        self.sacked.trim_below(core.una);
+        let mut news = false;
+        for &(start, end) in ack.sack.iter().filter(|b| b.1 > core.una) {
+            news |= self.sacked.add(start, end);
+        }
+        news
+    }
+
+    fn clear(&mut self) {
+        self.sacked.clear();
+        self.next_hole = 0;
+    }
+
+    /// The next hole below something sacked that has not been retransmitted.
+    fn hole(&mut self, core: &Core) -> Option<u32> {
+        let from = self.next_hole.max(core.una);
+        let hole = self.sacked.find(from).map_or(from, |(_, end)| end);
+        let below_sacked = self.sacked.end().is_some_and(|end| hole < end);
+        below_sacked.then_some(hole)
+    }
+
+    fn retransmitted(&mut self, seq: u32) {
+        self.next_hole = self.next_hole.max(seq + 1);
+    }
+
+    fn enter(&mut self, core: &mut Core, tx: &mut Tx<'_>, cut: bool) {
+        self.pipe = i64::from(core.flight()) - i64::from(tx.config.dupthresh as u32);
+        self.in_recovery = true;
+        self.base = core.una;
+        self.retransmitted(core.una);
+        core.fast_retransmit(tx, cut);
+    }
+
+    fn fill(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        let max_window = tx.config.max_window as u32;
+        let base = if self.in_recovery { self.base } else { core.una };
+        loop {
+            let win = core.usable_window(tx.config);
+            let open = match self.in_recovery {
+                true => self.pipe < core.window.cwnd as i64,
+                false => core.nxt < base.saturating_add(win),
+            };
+            if !open || base >= core.limit {
+                break;
+            }
+            let seq = match self.hole(core) {
+                Some(hole) if core.recover > 1 && hole < core.una.saturating_add(max_window) => {
+                    self.retransmitted(hole);
+                    hole
+                }
+                Some(_) => break,
+                None => {
+                    let end = core.una.saturating_add(if self.in_recovery { max_window } else { win });
+                    if core.nxt >= end || core.nxt >= core.limit {
+                        break;
+                    }
+                    core.nxt
+                }
+            };
+            core.send(tx, seq);
+            core.nxt = core.nxt.max(seq + 1);
+            self.pipe += 1;
+        }
+    }
+
+    fn on_ack_in_recovery(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+        self.pipe -= 1;
+        if ack.ack >= core.recover {
+            core.recover = 1;
+            self.in_recovery = false;
+            self.after_timeout = false;
+            core.acknowledge(tx, ack.ack, ack.ece);
+            self.clear();
+        } else if ack.ack > core.una {
+            core.advance(ack.ack);
+            self.update(core, ack);
+            self.pipe -= 1;
+            core.set_timer(tx);
+            core.rto.end_back_off();
+        } else if !self.after_timeout && self.update(core, ack) && core.dupacks > 0 {
+            core.dupacks += 1;
+        }
+        self.fill(core, tx);
+    }
+}
+
+impl Repair for Ns2Sack1 {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+        if self.in_recovery {
+            return self.on_ack_in_recovery(core, tx, ack);
+        }
+        if ack.ack > core.una {
+            core.acknowledge_and_open(tx, ack.ack, ack.ece);
+            self.after_timeout = false;
+            self.clear();
+        } else if ack.ack == core.una && !self.after_timeout && self.update(core, ack) {
+            core.dupacks += 1;
+            let dupthresh = tx.config.dupthresh as u32;
+            if core.dupacks == dupthresh {
+                if let Some(cut) = may_retransmit(core, tx, false) {
+                    self.enter(core, tx, cut);
+                }
+            } else if core.dupacks < dupthresh {
+                core.limited_transmit(tx);
+            }
+        }
+        if core.dupacks == 0 {
+            self.fill(core, tx);
+        }
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        self.clear();
+        self.in_recovery = false;
+        self.after_timeout = true;
+        self.fill(core, tx);
+    }
+}

@@ -1,0 +1,139 @@
+//! Loss recovery by selective acknowledgements: RFC 6675, with its rescue retransmission.
+//!
+//! Departure: after a timeout the scoreboard is cleared (RFC 2018, section 8) rather than kept
+//! (RFC 6675, 5.1, leaves the choice); a loss in a window that ECN has just cut is repaired without a
+//! second cut (RFC 3168, 6.1.2).
+
+use super::Repair;
+use crate::core::{Core, LastCut, Tx};
+use crate::ranges::Ranges;
+use crate::sender::Ack;
+
+/// Scoreboard and state of recovery.
+#[derive(Clone, Debug, Default)]
+pub struct Sack {
+    sacked: Ranges,
+    in_recovery: bool,
+    /// One past the highest segment retransmitted in this recovery (HighRxt + 1).
+    high_rxt: u32,
+    /// The rescue retransmission of this recovery has been sent.
+    rescued: bool,
+}
+
+impl Sack {
+    /// IsLost() for all segments at once: every segment below this that has not been sacked is lost.
+    fn lost_below(&self, dupthresh: u32) -> u32 {
+        let ranges = self.sacked.as_slice();
+        let mut above = 0;
+        for (n, &(start, end)) in ranges.iter().rev().enumerate() {
+            above += end - start;
+            if n as u32 + 1 >= dupthresh || above >= dupthresh {
+                return start;
+            }
+        }
+        0
+    }
+
+    /// Segments in `[from, to)` that have not been sacked.
+    fn unsacked(&self, from: u32, to: u32) -> u32 {
+        let sacked: u32 =
+            self.sacked.as_slice().iter().map(|&(s, e)| e.min(to).saturating_sub(s.max(from))).sum();
+        to.saturating_sub(from) - sacked
+    }
+
+    /// SetPipe(): what is neither sacked nor lost, plus what has been retransmitted.
+    fn pipe(&self, core: &Core, dupthresh: u32) -> u32 {
+        let lost = self.lost_below(dupthresh).max(core.una);
+        self.unsacked(lost, core.max) + self.unsacked(core.una, self.high_rxt.max(core.una))
+    }
+
+    /// The first segment from `seq` on that has not been sacked.
+    fn next_hole(&self, seq: u32) -> u32 {
+        self.sacked.find(seq).map_or(seq, |(_, end)| end)
+    }
+
+    /// NextSeg(): rules 1 to 4.
+    fn next_segment(&mut self, core: &Core, dupthresh: u32, max_window: u32) -> Option<u32> {
+        let hole = self.next_hole(self.high_rxt.max(core.una));
+        if hole < self.lost_below(dupthresh) {
+            return Some(hole);
+        }
+        if core.nxt < core.limit && core.nxt < core.una.saturating_add(max_window) {
+            return Some(core.nxt);
+        }
+        if self.sacked.end().is_some_and(|end| hole < end) {
+            return Some(hole);
+        }
+        let last = core.max - 1;
+        if !self.rescued && self.high_rxt <= last && self.sacked.find(last).is_none() {
+            self.rescued = true;
+            return Some(last);
+        }
+        None
+    }
+
+    fn fill_pipe(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        let dupthresh = tx.config.dupthresh as u32;
+        let mut pipe = self.pipe(core, dupthresh);
+        while f64::from(pipe) + 1.0 <= core.window.cwnd {
+            let Some(seq) = self.next_segment(core, dupthresh, tx.config.max_window as u32) else { break };
+            core.send(tx, seq);
+            if seq == core.nxt {
+                core.nxt += 1;
+            } else {
+                self.high_rxt = self.high_rxt.max(seq + 1);
+            }
+            pipe += 1;
+        }
+    }
+
+    fn enter(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        let already_cut = core.last_cut == LastCut::Ecn && core.una <= core.recover;
+        self.in_recovery = true;
+        self.rescued = false;
+        core.fast_retransmit(tx, !already_cut);
+        core.recover = core.max;
+        self.high_rxt = core.una + 1;
+    }
+}
+
+impl Repair for Sack {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+        let dupthresh = tx.config.dupthresh as u32;
+        let mut news = false;
+        for &(start, end) in ack.sack.iter().filter(|b| b.1 > core.una) {
+            news |= self.sacked.add(start.max(ack.ack), end.min(core.max));
+        }
+        if ack.ack > core.una {
+            if !self.in_recovery {
+                core.acknowledge_and_open(tx, ack.ack, ack.ece);
+            } else {
+                core.acknowledge(tx, ack.ack, ack.ece);
+                if core.una >= core.recover {
+                    self.in_recovery = false;
+                    core.last_cut = LastCut::Repaired;
+                }
+            }
+            self.sacked.trim_below(core.una);
+        } else if ack.ack == core.una && news {
+            core.dupacks += 1;
+            let lost = core.dupacks >= dupthresh || core.una < self.lost_below(dupthresh);
+            let fresh = core.una > core.recover || matches!(core.last_cut, LastCut::Ecn);
+            if !self.in_recovery && lost && fresh {
+                self.enter(core, tx);
+            } else if !self.in_recovery && core.dupacks < dupthresh {
+                return core.limited_transmit(tx);
+            }
+        }
+        if self.in_recovery {
+            self.fill_pipe(core, tx);
+        } else if core.dupacks == 0 {
+            core.fill_window(tx, u32::MAX);
+        }
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        *self = Sack::default();
+        core.fill_window(tx, u32::MAX);
+    }
+}

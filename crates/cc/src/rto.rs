@@ -1,0 +1,193 @@
+//! Retransmission timeouts: RFC 6298, and ns-2's arithmetic in whole clock ticks.
+
+use crate::config::{Config, Dialect};
+use marqueue_core::{Dur, Time};
+
+/// Round-trip estimate and back-off.
+#[derive(Clone, Debug)]
+pub enum Rto {
+    /// RFC 6298.
+    Rfc(Rfc6298),
+    /// ns-2.35.
+    Ns2(Ticks),
+}
+
+/// RFC 6298: SRTT, RTTVAR and RTO in seconds.
+#[derive(Clone, Debug, Default)]
+pub struct Rfc6298 {
+    /// SRTT and RTTVAR after the first measurement.
+    estimate: Option<(f64, f64)>,
+    /// How often the timeout has been doubled.
+    doublings: u32,
+}
+
+/// ns-2's integer arithmetic: srtt is kept in eighths and rttvar in quarters of a tick, and a
+/// measurement counts the ticks of a clock whose phase is random.
+#[derive(Clone, Debug)]
+pub struct Ticks {
+    srtt8: i32,
+    rttvar4: i32,
+    /// srtt + 4 rttvar in whole ticks, once measured.
+    ticks: Option<i32>,
+    backoff: u32,
+    /// Phase of the clock in seconds, within one tick.
+    phase: f64,
+}
+
+impl Rto {
+    /// An estimator that has measured nothing. `phase` is uniform on [0, 1): where in a tick the
+    /// host's clock happens to stand.
+    pub fn new(config: &Config, phase: f64) -> Rto {
+        match config.dialect {
+            Dialect::Rfc => Rto::Rfc(Rfc6298::default()),
+            Dialect::Ns2 => {
+                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase: phase * config.granularity })
+            }
+        }
+    }
+
+    /// A segment sent at `sent` was acknowledged at `now`.
+    pub fn sample(&mut self, config: &Config, sent: Time, now: Time) {
+        match self {
+            Rto::Rfc(r) => r.sample((now - sent).secs()),
+            Rto::Ns2(t) => t.sample(config, sent, now),
+        }
+    }
+
+    /// The timeout in force.
+    pub fn timeout(&self, config: &Config) -> Dur {
+        Dur::from_secs(match self {
+            Rto::Rfc(r) => r.timeout(config),
+            Rto::Ns2(t) => t.timeout(config),
+        })
+    }
+
+    /// The timer expired: double the timeout.
+    pub fn back_off(&mut self, config: &Config) {
+        match self {
+            // RFC 6298, 5.5; doubling past max_rto has no effect.
+            Rto::Rfc(r) => r.doublings = (r.doublings + 1).min(32),
+            Rto::Ns2(t) => t.back_off(config),
+        }
+    }
+
+    /// A segment that was not retransmitted was acknowledged: the back-off ends (Karn).
+    pub fn end_back_off(&mut self) {
+        match self {
+            Rto::Rfc(r) => r.doublings = 0,
+            Rto::Ns2(t) => t.backoff = 1,
+        }
+    }
+}
+
+impl Rfc6298 {
+    /// (2.2) and (2.3): RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R'|, SRTT <- 7/8 SRTT + 1/8 R'.
+    fn sample(&mut self, r: f64) {
+        self.estimate = Some(match self.estimate {
+            None => (r, r / 2.0),
+            Some((srtt, rttvar)) => (0.875 * srtt + 0.125 * r, 0.75 * rttvar + 0.25 * (srtt - r).abs()),
+        });
+    }
+
+    /// (2.1), (2.3), (2.4), (2.5), (5.5).
+    fn timeout(&self, config: &Config) -> f64 {
+        let base = match self.estimate {
+            None => config.initial_rto,
+            Some((srtt, rttvar)) => (srtt + (4.0 * rttvar).max(config.granularity)).max(config.min_rto),
+        };
+        (base * f64::from(self.doublings).exp2()).min(config.max_rto)
+    }
+}
+
+impl Ticks {
+    fn sample(&mut self, config: &Config, sent: Time, now: Time) {
+        let tick = config.granularity;
+        let offset = (sent.secs() + self.phase) % tick;
+        let rtt = ((((now - sent).secs() + offset) / tick) as i32).max(1);
+        if self.srtt8 == 0 {
+            self.srtt8 = rtt << 3;
+            self.rttvar4 = rtt << 1;
+        } else {
+            let delta = rtt - (self.srtt8 >> 3);
+            self.srtt8 = (self.srtt8 + delta).max(1);
+            self.rttvar4 = (self.rttvar4 + delta.abs() - (self.rttvar4 >> 2)).max(1);
+        }
+        self.ticks = Some(((self.rttvar4 << 3) + self.srtt8) >> 3);
+    }
+
+    fn base(&self, config: &Config) -> f64 {
+        self.ticks.map_or(config.initial_rto, |n| f64::from(n) * config.granularity)
+    }
+
+    /// The smallest timeout is applied before the back-off, and two ticks is the least of all.
+    fn timeout(&self, config: &Config) -> f64 {
+        let base = self.base(config).max(config.min_rto);
+        (base * f64::from(self.backoff)).min(config.max_rto).max(2.0 * config.granularity)
+    }
+
+    /// Backed off far, ns-2 forgets the average and lets the deviation carry it.
+    fn back_off(&mut self, config: &Config) {
+        if self.backoff < 64 || self.timeout(config) < config.max_rto {
+            self.backoff = self.backoff.saturating_mul(2);
+        }
+        if self.backoff > 8 {
+            self.rttvar4 += self.srtt8 >> 3;
+            self.srtt8 = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marqueue_core::params::ParamValues;
+
+    fn config(preset: &str) -> Config {
+        Config::with_preset(preset, &ParamValues::new()).unwrap()
+    }
+
+    fn at(s: f64) -> Time {
+        Time::ZERO + Dur::from_secs(s)
+    }
+
+    #[test]
+    fn rfc_6298_by_hand() {
+        let c = Config { min_rto: 0.0, ..config("rfc") };
+        let mut r = Rto::new(&c, 0.0);
+        assert_eq!(r.timeout(&c), Dur::from_secs(1.0));
+        r.sample(&c, at(0.0), at(0.1)); // SRTT 0.1, RTTVAR 0.05
+        assert_eq!(r.timeout(&c), Dur::from_secs(0.3));
+        r.sample(&c, at(1.0), at(1.2)); // RTTVAR 0.75*0.05 + 0.25*0.1 = 0.0625, SRTT 0.1125
+        assert_eq!(r.timeout(&c), Dur::from_secs(0.1125 + 0.25));
+        r.back_off(&c);
+        r.back_off(&c);
+        assert_eq!(r.timeout(&c), Dur::from_secs(4.0 * 0.3625));
+        r.end_back_off();
+        assert_eq!(r.timeout(&c), Dur::from_secs(0.3625));
+    }
+
+    #[test]
+    fn rfc_6298_bounds() {
+        let c = config("rfc");
+        let mut r = Rto::new(&c, 0.0);
+        r.sample(&c, at(0.0), at(0.001));
+        assert_eq!(r.timeout(&c), Dur::from_secs(1.0), "2.4: at least the minimum");
+        for _ in 0..10 {
+            r.back_off(&c);
+        }
+        assert_eq!(r.timeout(&c), Dur::from_secs(60.0), "2.5: at most the maximum");
+    }
+
+    #[test]
+    fn ticks_by_hand() {
+        let c = config("ns2"); // tick 10 ms, minimum 0.2 s
+        let mut r = Rto::new(&c, 0.0);
+        assert_eq!(r.timeout(&c), Dur::from_secs(3.0));
+        r.sample(&c, at(0.0), at(0.105)); // 10 ticks: srtt 80/8, rttvar 20/4 -> 10 + 4*5 = 30 ticks
+        assert_eq!(r.timeout(&c), Dur::from_secs(0.3));
+        r.sample(&c, at(1.0), at(1.145)); // 14 ticks: delta 4, srtt 84/8, rttvar 20+4-5 = 19 -> (152+84)/8 = 29
+        assert_eq!(r.timeout(&c), Dur::from_secs(0.29));
+        r.back_off(&c);
+        assert_eq!(r.timeout(&c), Dur::from_secs(0.58));
+    }
+}

@@ -1,0 +1,86 @@
+//! The sender as its host sees it: start, acknowledgement, timer.
+
+use crate::config::Config;
+use crate::core::{Core, Tx};
+use crate::receiver::SackBlocks;
+use crate::recovery::{AnyRepair, Repair};
+use crate::Segment;
+use marqueue_core::Time;
+
+/// An acknowledgement as it arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ack {
+    /// The next segment that the receiver expects.
+    pub ack: u32,
+    /// ECN echo.
+    pub ece: bool,
+    /// SACK blocks; unused ones are empty.
+    pub sack: SackBlocks,
+}
+
+/// A TCP sender.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    core: Core,
+    repair: AnyRepair,
+}
+
+impl Sender {
+    /// A sender with `size` segments of data or an endless supply. `phase`, uniform on [0, 1), is
+    /// where in a tick its clock stands.
+    pub fn new(config: &Config, size: Option<u32>, phase: f64) -> Sender {
+        Sender { core: Core::new(config, size, phase), repair: AnyRepair::new(config) }
+    }
+
+    /// Opens the connection: sends the SYN.
+    pub fn start(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
+        self.core.nxt = 1;
+        self.core.send(&mut Tx { now, config, out }, 0);
+    }
+
+    /// An acknowledgement arrives.
+    pub fn on_ack(&mut self, config: &Config, now: Time, ack: &Ack, out: &mut Vec<Segment>) {
+        if ack.ack < self.core.una || ack.ack > self.core.max {
+            return;
+        }
+        let mut tx = Tx { now, config, out };
+        // The echo in the answer to the SYN only says that the peer speaks ECN.
+        if ack.ece && self.core.ecn_negotiated {
+            self.core.on_ece(&tx, ack.ack);
+        }
+        self.repair.on_ack(&mut self.core, &mut tx, ack);
+        if self.core.is_done() {
+            self.core.deadline = Time::NEVER;
+        }
+    }
+
+    /// The time of [`Sender::deadline`] has come.
+    pub fn on_timer(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
+        let mut tx = Tx { now, config, out };
+        self.core.on_timeout(&mut tx);
+        self.repair.on_timeout(&mut self.core, &mut tx);
+    }
+
+    /// No data beyond what has been sent: the flow ends once that is acknowledged.
+    pub fn stop(&mut self) {
+        self.core.limit = self.core.limit.min(self.core.max.max(1));
+        if self.core.is_done() {
+            self.core.deadline = Time::NEVER;
+        }
+    }
+
+    /// When the retransmission timer expires.
+    pub fn deadline(&self) -> Time {
+        self.core.deadline
+    }
+
+    /// Has all data been acknowledged?
+    pub fn is_done(&self) -> bool {
+        self.core.is_done()
+    }
+
+    /// The state that traces and tables show.
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+}
