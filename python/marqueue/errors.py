@@ -1,0 +1,82 @@
+"""What can go wrong through a user's doing; everything else is a bug and keeps its traceback."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+class MarqueueError(Exception):
+    """A mistake that its message explains."""
+
+
+class RunError(MarqueueError):
+    """A run could not be started, or its result could not be written."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a scenario."""
+
+    path: str
+    """Dotted path of the offending key, as ``--set`` takes it; empty for the whole."""
+    message: str
+    """The value and what was expected."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+class ScenarioError(MarqueueError, ValueError):
+    """A scenario that cannot be run, with all that is wrong with it."""
+
+    def __init__(self, problems: Iterable[Problem], origin: str = "scenario") -> None:
+        self.problems = tuple(problems)
+        self.origin = origin
+        super().__init__("\n".join(f"{origin}: {problem}" for problem in self.problems))
+
+
+def dotted(location: Iterable[int | str]) -> str:
+    """The dotted path of a place in a scenario."""
+    return ".".join(str(step) for step in location)
+
+
+def show(value: object) -> str:
+    """A value as a scenario file writes it, cut to one short line."""
+    match value:
+        case bool():
+            text = str(value).lower()
+        case str():
+            text = f'"{value}"'
+        case dict():
+            text = "a table"
+        case list() | tuple():
+            text = f"a list of {len(value)}"
+        case None:
+            text = "nothing"
+        case _:
+            text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def one_of(names: Iterable[str]) -> str:
+    """What was expected, where only some names are."""
+    return f"one of {', '.join(names)}"
+
+
+def unknown(given: object, names: Iterable[str]) -> str:
+    """The message for a name that is none of those that there are."""
+    known = list(names)
+    return f"got {show(given)}, expected {one_of(known)}{_near(given, known)}"
+
+
+def unknown_key(given: str, names: Iterable[str]) -> str:
+    """The message for a key that a table does not have."""
+    known = list(names)
+    expected = one_of(known) if known else "no key here"
+    return f"unknown key, expected {expected}{_near(given, known)}"
+
+
+def _near(given: object, known: list[str]) -> str:
+    """Which name may have been meant."""
+    near = get_close_matches(str(given), known, n=1, cutoff=0.5)
+    return f'; did you mean "{near[0]}"?' if near else ""

@@ -1,0 +1,232 @@
+"""From a scenario to the plan that the engine runs: names become indices, quantities base units."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from marqueue import _core
+from marqueue.errors import Problem, ScenarioError, show, unknown
+from marqueue.scenario.fields import Aqm
+from marqueue.scenario.model import Scenario
+from marqueue.scenario.network import Class, Network, OneWay, network
+from marqueue.scenario.topology import Dumbbell
+from marqueue.scenario.traffic import Cbr, Packets, Poisson, Tcp, Traffic
+from marqueue.units import Duration, Size
+
+Plan = dict[str, Any]
+
+
+def compile(scenario: Scenario) -> Plan:
+    """The plan of one replication; raises ScenarioError with all that contradicts itself."""
+    compiler = _Compiler(scenario, network(scenario.topology))
+    plan = compiler.plan()
+    if compiler.problems:
+        raise ScenarioError(compiler.problems)
+    try:
+        _core.check(json.dumps(plan))
+    except _core.PlanError as error:
+        path, message = error.args
+        raise ScenarioError([Problem(compiler.origin(path), message)]) from None
+    return plan
+
+
+def class_names(scenario: Scenario) -> list[str]:
+    """The classes of flows, in the order of the plan's routes."""
+    return [each.name for each in network(scenario.topology).classes]
+
+
+@dataclass
+class _Compiler:
+    scenario: Scenario
+    net: Network
+    problems: list[Problem] = field(init=False)
+    places: dict[str, str] = field(default_factory=dict)
+    """Where in the scenario a part of the plan comes from."""
+
+    def __post_init__(self) -> None:
+        self.problems = self.net.problems
+
+    def refuse(self, path: str, message: str) -> None:
+        self.problems.append(Problem(path, message))
+
+    def plan(self) -> Plan:
+        """The whole plan."""
+        s = self.scenario
+        traffic = [group for i, table in enumerate(s.traffic) for group in self.group(i, table)]
+        return {
+            "duration": s.duration.base,
+            "boundaries": self.boundaries(),
+            "sample": s.sample.base,
+            "links": [self.link(i, link) for i, link in enumerate(self.net.links)],
+            "routes": [
+                {"forward": list(each.forward), "reverse": list(each.reverse)} for each in self.net.classes
+            ],
+            "transports": [self.transport(i, name) for i, name in enumerate(s.transport)],
+            "traffic": traffic,
+        }
+
+    def origin(self, path: str) -> str:
+        """The key of the scenario behind a path of the plan."""
+        for prefix in sorted(self.places, key=len, reverse=True):
+            if path == prefix or path.startswith(f"{prefix}."):
+                return self.places[prefix] + path[len(prefix) :]
+        return path
+
+    def boundaries(self) -> list[int]:
+        """The end of the warm-up and the cuts, which must follow each other within the run."""
+        s = self.scenario
+        if s.warmup >= s.duration:
+            self.refuse("warmup", f"got {show(str(s.warmup))}, expected less than duration ({s.duration})")
+        previous = s.warmup
+        for i, cut in enumerate(s.cuts):
+            if not previous < cut < s.duration:
+                expected = f"a time after {previous} and before {s.duration}"
+                self.refuse(f"cuts.{i}", f"got {show(str(cut))}, expected {expected}")
+            previous = cut
+        return [edge.base for edge in (s.warmup, *s.cuts) if edge.base > 0]
+
+    def link(self, index: int, link: OneWay) -> Plan:
+        """A link; what it has besides rate and delay is in its table."""
+        self.places[f"links.{index}"] = link.path
+        plan: Plan = {"name": link.name, "rate": link.rate.base, "delay": link.delay.base, "queue": None}
+        table = link.table
+        if table is None:
+            return plan
+        if table.buffer is not None:
+            aqm = table.aqm or Aqm("droptail")
+            limit = {"bytes" if isinstance(table.buffer, Size) else "packets": table.buffer.base}
+            plan["queue"] = {
+                "policy": {"name": aqm.name, "params": dict(aqm.params)},
+                "limit": limit,
+                "signal": table.signal,
+                "mean_packet": table.packet.base if table.packet else self.usual_packet(),
+            }
+            queue = f"links.{index}.queue"
+            self.places[queue] = link.path
+            self.places[f"{queue}.policy"] = f"{link.path}.aqm"
+            self.places[f"{queue}.policy.params"] = f"{link.path}.aqm"
+            self.places[f"{queue}.limit"] = f"{link.path}.buffer"
+            self.places[f"{queue}.mean_packet"] = f"{link.path}.packet"
+        previous = Duration(0)
+        for i, change in enumerate(table.schedule):
+            if not previous < change.at < self.scenario.duration:
+                expected = f"a time after {previous} and before {self.scenario.duration}"
+                self.refuse(f"{link.path}.schedule.{i}.at", f"got {show(str(change.at))}, expected {expected}")
+            previous = change.at
+        plan["schedule"] = [[change.at.base, change.rate.base] for change in table.schedule]
+        plan["trace"] = table.trace
+        return plan
+
+    def usual_packet(self) -> int:
+        """The size of the first traffic's data packets on the wire."""
+        first = self.scenario.traffic[0]
+        if isinstance(first, Cbr | Packets):
+            return first.packet.base
+        transport = self.scenario.transport.get(first.transport)
+        return transport.wire_bytes if transport else 0
+
+    def transport(self, index: int, name: str) -> Plan:
+        """Settings of TCP."""
+        self.places[f"transports.{index}"] = f"transport.{name}"
+        self.places[f"transports.{index}.params"] = f"transport.{name}"
+        transport = self.scenario.transport[name]
+        return {"preset": transport.preset, "params": dict(transport.params)}
+
+    def group(self, index: int, table: Traffic) -> Iterable[Plan]:
+        """The groups of the plan for one of the scenario's."""
+        path = f"traffic.{index}"
+        name = self.group_name(index, table)
+        routes = self.routes(path, table)
+        self.check_times(path, table)
+        common: Plan = {"start": table.start.base, "stop": table.stop.base if table.stop else None}
+        if isinstance(table, Poisson):
+            kind = {
+                **common,
+                "transport": self.transport_index(path, table.transport),
+                "routes": routes,
+                "rate": table.rate.per_second,
+                "stop": (table.stop or self.scenario.duration).base,
+                "size": table.size.base,
+            }
+            return [{"name": name, "kind": {"poisson": kind}}]
+        groups = []
+        for position, route in enumerate(routes):
+            kind = common | {"route": route} | self.share(path, table, position, len(routes))
+            if kind.get("count") != 0:
+                name_here = f"{name}/{self.net.classes[route].name}"
+                groups.append({"name": name_here, "kind": {table.kind: kind}})
+        return groups
+
+    def share(self, path: str, table: Tcp | Cbr | Packets, position: int, classes: int) -> Plan:
+        """What one class gets of a group: flows are dealt out in turn."""
+        if isinstance(table, Packets):
+            return {
+                "rate": table.rate.per_second / classes,
+                "packet": table.packet.base,
+                "size": table.sizes,
+            }
+        count = table.count // classes + (position < table.count % classes)
+        spread: Plan = {"count": count, "jitter": table.jitter.base}
+        if isinstance(table, Cbr):
+            return spread | {"rate": table.rate.base, "packet": table.packet.base}
+        return spread | {
+            "transport": self.transport_index(path, table.transport),
+            "size": table.size.base if table.size else None,
+            "trace": table.trace,
+        }
+
+    def group_name(self, index: int, table: Traffic) -> str:
+        """The given name, or the kind; unnamed groups of one kind are numbered from the second on."""
+        tables = self.scenario.traffic
+        if table.name is None:
+            earlier = sum(other.name is None and other.kind == table.kind for other in tables[:index])
+            return table.kind if earlier == 0 else f"{table.kind} {earlier + 1}"
+        if any(other.name == table.name for other in tables[:index]):
+            self.refuse(f"traffic.{index}.name", f"got {show(table.name)} again, expected names that differ")
+        return table.name
+
+    def routes(self, path: str, table: Traffic) -> list[int]:
+        """The classes of a group as indices."""
+        names = [each.name for each in self.net.classes]
+        if table.classes is None:
+            return list(range(len(names)))
+        routes = []
+        for i, given in enumerate(table.classes):
+            name = self.class_name(given)
+            if name not in names:
+                self.refuse(f"{path}.classes.{i}", unknown(given, names))
+            elif names.index(name) in routes:
+                self.refuse(f"{path}.classes.{i}", f"got {show(given)} again, expected each class once")
+            else:
+                routes.append(names.index(name))
+        return routes
+
+    def class_name(self, given: str) -> str:
+        """A dumbbell's classes are named by times, which may be written in several ways."""
+        if isinstance(self.scenario.topology, Dumbbell):
+            try:
+                return str(Duration.parse(given))
+            except ValueError:
+                return given
+        return given
+
+    def transport_index(self, path: str, name: str) -> int:
+        """The index of a table of [transport]."""
+        names = list(self.scenario.transport)
+        if name not in names:
+            self.refuse(f"{path}.transport", unknown(name, names))
+            return 0
+        return names.index(name)
+
+    def check_times(self, path: str, table: Traffic) -> None:
+        """A group starts within the run and stops after it started."""
+        s = self.scenario
+        if table.start >= s.duration:
+            self.refuse(
+                f"{path}.start", f"got {show(str(table.start))}, expected less than duration ({s.duration})"
+            )
+        if table.stop is not None and table.stop <= table.start:
+            self.refuse(
+                f"{path}.stop", f"got {show(str(table.stop))}, expected a time after start ({table.start})"
+            )

@@ -1,0 +1,185 @@
+"""What the tables of a scenario are made of: quantities with bounds, an AQM, TCP's settings."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+
+from marqueue.errors import show, unknown
+from marqueue.scenario import parameters
+from marqueue.scenario.parameters import Refused, Value
+from marqueue.units import Duration, Frequency, Packets, Quantity, Rate, Size
+
+
+Q = TypeVar("Q", bound=Quantity)
+
+
+class Table(BaseModel):
+    """A table of a scenario: no unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, populate_by_name=True, use_attribute_docstrings=True
+    )
+
+
+def mistake(message: str) -> PydanticCustomError:
+    """A validation error that says just this."""
+    return PydanticCustomError("mistake", "{message}", {"message": message})
+
+
+def _above_zero(quantity: Q) -> Q:
+    if quantity.base == 0:
+        raise mistake(f"got {show(str(quantity))}, expected {quantity.dimension.expected}, above zero")
+    return quantity
+
+
+PositiveDuration = Annotated[Duration, AfterValidator(_above_zero)]
+PositiveRate = Annotated[Rate, AfterValidator(_above_zero)]
+PositiveSize = Annotated[Size, AfterValidator(_above_zero)]
+PositivePackets = Annotated[Packets, AfterValidator(_above_zero)]
+PositiveFrequency = Annotated[Frequency, AfterValidator(_above_zero)]
+
+
+def _read_buffer(value: object) -> Packets | Size:
+    if isinstance(value, Packets | Size):
+        return _above_zero(value)
+    for kind in (Packets, Size):
+        try:
+            kind.dimension.read(value)
+        except ValueError:
+            continue
+        try:
+            return _above_zero(kind.parse(value))
+        except ValueError as error:
+            raise mistake(str(error)) from None
+    raise mistake(f'got {show(value)}, expected a buffer such as "100 packets" or "150 kB"')
+
+
+Buffer = Annotated[
+    Packets | Size,
+    PlainValidator(_read_buffer),
+    PlainSerializer(str),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": kind.dimension.pattern, "examples": [kind.dimension.example]}
+                for kind in (Packets, Size)
+            ]
+        }
+    ),
+]
+"""Packets or bytes."""
+
+
+DECLARED = "x-declared"
+"""In a JSON Schema: stands for the definition of this name, which the engine's declarations yield."""
+
+
+class _Declared(ABC):
+    """A table whose keys the engine declares, as a type of field."""
+
+    @classmethod
+    @abstractmethod
+    def read(cls, value: object) -> Self:
+        """From a scenario; raises :class:`Refused` with all that is wrong."""
+
+    @abstractmethod
+    def table(self) -> dict[str, Any]:
+        """As a scenario writes it."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def read(value: object) -> Self:
+            try:
+                return cls.read(value.table() if isinstance(value, cls) else value)
+            except Refused as refused:
+                details = [
+                    InitErrorDetails(type=mistake(message), loc=where, input=None)
+                    for where, message in refused.problems
+                ]
+                raise ValidationError.from_exception_data(cls.__name__, details) from None
+
+        return core_schema.no_info_plain_validator_function(
+            read, serialization=core_schema.plain_serializer_function_ser_schema(cls.table)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {DECLARED: cls.__name__}
+
+
+@dataclass(frozen=True)
+class Aqm(_Declared):
+    """An AQM by name, with the parameters that were given, in the engine's units."""
+
+    name: str
+    params: Mapping[str, Value] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, **params: object) -> Self:
+        """As a scenario writes it: ``Aqm.of("pie", target="15 ms")``."""
+        return cls.read({"name": name, **params})
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """From a name or a table."""
+        return cls(*parameters.read_policy(value))
+
+    def table(self) -> dict[str, Any]:
+        """Name and parameters."""
+        return parameters.write_policy(self.name, self.params)
+
+
+@dataclass(frozen=True)
+class Transport(_Declared):
+    """Settings of TCP: a preset, and what differs from it, in the engine's units."""
+
+    preset: str = "rfc"
+    params: Mapping[str, Value] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, preset: str = "rfc", **params: object) -> Self:
+        """As a scenario writes it: ``Transport.of("ns2", min_rto="1 s")``."""
+        return cls.read({"preset": preset, **params})
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """From a table."""
+        if not isinstance(value, Mapping):
+            raise Refused([((), f"got {show(value)}, expected a table of TCP's settings")])
+        preset = value.get("preset", "rfc")
+        known = parameters.tcp_presets()
+        if not isinstance(preset, str) or preset not in known:
+            raise Refused([(("preset",), unknown(preset, known))])
+        given = {key: each for key, each in value.items() if key != "preset"}
+        return cls(preset, parameters.read_all(parameters.tcp_declarations(), given))
+
+    def table(self) -> dict[str, Any]:
+        """Preset and parameters."""
+        by_name = {spec.name: spec for spec in parameters.tcp_declarations()}
+        return {"preset": self.preset} | {name: by_name[name].write(v) for name, v in self.params.items()}
+
+    def resolved(self) -> dict[str, Value]:
+        """Every parameter with the value in force."""
+        return parameters.resolved_tcp(self.preset, self.params)
+
+    @property
+    def wire_bytes(self) -> int:
+        """Size on the wire of a full data packet."""
+        values = self.resolved()
+        header = values["header"] if values["count_header"] else 0.0
+        return int(float(str(values["segment"])) + float(str(header)))

@@ -1,0 +1,97 @@
+"""Scenarios from files and texts, with single values replaced."""
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from marqueue.errors import Problem, ScenarioError, show
+from marqueue.scenario.compiler import compile
+from marqueue.scenario.model import Scenario
+from marqueue.scenario.problems import problems
+
+
+def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
+    """The scenario of a file, with ``overrides`` such as ``"topology.bottleneck.aqm.gamma=0.9"``."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ScenarioError([Problem("", "no such file, expected a scenario in TOML")], str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ScenarioError([Problem("", f"cannot be read: {reason}")], str(path)) from None
+    return from_toml(text, overrides, origin=str(path))
+
+
+def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario") -> Scenario:
+    """The scenario of a text."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError([Problem("", f"not TOML: {error}")], origin) from None
+    return from_dict(data, overrides, origin)
+
+
+def from_dict(data: dict[str, Any], overrides: Iterable[str] = (), origin: str = "scenario") -> Scenario:
+    """The scenario of nested dicts and lists, as TOML or JSON yield them."""
+    try:
+        for override in overrides:
+            data = _override(data, override)
+        scenario = Scenario.model_validate(data)
+        compile(scenario)
+    except ValidationError as error:
+        raise ScenarioError(problems(error, Scenario, data), origin) from None
+    except ScenarioError as error:
+        raise ScenarioError(error.problems, origin) from None
+    return scenario
+
+
+def with_overrides(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
+    """The scenario with single values replaced, each written as ``"path=value"``."""
+    return from_dict(scenario.to_dict(), overrides)
+
+
+def _override(data: dict[str, Any], override: str) -> dict[str, Any]:
+    """A copy with one value replaced. The value is TOML, or else a text."""
+    path, equals, text = override.partition("=")
+    steps = [step.strip() for step in path.split(".")]
+    if not equals or not all(steps):
+        raise ScenarioError(
+            [Problem("", f"got {show(override)}, expected PATH=VALUE such as topology.bottleneck.delay=5 ms")]
+        )
+    replaced = _replace(data, steps, _value(text.strip()), path)
+    assert isinstance(replaced, dict)
+    return replaced
+
+
+def _value(text: str) -> object:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _replace(here: object, steps: list[str], value: object, path: str) -> object:
+    """A copy of ``here`` in which ``value`` stands where the steps lead; tables are made on the way."""
+    if not steps:
+        return value
+    step, *rest = steps
+    if isinstance(here, list):
+        index = _position(here, step, path)
+        return [_replace(each, rest, value, path) if i == index else each for i, each in enumerate(here)]
+    if isinstance(here, dict):
+        return {**here, step: _replace(here.get(step, {}), rest, value, path)}
+    raise ScenarioError([Problem(path, f"leads into {show(here)}, expected a table or a list there")])
+
+
+def _position(items: list[Any], step: str, path: str) -> int:
+    """A place in a list, by its number from 0 or by the name of the table there."""
+    if step.isdecimal() and int(step) < len(items):
+        return int(step)
+    names = [item.get("name") for item in items if isinstance(item, dict)]
+    if step in names:
+        return [isinstance(item, dict) and item.get("name") == step for item in items].index(True)
+    known = ", ".join([*(str(i) for i in range(len(items))), *(name for name in names if name)])
+    raise ScenarioError([Problem(path, f"got {show(step)}, expected one of {known}")])

@@ -1,0 +1,54 @@
+"""The scenario as a whole."""
+
+import hashlib
+import json
+from typing import Annotated, Any
+
+import tomli_w
+from pydantic import Field
+
+from marqueue.scenario.fields import PositiveDuration, Table, Transport
+from marqueue.scenario.topology import Topology
+from marqueue.scenario.traffic import Name, Traffic
+from marqueue.units import Duration
+
+
+class Scenario(Table):
+    """What is simulated: a network, who sends over it, and what is measured."""
+
+    name: Name
+    """Its name, in titles and in the name of the result directory."""
+    description: str = ""
+    """What it is about."""
+    duration: PositiveDuration
+    """How long the run lasts, in simulated time."""
+    warmup: Duration = Duration(0)
+    """What is reported is measured after it."""
+    cuts: list[PositiveDuration] = []
+    """Further times at which a measuring window ends and the next begins."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    """Where the random numbers begin; replications have seeds derived from it."""
+    replications: Annotated[int, Field(ge=1, le=10_000)] = 5
+    """How many runs with different random numbers, for confidence intervals."""
+    sample: Duration = Duration(100_000_000)
+    """Step of the time series; "0 s" for none."""
+    topology: Topology
+    """The network."""
+    transport: dict[Name, Transport] = {"default": Transport()}
+    """Settings of TCP, by name."""
+    traffic: Annotated[list[Traffic], Field(min_length=1)]
+    """Who sends."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a scenario file holds it: quantities are texts with units."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def to_toml(self) -> str:
+        """As a scenario file, with every default written out."""
+        return tomli_w.dumps(self.to_dict())
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of its canonical JSON: keys sorted, no spaces."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()

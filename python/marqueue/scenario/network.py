@@ -1,0 +1,206 @@
+"""From a topology to links and routes. Every topology becomes the same: links that go one way, and
+classes of flows that cross some of them there and back."""
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from marqueue.errors import Problem, show, unknown
+from marqueue.scenario.topology import (
+    Dumbbell,
+    Graph,
+    GraphClass,
+    Link,
+    ParkingLot,
+    Queue,
+    Star,
+    Topology,
+)
+from marqueue.units import Duration, Rate
+
+
+@dataclass(frozen=True)
+class OneWay:
+    """A link from one node to another."""
+
+    name: str
+    """Names it in results and keys its random stream."""
+    rate: Rate
+    delay: Duration
+    path: str
+    """The table of the scenario that it comes from."""
+    table: Link | None = None
+    """That table, if the queue and the schedule are this link's own; None for a plain wire."""
+
+
+@dataclass(frozen=True)
+class Class:
+    """Flows that share a way, as indices of links."""
+
+    name: str
+    forward: tuple[int, ...]
+    reverse: tuple[int, ...]
+
+
+@dataclass
+class Network:
+    """Links and classes in a stable order, and what is wrong with the topology."""
+
+    links: list[OneWay] = field(default_factory=list)
+    classes: list[Class] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def refuse(self, path: str, message: str) -> None:
+        """Notes a problem."""
+        self.problems.append(Problem(path, message))
+
+    def add(self, link: OneWay) -> int:
+        """Adds a link and gives its index."""
+        self.links.append(link)
+        return len(self.links) - 1
+
+    def wires(self, name: str, rate: Rate, delay: Duration, path: str) -> tuple[int, int]:
+        """Adds a pair of wires: there and back."""
+        there = self.add(OneWay(name, rate, delay, path))
+        return there, self.add(OneWay(f"{name}/back", rate, delay, path))
+
+    def queue(self, name: str, back: str, table: Queue, path: str, reverse: Queue | None = None) -> tuple[int, int]:
+        """Adds a link with a queue and its way back: a wire alike, or a queue of its own."""
+        there = self.add(OneWay(name, table.rate, table.delay, path, table))
+        if reverse is None:
+            return there, self.add(OneWay(back, table.rate, table.delay, path))
+        return there, self.add(OneWay(back, reverse.rate, reverse.delay, "topology.reverse", reverse))
+
+
+def network(topology: Topology) -> Network:
+    """The links and classes of a topology."""
+    net = Network()
+    match topology:
+        case Dumbbell():
+            _dumbbell(net, topology)
+        case ParkingLot():
+            _parking_lot(net, topology)
+        case Star():
+            _star(net, topology)
+        case Graph():
+            _graph(net, topology)
+    _refuse_twins(net)
+    return net
+
+
+def _refuse_twins(net: Network) -> None:
+    """Names of links and of classes are unique."""
+    for what, names in (
+        ("links", [link.name for link in net.links]),
+        ("classes", [each.name for each in net.classes]),
+    ):
+        twins = sorted({name for name in names if names.count(name) > 1})
+        for name in twins:
+            net.refuse("topology", f"two {what} are named {show(name)}, expected names that differ")
+
+
+def _source_delay(net: Network, path: str, rtt: Duration, parts: dict[str, Duration]) -> Duration:
+    """What is left of half a round trip for the source's access link."""
+    rest = rtt.base / 2 - sum(part.base for part in parts.values())
+    if rest < 0:
+        named = " + ".join(f"{where} ({delay})" for where, delay in parts.items())
+        net.refuse(path, f"got {show(str(rtt))}, expected at least twice {named}")
+    return Duration(max(round(rest), 0))
+
+
+def _dumbbell(net: Network, topology: Dumbbell) -> None:
+    neck, access = topology.bottleneck, topology.access
+    there, back = net.queue("bottleneck", "reverse", neck, "topology.bottleneck", topology.reverse)
+    parts = {"topology.bottleneck.delay": neck.delay, "topology.access.delay": access.delay}
+    for i, rtt in enumerate(topology.rtts):
+        name = str(rtt)
+        delay = _source_delay(net, f"topology.rtts.{i}", rtt, parts)
+        source, source_back = net.wires(f"{name}/source", access.rate, delay, "topology.access")
+        sink, sink_back = net.wires(f"{name}/sink", access.rate, access.delay, "topology.access")
+        net.classes.append(Class(name, (source, there, sink), (sink_back, back, source_back)))
+
+
+def _star(net: Network, topology: Star) -> None:
+    neck = topology.bottleneck
+    there, back = net.queue("bottleneck", "reverse", neck, "topology.bottleneck", topology.reverse)
+    parts = {"topology.bottleneck.delay": neck.delay}
+    for i, each in enumerate(topology.classes):
+        path = f"topology.classes.{i}"
+        delay = _source_delay(net, f"{path}.rtt", each.rtt, parts)
+        source, source_back = net.wires(f"{each.name}/source", each.access, delay, path)
+        net.classes.append(Class(each.name, (source, there), (back, source_back)))
+
+
+def _parking_lot(net: Network, topology: ParkingLot) -> None:
+    hops = [
+        net.queue(f"hop {i}", f"hop {i}/back", hop, f"topology.hops.{i - 1}")
+        for i, hop in enumerate(topology.hops, start=1)
+    ]
+    spans = {"through": hops} | {f"hop {i}": [hop] for i, hop in enumerate(hops, start=1)}
+    access = topology.access
+    for name, span in spans.items():
+        source, source_back = net.wires(f"{name}/source", access.rate, access.delay, "topology.access")
+        sink, sink_back = net.wires(f"{name}/sink", access.rate, access.delay, "topology.access")
+        forward = (source, *(there for there, _ in span), sink)
+        reverse = (sink_back, *(back for _, back in reversed(span)), source_back)
+        net.classes.append(Class(name, forward, reverse))
+
+
+Edges = dict[str, list[tuple[str, int]]]
+"""From each node: the next node and the link to it."""
+
+
+def _graph(net: Network, topology: Graph) -> None:
+    edges: Edges = {}
+    for i, table in enumerate(topology.links):
+        path = f"topology.links.{i}"
+        if table.from_ == table.to:
+            net.refuse(f"{path}.to", f"got {show(table.to)}, expected a node other than where it begins")
+        if table.buffer is None and (table.aqm is not None or table.trace):
+            net.refuse(f"{path}.buffer", 'missing, expected a buffer such as "100 packets" for what is managed')
+        there = net.add(OneWay(table.name, table.rate, table.delay, path, table))
+        edges.setdefault(table.from_, []).append((table.to, there))
+        edges.setdefault(table.to, [])
+        if table.duplex:
+            back = net.add(OneWay(f"{table.name}/back", table.rate, table.delay, path))
+            edges[table.to].append((table.from_, back))
+    for i, flow_class in enumerate(topology.classes):
+        _graph_class(net, edges, flow_class, f"topology.classes.{i}")
+
+
+def _graph_class(net: Network, edges: Edges, table: GraphClass, path: str) -> None:
+    named = {"from": table.from_, "to": table.to} | {f"via.{i}": node for i, node in enumerate(table.via)}
+    strangers = {key: node for key, node in named.items() if node not in edges}
+    for key, node in strangers.items():
+        net.refuse(f"{path}.{key}", unknown(node, sorted(edges)))
+    if strangers:
+        return
+    stops = [table.from_, *table.via, table.to]
+    ways = []
+    for direction in (stops, stops[::-1]):
+        way: list[int] = []
+        for start, end in zip(direction, direction[1:], strict=False):
+            leg = _shortest(net.links, edges, start, end)
+            if not leg:
+                net.refuse(path, f"no way from {show(start)} to {show(end)}, expected links that lead there")
+                return
+            way += leg
+        ways.append(tuple(way))
+    net.classes.append(Class(table.name, ways[0], ways[1]))
+
+
+def _shortest(links: list[OneWay], edges: Edges, start: str, end: str) -> tuple[int, ...]:
+    """The way of least propagation delay; among equals that of fewest links, then the first by their
+    names (Dijkstra 1959). Empty if there is none."""
+    heap: list[tuple[int, int, tuple[str, ...], str, tuple[int, ...]]] = [(0, 0, (), start, ())]
+    done = set()
+    while heap:
+        delay, hops, names, node, way = heappop(heap)
+        if node == end:
+            return way
+        if node in done:
+            continue
+        done.add(node)
+        for neighbour, link in edges[node]:
+            further = (delay + links[link].delay.base, hops + 1, (*names, links[link].name))
+            heappush(heap, (*further, neighbour, (*way, link)))
+    return ()

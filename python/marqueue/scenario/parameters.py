@@ -1,0 +1,235 @@
+"""Parameters of AQMs and of TCP, checked against what the engine declares.
+
+Nothing here knows an algorithm: names, kinds, units, ranges, defaults and sources all come from the
+engine's declarations.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Any, Literal
+
+from marqueue import _core
+from marqueue.errors import one_of, show, unknown, unknown_key
+from marqueue.units import FREQUENCY, PACKETS, SIZE, TIME, Dimension
+
+WRITTEN_OUT: dict[str, tuple[Dimension, int]] = {
+    "s": (TIME, 10**9),
+    "1/s": (FREQUENCY, 10**9),
+    "packets": (PACKETS, 1),
+    "bytes": (SIZE, 1),
+}
+"""The engine's units that scenarios write out: dimension, and base units of it in one engine unit."""
+
+_UNBOUNDED = 1e9
+"""A largest value from here on is no bound that anybody meets."""
+
+Value = bool | float | str | dict[str, Any]
+"""A parameter's value as the engine takes it; a policy is a dict of ``name`` and ``params``."""
+
+Location = tuple[str, ...]
+
+
+class Refused(ValueError):
+    """Values that the declarations refuse, with all that is wrong with them."""
+
+    def __init__(self, problems: Sequence[tuple[Location, str]]) -> None:
+        self.problems = tuple(problems)
+        """Keys below the refused value, and the message."""
+        super().__init__("; ".join(f"{'.'.join(where)}: {message}" for where, message in problems))
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A parameter as the engine declares it."""
+
+    name: str
+    doc: str
+    kind: Literal["number", "flag", "choice", "policy"]
+    unit: str | None
+    min: float | None
+    max: float | None
+    choices: list[str] | None
+    default: Value | None
+    auto: str
+    source: str
+
+    @property
+    def required(self) -> bool:
+        """Must it be given?"""
+        return self.default is None and not self.auto
+
+    @property
+    def written_unit(self) -> str:
+        """What the value is counted in; empty for a plain number."""
+        return "" if self.unit in (None, "1") else str(self.unit)
+
+    @property
+    def range(self) -> str:
+        """The smallest and the largest value, with units."""
+        if self.min is None or self.max is None:
+            return ""
+        if self.max >= _UNBOUNDED:
+            return f"at least {self.write(self.min)}"
+        return f"{self.write(self.min)} to {self.write(self.max)}"
+
+    @property
+    def expected(self) -> str:
+        """What an error message says."""
+        match self.kind:
+            case "flag":
+                return "true or false"
+            case "choice":
+                return one_of(self.choices or ())
+            case "policy":
+                return "the name of an AQM, or a table with its name and parameters"
+        dimension = WRITTEN_OUT.get(self.unit or "")
+        return f"{dimension[0].expected if dimension else 'a number'}, {self.range}"
+
+    def read(self, value: object) -> Value:
+        """A value of a scenario in the engine's terms."""
+        match self.kind:
+            case "flag" if isinstance(value, bool):
+                return value
+            case "choice" if isinstance(value, str) and self.choices and value in self.choices:
+                return value
+            case "policy":
+                name, params = read_policy(value)
+                return {"name": name, "params": params}
+            case "number":
+                return self._number(value)
+        raise Refused([((), f"got {show(value)}, expected {self.expected}")])
+
+    def _number(self, value: object) -> float:
+        try:
+            if self.unit in WRITTEN_OUT:
+                dimension, scale = WRITTEN_OUT[self.unit]
+                number = float(dimension.read(value) / scale)
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                number = float(value)
+            else:
+                raise ValueError
+        except (ValueError, OverflowError):
+            raise Refused([((), f"got {show(value)}, expected {self.expected}")]) from None
+        if self.min is None or self.max is None or not self.min <= number <= self.max:
+            raise Refused([((), f"got {show(value)}, expected {self.expected}")])
+        return number
+
+    def write(self, value: Value) -> Any:
+        """The reverse of :meth:`read`."""
+        if isinstance(value, dict):
+            return write_policy(value["name"], value["params"])
+        if self.kind == "number" and self.unit in WRITTEN_OUT:
+            dimension, scale = WRITTEN_OUT[self.unit]
+            return dimension.write(Decimal(repr(value)) * scale)
+        if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+            return int(value)
+        return value
+
+    def json_schema(self) -> dict[str, Any]:
+        """For editors."""
+        match self.kind:
+            case "flag":
+                schema: dict[str, Any] = {"type": "boolean"}
+            case "choice":
+                schema = {"enum": self.choices}
+            case "policy":
+                schema = {"$ref": "#/$defs/Aqm"}
+            case "number" if self.unit in WRITTEN_OUT:
+                schema = {"type": "string", "pattern": WRITTEN_OUT[self.unit][0].pattern}
+            case _:
+                schema = {"type": "number", "minimum": self.min, "maximum": self.max}
+        allowed = f" Range: {self.range}." if self.range else ""
+        default = f" Default: {self.auto}." if self.auto else ""
+        schema["description"] = f"{self.doc}{allowed}{default} Source: {self.source}."
+        if self.default is not None:
+            schema["default"] = self.write(self.default)
+        return schema
+
+
+@dataclass(frozen=True)
+class AqmEntry:
+    """An AQM as the engine declares it."""
+
+    name: str
+    summary: str
+    source: str
+    params: tuple[Declaration, ...]
+    probes: tuple[tuple[str, str], ...]
+
+
+@cache
+def aqms() -> dict[str, AqmEntry]:
+    """All AQMs by name, in the order of the engine's list."""
+    return {
+        entry["name"]: AqmEntry(
+            name=entry["name"],
+            summary=entry["summary"],
+            source=entry["source"],
+            params=tuple(Declaration(**spec) for spec in entry["params"]),
+            probes=tuple((name, unit) for name, unit in entry["probes"]),
+        )
+        for entry in _core.aqm_catalogue()
+    }
+
+
+@cache
+def tcp_declarations() -> tuple[Declaration, ...]:
+    """The parameters of TCP."""
+    return tuple(Declaration(**spec) for spec in _core.tcp_params())
+
+
+@cache
+def tcp_presets() -> dict[str, dict[str, Value]]:
+    """What each preset of TCP sets."""
+    return _core.tcp_presets()
+
+
+def resolved_tcp(preset: str, params: Mapping[str, Value]) -> dict[str, Value]:
+    """Every parameter of TCP with the value in force."""
+    defaults = {spec.name: spec.default for spec in tcp_declarations() if spec.default is not None}
+    return {**defaults, **tcp_presets()[preset], **params}
+
+
+def read_all(declared: Sequence[Declaration], given: Mapping[str, object]) -> dict[str, Value]:
+    """The given values in the engine's terms; raises :class:`Refused` with all that is wrong."""
+    by_name = {spec.name: spec for spec in declared}
+    values: dict[str, Value] = {}
+    problems: list[tuple[Location, str]] = []
+    for name, value in given.items():
+        if name not in by_name:
+            problems.append(((name,), unknown_key(name, by_name)))
+            continue
+        try:
+            values[name] = by_name[name].read(value)
+        except Refused as refused:
+            problems += [((name, *where), message) for where, message in refused.problems]
+    problems += [
+        ((spec.name,), f"missing, expected {spec.expected}")
+        for spec in declared
+        if spec.required and spec.name not in given
+    ]
+    if problems:
+        raise Refused(problems)
+    return values
+
+
+def read_policy(value: object) -> tuple[str, dict[str, Value]]:
+    """The name and the parameters of an AQM, given by its name alone or as a table."""
+    table = {"name": value} if isinstance(value, str) else value
+    if not isinstance(table, Mapping):
+        raise Refused([((), f"got {show(value)}, expected the name of an AQM or a table with it")])
+    if "name" not in table:
+        raise Refused([(("name",), f"missing, expected {one_of(aqms())}")])
+    name = table["name"]
+    if not isinstance(name, str) or name not in aqms():
+        raise Refused([(("name",) if value is table else (), unknown(name, aqms()))])
+    given = {key: each for key, each in table.items() if key != "name"}
+    return name, read_all(aqms()[name].params, given)
+
+
+def write_policy(name: str, params: Mapping[str, Value]) -> dict[str, Any]:
+    """The reverse of :func:`read_policy`: always a table."""
+    by_name = {spec.name: spec for spec in aqms()[name].params}
+    return {"name": name} | {key: by_name[key].write(value) for key, value in params.items()}

@@ -1,0 +1,63 @@
+"""The JSON Schema of scenarios, from which editors complete and check."""
+
+from typing import Any
+
+from marqueue.scenario import parameters
+from marqueue.scenario.fields import DECLARED
+from marqueue.scenario.model import Scenario
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema, draft 2020-12."""
+    document = _linked(Scenario.model_json_schema(by_alias=True))
+    document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    document["title"] = "marqueue scenario"
+    definitions = document.setdefault("$defs", {})
+    definitions["Aqm"] = _aqm()
+    definitions["Transport"] = _transport()
+    return document
+
+
+def _linked(part: Any) -> Any:
+    """References in the places of what the engine declares."""
+    match part:
+        case dict() if DECLARED in part:
+            return {"$ref": f"#/$defs/{part[DECLARED]}"}
+        case dict():
+            return {key: _linked(value) for key, value in part.items()}
+        case list():
+            return [_linked(value) for value in part]
+    return part
+
+
+def _aqm() -> dict[str, Any]:
+    """A name, or a table for each AQM."""
+    tables = [
+        {
+            "type": "object",
+            "title": entry.name,
+            "description": f"{entry.summary}. {entry.source}.",
+            "properties": {"name": {"const": entry.name}}
+            | {spec.name: spec.json_schema() for spec in entry.params},
+            "required": ["name", *(spec.name for spec in entry.params if spec.required)],
+            "additionalProperties": False,
+        }
+        for entry in parameters.aqms().values()
+    ]
+    return {"oneOf": [{"enum": list(parameters.aqms())}, *tables]}
+
+
+def _transport() -> dict[str, Any]:
+    """A preset and what differs from it."""
+    preset = {
+        "enum": list(parameters.tcp_presets()),
+        "default": "rfc",
+        "description": "Where the values come from that are not given here.",
+    }
+    return {
+        "type": "object",
+        "description": "Settings of TCP.",
+        "properties": {"preset": preset}
+        | {spec.name: spec.json_schema() for spec in parameters.tcp_declarations()},
+        "additionalProperties": False,
+    }

@@ -1,0 +1,149 @@
+"""The tables of [topology]."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from marqueue.scenario.fields import Aqm, Buffer, PositiveDuration, PositiveRate, PositiveSize, Table
+from marqueue.units import Duration, Rate
+
+Signal = Literal["drop", "ecn", "ecn-only"]
+
+
+class RateChange(Table):
+    """A new rate of a link."""
+
+    at: Duration
+    """When it takes effect."""
+    rate: PositiveRate
+    """The rate from then on."""
+
+
+class Link(Table):
+    """What every link has that a scenario speaks of."""
+
+    rate: PositiveRate
+    """Capacity."""
+    delay: Duration
+    """Propagation delay, one way."""
+    buffer: Buffer | None = None
+    """How much may wait, the packet in transmission not counted; without it the link is a wire, on which
+    nothing is lost or measured."""
+    aqm: Aqm | None = None
+    """The AQM: its name, or a table with its name and parameters; by default droptail."""
+    signal: Signal = "ecn"
+    """How a mark reaches the sender: drop: by loss; ecn: by CE, and by loss for a packet that is not
+    ECN-capable; ecn-only: by CE, and a packet that is not ECN-capable passes unharmed."""
+    packet: PositiveSize | None = None
+    """Usual size of a data packet on the wire, for AQMs that count in packets; by default that of the
+    first traffic."""
+    schedule: list[RateChange] = []
+    """Later rates, in order of time."""
+    trace: bool = False
+    """Record every arrival, mark, loss and departure."""
+
+
+class Queue(Link):
+    """A link with a managed queue."""
+
+    buffer: Buffer
+    """How much may wait, the packet in transmission not counted."""
+
+
+class Access(Table):
+    """The links between end systems and the network."""
+
+    rate: PositiveRate = Rate(10**9)
+    """Capacity."""
+    delay: Duration = Duration(0)
+    """Propagation delay, one way."""
+
+
+class Dumbbell(Table):
+    """Sources of several round-trip times share one bottleneck: source, access, left, bottleneck,
+    right, access, destination."""
+
+    kind: Literal["dumbbell"] = "dumbbell"
+    rtts: Annotated[list[PositiveDuration], Field(min_length=1)]
+    """Two-way propagation delays, each a class of flows named by it."""
+    bottleneck: Queue
+    """The shared link."""
+    access: Access = Access()
+    """The access links; the delay is that on the destinations' side, the sources' side has the rest of
+    half the round trip."""
+    reverse: Queue | None = None
+    """The bottleneck's way back; by default a wire of the same rate and delay."""
+
+
+class ParkingLot(Table):
+    """Bottlenecks in a row: the class "through" crosses all, the class "hop 1" only the first, and so
+    on."""
+
+    kind: Literal["parking-lot"]
+    hops: Annotated[list[Queue], Field(min_length=1)]
+    """The bottlenecks; each way back is a wire of the same rate and delay."""
+    access: Access = Access()
+    """The access links at both ends of every class."""
+
+
+class StarClass(Table):
+    """Sources behind an access link of their own."""
+
+    name: Annotated[str, Field(min_length=1)]
+    """Its name."""
+    rtt: PositiveDuration
+    """Two-way propagation delay."""
+    access: PositiveRate = Rate(10**9)
+    """Capacity of the access link."""
+
+
+class Star(Table):
+    """Classes with access links of their own meet at a hub, from which one bottleneck leads to all
+    destinations."""
+
+    kind: Literal["star"]
+    classes: Annotated[list[StarClass], Field(min_length=1)]
+    """The classes of flows."""
+    bottleneck: Queue
+    """The link from the hub to the destinations."""
+    reverse: Queue | None = None
+    """The bottleneck's way back; by default a wire of the same rate and delay."""
+
+
+class GraphLink(Link):
+    """A link between two nodes, which exist by being named."""
+
+    name: Annotated[str, Field(min_length=1)]
+    """Its name, unique."""
+    from_: Annotated[str, Field(alias="from", min_length=1)]
+    """The node at its beginning."""
+    to: Annotated[str, Field(min_length=1)]
+    """The node at its end."""
+    duplex: bool = True
+    """Is there a way back: a wire of the same rate and delay?"""
+
+
+class GraphClass(Table):
+    """Flows from one node to another, on the way of least delay."""
+
+    name: Annotated[str, Field(min_length=1)]
+    """Its name, unique."""
+    from_: Annotated[str, Field(alias="from", min_length=1)]
+    """Where its sources are."""
+    to: Annotated[str, Field(min_length=1)]
+    """Where its destinations are."""
+    via: list[str] = []
+    """Nodes to pass on the way, in this order."""
+
+
+class Graph(Table):
+    """Any directed graph."""
+
+    kind: Literal["graph"]
+    links: Annotated[list[GraphLink], Field(min_length=1)]
+    """The links."""
+    classes: Annotated[list[GraphClass], Field(min_length=1)]
+    """The classes of flows."""
+
+
+Topology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]

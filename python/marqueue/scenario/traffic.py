@@ -1,0 +1,82 @@
+"""The tables of [[traffic]]."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from marqueue.scenario.fields import PositiveFrequency, PositivePackets, PositiveRate, PositiveSize, Table
+from marqueue.units import Duration
+
+Name = Annotated[str, Field(min_length=1)]
+Classes = Annotated[list[str], Field(min_length=1)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Group(Table):
+    """What every group of flows has."""
+
+    name: Name | None = None
+    """Its name, unique; by default its kind."""
+    classes: Classes | None = None
+    """The classes of the topology that it uses; by default all."""
+    start: Duration = Duration(0)
+    """When it starts."""
+    stop: Duration | None = None
+    """When it stops sending anything new; by default never."""
+
+
+class Tcp(Group):
+    """TCP flows, spread evenly over the classes, that start together."""
+
+    kind: Literal["tcp"]
+    count: Count = 1
+    """How many flows."""
+    jitter: Duration = Duration(10**9)
+    """Each starts at a random time up to this much later."""
+    size: PositivePackets | None = None
+    """What each sends; by default without end."""
+    transport: Name = "default"
+    """Which table of [transport] holds its settings."""
+    trace: bool = False
+    """Record every change of cwnd and ssthresh."""
+
+
+class Poisson(Group):
+    """TCP flows of one size that arrive as a Poisson process, each on a random class."""
+
+    kind: Literal["poisson"]
+    rate: PositiveFrequency
+    """How many flows arrive per second."""
+    size: PositivePackets
+    """What each sends."""
+    transport: Name = "default"
+    """Which table of [transport] holds its settings."""
+
+
+class Cbr(Group):
+    """UDP flows of constant rate, spread evenly over the classes."""
+
+    kind: Literal["cbr"]
+    rate: PositiveRate
+    """What each sends."""
+    packet: PositiveSize
+    """Size of a packet on the wire."""
+    count: Count = 1
+    """How many flows."""
+    jitter: Duration = Duration(10**9)
+    """Each starts at a random time up to this much later."""
+
+
+class Packets(Group):
+    """Packets that arrive as a Poisson process, spread evenly over the classes: M/M/1 and M/D/1."""
+
+    kind: Literal["packets"]
+    rate: PositiveFrequency
+    """How many packets arrive per second, over all classes."""
+    packet: PositiveSize
+    """Mean size of a packet on the wire."""
+    sizes: Literal["constant", "exponential"] = "constant"
+    """How sizes are distributed."""
+
+
+Traffic = Annotated[Tcp | Poisson | Cbr | Packets, Field(discriminator="kind")]

@@ -1,0 +1,204 @@
+"""Quantities of scenarios: text with a unit, such as "10 Mbit/s", read into exact values.
+
+Prefixes are decimal but for KiB and MiB; B is a byte. Values are whole numbers of a base unit (bits
+per second, nanoseconds, bytes, packets), so that they mean the same to Python and to the engine.
+"""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar, Self
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from marqueue.errors import show
+
+_TEXT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What a quantity measures, and the units in which it may be given."""
+
+    noun: str
+    """With its article: "a rate"."""
+    example: str
+    units: dict[str, Decimal]
+    """Each unit in base units, from the smallest."""
+    written: tuple[str, ...]
+    """The units in which it is written, from the smallest."""
+
+    @property
+    def expected(self) -> str:
+        """What an error message says."""
+        return f'{self.noun} such as "{self.example}" (units: {", ".join(self.units)})'
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression for editors: no sign, a unit of the list."""
+        units = "|".join(re.escape(unit) for unit in self.units)
+        return rf"^\s*\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*({units})\s*$"
+
+    def read(self, text: object) -> Decimal:
+        """The value of ``text`` in base units.
+
+        Raises ValueError with the text and what was expected.
+        """
+        match = _TEXT.fullmatch(text) if isinstance(text, str) else None
+        if match is None or match[2] not in self.units:
+            raise ValueError(f"got {show(text)}, expected {self.expected}")
+        return Decimal(match[1]) * self.units[match[2]]
+
+    def write(self, value: Decimal) -> str:
+        """The value in the largest unit that keeps it short."""
+        for unit in reversed(self.written):
+            scaled = value / self.units[unit]
+            if abs(scaled) >= 1 and scaled * 10 == int(scaled * 10):
+                return f"{_plain(scaled)} {unit}"
+        smallest = self.written[0]
+        return f"{_plain(value / self.units[smallest])} {smallest}"
+
+
+def _plain(value: Decimal) -> str:
+    """Without exponent and trailing zeros."""
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+_GIGA = Decimal(10**9)
+
+TIME = Dimension(
+    "a time",
+    "40 ms",
+    {
+        "ns": Decimal(1),
+        "us": Decimal(10**3),
+        "ms": Decimal(10**6),
+        "s": _GIGA,
+        "min": 60 * _GIGA,
+        "h": 3600 * _GIGA,
+    },
+    ("ns", "us", "ms", "s"),
+)
+RATE = Dimension(
+    "a rate",
+    "10 Mbit/s",
+    {"bit/s": Decimal(1), "kbit/s": Decimal(10**3), "Mbit/s": Decimal(10**6), "Gbit/s": Decimal(10**9)},
+    ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"),
+)
+SIZE = Dimension(
+    "a size",
+    "1500 B",
+    {
+        "B": Decimal(1),
+        "kB": Decimal(10**3),
+        "MB": Decimal(10**6),
+        "KiB": Decimal(2**10),
+        "MiB": Decimal(2**20),
+    },
+    ("B", "kB", "MB"),
+)
+PACKETS = Dimension(
+    "a number of packets", "100 packets", {"packets": Decimal(1), "packet": Decimal(1)}, ("packets",)
+)
+FREQUENCY = Dimension(
+    "a number per second", "30 /s", {"/s": _GIGA, "1/s": _GIGA, "Hz": _GIGA}, ("/s",)
+)
+
+
+@dataclass(frozen=True, order=True)
+class Quantity:
+    """A whole number of base units; in scenarios a text."""
+
+    dimension: ClassVar[Dimension]
+    base: int
+
+    @classmethod
+    def parse(cls, text: object) -> Self:
+        """Reads a text with a unit. Raises ValueError with the text and what was expected."""
+        if isinstance(text, cls):
+            return text
+        value = cls.dimension.read(text)
+        if value < 0:
+            raise ValueError(f"got {show(text)}, expected {cls.dimension.expected}, not negative")
+        return cls(cls._whole(value, text))
+
+    @classmethod
+    def _whole(cls, value: Decimal, text: object) -> int:
+        """Rounded to the nearest base unit; only what is nothing but rounding error may vanish."""
+        whole = int(value.to_integral_value())
+        if whole == 0 and value != 0:
+            raise ValueError(f"got {show(text)}, expected {cls.dimension.expected}, at least {cls(1)}")
+        return whole
+
+    def __str__(self) -> str:
+        return self.dimension.write(Decimal(self.base))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def read(value: object) -> Self:
+            try:
+                return cls.parse(value)
+            except ValueError as error:
+                raise PydanticCustomError("mistake", "{message}", {"message": str(error)}) from None
+
+        return core_schema.no_info_plain_validator_function(
+            read, serialization=core_schema.plain_serializer_function_ser_schema(str)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        dimension = cls.dimension
+        return {
+            "type": "string",
+            "pattern": dimension.pattern,
+            "examples": [dimension.example],
+        }
+
+
+class Duration(Quantity):
+    """A time in nanoseconds."""
+
+    dimension = TIME
+
+    @property
+    def seconds(self) -> float:
+        """In seconds."""
+        return self.base / 1e9
+
+
+class Rate(Quantity):
+    """Bits per second."""
+
+    dimension = RATE
+
+
+class Size(Quantity):
+    """Bytes."""
+
+    dimension = SIZE
+
+
+class Packets(Quantity):
+    """Packets, all of them whole."""
+
+    dimension = PACKETS
+
+    @classmethod
+    def _whole(cls, value: Decimal, text: object) -> int:
+        if value != value.to_integral_value():
+            raise ValueError(f"got {show(text)}, expected a whole number of packets")
+        return int(value)
+
+
+class Frequency(Quantity):
+    """Events in a thousand million seconds."""
+
+    dimension = FREQUENCY
+
+    @property
+    def per_second(self) -> float:
+        """Events per second."""
+        return self.base / 1e9
