@@ -20,6 +20,11 @@ impl Rng {
         Rng(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
+    /// The stream of a part of this component. It takes no draw from this stream.
+    pub fn child(&self, name: &str) -> Rng {
+        Rng::named(self.0.clone().next_u64(), name)
+    }
+
     /// Uniform on [0, 1).
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -56,6 +61,16 @@ mod tests {
         assert_eq!(draw(1, "a"), draw(1, "a"));
         assert_ne!(draw(1, "a"), draw(1, "b"));
         assert_ne!(draw(1, "a"), draw(2, "a"));
+    }
+
+    #[test]
+    fn a_childs_stream_is_its_own_and_takes_nothing_from_its_parents() {
+        let (mut alone, mut parent) = (Rng::named(1, "a"), Rng::named(1, "a"));
+        let mut child = parent.child("inner");
+        assert_ne!(child.uniform(), parent.child("other").uniform());
+        let (first, second) = (alone.uniform(), parent.uniform());
+        assert_eq!(first, second);
+        assert_ne!(child.uniform(), alone.uniform());
     }
 
     #[test]

@@ -77,6 +77,9 @@ disciplines! {
     pi::Pi,
     gkvq::Gkvq,
     avq::Avq,
+    avq_inner::AvqInner,
+    codel::Codel,
+    pie::Pie,
 }
 
 fn unknown(name: &str) -> ParamError {

@@ -1,0 +1,186 @@
+//! AVQ with any AQM inside the virtual queue.
+//!
+//! Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management",
+//! IEEE/ACM ToN 12(2), 2004, section III, Experiment 6, note (there with RED inside).
+//!
+//! C~ as in AVQ; a packet that the inner AQM loses from the virtual queue is a signal to the real one.
+//!
+//! Sees: arrivals, and through the inner AQM the virtual queue's departures and timers. Decides: mark.
+//!
+//! The virtual queue holds a copy of every arrival and serves it at C~. The inner AQM's marks are losses
+//! there, as AVQ discards what it signals. A loss at the arrival signals that very packet; one at
+//! a virtual departure comes late and signals the next real arrival (one signal a packet, the others
+//! wait). The virtual queue lives only at real arrivals: each first catches up with all departures and
+//! timers since the last, in the order of their times.
+//!
+//! Departures: the packet in virtual service has left the virtual queue, as one in transmission has left the
+//! real queue, so with drop-tail inside this is AVQ with one more packet of buffer.
+//! Defaults: AVQ's; RED inside, as in the paper, with RED's own defaults.
+
+use super::avq::{self, counts};
+use super::Discipline;
+use crate::policy::{Aqm, Cx, Env, Limit, Reason, Signal, Verdict};
+use crate::qdisc::{Fate, Qdisc};
+use crate::virtual_queue::Capacity;
+use marqueue_core::params::{refuse_unknown, ParamError, ParamSet, ParamSpec, ParamValues, PolicySpec};
+use marqueue_core::{Dur, Ecn, Packet, Rate, Rng, Time};
+use std::collections::VecDeque;
+
+marqueue_core::params! {
+    /// What this adds to AVQ's parameters.
+    pub struct Inside {
+        /// The AQM in the virtual queue.
+        inner: PolicySpec { default: PolicySpec { name: "red".into(), params: ParamValues::new() }, source: "Kunniyur and Srikant 2004, section III, Experiment 6" },
+    }
+}
+
+/// Parameters: AVQ's and the inner AQM.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Those of AVQ.
+    pub avq: avq::Params,
+    /// The AQM in the virtual queue.
+    pub inside: Inside,
+}
+
+impl ParamSet for Params {
+    fn specs() -> Vec<ParamSpec> {
+        [avq::Params::specs(), Inside::specs()].concat()
+    }
+
+    fn from_values(values: &ParamValues) -> Result<Self, ParamError> {
+        refuse_unknown(&Self::specs(), values)?;
+        let own = Inside::specs();
+        let (inside, avq) = values.clone().into_iter().partition(|(name, _)| own.iter().any(|s| s.name == name));
+        Ok(Params { avq: avq::Params::from_values(&avq)?, inside: Inside::from_values(&inside)? })
+    }
+}
+
+/// The queue that is only imagined: packets served at C~ under the inner AQM.
+#[derive(Debug)]
+struct VirtualQueue {
+    discipline: Box<Discipline>,
+    /// Up to when it has been followed.
+    now: Time,
+    /// What is left of the packet in service, bytes; zero when the server is idle.
+    in_service: f64,
+}
+
+impl VirtualQueue {
+    /// When the packet in service will have been served.
+    fn served(&self, capacity: f64) -> Time {
+        if self.in_service > 0.0 && capacity > 0.0 {
+            self.now + Dur::from_secs(self.in_service / capacity)
+        } else {
+            Time::NEVER
+        }
+    }
+
+    fn serve_next(&mut self) {
+        self.in_service = self.discipline.dequeue(self.now).map_or(0.0, |p| f64::from(p.bytes));
+    }
+
+    /// Follows departures and timers up to `until`, at `capacity` bytes/s.
+    fn follow(&mut self, until: Time, capacity: f64) {
+        self.discipline.env_mut().rate = Rate(((8.0 * capacity) as u64).max(1));
+        loop {
+            let (served, timer) = (self.served(capacity), self.discipline.next_timer());
+            let next = served.min(timer);
+            if next > until {
+                break;
+            }
+            self.advance(next, capacity);
+            if timer <= served {
+                self.discipline.on_timer(next);
+            } else {
+                self.serve_next();
+            }
+        }
+        self.advance(until, capacity);
+    }
+
+    fn advance(&mut self, to: Time, capacity: f64) {
+        // Never down to zero, which would mean that the server is idle: times are whole nanoseconds.
+        let served = capacity * (to - self.now).secs();
+        self.in_service = if self.in_service > 0.0 { (self.in_service - served).max(f64::MIN_POSITIVE) } else { 0.0 };
+        self.now = to;
+    }
+
+    fn arrive(&mut self, packet: Packet) -> Fate {
+        let fate = self.discipline.enqueue(self.now, packet);
+        if self.in_service == 0.0 {
+            self.serve_next();
+        }
+        fate
+    }
+}
+
+/// State of AVQ with an inner AQM.
+#[derive(Debug)]
+pub struct AvqInner {
+    params: avq::Params,
+    capacity: Capacity,
+    queue: VirtualQueue,
+    /// Signals that came at virtual departures and wait for a real packet.
+    late: VecDeque<Reason>,
+}
+
+impl AvqInner {
+    /// What surrounds the virtual queue.
+    fn virtual_env(params: &avq::Params, env: &Env) -> Env {
+        Env { limit: Limit::Bytes(params.buffer_bytes(env) as u64), signal: Signal::Drop, ..env.clone() }
+    }
+
+    /// Collects the signals that virtual departures have given since the last arrival.
+    fn collect_late(&mut self) {
+        self.late.extend(self.queue.discipline.drain_lost().map(|(_, reason)| reason));
+    }
+}
+
+impl Aqm for AvqInner {
+    const NAME: &'static str = "avq-inner";
+    const SUMMARY: &'static str = "AVQ whose virtual queue is managed by any other AQM";
+    const SOURCE: &'static str = "Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, section III, Experiment 6";
+    const PROBES: &'static [(&'static str, &'static str)] =
+        &[("virtual_capacity", "bit/s"), ("virtual_capacity_share", "fraction"), ("virtual_queue", "packets")];
+    type Params = Params;
+
+    fn new(params: &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
+        let Params { avq, inside } = params;
+        let discipline = Discipline::build(&inside.inner, Self::virtual_env(avq, env), rng.child("inner"))
+            .map_err(|e| e.within("inner"))?;
+        let queue = VirtualQueue { discipline: Box::new(discipline), now, in_service: 0.0 };
+        Ok(AvqInner { params: avq.clone(), capacity: avq.capacity(env, now), queue, late: VecDeque::new() })
+    }
+
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        let c = cx.env.rate.bytes_per_sec();
+        let size = self.params.mode.size(packet, cx.env.mean_packet);
+        self.capacity.bound(c);
+        self.queue.follow(cx.now, self.capacity.get());
+        self.collect_late();
+
+        let copy = Packet { bytes: size as u32, ecn: Ecn::NotEct, ..*packet };
+        let own = match self.queue.arrive(copy) {
+            Fate::Lost => self.queue.discipline.drain_lost().next().map(|(_, reason)| reason),
+            Fate::Queued | Fate::Marked => None,
+        };
+        self.collect_late();
+        let signal = own.or_else(|| self.late.pop_front());
+        if counts(cx, packet, signal.is_some()) {
+            self.capacity.admit(cx.now, c, size);
+        }
+        match signal {
+            // The buffer that overflowed is the virtual one.
+            Some(Reason::Overflow) => Verdict::Mark(Reason::Virtual),
+            Some(reason) => Verdict::Mark(reason),
+            None => Verdict::Pass,
+        }
+    }
+
+    fn probe(&self, _: Time, env: &Env, out: &mut Vec<f64>) {
+        let capacity = self.capacity.get();
+        let queue = self.queue.discipline.bytes() as f64 / env.mean_packet.0 as f64;
+        out.extend([8.0 * capacity, capacity / env.rate.bytes_per_sec(), queue]);
+    }
+}

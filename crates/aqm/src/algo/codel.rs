@@ -1,0 +1,165 @@
+//! CoDel: controlled delay.
+//!
+//! RFC 8289, section 5 (the pseudocode); section 4 explains it.
+//!
+//! Once the sojourn time of departing packets has been at least `target` for `interval`, one packet is
+//! signalled, the next after interval/sqrt(1), then interval/sqrt(2), and so on:
+//! drop_next <- drop_next + interval/sqrt(count), until a packet leaves that waited for less.
+//!
+//! Sees: departures with their sojourn times. Decides: mark, at departure.
+//!
+//! The RFC's dequeue() drops and then fetches the next packet itself; here the discipline asks about
+//! each packet in turn, so `step` remembers why the previous one was lost. Where a signal is a mark,
+//! the packet leaves and no other is fetched: then count and drop_next move at once, from drop_next
+//! and not from now, as they would after a drop whose successor was late too.
+//! Departures: MAXPACKET, for which the RFC takes the interface's MTU, is the largest packet seen, and
+//! at least the usual size.
+//! Defaults: RFC 8289, sections 4.3 and 4.4.
+
+use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Dur, Packet, Rng, Time};
+
+marqueue_core::params! {
+    /// Parameters of CoDel.
+    pub struct Params {
+        /// Sojourn time that a standing queue may cause.
+        target: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.005, source: "RFC 8289, section 4.4" },
+        /// How long the sojourn time must stay above target: a round-trip time of the slowest flows.
+        interval: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.1, source: "RFC 8289, section 4.3" },
+    }
+}
+
+/// What happened to the packet before this one in the same dequeue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// There was none.
+    First,
+    /// It was lost because drop_next had come.
+    AfterDrop,
+    /// It was lost upon entering the dropping state.
+    AfterEntry,
+}
+
+/// State of CoDel.
+#[derive(Debug)]
+pub struct Codel {
+    target: Dur,
+    interval: Dur,
+    /// MAXPACKET, bytes.
+    max_packet: u64,
+    /// When the sojourn time will have been above target for an interval.
+    first_above: Option<Time>,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+    step: Step,
+}
+
+impl Codel {
+    /// RFC 8289, section 5.5.
+    fn control_law(&self, from: Time) -> Time {
+        from + Dur::from_secs(self.interval.secs() / f64::from(self.count).sqrt())
+    }
+
+    /// RFC 8289, section 5.6: has the sojourn time been above target for an interval?
+    #[inline]
+    fn ok_to_drop(&mut self, cx: &Cx<'_>, sojourn: Dur) -> bool {
+        if sojourn < self.target || cx.bytes <= self.max_packet {
+            self.first_above = None;
+            return false;
+        }
+        let first_above = *self.first_above.get_or_insert(cx.now + self.interval);
+        cx.now >= first_above
+    }
+
+    /// Enters the dropping state; resumes near the old rate if that was left recently.
+    fn enter(&mut self, now: Time) {
+        self.dropping = true;
+        let delta = self.count - self.last_count;
+        let recent = now.since(self.drop_next).0 < 16 * self.interval.0;
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.drop_next = self.control_law(now);
+        self.last_count = self.count;
+    }
+
+    /// Another signal is given in the dropping state.
+    fn advance(&mut self) {
+        self.count += 1;
+        self.drop_next = self.control_law(self.drop_next);
+    }
+
+    fn signal(&mut self, cx: &Cx<'_>, packet: &Packet, step: Step) -> Verdict {
+        if cx.mark_loses(packet) {
+            self.step = step;
+        } else if step == Step::AfterDrop {
+            self.advance();
+        }
+        Verdict::Mark(Reason::Sojourn)
+    }
+}
+
+impl Aqm for Codel {
+    const NAME: &'static str = "codel";
+    const SUMMARY: &'static str = "Signals ever more often while packets have waited too long for too long";
+    const SOURCE: &'static str = "Nichols, Jacobson, McGregor and Iyengar, RFC 8289, 2018";
+    const PROBES: &'static [(&'static str, &'static str)] = &[("dropping", "fraction"), ("count", "packets")];
+    type Params = Params;
+
+    fn new(p: &Params, env: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
+        if p.target > p.interval {
+            let expected = format!("at most interval = {} s", p.interval);
+            return Err(ParamError::new("target", format!("got {} s, expected {expected}", p.target)));
+        }
+        Ok(Codel {
+            target: Dur::from_secs(p.target),
+            interval: Dur::from_secs(p.interval),
+            max_packet: env.mean_packet.0,
+            first_above: None,
+            drop_next: now,
+            count: 0,
+            last_count: 0,
+            dropping: false,
+            step: Step::First,
+        })
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, _: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        self.max_packet = self.max_packet.max(u64::from(packet.bytes));
+        Verdict::Pass
+    }
+
+    #[inline]
+    fn on_departure(&mut self, cx: &mut Cx<'_>, packet: &Packet, sojourn: Dur) -> Verdict {
+        let ok = self.ok_to_drop(cx, sojourn);
+        match std::mem::replace(&mut self.step, Step::First) {
+            // The RFC returns the packet after the one lost upon entry whatever it waited.
+            Step::AfterEntry => return Verdict::Pass,
+            Step::AfterDrop if ok => self.advance(),
+            Step::AfterDrop | Step::First => {}
+        }
+        if self.dropping {
+            self.dropping = ok;
+            if ok && cx.now >= self.drop_next {
+                return self.signal(cx, packet, Step::AfterDrop);
+            }
+        } else if ok {
+            self.enter(cx.now);
+            return self.signal(cx, packet, Step::AfterEntry);
+        }
+        Verdict::Pass
+    }
+
+    fn on_idle(&mut self, _: Time) {
+        self.first_above = None;
+        if std::mem::replace(&mut self.step, Step::First) == Step::AfterDrop {
+            self.dropping = false;
+        }
+    }
+
+    fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
+        out.extend([f64::from(u8::from(self.dropping)), f64::from(self.count)]);
+    }
+}

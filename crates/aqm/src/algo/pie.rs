@@ -1,0 +1,150 @@
+//! PIE: proportional integral controller enhanced.
+//!
+//! RFC 8033: sections 4.1 (random dropping), 4.2 (the probability and its auto-tuning), 4.3 (latency),
+//! 4.4 (burst tolerance), 5.1 (ECN), 5.4 (de-randomization), 5.5 (cap drop adjustment).
+//!
+//! Every t_update: p <- p + k(p) (alpha (delay - ref) + beta (delay - old delay)), k from 1/2048 at tiny p to
+//! 1 at p >= 0.1, at most 0.02 a step when p >= 0.1; p <- 0.98 p when both delays are zero; p in [0, 1].
+//!
+//! Sees: the queue at regular times, arrivals. Decides: mark or, once p >= mark_ecnth, drop; at arrival,
+//! at random. No packet is signalled while a burst is allowed, while the delay was below half the
+//! reference and p < 0.2, or while at most two packets' bytes wait.
+//!
+//! The latency is the queue over the link's rate (Little's law, section 4.3): the rate is known here, so
+//! neither timestamps nor the estimate of section 5.2 are needed.
+//! Departures: PIE is always active; section 5.3 would switch it off below a third of the buffer.
+//! Defaults: RFC 8033, sections 4 and 5.
+
+use crate::mode::Mode;
+use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Dur, Packet, Rng, Time};
+
+marqueue_core::params! {
+    /// Parameters of PIE.
+    pub struct Params {
+        /// QDELAY_REF: the delay to settle at.
+        delay_ref: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.015, source: "RFC 8033, section 4.2" },
+        /// T_UPDATE: how often the probability is computed.
+        t_update: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.015, source: "RFC 8033, section 4.2" },
+        /// Gain on the deviation from the reference.
+        alpha: f64 { unit: PerSecond, range: 0.0 => 1e6, default: 0.125, source: "RFC 8033, section 4.2" },
+        /// Gain on the change of the delay.
+        beta: f64 { unit: PerSecond, range: 0.0 => 1e6, default: 1.25, source: "RFC 8033, section 4.2" },
+        /// MAX_BURST: how long a burst passes untouched.
+        max_burst: f64 { unit: Seconds, range: 0.0 => 100.0, default: 0.15, source: "RFC 8033, section 4.4" },
+        /// From this probability on a signal is a loss, even to a packet that could be marked.
+        mark_ecnth: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.1, source: "RFC 8033, section 5.1" },
+        /// Whether a packet's chance grows with its size.
+        mode: Mode { default: Mode::Packets, source: "RFC 8033, section 4.1" },
+    }
+}
+
+/// State of PIE.
+#[derive(Debug)]
+pub struct Pie {
+    params: Params,
+    period: Dur,
+    next: Time,
+    /// drop_prob_.
+    p: f64,
+    /// accu_prob_: what the packets since the last signal have drawn.
+    accumulated: f64,
+    /// qdelay_old_, s.
+    delay: f64,
+    /// burst_allowance_, s.
+    burst: f64,
+}
+
+/// Section 4.2: the smaller the probability, the smaller its steps.
+fn tuning(p: f64) -> f64 {
+    const TABLE: [(f64, f64); 6] = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+    TABLE.iter().find(|(below, _)| p < *below).map_or(1.0, |(_, divisor)| 1.0 / divisor)
+}
+
+impl Pie {
+    /// Sections 4.1 and 4.4: is this no time for any signal?
+    #[inline]
+    fn spares(&self, cx: &Cx<'_>) -> bool {
+        self.burst > 0.0
+            || (self.delay < self.params.delay_ref / 2.0 && self.p < 0.2)
+            || cx.bytes <= 2 * cx.env.mean_packet.0
+    }
+
+    /// Section 5.4: signals come neither in clusters nor in long gaps.
+    #[inline]
+    fn draw(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> bool {
+        if self.p == 0.0 {
+            self.accumulated = 0.0;
+        }
+        let p = self.params.mode.chance(self.p, packet, cx.env.mean_packet);
+        self.accumulated += p;
+        let hit = self.accumulated >= 8.5 || (self.accumulated >= 0.85 && cx.rng.uniform() < p);
+        if hit {
+            self.accumulated = 0.0;
+        }
+        hit
+    }
+}
+
+impl Aqm for Pie {
+    const NAME: &'static str = "pie";
+    const SUMMARY: &'static str = "Signals at random; a self-tuning PI controller holds the queueing delay at a reference";
+    const SOURCE: &'static str = "Pan, Natarajan, Baker and White, RFC 8033, 2017";
+    const PROBES: &'static [(&'static str, &'static str)] = &[("p", "fraction"), ("delay", "s"), ("burst_allowance", "s")];
+    type Params = Params;
+
+    fn new(params: &Params, _: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
+        let period = Dur::from_secs(params.t_update);
+        Ok(Pie {
+            period,
+            next: now + period,
+            p: 0.0,
+            accumulated: 0.0,
+            delay: 0.0,
+            burst: params.max_burst,
+            params: params.clone(),
+        })
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        if cx.is_full(packet) {
+            self.accumulated = 0.0;
+            return Verdict::Pass;
+        }
+        if self.spares(cx) || !self.draw(cx, packet) {
+            return Verdict::Pass;
+        }
+        if self.p < self.params.mark_ecnth {
+            Verdict::Mark(Reason::Early)
+        } else {
+            Verdict::Drop(Reason::Early)
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.next
+    }
+
+    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+        let Params { delay_ref, t_update, alpha, beta, max_burst, .. } = self.params;
+        let old = std::mem::replace(&mut self.delay, cx.bytes as f64 / cx.env.rate.bytes_per_sec());
+        let mut step = tuning(self.p) * (alpha * (self.delay - delay_ref) + beta * (self.delay - old));
+        if self.p >= 0.1 {
+            step = step.min(0.02);
+        }
+        self.p += step;
+        if self.delay == 0.0 && old == 0.0 {
+            self.p *= 0.98;
+        }
+        self.p = self.p.clamp(0.0, 1.0);
+        let calm = self.p == 0.0 && self.delay < delay_ref / 2.0 && old < delay_ref / 2.0;
+        self.burst = if calm { max_burst } else { (self.burst - t_update).max(0.0) };
+        self.next += self.period;
+    }
+
+    fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
+        out.extend([self.p, self.delay, self.burst]);
+    }
+}

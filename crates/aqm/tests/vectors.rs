@@ -1,0 +1,134 @@
+//! Replays `vectors/<name>.jsonl`: sequences of operations with the fates and internal variables that
+//! the formulas give, worked out by hand.
+//!
+//! A line with `about` begins a case: where its numbers come from, the policy, its environment. Every
+//! further line is an operation at `t` nanoseconds; timers that fall due by then run before it. Packets
+//! are numbered by arrival; `times` repeats one.
+
+use marqueue_aqm::{catalogue, Discipline, Env, Qdisc};
+use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    #[allow(dead_code)]
+    about: String,
+    policy: PolicySpec,
+    env: EnvSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EnvSpec {
+    rate: Rate,
+    mean_packet: Bytes,
+    limit: marqueue_aqm::Limit,
+    delay: Dur,
+    signal: marqueue_aqm::Signal,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
+enum Op {
+    Enqueue { t: u64, times: Option<u32>, bytes: u32, ecn: String, fate: String, lost: Option<String> },
+    Dequeue { t: u64, seq: Option<u32>, ecn: Option<String>, lost: Option<BTreeMap<String, String>> },
+    Probe { t: u64, values: BTreeMap<String, f64> },
+    Rate { t: u64, rate: Rate },
+}
+
+fn ecn(name: &str) -> Ecn {
+    match name {
+        "not_ect" => Ecn::NotEct,
+        "ect" => Ecn::Ect,
+        "ce" => Ecn::Ce,
+        _ => panic!("no ECN field {name}"),
+    }
+}
+
+struct Replay {
+    queue: Discipline,
+    arrived: u32,
+}
+
+impl Replay {
+    fn new(case: &Case) -> Replay {
+        let EnvSpec { rate, mean_packet, limit, delay, signal } = case.env;
+        let env = Env { rate, mean_packet, limit, delay, signal };
+        let queue = Discipline::build(&case.policy, env, Rng::named(1, "vectors")).unwrap();
+        Replay { queue, arrived: 0 }
+    }
+
+    fn run_timers(&mut self, until: Time) {
+        while self.queue.next_timer() <= until {
+            let due = self.queue.next_timer();
+            self.queue.on_timer(due);
+        }
+    }
+
+    fn lost(&mut self) -> BTreeMap<String, String> {
+        self.queue.drain_lost().map(|(p, reason)| (p.seq.to_string(), reason.name().to_string())).collect()
+    }
+
+    fn apply(&mut self, op: &Op, at: &str) {
+        let (Op::Enqueue { t, .. } | Op::Dequeue { t, .. } | Op::Probe { t, .. } | Op::Rate { t, .. }) = op;
+        let now = Time(*t);
+        self.run_timers(now);
+        match op {
+            Op::Enqueue { times, bytes, ecn: field, fate, lost, .. } => {
+                for _ in 0..times.unwrap_or(1) {
+                    let packet = Packet { ecn: ecn(field), ..Packet::data(0, self.arrived, *bytes) };
+                    let got = format!("{:?}", self.queue.enqueue(now, packet)).to_lowercase();
+                    assert_eq!(&got, fate, "{at}: fate");
+                    let expected = lost.iter().map(|reason| (self.arrived.to_string(), reason.clone())).collect();
+                    assert_eq!(self.lost(), expected, "{at}: lost");
+                    self.arrived += 1;
+                }
+            }
+            Op::Dequeue { seq, ecn: field, lost, .. } => {
+                let got = self.queue.dequeue(now);
+                assert_eq!(got.map(|p| p.seq), *seq, "{at}: packet");
+                assert_eq!(got.map(|p| p.ecn), field.as_deref().map(ecn), "{at}: ECN field");
+                assert_eq!(self.lost(), lost.clone().unwrap_or_default(), "{at}: lost");
+            }
+            Op::Probe { values, .. } => {
+                let mut got = Vec::new();
+                self.queue.probe(now, &mut got);
+                let names: Vec<_> = self.queue.probes().iter().map(|(name, _)| *name).collect();
+                assert_eq!(names.len(), values.len(), "{at}: a probe line names every probe");
+                for (name, got) in names.iter().zip(got) {
+                    let expected = values[*name];
+                    let tolerance = 1e-9 * expected.abs().max(1e-3);
+                    assert!((got - expected).abs() <= tolerance, "{at}: {name} is {got}, expected {expected}");
+                }
+            }
+            Op::Rate { rate, .. } => self.queue.env_mut().rate = *rate,
+        }
+        assert!(self.queue.conserves(), "{at}: conservation");
+    }
+}
+
+#[test]
+fn every_algorithm_does_what_was_worked_out_by_hand() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
+    for entry in catalogue() {
+        let file = folder.join(format!("{}.jsonl", entry.name));
+        let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let mut replay = None;
+        for (number, line) in text.lines().enumerate() {
+            let at = format!("{}.jsonl:{}", entry.name, number + 1);
+            if line.contains("\"about\"") {
+                let case: Case = serde_json::from_str(line).unwrap_or_else(|e| panic!("{at}: {e}"));
+                assert_eq!(case.policy.name, entry.name, "{at}");
+                replay = Some(Replay::new(&case));
+            } else {
+                let op: Op = serde_json::from_str(line).unwrap_or_else(|e| panic!("{at}: {e}"));
+                replay.as_mut().expect("a case comes first").apply(&op, &at);
+            }
+        }
+        assert!(replay.is_some_and(|r| r.arrived > 0), "{}.jsonl tests nothing", entry.name);
+    }
+}
