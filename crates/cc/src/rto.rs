@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(r.timeout(&c), Dur::from_secs(3.0));
         r.sample(&c, at(0.0), at(0.105)); // 10 ticks: srtt 80/8, rttvar 20/4 -> 10 + 4*5 = 30 ticks
         assert_eq!(r.timeout(&c), Dur::from_secs(0.3));
-        r.sample(&c, at(1.0), at(1.145)); // 14 ticks: delta 4, srtt 84/8, rttvar 20+4-5 = 19 -> (152+84)/8 = 29
+        r.sample(&c, at(1.003), at(1.148)); // 14 ticks: delta 4, srtt 84/8, rttvar 20+4-5 = 19 -> (152+84)/8 = 29
         assert_eq!(r.timeout(&c), Dur::from_secs(0.29));
         r.back_off(&c);
         assert_eq!(r.timeout(&c), Dur::from_secs(0.58));

@@ -61,12 +61,10 @@ pub struct Packet {
     pub seq: u32,
     /// Size on the wire.
     pub bytes: u32,
-    /// Where the sender's route table says it goes.
-    pub route: u32,
+    /// Where it goes next: a stage of the simulator's route table.
+    pub stage: u32,
     /// Slot of its SACK blocks in the simulator's pool, or `Packet::NO_SACK`.
     pub sack: u32,
-    /// Which stage of the route comes next.
-    pub hop: u8,
     /// Kind and TCP flags.
     pub flags: Flags,
     /// ECN field.
@@ -84,9 +82,8 @@ impl Packet {
             flow,
             seq,
             bytes,
-            route: 0,
+            stage: 0,
             sack: Packet::NO_SACK,
-            hop: 0,
             flags: Flags::NONE,
             ecn: Ecn::NotEct,
         }

@@ -1,5 +1,19 @@
 //! The packet simulator.
+//!
+//! The way of a packet, in six files: [`traffic`] (who sends) → [`flow`] (sender) → [`route`] (which
+//! stage comes next) → [`resource`] (queue and server) or [`wire`] → [`engine`] (arrival at the next
+//! stage) → [`flow`] (receiver, and the acknowledgement's way back).
+
+mod engine;
+mod events;
+mod flow;
+mod meter;
 pub mod plan;
+mod resource;
 pub mod result;
+mod route;
 pub mod run;
-pub use run::{run, Control, RunError};
+mod traffic;
+mod wire;
+
+pub use run::{check, run, Control, RunError};

@@ -61,6 +61,18 @@ pub struct QueuePlan {
     pub mean_packet: Bytes,
 }
 
+impl QueuePlan {
+    /// A queue that never loses a packet: what a wire has when its rate changes.
+    pub fn endless() -> QueuePlan {
+        QueuePlan {
+            policy: PolicySpec { name: "droptail".into(), params: ParamValues::new() },
+            limit: Limit::Packets(u32::MAX),
+            signal: Signal::Drop,
+            mean_packet: Bytes(1000),
+        }
+    }
+}
+
 /// A way there and back, as indices into [`Plan::links`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

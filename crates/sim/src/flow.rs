@@ -1,0 +1,97 @@
+//! Flows: what a sender and its receiver remember, and their rows in the flow table.
+
+use crate::result::FlowTable;
+use marqueue_cc::{Receiver, Sender};
+use marqueue_core::units::Transmitter;
+use marqueue_core::Time;
+
+/// One flow, or a free slot for one.
+#[derive(Debug)]
+pub struct Flow {
+    /// What it is.
+    pub kind: Kind,
+    /// Its row in the flow table.
+    pub row: u32,
+    /// The stage at which its data begins.
+    pub data_stage: u32,
+    /// The stage at which its acknowledgements begin.
+    pub ack_stage: u32,
+    /// The measuring window that its receiver is in.
+    pub window: u32,
+    /// Packets of it in the network; a slot is not reused before they are gone.
+    pub in_flight: u32,
+    /// The time of its valid entry among the timers.
+    pub timer: Time,
+}
+
+/// What a flow is.
+#[derive(Debug)]
+pub enum Kind {
+    /// TCP.
+    Tcp(Box<Tcp>),
+    /// Constant-rate UDP.
+    Cbr(Cbr),
+    /// Packets that a generator sends in the flow's name.
+    Packets,
+    /// Finished.
+    Gone,
+}
+
+/// The two ends of a TCP connection.
+#[derive(Debug)]
+pub struct Tcp {
+    /// The sending end.
+    pub sender: Sender,
+    /// The receiving end.
+    pub receiver: Receiver,
+    /// Index of its settings.
+    pub transport: u32,
+    /// It has sent its SYN.
+    pub started: bool,
+    /// Index of its window trace, if it has one.
+    pub trace: Option<u32>,
+}
+
+/// A constant-rate source.
+#[derive(Debug)]
+pub struct Cbr {
+    /// Spaces the packets.
+    pub spacing: Transmitter,
+    /// Size on the wire.
+    pub bytes: u32,
+    /// Packets sent.
+    pub sent: u32,
+    /// When it stops.
+    pub stop: Time,
+}
+
+/// Adds the row of a new flow.
+pub fn add_row(table: &mut FlowTable, windows: usize, group: u32, route: u32, start: Time, size: u32) -> u32 {
+    table.group.push(group);
+    table.route.push(route);
+    table.start.push(start);
+    table.end.push(Time::NEVER);
+    table.size.push(size);
+    table.delivered.extend(std::iter::repeat_n(0, windows));
+    table.sent.push(0);
+    table.retransmits.push(0);
+    table.timeouts.push(0);
+    table.ecn_cuts.push(0);
+    (table.group.len() - 1) as u32
+}
+
+/// Writes a flow's counts into its row.
+pub fn fill_row(table: &mut FlowTable, flow: &Flow) {
+    let row = flow.row as usize;
+    match &flow.kind {
+        Kind::Tcp(tcp) => {
+            let counts = tcp.sender.core().counts;
+            table.sent[row] = counts.sent;
+            table.retransmits[row] = counts.retransmits;
+            table.timeouts[row] = counts.timeouts;
+            table.ecn_cuts[row] = counts.ecn_cuts;
+        }
+        Kind::Cbr(cbr) => table.sent[row] = u64::from(cbr.sent),
+        Kind::Packets | Kind::Gone => {}
+    }
+}

@@ -1,0 +1,165 @@
+//! A queue under a discipline, and the server behind it.
+//!
+//! Departures are computed late: whoever touches the queue at `t` first lets everything happen that
+//! was due by `t` ([`Resource::next_departure`]), in the order of time: timers, departures, idleness.
+//! So the queue needs no event for each departure; it suffices that all departures are known before
+//! the first of them arrives at the far end of the link.
+
+use crate::meter::Meter;
+use crate::result::{TraceKind, TraceRow};
+use marqueue_aqm::{Discipline, Fate, Qdisc};
+use marqueue_core::units::Transmitter;
+use marqueue_core::{Dur, Packet, Rate, Time};
+
+/// A queue and its server.
+#[derive(Debug)]
+pub struct Resource {
+    /// The queue.
+    pub qdisc: Discipline,
+    /// What is measured.
+    pub meter: Meter,
+    /// Events, if asked for.
+    pub trace: Option<Vec<TraceRow>>,
+    /// Packets lost since the engine last looked.
+    pub lost: Vec<Packet>,
+    transmitter: Transmitter,
+    delay: Dur,
+    /// When the server becomes, or became, free.
+    free: Time,
+    /// The server has found the queue empty.
+    idle: bool,
+    /// Rate changes to come, the next one last.
+    schedule: Vec<(Time, Rate)>,
+}
+
+impl Resource {
+    /// An idle resource.
+    pub fn new(qdisc: Discipline, rate: Rate, delay: Dur, schedule: &[(Time, Rate)], meter: Meter) -> Resource {
+        Resource {
+            qdisc,
+            meter,
+            trace: None,
+            lost: Vec::new(),
+            transmitter: Transmitter::new(rate),
+            delay,
+            free: Time::ZERO,
+            idle: true,
+            schedule: schedule.iter().rev().copied().collect(),
+        }
+    }
+
+    /// A packet arrives; everything due by `now` has happened.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, packet: Packet) {
+        self.meter.queue_was(self.qdisc.len(), now);
+        let fate = self.qdisc.enqueue(now, packet);
+        match fate {
+            Fate::Lost => self.collect_lost(now),
+            Fate::Queued => self.note(now, TraceKind::Arrive, &packet),
+            Fate::Marked => self.note(now, TraceKind::Mark, &packet),
+        }
+    }
+
+    /// Lets what is due by `until` happen, up to and including the next departure. Returns the
+    /// packet with its time of arrival at the far end; `None` when nothing more is due.
+    #[inline]
+    pub fn next_departure(&mut self, until: Time) -> Option<(Packet, Time)> {
+        loop {
+            let due = if self.idle && self.qdisc.is_empty() { Time::NEVER } else { self.free };
+            let timer = self.qdisc.next_timer();
+            let change = self.schedule.last().map_or(Time::NEVER, |c| c.0);
+            let first = due.min(timer).min(change);
+            if first > until || first == Time::NEVER {
+                return None;
+            }
+            if change <= first {
+                self.change_rate();
+            } else if timer <= first {
+                self.meter.queue_was(self.qdisc.len(), timer);
+                self.qdisc.on_timer(timer);
+            } else if let Some(packet) = self.serve(due) {
+                return Some((packet, self.free + self.delay));
+            }
+        }
+    }
+
+    /// The server takes the next packet at `now`. A packet keeps the rate it started with.
+    #[inline]
+    fn serve(&mut self, now: Time) -> Option<Packet> {
+        self.meter.queue_was(self.qdisc.len(), now);
+        let packet = self.qdisc.dequeue(now);
+        self.collect_lost(now);
+        let Some(packet) = packet else {
+            self.idle = true;
+            self.transmitter.restart();
+            return None;
+        };
+        self.idle = false;
+        self.free = now + self.transmitter.transmit(packet.bytes);
+        self.meter.departs(now - packet.enqueued, packet.bytes);
+        self.note(now, TraceKind::Depart, &packet);
+        Some(packet)
+    }
+
+    /// A server that is free takes a packet that has just arrived.
+    #[inline]
+    pub fn start(&mut self, now: Time) -> Option<(Packet, Time)> {
+        if !self.idle || self.qdisc.is_empty() {
+            return None;
+        }
+        self.free = self.free.max(now);
+        let packet = self.serve(now)?;
+        Some((packet, self.free + self.delay))
+    }
+
+    /// By when [`Resource::next_departure`] must be asked again: the next packet cannot arrive at
+    /// the far end earlier.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        if self.qdisc.is_empty() {
+            Time::NEVER
+        } else {
+            self.free + self.delay
+        }
+    }
+
+    /// Until when the server is busy with what has departed.
+    pub fn busy_until(&self) -> Time {
+        self.free
+    }
+
+    /// The rate in force.
+    pub fn rate(&self) -> Rate {
+        self.transmitter.rate()
+    }
+
+    fn change_rate(&mut self) {
+        if let Some((at, rate)) = self.schedule.pop() {
+            self.meter.rate_was(self.transmitter.rate(), at);
+            self.transmitter.set_rate(rate);
+            self.qdisc.env_mut().rate = rate;
+        }
+    }
+
+    /// Packets that the discipline has just lost.
+    #[inline]
+    fn collect_lost(&mut self, now: Time) {
+        for (packet, _) in self.qdisc.drain_lost() {
+            self.lost.push(packet);
+            if let Some(trace) = &mut self.trace {
+                trace.push(row(now, TraceKind::Drop, &packet));
+            }
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, now: Time, kind: TraceKind, packet: &Packet) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(row(now, kind, packet));
+        }
+    }
+}
+
+fn row(t: Time, kind: TraceKind, packet: &Packet) -> TraceRow {
+    TraceRow { t, kind, flow: packet.flow, seq: packet.seq, bytes: packet.bytes }
+}

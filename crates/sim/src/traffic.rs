@@ -1,0 +1,81 @@
+//! Sources that create flows or packets as a random process.
+
+use crate::plan::{SizeLaw, TrafficKind, TrafficPlan};
+use marqueue_core::{Dur, Rng, Time};
+
+/// A Poisson process of flow or packet arrivals.
+#[derive(Debug)]
+pub struct Arrivals {
+    /// Index into the plan's traffic.
+    pub group: u32,
+    /// Its random stream.
+    pub rng: Rng,
+    /// The next arrival; `Time::NEVER` when the process has ended.
+    pub next: Time,
+    mean_gap: f64,
+    stop: Time,
+    /// What arrives.
+    pub what: What,
+}
+
+/// What arrives.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// TCP flows of `size` packets on one of `routes`.
+    Flows {
+        /// Index into the plan's transports.
+        transport: u32,
+        /// Indices into the plan's routes.
+        routes: Vec<u32>,
+        /// Packets a flow.
+        size: u32,
+    },
+    /// Packets of the flow in slot `flow`.
+    Packets {
+        /// The flow in whose name they are sent.
+        flow: u32,
+        /// Mean size in bytes.
+        bytes: u32,
+        /// Distribution of sizes.
+        law: SizeLaw,
+        /// How many were sent.
+        sent: u32,
+    },
+}
+
+impl Arrivals {
+    /// The process of a traffic group, if it is one; `packet_flow` is the slot for its packets.
+    pub fn new(plan: &TrafficPlan, group: u32, seed: u64, packet_flow: u32) -> Option<Arrivals> {
+        let (rate, start, stop, what) = match &plan.kind {
+            TrafficKind::Poisson { transport, routes, rate, start, stop, size } => {
+                let routes = routes.iter().map(|&r| r as u32).collect();
+                (*rate, *start, *stop, What::Flows { transport: *transport as u32, routes, size: *size })
+            }
+            TrafficKind::Packets { rate, packet, size, start, stop, .. } => {
+                let what = What::Packets { flow: packet_flow, bytes: packet.0 as u32, law: *size, sent: 0 };
+                (*rate, *start, stop.unwrap_or(Time::NEVER), what)
+            }
+            TrafficKind::Tcp { .. } | TrafficKind::Cbr { .. } => return None,
+        };
+        let rng = Rng::named(seed, &format!("traffic/{}", plan.name));
+        let mut arrivals = Arrivals { group, rng, next: start, mean_gap: 1.0 / rate, stop, what };
+        arrivals.advance();
+        Some(arrivals)
+    }
+
+    /// Draws the next arrival.
+    pub fn advance(&mut self) {
+        self.next += Dur::from_secs(self.rng.exponential(self.mean_gap));
+        if self.next >= self.stop {
+            self.next = Time::NEVER;
+        }
+    }
+}
+
+/// A packet size.
+pub fn draw_size(law: SizeLaw, mean: u32, rng: &mut Rng) -> u32 {
+    match law {
+        SizeLaw::Constant => mean,
+        SizeLaw::Exponential => (rng.exponential(f64::from(mean)).ceil() as u32).max(1),
+    }
+}

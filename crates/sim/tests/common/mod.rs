@@ -1,0 +1,103 @@
+//! Plans that tests share.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use marqueue_aqm::{Limit, Signal};
+use marqueue_core::params::{ParamValues, PolicySpec, Value};
+use marqueue_core::{Bytes, Dur, Rate, Time};
+use marqueue_sim::plan::*;
+use marqueue_sim::result::{LinkWindow, RunResult};
+use marqueue_sim::{run, Control};
+
+pub fn ms(x: f64) -> Dur {
+    Dur::from_secs(x / 1e3)
+}
+
+pub fn secs(x: f64) -> Time {
+    Time::ZERO + Dur::from_secs(x)
+}
+
+pub fn values(pairs: &[(&str, f64)]) -> ParamValues {
+    pairs.iter().map(|(k, v)| (k.to_string(), Value::Number(*v))).collect()
+}
+
+pub fn policy(name: &str, params: ParamValues) -> PolicySpec {
+    PolicySpec { name: name.into(), params }
+}
+
+pub fn queue(name: &str, params: ParamValues, limit: u32, signal: Signal) -> QueuePlan {
+    QueuePlan { policy: policy(name, params), limit: Limit::Packets(limit), signal, mean_packet: Bytes(1000) }
+}
+
+pub fn link(name: &str, rate: u64, delay: Dur, queue: Option<QueuePlan>) -> LinkPlan {
+    LinkPlan { name: name.into(), rate: Rate(rate), delay, queue, schedule: Vec::new(), trace: false }
+}
+
+/// A dumbbell: one class of hosts for each round-trip time, as ns-2's scenario scripts build it.
+pub struct Dumbbell {
+    pub rate: u64,
+    pub access: u64,
+    pub bottleneck_delay: f64,
+    pub destination_delay: f64,
+    pub rtts: Vec<f64>,
+    pub queue: QueuePlan,
+}
+
+impl Dumbbell {
+    /// Link 0 is the bottleneck, 1 the way back, then four links a class; route `c` is class `c`.
+    pub fn plan(self, duration: f64) -> Plan {
+        let d0 = ms(self.bottleneck_delay);
+        let mut plan = Plan {
+            duration: secs(duration),
+            boundaries: Vec::new(),
+            sample: Dur::ZERO,
+            links: vec![link("bottleneck", self.rate, d0, Some(self.queue)), link("back", self.rate, d0, None)],
+            routes: Vec::new(),
+            transports: Vec::new(),
+            traffic: Vec::new(),
+        };
+        for rtt in self.rtts {
+            let source = ms(rtt / 2.0 - self.bottleneck_delay - self.destination_delay);
+            let destination = ms(self.destination_delay);
+            let first = plan.links.len();
+            for (name, delay) in [("src", source), ("dst", destination), ("dst back", destination), ("src back", source)] {
+                plan.links.push(link(&format!("{name} {rtt}"), self.access, delay, None));
+            }
+            plan.routes.push(RoutePlan { forward: vec![first, 0, first + 1], reverse: vec![first + 2, 1, first + 3] });
+        }
+        plan
+    }
+}
+
+pub fn tcp(name: &str, route: usize, count: u32, jitter: f64) -> TrafficPlan {
+    let kind = TrafficKind::Tcp {
+        transport: 0,
+        route,
+        count,
+        start: Time::ZERO,
+        jitter: Dur::from_secs(jitter),
+        stop: None,
+        size: None,
+        trace: false,
+    };
+    TrafficPlan { name: name.into(), kind }
+}
+
+pub fn ns2(recovery: &str, ecn: bool) -> TransportPlan {
+    let mut params = ParamValues::new();
+    params.insert("recovery".into(), Value::Choice(recovery.into()));
+    params.insert("ecn".into(), Value::Flag(ecn));
+    TransportPlan { preset: "ns2".into(), params }
+}
+
+pub fn go(plan: &Plan, seed: u64) -> RunResult {
+    run(plan, seed, &Control::default()).expect("the plan is valid")
+}
+
+pub fn mean_queue(w: &LinkWindow) -> f64 {
+    let total: u64 = w.queue_ns.iter().sum();
+    w.queue_ns.iter().enumerate().map(|(q, &t)| q as f64 * t as f64).sum::<f64>() / total as f64
+}
+
+pub fn utilization(w: &LinkWindow) -> f64 {
+    w.sent_bits / w.capacity_bits
+}
