@@ -1,0 +1,106 @@
+"""The figures that every result has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from marqueue.plot import style
+from marqueue.plot.bars import bars
+from marqueue.plot.cdf import cdf
+from marqueue.plot.histogram import queue_histogram
+from marqueue.plot.timeseries import Curve, timeseries
+from marqueue.stats import Estimate, merge_times
+
+if TYPE_CHECKING:
+    from marqueue.result import Result
+
+
+class Plots:
+    """The figures of one result; ``link`` may be left out where there is only one."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def queue(self, link: str | None = None) -> Figure:
+        """Packets waiting over time."""
+        return self.series("queue", "Queue", "packets", link)
+
+    def series(self, name: str, quantity: str, unit: str = "", link: str | None = None) -> Figure:
+        """A time series of a link by its name."""
+        result = self._result
+        return timeseries(
+            [Curve(*result.link(link).series(name))],
+            quantity,
+            unit,
+            warmup=result.warmup,
+            cuts=[result.edges[w] for w in result.measured[1:]],
+            floor=0.0 if name in ("queue", "queue_bytes") else None,
+        )
+
+    def probe(self, name: str, link: str | None = None) -> Figure:
+        """An internal variable of the AQM over time."""
+        return self.series(name, name.replace("_", " "), self._result.link(link).probes[name], link)
+
+    def load(self, link: str | None = None) -> Figure:
+        """Utilization, losses and marks of each sample over time, as three panels."""
+        result = self._result
+        figure, axes = style.panels(3, height=1.5)
+        rows = (
+            ("utilization", "Utilization", ""),
+            ("drops", "Lost", "packets"),
+            ("marks", "Marked", "packets"),
+        )
+        for panel, (name, quantity, unit) in zip(axes, rows, strict=True):
+            timeseries(
+                [Curve(*result.link(link).series(name))],
+                quantity,
+                unit,
+                warmup=result.warmup,
+                cuts=[result.edges[w] for w in result.measured[1:]],
+                floor=0.0,
+                axes=panel,
+            )
+            panel.label_outer()
+        return figure
+
+    def queue_distribution(self, link: str | None = None) -> Figure:
+        """Share of time at each queue length, all replications together, a curve a window."""
+        result = self._result
+        windows: list[int | None] = list(result.measured) if len(result.measured) > 1 else [None]
+        curves = {}
+        for w in windows:
+            begin, end = result.span(w)
+            parts = result.link(link).windows(w)
+            curves[f"{begin:g} to {end:g} s"] = merge_times([p.queue for p in parts])
+        return queue_histogram(curves)
+
+    def completion_times(self) -> Figure:
+        """Distribution of the completion times of finite flows, all replications together."""
+        result = self._result
+        samples = {
+            c: np.concatenate([f.completion_times for f in result.flow_sets(class_=c)])
+            for c in result.classes
+        }
+        return cdf(samples, "Flow completion time", "s", log=True)
+
+    def goodputs(self) -> Figure:
+        """Distribution of the goodputs of endless flows, all replications together."""
+        result = self._result
+        samples = {
+            c: np.concatenate([f.long_rates / 1e6 for f in result.flow_sets(class_=c)])
+            for c in result.classes
+        }
+        return cdf(samples, "Goodput of a long flow", "Mbit/s")
+
+    def windows(self, figure: str, quantity: str, unit: str = "", scale: float = 1.0) -> Figure:
+        """A figure of every link in every measured window."""
+        result = self._result
+        spans = [result.span(w) for w in result.measured]
+        series: dict[str, list[Estimate]] = {
+            name: [result.link(name).figures(w)[figure].scaled(scale) for w in result.measured]
+            for name in result.links
+        }
+        return bars([f"{b:g} to {e:g} s" for b, e in spans], series, quantity, unit)

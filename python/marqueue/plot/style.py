@@ -1,0 +1,137 @@
+"""How figures look, and how they become SVG.
+
+Figures are made without pyplot: no global state, no backend, no window. Colours are those of
+M. Okabe and K. Ito (Color Universal Design, 2008), which colour-blind readers can tell apart;
+line styles and markers say the same once more. Backgrounds are transparent.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from itertools import cycle, islice
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+#: Text and axes: dark enough on white; pages replace it by the colour of their own text.
+INK = "#2a2f36"
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "P")
+#: Inches. Pages scale figures down, hardly ever up.
+WIDTH, HEIGHT = 7.2, 2.7
+
+RC: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "errorbar.capsize": 3,
+    "figure.facecolor": "none",
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9,
+    "grid.alpha": 0.18,
+    "grid.color": INK,
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 4.5,
+    "savefig.facecolor": "none",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "marqueue",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+def themed() -> AbstractContextManager[None]:
+    """Within it, figures are made and drawn in this style."""
+    settings: Any = RC  # the stubs want every key as a literal
+    return matplotlib.rc_context(settings)
+
+
+def looks(n: int) -> list[dict[str, Any]]:
+    """Colour, line style and marker of each of ``n`` curves."""
+    each = zip(cycle(COLORS), cycle(LINES), cycle(MARKERS), strict=False)
+    return [{"color": c, "linestyle": s, "marker": m} for c, s, m in islice(each, n)]
+
+
+def panels(rows: int = 1, height: float = HEIGHT) -> tuple[Figure, list[Axes]]:
+    """An empty figure with ``rows`` panels over one horizontal axis."""
+    with themed():
+        figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
+        axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
+    return figure, list(axes[:, 0])
+
+
+def on(axes: Axes | None) -> tuple[Figure, Axes]:
+    """The panel to draw on: the one given, or that of a new figure."""
+    if axes is None:
+        figure, [axes] = panels()
+        return figure, axes
+    figure_of = axes.get_figure(root=True)
+    assert figure_of is not None, "axes belong to a figure"
+    return figure_of, axes
+
+
+def label(quantity: str, unit: str = "") -> str:
+    """An axis label: the quantity with its unit, if it has one."""
+    return f"{quantity} [{unit}]" if unit not in ("", "1") else quantity
+
+
+def legend(axes: Axes, columns: int = 5) -> None:
+    """A legend above the panel, where it hides nothing; none for fewer than two curves."""
+    handles, names = axes.get_legend_handles_labels()
+    if len(names) > 1:
+        with themed():
+            axes.legend(
+                handles,
+                names,
+                loc="lower left",
+                bbox_to_anchor=(0, 1),
+                ncols=columns,
+                borderpad=0.2,
+            )
+
+
+def shade(axes: Axes, warmup: float, cuts: Sequence[float]) -> None:
+    """Greys out the warm-up and marks the edges of later windows."""
+    if warmup > 0:
+        axes.axvspan(0, warmup, color=INK, alpha=0.07, linewidth=0)
+    for cut in cuts:
+        axes.axvline(cut, color=INK, linewidth=0.8, linestyle=(0, (2, 2)), alpha=0.6)
+
+
+def svg(figure: Figure) -> str:
+    """The figure as an SVG document; the same figure gives the same text."""
+    out = io.StringIO()
+    with themed():
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    # A hundredth of a point is more than enough, and hides how machines round.
+    return re.sub(r"(-?\d+\.\d\d)\d+", r"\1", out.getvalue())
+
+
+def inline_svg(figure: Figure, text: str) -> str:
+    """The figure as an element of an HTML page, in the page's colour, described by ``text``."""
+    document = svg(figure)
+    element = document[document.index("<svg") :]
+    element = re.sub(r"<metadata>.*?</metadata>\s*", "", element, flags=re.DOTALL)
+    element = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", element)
+    element = element.replace("xlink:href=", "href=").replace(INK, "currentColor")
+    used = set(re.findall(r"#([A-Za-z]\w*)", element))
+    element = re.sub(r'\sid="(\w+)"', lambda m: m[0] if m[1] in used else "", element)
+    element = re.sub(r'(<svg[^>]*?)\s+(width|height)="[\d.]+pt"', r"\1", element)
+    element = re.sub(r'(<svg[^>]*?)\s+(width|height)="[\d.]+pt"', r"\1", element)
+    quoted = text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return element.replace("<svg", f'<svg role="img" aria-label="{quoted}"', 1)

@@ -1,0 +1,42 @@
+"""A figure against a swept variable, for several schemes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from marqueue.plot import style
+from marqueue.stats import Estimate
+
+
+def sweep(
+    x: Sequence[float],
+    schemes: Mapping[str, Sequence[Estimate]],
+    variable: str,
+    quantity: str,
+    unit: str = "",
+    *,
+    log: bool = False,
+    axes: Axes | None = None,
+) -> Figure:
+    """Draws one curve a scheme through its estimates, with their intervals as error bars.
+
+    ``schemes[name][i]`` belongs to ``x[i]``; ``variable`` and ``quantity`` name the axes.
+    """
+    figure, axes = style.on(axes)
+    for (name, estimates), look in zip(schemes.items(), style.looks(len(schemes)), strict=True):
+        if len(estimates) != len(x):
+            raise ValueError(f"{name}: got {len(estimates)} estimates for {len(x)} values of x")
+        mean = [e.mean for e in estimates]
+        half = [np.nan if e.half_width is None else e.half_width for e in estimates]
+        bars = None if np.isnan(half).all() else half
+        axes.errorbar(x, mean, yerr=bars, label=name, **look)
+    axes.set_xlabel(variable)
+    axes.set_ylabel(style.label(quantity, unit))
+    if log:
+        axes.set_yscale("log")
+    style.legend(axes)
+    return figure

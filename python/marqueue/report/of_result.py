@@ -1,0 +1,296 @@
+"""The report of one result."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from marqueue.report.builder import Cell, Report
+from marqueue.result import FLOW_FIGURES, LINK_FIGURES, RUN_FIGURES, Figure, Link, Result
+from marqueue.result.summary import route_rtts, warnings
+from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
+from marqueue.stats import Estimate
+from marqueue.units import RATE, TIME
+
+#: Links with a panel of figures each; beyond these the tables must do.
+MOST_LINKS_DRAWN = 6
+
+HIGHLIGHTS = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
+
+
+def write_report(result: Result, path: str | os.PathLike[str]) -> Path:
+    """Writes the report of a result as one page that needs nothing else."""
+    return report(result).write(path)
+
+
+def report(result: Result) -> Report:
+    """The report of a result; sections may be added to it."""
+    page = Report(result.name, result.scenario.get("description", ""), _byline(result))
+    if len(result.links) == 1:
+        page.highlights(_highlights(result.link()))
+    page.notes(warnings(result))
+    _asked(page, result)
+    _links(page, result)
+    _flows(page, result)
+    _windows(page, result)
+    _figures(page, result)
+    _settings(page, result)
+    _reproduce(page, result)
+    return page
+
+
+def _byline(result: Result) -> str:
+    begin, end = result.span()
+    n = result.replications
+    cut = f" after a warm-up of {begin:g} s that is cut off" if begin else ", from the start"
+    spread = (
+        "± is the half width of the 95% confidence interval over them (Student)."
+        if n > 1
+        else "A single one gives no confidence interval."
+    )
+    return (
+        f"Measured over {end - begin:g} s{cut}; {n} replication{'s' * (n > 1)}. {spread} "
+        f"marqueue {result.manifest.version}, seed {result.manifest.seed}."
+    )
+
+
+def _highlights(link: Link) -> list[tuple[str, Cell, str]]:
+    figures = link.figures()
+    return [(f.label, f.shown(figures), f.unit) for f in LINK_FIGURES if f.name in HIGHLIGHTS]
+
+
+def _asked(page: Report, result: Result) -> None:
+    page.section("What was asked")
+    plan = result.plan
+    topology = result.scenario["topology"]
+    rtts = sorted(set(route_rtts(plan)))
+    page.facts(
+        {
+            "Topology": str(topology["kind"]),
+            "Duration": f"{result.edges[-1]:g} s, of which {result.warmup:g} s are warm-up",
+            "Round-trip propagation": ", ".join(_time(rtt * 1e9) for rtt in rtts),
+            "Time series": f"every {_time(plan['sample'])}" if plan["sample"] else "none",
+        }
+    )
+    columns = ["Link", "Rate", "Delay", "Buffer", "AQM", "Signal"]
+    page.table(columns, [_link_row(result.link(name).plan) for name in result.links])
+    columns = ["Traffic", "Kind", "What", "Classes", "Transport"]
+    page.table(columns, [_traffic_row(t) for t in result.scenario["traffic"]])
+
+
+def _time(ns: float) -> str:
+    return TIME.write(Decimal(round(ns)))
+
+
+def _link_row(link: Mapping[str, Any]) -> list[Cell]:
+    rate = RATE.write(Decimal(link["rate"]))
+    changes = [f"{RATE.write(Decimal(r))} from {_time(t)}" for t, r in link.get("schedule", ())]
+    queue = link["queue"]
+    [(unit, amount)] = queue["limit"].items()
+    return [
+        link["name"],
+        "; ".join([rate, *changes]),
+        _time(link["delay"]),
+        f"{amount} {unit}",
+        _policy_text(queue["policy"]),
+        queue["signal"],
+    ]
+
+
+def _policy_text(policy: Mapping[str, Any]) -> str:
+    given = [f"{k} = {_value(v)}" for k, v in policy.get("params", {}).items()]
+    return f"{policy['name']} ({', '.join(given)})" if given else str(policy["name"])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return _policy_text(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+#: What a row of traffic says of itself in columns of their own.
+_NOT_DETAILS = {"name", "kind", "classes", "transport", "trace"}
+
+
+def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:
+    details = [f"{k} {v}" for k, v in traffic.items() if k not in _NOT_DETAILS]
+    kind = str(traffic["kind"])
+    return [
+        str(traffic.get("name", kind)),
+        kind,
+        ", ".join(details),
+        ", ".join(traffic.get("classes", ["all"])),
+        str(traffic["transport"]) if kind in ("tcp", "poisson") and "transport" in traffic else "",
+    ]
+
+
+def _links(page: Report, result: Result) -> None:
+    page.section("Links")
+    figures = [result.link(name).figures() for name in result.links]
+    page.table(
+        ["", *result.links],
+        _compare(LINK_FIGURES, figures),
+        "Over the measured time. The queue is weighted by time and holds what waits, not the packet "
+        "in transmission; the queueing delay runs from arrival to the start of the transmission; "
+        "the delay variation is the mean absolute difference between consecutive packets (RFC 3393).",
+    )
+    for of, heading in (("drops", "Packets lost"), ("marks", "Packets marked")):
+        reasons = {name: result.link(name).reasons(of) for name in result.links}
+        names = sorted({r for each in reasons.values() for r in each})
+        rows: list[list[Cell]] = [
+            [r, *(reasons[name].get(r) for name in result.links)] for r in names
+        ]
+        if rows:
+            page.table(["Reason", *result.links], rows, f"{heading}, by reason.")
+
+
+def _compare(
+    figures: Sequence[Figure[Any]], estimates: Sequence[Mapping[str, Estimate]]
+) -> list[list[Cell]]:
+    """A row a figure and a column a set of estimates; figures that none has are left out."""
+    return [
+        [f.title, *(f.shown(each) for each in estimates)]
+        for f in figures
+        if any(each[f.name].n for each in estimates)
+    ]
+
+
+def _flows(page: Report, result: Result) -> None:
+    page.section("Flows")
+    parts: list[tuple[str | None, str | None]] = [(None, None)]
+    if len(result.groups) > 1:
+        parts += [(group, None) for group in result.groups]
+    if len(result.classes) > 1:
+        parts += [(None, class_) for class_ in result.classes]
+    heads = ["", *(group or class_ or "all" for group, class_ in parts)]
+    page.table(
+        heads,
+        _compare(FLOW_FIGURES, [result.traffic(group=g, class_=c) for g, c in parts]),
+        "Over the measured time: all flows, then by group of traffic and by class. Goodput is payload "
+        "delivered in order; that of a flow is taken over the time that it was there. Jain's index is "
+        "that of the endless flows that were there throughout. Completion times are those of finite "
+        "flows that started in the measured time and finished before the run ended.",
+    )
+    page.table(
+        heads,
+        _compare(RUN_FIGURES, [result.run_totals(group=g, class_=c) for g, c in parts]),
+        "What flows counted over the whole run, its warm-up included.",
+    )
+
+
+def _windows(page: Report, result: Result) -> None:
+    if len(result.measured) < 2:
+        return
+    page.section("Windows")
+    spans = [result.span(w) for w in result.measured]
+    heads = ["", *(f"{begin:g} to {end:g} s" for begin, end in spans)]
+    for name in result.links:
+        link = [result.link(name).figures(w) for w in result.measured]
+        page.table(heads, _compare(LINK_FIGURES, link), f"Link {name}.")
+    flows = [result.traffic(w) for w in result.measured]
+    page.table(heads, _compare(FLOW_FIGURES, flows), "All flows.")
+
+
+def _figures(page: Report, result: Result) -> None:
+    page.section("Figures")
+    n = result.replications
+    band = "" if n == 1 else f" Line: the first replication; band: the range of all {n}."
+    grey = " Grey: warm-up." if result.warmup else ""
+    several = len(result.links) > 1
+    for name in result.links[:MOST_LINKS_DRAWN]:
+        at = f" at {name}" if several else ""
+        if result.plan["sample"]:
+            page.figure(result.plot.queue(name), f"Queue{at} in packets.{band}{grey}")
+            for probe, unit in result.link(name).probes.items():
+                caption = f"{probe.replace('_', ' ')} of {_aqm(result, name)}{at}, in {unit}.{band}"
+                page.figure(result.plot.probe(probe, name), caption)
+            page.figure(
+                result.plot.load(name),
+                f"Utilization, losses and marks{at} in each sample of {_time(result.plan['sample'])}.{band}",
+            )
+        page.figure(
+            result.plot.queue_distribution(name),
+            f"Share of time at each queue length{at}, all replications together.",
+        )
+    if any(len(f.completion_times) for f in result.flow_sets()):
+        page.figure(
+            result.plot.completion_times(),
+            "Flow completion times by class, all replications together.",
+        )
+    if any(len(f.long_rates) for f in result.flow_sets()):
+        page.figure(
+            result.plot.goodputs(),
+            "Goodput of each long flow over the measured time by class, all replications together.",
+        )
+
+
+def _aqm(result: Result, link: str) -> str:
+    return str(result.link(link).plan["queue"]["policy"]["name"])
+
+
+def _settings(page: Report, result: Result) -> None:
+    page.section("Settings in force")
+    for name in result.links:
+        policy = result.link(name).plan["queue"]["policy"]
+        _policy(page, f"{policy['name']} at {name}", policy)
+    for (name, transport), planned in zip(
+        result.manifest.transports.items(), result.plan["transports"], strict=True
+    ):
+        otherwise = f"preset {transport['preset']}"
+        rows = _rows(tcp_declarations(), transport["values"], planned["params"], otherwise)
+        page.table(SETTINGS, rows, f"Transport {name}", folded=True)
+
+
+SETTINGS = ("Parameter", "Value", "Set by", "Meaning")
+
+
+def _policy(page: Report, title: str, policy: Mapping[str, Any]) -> None:
+    """All parameters of an AQM, and of those that stand inside it."""
+    declared = aqms()[policy["name"]].params
+    given = policy["params"]
+    if not declared:
+        page.text(f"{title} has no parameters.")
+        return
+    page.table(SETTINGS, _rows(declared, given, given, "default"), title)
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            _policy(page, f"{value['name']} as {name} of {title}", value)
+
+
+def _rows(
+    declared: Sequence[Declaration],
+    values: Mapping[str, Any],
+    given: Mapping[str, Any],
+    otherwise: str,
+) -> list[list[Cell]]:
+    """Each parameter with the value in force and who set it."""
+    rows: list[list[Cell]] = []
+    for spec in declared:
+        value = values.get(spec.name, spec.default)
+        text = spec.auto or "none" if value is None else _value(spec.write(value))
+        rows.append([spec.name, text, "scenario" if spec.name in given else otherwise, spec.doc])
+    return rows
+
+
+def _reproduce(page: Report, result: Result) -> None:
+    page.section("How to reproduce this")
+    manifest = result.manifest
+    page.text("Save the scenario below as scenario.toml, and run it with the same version:")
+    page.code(
+        f"marqueue run scenario.toml --seed {manifest.seed} --replications {manifest.replications}"
+    )
+    page.code(tomli_w.dumps(result.scenario), "scenario.toml", folded=True)
+    facts = {
+        key.replace("_", " "): _value(value)
+        for key, value in dataclasses.asdict(manifest).items()
+        if not isinstance(value, Mapping | list | tuple)
+    }
+    page.facts(facts)

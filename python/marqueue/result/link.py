@@ -1,0 +1,145 @@
+"""One metered link of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from marqueue.result.tables import COUNTERS, SERIES
+from marqueue.result.window import LINK_FIGURES, Window, merge
+from marqueue.stats import Delays, Estimate, Floats
+
+FIGURES = {f.name: f for f in LINK_FIGURES}
+
+
+class Link:
+    """What one link measured, over all replications and windows."""
+
+    def __init__(
+        self, plan: Mapping[str, Any], data: Mapping[str, pa.Table], name: str, measured: range
+    ) -> None:
+        self.name = name
+        #: The link's entry in the plan: rate in bit/s, delay in ns, queue with policy and limit.
+        self.plan: Mapping[str, Any] = next(e for e in plan["links"] if e["name"] == name)
+        self.measured = measured
+        self._data = {
+            table: data[table].filter(pc.equal(data[table]["link"], name))
+            for table in ("series", "windows", "queue_histogram", "delay_histogram")
+        }
+
+    @property
+    def replications(self) -> int:
+        """How many replications there are."""
+        return len(self._windows)
+
+    @property
+    def probes(self) -> dict[str, str]:
+        """The internal variables of the AQM that were recorded, with their units."""
+        series = self._data["series"]
+        known = {"replication", "link", "t", *SERIES}
+        return {
+            f.name: f.metadata[b"unit"].decode()
+            for f in series.schema
+            if f.name not in known and series[f.name].null_count < series.num_rows
+        }
+
+    def series(self, name: str) -> tuple[Floats, Floats]:
+        """A time series: (t, values[replication, sample]).
+
+        ``t`` is in s. ``queue`` (packets) and ``queue_bytes`` (bytes) wait at ``t``, without what
+        is in transmission; ``utilization`` (share of the capacity), ``drops`` and ``marks``
+        (packets) are since the sample before; all other names are those of :attr:`probes`.
+        """
+        table = self._data["series"]
+        names = [*SERIES, *self.probes]
+        if name not in names:
+            raise KeyError(f"series {name!r}, expected one of: {', '.join(names)}")
+        n = self.replications
+        t = table["t"].to_numpy().reshape(n, -1)[0]
+        return t, table[name].to_numpy().astype(float).reshape(n, -1)
+
+    @cached_property
+    def _windows(self) -> list[list[Window]]:
+        """By replication and window."""
+        rows = self._data["windows"].to_pylist()
+        queue = _split(self._data["queue_histogram"], ("queue", "seconds"))
+        delay = _split(self._data["delay_histogram"], ("upper", "packets"))
+        out: list[list[Window]] = []
+        for row in rows:
+            key = (row["replication"], row["window"])
+            levels, seconds = queue.get(key, (np.empty(0, int), np.empty(0)))
+            times = np.zeros(int(levels[-1]) + 1 if len(levels) else 0)
+            times[levels] = seconds
+            upper, counts = delay.get(key, (np.empty(0), np.empty(0, np.int64)))
+            window = Window(
+                seconds=row["end"] - row["begin"],
+                **{name: row[name] for name in COUNTERS},
+                capacity_bits=row["capacity_bits"],
+                sent_bits=row["sent_bits"],
+                jitter_sum=row["jitter_sum"],
+                drops=_by_reason(row, "drops_"),
+                marks=_by_reason(row, "marks_"),
+                queue=times,
+                delays=Delays(
+                    row["departures"],
+                    row["delay_sum"],
+                    row["delay_sum_sq"],
+                    upper,
+                    counts.astype(np.int64),
+                ),
+            )
+            if row["window"] == 0:
+                out.append([])
+            out[-1].append(window)
+        return out
+
+    def windows(self, window: int | None = None) -> list[Window]:
+        """What each replication measured in a window; None: in the measured time."""
+        if window is None:
+            return [merge(w[i] for i in self.measured) for w in self._windows]
+        return [w[window] for w in self._windows]
+
+    def values(self, figure: str, window: int | None = None) -> Floats:
+        """A figure of each replication, in the base unit (see :meth:`figures`)."""
+        return np.array([FIGURES[figure].value(w) for w in self.windows(window)])
+
+    def figures(self, window: int | None = None, confidence: float = 0.95) -> dict[str, Estimate]:
+        """All figures by name, estimated over replications; base units: s, packets, shares.
+
+        utilization, loss_ratio (lost/arrived packets), mark_ratio (marked/departed), drops, marks,
+        queue_* (time-weighted, packets waiting, without the one in transmission), delay_* (s, from
+        arrival to the start of the transmission), jitter (s, mean absolute difference of the
+        queueing delays of consecutive departures).
+        """
+        windows = self.windows(window)
+        return {f.name: f.estimate(windows, confidence) for f in LINK_FIGURES}
+
+    def reasons(
+        self, of: str, window: int | None = None, confidence: float = 0.95
+    ) -> dict[str, Estimate]:
+        """Packets lost (``of="drops"``) or marked (``of="marks"``) by reason."""
+        counts: Sequence[dict[str, int]] = [getattr(w, of) for w in self.windows(window)]
+        return {
+            reason: Estimate.of([c[reason] for c in counts], confidence) for reason in counts[0]
+        }
+
+
+def _split(table: pa.Table, columns: tuple[str, str]) -> dict[tuple[int, int], tuple[Any, Any]]:
+    """Two columns of a histogram table by (replication, window), whose rows stand together."""
+    replication, window = (table[c].to_numpy() for c in ("replication", "window"))
+    first, second = (table[c].to_numpy() for c in columns)
+    changes = np.flatnonzero(np.diff(replication) | np.diff(window)) + 1
+    begins = [0, *changes.tolist()] if len(replication) else []
+    return {
+        (int(replication[b]), int(window[b])): (first[b:e], second[b:e])
+        for b, e in zip(begins, [*begins[1:], len(replication)], strict=True)
+    }
+
+
+def _by_reason(row: Mapping[str, Any], prefix: str) -> dict[str, int]:
+    return {k.removeprefix(prefix): n for k, n in row.items() if k.startswith(prefix)}

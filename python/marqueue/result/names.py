@@ -1,0 +1,35 @@
+"""How the plan's indices are called in the scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from marqueue.scenario import Scenario
+from marqueue.scenario import class_names as names_of_classes
+
+
+def class_names(scenario: Mapping[str, Any]) -> list[str]:
+    """The class of each of the plan's routes."""
+    return names_of_classes(Scenario.model_validate(scenario))
+
+
+def group_names(scenario: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
+    """The scenario's group of each entry of the plan's traffic.
+
+    A group that is spread over classes is an entry a class, named GROUP/CLASS.
+    """
+    classes = class_names(scenario)
+    out = []
+    for entry in plan["traffic"]:
+        [settings] = entry["kind"].values()
+        route = settings.get("route")
+        out.append(
+            entry["name"] if route is None else entry["name"].removesuffix(f"/{classes[route]}")
+        )
+    return out
+
+
+def warmup_windows(scenario: Mapping[str, Any]) -> int:
+    """How many windows, 0 or 1, make the warm-up."""
+    return int(Scenario.model_validate(scenario).warmup.base > 0)

@@ -1,0 +1,305 @@
+"""The result of a scenario: its data as named arrays, its figures as estimates."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import tomli_w
+
+from marqueue.manifest import Manifest
+from marqueue.result import names, tables
+from marqueue.result.link import Link
+from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
+from marqueue.result.window import Figure
+from marqueue.stats import Estimate, Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from rich.table import Table
+
+    from marqueue.plot import Plots
+
+#: The confidence of every interval that is reported.
+CONFIDENCE = 0.95
+
+Span = int | None
+
+
+class Result:
+    """What came out of a scenario: all replications, with what was asked and how it was run.
+
+    ``scenario`` is the scenario as run, ``plan`` what the engine was given, ``manifest`` how, and
+    ``tables`` the data (see :meth:`to_arrow`). Two results are equal if all of these are.
+
+    A ``window`` argument is the index of a measuring window; None stands for the measured time,
+    that is all windows after the warm-up, merged.
+    """
+
+    def __init__(
+        self,
+        scenario: Mapping[str, Any],
+        plan: Mapping[str, Any],
+        manifest: Manifest,
+        tables: Mapping[str, pa.Table],
+    ) -> None:
+        self.scenario = dict(scenario)
+        self.plan = dict(plan)
+        self.manifest = manifest
+        self.tables = dict(tables)
+
+    @classmethod
+    def from_raw(
+        cls,
+        scenario: Mapping[str, Any],
+        plan: Mapping[str, Any],
+        manifest: Manifest,
+        raws: Sequence[tables.Raw],
+    ) -> Result:
+        """Makes a result of what the engine returned, one entry a replication."""
+        groups = names.group_names(scenario, plan)
+        classes = names.class_names(scenario)
+        made = {
+            "series": tables.series_table(plan, raws),
+            "windows": tables.windows_table(plan, raws),
+            "queue_histogram": tables.queue_histogram_table(plan, raws),
+            "delay_histogram": tables.delay_histogram_table(plan, raws),
+            "flows": tables.flows_table(
+                plan, raws, groups, classes, names.warmup_windows(scenario)
+            ),
+            "trace": tables.trace_table(plan, raws),
+            "cwnd": tables.cwnd_table(raws),
+        }
+        return cls(scenario, plan, manifest, {k: t for k, t in made.items() if t is not None})
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Result)
+            and self.scenario == other.scenario
+            and self.plan == other.plan
+            and self.manifest == other.manifest
+            and self.tables.keys() == other.tables.keys()
+            and all(table.equals(other.tables[name]) for name, table in self.tables.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result {self.name!r}: {self.replications} replications, links "
+            f"{', '.join(self.links)}, {self.flows.num_rows} flows>"
+        )
+
+    # What was asked
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.scenario["name"])
+
+    @property
+    def replications(self) -> int:
+        """How many independent replications were run."""
+        return self.manifest.replications
+
+    @cached_property
+    def edges(self) -> Floats:
+        """The edges of the measuring windows, from 0 to the duration, s."""
+        return np.array([0, *self.plan["boundaries"], self.plan["duration"]]) / 1e9
+
+    @cached_property
+    def measured(self) -> range:
+        """The windows after the warm-up."""
+        return range(names.warmup_windows(self.scenario), len(self.edges) - 1)
+
+    @property
+    def warmup(self) -> float:
+        """What is cut off the front before anything is measured, s."""
+        return float(self.edges[self.measured.start])
+
+    def span(self, window: Span = None) -> tuple[float, float]:
+        """When a window begins and ends, s."""
+        if window is None:
+            return self.warmup, float(self.edges[-1])
+        return float(self.edges[window]), float(self.edges[window + 1])
+
+    @property
+    def links(self) -> list[str]:
+        """The names of the metered links."""
+        return tables.link_names(self.plan)
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of the groups of traffic."""
+        return list(dict.fromkeys(names.group_names(self.scenario, self.plan)))
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes of routes, in the order of the scenario."""
+        return names.class_names(self.scenario)
+
+    # What came out
+
+    @cached_property
+    def _links(self) -> dict[str, Link]:
+        return {name: Link(self.plan, self.tables, name, self.measured) for name in self.links}
+
+    def link(self, name: str | None = None) -> Link:
+        """One metered link; without a name, the only one there is."""
+        if name is None and len(self.links) == 1:
+            name = self.links[0]
+        if name not in self._links:
+            raise KeyError(f"link {name!r}, expected one of: {', '.join(self.links)}")
+        return self._links[name]
+
+    @property
+    def flows(self) -> pa.Table:
+        """One row a flow, with its unit in each field's metadata.
+
+        Columns: replication, flow, group, kind, class, start, stop, end, fct (s, null if there is
+        none), size (packets, 0 if endless), delivered_W (bytes of payload delivered in order in
+        window W), sent, retransmits (packets), timeouts, ecn_cuts, goodput (bit/s, over the part
+        of the measured time that the flow was there). The counts from sent to ecn_cuts are of the
+        whole run.
+        """
+        return self.tables["flows"]
+
+    def flow_sets(
+        self, window: Span = None, *, group: str | None = None, class_: str | None = None
+    ) -> list[Flows]:
+        """What the flows (of one group, of one class) got in a window: one entry a replication."""
+        table = self.flows
+        for column, wanted in (("group", group), ("class", class_)):
+            if wanted is not None:
+                table = table.filter(pc.equal(table[column], wanted))
+        columns = {name: table[name].to_numpy() for name in table.column_names}
+        windows = self.measured if window is None else (window,)
+        delivered = np.sum([columns[f"delivered_{w}"] for w in windows], axis=0, dtype=float)
+        begin, end = self.span(window)
+        left = np.fmin(np.fmin(columns["end"], columns["stop"]), self.edges[-1])
+        out = []
+        for r in range(self.replications):
+            here = columns["replication"] == r
+            out.append(
+                Flows(
+                    begin=begin,
+                    end=end,
+                    kind=columns["kind"][here],
+                    start=columns["start"][here],
+                    left=left[here],
+                    fct=columns["fct"][here],
+                    size=columns["size"][here],
+                    delivered=delivered[here],
+                    totals={
+                        name: int(columns[name][here].sum())
+                        for name in ("sent", "retransmits", "timeouts", "ecn_cuts")
+                    },
+                )
+            )
+        return out
+
+    def traffic(
+        self, window: Span = None, *, group: str | None = None, class_: str | None = None
+    ) -> dict[str, Estimate]:
+        """The figures of all flows, of one group or of one class, by name (base units)."""
+        return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
+
+    def run_totals(
+        self, *, group: str | None = None, class_: str | None = None
+    ) -> dict[str, Estimate]:
+        """The counts that flows keep over the whole run, its warm-up included."""
+        return _estimates(RUN_FIGURES, self.flow_sets(group=group, class_=class_))
+
+    def summary(self) -> dict[str, Any]:
+        """All figures, ready for JSON: a function of scenario, seed and version alone."""
+        from marqueue.result.summary import summary
+
+        return summary(self)
+
+    def table(self) -> Table:
+        """The main figures, for the terminal."""
+        from marqueue.result.summary import table
+
+        return table(self)
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of this result: ``result.plot.queue()`` and so on."""
+        from marqueue.plot import Plots
+
+        return Plots(self)
+
+    # Conversion
+
+    def to_arrow(self, name: str = "series") -> pa.Table:
+        """A table by name: series, windows, flows, queue_histogram, delay_histogram; trace and
+        cwnd where they were asked for.
+        """
+        if name not in self.tables:
+            raise KeyError(f"table {name!r}, expected one of: {', '.join(self.tables)}")
+        return self.tables[name]
+
+    def to_polars(self, name: str = "series") -> pl.DataFrame:
+        """The same as a Polars data frame."""
+        try:
+            import polars as pl
+        except ImportError as e:
+            raise ImportError("to_polars needs polars: pip install polars") from e
+        frame = pl.from_arrow(self.to_arrow(name))
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def to_pandas(self, name: str = "series") -> pd.DataFrame:
+        """The same as a pandas data frame."""
+        try:
+            frame: pd.DataFrame = self.to_arrow(name).to_pandas()
+        except ImportError as e:
+            raise ImportError("to_pandas needs pandas: pip install pandas") from e
+        return frame
+
+    # Keeping
+
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Writes the result and its report into a new directory and returns its path.
+
+        The manifest comes last: a directory without it is not a result.
+        """
+        from marqueue.report import write_report
+
+        path = Path(directory)
+        path.mkdir(parents=True)
+        tables.write(self.tables, path)
+        (path / "scenario.toml").write_text(tomli_w.dumps(self.scenario), encoding="utf-8")
+        _write_json(path / "plan.json", self.plan)
+        _write_json(path / "summary.json", self.summary())
+        write_report(self, path / "report.html")
+        _write_json(path / "manifest.json", dataclasses.asdict(self.manifest))
+        return path
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Result:
+        """Reads what :meth:`save` has written."""
+        path = Path(directory)
+        scenario = tomllib.loads((path / "scenario.toml").read_text(encoding="utf-8"))
+        plan = json.loads((path / "plan.json").read_text(encoding="utf-8"))
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        return cls(scenario, plan, Manifest(**manifest), tables.read(path))
+
+
+def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:
+    return {f.name: f.estimate(sets, CONFIDENCE) for f in figures}
+
+
+def _write_json(path: Path, value: Any) -> None:
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")

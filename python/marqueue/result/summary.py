@@ -1,0 +1,159 @@
+"""All figures of a result, for JSON and for the terminal, and what a reader must know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+
+from marqueue.result.traffic import FLOW_FIGURES
+from marqueue.result.window import LINK_FIGURES
+from marqueue.stats import Estimate
+
+if TYPE_CHECKING:
+    from marqueue.result.result import Result
+
+#: The figures that the terminal shows; the summary and the report have all.
+SHORT_LINK = (
+    "utilization",
+    "loss_ratio",
+    "mark_ratio",
+    "queue_mean",
+    "queue_std",
+    "delay_mean",
+    "delay_p99",
+)
+SHORT_FLOWS = ("goodput", "jain", "fct_mean", "fct_p95")
+
+
+def _plain(figures: Mapping[str, Estimate]) -> dict[str, Any]:
+    return {name: e.as_dict() for name, e in figures.items()}
+
+
+def _span(result: Result, window: int | None) -> dict[str, Any]:
+    begin, end = result.span(window)
+    return {"begin": begin, "end": end}
+
+
+def _link(result: Result, name: str, window: int | None) -> dict[str, Any]:
+    link = result.link(name)
+    return {
+        **_plain(link.figures(window)),
+        "drops_by_reason": _plain(link.reasons("drops", window)),
+        "marks_by_reason": _plain(link.reasons("marks", window)),
+    }
+
+
+def _part(result: Result, window: int | None) -> dict[str, Any]:
+    """All figures of one span of time, in base units."""
+    return {
+        **_span(result, window),
+        "links": {name: _link(result, name, window) for name in result.links},
+        "flows": _plain(result.traffic(window)),
+        "groups": {g: _plain(result.traffic(window, group=g)) for g in result.groups},
+        "classes": {c: _plain(result.traffic(window, class_=c)) for c in result.classes},
+    }
+
+
+def summary(result: Result) -> dict[str, Any]:
+    """Everything that is a function of scenario, seed and version; base units throughout."""
+    manifest = result.manifest
+    return {
+        "name": result.name,
+        "version": manifest.version,
+        "scenario_hash": manifest.scenario_hash,
+        "seed": manifest.seed,
+        "replications": result.replications,
+        "confidence": 0.95,
+        "warmup": result.warmup,
+        "warnings": warnings(result),
+        "measured": _part(result, None),
+        "windows": [_part(result, w) for w in range(len(result.edges) - 1)],
+        "whole_run": {
+            "flows": _plain(result.run_totals()),
+            "groups": {g: _plain(result.run_totals(group=g)) for g in result.groups},
+            "classes": {c: _plain(result.run_totals(class_=c)) for c in result.classes},
+        },
+    }
+
+
+def table(result: Result) -> Table:
+    """The main figures over the measured time."""
+    begin, end = result.span()
+    out = Table(
+        title=f"{result.name}: {begin:g} to {end:g} s, "
+        f"{result.replications} replication{'s' * (result.replications != 1)}",
+        caption="mean ± half width of the 95% confidence interval over replications"
+        if result.replications > 1
+        else "one replication: no confidence intervals",
+        title_justify="left",
+        caption_justify="left",
+    )
+    out.add_column("")
+    for name in result.links:
+        out.add_column(name, justify="right", no_wrap=True)
+    links = [result.link(name).figures() for name in result.links]
+    for link_figure in LINK_FIGURES:
+        if link_figure.name in SHORT_LINK:
+            out.add_row(link_figure.title, *(str(link_figure.shown(each)) for each in links))
+    flows = result.traffic()
+    out.add_section()
+    for flow_figure in FLOW_FIGURES:
+        if flow_figure.name in SHORT_FLOWS and flows[flow_figure.name].n:
+            out.add_row(flow_figure.title, str(flow_figure.shown(flows)))
+    return out
+
+
+def route_rtts(plan: Mapping[str, Any]) -> list[float]:
+    """Two-way propagation delay of each route, s."""
+    delays = [link["delay"] for link in plan["links"]]
+    return [
+        sum(delays[i] for i in (*route["forward"], *route["reverse"])) / 1e9
+        for route in plan["routes"]
+    ]
+
+
+def warnings(result: Result) -> list[str]:
+    """What makes the figures less general than they look."""
+    plan = result.plan
+    out = []
+    if result.replications == 1:
+        out.append("One replication: nothing is known of the spread of these figures.")
+    if result.warmup == 0:
+        out.append("No warm-up is cut off: the start of the flows is part of every figure.")
+    if len(np.unique(np.round(route_rtts(plan), 9))) == 1:
+        out.append(
+            "All flows have one round-trip time: phase effects and synchronisation are likely."
+        )
+    together = [
+        entry["name"]
+        for entry in plan["traffic"]
+        for settings in entry["kind"].values()
+        if settings.get("jitter") == 0 and settings["count"] > 1
+    ]
+    if together:
+        out.append(f"Flows start at the same instant (jitter 0): {', '.join(together)}.")
+    if _one_way(plan):
+        out.append(
+            "One-way traffic: no data crosses the way of the acknowledgements, which are "
+            "neither delayed nor lost."
+        )
+    unfinished = _unfinished(result)
+    if unfinished:
+        out.append(
+            f"{unfinished} finite flows of the measured time had not finished when the run ended; "
+            "their completion times are missing from the distribution."
+        )
+    return out
+
+
+def _one_way(plan: Mapping[str, Any]) -> bool:
+    forward = {i for route in plan["routes"] for i in route["forward"]}
+    queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
+    return not any(queued & forward & set(route["reverse"]) for route in plan["routes"])
+
+
+def _unfinished(result: Result) -> int:
+    return sum(f.started - len(f.completion_times) for f in result.flow_sets())

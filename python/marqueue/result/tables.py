@@ -1,0 +1,261 @@
+"""The data of a result as Arrow tables: made from what the engine returns, kept as Parquet.
+
+Each column carries its unit in the metadata of its field. What does not exist (the end of a flow
+that did not finish, a probe that a link does not have) is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+Raw = Mapping[str, Any]
+Plan = Mapping[str, Any]
+Array = npt.NDArray[Any]
+
+#: What happened to a packet, in the order of the engine's discriminants.
+TRACE_KINDS = ("arrive", "mark", "drop", "depart")
+
+SERIES = {
+    "queue": (pa.uint32(), "packets"),
+    "queue_bytes": (pa.uint64(), "bytes"),
+    "utilization": (pa.float64(), "1"),
+    "drops": (pa.uint32(), "packets"),
+    "marks": (pa.uint32(), "packets"),
+}
+COUNTERS = ("arrivals", "arrived_bytes", "departures", "departed_bytes", "dropped_bytes")
+SUMS = {
+    "capacity_bits": "bits",
+    "sent_bits": "bits",
+    "delay_sum": "s",
+    "delay_sum_sq": "s^2",
+    "jitter_sum": "s",
+}
+
+
+class Columns:
+    """Columns of one table, filled part by part."""
+
+    def __init__(self) -> None:
+        self.fields: list[pa.Field] = []
+        self.arrays: list[pa.Array] = []
+
+    def add(self, name: str, type_: pa.DataType, unit: str, parts: Iterable[Any]) -> None:
+        """Appends a column made of ``parts``; NaN becomes null."""
+        pieces = [np.asarray(p) for p in parts]
+        values = np.concatenate(pieces) if pieces else np.empty(0)
+        self.arrays.append(pa.array(values, type=type_, from_pandas=True))
+        self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
+
+    def add_text(self, name: str, parts: Iterable[tuple[str, int]]) -> None:
+        """Appends a column of text, each part repeated so many times."""
+        pieces = [pa.repeat(pa.scalar(text, pa.string()), n) for text, n in parts]
+        empty = pa.array([], pa.string())
+        self.arrays.append(pa.concat_arrays(pieces) if pieces else empty)
+        self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
+
+    def add_names(self, name: str, names: Sequence[str], index: Array) -> None:
+        """Appends a column of text, each row one of ``names`` by its index."""
+        column = pa.array(names, pa.string()).take(pa.array(index))
+        self.arrays.append(column)
+        self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
+
+    def table(self) -> pa.Table:
+        """The table."""
+        return pa.Table.from_arrays(self.arrays, schema=pa.schema(self.fields))
+
+
+def link_names(plan: Plan) -> list[str]:
+    """The names of the metered links, in the order of the plan."""
+    return [link["name"] for link in plan["links"] if link["queue"] is not None]
+
+
+def _links(plan: Plan, raws: Sequence[Raw]) -> list[tuple[int, str, Raw]]:
+    """(replication, link, what it measured), in the order of all tables."""
+    return [
+        (r, plan["links"][link["link"]]["name"], link)
+        for r, raw in enumerate(raws)
+        for link in raw["links"]
+    ]
+
+
+def series_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
+    """Time series: one row a replication, link and sample; a column for each probe."""
+    links = _links(plan, raws)
+    rows = [(r, name, link["series"]) for r, name, link in links]
+    out = Columns()
+    out.add("replication", pa.uint32(), "", (np.full(len(s["t"]), r) for r, _, s in rows))
+    out.add_text("link", ((name, len(s["t"])) for _, name, s in rows))
+    out.add("t", pa.float64(), "s", (s["t"] for _, _, s in rows))
+    for column, (type_, unit) in SERIES.items():
+        out.add(column, type_, unit, (s[column] for _, _, s in rows))
+    units = {p: u for _, _, s in rows for p, u in s["probe_units"].items()}
+    for probe in sorted(units):
+        missing = [np.full(len(s["t"]), np.nan) for _, _, s in rows]
+        parts = (s["probes"].get(probe, m) for (_, _, s), m in zip(rows, missing, strict=True))
+        out.add(probe, pa.float64(), units[probe], parts)
+    return out.table()
+
+
+def _windows(plan: Plan, raws: Sequence[Raw]) -> list[tuple[int, str, int, Raw]]:
+    """(replication, link, window, sums), in the order of all tables."""
+    return [
+        (r, name, w, window)
+        for r, name, link in _links(plan, raws)
+        for w, window in enumerate(link["windows"])
+    ]
+
+
+def _reasons(rows: Iterable[tuple[int, str, int, Raw]], of: str) -> list[str]:
+    return sorted({reason for *_, window in rows for reason in window[of]})
+
+
+def _window_keys(out: Columns, rows: Sequence[tuple[int, str, int, Raw]], n: Sequence[int]) -> None:
+    """The columns that say which window a row belongs to; ``n[i]`` rows for window ``i``."""
+    out.add("replication", pa.uint32(), "", [np.repeat([r for r, *_ in rows], n)])
+    out.add_text("link", ((name, k) for (_, name, _, _), k in zip(rows, n, strict=True)))
+    out.add("window", pa.uint32(), "", [np.repeat([w for _, _, w, _ in rows], n)])
+
+
+def windows_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
+    """Sums and counts: one row a replication, link and window."""
+    rows = _windows(plan, raws)
+    edges = raws[0]["edges"]
+    out = Columns()
+    _window_keys(out, rows, [1] * len(rows))
+    out.add("begin", pa.float64(), "s", [[edges[w] for _, _, w, _ in rows]])
+    out.add("end", pa.float64(), "s", [[edges[w + 1] for _, _, w, _ in rows]])
+    for column in COUNTERS:
+        unit = "bytes" if column.endswith("bytes") else "packets"
+        out.add(column, pa.uint64(), unit, [[window[column] for *_, window in rows]])
+    for column, unit in SUMS.items():
+        out.add(column, pa.float64(), unit, [[window[column] for *_, window in rows]])
+    for of in ("drops", "marks"):
+        for reason in _reasons(rows, of):
+            counts = [window[of].get(reason, 0) for *_, window in rows]
+            out.add(f"{of}_{reason}", pa.uint64(), "packets", [counts])
+    return out.table()
+
+
+def queue_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
+    """For how many seconds ``queue`` packets were waiting, by replication, link and window."""
+    rows = _windows(plan, raws)
+    held = [np.flatnonzero(window["queue_s"]) for *_, window in rows]
+    out = Columns()
+    _window_keys(out, rows, [len(h) for h in held])
+    out.add("queue", pa.uint32(), "packets", held)
+    seconds = (window["queue_s"][h] for (*_, window), h in zip(rows, held, strict=True))
+    out.add("seconds", pa.float64(), "s", seconds)
+    return out.table()
+
+
+def delay_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
+    """How many packets had a queueing delay in the bin that ends at ``upper``."""
+    rows = _windows(plan, raws)
+    out = Columns()
+    _window_keys(out, rows, [len(window["delay_bins"][0]) for *_, window in rows])
+    out.add("upper", pa.float64(), "s", (window["delay_bins"][0] for *_, window in rows))
+    out.add("packets", pa.uint64(), "packets", (window["delay_bins"][1] for *_, window in rows))
+    return out.table()
+
+
+def flows_table(
+    plan: Plan,
+    raws: Sequence[Raw],
+    groups: Sequence[str],
+    classes: Sequence[str],
+    warmup: int,
+) -> pa.Table:
+    """One row a flow.
+
+    ``groups`` names each entry of the plan's traffic, ``classes`` each of its routes; the first
+    ``warmup`` windows are not measured.
+    """
+    flows = [raw["flows"] for raw in raws]
+    sizes = [len(f["start"]) for f in flows]
+    edges = raws[0]["edges"]
+    windows = len(edges) - 1
+    kinds, stops = zip(*(_kind_and_stop(t) for t in plan["traffic"]), strict=True)
+    group = np.concatenate([f["group"] for f in flows])
+    delivered = np.concatenate([np.reshape(f["delivered"], (-1, windows)) for f in flows])
+    start, end = (np.concatenate([f[of] for f in flows]) for of in ("start", "end"))
+    size = np.concatenate([f["size"] for f in flows])
+    stop = np.array(stops)[group]
+    present = np.fmin(np.fmin(end, stop), edges[-1]) - np.maximum(start, edges[warmup])
+    bits = 8.0 * delivered[:, warmup:].sum(axis=1)
+    out = Columns()
+    out.add("replication", pa.uint32(), "", [np.repeat(np.arange(len(raws)), sizes)])
+    out.add("flow", pa.uint32(), "", (np.arange(n) for n in sizes))
+    out.add_names("group", groups, group)
+    out.add_names("kind", kinds, group)
+    out.add_names("class", classes, np.concatenate([f["route"] for f in flows]))
+    out.add("start", pa.float64(), "s", [start])
+    out.add("stop", pa.float64(), "s", [stop])
+    out.add("end", pa.float64(), "s", [end])
+    out.add("fct", pa.float64(), "s", [np.where(size > 0, end - start, np.nan)])
+    out.add("size", pa.uint32(), "packets", [size])
+    for w in range(windows):
+        out.add(f"delivered_{w}", pa.uint64(), "bytes", [delivered[:, w]])
+    for column in ("sent", "retransmits"):
+        out.add(column, pa.uint64(), "packets", (f[column] for f in flows))
+    for column in ("timeouts", "ecn_cuts"):
+        out.add(column, pa.uint32(), "", (f[column] for f in flows))
+    goodput = np.divide(bits, present, out=np.full(len(bits), np.nan), where=present > 0)
+    out.add("goodput", pa.float64(), "bit/s", [goodput])
+    return out.table()
+
+
+def _kind_and_stop(traffic: Raw) -> tuple[str, float]:
+    """What an entry of the plan's traffic is, and when its flows are told to stop (NaN: never).
+
+    The stop of Poisson traffic ends the arrivals of flows, not the flows.
+    """
+    [(kind, settings)] = traffic["kind"].items()
+    stop = None if kind == "poisson" else settings["stop"]
+    return kind, np.nan if stop is None else stop / 1e9
+
+
+def trace_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
+    """Every packet of the traced links, or None if none was traced."""
+    rows = [(r, name, link["trace"]) for r, name, link in _links(plan, raws) if link["trace"]]
+    if not rows:
+        return None
+    out = Columns()
+    out.add("replication", pa.uint32(), "", (np.full(len(t["t"]), r) for r, _, t in rows))
+    out.add_text("link", ((name, len(t["t"])) for _, name, t in rows))
+    out.add("t", pa.float64(), "s", (t["t"] for _, _, t in rows))
+    out.add_names("kind", TRACE_KINDS, np.concatenate([t["kind"] for _, _, t in rows]))
+    for column, unit in (("flow", ""), ("seq", "packets"), ("bytes", "bytes")):
+        out.add(column, pa.uint32(), unit, (t[column] for _, _, t in rows))
+    return out.table()
+
+
+def cwnd_table(raws: Sequence[Raw]) -> pa.Table | None:
+    """Every change of the window of the traced flows, or None if none was traced."""
+    rows = [(r, c) for r, raw in enumerate(raws) for c in raw["cwnd"]]
+    if not rows:
+        return None
+    out = Columns()
+    out.add("replication", pa.uint32(), "", (np.full(len(c["t"]), r) for r, c in rows))
+    out.add("flow", pa.uint32(), "", (np.full(len(c["t"]), c["flow"]) for _, c in rows))
+    out.add("t", pa.float64(), "s", (c["t"] for _, c in rows))
+    for column in ("cwnd", "ssthresh"):
+        out.add(column, pa.float64(), "packets", (c[column] for _, c in rows))
+    return out.table()
+
+
+def write(tables: Mapping[str, pa.Table], directory: Path) -> None:
+    """Writes each table as NAME.parquet; the same tables give the same bytes."""
+    for name, table in tables.items():
+        pq.write_table(table, directory / f"{name}.parquet", compression="zstd")
+
+
+def read(directory: Path) -> dict[str, pa.Table]:
+    """Reads what :func:`write` has written."""
+    return {p.stem: pq.read_table(p) for p in sorted(directory.glob("*.parquet"))}

@@ -1,0 +1,250 @@
+"""Estimates over replications, and moments, quantiles and indices of what a run measured.
+
+Sources: A. M. Law, *Simulation Modeling and Analysis*, 5th ed., chapter 9 (replications and
+Student intervals); W. G. Cochran, *Sampling Techniques*, 3rd ed., chapter 6 (ratio estimator);
+R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984 (fairness index).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+#: Width of a delay bin relative to its upper edge: the recorder keeps two significant digits,
+#: in 128 bins for each doubling.
+BIN_WIDTH = 1 / 128
+
+
+#: How a value that does not exist is written.
+MISSING = "\N{EN DASH}"
+
+
+@lru_cache
+def student_t(n: int, confidence: float) -> float:
+    """The factor of a two-sided interval over ``n`` independent values."""
+    # Loading scipy.stats takes longer than many a run, and only intervals need it.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n - 1, 0.5 + confidence / 2))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over ``n`` replications with the half width of its Student interval.
+
+    One replication tells nothing about its own spread: then ``half_width`` is None. Where a
+    replication has no value (no flow finished, say) it is not counted in ``n``.
+    """
+
+    mean: float
+    half_width: float | None
+    n: int
+    confidence: float = 0.95
+
+    @classmethod
+    def of(cls, values: Iterable[float], confidence: float = 0.95) -> Estimate:
+        """The mean of one value a replication; values that are not finite are left out."""
+        x = np.array([v for v in values if math.isfinite(v)], dtype=float)
+        if x.size == 0:
+            return cls(math.nan, None, 0, confidence)
+        if x.size == 1:
+            return cls(float(x[0]), None, 1, confidence)
+        error = float(x.std(ddof=1)) / math.sqrt(x.size)
+        return cls(float(x.mean()), student_t(x.size, confidence) * error, x.size, confidence)
+
+    @classmethod
+    def ratio(
+        cls, numerators: Iterable[float], denominators: Iterable[float], confidence: float = 0.95
+    ) -> Estimate:
+        """The ratio of two sums taken in each replication (Cochran, section 6.4).
+
+        The estimate is sum/sum, which weighs every packet alike, and its error that of the
+        residuals y - r x. Replications whose denominator is zero are left out.
+        """
+        pairs = [(y, x) for y, x in zip(numerators, denominators, strict=True) if x > 0]
+        if not pairs:
+            return cls(math.nan, None, 0, confidence)
+        y, x = np.array(pairs, dtype=float).T
+        r = float(y.sum() / x.sum())
+        n = len(pairs)
+        if n == 1:
+            return cls(r, None, 1, confidence)
+        residual = math.sqrt(float(((y - r * x) ** 2).sum()) / (n - 1))
+        error = residual / (math.sqrt(n) * float(x.mean()))
+        return cls(r, student_t(n, confidence) * error, n, confidence)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends of the interval; None for fewer than two replications."""
+        if self.half_width is None:
+            return None
+        return self.mean - self.half_width, self.mean + self.half_width
+
+    def scaled(self, factor: float) -> Estimate:
+        """The same estimate in another unit."""
+        half = None if self.half_width is None else self.half_width * abs(factor)
+        return Estimate(self.mean * factor, half, self.n, self.confidence)
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """For JSON: a mean that does not exist is null."""
+        mean = self.mean if math.isfinite(self.mean) else None
+        return {"mean": mean, "half_width": self.half_width, "n": self.n}
+
+    def __str__(self) -> str:
+        """``0.9803 ± 0.0004``: the interval has one digit, two if it begins with 1."""
+        if not math.isfinite(self.mean):
+            return MISSING
+        if self.half_width is None:
+            return plain(self.mean)
+        if self.half_width == 0:
+            return f"{plain(self.mean)} ± 0"
+        power = math.floor(math.log10(max(abs(self.mean), self.half_width)))
+        if power < SMALL:
+            inner = self.scaled(10.0**-power)
+            return f"({inner})·10{str(power).translate(SUPERSCRIPT)}"
+        decimals = -math.floor(math.log10(self.half_width))
+        if f"{self.half_width:e}"[0] == "1":
+            decimals += 1
+        if decimals <= 0:
+            return f"{round(self.mean, decimals):.0f} ± {round(self.half_width, decimals):.0f}"
+        decimals = min(decimals, DIGITS)
+        return f"{self.mean:.{decimals}f} ± {self.half_width:.{decimals}f}"
+
+
+#: Numbers below this power of ten are written with it.
+SMALL = -3
+#: However narrow an interval is, a double carries no more decimals than these.
+DIGITS = 12
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def plain(x: float) -> str:
+    """A number with four significant digits, or whole if it is."""
+    if not math.isfinite(x):
+        return MISSING
+    if x == 0 or (float(x).is_integer() and abs(x) < 1e9):
+        return str(int(x))
+    power = math.floor(math.log10(abs(x)))
+    if power < SMALL or power >= 9:
+        return f"{x / 10.0**power:.3f}·10{str(power).translate(SUPERSCRIPT)}"
+    return f"{x:.{max(0, 3 - power)}f}"
+
+
+def merge_times(parts: Sequence[Floats]) -> Floats:
+    """Adds histograms of time: ``out[q]`` is for how many seconds ``q`` packets waited."""
+    out = np.zeros(max((len(p) for p in parts), default=0))
+    for p in parts:
+        out[: len(p)] += p
+    return out
+
+
+def time_mean(times: Floats) -> float:
+    """Time average of the level; NaN if no time has passed."""
+    total = float(times.sum())
+    return float(np.arange(len(times)) @ times) / total if total > 0 else math.nan
+
+
+def time_std(times: Floats) -> float:
+    """Standard deviation of the level over time."""
+    total = float(times.sum())
+    if total <= 0:
+        return math.nan
+    deviation = np.arange(len(times)) - time_mean(times)
+    return math.sqrt(float(deviation**2 @ times) / total)
+
+
+def time_quantile(times: Floats, share: float) -> float:
+    """The least level that is not exceeded for at least this share of the time."""
+    total = times.cumsum()
+    if len(total) == 0 or total[-1] <= 0:
+        return math.nan
+    return float(np.searchsorted(total, share * total[-1] * (1 - 1e-12)))
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Sums and a histogram of delays, in seconds; adding two merges them."""
+
+    count: int
+    total: float
+    total_sq: float
+    upper: Floats
+    counts: Counts
+
+    def __add__(self, other: Delays) -> Delays:
+        upper, where = np.unique(np.concatenate([self.upper, other.upper]), return_inverse=True)
+        counts = np.zeros(len(upper), dtype=np.int64)
+        np.add.at(counts, where, np.concatenate([self.counts, other.counts]))
+        return Delays(
+            self.count + other.count,
+            self.total + other.total,
+            self.total_sq + other.total_sq,
+            upper,
+            counts,
+        )
+
+    @property
+    def mean(self) -> float:
+        """Mean delay, s."""
+        return self.total / self.count if self.count else math.nan
+
+    @property
+    def std(self) -> float:
+        """Standard deviation over packets, s."""
+        if not self.count:
+            return math.nan
+        return math.sqrt(max(0.0, self.total_sq / self.count - self.mean**2))
+
+    def quantile(self, share: float) -> float:
+        """The delay that this share of the packets did not exceed, s.
+
+        Linear within a bin. Only bins that hold something are recorded, by their upper edge: a
+        bin begins at :data:`BIN_WIDTH` below its upper edge, or where the one before ends.
+        """
+        total = self.counts.cumsum()
+        if len(total) == 0 or total[-1] == 0:
+            return math.nan
+        rank = share * float(total[-1])
+        i = int(np.searchsorted(total, rank))
+        i = min(i, len(total) - 1)
+        before = float(total[i - 1]) if i else 0.0
+        lower = self.upper[i] * (1 - BIN_WIDTH)
+        if i:
+            lower = max(lower, self.upper[i - 1])
+        if self.counts[i] == 0:
+            return float(lower)
+        return float(lower + (self.upper[i] - lower) * (rank - before) / self.counts[i])
+
+
+def jain(x: npt.ArrayLike) -> float:
+    """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 if all are alike, 1/n if one has all.
+
+    NaN without values, or if all are zero.
+    """
+    v = np.asarray(x, dtype=float)
+    largest = float(v.max(initial=0.0))
+    if largest <= 0:
+        return math.nan
+    v = v / largest  # squares of tiny or huge values would leave the range of a double
+    return float(v.sum() ** 2 / (v.size * (v**2).sum()))
+
+
+def ecdf(x: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """The empirical distribution: sorted values and the share of values at most that large."""
+    v = np.sort(np.asarray(x, dtype=float))
+    v = v[np.isfinite(v)]
+    return v, np.arange(1, len(v) + 1) / max(1, len(v))
+
+
+def quantile(x: npt.ArrayLike, share: float) -> float:
+    """A sample quantile with linear interpolation; NaN without values."""
+    v = np.asarray(x, dtype=float)
+    return float(np.quantile(v, share)) if v.size else math.nan
