@@ -85,7 +85,12 @@ TIME = Dimension(
 RATE = Dimension(
     "a rate",
     "10 Mbit/s",
-    {"bit/s": Decimal(1), "kbit/s": Decimal(10**3), "Mbit/s": Decimal(10**6), "Gbit/s": Decimal(10**9)},
+    {
+        "bit/s": Decimal(1),
+        "kbit/s": Decimal(10**3),
+        "Mbit/s": Decimal(10**6),
+        "Gbit/s": Decimal(10**9),
+    },
     ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"),
 )
 SIZE = Dimension(
@@ -101,7 +106,10 @@ SIZE = Dimension(
     ("B", "kB", "MB"),
 )
 PACKETS = Dimension(
-    "a number of packets", "100 packets", {"packets": Decimal(1), "packet": Decimal(1)}, ("packets",)
+    "a number of packets",
+    "100 packets",
+    {"packets": Decimal(1), "packet": Decimal(1)},
+    ("packets",),
 )
 FREQUENCY = Dimension(
     "a number per second", "30 /s", {"/s": _GIGA, "1/s": _GIGA, "Hz": _GIGA}, ("/s",)
@@ -130,7 +138,9 @@ class Quantity:
         """Rounded to the nearest base unit; only what is nothing but rounding error may vanish."""
         whole = int(value.to_integral_value())
         if whole == 0 and value != 0:
-            raise ValueError(f"got {show(text)}, expected {cls.dimension.expected}, at least {cls(1)}")
+            raise ValueError(
+                f"got {show(text)}, expected {cls.dimension.expected}, at least {cls(1)}"
+            )
         return whole
 
     def __str__(self) -> str:
@@ -138,7 +148,7 @@ class Quantity:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        def read(value: object) -> Self:
+        def read(value: object) -> Quantity:
             try:
                 return cls.parse(value)
             except ValueError as error:
@@ -149,7 +159,9 @@ class Quantity:
         )
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         dimension = cls.dimension
         return {
             "type": "string",

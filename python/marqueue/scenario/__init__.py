@@ -1,4 +1,4 @@
-"""Scenarios: what is simulated, read from TOML or built in Python, checked, and made into a plan."""
+"""Scenarios: what is simulated, read from TOML or built in Python, checked, made into a plan."""
 
 from marqueue.scenario.compiler import class_names, compile
 from marqueue.scenario.fields import Aqm, Transport

@@ -9,7 +9,7 @@ from marqueue import _core
 from marqueue.errors import Problem, ScenarioError, show, unknown
 from marqueue.scenario.fields import Aqm
 from marqueue.scenario.model import Scenario
-from marqueue.scenario.network import Class, Network, OneWay, network
+from marqueue.scenario.network import Network, OneWay, network
 from marqueue.scenario.topology import Dumbbell
 from marqueue.scenario.traffic import Cbr, Packets, Poisson, Tcp, Traffic
 from marqueue.units import Duration, Size
@@ -60,7 +60,8 @@ class _Compiler:
             "sample": s.sample.base,
             "links": [self.link(i, link) for i, link in enumerate(self.net.links)],
             "routes": [
-                {"forward": list(each.forward), "reverse": list(each.reverse)} for each in self.net.classes
+                {"forward": list(each.forward), "reverse": list(each.reverse)}
+                for each in self.net.classes
             ],
             "transports": [self.transport(i, name) for i, name in enumerate(s.transport)],
             "traffic": traffic,
@@ -77,7 +78,9 @@ class _Compiler:
         """The end of the warm-up and the cuts, which must follow each other within the run."""
         s = self.scenario
         if s.warmup >= s.duration:
-            self.refuse("warmup", f"got {show(str(s.warmup))}, expected less than duration ({s.duration})")
+            self.refuse(
+                "warmup", f"got {show(str(s.warmup))}, expected less than duration ({s.duration})"
+            )
         previous = s.warmup
         for i, cut in enumerate(s.cuts):
             if not previous < cut < s.duration:
@@ -89,7 +92,12 @@ class _Compiler:
     def link(self, index: int, link: OneWay) -> Plan:
         """A link; what it has besides rate and delay is in its table."""
         self.places[f"links.{index}"] = link.path
-        plan: Plan = {"name": link.name, "rate": link.rate.base, "delay": link.delay.base, "queue": None}
+        plan: Plan = {
+            "name": link.name,
+            "rate": link.rate.base,
+            "delay": link.delay.base,
+            "queue": None,
+        }
         table = link.table
         if table is None:
             return plan
@@ -112,7 +120,10 @@ class _Compiler:
         for i, change in enumerate(table.schedule):
             if not previous < change.at < self.scenario.duration:
                 expected = f"a time after {previous} and before {self.scenario.duration}"
-                self.refuse(f"{link.path}.schedule.{i}.at", f"got {show(str(change.at))}, expected {expected}")
+                self.refuse(
+                    f"{link.path}.schedule.{i}.at",
+                    f"got {show(str(change.at))}, expected {expected}",
+                )
             previous = change.at
         plan["schedule"] = [[change.at.base, change.rate.base] for change in table.schedule]
         plan["trace"] = table.trace
@@ -177,13 +188,17 @@ class _Compiler:
         }
 
     def group_name(self, index: int, table: Traffic) -> str:
-        """The given name, or the kind; unnamed groups of one kind are numbered from the second on."""
+        """The given name, or the kind; unnamed ones of a kind are numbered from the second on."""
         tables = self.scenario.traffic
         if table.name is None:
-            earlier = sum(other.name is None and other.kind == table.kind for other in tables[:index])
+            earlier = sum(
+                other.name is None and other.kind == table.kind for other in tables[:index]
+            )
             return table.kind if earlier == 0 else f"{table.kind} {earlier + 1}"
         if any(other.name == table.name for other in tables[:index]):
-            self.refuse(f"traffic.{index}.name", f"got {show(table.name)} again, expected names that differ")
+            self.refuse(
+                f"traffic.{index}.name", f"got {show(table.name)} again, expected names that differ"
+            )
         return table.name
 
     def routes(self, path: str, table: Traffic) -> list[int]:
@@ -197,7 +212,9 @@ class _Compiler:
             if name not in names:
                 self.refuse(f"{path}.classes.{i}", unknown(given, names))
             elif names.index(name) in routes:
-                self.refuse(f"{path}.classes.{i}", f"got {show(given)} again, expected each class once")
+                self.refuse(
+                    f"{path}.classes.{i}", f"got {show(given)} again, expected each class once"
+                )
             else:
                 routes.append(names.index(name))
         return routes
@@ -224,9 +241,11 @@ class _Compiler:
         s = self.scenario
         if table.start >= s.duration:
             self.refuse(
-                f"{path}.start", f"got {show(str(table.start))}, expected less than duration ({s.duration})"
+                f"{path}.start",
+                f"got {show(str(table.start))}, expected less than duration ({s.duration})",
             )
         if table.stop is not None and table.stop <= table.start:
             self.refuse(
-                f"{path}.stop", f"got {show(str(table.stop))}, expected a time after start ({table.start})"
+                f"{path}.stop",
+                f"got {show(str(table.stop))}, expected a time after start ({table.start})",
             )

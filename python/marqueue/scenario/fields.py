@@ -24,7 +24,6 @@ from marqueue.scenario import parameters
 from marqueue.scenario.parameters import Refused, Value
 from marqueue.units import Duration, Frequency, Packets, Quantity, Rate, Size
 
-
 Q = TypeVar("Q", bound=Quantity)
 
 
@@ -32,7 +31,11 @@ class Table(BaseModel):
     """A table of a scenario: no unknown keys, no silent conversions."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, populate_by_name=True, use_attribute_docstrings=True
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
     )
 
 
@@ -43,7 +46,9 @@ def mistake(message: str) -> PydanticCustomError:
 
 def _above_zero(quantity: Q) -> Q:
     if quantity.base == 0:
-        raise mistake(f"got {show(str(quantity))}, expected {quantity.dimension.expected}, above zero")
+        raise mistake(
+            f"got {show(str(quantity))}, expected {quantity.dimension.expected}, above zero"
+        )
     return quantity
 
 
@@ -76,7 +81,11 @@ Buffer = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "pattern": kind.dimension.pattern, "examples": [kind.dimension.example]}
+                {
+                    "type": "string",
+                    "pattern": kind.dimension.pattern,
+                    "examples": [kind.dimension.example],
+                }
                 for kind in (Packets, Size)
             ]
         }
@@ -86,7 +95,7 @@ Buffer = Annotated[
 
 
 DECLARED = "x-declared"
-"""In a JSON Schema: stands for the definition of this name, which the engine's declarations yield."""
+"""In a JSON Schema: stands for the definition of this name, made of the engine's declarations."""
 
 
 class _Declared(ABC):
@@ -103,7 +112,7 @@ class _Declared(ABC):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        def read(value: object) -> Self:
+        def read(value: object) -> _Declared:
             try:
                 return cls.read(value.table() if isinstance(value, cls) else value)
             except Refused as refused:
@@ -118,7 +127,9 @@ class _Declared(ABC):
         )
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         return {DECLARED: cls.__name__}
 
 
@@ -171,7 +182,9 @@ class Transport(_Declared):
     def table(self) -> dict[str, Any]:
         """Preset and parameters."""
         by_name = {spec.name: spec for spec in parameters.tcp_declarations()}
-        return {"preset": self.preset} | {name: by_name[name].write(v) for name, v in self.params.items()}
+        return {"preset": self.preset} | {
+            name: by_name[name].write(v) for name, v in self.params.items()
+        }
 
     def resolved(self) -> dict[str, Value]:
         """Every parameter with the value in force."""

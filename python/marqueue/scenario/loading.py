@@ -14,11 +14,13 @@ from marqueue.scenario.problems import problems
 
 
 def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
-    """The scenario of a file, with ``overrides`` such as ``"topology.bottleneck.aqm.gamma=0.9"``."""
+    """The scenario of a file, with ``overrides`` such as ``"topology.bottleneck.delay=5 ms"``."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ScenarioError([Problem("", "no such file, expected a scenario in TOML")], str(path)) from None
+        raise ScenarioError(
+            [Problem("", "no such file, expected a scenario in TOML")], str(path)
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ScenarioError([Problem("", f"cannot be read: {reason}")], str(path)) from None
@@ -34,7 +36,9 @@ def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario"
     return from_dict(data, overrides, origin)
 
 
-def from_dict(data: dict[str, Any], overrides: Iterable[str] = (), origin: str = "scenario") -> Scenario:
+def from_dict(
+    data: dict[str, Any], overrides: Iterable[str] = (), origin: str = "scenario"
+) -> Scenario:
     """The scenario of nested dicts and lists, as TOML or JSON yield them."""
     try:
         for override in overrides:
@@ -59,7 +63,12 @@ def _override(data: dict[str, Any], override: str) -> dict[str, Any]:
     steps = [step.strip() for step in path.split(".")]
     if not equals or not all(steps):
         raise ScenarioError(
-            [Problem("", f"got {show(override)}, expected PATH=VALUE such as topology.bottleneck.delay=5 ms")]
+            [
+                Problem(
+                    "",
+                    f"got {show(override)}, expected PATH=VALUE such as traffic.0.count=20",
+                )
+            ]
         )
     replaced = _replace(data, steps, _value(text.strip()), path)
     assert isinstance(replaced, dict)
@@ -74,16 +83,20 @@ def _value(text: str) -> object:
 
 
 def _replace(here: object, steps: list[str], value: object, path: str) -> object:
-    """A copy of ``here`` in which ``value`` stands where the steps lead; tables are made on the way."""
+    """A copy of ``here`` with ``value`` where the steps lead; tables are made on the way."""
     if not steps:
         return value
     step, *rest = steps
     if isinstance(here, list):
         index = _position(here, step, path)
-        return [_replace(each, rest, value, path) if i == index else each for i, each in enumerate(here)]
+        return [
+            _replace(each, rest, value, path) if i == index else each for i, each in enumerate(here)
+        ]
     if isinstance(here, dict):
         return {**here, step: _replace(here.get(step, {}), rest, value, path)}
-    raise ScenarioError([Problem(path, f"leads into {show(here)}, expected a table or a list there")])
+    raise ScenarioError(
+        [Problem(path, f"leads into {show(here)}, expected a table or a list there")]
+    )
 
 
 def _position(items: list[Any], step: str, path: str) -> int:

@@ -3,6 +3,7 @@ classes of flows that cross some of them there and back."""
 
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import pairwise
 
 from marqueue.errors import Problem, show, unknown
 from marqueue.scenario.topology import (
@@ -63,12 +64,16 @@ class Network:
         there = self.add(OneWay(name, rate, delay, path))
         return there, self.add(OneWay(f"{name}/back", rate, delay, path))
 
-    def queue(self, name: str, back: str, table: Queue, path: str, reverse: Queue | None = None) -> tuple[int, int]:
+    def queue(
+        self, name: str, back: str, table: Queue, path: str, reverse: Queue | None = None
+    ) -> tuple[int, int]:
         """Adds a link with a queue and its way back: a wire alike, or a queue of its own."""
         there = self.add(OneWay(name, table.rate, table.delay, path, table))
         if reverse is None:
             return there, self.add(OneWay(back, table.rate, table.delay, path))
-        return there, self.add(OneWay(back, reverse.rate, reverse.delay, "topology.reverse", reverse))
+        return there, self.add(
+            OneWay(back, reverse.rate, reverse.delay, "topology.reverse", reverse)
+        )
 
 
 def network(topology: Topology) -> Network:
@@ -138,7 +143,9 @@ def _parking_lot(net: Network, topology: ParkingLot) -> None:
     spans = {"through": hops} | {f"hop {i}": [hop] for i, hop in enumerate(hops, start=1)}
     access = topology.access
     for name, span in spans.items():
-        source, source_back = net.wires(f"{name}/source", access.rate, access.delay, "topology.access")
+        source, source_back = net.wires(
+            f"{name}/source", access.rate, access.delay, "topology.access"
+        )
         sink, sink_back = net.wires(f"{name}/sink", access.rate, access.delay, "topology.access")
         forward = (source, *(there for there, _ in span), sink)
         reverse = (sink_back, *(back for _, back in reversed(span)), source_back)
@@ -154,9 +161,14 @@ def _graph(net: Network, topology: Graph) -> None:
     for i, table in enumerate(topology.links):
         path = f"topology.links.{i}"
         if table.from_ == table.to:
-            net.refuse(f"{path}.to", f"got {show(table.to)}, expected a node other than where it begins")
+            net.refuse(
+                f"{path}.to", f"got {show(table.to)}, expected a node other than where it begins"
+            )
         if table.buffer is None and (table.aqm is not None or table.trace):
-            net.refuse(f"{path}.buffer", 'missing, expected a buffer such as "100 packets" for what is managed')
+            net.refuse(
+                f"{path}.buffer",
+                'missing, expected a buffer such as "100 packets" for what is managed',
+            )
         there = net.add(OneWay(table.name, table.rate, table.delay, path, table))
         edges.setdefault(table.from_, []).append((table.to, there))
         edges.setdefault(table.to, [])
@@ -168,7 +180,9 @@ def _graph(net: Network, topology: Graph) -> None:
 
 
 def _graph_class(net: Network, edges: Edges, table: GraphClass, path: str) -> None:
-    named = {"from": table.from_, "to": table.to} | {f"via.{i}": node for i, node in enumerate(table.via)}
+    named = {"from": table.from_, "to": table.to} | {
+        f"via.{i}": node for i, node in enumerate(table.via)
+    }
     strangers = {key: node for key, node in named.items() if node not in edges}
     for key, node in strangers.items():
         net.refuse(f"{path}.{key}", unknown(node, sorted(edges)))
@@ -178,10 +192,13 @@ def _graph_class(net: Network, edges: Edges, table: GraphClass, path: str) -> No
     ways = []
     for direction in (stops, stops[::-1]):
         way: list[int] = []
-        for start, end in zip(direction, direction[1:], strict=False):
+        for start, end in pairwise(direction):
             leg = _shortest(net.links, edges, start, end)
             if not leg:
-                net.refuse(path, f"no way from {show(start)} to {show(end)}, expected links that lead there")
+                net.refuse(
+                    path,
+                    f"no way from {show(start)} to {show(end)}, expected links that lead there",
+                )
                 return
             way += leg
         ways.append(tuple(way))
@@ -189,8 +206,8 @@ def _graph_class(net: Network, edges: Edges, table: GraphClass, path: str) -> No
 
 
 def _shortest(links: list[OneWay], edges: Edges, start: str, end: str) -> tuple[int, ...]:
-    """The way of least propagation delay; among equals that of fewest links, then the first by their
-    names (Dijkstra 1959). Empty if there is none."""
+    """The way of least propagation delay; among equals that of fewest links, then the first
+    by their names (Dijkstra 1959). Empty if there is none."""
     heap: list[tuple[int, int, tuple[str, ...], str, tuple[int, ...]]] = [(0, 0, (), start, ())]
     done = set()
     while heap:

@@ -20,7 +20,7 @@ WRITTEN_OUT: dict[str, tuple[Dimension, int]] = {
     "packets": (PACKETS, 1),
     "bytes": (SIZE, 1),
 }
-"""The engine's units that scenarios write out: dimension, and base units of it in one engine unit."""
+"""The engine's units that scenarios write out: dimension, and its base units in one of them."""
 
 _UNBOUNDED = 1e9
 """A largest value from here on is no bound that anybody meets."""

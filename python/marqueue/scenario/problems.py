@@ -17,6 +17,7 @@ EXPECTED = {
     "bool_type": "true or false",
     "string_type": "a text",
     "string_too_short": "a text that is not empty",
+    "string_pattern_mismatch": "a text like {pattern}",
     "list_type": "a list",
     "dict_type": "a table",
     "model_type": "a table",
@@ -62,7 +63,9 @@ def _message(error: ErrorDetails, table: type[Table] | None, key: int | str) -> 
     return f"got {show(error['input'])}: {error['msg']}"
 
 
-def _locate(location: tuple[int | str, ...], root: type[Table], data: object) -> tuple[list[int | str], type[Table] | None]:
+def _locate(
+    location: tuple[int | str, ...], root: type[Table], data: object
+) -> tuple[list[int | str], type[Table] | None]:
     """The path without pydantic's tags of unions, and the kind of table that the last key is in."""
     path: list[int | str] = []
     here: object = data
@@ -99,7 +102,9 @@ def _field(table: type[Table] | None, key: str) -> FieldInfo | None:
     """What the model says of a key."""
     if table is None:
         return None
-    return next((field for name, field in table.model_fields.items() if key == (field.alias or name)), None)
+    return next(
+        (field for name, field in table.model_fields.items() if key == (field.alias or name)), None
+    )
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
@@ -110,7 +115,9 @@ def _parts(annotation: Any) -> Iterator[Any]:
 
 
 def _tables(annotation: Any) -> Iterator[type[Table]]:
-    return (part for part in _parts(annotation) if isinstance(part, type) and issubclass(part, Table))
+    return (
+        part for part in _parts(annotation) if isinstance(part, type) and issubclass(part, Table)
+    )
 
 
 def _literals(field: FieldInfo | None) -> list[str]:
@@ -123,7 +130,9 @@ def _describe(field: FieldInfo | None) -> str:
     if field is None:
         return "a value"
     quantities = [
-        part for part in _parts(field.annotation) if isinstance(part, type) and issubclass(part, Quantity)
+        part
+        for part in _parts(field.annotation)
+        if isinstance(part, type) and issubclass(part, Quantity)
     ]
     if quantities:
         return " or ".join(quantity.dimension.expected for quantity in quantities)

@@ -9,7 +9,7 @@ from marqueue.scenario.model import Scenario
 
 def schema() -> dict[str, Any]:
     """JSON Schema, draft 2020-12."""
-    document = _linked(Scenario.model_json_schema(by_alias=True))
+    document: dict[str, Any] = _linked(Scenario.model_json_schema(by_alias=True))
     document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     document["title"] = "marqueue scenario"
     definitions = document.setdefault("$defs", {})

@@ -4,7 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from marqueue.scenario.fields import Aqm, Buffer, PositiveDuration, PositiveRate, PositiveSize, Table
+from marqueue.scenario.fields import (
+    Aqm,
+    Buffer,
+    PositiveDuration,
+    PositiveRate,
+    PositiveSize,
+    Table,
+)
 from marqueue.units import Duration, Rate
 
 Signal = Literal["drop", "ecn", "ecn-only"]
@@ -27,16 +34,16 @@ class Link(Table):
     delay: Duration
     """Propagation delay, one way."""
     buffer: Buffer | None = None
-    """How much may wait, the packet in transmission not counted; without it the link is a wire, on which
-    nothing is lost or measured."""
+    """How much may wait, the packet in transmission not counted; without it the link is a wire, on
+    which nothing is lost or measured."""
     aqm: Aqm | None = None
     """The AQM: its name, or a table with its name and parameters; by default droptail."""
     signal: Signal = "ecn"
-    """How a mark reaches the sender: drop: by loss; ecn: by CE, and by loss for a packet that is not
-    ECN-capable; ecn-only: by CE, and a packet that is not ECN-capable passes unharmed."""
+    """How a mark reaches the sender. drop: by loss. ecn: by CE, and by loss for a packet that is
+    not ECN-capable. ecn-only: by CE, and a packet that is not ECN-capable passes unharmed."""
     packet: PositiveSize | None = None
-    """Usual size of a data packet on the wire, for AQMs that count in packets; by default that of the
-    first traffic."""
+    """Usual size of a data packet on the wire, for AQMs that count in packets; by default that of
+    the first traffic."""
     schedule: list[RateChange] = []
     """Later rates, in order of time."""
     trace: bool = False
@@ -69,15 +76,15 @@ class Dumbbell(Table):
     bottleneck: Queue
     """The shared link."""
     access: Access = Access()
-    """The access links; the delay is that on the destinations' side, the sources' side has the rest of
-    half the round trip."""
+    """The access links; the delay is that on the destinations' side, the sources' side has the
+    rest of half the round trip."""
     reverse: Queue | None = None
     """The bottleneck's way back; by default a wire of the same rate and delay."""
 
 
 class ParkingLot(Table):
-    """Bottlenecks in a row: the class "through" crosses all, the class "hop 1" only the first, and so
-    on."""
+    """Bottlenecks in a row: the class "through" crosses all, the class "hop 1" only the first, and
+    so on."""
 
     kind: Literal["parking-lot"]
     hops: Annotated[list[Queue], Field(min_length=1)]

@@ -4,10 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from marqueue.scenario.fields import PositiveFrequency, PositivePackets, PositiveRate, PositiveSize, Table
+from marqueue.scenario.fields import (
+    PositiveFrequency,
+    PositivePackets,
+    PositiveRate,
+    PositiveSize,
+    Table,
+)
 from marqueue.units import Duration
 
 Name = Annotated[str, Field(min_length=1)]
+GroupName = Annotated[str, Field(pattern="^[^/]+$")]
+"""Without the slash that sets it apart from the name of a class."""
 Classes = Annotated[list[str], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
@@ -15,7 +23,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 class Group(Table):
     """What every group of flows has."""
 
-    name: Name | None = None
+    name: GroupName | None = None
     """Its name, unique; by default its kind."""
     classes: Classes | None = None
     """The classes of the topology that it uses; by default all."""

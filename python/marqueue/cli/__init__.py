@@ -1,0 +1,52 @@
+"""The command ``marqueue``."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from marqueue import __version__
+from marqueue.cli import catalogue, paper, run
+from marqueue.cli.console import errors
+from marqueue.errors import MarqueueError
+
+app = typer.Typer(
+    name="marqueue",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run", no_args_is_help=True)(run.run)
+app.command("schema")(catalogue.schema)
+app.add_typer(catalogue.aqm, name="aqm")
+app.add_typer(catalogue.tcp, name="tcp")
+app.add_typer(paper.paper, name="paper")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"marqueue {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """A workbench for active queue management and congestion control.
+
+    Example: marqueue run scenarios/dumbbell.toml
+    """
+
+
+def main() -> None:
+    """Runs the command; a user's mistake becomes a message and exit code 2."""
+    try:
+        app()
+    except MarqueueError as error:
+        errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)

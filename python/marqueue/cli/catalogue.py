@@ -1,0 +1,100 @@
+"""``marqueue aqm``, ``marqueue tcp`` and ``marqueue schema``: what there is to choose from."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from marqueue.cli.console import output, print_json, table
+from marqueue.errors import MarqueueError, one_of, unknown
+from marqueue.scenario import schema as scenario_schema
+from marqueue.scenario.parameters import (
+    Declaration,
+    aqms,
+    resolved_tcp,
+    tcp_declarations,
+    tcp_presets,
+)
+
+aqm = typer.Typer(no_args_is_help=True, help="The AQMs and their parameters.")
+tcp = typer.Typer(no_args_is_help=True, help="The settings of TCP.")
+
+
+@aqm.command("list")
+def aqm_list() -> None:
+    """List the AQMs."""
+    listing = table("name", "what it does", "source")
+    for entry in aqms().values():
+        listing.add_row(entry.name, entry.summary, entry.source)
+    output.print(listing)
+
+
+@aqm.command("show", no_args_is_help=True)
+def aqm_show(
+    name: Annotated[str, typer.Argument(help="Its name, as in: marqueue aqm list.")],
+) -> None:
+    """Show an AQM: its source, its parameters, the variables that it records.
+
+    Example: marqueue aqm show red
+    """
+    if name not in aqms():
+        raise MarqueueError(f"AQM: {unknown(name, aqms())}")
+    entry = aqms()[name]
+    output.print(f"[bold]{entry.name}[/bold]: {entry.summary}", highlight=False)
+    output.print(f"Source: {entry.source}", highlight=False)
+    output.print()
+    if entry.params:
+        output.print(_parameters(entry.params))
+    else:
+        output.print("It has no parameters.")
+    if entry.probes:
+        variables = ", ".join(f"{name} ({unit})" for name, unit in entry.probes)
+        output.print(f"\nRecorded: {variables}", highlight=False)
+
+
+@tcp.command("show")
+def tcp_show() -> None:
+    """Show TCP's parameters and what each preset sets."""
+    output.print(_parameters(tcp_declarations()))
+    output.print()
+    presets = table("parameter", *tcp_presets())
+    values = {preset: resolved_tcp(preset, {}) for preset in tcp_presets()}
+    for spec in tcp_declarations():
+        presets.add_row(
+            spec.name, *(_show(spec.write(each[spec.name])) for each in values.values())
+        )
+    output.print("[bold]Presets[/bold]")
+    output.print(presets)
+
+
+def schema() -> None:
+    """Print the JSON Schema of scenarios, for editors.
+
+    Example: marqueue schema > scenario.schema.json
+    """
+    print_json(scenario_schema())
+
+
+def _parameters(declared: Sequence[Declaration]) -> Table:
+    """Of each its name, what it does, its default, its range and its source."""
+    listing = table("parameter", "what it does")
+    for spec in declared:
+        default = spec.auto if spec.default is None else _show(spec.write(spec.default))
+        allowed = {
+            "flag": "true or false",
+            "choice": one_of(spec.choices or ()),
+            "policy": "an AQM",
+        }
+        listing.add_row(
+            f"[bold]{spec.name}[/bold]",
+            f"{escape(spec.doc)}\n[dim]Default: {escape(default) or 'none, must be given'}. "
+            f"Takes {allowed.get(spec.kind, spec.range)}. Source: {escape(spec.source)}.[/dim]",
+        )
+    return listing
+
+
+def _show(value: object) -> str:
+    """As a scenario file writes it, but for quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

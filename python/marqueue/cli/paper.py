@@ -1,0 +1,85 @@
+"""``marqueue paper``: the papers that are reproduced here."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from marqueue.cli.console import errors, output, print_json, progress_bar, table
+from marqueue.errors import MarqueueError, unknown
+from marqueue.papers import PAPERS
+
+paper = typer.Typer(no_args_is_help=True, help="The papers that are reproduced here.")
+
+
+@paper.command("list")
+def paper_list() -> None:
+    """List the papers and their experiments."""
+    listing = table("paper", "experiment", "what it is about")
+    for key, each in PAPERS.items():
+        listing.add_row(f"[bold]{key}[/bold]", "", each.title)
+        for number, about in each.experiments.items():
+            listing.add_row("", number, about)
+    output.print(listing)
+
+
+@paper.command("run", no_args_is_help=True)
+def paper_run(
+    key: Annotated[
+        str, typer.Argument(metavar="PAPER", help="Its key, as in: marqueue paper list.")
+    ],
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[EXPERIMENT]...", help="Which of them.", show_default="all"),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Shorter runs and fewer points: minutes instead of hours."),
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            metavar="N",
+            help="How many runs at a time.",
+            show_default="one a processor",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Where the report goes.",
+            show_default="results/paper-PAPER",
+        ),
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print figures and verdicts as JSON, and nothing else.")
+    ] = False,
+) -> None:
+    """Reproduce a paper's experiments; print figures and verdicts and write a report.
+
+    Example: marqueue paper run avq 1 2 --quick
+    """
+    if key not in PAPERS:
+        raise MarqueueError(f"paper: {unknown(key, PAPERS)}")
+    chosen = experiments or list(PAPERS[key].experiments)
+    for each in chosen:
+        if each not in PAPERS[key].experiments:
+            raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
+    directory = out or Path("results") / f"paper-{key}"
+    try:
+        with progress_bar(f"{key} {' '.join(chosen)}") as progress:
+            result = PAPERS[key].run(chosen, quick, directory, jobs, progress)
+    except KeyboardInterrupt:
+        errors.print("Interrupted.")
+        raise
+    if json:
+        print_json(result.summary())
+    else:
+        output.print(result.table())
+        output.print(f"Report: {result.report}", highlight=False, soft_wrap=True)

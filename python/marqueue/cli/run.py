@@ -1,0 +1,118 @@
+"""``marqueue run``."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from marqueue.cli.console import errors, output, print_json, progress_bar
+from marqueue.errors import RunError
+from marqueue.result import Result
+from marqueue.run import run as run_scenario
+from marqueue.scenario import load
+
+
+def run(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The scenario, in TOML.", show_default=False)
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Replace a value; may be given again. Lists take a number from 0 or a name.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Replace the scenario's seed.", show_default=False),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(
+            "--replications",
+            "-r",
+            min=1,
+            metavar="N",
+            help="How many replications.",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            metavar="N",
+            help="How many at a time.",
+            show_default="one a processor",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="The result directory.", show_default="results/NAME"
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the result directory if it exists.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")
+    ] = False,
+) -> None:
+    """Run a scenario; print a summary and write a result directory with a report.
+
+    [bold]Examples[/bold]
+
+    marqueue run scenarios/dumbbell.toml
+
+    marqueue run scenarios/dumbbell.toml --set traffic.long.count=20 --seed 7
+
+    marqueue run scenarios/dumbbell.toml --set topology.bottleneck.aqm=pie --out results/pie --json
+
+    Exit codes: 0 done, 2 a mistake that the message explains, 130 interrupted.
+    """
+    given = {"seed": seed, "replications": replications}
+    overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
+    scenario = load(file, [*(set_ or ()), *overrides])
+    directory = out or Path("results") / slug(scenario.name)
+    if directory.exists() and not force:
+        raise RunError(f"{directory}: exists, expected a new directory; --force replaces it")
+    try:
+        with progress_bar(scenario.name) as progress:
+            result = run_scenario(scenario, jobs=jobs, progress=progress)
+        write(result, directory)
+    except KeyboardInterrupt:
+        errors.print("Interrupted; nothing was written.")
+        raise
+    if json:
+        print_json(result.summary())
+    else:
+        output.print(result.table())
+        output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+def slug(name: str) -> str:
+    """A name as the name of a directory: letters, digits and dashes."""
+    return re.sub(r"[^\w]+", "-", name.lower()).strip("-") or "scenario"
+
+
+def write(result: Result, directory: Path) -> None:
+    """Writes the result beside its place and moves it there when it is whole."""
+    fresh = directory.with_name(f"{directory.name}.new")
+    try:
+        shutil.rmtree(fresh, ignore_errors=True)
+        result.save(fresh)
+        if directory.is_dir():
+            shutil.rmtree(directory)
+        fresh.rename(directory)
+    except OSError as error:
+        raise RunError(f"{directory}: cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)

@@ -1,0 +1,101 @@
+"""The circumstances of a result: what was run, where and when."""
+
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marqueue import _core
+from marqueue.scenario.model import Scenario
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything that tells how a result came about. All fields are what JSON can hold."""
+
+    version: str
+    commit: str | None
+    """The commit of the source tree it ran from, if it did; "-dirty" if files differ from it."""
+    scenario: dict[str, Any]
+    scenario_hash: str
+    seed: int
+    seeds: list[int]
+    """The seed of each replication."""
+    replications: int
+    transports: dict[str, dict[str, Any]]
+    """By name: the preset, and every parameter of TCP with the value in force, in base units."""
+    host: dict[str, str | int | None]
+    """Machine, processor, number of processors, kernel."""
+    python: str
+    numpy: str
+    started_at: str
+    """UTC, ISO 8601."""
+    wall_seconds: float
+    cpu_seconds: float
+    """Spent by the engine, over all replications."""
+
+
+def describe(
+    scenario: Scenario, seeds: list[int], started_at: str, wall_seconds: float, cpu_seconds: float
+) -> Manifest:
+    """The manifest of a run on this machine."""
+    return Manifest(
+        version=_core.version(),
+        commit=_commit(),
+        scenario=scenario.to_dict(),
+        scenario_hash=scenario.hash,
+        seed=scenario.seed,
+        seeds=seeds,
+        replications=len(seeds),
+        transports={
+            name: {"preset": transport.preset, "values": transport.resolved()}
+            for name, transport in scenario.transport.items()
+        },
+        host={
+            "machine": platform.machine(),
+            "cpu": _cpu(),
+            "cpus": os.cpu_count(),
+            "kernel": f"{platform.system()} {platform.release()}",
+        },
+        python=platform.python_version(),
+        numpy=np.__version__,
+        started_at=started_at,
+        wall_seconds=wall_seconds,
+        cpu_seconds=cpu_seconds,
+    )
+
+
+def _commit() -> str | None:
+    """The commit, where this package lies in a working tree that tracks it."""
+    here = Path(__file__)
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(here.parent), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", here.name)
+        dirty = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("-dirty" if dirty else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _cpu() -> str:
+    """The processor's name as Linux tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
