@@ -58,7 +58,7 @@ impl Replay {
     fn new(case: &Case) -> Replay {
         let EnvSpec { rate, mean_packet, limit, delay, signal } = case.env;
         let env = Env { rate, mean_packet, limit, delay, signal };
-        let queue = Discipline::build(&case.policy, env, Rng::named(1, "vectors")).unwrap();
+        let queue = Discipline::build(&case.policy, env, Rng::named(1, "vectors")).expect("valid parameters");
         Replay { queue, arrived: 0 }
     }
 

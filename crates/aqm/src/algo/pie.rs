@@ -148,3 +148,79 @@ impl Aqm for Pie {
         out.extend([self.p, self.delay, self.burst]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Limit, Signal};
+    use marqueue_core::params::ParamSet;
+    use marqueue_core::{Bytes, ParamValues, Rate};
+
+    fn env() -> Env {
+        Env {
+            rate: Rate(8_000_000),
+            mean_packet: Bytes(1000),
+            limit: Limit::Packets(100),
+            delay: Dur::ZERO,
+            signal: Signal::Ecn,
+        }
+    }
+
+    fn pie(env: &Env, rng: &Rng) -> Pie {
+        Pie::new(&Params::from_values(&ParamValues::new()).unwrap(), env, rng, Time::ZERO).unwrap()
+    }
+
+    #[test]
+    fn steps_are_tuned_by_the_table_of_section_4_2() {
+        for (p, divisor) in [
+            (0.0, 2048.0),
+            (0.000_001, 512.0),
+            (0.000_01, 128.0),
+            (0.000_1, 32.0),
+            (0.001, 8.0),
+            (0.01, 2.0),
+            (0.099_999, 2.0),
+            (0.1, 1.0),
+            (1.0, 1.0),
+        ] {
+            assert_eq!(tuning(p), 1.0 / divisor, "p = {p}");
+        }
+    }
+
+    #[test]
+    fn marks_are_neither_clustered_nor_far_apart() {
+        let (env, mut rng) = (env(), Rng::named(1, "pie"));
+        let mut pie = pie(&env, &rng);
+        (pie.p, pie.delay, pie.burst) = (0.05, 0.015, 0.0);
+        let mut gaps = vec![0u32];
+        for _ in 0..200_000 {
+            let mut cx = Cx { now: Time::ZERO, env: &env, rng: &mut rng, len: 15, bytes: 15_000 };
+            *gaps.last_mut().unwrap() += 1;
+            match pie.on_arrival(&mut cx, &Packet::data(0, 0, 1000)) {
+                Verdict::Mark(Reason::Early) => gaps.push(0),
+                verdict => assert_eq!(verdict, Verdict::Pass),
+            }
+        }
+        // Section 5.4: not before 0.85/p = 17 packets, at once after 8.5/p = 170; in between by chance p, so
+        // 16 + 1/p = 36 on average (the cut at 170 takes less than 0.01 from it).
+        gaps.pop();
+        assert_eq!(gaps.iter().min(), Some(&17));
+        assert!(gaps.iter().all(|g| *g <= 171), "170 times 0.05 may round to less than 8.5");
+        let mean = gaps.iter().map(|g| f64::from(*g)).sum::<f64>() / gaps.len() as f64;
+        let deviation = 20.0 / (gaps.len() as f64).sqrt();
+        assert!((mean - 36.0).abs() < 5.0 * deviation, "{mean}");
+    }
+
+    #[test]
+    fn signals_are_losses_from_mark_ecnth_on() {
+        let verdict = |p| {
+            let (env, mut rng) = (env(), Rng::named(1, "pie"));
+            let mut pie = pie(&env, &rng);
+            (pie.p, pie.delay, pie.burst, pie.accumulated) = (p, 0.015, 0.0, 8.5);
+            let mut cx = Cx { now: Time::ZERO, env: &env, rng: &mut rng, len: 15, bytes: 15_000 };
+            pie.on_arrival(&mut cx, &Packet::data(0, 0, 1000))
+        };
+        assert_eq!(verdict(0.0999), Verdict::Mark(Reason::Early));
+        assert_eq!(verdict(0.1), Verdict::Drop(Reason::Early));
+    }
+}

@@ -184,3 +184,54 @@ impl Aqm for Red {
         out.extend([self.avg, if self.avg < self.min_th { 0.0 } else { self.p_b() }]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Limit, Signal};
+    use marqueue_core::params::ParamSet;
+    use marqueue_core::{Bytes, Dur, ParamValues, Rate, Value};
+
+    fn env() -> Env {
+        Env {
+            rate: Rate(8_000_000),
+            mean_packet: Bytes(500),
+            limit: Limit::Packets(100),
+            delay: Dur(20_000_000),
+            signal: Signal::Ecn,
+        }
+    }
+
+    fn red(given: &[(&str, Value)]) -> Red {
+        let values: ParamValues = given.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
+        Red::new(&Params::from_values(&values).unwrap(), &env(), &Rng::named(1, "red"), Time::ZERO).unwrap()
+    }
+
+    #[test]
+    fn computed_defaults_are_those_of_ns2() {
+        // 2000 packets/s: 5 ms hold 10, half of that is 5; R = max(0.1, 3 (0.02 + 0.0005)) = 0.1 s.
+        let red = red(&[]);
+        assert_eq!((red.min_th, red.max_th), (5.0, 15.0));
+        assert!((red.w_q - (1.0 - (-1.0f64 / 2000.0).exp())).abs() < 1e-15);
+    }
+
+    #[test]
+    fn p_a_spreads_p_b_over_the_count() {
+        let p_a = |wait, count, mode, bytes| {
+            let mut red = red(&[("wait", Value::Flag(wait))]);
+            (red.count, red.mode) = (count, mode);
+            red.p_a(0.125, &Packet::data(0, 0, bytes), 500.0)
+        };
+        let packets = |wait, count| p_a(wait, count, Mode::Packets, 1500);
+        assert_eq!(packets(false, 0.0), 0.125);
+        assert_eq!(packets(false, 4.0), 0.25);
+        assert_eq!(packets(false, 8.0), 1.0);
+        assert_eq!(packets(true, 7.0), 0.0);
+        assert_eq!(packets(true, 8.0), 0.125);
+        assert_eq!(packets(true, 12.0), 0.25);
+        assert_eq!(packets(true, 16.0), 1.0);
+        // Bytes: 2400 of them are four whole packets; then three times the chance for three times the size.
+        assert_eq!(p_a(false, 2400.0, Mode::Bytes, 1500), 0.75);
+        assert_eq!(p_a(false, 2400.0, Mode::Bytes, 50), 0.025);
+    }
+}

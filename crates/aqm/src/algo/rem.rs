@@ -34,7 +34,7 @@ marqueue_core::params! {
         /// Weight of the queue against its change.
         alpha: f64 { unit: One, range: 0.0 => 1e3, default: 0.1, source: "Athuraliya et al. 2001" },
         /// T: how often the price is computed.
-        period: f64 { unit: Seconds, range: 1e-6 => 1e3, default: 0.002, source: "Athuraliya et al. 2001; ns-2.35 pupdtime_ has 0.01 s" },
+        period: f64 { unit: Seconds, range: 1e-6 => 1e3, default: 0.002, source: "Athuraliya et al. 2001; ns-2.35 pupdtime_" },
         /// The queue to settle at.
         q_ref: f64 { unit: Packets, range: 0.0 => 1e9, default: 50.0, source: "Kunniyur and Srikant 2004, section III, Experiment 2" },
         /// In what the queue is measured.
