@@ -30,8 +30,8 @@ pub struct Ticks {
     /// srtt + 4 rttvar in whole ticks, once measured.
     ticks: Option<i32>,
     backoff: u32,
-    /// Phase of the clock in seconds, within one tick.
-    phase: f64,
+    /// Phase of the clock within one tick.
+    phase: Dur,
 }
 
 impl Rto {
@@ -41,7 +41,8 @@ impl Rto {
         match config.dialect {
             Dialect::Rfc => Rto::Rfc(Rfc6298::default()),
             Dialect::Ns2 => {
-                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase: phase * config.granularity })
+                let phase = Dur::from_secs(phase * config.granularity);
+                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase })
             }
         }
     }
@@ -101,9 +102,9 @@ impl Rfc6298 {
 
 impl Ticks {
     fn sample(&mut self, config: &Config, sent: Time, now: Time) {
-        let tick = config.granularity;
-        let offset = (sent.secs() + self.phase) % tick;
-        let rtt = ((((now - sent).secs() + offset) / tick) as i32).max(1);
+        let tick = Dur::from_secs(config.granularity).0;
+        let offset = (sent.0 + self.phase.0) % tick;
+        let rtt = ((((now - sent).0 + offset) / tick) as i32).max(1);
         if self.srtt8 == 0 {
             self.srtt8 = rtt << 3;
             self.rttvar4 = rtt << 1;

@@ -49,7 +49,8 @@ impl Dur {
 
     /// From seconds, rounded to the nearest nanosecond; negative values give zero.
     pub fn from_secs(s: f64) -> Dur {
-        Dur((s * NS).round().max(0.0) as u64)
+        // The cast saturates at zero; `round()` would be a call into libm on the baseline target.
+        Dur((s * NS + 0.5) as u64)
     }
 
     /// In seconds.
@@ -105,14 +106,16 @@ impl Add for Dur {
 #[derive(Clone, Debug)]
 pub struct Transmitter {
     rate: Rate,
-    /// Remainder of the last division, in units of 1/rate nanoseconds.
-    remainder: u64,
+    /// Remainder carried so far, in units of 1/rate nanoseconds.
+    carried: u64,
+    /// Size, quotient and remainder of the two sizes seen last: most traffic has two.
+    sizes: [(u32, u64, u64); 2],
 }
 
 impl Transmitter {
     /// A transmitter at `rate`.
     pub fn new(rate: Rate) -> Self {
-        Self { rate, remainder: 0 }
+        Self { rate, carried: 0, sizes: [(0, 0, 0); 2] }
     }
 
     /// The rate in force.
@@ -122,21 +125,32 @@ impl Transmitter {
 
     /// Changes the rate; the carried remainder belongs to the old rate and is forgotten.
     pub fn set_rate(&mut self, rate: Rate) {
-        self.rate = rate;
-        self.remainder = 0;
+        *self = Self::new(rate);
     }
 
     /// Forgets the carried remainder: a new busy period starts.
     pub fn restart(&mut self) {
-        self.remainder = 0;
+        self.carried = 0;
     }
 
     /// The transmission time of `bytes`.
+    #[inline]
     pub fn transmit(&mut self, bytes: u32) -> Dur {
-        let scaled = u64::from(bytes) * 8 * 1_000_000_000 + self.remainder;
-        let rate = self.rate.0;
-        self.remainder = scaled % rate;
-        Dur(scaled / rate)
+        let (_, quotient, remainder) = if self.sizes[0].0 == bytes {
+            self.sizes[0]
+        } else if self.sizes[1].0 == bytes {
+            self.sizes[1]
+        } else {
+            let scaled = u64::from(bytes) * 8 * 1_000_000_000;
+            self.sizes = [(bytes, scaled / self.rate.0, scaled % self.rate.0), self.sizes[0]];
+            self.sizes[0]
+        };
+        self.carried += remainder;
+        if self.carried >= self.rate.0 {
+            self.carried -= self.rate.0;
+            return Dur(quotient + 1);
+        }
+        Dur(quotient)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The engine: takes the earliest event and lets it happen.
 
-use crate::events::{EventQueue, Timers};
+use crate::events::{EventQueue, Judgement, Timers};
 use crate::flow::{add_row, fill_row, Cbr, Flow, Kind, Tcp};
 use crate::plan::{LinkPlan, Plan, TrafficKind};
 use crate::resource::Resource;
@@ -409,14 +409,27 @@ impl Engine {
         self.set_other(Source::Timers as u32, self.timers.first());
     }
 
-    /// The earliest timer fires.
+    /// The earliest timer is due: it fires, or turns out to have been moved.
     fn timer(&mut self) {
-        if let Some((time, f)) = self.timers.pop() {
-            let flow = &mut self.flows[f as usize];
-            if flow.timer == time {
-                flow.timer = Time::NEVER;
-                self.flow_timer(f);
+        let flows = &mut self.flows;
+        let fires = self.timers.fire(self.now, |time, f| {
+            let flow = &mut flows[f as usize];
+            if flow.timer != time {
+                return Judgement::Stale;
             }
+            flow.timer = match &flow.kind {
+                Kind::Tcp(tcp) if tcp.started => tcp.sender.deadline().min(tcp.receiver.deadline()),
+                _ => time,
+            };
+            match flow.timer {
+                Time::NEVER => Judgement::Stale,
+                at if at > time => Judgement::Later(at),
+                _ => Judgement::Fires,
+            }
+        });
+        if let Some(f) = fires {
+            self.flows[f as usize].timer = Time::NEVER;
+            self.flow_timer(f);
         }
         self.schedule_timers();
     }

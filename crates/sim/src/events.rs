@@ -4,116 +4,63 @@
 
 use marqueue_core::Time;
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::BinaryHeap;
 
-/// Children of a node of the heap. Four measured faster than two and eight at 10 to 10^5 sources.
-const ARITY: usize = 4;
-
-/// Not in the heap.
-const ABSENT: u32 = u32::MAX;
-
-/// At most one pending event for each of a fixed number of sources; ties go to the lower source,
-/// so that the order never depends on when an event was scheduled.
+/// At most one pending event for each of a fixed number of sources, as a tournament: each source is
+/// a leaf, each inner node holds the earlier of its two children. Ties go to the lower source, so
+/// that the order never depends on when an event was scheduled.
+///
+/// A change walks from the leaf towards the root without unpredictable branches: measured faster
+/// than a 4-ary heap from 10 to 10^5 sources.
 #[derive(Debug)]
 pub struct EventQueue {
-    heap: Vec<(Time, u32)>,
-    place: Vec<u32>,
+    /// Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves begin at `leaves`.
+    nodes: Vec<(Time, u32)>,
+    leaves: usize,
 }
 
 impl EventQueue {
     /// A queue for sources `0..n`.
     pub fn new(n: usize) -> Self {
-        Self { heap: Vec::with_capacity(n), place: vec![ABSENT; n] }
+        let leaves = n.max(1).next_power_of_two();
+        let mut nodes = vec![(Time::NEVER, 0); 2 * leaves];
+        for source in 0..leaves {
+            nodes[leaves + source].1 = source as u32;
+        }
+        for i in (1..leaves).rev() {
+            nodes[i] = nodes[2 * i];
+        }
+        Self { nodes, leaves }
     }
 
     /// The earliest event.
     #[inline]
     pub fn first(&self) -> Option<(Time, u32)> {
-        self.heap.first().copied()
+        let root = self.nodes[1];
+        (root.0 != Time::NEVER).then_some(root)
     }
 
     /// Has this source an event?
     #[inline]
     pub fn is_set(&self, source: u32) -> bool {
-        self.place[source as usize] != ABSENT
+        self.nodes[self.leaves + source as usize].0 != Time::NEVER
     }
 
     /// Sets the time of a source's event; `Time::NEVER` removes it.
     #[inline]
     pub fn set(&mut self, source: u32, time: Time) {
-        let place = self.place[source as usize];
-        if place == ABSENT {
-            if time != Time::NEVER {
-                self.heap.push((time, source));
-                self.up(self.heap.len() - 1);
-            }
-            return;
-        }
-        let i = place as usize;
-        if time == Time::NEVER {
-            self.remove(i);
-        } else {
-            let earlier = time < self.heap[i].0;
-            self.heap[i].0 = time;
-            if earlier {
-                self.up(i);
-            } else {
-                self.down(i);
-            }
-        }
-    }
-
-    fn remove(&mut self, i: usize) {
-        self.place[self.heap[i].1 as usize] = ABSENT;
-        let Some(last) = self.heap.pop() else { return };
-        if i < self.heap.len() {
-            self.heap[i] = last;
-            self.place[last.1 as usize] = i as u32;
-            self.down(i);
-            self.up(self.place[last.1 as usize] as usize);
-        }
-    }
-
-    fn up(&mut self, mut i: usize) {
-        let entry = self.heap[i];
-        while i > 0 {
-            let parent = (i - 1) / ARITY;
-            if self.heap[parent] <= entry {
+        let mut i = self.leaves + source as usize;
+        self.nodes[i].0 = time;
+        while i > 1 {
+            i /= 2;
+            let (left, right) = (self.nodes[2 * i], self.nodes[2 * i + 1]);
+            let winner = if left.0 <= right.0 { left } else { right };
+            if self.nodes[i] == winner {
                 break;
             }
-            self.put(i, self.heap[parent]);
-            i = parent;
+            self.nodes[i] = winner;
         }
-        self.put(i, entry);
-    }
-
-    fn down(&mut self, mut i: usize) {
-        let entry = self.heap[i];
-        loop {
-            let first = i * ARITY + 1;
-            let end = (first + ARITY).min(self.heap.len());
-            if first >= end {
-                break;
-            }
-            let mut least = first;
-            for child in first + 1..end {
-                if self.heap[child] < self.heap[least] {
-                    least = child;
-                }
-            }
-            if entry <= self.heap[least] {
-                break;
-            }
-            self.put(i, self.heap[least]);
-            i = least;
-        }
-        self.put(i, entry);
-    }
-
-    #[inline]
-    fn put(&mut self, i: usize, entry: (Time, u32)) {
-        self.heap[i] = entry;
-        self.place[entry.1 as usize] = i as u32;
     }
 }
 
@@ -136,10 +83,37 @@ impl Timers {
         self.heap.push(Reverse((time, flow)));
     }
 
-    /// Takes the earliest entry out.
-    pub fn pop(&mut self) -> Option<(Time, u32)> {
-        self.heap.pop().map(|e| e.0)
+    /// Asks `judge` about each entry that is due by `now`, earliest first, until there is none:
+    /// it returns the time to which the entry moves, or `Time::NEVER` to take it out and return the
+    /// flow as one whose timer fires.
+    pub fn fire(&mut self, now: Time, mut judge: impl FnMut(Time, u32) -> Judgement) -> Option<u32> {
+        while let Some(mut top) = self.heap.peek_mut() {
+            let Reverse((time, flow)) = *top;
+            if time > now {
+                return None;
+            }
+            match judge(time, flow) {
+                Judgement::Stale => drop(PeekMut::pop(top)),
+                Judgement::Later(at) => *top = Reverse((at, flow)),
+                Judgement::Fires => {
+                    PeekMut::pop(top);
+                    return Some(flow);
+                }
+            }
+        }
+        None
     }
+}
+
+/// What to do with an entry whose time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Its flow has another entry: forget this one.
+    Stale,
+    /// The timer has been moved to this later time.
+    Later(Time),
+    /// It fires.
+    Fires,
 }
 
 #[cfg(test)]
