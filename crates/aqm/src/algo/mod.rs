@@ -74,6 +74,7 @@ disciplines! {
     droptail::DropTail,
     red::Red,
     rem::Rem,
+    rem_rate::RemRate,
     pi::Pi,
     gkvq::Gkvq,
     avq::Avq,

@@ -1,6 +1,7 @@
 //! REM: random exponential marking.
 //!
-//! Athuraliya, Li, Low and Yin, "REM: Active Queue Management", IEEE Network 15(3), 2001.
+//! Athuraliya, Li, Low and Yin, "REM: Active Queue Management", IEEE Network 15(3), 2001, as written in
+//! Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, section III, Experiment 2.
 //!
 //! Every T seconds the price mu <- max(0, mu + gamma (q[k+1] - (1 - alpha) q[k] - alpha q_ref)), and the
 //! probability p = 1 - phi^(-mu).
@@ -9,15 +10,10 @@
 //! as CE, so that they leave with the freshest price, and at arrival where they are losses, so that no
 //! buffer is spent on a packet that is to be lost. ns-2.35's Queue/REM does the same.
 //!
-//! Departures: none from the paper, which replaces the excess of input over capacity by the change of
-//! the queue. ns-2.35 keeps the excess: mu + gamma (x - C T + 0.1 (q - q_ref)) with x the arrivals of the
-//! last T seconds, averaged with weight 0.02. While the queue is neither empty nor full the two are the
-//! same but for that averaging. When it is empty ns-2's price falls by the unused capacity, here by
-//! alpha q_ref only; when it is full ns-2's price also counts what is lost, here only the queue. ns-2.35
-//! also updates every 10 ms by default, holds one packet less than its limit, and
-//! signals no packet without ECN when it marks.
-//! Defaults: gamma, phi and alpha of the paper; T as in the AVQ paper's comparison; q_ref of the AVQ
-//! paper, section III, Experiment 2.
+//! Departures: none from the law above, in which the change of the queue stands for the excess of input
+//! over capacity. ns-2.35 keeps that excess: see `rem_rate.rs`. It also holds one packet less than its
+//! limit.
+//! Defaults: gamma, phi, alpha and T of the paper and ns-2.35; q_ref of the AVQ paper's Experiment 2.
 
 use crate::mode::Mode;
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
@@ -42,20 +38,34 @@ marqueue_core::params! {
     }
 }
 
-/// State of REM.
+/// The price and what follows from it, whatever the law by which it changes.
 #[derive(Debug)]
-pub struct Rem {
-    params: Params,
+pub(super) struct Price {
+    pub(super) params: Params,
     period: Dur,
     next: Time,
-    /// q[k], packets.
-    q: f64,
-    /// mu.
-    price: f64,
+    mu: f64,
     p: f64,
 }
 
-impl Rem {
+impl Price {
+    pub(super) fn new(params: &Params, now: Time) -> Price {
+        let period = Dur::from_secs(params.period);
+        Price { params: params.clone(), period, next: now + period, mu: 0.0, p: 0.0 }
+    }
+
+    /// When it changes next.
+    pub(super) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// mu <- max(0, mu + gamma excess); p = 1 - phi^(-mu).
+    pub(super) fn step(&mut self, excess: f64) {
+        self.mu = (self.mu + self.params.gamma * excess).max(0.0);
+        self.p = 1.0 - self.params.phi.powf(-self.mu);
+        self.next += self.period;
+    }
+
     #[inline]
     fn draw(&self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         if cx.rng.uniform() < self.params.mode.chance(self.p, packet, cx.env.mean_packet) {
@@ -64,52 +74,74 @@ impl Rem {
             Verdict::Pass
         }
     }
+
+    #[inline]
+    pub(super) fn at_arrival(&self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        if cx.mark_loses(packet) {
+            self.draw(cx, packet)
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    #[inline]
+    pub(super) fn at_departure(&self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        if cx.mark_loses(packet) {
+            Verdict::Pass
+        } else {
+            self.draw(cx, packet)
+        }
+    }
+
+    /// Names of what [`Price::probe`] reports.
+    pub(super) const PROBES: &'static [(&'static str, &'static str)] = &[("price", "1"), ("p", "fraction")];
+
+    pub(super) fn probe(&self, out: &mut Vec<f64>) {
+        out.extend([self.mu, self.p]);
+    }
+}
+
+/// State of REM.
+#[derive(Debug)]
+pub struct Rem {
+    price: Price,
+    /// q[k], packets.
+    q: f64,
 }
 
 impl Aqm for Rem {
     const NAME: &'static str = "rem";
     const SUMMARY: &'static str = "Signals with a probability exponential in a price of the queue and its change";
     const SOURCE: &'static str = "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001";
-    const PROBES: &'static [(&'static str, &'static str)] = &[("price", "1"), ("p", "fraction")];
+    const PROBES: &'static [(&'static str, &'static str)] = Price::PROBES;
     type Params = Params;
 
     fn new(params: &Params, _: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
-        let period = Dur::from_secs(params.period);
-        Ok(Rem { params: params.clone(), period, next: now + period, q: 0.0, price: 0.0, p: 0.0 })
+        Ok(Rem { price: Price::new(params, now), q: 0.0 })
     }
 
     #[inline]
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        if cx.mark_loses(packet) {
-            self.draw(cx, packet)
-        } else {
-            Verdict::Pass
-        }
+        self.price.at_arrival(cx, packet)
     }
 
     #[inline]
     fn on_departure(&mut self, cx: &mut Cx<'_>, packet: &Packet, _: Dur) -> Verdict {
-        if cx.mark_loses(packet) {
-            Verdict::Pass
-        } else {
-            self.draw(cx, packet)
-        }
+        self.price.at_departure(cx, packet)
     }
 
     fn next_timer(&self) -> Time {
-        self.next
+        self.price.next()
     }
 
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
-        let Params { gamma, phi, alpha, q_ref, mode, .. } = self.params;
+        let Params { alpha, q_ref, mode, .. } = self.price.params;
         let q = mode.queue(cx.len, cx.bytes, cx.env.mean_packet);
-        self.price = (self.price + gamma * (q - (1.0 - alpha) * self.q - alpha * q_ref)).max(0.0);
-        self.p = 1.0 - phi.powf(-self.price);
+        self.price.step(q - (1.0 - alpha) * self.q - alpha * q_ref);
         self.q = q;
-        self.next += self.period;
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
-        out.extend([self.price, self.p]);
+        self.price.probe(out);
     }
 }
