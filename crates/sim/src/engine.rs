@@ -15,11 +15,18 @@ use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Flags, Packet, Rng, Time};
 use std::collections::VecDeque;
 
+/// No source.
+const NONE: u32 = u32::MAX;
+
 /// A link: what is at its near end, and its packets whose arrival at the next stage is an event.
 #[derive(Debug)]
 pub struct Link {
     near: Near,
     arriving: VecDeque<(Time, Packet)>,
+    /// Source of the event of its first arrival.
+    arrival_source: u32,
+    /// Source of the event by which its departures must be known.
+    catch_up_source: u32,
 }
 
 /// The near end of a link.
@@ -34,11 +41,13 @@ enum Near {
 pub struct Engine {
     now: Time,
     events: EventQueue,
+    sources: Vec<Source>,
     links: Vec<Link>,
     routes: Routes,
     flows: Vec<Flow>,
     free_slots: Vec<u32>,
     timers: Timers,
+    timers_source: u32,
     arrivals: Vec<Arrivals>,
     configs: Vec<Config>,
     /// Edges of the measuring windows, without zero, the duration last.
@@ -56,17 +65,24 @@ pub struct Engine {
     processed: u64,
 }
 
-/// Sources of events beside the links, after the `2 n` of these: first what only looks, so that a
-/// window's edge divides what happened before from what happens at the edge.
+/// What a source of events stands for. Sources are numbered in this order: of events at the same
+/// time arrivals come first, and what only looks comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// Edge of a measuring window.
-    Edge,
-    /// Traffic groups that stop.
+    /// The first packet of a link arrives at its next stage.
+    Arrival(u32),
+    /// The departures of a queue must be known by now.
+    CatchUp(u32),
+    /// Traffic groups stop.
     Stop,
     /// Flow timers.
     Timers,
-    /// First of the arrival processes; the sampler comes after the last.
-    Arrivals,
+    /// An arrival process.
+    Process(u32),
+    /// The sampler.
+    Sample,
+    /// The edge of a measuring window.
+    Edge,
 }
 
 impl Engine {
@@ -76,7 +92,12 @@ impl Engine {
             .links
             .iter()
             .zip(resources)
-            .map(|(l, resource)| Link { near: near_end(l, resource), arriving: VecDeque::new() })
+            .map(|(l, resource)| Link {
+                near: near_end(l, resource),
+                arriving: VecDeque::new(),
+                arrival_source: NONE,
+                catch_up_source: NONE,
+            })
             .collect();
         let mut edges = plan.boundaries.clone();
         edges.push(plan.duration);
@@ -84,11 +105,13 @@ impl Engine {
         let mut engine = Engine {
             now: Time::ZERO,
             events: EventQueue::new(0),
+            sources: Vec::new(),
             links,
             routes,
             flows: Vec::new(),
             free_slots: Vec::new(),
             timers: Timers::default(),
+            timers_source: NONE,
             arrivals: Vec::new(),
             configs,
             edges,
@@ -103,9 +126,8 @@ impl Engine {
             cwnd: Vec::new(),
             processed: 0,
         };
+        engine.number_sources();
         engine.add_traffic(plan, seed);
-        let sources = 2 * engine.links.len() + Source::Arrivals as usize + engine.arrivals.len() + 1;
-        engine.events = EventQueue::new(sources);
         engine.schedule_all();
         engine
     }
@@ -122,14 +144,21 @@ impl Engine {
             debug_assert!(time >= self.now, "time runs backwards");
             self.now = time;
             self.processed += 1;
-            let links = self.links.len() as u32;
-            if source < links {
-                self.arrival(source);
-            } else if source < 2 * links {
-                self.catch_up(source - links, time);
-                self.arm(source - links);
-            } else if !self.other(source - 2 * links) {
-                return false;
+            match self.sources[source as usize] {
+                Source::Arrival(l) => self.arrival(l),
+                Source::CatchUp(l) => {
+                    self.catch_up(l, time);
+                    self.arm(l);
+                }
+                Source::Stop => self.stop_group(),
+                Source::Timers => self.timer(),
+                Source::Process(i) => self.random_arrival(i as usize),
+                Source::Sample => self.take_sample(),
+                Source::Edge => {
+                    if !self.edge() {
+                        return false;
+                    }
+                }
             }
         }
         true
@@ -159,7 +188,8 @@ impl Engine {
         let link = &mut self.links[l as usize];
         let Some((_, packet)) = link.arriving.pop_front() else { unreachable!("an event without a packet") };
         let next = link.arriving.front().map_or(Time::NEVER, |a| a.0);
-        self.events.set(l, next);
+        let source = link.arrival_source;
+        self.events.set(source, next);
         let now = self.now;
         match self.routes.stages[packet.stage as usize] {
             Stage::Link(to) | Stage::Chained(to) => self.enter(to, packet, now),
@@ -215,11 +245,11 @@ impl Engine {
                 Stage::Link(_) | Stage::Receive | Stage::Sender => break,
             }
         }
-        let arriving = &mut self.links[l as usize].arriving;
-        debug_assert!(arriving.back().is_none_or(|b| b.0 <= at), "a pipe keeps the order");
-        arriving.push_back((at, packet));
-        if arriving.len() == 1 {
-            self.events.set(l, at);
+        let link = &mut self.links[l as usize];
+        debug_assert!(link.arriving.back().is_none_or(|b| b.0 <= at), "a pipe keeps the order");
+        link.arriving.push_back((at, packet));
+        if link.arriving.len() == 1 {
+            self.events.set(link.arrival_source, at);
         }
     }
 
@@ -237,8 +267,7 @@ impl Engine {
             self.leave(l, packet, at);
         }
         self.release_lost(l);
-        let links = self.links.len() as u32;
-        if !self.events.is_set(links + l) {
+        if !self.events.is_set(self.links[l as usize].catch_up_source) {
             self.arm(l);
         }
     }
@@ -255,7 +284,7 @@ impl Engine {
     /// Schedules the next catch-up of link `l`.
     fn arm(&mut self, l: u32) {
         let deadline = resource(&mut self.links, l).deadline();
-        self.events.set(self.links.len() as u32 + l, deadline);
+        self.events.set(self.links[l as usize].catch_up_source, deadline);
     }
 
     /// Lost packets are no longer in the network.
@@ -406,7 +435,7 @@ impl Engine {
 
     #[inline]
     fn schedule_timers(&mut self) {
-        self.set_other(Source::Timers as u32, self.timers.first());
+        self.events.set(self.timers_source, self.timers.first());
     }
 
     /// The earliest timer is due: it fires, or turns out to have been moved.
@@ -478,46 +507,59 @@ impl Engine {
 
     // ---- everything else that happens ----
 
-    fn set_other(&mut self, other: u32, time: Time) {
-        self.events.set(2 * self.links.len() as u32 + other, time);
+    /// Gives a source to everything that has events.
+    fn number_sources(&mut self) {
+        let mut has_arrivals = vec![false; self.links.len()];
+        for pair in self.routes.stages.windows(2) {
+            if let (Stage::Link(l) | Stage::Chained(l), Stage::Link(_) | Stage::Receive | Stage::Sender) =
+                (pair[0], pair[1])
+            {
+                has_arrivals[l as usize] = true;
+            }
+        }
+        for (l, link) in self.links.iter_mut().enumerate().filter(|(l, _)| has_arrivals[*l]) {
+            link.arrival_source = self.sources.len() as u32;
+            self.sources.push(Source::Arrival(l as u32));
+        }
+        for (l, link) in self.links.iter_mut().enumerate() {
+            if matches!(link.near, Near::Resource(_)) {
+                link.catch_up_source = self.sources.len() as u32;
+                self.sources.push(Source::CatchUp(l as u32));
+            }
+        }
+        self.timers_source = self.sources.len() as u32 + 1;
+        self.sources.extend([Source::Stop, Source::Timers]);
     }
 
-    fn sampler(&self) -> u32 {
-        Source::Arrivals as u32 + self.arrivals.len() as u32
-    }
-
+    /// Enters the first event of everything that is not a link.
     fn schedule_all(&mut self) {
-        self.set_other(Source::Edge as u32, self.edges[0]);
+        self.sources.extend((0..self.arrivals.len()).map(|i| Source::Process(i as u32)));
+        self.sources.extend([Source::Sample, Source::Edge]);
+        self.events = EventQueue::new(self.sources.len());
+        self.schedule(Source::Edge, self.edges[0]);
         self.schedule_timers();
-        self.set_other(Source::Stop as u32, self.stops.last().map_or(Time::NEVER, |s| s.0));
-        self.set_other(self.sampler(), self.next_sample);
+        self.schedule_stop();
+        self.schedule(Source::Sample, self.next_sample);
         for i in 0..self.arrivals.len() {
-            self.set_other(Source::Arrivals as u32 + i as u32, self.arrivals[i].next);
+            self.schedule(Source::Process(i as u32), self.arrivals[i].next);
         }
     }
 
-    /// An event of a source beside the links; `false` when the run has ended.
-    fn other(&mut self, source: u32) -> bool {
-        if source == Source::Edge as u32 {
-            return self.edge();
-        } else if source == Source::Stop as u32 {
-            self.stop_group();
-        } else if source == Source::Timers as u32 {
-            self.timer();
-        } else if source < self.sampler() {
-            self.random_arrival((source - Source::Arrivals as u32) as usize);
-        } else {
-            self.take_sample();
+    /// Sets the event of a source that is not a link's: these are the last, so they are looked for
+    /// from behind.
+    fn schedule(&mut self, source: Source, time: Time) {
+        if let Some(i) = self.sources.iter().rposition(|&s| s == source) {
+            self.events.set(i as u32, time);
         }
-        true
+    }
+
+    fn schedule_stop(&mut self) {
+        self.schedule(Source::Stop, self.stops.last().map_or(Time::NEVER, |s| s.0));
     }
 
     /// A measuring window ends.
     fn edge(&mut self) -> bool {
         let last = self.next_edge + 1 == self.edges.len();
-        if last && self.next_sample == self.now {
-            self.take_sample();
-        }
         for l in 0..self.links.len() as u32 {
             if matches!(self.links[l as usize].near, Near::Resource(_)) {
                 self.catch_up(l, self.now);
@@ -531,7 +573,7 @@ impl Engine {
         if last {
             return false;
         }
-        self.set_other(Source::Edge as u32, self.edges[self.next_edge]);
+        self.schedule(Source::Edge, self.edges[self.next_edge]);
         true
     }
 
@@ -545,7 +587,7 @@ impl Engine {
             }
         }
         self.next_sample += self.sample;
-        self.set_other(self.sampler(), self.next_sample);
+        self.schedule(Source::Sample, self.next_sample);
     }
 
     /// The flows of a group send no new data from now on.
@@ -560,7 +602,7 @@ impl Engine {
                 self.after_sender(f as u32);
             }
         }
-        self.set_other(Source::Stop as u32, self.stops.last().map_or(Time::NEVER, |s| s.0));
+        self.schedule_stop();
     }
 
     /// A flow or a packet of process `i` arrives.
@@ -586,7 +628,7 @@ impl Engine {
             }
         }
         self.arrivals[i].advance();
-        self.set_other(Source::Arrivals as u32 + i as u32, self.arrivals[i].next);
+        self.schedule(Source::Process(i as u32), self.arrivals[i].next);
     }
 
     // ---- flows come and go ----

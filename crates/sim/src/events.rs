@@ -6,60 +6,66 @@ use marqueue_core::Time;
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::BinaryHeap;
+use std::hint::select_unpredictable;
 
 /// At most one pending event for each of a fixed number of sources, as a tournament: each source is
 /// a leaf, each inner node holds the earlier of its two children. Ties go to the lower source, so
 /// that the order never depends on when an event was scheduled.
 ///
-/// A change walks from the leaf towards the root without unpredictable branches: measured faster
-/// than a 4-ary heap from 10 to 10^5 sources.
+/// A change walks from the leaf to the root, a minimum a level, without a branch to mispredict:
+/// measured faster than a 4-ary heap from 10 to 10^5 sources.
 #[derive(Debug)]
 pub struct EventQueue {
-    /// Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves begin at `leaves`.
-    nodes: Vec<(Time, u32)>,
-    leaves: usize,
+    /// Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves begin in the
+    /// middle. Each is a time and a source.
+    nodes: Vec<(u64, u32)>,
 }
+
+/// The time of a source without an event; one less than the largest, so that it can be added to.
+const ABSENT: u64 = u64::MAX - 1;
 
 impl EventQueue {
     /// A queue for sources `0..n`.
     pub fn new(n: usize) -> Self {
         let leaves = n.max(1).next_power_of_two();
-        let mut nodes = vec![(Time::NEVER, 0); 2 * leaves];
+        let mut nodes = vec![(ABSENT, 0); 2 * leaves];
         for source in 0..leaves {
             nodes[leaves + source].1 = source as u32;
         }
         for i in (1..leaves).rev() {
             nodes[i] = nodes[2 * i];
         }
-        Self { nodes, leaves }
+        Self { nodes }
     }
 
     /// The earliest event.
     #[inline]
     pub fn first(&self) -> Option<(Time, u32)> {
-        let root = self.nodes[1];
-        (root.0 != Time::NEVER).then_some(root)
+        let (time, source) = self.nodes[1];
+        (time != ABSENT).then_some((Time(time), source))
     }
 
     /// Has this source an event?
     #[inline]
     pub fn is_set(&self, source: u32) -> bool {
-        self.nodes[self.leaves + source as usize].0 != Time::NEVER
+        self.nodes[self.nodes.len() / 2 + source as usize].0 != ABSENT
     }
 
     /// Sets the time of a source's event; `Time::NEVER` removes it.
     #[inline]
     pub fn set(&mut self, source: u32, time: Time) {
-        let mut i = self.leaves + source as usize;
-        self.nodes[i].0 = time;
+        let nodes = self.nodes.as_mut_slice();
+        let mut i = nodes.len() / 2 + source as usize;
+        let mut winner = (time.0.min(ABSENT), source);
+        nodes[i] = winner;
         while i > 1 {
+            let sibling = nodes[i ^ 1];
+            // A left sibling (of an odd node) has the lower sources: it also wins a tie.
+            let lost = sibling.0 < winner.0 + (i as u64 & 1);
+            winner.0 = select_unpredictable(lost, sibling.0, winner.0);
+            winner.1 = select_unpredictable(lost, sibling.1, winner.1);
             i /= 2;
-            let (left, right) = (self.nodes[2 * i], self.nodes[2 * i + 1]);
-            let winner = if left.0 <= right.0 { left } else { right };
-            if self.nodes[i] == winner {
-                break;
-            }
-            self.nodes[i] = winner;
+            nodes[i] = winner;
         }
     }
 }
