@@ -132,9 +132,10 @@ def plain(x: float) -> str:
         return MISSING
     if x == 0 or (float(x).is_integer() and abs(x) < 1e9):
         return str(int(x))
-    power = math.floor(math.log10(abs(x)))
+    digits, _, exponent = f"{x:.3e}".partition("e")
+    power = int(exponent)
     if power < SMALL or power >= 9:
-        return f"{x / 10.0**power:.3f}·10{str(power).translate(SUPERSCRIPT)}"
+        return f"{digits}·10{str(power).translate(SUPERSCRIPT)}"
     return f"{x:.{max(0, 3 - power)}f}"
 
 

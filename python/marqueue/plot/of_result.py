@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from marqueue.plot import style
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
     from marqueue.result import Result
 
 
+#: What the series that every link has are called in figures.
+LABELS = {
+    "queue": "Queue",
+    "queue_bytes": "Queue",
+    "utilization": "Utilization",
+    "drops": "Lost",
+    "marks": "Marked",
+}
+
+
 class Plots:
     """The figures of one result; ``link`` may be left out where there is only one."""
 
@@ -26,43 +37,29 @@ class Plots:
 
     def queue(self, link: str | None = None) -> Figure:
         """Packets waiting over time."""
-        return self.series("queue", "Queue", "packets", link)
+        return self.series("queue", link)
 
-    def series(self, name: str, quantity: str, unit: str = "", link: str | None = None) -> Figure:
-        """A time series of a link by its name."""
+    def series(self, name: str, link: str | None = None, *, axes: Axes | None = None) -> Figure:
+        """A time series of a link by its name: of the queue, or of the AQM's probes."""
         result = self._result
+        of = result.link(link)
+        t, values = of.series(name)
+        unit, scale = style.SHOWN.get(of.units[name], (of.units[name], 1.0))
         return timeseries(
-            [Curve(*result.link(link).series(name))],
-            quantity,
+            [Curve(t, values * scale)],
+            LABELS.get(name, name.replace("_", " ").capitalize()),
             unit,
             warmup=result.warmup,
             cuts=[result.edges[w] for w in result.measured[1:]],
-            floor=0.0 if name in ("queue", "queue_bytes") else None,
+            floor=0.0 if name in LABELS else None,
+            axes=axes,
         )
-
-    def probe(self, name: str, link: str | None = None) -> Figure:
-        """An internal variable of the AQM over time."""
-        return self.series(name, name.replace("_", " "), self._result.link(link).probes[name], link)
 
     def load(self, link: str | None = None) -> Figure:
         """Utilization, losses and marks of each sample over time, as three panels."""
-        result = self._result
         figure, axes = style.panels(3, height=1.5)
-        rows = (
-            ("utilization", "Utilization", ""),
-            ("drops", "Lost", "packets"),
-            ("marks", "Marked", "packets"),
-        )
-        for panel, (name, quantity, unit) in zip(axes, rows, strict=True):
-            timeseries(
-                [Curve(*result.link(link).series(name))],
-                quantity,
-                unit,
-                warmup=result.warmup,
-                cuts=[result.edges[w] for w in result.measured[1:]],
-                floor=0.0,
-                axes=panel,
-            )
+        for panel, name in zip(axes, ("utilization", "drops", "marks"), strict=True):
+            self.series(name, link, axes=panel)
             panel.label_outer()
         return figure
 

@@ -85,9 +85,20 @@ def on(axes: Axes | None) -> tuple[Figure, Axes]:
     return figure_of, axes
 
 
+#: Units of data files that figures show in others, with the factor.
+SHOWN = {
+    "bit/s": ("Mbit/s", 1e-6),
+    "bytes/s": ("kB/s", 1e-3),
+    "bytes": ("kB", 1e-3),
+    "s": ("ms", 1e3),
+}
+#: Units of plain numbers.
+NONE = ("", "1", "fraction")
+
+
 def label(quantity: str, unit: str = "") -> str:
     """An axis label: the quantity with its unit, if it has one."""
-    return f"{quantity} [{unit}]" if unit not in ("", "1") else quantity
+    return quantity if unit in NONE else f"{quantity} [{unit}]"
 
 
 def legend(axes: Axes, columns: int = 5) -> None:

@@ -1,4 +1,4 @@
-"""A page made of sections: prose, facts, tables, figures, verdicts. One file that needs no other."""
+"""A page made of sections: prose, facts, tables, figures, verdicts. One file, needing no other."""
 
 from __future__ import annotations
 
@@ -106,11 +106,11 @@ class Report:
         for row in body:
             if len(row) != len(columns):
                 raise ValueError(f"got a row of {len(row)} cells for {len(columns)} columns: {row}")
-        numeric = [all(_is_number(row[i]) for row in body) for i in range(len(columns))]
+        kinds = [_column_kind([row[i] for row in body]) for i in range(len(columns))]
         return self._add(
             "table",
-            columns=list(zip(columns, numeric, strict=True)),
-            rows=[list(zip(map(show, row), numeric, strict=True)) for row in body],
+            columns=list(zip(columns, kinds, strict=True)),
+            rows=[list(zip(map(show, row), kinds, strict=True)) for row in body],
             caption=caption,
             folded=folded,
         )
@@ -151,17 +151,20 @@ def show(value: Cell) -> str:
     """A cell as text; a number on its own is an estimate without an interval."""
     if value is None:
         return MISSING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, int | float):
         return str(Estimate(float(value), None, 1))
     return str(value)
 
 
-def _is_number(value: Cell) -> bool:
-    return value is None or (
-        isinstance(value, int | float | Estimate) and not isinstance(value, bool)
-    )
+#: Text of more letters gets a wide column, so that it does not become a tower of words.
+LONG = 24
+
+
+def _column_kind(cells: Sequence[Cell]) -> Literal["number", "long", "text"]:
+    """How a column is set."""
+    if all(c is None or isinstance(c, int | float | Estimate) for c in cells):
+        return "number"
+    return "long" if max(len(show(c)) for c in cells) > LONG else "text"
 
 
 @cache

@@ -21,6 +21,20 @@ from marqueue.units import RATE, TIME
 #: Links with a panel of figures each; beyond these the tables must do.
 MOST_LINKS_DRAWN = 6
 
+#: What of the manifest a reader sees; the rest is in the result's files.
+CIRCUMSTANCES = (
+    "version",
+    "commit",
+    "scenario_hash",
+    "seed",
+    "replications",
+    "python",
+    "numpy",
+    "started_at",
+    "wall_seconds",
+    "cpu_seconds",
+)
+
 HIGHLIGHTS = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 
 
@@ -138,9 +152,10 @@ def _links(page: Report, result: Result) -> None:
     page.table(
         ["", *result.links],
         _compare(LINK_FIGURES, figures),
-        "Over the measured time. The queue is weighted by time and holds what waits, not the packet "
-        "in transmission; the queueing delay runs from arrival to the start of the transmission; "
-        "the delay variation is the mean absolute difference between consecutive packets (RFC 3393).",
+        "Over the measured time. The queue is weighted by time and holds what waits, not the "
+        "packet in transmission; the queueing delay runs from arrival to the start of the "
+        "transmission; the delay variation is the mean absolute difference between the delays of "
+        "consecutive packets (RFC 3393).",
     )
     for of, heading in (("drops", "Packets lost"), ("marks", "Packets marked")):
         reasons = {name: result.link(name).reasons(of) for name in result.links}
@@ -174,10 +189,11 @@ def _flows(page: Report, result: Result) -> None:
     page.table(
         heads,
         _compare(FLOW_FIGURES, [result.traffic(group=g, class_=c) for g, c in parts]),
-        "Over the measured time: all flows, then by group of traffic and by class. Goodput is payload "
-        "delivered in order; that of a flow is taken over the time that it was there. Jain's index is "
-        "that of the endless flows that were there throughout. Completion times are those of finite "
-        "flows that started in the measured time and finished before the run ended.",
+        "Over the measured time: all flows, then by group of traffic and by class. Goodput is "
+        "payload delivered in order; that of a flow is taken over the time that it was there. "
+        "Jain's index is that of the endless flows that were there throughout. Completion times "
+        "are those of finite flows that started in the measured time and finished before the run "
+        "ended.",
     )
     page.table(
         heads,
@@ -209,12 +225,15 @@ def _figures(page: Report, result: Result) -> None:
         at = f" at {name}" if several else ""
         if result.plan["sample"]:
             page.figure(result.plot.queue(name), f"Queue{at} in packets.{band}{grey}")
-            for probe, unit in result.link(name).probes.items():
-                caption = f"{probe.replace('_', ' ')} of {_aqm(result, name)}{at}, in {unit}.{band}"
-                page.figure(result.plot.probe(probe, name), caption)
+            for probe in result.link(name).probes:
+                caption = (
+                    f"{probe.replace('_', ' ').capitalize()} of {_aqm(result, name)}{at}.{band}"
+                )
+                page.figure(result.plot.series(probe, name), caption)
             page.figure(
                 result.plot.load(name),
-                f"Utilization, losses and marks{at} in each sample of {_time(result.plan['sample'])}.{band}",
+                f"Utilization, losses and marks{at} in each sample of "
+                f"{_time(result.plan['sample'])}.{band}",
             )
         page.figure(
             result.plot.queue_distribution(name),
@@ -288,9 +307,11 @@ def _reproduce(page: Report, result: Result) -> None:
         f"marqueue run scenario.toml --seed {manifest.seed} --replications {manifest.replications}"
     )
     page.code(tomli_w.dumps(result.scenario), "scenario.toml", folded=True)
-    facts = {
-        key.replace("_", " "): _value(value)
-        for key, value in dataclasses.asdict(manifest).items()
-        if not isinstance(value, Mapping | list | tuple)
+    made = dataclasses.asdict(manifest)
+    host = ", ".join(str(value) for value in manifest.host.values() if value is not None)
+    facts: dict[str, Cell] = {
+        key.replace("_", " ").capitalize(): made[key]
+        for key in CIRCUMSTANCES
+        if made[key] is not None
     }
-    page.facts(facts)
+    page.facts({**facts, "Host": host})

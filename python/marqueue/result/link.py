@@ -37,16 +37,21 @@ class Link:
         """How many replications there are."""
         return len(self._windows)
 
-    @property
-    def probes(self) -> dict[str, str]:
-        """The internal variables of the AQM that were recorded, with their units."""
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """The time series that there are, with their units: the queue's, then the probes."""
         series = self._data["series"]
-        known = {"replication", "link", "t", *SERIES}
         return {
             f.name: f.metadata[b"unit"].decode()
             for f in series.schema
-            if f.name not in known and series[f.name].null_count < series.num_rows
+            if f.name not in ("replication", "link", "t")
+            and (f.name in SERIES or series[f.name].null_count < series.num_rows)
         }
+
+    @property
+    def probes(self) -> list[str]:
+        """The internal variables of the AQM that were recorded."""
+        return [name for name in self.units if name not in SERIES]
 
     def series(self, name: str) -> tuple[Floats, Floats]:
         """A time series: (t, values[replication, sample]).
@@ -56,9 +61,8 @@ class Link:
         (packets) are since the sample before; all other names are those of :attr:`probes`.
         """
         table = self._data["series"]
-        names = [*SERIES, *self.probes]
-        if name not in names:
-            raise KeyError(f"series {name!r}, expected one of: {', '.join(names)}")
+        if name not in self.units:
+            raise KeyError(f"series {name!r}, expected one of: {', '.join(self.units)}")
         n = self.replications
         t = table["t"].to_numpy().reshape(n, -1)[0]
         return t, table[name].to_numpy().astype(float).reshape(n, -1)

@@ -281,7 +281,7 @@ class Result:
         tables.write(self.tables, path)
         (path / "scenario.toml").write_text(tomli_w.dumps(self.scenario), encoding="utf-8")
         _write_json(path / "plan.json", self.plan)
-        _write_json(path / "summary.json", self.summary())
+        _write_json(path / "summary.json", self.summary(), sort_keys=True)
         write_report(self, path / "report.html")
         _write_json(path / "manifest.json", dataclasses.asdict(self.manifest))
         return path
@@ -300,6 +300,6 @@ def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[
     return {f.name: f.estimate(sets, CONFIDENCE) for f in figures}
 
 
-def _write_json(path: Path, value: Any) -> None:
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+def _write_json(path: Path, value: Any, *, sort_keys: bool = False) -> None:
+    text = json.dumps(value, indent=2, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
+from rich.text import Text
 
+from marqueue.result.names import group_names
 from marqueue.result.traffic import FLOW_FIGURES
 from marqueue.result.window import LINK_FIGURES
 from marqueue.stats import Estimate
@@ -83,8 +86,10 @@ def table(result: Result) -> Table:
     """The main figures over the measured time."""
     begin, end = result.span()
     out = Table(
-        title=f"{result.name}: {begin:g} to {end:g} s, "
-        f"{result.replications} replication{'s' * (result.replications != 1)}",
+        title=Text(
+            f"{result.name}: {begin:g} to {end:g} s, "
+            f"{result.replications} replication{'s' * (result.replications != 1)}"
+        ),
         caption="mean ± half width of the 95% confidence interval over replications"
         if result.replications > 1
         else "one replication: no confidence intervals",
@@ -93,16 +98,16 @@ def table(result: Result) -> Table:
     )
     out.add_column("")
     for name in result.links:
-        out.add_column(name, justify="right", no_wrap=True)
+        out.add_column(Text(name), justify="right", no_wrap=True)
     links = [result.link(name).figures() for name in result.links]
     for link_figure in LINK_FIGURES:
         if link_figure.name in SHORT_LINK:
-            out.add_row(link_figure.title, *(str(link_figure.shown(each)) for each in links))
+            out.add_row(Text(link_figure.title), *(str(link_figure.shown(each)) for each in links))
     flows = result.traffic()
     out.add_section()
     for flow_figure in FLOW_FIGURES:
         if flow_figure.name in SHORT_FLOWS and flows[flow_figure.name].n:
-            out.add_row(flow_figure.title, str(flow_figure.shown(flows)))
+            out.add_row(Text(flow_figure.title), str(flow_figure.shown(flows)))
     return out
 
 
@@ -127,12 +132,7 @@ def warnings(result: Result) -> list[str]:
         out.append(
             "All flows have one round-trip time: phase effects and synchronisation are likely."
         )
-    together = [
-        entry["name"]
-        for entry in plan["traffic"]
-        for settings in entry["kind"].values()
-        if settings.get("jitter") == 0 and settings["count"] > 1
-    ]
+    together = _together(result)
     if together:
         out.append(f"Flows start at the same instant (jitter 0): {', '.join(together)}.")
     if _one_way(plan):
@@ -147,6 +147,17 @@ def warnings(result: Result) -> list[str]:
             "their completion times are missing from the distribution."
         )
     return out
+
+
+def _together(result: Result) -> list[str]:
+    """The groups of several flows that start at the same instant."""
+    flows: Counter[str] = Counter()
+    groups = group_names(result.scenario, result.plan)
+    for group, entry in zip(groups, result.plan["traffic"], strict=True):
+        [settings] = entry["kind"].values()
+        if settings.get("jitter") == 0:
+            flows[group] += settings["count"]
+    return [group for group, count in flows.items() if count > 1]
 
 
 def _one_way(plan: Mapping[str, Any]) -> bool:

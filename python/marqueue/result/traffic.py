@@ -35,23 +35,24 @@ class Flows:
     @property
     def seconds_present(self) -> Floats:
         """How long each flow was there within the span, s."""
-        return np.clip(
-            np.minimum(self.left, self.end) - np.maximum(self.start, self.begin), 0.0, None
-        )
+        until = np.minimum(self.left, self.end)
+        return np.maximum(until - np.maximum(self.start, self.begin), 0.0)
 
     @property
     def rates(self) -> Floats:
         """Goodput of each flow that was there, over the time that it was, bit/s."""
         seconds = self.seconds_present
         there = seconds > 0
-        return np.divide(8.0 * self.delivered[there], seconds[there])
+        rates: Floats = 8.0 * self.delivered[there] / seconds[there]
+        return rates
 
     @property
     def long_rates(self) -> Floats:
         """Goodput of each endless TCP flow that was there during the whole span, bit/s."""
         whole = (self.start <= self.begin) & (self.left >= self.end)
         long = (self.kind == "tcp") & (self.size == 0) & whole
-        return np.multiply(self.delivered[long], 8.0 / (self.end - self.begin))
+        rates: Floats = 8.0 * self.delivered[long] / (self.end - self.begin)
+        return rates
 
     @property
     def started(self) -> int:

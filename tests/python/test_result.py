@@ -1,0 +1,253 @@
+import io
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+import rich.console
+
+from marqueue import Result
+from marqueue.result import LINK_FIGURES
+from marqueue.stats import Estimate, jain
+from sample_runs import SCENARIO, sample_run
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return sample_run()
+
+
+@pytest.fixture(scope="module")
+def trace(result: Result) -> dict[str, np.ndarray]:
+    """Every packet of the first replication."""
+    table = result.to_arrow("trace")
+    first = table.filter(pc.equal(table["replication"], 0))
+    return {name: first[name].to_numpy() for name in first.column_names}
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in directory.iterdir()}
+
+
+class TestFiles:
+    def test_load_gives_what_was_saved(self, result: Result, tmp_path: Path) -> None:
+        loaded = Result.load(result.save(tmp_path / "run"))
+        assert loaded == result
+        assert loaded.summary() == result.summary()
+
+    def test_saving_is_a_function_of_the_result(self, result: Result, tmp_path: Path) -> None:
+        first = files(result.save(tmp_path / "a"))
+        again = files(Result.load(tmp_path / "a").save(tmp_path / "b"))
+        assert first == again
+        assert set(first) == {
+            "manifest.json",
+            "plan.json",
+            "scenario.toml",
+            "summary.json",
+            "series.parquet",
+            "flows.parquet",
+            "windows.parquet",
+            "queue_histogram.parquet",
+            "delay_histogram.parquet",
+            "trace.parquet",
+            "cwnd.parquet",
+            "report.html",
+        }
+
+    def test_data_do_not_depend_on_how_many_run_at_a_time(
+        self, result: Result, tmp_path: Path
+    ) -> None:
+        one = files(result.save(tmp_path / "one"))
+        two = files(sample_run(jobs=2).save(tmp_path / "two"))
+        differ = {name for name in one if one[name] != two[name]}
+        assert differ <= {"manifest.json", "report.html"}, "they tell when and how long"
+
+    def test_an_existing_directory_is_left_alone(self, result: Result, tmp_path: Path) -> None:
+        (tmp_path / "mine.txt").write_text("precious")
+        with pytest.raises(FileExistsError):
+            result.save(tmp_path)
+        assert files(tmp_path) == {"mine.txt": b"precious"}
+
+    def test_what_is_not_whole_is_no_result(self, result: Result, tmp_path: Path) -> None:
+        directory = result.save(tmp_path / "run")
+        (directory / "manifest.json").unlink()
+        with pytest.raises(FileNotFoundError):
+            Result.load(directory)
+
+    def test_the_summary_is_json_without_nan(self, result: Result) -> None:
+        text = json.dumps(result.summary(), allow_nan=False)
+        assert json.loads(text)["measured"]["links"].keys() == {"bottleneck"}
+
+    def test_another_seed_is_another_result(self, result: Result) -> None:
+        other = sample_run(seed=2)
+        assert other != result
+        assert other.summary()["measured"] != result.summary()["measured"]
+
+
+class TestLink:
+    """Figures of a link against its packet trace, which is recorded apart from the sums."""
+
+    @pytest.mark.parametrize("window", [None, 0, 1, 2])
+    def test_counts(self, result: Result, trace: dict[str, np.ndarray], window: int | None) -> None:
+        begin, end = result.span(window)
+        inside = (trace["t"] >= begin) & (trace["t"] < end)
+        count = {k: int((inside & (trace["kind"] == k)).sum()) for k in set(trace["kind"])}
+        measured = result.link().windows(window)[0]
+        assert measured.dropped == count.get("drop", 0)
+        assert measured.marked == count.get("mark", 0)
+        assert measured.departures == count["depart"]
+        assert measured.arrivals == count["arrive"] + count["mark"] + count.get("drop", 0)
+
+    @pytest.mark.parametrize("window", [None, 0, 1, 2])
+    def test_the_queue_is_weighted_by_time(
+        self, result: Result, trace: dict[str, np.ndarray], window: int | None
+    ) -> None:
+        change = np.select(
+            [np.isin(trace["kind"], ["arrive", "mark"]), trace["kind"] == "depart"], [1, -1], 0
+        )
+        begin, end = result.span(window)
+        t = np.clip(np.append(trace["t"], result.edges[-1]), begin, end)
+        level = np.cumsum(change)
+        mean = float(level @ np.diff(t)) / (end - begin)
+        assert result.link().values("queue_mean", window)[0] == pytest.approx(mean, rel=1e-6)
+
+    def test_the_delay_ends_where_transmission_begins(
+        self, result: Result, trace: dict[str, np.ndarray]
+    ) -> None:
+        into = trace["t"][np.isin(trace["kind"], ["arrive", "mark"])]
+        out = trace["t"][trace["kind"] == "depart"]
+        waited = out - into[: len(out)]
+        begin, end = result.span()
+        waited = waited[(out >= begin) & (out < end)]
+        values = {f.name: result.link().values(f.name)[0] for f in LINK_FIGURES}
+        assert values["delay_mean"] == pytest.approx(waited.mean(), rel=1e-6)
+        assert values["delay_std"] == pytest.approx(waited.std(), rel=1e-6)
+        assert values["delay_p95"] == pytest.approx(np.quantile(waited, 0.95), rel=0.02)
+        assert values["jitter"] == pytest.approx(np.abs(np.diff(waited)).mean(), rel=0.01)
+
+    def test_the_measured_time_is_all_windows_after_the_warmup(self, result: Result) -> None:
+        link = result.link()
+        for whole, first, second in zip(
+            link.windows(), link.windows(1), link.windows(2), strict=True
+        ):
+            assert whole.arrivals == first.arrivals + second.arrivals
+            assert whole.seconds == pytest.approx(9)
+            assert whole.queue.sum() == pytest.approx(9)
+        assert result.span() == (3, 12)
+
+    def test_figures_are_estimates_over_replications(self, result: Result) -> None:
+        link = result.link()
+        assert link.figures()["queue_mean"] == Estimate.of(link.values("queue_mean"))
+        windows = link.windows()
+        pooled = sum(w.dropped for w in windows) / sum(w.arrivals for w in windows)
+        assert link.figures()["loss_ratio"].mean == pytest.approx(pooled)
+
+    def test_series_have_a_row_a_replication(self, result: Result) -> None:
+        t, queue = result.link("bottleneck").series("queue")
+        assert queue.shape == (3, len(t))
+        assert np.diff(t) == pytest.approx(0.05)
+        assert queue.max() <= 25
+        assert {"queue", "utilization"} < set(result.link().units)
+        assert result.link().probes
+
+    def test_an_unknown_name_is_answered_with_those_that_exist(self, result: Result) -> None:
+        with pytest.raises(KeyError, match="bottleneck"):
+            result.link("neck")
+        with pytest.raises(KeyError, match="utilization"):
+            result.link().series("load")
+        with pytest.raises(KeyError, match="windows"):
+            result.to_arrow("nothing")
+
+
+class TestFlows:
+    def test_parts_make_the_whole(self, result: Result) -> None:
+        whole = result.traffic()["goodput"].mean
+        by_class = sum(result.traffic(class_=c)["goodput"].mean for c in result.classes)
+        by_group = sum(result.traffic(group=g)["goodput"].mean for g in result.groups)
+        assert result.classes == ["20 ms", "50 ms"]
+        assert result.groups == ["long", "short"]
+        assert whole == pytest.approx(by_class)
+        assert whole == pytest.approx(by_group)
+        assert 4e6 < whole <= 5e6
+
+    def test_fairness_is_that_of_the_long_flows(self, result: Result) -> None:
+        flows = result.to_pandas("flows")
+        long = flows[(flows["group"] == "long") & (flows["replication"] == 0)]
+        assert len(long) == 6
+        delivered = long["delivered_1"] + long["delivered_2"]
+        assert jain(result.flow_sets()[0].long_rates) == pytest.approx(jain(delivered))
+
+    def test_completion_times_are_of_flows_that_began_in_the_window(self, result: Result) -> None:
+        flows = result.to_pandas("flows")
+        short = flows[(flows["group"] == "short") & (flows["replication"] == 1)]
+        began = short[(short["start"] >= 3) & (short["start"] < 8)]
+        measured = result.flow_sets(1)[1]
+        assert measured.started == len(began)
+        assert sorted(measured.completion_times) == sorted(began["fct"].dropna())
+        assert result.traffic(0)["started"].mean > 0
+
+    def test_a_flow_is_rated_over_the_time_that_it_was_there(self) -> None:
+        leaves = {**SCENARIO["traffic"][0], "stop": "6 s", "count": 1}
+        result = sample_run_of([leaves, SCENARIO["traffic"][0] | {"name": "rest", "count": 1}])
+        flows = result.to_pandas("flows").query("replication == 0").set_index("group")
+        bits = 8 * (flows["delivered_1"] + flows["delivered_2"])
+        present = np.fmin(flows.loc["long", "end"], 6.0) - 3
+        assert flows.loc["long", "goodput"] == pytest.approx(bits["long"] / present)
+        assert flows.loc["rest", "goodput"] == pytest.approx(bits["rest"] / 9)
+        assert len(result.flow_sets()[0].long_rates) == 1, "who left was not there throughout"
+
+    def test_nothing_finite_means_no_completion_times(self) -> None:
+        result = sample_run_of(SCENARIO["traffic"][:1])
+        assert result.traffic()["fct_mean"].n == 0
+        assert result.summary()["measured"]["flows"]["fct_mean"]["mean"] is None
+
+
+def sample_run_of(traffic: list[dict[str, object]]) -> Result:
+    return sample_run.__wrapped__(traffic=traffic)
+
+
+class TestConversion:
+    @pytest.mark.parametrize("name", ["series", "flows", "windows", "trace", "cwnd"])
+    def test_every_way_has_the_same_table(self, result: Result, name: str) -> None:
+        arrow = result.to_arrow(name)
+        assert result.to_polars(name).columns == arrow.column_names
+        assert list(result.to_pandas(name).columns) == arrow.column_names
+        assert result.to_polars(name).height == len(result.to_pandas(name)) == arrow.num_rows
+
+    def test_a_missing_package_is_named(
+        self, result: Result, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "polars", None)
+        with pytest.raises(ImportError, match="pip install polars"):
+            result.to_polars()
+
+    def test_columns_carry_units(self, result: Result) -> None:
+        schema = result.flows.schema
+        assert schema.field("goodput").metadata[b"unit"] == b"bit/s"
+        assert schema.field("fct").metadata[b"unit"] == b"s"
+
+
+class TestWhatTheReaderIsTold:
+    def test_the_table_shows_the_estimates(self, result: Result) -> None:
+        console = rich.console.Console(width=200, file=io.StringIO(), record=True)
+        console.print(result.table())
+        text = console.export_text()
+        link = result.link().figures()
+        assert str(link["utilization"]) in text
+        assert str(link["delay_mean"].scaled(1e3)) in text
+        assert "Queue, mean [packets]" in text
+        assert "95%" in text
+
+    def test_warnings(self, result: Result) -> None:
+        careless = sample_run_of([{"name": "long", "kind": "tcp", "count": 2, "jitter": "0 s"}])
+        assert any("jitter 0" in w for w in careless.summary()["warnings"])
+        assert not any("jitter 0" in w for w in result.summary()["warnings"])
+        assert any("One-way" in w for w in result.summary()["warnings"])
+        single = sample_run(replications=1, warmup="0 s")
+        assert any("One replication" in w for w in single.summary()["warnings"])
+        assert any("warm-up" in w for w in single.summary()["warnings"])
+        assert single.link().figures()["utilization"].half_width is None
+        assert math.isfinite(single.link().figures()["utilization"].mean)

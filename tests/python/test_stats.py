@@ -1,0 +1,199 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from marqueue.stats import (
+    BIN_WIDTH,
+    Delays,
+    Estimate,
+    ecdf,
+    jain,
+    merge_times,
+    plain,
+    time_mean,
+    time_quantile,
+    time_std,
+)
+
+values = st.floats(-1e6, 1e6)
+shares = st.floats(0, 1)
+#: Whole seconds at each queue length, not all of them zero.
+times = arrays(float, st.integers(1, 30), elements=st.integers(0, 50).map(float)).filter(
+    lambda t: t.sum() > 0
+)
+
+
+def delays_of(sample: list[float]) -> Delays:
+    """A sample as the engine records it: bins of 1/128 of a power of two, by their upper edges."""
+    x = np.array(sample)
+    width = 2.0 ** np.floor(np.log2(x)) / 128
+    upper, counts = np.unique((np.floor(x / width) + 1) * width, return_counts=True)
+    return Delays(len(x), float(x.sum()), float((x**2).sum()), upper, counts.astype(np.int64))
+
+
+samples = st.lists(st.floats(1e-6, 10), min_size=1, max_size=40)
+
+
+def same(a: Delays, b: Delays) -> bool:
+    return (
+        a.count == b.count
+        and math.isclose(a.total, b.total)
+        and math.isclose(a.total_sq, b.total_sq)
+        and np.array_equal(a.upper, b.upper)
+        and np.array_equal(a.counts, b.counts)
+    )
+
+
+class TestEstimate:
+    def test_a_worked_example(self) -> None:
+        """The t table has 2.776 for 95% and 4 degrees of freedom."""
+        e = Estimate.of([1, 2, 3, 4, 5])
+        assert e.mean == 3
+        assert e.half_width == pytest.approx(2.7764451 * math.sqrt(2.5 / 5))
+        assert e.interval == pytest.approx((3 - e.half_width, 3 + e.half_width))
+
+    def test_one_replication_has_no_interval(self) -> None:
+        e = Estimate.of([0.5])
+        assert (e.half_width, e.interval, str(e)) == (None, None, "0.5000")
+
+    def test_what_does_not_exist_is_not_counted(self) -> None:
+        assert Estimate.of([1.0, math.nan, 3.0]).n == 2
+        nothing = Estimate.of([math.nan])
+        assert str(nothing) == "–"
+        assert nothing.as_dict() == {"mean": None, "half_width": None, "n": 0}
+
+    def test_intervals_cover_the_truth_as_often_as_they_say(self) -> None:
+        rng = np.random.default_rng(1)
+        intervals = [Estimate.of(rng.normal(7, 3, 4)).interval for _ in range(4000)]
+        covered = np.mean([low <= 7 <= high for low, high in intervals if low is not None])
+        assert covered == pytest.approx(0.95, abs=0.012)
+
+    @given(st.lists(values, min_size=2, max_size=9), st.floats(0.5, 100))
+    def test_with_equal_denominators_a_ratio_is_a_mean(self, y: list[float], x: float) -> None:
+        ratio, mean = Estimate.ratio(y, [x] * len(y)), Estimate.of(np.array(y) / x)
+        scale = max(map(abs, y)) / x
+        assert ratio.mean == pytest.approx(mean.mean, abs=1e-9 * scale)
+        assert ratio.half_width == pytest.approx(mean.half_width, abs=1e-6 * scale)
+
+    def test_a_ratio_weighs_packets_alike(self) -> None:
+        """10 of 100 and 0 of 900 packets are 1%, not 5%."""
+        e = Estimate.ratio([10, 0], [100, 900])
+        assert e.mean == pytest.approx(0.01)
+        # Residuals 9 and -9 around it: s = sqrt(162), mean of the denominators 500, t = 12.706.
+        assert e.half_width == pytest.approx(12.7062047 * math.sqrt(162) / (math.sqrt(2) * 500))
+
+    @pytest.mark.parametrize(
+        ("mean", "half", "text"),
+        [
+            (0.98031, 0.00042, "0.9803 ± 0.0004"),
+            (0.98031, 0.00013, "0.98031 ± 0.00013"),
+            (12345.6, 130, "12350 ± 130"),
+            (12345.6, 900, "12300 ± 900"),
+            (34.2, 6.1, "34 ± 6"),
+            (8.17e-5, 2.1e-7, "(8.17 ± 0.02)·10⁻⁵"),
+            (10, 0, "10 ± 0"),
+            (0, 0, "0 ± 0"),
+            (1.5, None, "1.500"),
+            (1490, None, "1490"),
+            (3.2e-6, None, "3.200·10⁻⁶"),
+        ],
+    )
+    def test_is_written_with_the_digits_that_mean_something(
+        self, mean: float, half: float | None, text: str
+    ) -> None:
+        assert str(Estimate(mean, half, 3)) == text
+
+    @given(st.floats(-1e300, 1e300))
+    def test_plain_numbers_keep_four_digits(self, x: float) -> None:
+        text = plain(x)
+        for power, digit in zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True):
+            text = text.replace(power, digit)
+        read = float(text.replace("·10", "e"))
+        assert read == pytest.approx(x, rel=6e-4, abs=1e-300)
+
+
+class TestQueueHistogram:
+    @given(times)
+    def test_moments_are_those_of_the_sample(self, t: np.ndarray) -> None:
+        sample = np.repeat(np.arange(len(t)), t.astype(int))
+        assert time_mean(t) == pytest.approx(sample.mean())
+        assert time_std(t) == pytest.approx(sample.std(), abs=1e-9)
+
+    @given(times, shares)
+    def test_quantiles_are_those_of_the_sample(self, t: np.ndarray, share: float) -> None:
+        sample = np.repeat(np.arange(len(t)), t.astype(int))
+        assume(abs(share * len(sample) - round(share * len(sample))) > 1e-6)
+        assert time_quantile(t, share) == np.quantile(sample, share, method="inverted_cdf")
+
+    @given(times, shares, shares)
+    def test_quantiles_rise(self, t: np.ndarray, a: float, b: float) -> None:
+        assert time_quantile(t, min(a, b)) <= time_quantile(t, max(a, b))
+
+    @given(times, times, times)
+    def test_merging_is_associative(self, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+        left = merge_times([merge_times([a, b]), c])
+        assert np.array_equal(left, merge_times([a, merge_times([b, c])]))
+        assert left.sum() == a.sum() + b.sum() + c.sum()
+
+    def test_without_time_there_is_no_figure(self) -> None:
+        for figure in (
+            time_mean(np.zeros(0)),
+            time_std(np.zeros(3)),
+            time_quantile(np.zeros(3), 0.5),
+        ):
+            assert math.isnan(figure)
+
+
+class TestDelays:
+    @given(samples, samples, samples)
+    def test_merging_is_associative(self, a: list[float], b: list[float], c: list[float]) -> None:
+        x, y, z = map(delays_of, (a, b, c))
+        assert same((x + y) + z, x + (y + z))
+        assert same(x + y, delays_of(a + b))
+
+    @given(samples)
+    def test_moments_are_those_of_the_sample(self, sample: list[float]) -> None:
+        d = delays_of(sample)
+        assert d.mean == pytest.approx(np.mean(sample))
+        assert d.std == pytest.approx(np.std(sample), abs=1e-6 * max(sample))
+
+    @given(samples, shares, shares)
+    def test_quantiles_rise(self, sample: list[float], a: float, b: float) -> None:
+        d = delays_of(sample)
+        assert d.quantile(min(a, b)) <= d.quantile(max(a, b)) * (1 + 1e-12)
+
+    @given(samples, st.floats(0.001, 1))
+    def test_quantiles_are_within_a_bin_of_the_sample(
+        self, sample: list[float], share: float
+    ) -> None:
+        exact = np.quantile(sample, share, method="inverted_cdf")
+        assume(abs(share * len(sample) - round(share * len(sample))) > 1e-6)
+        assert delays_of(sample).quantile(share) == pytest.approx(exact, rel=1.01 * BIN_WIDTH)
+
+
+class TestFairness:
+    @given(arrays(float, st.integers(1, 50), elements=st.floats(0, 1e300)))
+    def test_lies_between_one_of_n_and_one(self, x: np.ndarray) -> None:
+        assume(x.any())
+        assert 1 / len(x) - 1e-12 <= jain(x) <= 1 + 1e-12
+
+    def test_extremes(self) -> None:
+        assert jain([3, 3, 3]) == pytest.approx(1)
+        assert jain([0, 0, 0, 9]) == pytest.approx(1 / 4)
+        assert math.isnan(jain([]))
+        assert math.isnan(jain([0, 0]))
+
+    def test_a_worked_example(self) -> None:
+        assert jain([1, 2, 3]) == pytest.approx(36 / (3 * 14))
+
+
+@given(st.lists(values, min_size=1))
+def test_the_ecdf_counts_values_at_most_that_large(x: list[float]) -> None:
+    v, share = ecdf(x)
+    for value, f in zip(v, share, strict=True):
+        assert np.mean(np.array(x) < value) < f <= np.mean(np.array(x) <= value) + 1e-12
+    assert share[-1] == 1
