@@ -30,7 +30,7 @@ class ScenarioError(MarqueueError, ValueError):
     """A scenario that cannot be run, with all that is wrong with it."""
 
     def __init__(self, problems: Iterable[Problem], origin: str = "scenario") -> None:
-        self.problems = tuple(problems)
+        self.problems = tuple(dict.fromkeys(problems))
         self.origin = origin
         super().__init__("\n".join(f"{origin}: {problem}" for problem in self.problems))
 

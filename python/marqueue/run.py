@@ -14,7 +14,7 @@ import numpy as np
 from marqueue import _core
 from marqueue.manifest import describe
 from marqueue.result import Result
-from marqueue.scenario import Scenario, compile
+from marqueue.scenario import Scenario, compile, from_dict
 
 Progress = Callable[[float, float], None]
 """Is told how many simulated seconds are done, and of how many."""
@@ -44,7 +44,7 @@ def run(
     (Ctrl-C) stops the run within a fraction of a second.
     """
     given = {"seed": seed, "replications": replications}
-    scenario = Scenario.model_validate(
+    scenario = from_dict(
         scenario.to_dict() | {key: value for key, value in given.items() if value is not None}
     )
     plan = compile(scenario)

@@ -52,7 +52,9 @@ class Dimension:
         return Decimal(match[1]) * self.units[match[2]]
 
     def write(self, value: Decimal) -> str:
-        """The value in the largest unit that keeps it short."""
+        """The value in the largest unit that keeps it short; zero in the unit of the example."""
+        if value == 0:
+            return f"0 {self.example.split()[1]}"
         for unit in reversed(self.written):
             scaled = value / self.units[unit]
             if abs(scaled) >= 1 and scaled * 10 == int(scaled * 10):
@@ -121,6 +123,8 @@ class Quantity:
     """A whole number of base units; in scenarios a text."""
 
     dimension: ClassVar[Dimension]
+    largest: ClassVar[int] = 10**18
+    """In base units: what the engine can count, with room for sums."""
     base: int
 
     @classmethod
@@ -136,6 +140,9 @@ class Quantity:
     @classmethod
     def _whole(cls, value: Decimal, text: object) -> int:
         """Rounded to the nearest base unit; only what is nothing but rounding error may vanish."""
+        if value > cls.largest:
+            limit = cls(cls.largest)
+            raise ValueError(f"got {show(text)}, expected {cls.dimension.expected}, up to {limit}")
         whole = int(value.to_integral_value())
         if whole == 0 and value != 0:
             raise ValueError(
@@ -174,6 +181,7 @@ class Duration(Quantity):
     """A time in nanoseconds."""
 
     dimension = TIME
+    largest = 3 * 10**18
 
     @property
     def seconds(self) -> float:
@@ -185,24 +193,27 @@ class Rate(Quantity):
     """Bits per second."""
 
     dimension = RATE
+    largest = 10**15
 
 
 class Size(Quantity):
     """Bytes."""
 
     dimension = SIZE
+    largest = 10**15
 
 
 class Packets(Quantity):
     """Packets, all of them whole."""
 
     dimension = PACKETS
+    largest = 10**9
 
     @classmethod
     def _whole(cls, value: Decimal, text: object) -> int:
         if value != value.to_integral_value():
             raise ValueError(f"got {show(text)}, expected a whole number of packets")
-        return int(value)
+        return super()._whole(value, text)
 
 
 class Frequency(Quantity):

@@ -1,5 +1,6 @@
 """``marqueue run``."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -82,8 +83,7 @@ def run(
     overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
     scenario = load(file, [*(set_ or ()), *overrides])
     directory = out or Path("results") / slug(scenario.name)
-    if directory.exists() and not force:
-        raise RunError(f"{directory}: exists, expected a new directory; --force replaces it")
+    refuse_place(directory, force)
     try:
         with progress_bar(scenario.name) as progress:
             result = run_scenario(scenario, jobs=jobs, progress=progress)
@@ -96,6 +96,17 @@ def run(
     else:
         output.print(result.table())
         output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+def refuse_place(directory: Path, force: bool) -> None:
+    """Tells before the run, rather than after it, that its result has no place."""
+    if directory.exists() and not force:
+        raise RunError(f"{directory}: exists, expected a new directory; --force replaces it")
+    if directory.exists() and not directory.is_dir():
+        raise RunError(f"{directory}: is a file, expected a directory")
+    above = next(each for each in directory.absolute().parents if each.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise RunError(f"{directory}: cannot be written, expected a place in a writable directory")
 
 
 def slug(name: str) -> str:

@@ -53,7 +53,11 @@ class _Compiler:
     def plan(self) -> Plan:
         """The whole plan."""
         s = self.scenario
-        traffic = [group for i, table in enumerate(s.traffic) for group in self.group(i, table)]
+        traffic: list[Plan] = []
+        for i, table in enumerate(s.traffic):
+            for group in self.group(i, table):
+                self.places[f"traffic.{len(traffic)}"] = f"traffic.{i}"
+                traffic.append(group)
         return {
             "duration": s.duration.base,
             "boundaries": self.boundaries(),
@@ -68,7 +72,8 @@ class _Compiler:
         }
 
     def origin(self, path: str) -> str:
-        """The key of the scenario behind a path of the plan."""
+        """The key of the scenario behind a path of the plan such as ``links[0].queue``."""
+        path = path.replace("[", ".").replace("]", "")
         for prefix in sorted(self.places, key=len, reverse=True):
             if path == prefix or path.startswith(f"{prefix}."):
                 return self.places[prefix] + path[len(prefix) :]
@@ -113,7 +118,6 @@ class _Compiler:
             queue = f"links.{index}.queue"
             self.places[queue] = link.path
             self.places[f"{queue}.policy"] = f"{link.path}.aqm"
-            self.places[f"{queue}.policy.params"] = f"{link.path}.aqm"
             self.places[f"{queue}.limit"] = f"{link.path}.buffer"
             self.places[f"{queue}.mean_packet"] = f"{link.path}.packet"
         previous = Duration(0)
@@ -140,7 +144,6 @@ class _Compiler:
     def transport(self, index: int, name: str) -> Plan:
         """Settings of TCP."""
         self.places[f"transports.{index}"] = f"transport.{name}"
-        self.places[f"transports.{index}.params"] = f"transport.{name}"
         transport = self.scenario.transport[name]
         return {"preset": transport.preset, "params": dict(transport.params)}
 

@@ -39,6 +39,10 @@ class Table(BaseModel):
     )
 
 
+LARGEST_PACKET = Size(10**9)
+"""Its transmission time still fits the engine's clock at any rate."""
+
+
 def mistake(message: str) -> PydanticCustomError:
     """A validation error that says just this."""
     return PydanticCustomError("mistake", "{message}", {"message": message})
@@ -52,9 +56,15 @@ def _above_zero(quantity: Q) -> Q:
     return quantity
 
 
+def _packet_size(size: Size) -> Size:
+    if size > LARGEST_PACKET:
+        raise mistake(f"got {show(str(size))}, expected a packet of up to {LARGEST_PACKET}")
+    return size
+
+
 PositiveDuration = Annotated[Duration, AfterValidator(_above_zero)]
 PositiveRate = Annotated[Rate, AfterValidator(_above_zero)]
-PositiveSize = Annotated[Size, AfterValidator(_above_zero)]
+PacketSize = Annotated[Size, AfterValidator(_above_zero), AfterValidator(_packet_size)]
 PositivePackets = Annotated[Packets, AfterValidator(_above_zero)]
 PositiveFrequency = Annotated[Frequency, AfterValidator(_above_zero)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from marqueue.errors import Problem, ScenarioError, show
+from marqueue.errors import Problem, ScenarioError, show, unknown
 from marqueue.scenario.compiler import compile
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
@@ -106,5 +106,5 @@ def _position(items: list[Any], step: str, path: str) -> int:
     names = [item.get("name") for item in items if isinstance(item, dict)]
     if step in names:
         return [isinstance(item, dict) and item.get("name") == step for item in items].index(True)
-    known = ", ".join([*(str(i) for i in range(len(items))), *(name for name in names if name)])
-    raise ScenarioError([Problem(path, f"got {show(step)}, expected one of {known}")])
+    known = [*(str(i) for i in range(len(items))), *(str(name) for name in names if name)]
+    raise ScenarioError([Problem(path, unknown(step, known))])

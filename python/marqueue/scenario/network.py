@@ -1,6 +1,7 @@
 """From a topology to links and routes. Every topology becomes the same: links that go one way, and
 classes of flows that cross some of them there and back."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -93,14 +94,16 @@ def network(topology: Topology) -> Network:
 
 
 def _refuse_twins(net: Network) -> None:
-    """Names of links and of classes are unique."""
+    """Names of classes and of links are unique; those of most links derive from classes."""
     for what, names in (
-        ("links", [link.name for link in net.links]),
         ("classes", [each.name for each in net.classes]),
+        ("links", [link.name for link in net.links]),
     ):
-        twins = sorted({name for name in names if names.count(name) > 1})
+        twins = sorted(name for name, times in Counter(names).items() if times > 1)
         for name in twins:
             net.refuse("topology", f"two {what} are named {show(name)}, expected names that differ")
+        if twins:
+            return
 
 
 def _source_delay(net: Network, path: str, rtt: Duration, parts: dict[str, Duration]) -> Duration:

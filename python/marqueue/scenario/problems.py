@@ -1,7 +1,7 @@
 """pydantic's findings in the words of this project: place, value, what was expected."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -137,5 +137,5 @@ def _describe(field: FieldInfo | None) -> str:
     if quantities:
         return " or ".join(quantity.dimension.expected for quantity in quantities)
     if any(_tables(field.annotation)):
-        return "a table"
+        return "one or more tables" if get_origin(field.annotation) is list else "a table"
     return (field.description or "a value").rstrip(".").lower()

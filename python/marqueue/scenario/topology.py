@@ -7,9 +7,9 @@ from pydantic import Field
 from marqueue.scenario.fields import (
     Aqm,
     Buffer,
+    PacketSize,
     PositiveDuration,
     PositiveRate,
-    PositiveSize,
     Table,
 )
 from marqueue.units import Duration, Rate
@@ -41,7 +41,7 @@ class Link(Table):
     signal: Signal = "ecn"
     """How a mark reaches the sender. drop: by loss. ecn: by CE, and by loss for a packet that is
     not ECN-capable. ecn-only: by CE, and a packet that is not ECN-capable passes unharmed."""
-    packet: PositiveSize | None = None
+    packet: PacketSize | None = None
     """Usual size of a data packet on the wire, for AQMs that count in packets; by default that of
     the first traffic."""
     schedule: list[RateChange] = []

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from marqueue.scenario.fields import (
+    PacketSize,
     PositiveFrequency,
     PositivePackets,
     PositiveRate,
-    PositiveSize,
     Table,
 )
 from marqueue.units import Duration
@@ -67,7 +67,7 @@ class Cbr(Group):
     kind: Literal["cbr"]
     rate: PositiveRate
     """What each sends."""
-    packet: PositiveSize
+    packet: PacketSize
     """Size of a packet on the wire."""
     count: Count = 1
     """How many flows."""
@@ -81,7 +81,7 @@ class Packets(Group):
     kind: Literal["packets"]
     rate: PositiveFrequency
     """How many packets arrive per second, over all classes."""
-    packet: PositiveSize
+    packet: PacketSize
     """Mean size of a packet on the wire."""
     sizes: Literal["constant", "exponential"] = "constant"
     """How sizes are distributed."""

@@ -1,0 +1,5 @@
+"""``python -m marqueue``."""
+
+from marqueue.cli import main
+
+main()

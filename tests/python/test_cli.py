@@ -1,0 +1,182 @@
+"""The command as people run it."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import marqueue as package
+from conftest import COMMAND, EXAMPLES, SMALL
+
+
+def test_a_run_prints_a_table_and_writes_a_result(marqueue, small_file: Path, tmp_path: Path):
+    done = marqueue("run", small_file)
+    assert done.returncode == 0, done.stderr
+    assert "Utilization" in done.stdout
+    assert "±" in done.stdout
+    assert "results/small/report.html" in done.stdout
+    written = {path.name for path in (tmp_path / "results/small").iterdir()}
+    assert {
+        "manifest.json",
+        "summary.json",
+        "series.parquet",
+        "flows.parquet",
+        "report.html",
+    } <= written
+    loaded = package.Result.load(tmp_path / "results/small")
+    assert loaded.summary() == json.loads((tmp_path / "results/small/summary.json").read_text())
+
+
+def test_json_is_all_that_is_printed(marqueue, small_file: Path, tmp_path: Path):
+    done = marqueue(
+        "run", small_file, "--json", "--out", "out", "--replications", "2", "--seed", "5"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert json.loads(done.stdout) == json.loads((tmp_path / "out/summary.json").read_text())
+    assert json.loads((tmp_path / "out/manifest.json").read_text())["seed"] == 5
+
+
+def test_overrides_reach_the_run(marqueue, small_file: Path, tmp_path: Path):
+    done = marqueue(
+        "run", small_file, "-o", "out", "--set", "traffic.long.count=2", "--set", "name=Other name"
+    )
+    assert done.returncode == 0, done.stderr
+    scenario = json.loads((tmp_path / "out/manifest.json").read_text())["scenario"]
+    assert scenario["traffic"][0]["count"] == 2
+    assert scenario["name"] == "Other name"
+
+
+def test_the_same_bytes_for_any_number_of_jobs(marqueue, small_file: Path, tmp_path: Path):
+    for jobs in ("1", "2"):
+        assert marqueue("run", small_file, "--jobs", jobs, "--out", jobs).returncode == 0
+    data = [path.name for path in (tmp_path / "1").iterdir() if path.suffix == ".parquet"]
+    assert data
+    for name in ("summary.json", "scenario.toml", "plan.json", *data):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
+
+
+def test_a_result_is_replaced_only_by_force(marqueue, small_file: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "precious").touch()
+    done = marqueue("run", small_file, "--out", "out")
+    assert done.returncode == 2
+    assert done.stderr == "out: exists, expected a new directory; --force replaces it\n"
+    assert (out / "precious").exists()
+    assert marqueue("run", small_file, "--out", "out", "--force").returncode == 0
+    assert not (out / "precious").exists()
+    assert (out / "summary.json").exists()
+
+
+BAD = {
+    "unknown key": ("bufer", SMALL.replace("buffer =", "bufer =")),
+    "wrong unit": ('got "10 ms", expected a rate', SMALL.replace("10 Mbit/s", "10 ms")),
+    "negative rate": ('got "-10 Mbit/s"', SMALL.replace("10 Mbit/s", "-10 Mbit/s")),
+    "no flows": ("traffic: missing", SMALL.partition("[[traffic]]")[0]),
+    "not TOML": ("line 2", SMALL.replace('"4 s"', "4 s")),
+    "not text": ("not UTF-8", "\udcff"),
+    "empty": ("duration: missing", ""),
+}
+
+
+@pytest.mark.parametrize(("said", "text"), BAD.values(), ids=BAD)
+def test_a_bad_scenario_is_a_message_and_exit_code_2(
+    marqueue, tmp_path: Path, said: str, text: str
+):
+    path = tmp_path / "bad.toml"
+    path.write_text(text, encoding="utf-8", errors="surrogateescape")
+    done = marqueue("run", path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert all(line.startswith(f"{path}: ") for line in done.stderr.splitlines())
+    assert done.stdout == ""
+    assert [each.name for each in tmp_path.iterdir()] == ["bad.toml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "missing.toml"], "missing.toml: no such file, expected a scenario in TOML"),
+        (["run", "."], ".: cannot be read"),
+        (["run"], "FILE"),
+        (["run", "x.toml", "--jobs", "0"], "--jobs"),
+        (["run", "x.toml", "--frce"], "--force"),
+        (["aqm", "show", "droptial"], 'did you mean "droptail"?'),
+        (["paper", "run", "nobody"], 'got "nobody"'),
+        (["fly"], "fly"),
+    ],
+)
+def test_a_bad_command_is_a_message_and_exit_code_2(marqueue, arguments: list[str], said: str):
+    done = marqueue(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_a_message(marqueue, small_file: Path, tmp_path: Path):
+    (tmp_path / "file").touch()
+    done = marqueue("run", small_file, "--out", "file/out")
+    assert done.returncode == 2
+    assert done.stderr.startswith("file/out: cannot be written")
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_ends_within_a_second_and_leaves_nothing(small_file: Path, tmp_path: Path):
+    master, terminal = pty.openpty()
+    command = [
+        *COMMAND,
+        "run",
+        str(small_file),
+        "--set",
+        "duration=1000000 s",
+        "--set",
+        "sample=0 s",
+    ]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal, text=True
+    )
+    os.close(terminal)
+    shown = b""
+    while b"%" not in shown:
+        shown += os.read(master, 1024)
+    interrupted = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    stdout, _ = process.communicate(timeout=30)
+    took = time.monotonic() - interrupted
+    os.close(master)
+    assert process.returncode == 130
+    assert took < 1.0
+    assert stdout == ""
+    assert [each.name for each in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_the_catalogue_is_shown(marqueue):
+    listed = marqueue("aqm", "list").stdout
+    assert "droptail" in listed
+    shown = marqueue("aqm", "show", "red").stdout
+    for expected in ("max_p", "Default: 0.1", "Takes 0 to 1", "Floyd", "Recorded: avg (packets)"):
+        assert expected in " ".join(shown.split())
+    tcp = marqueue("tcp", "show").stdout
+    assert "min_rto" in tcp
+    assert "ns2" in tcp
+
+
+def test_the_schema_validates_the_examples(marqueue):
+    document = json.loads(marqueue("schema").stdout)
+    for path in EXAMPLES:
+        jsonschema.validate(tomllib.loads(path.read_text(encoding="utf-8")), document)
+
+
+def test_help_and_version(marqueue):
+    assert marqueue("--version").stdout == f"marqueue {package.__version__}\n"
+    for command in ([], ["run"], ["aqm"], ["aqm", "show"], ["tcp"], ["paper"], ["paper", "run"]):
+        assert marqueue(*command, "--help").returncode == 0
+    assert "--replications" in marqueue("run", "--help").stdout

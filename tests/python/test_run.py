@@ -1,0 +1,57 @@
+"""Running from Python."""
+
+import numpy as np
+import pytest
+
+from marqueue import Scenario, ScenarioError, run, with_overrides
+from marqueue.run import replication_seed
+
+
+def test_a_result_tells_how_it_came_about(small: Scenario):
+    manifest = run(small, seed=7, replications=2).manifest
+    assert manifest.seed == manifest.scenario["seed"] == 7
+    assert manifest.replications == manifest.scenario["replications"] == 2
+    assert manifest.seeds == [replication_seed(7, 0), replication_seed(7, 1)]
+    assert len(set(manifest.seeds)) == 2
+    assert manifest.scenario_hash == with_overrides(small, ["seed=7", "replications=2"]).hash
+    transport = manifest.transports["default"]
+    assert transport["preset"] == "ns2"
+    # Given, set by the preset, and left at its default.
+    assert transport["values"]["ecn"] is True
+    assert transport["values"]["min_rto"] == 0.2
+    assert transport["values"]["dupthresh"] == 3.0
+    assert manifest.cpu_seconds > 0
+    assert manifest.wall_seconds > 0
+
+
+def test_a_replication_seed_is_numpys_seed_sequence():
+    expected = np.random.SeedSequence([1, 2]).generate_state(1, np.uint64)[0]
+    assert replication_seed(1, 2) == expected
+
+
+def test_results_do_not_depend_on_how_many_run_at_a_time(small: Scenario):
+    one, two = (run(small, jobs=jobs) for jobs in (1, 2))
+    assert one.summary() == two.summary()
+    assert all(one.tables[name].equals(two.tables[name]) for name in one.tables)
+
+
+def test_progress_reaches_its_end(small: Scenario):
+    told: list[tuple[float, float]] = []
+    run(small, replications=2, progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (8.0, 8.0)
+    assert told == sorted(told)
+
+
+def test_an_interrupt_stops_all_replications(small: Scenario):
+    long = with_overrides(small, ["duration=100000 s", "sample=0 s"])
+
+    def interrupt(done: float, total: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(long, progress=interrupt)
+
+
+def test_bad_replacements_are_refused(small: Scenario):
+    with pytest.raises(ScenarioError, match="replications: got 0, expected at least 1"):
+        run(small, replications=0)
