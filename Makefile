@@ -15,14 +15,14 @@ help: ## List the targets
 setup: $(EXTENSION) ## Make .venv, install the locked dependencies, build the extension
 build: $(EXTENSION) ## Build the extension in release mode, if a source changed
 
-$(VENV)/.installed: requirements/dev.txt
+$(VENV)/.installed: requirements/develop.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/develop.txt
 	touch $@
 
 # maturin writes the shared object beside the Python sources and installs the package as editable.
 $(EXTENSION): $(VENV)/.installed pyproject.toml $(RUST)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	touch $@
 
 test: test-rust test-python ## Run every test
@@ -58,7 +58,7 @@ lock: ## Pin the newest versions of all dependencies (needs uv)
 	uv pip compile --upgrade --quiet --no-header --no-annotate --python-version 3.11 \
 		--extra polars pyproject.toml -o requirements/user.txt
 	uv pip compile --upgrade --quiet --no-header --no-annotate --python-version 3.11 \
-		--extra polars --group pyproject.toml:dev pyproject.toml -c requirements/user.txt -o requirements/dev.txt
+		--extra polars --group pyproject.toml:develop pyproject.toml -c requirements/user.txt -o requirements/develop.txt
 	cargo update
 
 clean: ## Remove whatever was built
