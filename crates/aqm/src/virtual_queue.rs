@@ -60,14 +60,15 @@ pub struct Capacity {
     alpha: f64,
     /// C~, bytes/s.
     level: f64,
-    /// s: when the last packet that counted arrived.
+    /// s: when the last packet that counted arrived; [`Time::NEVER`], since when no time has passed,
+    /// before the first.
     last: Time,
 }
 
 impl Capacity {
-    /// A virtual capacity of `initial` bytes/s.
-    pub fn new(gamma: f64, alpha: f64, initial: f64, now: Time) -> Capacity {
-        Capacity { gamma, alpha, level: initial, last: now }
+    /// A virtual capacity of `initial` bytes/s, which it keeps until the first packet.
+    pub fn new(gamma: f64, alpha: f64, initial: f64) -> Capacity {
+        Capacity { gamma, alpha, level: initial, last: Time::NEVER }
     }
 
     /// C~ in bytes/s.

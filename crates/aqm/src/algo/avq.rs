@@ -16,9 +16,9 @@
 //! a mark is no loss every arrival counts, full buffer or not, as in the pseudocode.
 //!
 //! Departures: none from the paper. If the link's rate falls below C~, then C~ <= C is restored at the
-//! next arrival, before the virtual queue drains. ns-2.35 differs in three things: it caps C~ after
-//! taking alpha b instead of before, its clock starts at the first packet, and C~ starts at 0.8 C
-//! (`initial` 0.8).
+//! next arrival, before the virtual queue drains. Before the first packet there is no s: C~ keeps its
+//! initial value until then. ns-2.35's Queue/Vq caps C~ at C after taking alpha b instead of before, and
+//! C~ starts at 0.8 C (`initial` 0.8); with its order of the two, replaying its arrivals gave its marks.
 //! Defaults: gamma and alpha as in the paper's experiments; B is the real buffer (section II). The
 //! paper does not say where C~ starts: here at C, to which law (1) drives an idle link.
 
@@ -35,7 +35,7 @@ marqueue_core::params! {
         gamma: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.98, source: "Kunniyur and Srikant 2004, section III.A" },
         /// Smoothing: how fast the virtual capacity follows the traffic.
         alpha: f64 { unit: PerSecond, range: 0.0 => 1e6, default: 0.15, source: "Kunniyur and Srikant 2004, section III.A" },
-        /// Virtual capacity at the start, as a fraction of the link's rate.
+        /// Virtual capacity until the first packet, as a fraction of the link's rate.
         initial: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1.0, source: "the paper is silent; ns-2.35 ecnlim_ has 0.8" },
         /// Buffer of the virtual queue.
         buffer: Option<f64> { unit: Packets, range: 0.0 => 1e9, default: None, auto: "the real buffer", source: "Kunniyur and Srikant 2004, section II" },
@@ -55,8 +55,8 @@ impl Params {
     }
 
     /// The virtual capacity at the start.
-    pub(super) fn capacity(&self, env: &Env, now: Time) -> Capacity {
-        Capacity::new(self.gamma, self.alpha, self.initial * env.rate.bytes_per_sec(), now)
+    pub(super) fn capacity(&self, env: &Env) -> Capacity {
+        Capacity::new(self.gamma, self.alpha, self.initial * env.rate.bytes_per_sec())
     }
 }
 
@@ -84,7 +84,7 @@ impl Aqm for Avq {
     type Params = Params;
 
     fn new(params: &Params, env: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
-        Ok(Avq { params: params.clone(), queue: Fluid::new(now), capacity: params.capacity(env, now) })
+        Ok(Avq { params: params.clone(), queue: Fluid::new(now), capacity: params.capacity(env) })
     }
 
     #[inline]

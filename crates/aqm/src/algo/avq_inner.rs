@@ -150,7 +150,7 @@ impl Aqm for AvqInner {
         let discipline = Discipline::build(&inside.inner, Self::virtual_env(avq, env), rng.child("inner"))
             .map_err(|e| e.within("inner"))?;
         let queue = VirtualQueue { discipline: Box::new(discipline), now, in_service: 0.0 };
-        Ok(AvqInner { params: avq.clone(), capacity: avq.capacity(env, now), queue, late: VecDeque::new() })
+        Ok(AvqInner { params: avq.clone(), capacity: avq.capacity(env), queue, late: VecDeque::new() })
     }
 
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
