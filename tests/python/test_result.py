@@ -145,6 +145,15 @@ class TestLink:
         pooled = sum(w.dropped for w in windows) / sum(w.arrivals for w in windows)
         assert link.figures()["loss_ratio"].mean == pytest.approx(pooled)
 
+    def test_the_table_of_windows_has_the_figures(self, result: Result) -> None:
+        table = result.to_pandas("windows").set_index(["replication", "link", "window"])
+        for f in LINK_FIGURES:
+            for w in range(3):
+                stored = [table.loc[(r, "bottleneck", w), f.name] for r in range(3)]
+                assert stored == pytest.approx(result.link().values(f.name, w), nan_ok=True)
+        rows = table.loc[(0, "bottleneck", 1)]
+        assert rows["utilization"] == rows["sent_bits"] / rows["capacity_bits"]
+
     def test_series_have_a_row_a_replication(self, result: Result) -> None:
         t, queue = result.link("bottleneck").series("queue")
         assert queue.shape == (3, len(t))

@@ -47,7 +47,7 @@ class Plots:
         unit, scale = style.SHOWN.get(of.units[name], (of.units[name], 1.0))
         return timeseries(
             [Curve(t, values * scale)],
-            LABELS.get(name, name.replace("_", " ").capitalize()),
+            LABELS.get(name, name.replace("_", " ")),
             unit,
             warmup=result.warmup,
             cuts=[result.edges[w] for w in result.measured[1:]],
@@ -56,9 +56,11 @@ class Plots:
         )
 
     def load(self, link: str | None = None) -> Figure:
-        """Utilization, losses and marks of each sample over time, as three panels."""
-        figure, axes = style.panels(3, height=1.5)
-        for panel, name in zip(axes, ("utilization", "drops", "marks"), strict=True):
+        """Utilization, losses and marks of each sample, a panel each, as far as there were any."""
+        of = self._result.link(link)
+        names = [n for n in ("utilization", "drops", "marks") if of.series(n)[1].any()]
+        figure, axes = style.panels(max(1, len(names)), height=1.5)
+        for panel, name in zip(axes, names, strict=False):
             self.series(name, link, axes=panel)
             panel.label_outer()
         return figure

@@ -18,7 +18,8 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-#: Text and axes: dark enough on white; pages replace it by the colour of their own text.
+#: Text and axes: dark enough on white. Pages replace it by the colour of their own text, and the
+#: first of the colours, which is too dark on black, by their own blue.
 INK = "#2a2f36"
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)))
@@ -140,6 +141,7 @@ def inline_svg(figure: Figure, text: str) -> str:
     element = re.sub(r"<metadata>.*?</metadata>\s*", "", element, flags=re.DOTALL)
     element = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", element)
     element = element.replace("xlink:href=", "href=").replace(INK, "currentColor")
+    element = element.replace(COLORS[0].lower(), f"var(--blue, {COLORS[0].lower()})")
     used = set(re.findall(r"#([A-Za-z]\w*)", element))
     element = re.sub(r'\sid="(\w+)"', lambda m: m[0] if m[1] in used else "", element)
     element = re.sub(r'(<svg[^>]*?)\s+(width|height)="[\d.]+pt"', r"\1", element)

@@ -159,7 +159,7 @@ def _links(page: Report, result: Result) -> None:
     )
     for of, heading in (("drops", "Packets lost"), ("marks", "Packets marked")):
         reasons = {name: result.link(name).reasons(of) for name in result.links}
-        names = sorted({r for each in reasons.values() for r in each})
+        names = sorted({r for each in reasons.values() for r, e in each.items() if e.mean > 0})
         rows: list[list[Cell]] = [
             [r, *(reasons[name].get(r) for name in result.links)] for r in names
         ]
@@ -226,13 +226,11 @@ def _figures(page: Report, result: Result) -> None:
         if result.plan["sample"]:
             page.figure(result.plot.queue(name), f"Queue{at} in packets.{band}{grey}")
             for probe in result.link(name).probes:
-                caption = (
-                    f"{probe.replace('_', ' ').capitalize()} of {_aqm(result, name)}{at}.{band}"
-                )
-                page.figure(result.plot.series(probe, name), caption)
+                inside = f"Inside {_aqm(result, name)}{at}: {probe.replace('_', ' ')}."
+                page.figure(result.plot.series(probe, name), inside + band)
             page.figure(
                 result.plot.load(name),
-                f"Utilization, losses and marks{at} in each sample of "
+                f"Utilization, losses and marks (if any){at} in each sample of "
                 f"{_time(result.plan['sample'])}.{band}",
             )
         page.figure(

@@ -133,6 +133,17 @@ class Link:
         }
 
 
+def with_figures(windows: pa.Table, links: Mapping[str, Link]) -> pa.Table:
+    """The table of windows with their figures as further columns, in base units."""
+    keys = zip(*(windows[c].to_pylist() for c in ("replication", "link", "window")), strict=True)
+    rows = [links[name].windows(w)[r] for r, name, w in keys]
+    for figure in LINK_FIGURES:
+        field = pa.field(figure.name, pa.float64(), metadata={"unit": figure.base_unit})
+        values = pa.array([figure.value(row) for row in rows], pa.float64(), from_pandas=True)
+        windows = windows.append_column(field, values)
+    return windows
+
+
 def _split(table: pa.Table, columns: tuple[str, str]) -> dict[tuple[int, int], tuple[Any, Any]]:
     """Two columns of a histogram table by (replication, window), whose rows stand together."""
     replication, window = (table[c].to_numpy() for c in ("replication", "window"))

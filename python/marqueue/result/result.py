@@ -18,7 +18,7 @@ import tomli_w
 
 from marqueue.manifest import Manifest
 from marqueue.result import names, tables
-from marqueue.result.link import Link
+from marqueue.result.link import Link, with_figures
 from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.result.window import Figure
 from marqueue.stats import Estimate, Floats
@@ -80,7 +80,10 @@ class Result:
             "trace": tables.trace_table(plan, raws),
             "cwnd": tables.cwnd_table(raws),
         }
-        return cls(scenario, plan, manifest, {k: t for k, t in made.items() if t is not None})
+        kept = {name: table for name, table in made.items() if table is not None}
+        result = cls(scenario, plan, manifest, kept)
+        result.tables["windows"] = with_figures(result.tables["windows"], result._links)
+        return result
 
     def __eq__(self, other: object) -> bool:
         return (

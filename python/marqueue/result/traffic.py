@@ -36,7 +36,8 @@ class Flows:
     def seconds_present(self) -> Floats:
         """How long each flow was there within the span, s."""
         until = np.minimum(self.left, self.end)
-        return np.maximum(until - np.maximum(self.start, self.begin), 0.0)
+        seconds: Floats = np.maximum(until - np.maximum(self.start, self.begin), 0.0)
+        return seconds
 
     @property
     def rates(self) -> Floats:

@@ -97,6 +97,11 @@ class Figure(Generic[T]):
     scale: float = 1.0
 
     @property
+    def base_unit(self) -> str:
+        """The unit of data files."""
+        return {"ms": "s", "Mbit/s": "bit/s"}.get(self.unit, self.unit)
+
+    @property
     def title(self) -> str:
         """The label with the unit."""
         return f"{self.label} [{self.unit}]" if self.unit else self.label
