@@ -14,7 +14,7 @@
 //! and not from now, as they would after a drop whose successor was late too.
 //! Departures: MAXPACKET, for which the RFC takes the interface's MTU, is the largest packet seen, and
 //! at least the usual size.
-//! Defaults: RFC 8289, sections 4.3 and 4.4.
+//! Defaults: RFC 8289, sections 4.2 and 4.3.
 
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
@@ -24,9 +24,9 @@ marqueue_core::params! {
     /// Parameters of CoDel.
     pub struct Params {
         /// Sojourn time that a standing queue may cause.
-        target: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.005, source: "RFC 8289, section 4.4" },
+        target: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.005, source: "RFC 8289, section 4.3" },
         /// How long the sojourn time must stay above target: a round-trip time of the slowest flows.
-        interval: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.1, source: "RFC 8289, section 4.3" },
+        interval: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.1, source: "RFC 8289, section 4.2" },
     }
 }
 
@@ -58,7 +58,7 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// RFC 8289, section 5.5.
+    /// RFC 8289, section 5.6.
     fn control_law(&self, from: Time) -> Time {
         from + Dur::from_secs(self.interval.secs() / f64::from(self.count).sqrt())
     }
@@ -74,7 +74,7 @@ impl Codel {
         cx.now >= first_above
     }
 
-    /// Enters the dropping state; resumes near the old rate if that was left recently.
+    /// RFC 8289, section 5.5: enters the dropping state; resumes near the old rate if that was left recently.
     fn enter(&mut self, now: Time) {
         self.dropping = true;
         let delta = self.count - self.last_count;

@@ -19,7 +19,7 @@
 //! Departures: where marks are losses, what would be marked is lost at the head of the queue; the paper
 //! does not use GKVQ so, "as the number of packets dropped ... would be very high". ns-2.35 holds one
 //! packet less than its limit; here the buffer is what it says.
-//! Defaults: theta as in the paper's experiments; packets as ns-2.35.
+//! Defaults: theta as in the paper's experiments (ns-2.35 ecnlim_ has 0.95); packets as ns-2.35.
 
 use crate::mode::Mode;
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
