@@ -60,7 +60,7 @@ def show(value: object) -> str:
 
 def one_of(names: Iterable[str]) -> str:
     """What was expected, where only some names are."""
-    return f"one of {', '.join(names)}"
+    return f"one of {', '.join(names) or 'none: there is none'}"
 
 
 def unknown(given: object, names: Iterable[str]) -> str:

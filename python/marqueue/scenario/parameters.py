@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Literal
 
 from marqueue import _core
-from marqueue.errors import one_of, show, unknown, unknown_key
+from marqueue.errors import MarqueueError, one_of, show, unknown, unknown_key
 from marqueue.units import FREQUENCY, PACKETS, SIZE, TIME, Dimension
 
 WRITTEN_OUT: dict[str, tuple[Dimension, int]] = {
@@ -31,7 +31,7 @@ Value = bool | float | str | dict[str, Any]
 Location = tuple[str, ...]
 
 
-class Refused(ValueError):
+class Refused(MarqueueError, ValueError):
     """Values that the declarations refuse, with all that is wrong with them."""
 
     def __init__(self, problems: Sequence[tuple[Location, str]]) -> None:
