@@ -126,7 +126,7 @@ impl Engine {
             cwnd: Vec::new(),
             processed: 0,
         };
-        engine.number_sources();
+        engine.number_sources(plan);
         engine.add_traffic(plan, seed);
         engine.schedule_all();
         engine
@@ -508,7 +508,7 @@ impl Engine {
     // ---- everything else that happens ----
 
     /// Gives a source to everything that has events.
-    fn number_sources(&mut self) {
+    fn number_sources(&mut self, plan: &Plan) {
         let mut has_arrivals = vec![false; self.links.len()];
         for pair in self.routes.stages.windows(2) {
             if let (Stage::Link(l) | Stage::Chained(l), Stage::Link(_) | Stage::Receive | Stage::Sender) =
@@ -517,8 +517,13 @@ impl Engine {
                 has_arrivals[l as usize] = true;
             }
         }
-        for (l, link) in self.links.iter_mut().enumerate().filter(|(l, _)| has_arrivals[*l]) {
-            link.arrival_source = self.sources.len() as u32;
+        // Of packets that arrive at the same instant, that of the shorter link comes first: a rule
+        // that neither the order of a scenario file nor an added link can change. It matters more
+        // than one would think (docs/validation.md, "Ties").
+        let mut by_delay: Vec<usize> = (0..self.links.len()).filter(|&l| has_arrivals[l]).collect();
+        by_delay.sort_by_key(|&l| plan.links[l].delay);
+        for l in by_delay {
+            self.links[l].arrival_source = self.sources.len() as u32;
             self.sources.push(Source::Arrival(l as u32));
         }
         for (l, link) in self.links.iter_mut().enumerate() {

@@ -9,8 +9,9 @@ use std::collections::BinaryHeap;
 use std::hint::select_unpredictable;
 
 /// At most one pending event for each of a fixed number of sources, as a tournament: each source is
-/// a leaf, each inner node holds the earlier of its two children. Ties go to the lower source, so
-/// that the order never depends on when an event was scheduled.
+/// a leaf, each inner node holds the earlier of its two children. Of events at the same instant that
+/// of the lower source comes first, so that the order never depends on when an event was scheduled,
+/// and whoever only looks cannot change what happens.
 ///
 /// A change walks from the leaf to the root, a minimum a level, without a branch to mispredict:
 /// measured faster than a 4-ary heap from 10 to 10^5 sources.
