@@ -2,7 +2,7 @@
 
 use crate::policy::{Aqm, Cx, Env, Reason, Signal, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Ecn, Packet, Rng, Time};
+use marqueue_core::{Dur, Ecn, Packet, Rng, Time};
 use std::collections::VecDeque;
 
 /// Cumulative counts of one queue.
@@ -66,8 +66,8 @@ pub enum Fate {
 pub trait Qdisc {
     /// A packet arrives.
     fn enqueue(&mut self, now: Time, packet: Packet) -> Fate;
-    /// The server wants a packet.
-    fn dequeue(&mut self, now: Time) -> Option<Packet>;
+    /// The server wants a packet. Comes with its sojourn time.
+    fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)>;
     /// When [`Qdisc::on_timer`] wants to be called.
     fn next_timer(&self) -> Time;
     /// The time of [`Qdisc::next_timer`] has come.
@@ -101,7 +101,8 @@ pub trait Qdisc {
 #[derive(Debug)]
 pub struct Single<A> {
     policy: A,
-    fifo: VecDeque<Packet>,
+    /// Packets with the times at which they arrived.
+    fifo: VecDeque<(Time, Packet)>,
     bytes: u64,
     env: Env,
     rng: Rng,
@@ -145,7 +146,7 @@ impl<A: Aqm> Single<A> {
 
 impl<A: Aqm> Qdisc for Single<A> {
     #[inline]
-    fn enqueue(&mut self, now: Time, mut packet: Packet) -> Fate {
+    fn enqueue(&mut self, now: Time, packet: Packet) -> Fate {
         self.door.counters.arrivals += 1;
         self.door.counters.arrived_bytes += u64::from(packet.bytes);
         let verdict = self.policy.on_arrival(&mut cx!(self, now), &packet);
@@ -157,7 +158,6 @@ impl<A: Aqm> Qdisc for Single<A> {
             self.door.lose(packet, Reason::Overflow);
             return Fate::Lost;
         }
-        packet.enqueued = now;
         let (packet, fate) = match verdict {
             Verdict::Mark(reason) => match self.signal(packet, reason) {
                 Some(kept) => kept,
@@ -166,16 +166,16 @@ impl<A: Aqm> Qdisc for Single<A> {
             _ => (packet, Fate::Queued),
         };
         self.bytes += u64::from(packet.bytes);
-        self.fifo.push_back(packet);
+        self.fifo.push_back((now, packet));
         debug_assert!(self.conserves());
         fate
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Time) -> Option<Packet> {
-        while let Some(packet) = self.fifo.pop_front() {
+    fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)> {
+        while let Some((arrived, packet)) = self.fifo.pop_front() {
             self.bytes -= u64::from(packet.bytes);
-            let sojourn = now.since(packet.enqueued);
+            let sojourn = now.since(arrived);
             let kept = match self.policy.on_departure(&mut cx!(self, now), &packet, sojourn) {
                 Verdict::Pass => Some(packet),
                 Verdict::Mark(reason) => self.signal(packet, reason).map(|(p, _)| p),
@@ -188,7 +188,7 @@ impl<A: Aqm> Qdisc for Single<A> {
                 self.door.counters.departures += 1;
                 self.door.counters.departed_bytes += u64::from(packet.bytes);
                 debug_assert!(self.conserves());
-                return Some(packet);
+                return Some((packet, sojourn));
             }
         }
         self.policy.on_idle(now);

@@ -62,7 +62,7 @@ impl Watch {
     }
 
     fn dequeue(&mut self) -> bool {
-        let packet = self.queue.dequeue(self.now);
+        let packet = self.queue.dequeue(self.now).map(|(p, _)| p);
         if let Some(p) = packet {
             assert!(p.seq >= self.next && p.seq < self.arrived, "packet {} left out of order", p.seq);
             self.next = p.seq + 1;

@@ -195,7 +195,7 @@ fn gkvq_marks() -> (BTreeSet<u32>, BTreeSet<u32>) {
         let gap = Dur::from_secs(traffic.exponential(1.0 / 1000.0)).0;
         // The server takes a packet a millisecond while there are any.
         while !standing.is_empty() && free_at <= now + gap {
-            let p = q.dequeue(Time(free_at.max(now))).expect("a standing packet");
+            let (p, _) = q.dequeue(Time(free_at.max(now))).expect("a standing packet");
             standing.remove(0);
             free_at = free_at.max(now) + MS;
             if p.ecn == Ecn::Ce {

@@ -89,7 +89,7 @@ impl Replay {
                 }
             }
             Op::Dequeue { seq, ecn: field, lost, .. } => {
-                let got = self.queue.dequeue(now);
+                let got = self.queue.dequeue(now).map(|(p, _)| p);
                 assert_eq!(got.map(|p| p.seq), *seq, "{at}: packet");
                 assert_eq!(got.map(|p| p.ecn), field.as_deref().map(ecn), "{at}: ECN field");
                 assert_eq!(self.lost(), lost.clone().unwrap_or_default(), "{at}: lost");

@@ -1,7 +1,5 @@
 //! The packet: a small `Copy` value that moves from ring to ring.
 
-use crate::units::Time;
-
 /// The two-bit ECN field of the IP header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
@@ -53,15 +51,14 @@ impl std::ops::BitOrAssign for Flags {
 /// A packet on its way. Sequence numbers count packets, not bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// Set by the queue it stands in: when it arrived there.
-    pub enqueued: Time,
     /// Which flow it belongs to.
     pub flow: u32,
     /// Data: its number. Acknowledgement: the next number expected, and `has ACK`.
     pub seq: u32,
     /// Size on the wire.
     pub bytes: u32,
-    /// Where it goes next: a stage of the simulator's route table.
+    /// Where it goes next: a stage of the simulator's route table. Only up to date while the packet
+    /// stands somewhere; on its way the stage travels beside it.
     pub stage: u32,
     /// Slot of its SACK blocks in the simulator's pool, or `Packet::NO_SACK`.
     pub sack: u32,
@@ -78,7 +75,6 @@ impl Packet {
     /// A data packet that has not been queued anywhere yet.
     pub fn data(flow: u32, seq: u32, bytes: u32) -> Packet {
         Packet {
-            enqueued: Time::ZERO,
             flow,
             seq,
             bytes,
@@ -96,6 +92,6 @@ mod tests {
 
     #[test]
     fn a_packet_stays_small() {
-        assert!(std::mem::size_of::<Packet>() <= 32);
+        assert!(std::mem::size_of::<Packet>() <= 24);
     }
 }

@@ -87,16 +87,16 @@ impl Resource {
     #[inline]
     fn serve(&mut self, now: Time) -> Option<Packet> {
         self.meter.queue_was(self.qdisc.len(), now);
-        let packet = self.qdisc.dequeue(now);
+        let next = self.qdisc.dequeue(now);
         self.collect_lost(now);
-        let Some(packet) = packet else {
+        let Some((packet, sojourn)) = next else {
             self.idle = true;
             self.transmitter.restart();
             return None;
         };
         self.idle = false;
         self.free = now + self.transmitter.transmit(packet.bytes);
-        self.meter.departs(now - packet.enqueued, packet.bytes);
+        self.meter.departs(sojourn, packet.bytes);
         self.note(now, TraceKind::Depart, &packet);
         Some(packet)
     }

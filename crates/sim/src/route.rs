@@ -3,8 +3,14 @@
 //! A wire that is entered from one other link only is *chained* to it: packets enter it in the order
 //! in which they leave that link, so the time at which a packet leaves the wire is known as soon as
 //! the time at which it leaves the link is. The same holds for a receiver that answers at once.
+//!
+//! A wire that is entered from several links, all of them chained to the same link (its *root*), is
+//! *merged*: packets may reach it in another order than they left the root, but once a packet leaves
+//! the root at `e`, no later one can reach the wire before `e` plus the shortest delay between
+//! (the *lead*), so whatever reaches it earlier than that is settled.
 
 use crate::plan::Plan;
+use marqueue_core::Dur;
 
 /// What happens to a packet next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +19,8 @@ pub enum Stage {
     Link(u32),
     /// It enters a wire that is chained to the link it comes from.
     Chained(u32),
+    /// It enters a merged wire.
+    Merged(u32),
     /// It arrives at its receiver.
     Receive,
     /// It arrives at its receiver, whose answer is chained to the link it comes from.
@@ -28,63 +36,124 @@ pub struct Routes {
     pub stages: Vec<Stage>,
     /// Where each route begins.
     pub first: Vec<u32>,
+    /// For each link, its lead if it is a merged wire.
+    pub lead: Vec<Option<Dur>>,
 }
 
 /// Who sends packets into a link.
+#[derive(Clone, Debug, Default)]
+struct Feeders {
+    /// A host does.
+    host: bool,
+    /// Other links that do, each once.
+    links: Vec<usize>,
+}
+
+/// How a link is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Feeder {
-    /// Nobody.
-    Nobody,
-    /// One other link and nobody else.
-    Link(u32),
-    /// A host, or several.
-    Several,
+enum Entry {
+    /// By events.
+    Events,
+    /// In the order in which packets leave this link.
+    Chained(usize),
+    /// In an order that is settled as packets leave a root.
+    Merged,
 }
 
 impl Routes {
     /// Lays out the routes of a plan. `answers_at_once[r]`: no receiver on route `r` holds back
     /// acknowledgements.
     pub fn new(plan: &Plan, answers_at_once: &[bool]) -> Routes {
-        let mut feeders = vec![Feeder::Nobody; plan.links.len()];
-        let mut feed = |link: usize, by: Feeder| {
-            let f = &mut feeders[link];
-            *f = match *f {
-                Feeder::Nobody => by,
-                old if old == by => old,
-                _ => Feeder::Several,
-            };
-        };
-        for (route, &at_once) in plan.routes.iter().zip(answers_at_once) {
-            let mut by = Feeder::Several;
-            for &link in &route.forward {
-                feed(link, by);
-                by = Feeder::Link(link as u32);
-            }
-            if !at_once {
-                by = Feeder::Several;
-            }
-            for &link in &route.reverse {
-                feed(link, by);
-                by = Feeder::Link(link as u32);
-            }
+        let feeders = feeders(plan, answers_at_once);
+        let mut entries: Vec<Entry> = (0..plan.links.len())
+            .map(|l| match (is_plain(plan, l), feeders[l].host, feeders[l].links.as_slice()) {
+                (true, false, &[only]) => Entry::Chained(only),
+                _ => Entry::Events,
+            })
+            .collect();
+        let lead: Vec<Option<Dur>> = (0..plan.links.len()).map(|l| lead(plan, &entries, &feeders[l], l)).collect();
+        for l in (0..plan.links.len()).filter(|&l| lead[l].is_some()) {
+            entries[l] = Entry::Merged;
         }
-        let stage = |link: usize| {
-            let plain = plan.links[link].queue.is_none() && plan.links[link].schedule.is_empty();
-            match feeders[link] {
-                Feeder::Link(_) if plain => Stage::Chained(link as u32),
-                _ => Stage::Link(link as u32),
-            }
+        let stage = |l: usize| match entries[l] {
+            Entry::Events => Stage::Link(l as u32),
+            Entry::Chained(_) => Stage::Chained(l as u32),
+            Entry::Merged => Stage::Merged(l as u32),
         };
-        let mut routes = Routes { stages: Vec::new(), first: Vec::new() };
+        let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead };
         for route in &plan.routes {
             routes.first.push(routes.stages.len() as u32);
             routes.stages.extend(route.forward.iter().map(|&l| stage(l)));
             let answer = route.reverse.first().map(|&l| stage(l));
-            let chained = matches!(answer, Some(Stage::Chained(_)));
-            routes.stages.push(if chained { Stage::ReceiveChained } else { Stage::Receive });
+            let known = matches!(answer, Some(Stage::Chained(_) | Stage::Merged(_)));
+            routes.stages.push(if known { Stage::ReceiveChained } else { Stage::Receive });
             routes.stages.extend(route.reverse.iter().map(|&l| stage(l)));
             routes.stages.push(Stage::Sender);
         }
         routes
     }
+}
+
+fn feeders(plan: &Plan, answers_at_once: &[bool]) -> Vec<Feeders> {
+    let mut feeders = vec![Feeders::default(); plan.links.len()];
+    let mut feed = |link: usize, by: Option<usize>| {
+        let f = &mut feeders[link];
+        match by {
+            None => f.host = true,
+            Some(l) if !f.links.contains(&l) => f.links.push(l),
+            Some(_) => {}
+        }
+    };
+    for (route, &at_once) in plan.routes.iter().zip(answers_at_once) {
+        let mut by = None;
+        for &link in &route.forward {
+            feed(link, by);
+            by = Some(link);
+        }
+        by = by.filter(|_| at_once);
+        for &link in &route.reverse {
+            feed(link, by);
+            by = Some(link);
+        }
+    }
+    feeders
+}
+
+/// A wire whose exit times are known when packets enter.
+fn is_plain(plan: &Plan, l: usize) -> bool {
+    plan.links[l].queue.is_none() && plan.links[l].schedule.is_empty()
+}
+
+/// The lead of link `l`, if it can be merged: several feeders, all chained to the same root, which
+/// itself does not hang on `l`.
+fn lead(plan: &Plan, entries: &[Entry], feeders: &Feeders, l: usize) -> Option<Dur> {
+    if !is_plain(plan, l) || feeders.host || feeders.links.len() < 2 {
+        return None;
+    }
+    let mut root = None;
+    let mut lead = Dur(u64::MAX);
+    for &feeder in &feeders.links {
+        let (this, delay) = root_of(plan, entries, feeder)?;
+        if *root.get_or_insert(this) != this || this == l {
+            return None;
+        }
+        lead = lead.min(delay);
+    }
+    Some(lead)
+}
+
+/// The link to which `l` is chained at last, and the propagation delay from its far end to the far
+/// end of `l`; `None` for a ring.
+fn root_of(plan: &Plan, entries: &[Entry], mut l: usize) -> Option<(usize, Dur)> {
+    let mut delay = Dur::ZERO;
+    for _ in 0..=entries.len() {
+        match entries[l] {
+            Entry::Chained(by) => {
+                delay = delay + plan.links[l].delay;
+                l = by;
+            }
+            _ => return Some((l, delay)),
+        }
+    }
+    None
 }

@@ -77,7 +77,7 @@ impl VirtualQueue {
     }
 
     fn serve_next(&mut self) {
-        self.in_service = self.discipline.dequeue(self.now).map_or(0.0, |p| f64::from(p.bytes));
+        self.in_service = self.discipline.dequeue(self.now).map_or(0.0, |(p, _)| f64::from(p.bytes));
     }
 
     /// Follows departures and timers up to `until`, at `capacity` bytes/s.

@@ -3,7 +3,7 @@
 use crate::policy::{Aqm, Env, Reason};
 use crate::qdisc::{Counters, Fate, Qdisc, Single};
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
-use marqueue_core::{Packet, Rng, Time};
+use marqueue_core::{Dur, Packet, Rng, Time};
 
 /// What the catalogue tells of an algorithm.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ impl Qdisc for Discipline {
         each!(self, q => q.enqueue(now, packet))
     }
     #[inline]
-    fn dequeue(&mut self, now: Time) -> Option<Packet> {
+    fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)> {
         each!(self, q => q.dequeue(now))
     }
     #[inline]

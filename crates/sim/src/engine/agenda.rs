@@ -1,0 +1,147 @@
+//! What happens beside packets and timers: measuring windows, samples, traffic that starts and stops.
+
+use super::{resource, Engine, Near, Source};
+use crate::events::EventQueue;
+use crate::flow::Kind;
+use crate::plan::Plan;
+use crate::route::Stage;
+use crate::traffic::{draw_size, What};
+use marqueue_aqm::Qdisc;
+use marqueue_core::{Packet, Time};
+
+impl Engine {
+    /// Gives a source to everything that has events.
+    pub(super) fn number_sources(&mut self, plan: &Plan) {
+        let mut has_arrivals = vec![false; self.links.len()];
+        for pair in self.routes.stages.windows(2) {
+            if let (
+                Stage::Link(l) | Stage::Chained(l) | Stage::Merged(l),
+                Stage::Link(_) | Stage::Receive | Stage::Sender,
+            ) = (pair[0], pair[1])
+            {
+                has_arrivals[l as usize] = true;
+            }
+        }
+        // Of packets that arrive at the same instant, that of the shorter link comes first: a rule
+        // that neither the order of a scenario file nor an added link can change. It matters more
+        // than one would think (docs/validation.md, "Ties").
+        let mut by_delay: Vec<usize> = (0..self.links.len()).collect();
+        by_delay.sort_by_key(|&l| plan.links[l].delay);
+        for (rank, &l) in by_delay.iter().enumerate() {
+            self.links[l].rank = rank as u32;
+            if has_arrivals[l] {
+                self.links[l].arrival_source = self.sources.len() as u32;
+                self.sources.push(Source::Arrival(l as u32));
+            }
+        }
+        for (l, link) in self.links.iter_mut().enumerate() {
+            if !matches!(link.near, Near::Wire(_)) {
+                link.catch_up_source = self.sources.len() as u32;
+                self.sources.push(Source::CatchUp(l as u32));
+            }
+        }
+        self.timers_source = self.sources.len() as u32 + 1;
+        self.sources.extend([Source::Stop, Source::Timers]);
+    }
+
+    /// Enters the first event of everything that is not a link.
+    pub(super) fn schedule_all(&mut self) {
+        self.sources.extend((0..self.arrivals.len()).map(|i| Source::Process(i as u32)));
+        self.sources.extend([Source::Sample, Source::Edge]);
+        self.events = EventQueue::new(self.sources.len());
+        self.schedule(Source::Edge, self.edges[0]);
+        self.schedule_timers();
+        self.schedule_stop();
+        self.schedule(Source::Sample, self.next_sample);
+        for i in 0..self.arrivals.len() {
+            self.schedule(Source::Process(i as u32), self.arrivals[i].next);
+        }
+    }
+
+    /// Sets the event of a source that is not a link's: these are the last, so they are looked for
+    /// from behind.
+    fn schedule(&mut self, source: Source, time: Time) {
+        if let Some(i) = self.sources.iter().rposition(|&s| s == source) {
+            self.events.set(i as u32, time);
+        }
+    }
+
+    fn schedule_stop(&mut self) {
+        self.schedule(Source::Stop, self.stops.last().map_or(Time::NEVER, |s| s.0));
+    }
+
+    /// A measuring window ends.
+    pub(super) fn edge(&mut self) -> bool {
+        let last = self.next_edge + 1 == self.edges.len();
+        for l in 0..self.links.len() as u32 {
+            if matches!(self.links[l as usize].near, Near::Resource(_)) {
+                self.catch_up(l, self.now);
+                let r = resource(&mut self.links, l);
+                assert!(r.qdisc.conserves(), "packets appear or vanish at link {l}");
+                let (rate, busy) = (r.rate(), r.busy_until());
+                r.meter.close(self.now, r.qdisc.len(), r.qdisc.counters(), rate, busy);
+            }
+        }
+        self.next_edge += 1;
+        if last {
+            return false;
+        }
+        self.schedule(Source::Edge, self.edges[self.next_edge]);
+        true
+    }
+
+    pub(super) fn take_sample(&mut self) {
+        for l in 0..self.links.len() as u32 {
+            if matches!(self.links[l as usize].near, Near::Resource(_)) {
+                self.catch_up(l, self.now);
+                let r = resource(&mut self.links, l);
+                let (rate, busy) = (r.rate(), r.busy_until());
+                r.meter.sample(self.now, &r.qdisc, rate, busy);
+            }
+        }
+        self.next_sample += self.sample;
+        self.schedule(Source::Sample, self.next_sample);
+    }
+
+    /// The flows of a group send no new data from now on.
+    pub(super) fn stop_group(&mut self) {
+        let Some((_, group)) = self.stops.pop() else { return };
+        for f in 0..self.flows.len() {
+            if self.table.group[self.flows[f].row as usize] != group {
+                continue;
+            }
+            if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
+                tcp.sender.stop();
+                self.after_sender(f as u32);
+            }
+        }
+        self.schedule_stop();
+    }
+
+    /// A flow or a packet of process `i` arrives.
+    pub(super) fn random_arrival(&mut self, i: usize) {
+        let arrivals = &mut self.arrivals[i];
+        let group = arrivals.group;
+        match &mut arrivals.what {
+            What::Flows { transport, routes, size } => {
+                let (transport, size) = (*transport, *size);
+                let route = routes[arrivals.rng.below(routes.len() as u32) as usize];
+                let phase = arrivals.rng.uniform();
+                let f = self.add_tcp(group, route, transport, Some(size), self.now, phase);
+                self.flow_timer(f);
+            }
+            What::Packets { flow, bytes, law, sent } => {
+                let f = *flow;
+                let packet = Packet::data(f, *sent, draw_size(*law, *bytes, &mut arrivals.rng));
+                *sent += 1;
+                let flow = &mut self.flows[f as usize];
+                let stage = flow.data_stage;
+                flow.in_flight += 1;
+                self.table.sent[flow.row as usize] += 1;
+                self.send_from_host(packet, stage, self.now);
+            }
+        }
+        self.arrivals[i].advance();
+        self.schedule(Source::Process(i as u32), self.arrivals[i].next);
+    }
+}

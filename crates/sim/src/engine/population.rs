@@ -1,0 +1,119 @@
+//! Flows come and go.
+
+use super::Engine;
+use crate::flow::{add_row, Cbr, Flow, Kind, Tcp};
+use crate::plan::{Plan, TrafficKind};
+use crate::result::CwndTrace;
+use crate::route::Stage;
+use crate::traffic::Arrivals;
+use marqueue_cc::{Config, Receiver, Sender};
+use marqueue_core::units::Transmitter;
+use marqueue_core::{Dur, Rng, Time};
+
+impl Engine {
+    pub(super) fn add_traffic(&mut self, plan: &Plan, seed: u64) {
+        for (g, traffic) in plan.traffic.iter().enumerate() {
+            let group = g as u32;
+            match &traffic.kind {
+                TrafficKind::Tcp { transport, route, count, start, jitter, stop, size, trace } => {
+                    for i in 0..*count {
+                        let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
+                        let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
+                        let phase = rng.uniform();
+                        let f = self.add_tcp(group, *route as u32, *transport as u32, *size, at, phase);
+                        if *trace {
+                            self.trace_window(f);
+                        }
+                        self.enter_timer(f, at);
+                    }
+                    self.stops.extend(stop.map(|t| (t, group)));
+                }
+                TrafficKind::Cbr { route, count, rate, packet, start, jitter, stop } => {
+                    for i in 0..*count {
+                        let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
+                        let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
+                        let stop = stop.unwrap_or(Time::NEVER);
+                        let kind =
+                            Kind::Cbr(Cbr { spacing: Transmitter::new(*rate), bytes: packet.0 as u32, sent: 0, stop });
+                        let f = self.add_flow(kind, group, *route as u32, at, 0);
+                        self.enter_timer(f, at);
+                    }
+                }
+                TrafficKind::Packets { route, start, .. } => {
+                    let f = self.add_flow(Kind::Packets, group, *route as u32, *start, 0);
+                    self.arrivals.extend(Arrivals::new(traffic, group, seed, f));
+                }
+                TrafficKind::Poisson { .. } => self.arrivals.extend(Arrivals::new(traffic, group, seed, 0)),
+            }
+        }
+        self.stops.sort_by(|a, b| b.cmp(a));
+    }
+
+    fn trace_window(&mut self, f: u32) {
+        let flow = &mut self.flows[f as usize];
+        let (index, row) = (self.cwnd.len() as u32, flow.row);
+        if let Kind::Tcp(tcp) = &mut flow.kind {
+            tcp.trace = Some(index);
+        }
+        self.cwnd.push(CwndTrace { flow: row, rows: Vec::new() });
+    }
+
+    fn enter_timer(&mut self, f: u32, at: Time) {
+        self.flows[f as usize].timer = at;
+        self.timers.push(at, f);
+    }
+
+    pub(super) fn add_tcp(&mut self, group: u32, route: u32, transport: u32, size: Option<u32>, at: Time, phase: f64) -> u32 {
+        let sender = Sender::new(&self.configs[transport as usize], size, phase);
+        let tcp = Tcp { sender, receiver: Receiver::default(), transport, started: false, trace: None };
+        self.add_flow(Kind::Tcp(Box::new(tcp)), group, route, at, size.unwrap_or(0))
+    }
+
+    fn add_flow(&mut self, kind: Kind, group: u32, route: u32, at: Time, size: u32) -> u32 {
+        let row = add_row(&mut self.table, self.edges.len(), group, route, at, size);
+        let data_stage = self.routes.first[route as usize];
+        let stages = &self.routes.stages[data_stage as usize..];
+        let receive =
+            stages.iter().position(|s| matches!(s, Stage::Receive | Stage::ReceiveChained)).unwrap_or_default() as u32;
+        let ack_stage = data_stage + receive + 1;
+        let flow = Flow { kind, row, data_stage, ack_stage, window: 0, in_flight: 0, timer: Time::NEVER };
+        match self.free_slots.pop() {
+            Some(slot) => {
+                self.flows[slot as usize] = flow;
+                slot
+            }
+            None => {
+                self.flows.push(flow);
+                (self.flows.len() - 1) as u32
+            }
+        }
+    }
+
+    /// A finished flow whose last packet has left the network gives its slot back. A timer that is
+    /// still entered for it will find that its time is not the slot's.
+    pub(super) fn reuse_if_gone(&mut self, f: u32) {
+        let flow = &self.flows[f as usize];
+        if matches!(flow.kind, Kind::Gone) && flow.in_flight == 0 {
+            self.free_slots.push(f);
+        }
+    }
+}
+
+/// For each route: do all receivers on it answer every segment at once?
+pub(super) fn answers_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
+    let mut at_once = vec![true; plan.routes.len()];
+    for traffic in &plan.traffic {
+        match &traffic.kind {
+            TrafficKind::Tcp { transport, route, .. } => {
+                at_once[*route] &= configs[*transport].delayed_ack == 0.0;
+            }
+            TrafficKind::Poisson { transport, routes, .. } => {
+                for &route in routes {
+                    at_once[route] &= configs[*transport].delayed_ack == 0.0;
+                }
+            }
+            TrafficKind::Cbr { .. } | TrafficKind::Packets { .. } => {}
+        }
+    }
+    at_once
+}

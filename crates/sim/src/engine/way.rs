@@ -1,0 +1,182 @@
+//! Packets on their way. The stage that comes next travels beside a packet, not in it: what is
+//! changed at every hop stays in a register.
+
+use super::{resource, Engine, Near};
+use crate::route::Stage;
+use marqueue_core::{Packet, Time};
+
+impl Engine {
+    /// The first packet of link `l` arrives at its next stage.
+    #[inline]
+    pub(super) fn arrival(&mut self, l: u32) {
+        let link = &mut self.links[l as usize];
+        let Some((_, packet)) = link.arriving.pop_front() else { unreachable!("an event without a packet") };
+        let next = link.arriving.front().map_or(Time::NEVER, |a| a.0);
+        let source = link.arrival_source;
+        self.events.set(source, next);
+        let now = self.now;
+        match self.routes.stages[packet.stage as usize] {
+            Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, packet.stage + 1, now),
+            Stage::Receive | Stage::ReceiveChained => {
+                if let Some((ack, stage)) = self.receive(packet, now) {
+                    self.send_from_host(ack, stage, now);
+                }
+            }
+            Stage::Sender => self.acknowledged(packet),
+        }
+    }
+
+    /// A packet that a host sends enters the link at `stage`.
+    #[inline(always)]
+    pub(super) fn send_from_host(&mut self, packet: Packet, stage: u32, now: Time) {
+        match self.routes.stages[stage as usize] {
+            Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, stage + 1, now),
+            Stage::Receive | Stage::ReceiveChained | Stage::Sender => unreachable!("a host sends into a link"),
+        }
+    }
+
+    /// A packet enters link `l` at `now`; after it comes `stage`.
+    #[inline(always)]
+    fn enter(&mut self, l: u32, packet: Packet, stage: u32, now: Time) {
+        match &mut self.links[l as usize].near {
+            Near::Wire(wire) => {
+                let exit = wire.transit(now, packet.bytes);
+                self.leave(l, packet, stage, exit);
+            }
+            Near::Resource(_) => self.offer(l, Packet { stage, ..packet }, now),
+            Near::Merged(_) => unreachable!("a merged wire is entered from its root"),
+        }
+    }
+
+    /// A packet will arrive at the far end of link `root` at `exit`: follow it over all stages that
+    /// need no event.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, root: u32, mut packet: Packet, mut stage: u32, exit: Time) {
+        let (mut l, mut at) = (root, exit);
+        loop {
+            match self.routes.stages[stage as usize] {
+                Stage::Chained(to) => {
+                    let Near::Wire(wire) = &mut self.links[to as usize].near else {
+                        unreachable!("only wires are chained")
+                    };
+                    at = wire.transit(at, packet.bytes);
+                    stage += 1;
+                    l = to;
+                }
+                Stage::ReceiveChained => match self.receive(Packet { stage, ..packet }, at) {
+                    Some(answer) => (packet, stage) = answer,
+                    None => return,
+                },
+                Stage::Merged(to) => return self.merge(to, l, Packet { stage: stage + 1, ..packet }, at, exit),
+                Stage::Link(_) | Stage::Receive | Stage::Sender => break,
+            }
+        }
+        let link = &mut self.links[l as usize];
+        debug_assert!(link.arriving.back().is_none_or(|b| b.0 <= at), "a pipe keeps the order");
+        link.arriving.push_back((at, Packet { stage, ..packet }));
+        if link.arriving.len() == 1 {
+            self.events.set(link.arrival_source, at);
+        }
+    }
+
+    /// A packet that left the root of the merged wire `l` at `exit` will enter it at `at`, coming
+    /// from link `from`.
+    fn merge(&mut self, l: u32, from: u32, packet: Packet, at: Time, exit: Time) {
+        let rank = self.links[from as usize].rank;
+        let Near::Merged(merged) = &mut self.links[l as usize].near else { unreachable!("a merged wire") };
+        let pending = &mut merged.pending;
+        let after = pending.iter().rev().take_while(|p| (p.0, p.1) > (at, rank)).count();
+        if after == 0 {
+            pending.push_back((at, rank, packet));
+        } else {
+            pending.insert(pending.len() - after, (at, rank, packet));
+        }
+        let settled = exit + merged.lead;
+        let source = self.links[l as usize].catch_up_source;
+        if !self.events.is_set(source) {
+            self.events.set(source, at);
+        }
+        self.settle(l, settled);
+    }
+
+    /// Packets enter the merged wire `l` that did so before `until`.
+    fn settle(&mut self, l: u32, until: Time) {
+        loop {
+            let Near::Merged(merged) = &mut self.links[l as usize].near else { unreachable!("a merged wire") };
+            let Some((at, _, packet)) = merged.pending.pop_front_if(|p| p.0 < until) else { return };
+            let exit = merged.wire.transit(at, packet.bytes);
+            self.leave(l, packet, packet.stage, exit);
+        }
+    }
+
+    /// A packet arrives at the queue of link `l`. It finds what was there just before `now`: of an
+    /// arrival and a departure at the same instant, the arrival comes first (as it mostly does in
+    /// ns-2, where it was scheduled a propagation delay ago).
+    #[inline]
+    fn offer(&mut self, l: u32, packet: Packet, now: Time) {
+        if now > Time::ZERO {
+            self.catch_up(l, Time(now.0 - 1));
+        }
+        let resource = resource(&mut self.links, l);
+        resource.enqueue(now, packet);
+        if let Some((packet, at)) = resource.start(now) {
+            self.leave(l, packet, packet.stage, at);
+        }
+        self.release_lost(l);
+        if !self.events.is_set(self.links[l as usize].catch_up_source) {
+            self.arm(l);
+        }
+    }
+
+    /// Lets everything happen at the queue of link `l` that was due by `until`.
+    #[inline]
+    pub(super) fn catch_up(&mut self, l: u32, until: Time) {
+        while let Some((packet, at)) = resource(&mut self.links, l).next_departure(until) {
+            self.leave(l, packet, packet.stage, at);
+        }
+        self.release_lost(l);
+    }
+
+    /// The event of a queue or of a merged wire.
+    pub(super) fn catch_up_due(&mut self, l: u32) {
+        let now = self.now;
+        let link = &self.links[l as usize];
+        match &link.near {
+            Near::Merged(merged) => {
+                // Whatever the root has not told yet leaves it now or later.
+                let until = now + merged.lead.max(marqueue_core::Dur(1));
+                self.settle(l, until);
+                let link = &self.links[l as usize];
+                let Near::Merged(merged) = &link.near else { unreachable!("a merged wire") };
+                let next = merged.pending.front().map_or(Time::NEVER, |p| p.0);
+                self.events.set(link.catch_up_source, next);
+            }
+            Near::Resource(_) | Near::Wire(_) => {
+                self.catch_up(l, now);
+                self.arm(l);
+            }
+        }
+    }
+
+    /// Schedules the next catch-up of link `l`.
+    fn arm(&mut self, l: u32) {
+        let deadline = resource(&mut self.links, l).deadline();
+        self.events.set(self.links[l as usize].catch_up_source, deadline);
+    }
+
+    /// Lost packets are no longer in the network.
+    #[inline]
+    fn release_lost(&mut self, l: u32) {
+        while let Some(packet) = resource(&mut self.links, l).lost.pop() {
+            self.release_sack(&packet);
+            self.flows[packet.flow as usize].in_flight -= 1;
+            self.reuse_if_gone(packet.flow);
+        }
+    }
+
+    pub(super) fn release_sack(&mut self, packet: &Packet) {
+        if packet.sack != Packet::NO_SACK {
+            self.sack_free.push(packet.sack);
+        }
+    }
+}
