@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue.cli.console import errors, output, print_json, progress_bar, table
+from marqueue.cli.run import refuse_place
 from marqueue.errors import MarqueueError, unknown
 from marqueue.papers import PAPERS
 
@@ -34,7 +35,7 @@ def paper_run(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Shorter runs and fewer points: minutes instead of hours."),
+        typer.Option("--quick", help="Fewer replications: wider intervals, but sooner."),
     ] = False,
     jobs: Annotated[
         int | None,
@@ -57,26 +58,31 @@ def paper_run(
             show_default="results/paper-PAPER",
         ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the directory if it exists.")
+    ] = False,
     json: Annotated[
-        bool, typer.Option("--json", help="Print figures and verdicts as JSON, and nothing else.")
+        bool,
+        typer.Option("--json", help="Print quantities and verdicts as JSON, and nothing else."),
     ] = False,
 ) -> None:
-    """Reproduce a paper's experiments; print figures and verdicts and write a report.
+    """Reproduce a paper's experiments; print a verdict for each claim and write a report.
 
     Example: marqueue paper run avq 1 2 --quick
     """
     if key not in PAPERS:
         raise MarqueueError(f"paper: {unknown(key, PAPERS)}")
-    chosen = experiments or list(PAPERS[key].experiments)
+    chosen = list(dict.fromkeys(experiments or PAPERS[key].experiments))
     for each in chosen:
         if each not in PAPERS[key].experiments:
             raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
     directory = out or Path("results") / f"paper-{key}"
+    refuse_place(directory, force)
     try:
         with progress_bar(f"{key} {' '.join(chosen)}") as progress:
             result = PAPERS[key].run(chosen, quick, directory, jobs, progress)
     except KeyboardInterrupt:
-        errors.print("Interrupted.")
+        errors.print("Interrupted; nothing was written.")
         raise
     if json:
         print_json(result.summary())

@@ -1,48 +1,14 @@
 """Papers that are reproduced here: every experiment with its figures and a verdict per claim.
 
-A paper is a package of this one; :data:`PAPERS` lists it.
+A paper is a folder here with a ``paper.toml``; :data:`PAPERS` finds it.
 """
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
 
-from rich.table import Table
+from marqueue.papers.paper import Paper
 
-Progress = Callable[[float, float], None]
-
-
-class PaperResult(Protocol):
-    """What came of some of a paper's experiments."""
-
-    report: Path
-    """The page that tells it."""
-
-    def table(self) -> Table:
-        """The figures and verdicts, for the terminal."""
-
-    def summary(self) -> dict[str, Any]:
-        """The figures and verdicts, ready for JSON."""
-
-
-class Paper(Protocol):
-    """A paper and its experiments."""
-
-    title: str
-    """Authors, title, where and when."""
-    experiments: Mapping[str, str]
-    """What each experiment is about, by its number in the paper."""
-
-    def run(
-        self,
-        experiments: list[str],
-        quick: bool,
-        out: Path,
-        jobs: int | None,
-        progress: Progress | None,
-    ) -> PaperResult:
-        """Runs these experiments and writes data, figures and a report into ``out``."""
-
-
-PAPERS: dict[str, Paper] = {}
-"""By key."""
+PAPERS: dict[str, Paper] = {
+    each.parent.name: Paper.read(each)
+    for each in sorted(Path(__file__).parent.glob("*/paper.toml"))
+}
+"""By key, the name of the folder."""

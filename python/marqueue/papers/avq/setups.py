@@ -1,0 +1,41 @@
+"""The set-ups: scenario files, and the same under the schemes that AVQ is compared with."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from marqueue.scenario import Scenario, from_dict
+
+FOLDER = Path(__file__).parent
+
+AVQ = "AVQ"
+
+
+@cache
+def schemes() -> dict[str, dict[str, Any]]:
+    """What AVQ is compared with, by name: a label, and keys of the bottleneck."""
+    return tomllib.loads((FOLDER / "schemes.toml").read_text(encoding="utf-8"))
+
+
+def label(scheme: str) -> str:
+    """What a scheme is called in figures."""
+    return AVQ if scheme == "avq" else str(schemes()[scheme]["label"])
+
+
+def scenario(file: str, bottleneck: Mapping[str, Any] | None = None, **changes: Any) -> Scenario:
+    """The scenario of a file, with some keys of the bottleneck and of the top level replaced."""
+    path = FOLDER / "scenarios" / f"{file}.toml"
+    data = tomllib.loads(path.read_text(encoding="utf-8")) | changes
+    data["topology"]["bottleneck"] |= bottleneck or {}
+    return from_dict(data, origin=str(path))
+
+
+def under(file: str, scheme: str, **bottleneck: Any) -> Scenario:
+    """The scenario of a file, which is that of AVQ, under another scheme."""
+    if scheme == "avq":
+        return scenario(file, bottleneck)
+    keys = {key: value for key, value in schemes()[scheme].items() if key != "label"}
+    named = f"{scenario(file).name}, {label(scheme)}"
+    return scenario(file, keys | bottleneck, name=named)

@@ -1,0 +1,142 @@
+"""The pages of a reproduction: its report, and its ledger as Markdown."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from marqueue.manifest import Manifest
+from marqueue.papers.ledger import Note
+from marqueue.papers.reproduction import Reproduction
+from marqueue.report import Report
+from marqueue.report.builder import OUTCOMES, Cell, show
+
+NUMBERS = ("", "Paper", "Reference", "Here")
+
+
+def page(of: Reproduction) -> Report:
+    """The report."""
+    report = Report(f"{of.paper.title}, reproduced", of.paper.source, byline(of))
+    report.highlights(
+        [(f"claims: {OUTCOMES[o]}", of.counts[o], "") for o in OUTCOMES if of.counts[o]]
+    )
+    for number in of.runs:
+        _experiment(report, of, number)
+    _ledger(report, of)
+    _reproduce(report, of)
+    return report
+
+
+def byline(of: Reproduction) -> str:
+    """How it was made."""
+    return (
+        f"{_form(of)}: {of.replications} replications of every set-up; ± is the half width of the "
+        f"95% confidence interval over them (Student). marqueue {_version(of)}, seed {_seed(of)}."
+    )
+
+
+def _form(of: Reproduction) -> str:
+    return "Quick form" if of.quick else "Full form"
+
+
+def _first(of: Reproduction) -> Manifest:
+    return next(iter(next(iter(of.runs.values())).values())).manifest
+
+
+def _version(of: Reproduction) -> str:
+    return str(_first(of).version)
+
+
+def _seed(of: Reproduction) -> int:
+    return int(_first(of).seed)
+
+
+def _experiment(report: Report, of: Reproduction, number: str) -> None:
+    report.section(f"Experiment {number}: {of.paper.experiments[number]}")
+    report.notes(of.paper.experiment(number).readings, "How the paper is read")
+    report.verdicts(of.verdicts[c.id] for c in of.claims if c.experiment == number)
+    for drawn in of.drawn[number]:
+        report.figure(drawn.figure, f"{drawn.name} of the paper. {drawn.caption}")
+
+
+def _ledger(report: Report, of: Reproduction) -> None:
+    if not of.notes:
+        return
+    report.section("Ledger")
+    report.text(f"Reference: {of.reference.name}. {of.reference.made}")
+    for note in of.notes:
+        report.text(f"{note.title}.", *note.text)
+        if note.number:
+            rows: list[Sequence[Cell]] = [list(row) for row in of.ledger_rows(note)]
+            report.table(NUMBERS, rows)
+
+
+def _reproduce(report: Report, of: Reproduction) -> None:
+    report.section("How to reproduce this")
+    report.code(command(of))
+    report.text(
+        "The set-ups as run are in scenarios/, each a file for marqueue run; the data behind each "
+        "figure is in data/, as Parquet; quantities and verdicts are in summary.json."
+    )
+    manifest = dataclasses.asdict(_first(of))
+    wall = sum(run.manifest.wall_seconds for runs in of.runs.values() for run in runs.values())
+    facts: dict[str, Cell] = {
+        "Version": manifest["version"],
+        "Commit": manifest["commit"],
+        "Python": manifest["python"],
+        "Runs": sum(run.replications for runs in of.runs.values() for run in runs.values()),
+        "Wall time of the runs [s]": round(wall, 1),
+        "Host": ", ".join(str(v) for v in manifest["host"].values() if v is not None),
+    }
+    report.facts(facts)
+
+
+def command(of: Reproduction) -> str:
+    """The command that makes it."""
+    quick = " --quick" if of.quick else ""
+    return f"marqueue paper run {of.paper.key} {' '.join(of.runs)}{quick}"
+
+
+def ledger_page(of: Reproduction) -> str:
+    """Verdicts and ledger as a page of the documentation."""
+    lines = [
+        f"# {of.paper.title}",
+        "",
+        f"{of.paper.source} Reproduced by `{command(of)}`, which wrote this page. {byline(of)}",
+        "",
+        "## Verdicts",
+        "",
+        *_markdown(
+            ("Claim", "Experiment", "Paper", "Here", "Verdict"),
+            (
+                (f"{c.says} (`{c.id}`)", c.experiment, v.expected, v.measured, OUTCOMES[v.outcome])
+                for c in of.claims
+                for v in [of.verdicts[c.id]]
+            ),
+        ),
+        "",
+        "## Ledger",
+        "",
+        f"Reference: {of.reference.name}. {of.reference.made}",
+    ]
+    for note in of.notes:
+        lines += ["", f"### {note.title}", *_note(of, note)]
+    lines += ["", "## How the paper is read"]
+    for number in of.runs:
+        readings = of.paper.experiment(number).readings
+        lines += ["", f"Experiment {number}:", "", *(f"- {reading}" for reading in readings)]
+    return "\n".join(lines) + "\n"
+
+
+def _note(of: Reproduction, note: Note) -> Iterable[str]:
+    for paragraph in note.text:
+        yield from ("", paragraph)
+    if note.number:
+        yield from ("", *_markdown(NUMBERS, of.ledger_rows(note)))
+
+
+def _markdown(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterable[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'---|' * len(heads)}"
+    for row in rows:
+        yield f"| {' | '.join(show(cell).replace('|', '/') for cell in row)} |"

@@ -1,0 +1,114 @@
+"""A paper: a folder with its claims, its set-ups and what is measured of them.
+
+paper.toml        who, what, where; the experiments
+claims.toml       what the paper says, as data (claims.py)
+ledger.toml       what does not reproduce, and why (ledger.py)
+reference.toml    numbers of a reference simulator (ledger.py)
+scenarios/        the set-ups, ordinary scenario files
+experiment_N.py   EXPERIMENT: variations of the set-ups, measures, figures
+"""
+
+from __future__ import annotations
+
+import importlib
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from marqueue.run import Progress, run
+from marqueue.scenario import Scenario
+
+if TYPE_CHECKING:
+    from marqueue.papers.quantity import Quantities, Runs
+    from marqueue.papers.reproduction import Drawn, Reproduction
+    from marqueue.result import Result
+
+#: Replications of every set-up: enough for intervals, and enough for narrow ones.
+QUICK, FULL = 4, 10
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is run, measured and drawn for one experiment of a paper."""
+
+    readings: Sequence[str]
+    """What the paper leaves open and how it is read here."""
+    setups: Callable[[], Mapping[str, Scenario]]
+    """What is run, by name."""
+    measure: Callable[[Runs], Quantities]
+    """What claims and ledger speak of."""
+    draw: Callable[[Runs, Quantities], Sequence[Drawn]]
+    """The paper's figures and tables."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and its experiments."""
+
+    folder: Path
+    title: str
+    """What it is called."""
+    source: str
+    """Authors, where and when."""
+    experiments: Mapping[str, str]
+    """What each experiment is about, by its number in the paper."""
+
+    @classmethod
+    def read(cls, path: Path) -> Paper:
+        """The paper that a paper.toml describes."""
+        return cls(folder=path.parent, **tomllib.loads(path.read_text(encoding="utf-8")))
+
+    @property
+    def key(self) -> str:
+        """What it is called on the command line."""
+        return self.folder.name
+
+    def experiment(self, number: str) -> Experiment:
+        """One of its experiments."""
+        module = importlib.import_module(f"{__package__}.{self.key}.experiment_{number}")
+        experiment: Experiment = module.EXPERIMENT
+        return experiment
+
+    def run(
+        self,
+        experiments: Sequence[str],
+        quick: bool,
+        out: Path,
+        jobs: int | None,
+        progress: Progress | None,
+    ) -> Reproduction:
+        """Runs these experiments and writes data, figures and a report into ``out``."""
+        from marqueue.papers.reproduction import Reproduction
+
+        setups = {number: self.experiment(number).setups() for number in experiments}
+        each = {
+            (number, name): replicated(scenario, QUICK if quick else FULL)
+            for number, named in setups.items()
+            for name, scenario in named.items()
+        }
+        total = sum(seconds(scenario) for scenario in each.values())
+        before = 0.0
+        runs: dict[str, dict[str, Result]] = {number: {} for number in setups}
+        for (number, name), scenario in each.items():
+
+            def advance(done: float, _: float, before: float = before) -> None:
+                if progress:
+                    progress(before + done, total)
+
+            runs[number][name] = run(scenario, jobs=jobs, progress=advance)
+            before += seconds(scenario)
+        reproduction = Reproduction(self, quick, runs)
+        reproduction.write(out)
+        return reproduction
+
+
+def replicated(scenario: Scenario, replications: int) -> Scenario:
+    """The scenario with so many replications."""
+    return scenario.model_copy(update={"replications": replications})
+
+
+def seconds(scenario: Scenario) -> float:
+    """Simulated seconds of all its replications."""
+    return scenario.duration.seconds * scenario.replications

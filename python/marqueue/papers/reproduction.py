@@ -1,0 +1,220 @@
+"""What came of some of a paper's experiments: quantities, verdicts, figures, and their files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import tomli_w
+from matplotlib.figure import Figure
+from rich.table import Table
+from rich.text import Text
+
+from marqueue.errors import RunError
+from marqueue.papers import ledger
+from marqueue.papers.claims import Claim, read_claims
+from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.verdict import judge
+from marqueue.plot import Curve
+from marqueue.report import Outcome, Verdict
+from marqueue.report.builder import OUTCOMES
+from marqueue.stats import Estimate
+
+if TYPE_CHECKING:
+    from marqueue.papers.paper import Paper
+
+STYLES: dict[Outcome, str] = {"holds": "green", "partly": "yellow", "fails": "red", "open": "dim"}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of the paper, drawn again, with the data behind it."""
+
+    name: str
+    """As the paper calls it: ``Figure 6``."""
+    caption: str
+    figure: Figure
+    data: pa.Table
+
+
+class Reproduction:
+    """The outcome of experiments of a paper."""
+
+    def __init__(self, paper: Paper, quick: bool, runs: Mapping[str, Runs]) -> None:
+        self.paper = paper
+        self.quick = quick
+        self.runs = runs
+        self.report = Path("report.html")
+
+    @cached_property
+    def quantities(self) -> dict[str, Quantities]:
+        """What each experiment measured."""
+        return {n: self.paper.experiment(n).measure(runs) for n, runs in self.runs.items()}
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """The claims of the experiments that were run."""
+        every = read_claims(self.paper.folder / "claims.toml")
+        return [claim for claim in every if claim.experiment in self.runs]
+
+    @cached_property
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdict on each claim, by its id."""
+        return {c.id: judge(c, self.quantities[c.experiment]) for c in self.claims}
+
+    @cached_property
+    def notes(self) -> list[ledger.Note]:
+        """The entries of the ledger for the experiments that were run."""
+        every = ledger.read_ledger(self.paper.folder / "ledger.toml")
+        return [note for note in every if note.experiment in self.runs]
+
+    @cached_property
+    def reference(self) -> ledger.Reference:
+        """The reference simulator's numbers."""
+        return ledger.read_reference(self.paper.folder / "reference.toml")
+
+    @cached_property
+    def drawn(self) -> dict[str, Sequence[Drawn]]:
+        """The figures of each experiment."""
+        return {
+            n: self.paper.experiment(n).draw(runs, self.quantities[n])
+            for n, runs in self.runs.items()
+        }
+
+    def ledger_rows(self, note: ledger.Note) -> list[ledger.Row]:
+        """The numbers of an entry of the ledger."""
+        return ledger.rows(note, self.reference, self.quantities[note.experiment])
+
+    @property
+    def replications(self) -> int:
+        """How many replications each set-up had."""
+        return min(run.replications for runs in self.runs.values() for run in runs.values())
+
+    @property
+    def counts(self) -> Counter[Outcome]:
+        """How many claims came out how."""
+        return Counter(verdict.outcome for verdict in self.verdicts.values())
+
+    def table(self) -> Table:
+        """The claims with their verdicts, for the terminal."""
+        out = Table(title=self.paper.title, title_justify="left", caption_justify="left")
+        out.caption = (
+            f"mean ± half width of the 95% confidence interval, {self.replications} replications"
+        )
+        out.add_column("claim", no_wrap=True)
+        out.add_column("paper")
+        out.add_column("here")
+        out.add_column("verdict", no_wrap=True)
+        for claim in self.claims:
+            v = self.verdicts[claim.id]
+            outcome = Text(OUTCOMES[v.outcome], style=STYLES[v.outcome])
+            out.add_row(Text(claim.id), Text(v.expected), Text(str(v.measured)), outcome)
+        return out
+
+    def summary(self) -> dict[str, Any]:
+        """Quantities and verdicts, ready for JSON: a function of paper, version and form alone."""
+        manifest = next(iter(next(iter(self.runs.values())).values())).manifest
+        return {
+            "paper": self.paper.key,
+            "version": manifest.version,
+            "quick": self.quick,
+            "replications": self.replications,
+            "seed": manifest.seed,
+            "experiments": list(self.runs),
+            "verdicts": dict(sorted(self.counts.items())),
+            "claims": [
+                {
+                    "id": claim.id,
+                    "experiment": claim.experiment,
+                    "where": claim.where,
+                    "says": claim.says,
+                    "paper": claim.paper,
+                    "measured": self.verdicts[claim.id].measured,
+                    "verdict": self.verdicts[claim.id].outcome,
+                    "note": self.verdicts[claim.id].note,
+                }
+                for claim in self.claims
+            ],
+            "quantities": {
+                number: {name: _plain(quantity) for name, quantity in quantities.items()}
+                for number, quantities in self.quantities.items()
+            },
+        }
+
+    def write(self, directory: Path) -> None:
+        """Writes the whole of it beside its place, and moves it there in place of what was."""
+        fresh = directory.with_name(f"{directory.name}.new")
+        try:
+            shutil.rmtree(fresh, ignore_errors=True)
+            self._write(fresh)
+            if directory.is_dir():
+                shutil.rmtree(directory)
+            fresh.rename(directory)
+        except OSError as error:
+            raise RunError(f"{directory}: cannot be written: {error.strerror or error}") from None
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+        self.report = directory / self.report.name
+
+    def _write(self, out: Path) -> None:
+        """Writes report, ledger, summary, the data behind the figures and the set-ups as run."""
+        from marqueue.papers.page import ledger_page, page
+
+        (out / "data").mkdir(parents=True)
+        (out / "scenarios").mkdir()
+        for drawn in (each for every in self.drawn.values() for each in every):
+            slug = drawn.name.lower().replace(" ", "-")
+            pq.write_table(drawn.data, out / "data" / f"{slug}.parquet", compression="zstd")
+        for number, runs in self.runs.items():
+            for name, run in runs.items():
+                path = out / "scenarios" / f"experiment-{number}-{name}.toml"
+                path.write_text(tomli_w.dumps(run.scenario), encoding="utf-8")
+        text = json.dumps(self.summary(), indent=2, sort_keys=True, ensure_ascii=False)
+        (out / "summary.json").write_text(text + "\n", encoding="utf-8")
+        (out / "ledger.md").write_text(ledger_page(self), encoding="utf-8")
+        page(self).write(out / self.report)
+
+
+def _plain(quantity: Quantity) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "label": quantity.label,
+        "of": quantity.of,
+        "unit": quantity.unit,
+        "estimates": [estimate.as_dict() for estimate in quantity.estimates],
+    }
+    if quantity.variable:
+        out |= {"variable": quantity.variable, "places": list(quantity.places)}
+    return out
+
+
+def sweep_data(quantities: Sequence[Quantity]) -> pa.Table:
+    """The data of a figure against a swept variable."""
+    rows = [
+        {"of": q.of, q.variable: place, **estimate.as_dict()}
+        for q in quantities
+        for place, estimate in zip(q.places, q.estimates, strict=True)
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+def series_data(curves: Sequence[Curve]) -> pa.Table:
+    """The data of a figure over time, of every replication."""
+    rows = [
+        pa.table({"of": [c.name] * len(c.t), "replication": [r] * len(c.t), "t": c.t, "value": v})
+        for c in curves
+        for r, v in enumerate(c.values)
+    ]
+    return pa.concat_tables(rows)
+
+
+def shown(quantities: Sequence[Quantity]) -> dict[str, list[Estimate]]:
+    """Estimates by scheme, as figures want them."""
+    return {quantity.of: quantity.estimates for quantity in quantities}

@@ -1,0 +1,117 @@
+"""Verdicts, computed from claims and what was measured; none is ever stored.
+
+A check holds at a place if the whole 95% confidence interval lies within what it permits, fails if
+the whole interval lies outside, and is open otherwise: then more replications would decide it.
+Differences between set-ups are taken replication by replication, which share their random numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from marqueue.papers.claims import Check, Claim
+from marqueue.papers.quantity import Quantities, Quantity
+from marqueue.report import Outcome, Verdict
+from marqueue.stats import Estimate, plain
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one check at one place."""
+
+    outcome: Outcome
+    distance: float
+    """From the mean to the nearer end of what is permitted, relative to what is compared; negative
+    outside."""
+    measured: str
+
+
+def judge(claim: Claim, quantities: Quantities) -> Verdict:
+    """The verdict on a claim, with what speaks most against it."""
+    findings = [each for check in claim.check for each in find(check, quantities)]
+    return Verdict(
+        claim=claim.says,
+        source=claim.where,
+        expected=claim.paper,
+        measured=min(findings, key=_worst_first).measured,
+        outcome=together([each.outcome for each in findings]),
+        note=_note(claim, quantities, findings),
+    )
+
+
+def find(check: Check, quantities: Quantities) -> list[Finding]:
+    """One finding a place."""
+    compared = check.compared(quantities)
+    first = compared[0]
+    indices = range(len(first.places)) if check.at is None else map(first.place, check.at)
+    judged = check.judged(quantities)
+    out = []
+    for i in indices:
+        estimate = Estimate.of(judged[:, i])
+        size = max(abs(each.estimates[i].mean) for each in compared) or 1.0
+        out.append(
+            Finding(
+                decide(estimate, check.permitted),
+                _distance(estimate.mean, check.permitted) / size,
+                _measured(compared, i),
+            )
+        )
+    return out
+
+
+def decide(estimate: Estimate, permitted: tuple[float, float]) -> Outcome:
+    """Where an interval lies; a mean without an interval decides by itself."""
+    if estimate.n == 0:
+        return "open"
+    low, high = estimate.interval or (estimate.mean, estimate.mean)
+    if permitted[0] <= low and high <= permitted[1]:
+        return "holds"
+    if high < permitted[0] or permitted[1] < low:
+        return "fails"
+    return "open"
+
+
+def together(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome of a claim whose parts came out so."""
+    kinds = set(outcomes)
+    if len(kinds) == 1:
+        return outcomes[0]
+    return "partly" if "holds" in kinds else "fails"
+
+
+ORDER: tuple[Outcome, ...] = ("fails", "open", "holds")
+
+
+def _worst_first(finding: Finding) -> tuple[int, float]:
+    return ORDER.index(finding.outcome), finding.distance
+
+
+def _distance(value: float, permitted: tuple[float, float]) -> float:
+    return min(value - permitted[0], permitted[1] - value)
+
+
+def _measured(compared: Sequence[Quantity], place: int) -> str:
+    first = compared[0]
+    where = f"{first.variable} = {plain(first.places[place])}: " if first.variable else ""
+    if len(compared) == 1:
+        return f"{where}{first.estimates[place]}"
+    return where + ", ".join(f"{q.of} {q.estimates[place]}" for q in compared)
+
+
+def _note(claim: Claim, quantities: Quantities, findings: Sequence[Finding]) -> str:
+    criteria = "; ".join(check.criterion(quantities) for check in claim.check)
+    reasons = " ".join(dict.fromkeys(check.reason for check in claim.check))
+    note = f"Criterion: {criteria}. {reasons}"
+    if len(findings) > 1:
+        counts = {o: sum(f.outcome == o for f in findings) for o in ORDER}
+        parts = ", ".join(f"{counts[o]} {said}" for o, said in COUNTED.items() if counts[o])
+        note += f" Of {len(findings)} comparisons {parts}; the one shown is the least favourable."
+    return note
+
+
+COUNTED: dict[Outcome, str] = {
+    "holds": "hold",
+    "open": "are not decided",
+    "fails": "do not hold",
+}
