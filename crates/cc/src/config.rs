@@ -2,6 +2,7 @@
 //! defaults of preset `rfc` are declared here, once.
 
 use marqueue_core::params::{ParamError, ParamSet, ParamValues, Value};
+use marqueue_core::Dur;
 
 marqueue_core::choice! {
     /// How losses are repaired.
@@ -26,8 +27,8 @@ marqueue_core::choice! {
 }
 
 marqueue_core::params! {
-    /// Settings of TCP.
-    pub struct Config {
+    /// Settings of TCP, as declared.
+    pub struct Params {
         /// How losses are repaired.
         recovery: Recovery { default: Recovery::Sack, source: "RFC 5681, RFC 6582, RFC 6675" },
         /// Whose rules are followed where the RFCs and ns-2 differ.
@@ -91,6 +92,66 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
     }
 }
 
+/// Settings of TCP as the sender and the receiver use them: counted in segments, nanoseconds and
+/// bytes once, not at every packet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// How losses are repaired.
+    pub recovery: Recovery,
+    /// Whose rules are followed where the RFCs and ns-2 differ.
+    pub dialect: Dialect,
+    /// Negotiate and use ECN.
+    pub ecn: bool,
+    /// Payload of a data packet, bytes.
+    pub segment: u32,
+    /// Size of an acknowledgement or a SYN on the wire, bytes.
+    pub header: u32,
+    /// Size of a data packet on the wire, bytes.
+    pub wire: u32,
+    /// Window after the handshake, segments.
+    pub initial_window: f64,
+    /// Largest window, segments.
+    pub max_window: u32,
+    /// Duplicate acknowledgements that signal a loss.
+    pub dupthresh: u32,
+    /// Send new data on the first duplicate acknowledgements.
+    pub limited_transmit: bool,
+    /// Smallest retransmission timeout.
+    pub min_rto: Dur,
+    /// Largest retransmission timeout.
+    pub max_rto: Dur,
+    /// Retransmission timeout before the first measurement.
+    pub initial_rto: Dur,
+    /// Granularity of the clock that measures round-trip times.
+    pub granularity: Dur,
+    /// Longest time for which an acknowledgement is held back; zero for never.
+    pub delayed_ack: Dur,
+}
+
+impl From<&Params> for Config {
+    fn from(p: &Params) -> Config {
+        let header = p.header as u32;
+        let segment = p.segment as u32;
+        Config {
+            recovery: p.recovery,
+            dialect: p.dialect,
+            ecn: p.ecn,
+            segment,
+            header,
+            wire: segment + if p.count_header { header } else { 0 },
+            initial_window: p.initial_window,
+            max_window: p.max_window as u32,
+            dupthresh: p.dupthresh as u32,
+            limited_transmit: p.limited_transmit,
+            min_rto: Dur::from_secs(p.min_rto),
+            max_rto: Dur::from_secs(p.max_rto),
+            initial_rto: Dur::from_secs(p.initial_rto),
+            granularity: Dur::from_secs(p.granularity),
+            delayed_ack: Dur::from_secs(p.delayed_ack),
+        }
+    }
+}
+
 impl Config {
     /// A preset with some values of its own.
     ///
@@ -99,11 +160,6 @@ impl Config {
     pub fn with_preset(name: &str, values: &ParamValues) -> Result<Config, ParamError> {
         let mut all = preset(name)?;
         all.extend(values.clone());
-        Config::from_values(&all)
-    }
-
-    /// Size on the wire of a packet with `payload` bytes of data.
-    pub fn wire_bytes(&self) -> u32 {
-        (self.segment + if self.count_header { self.header } else { 0.0 }) as u32
+        Ok(Config::from(&Params::from_values(&all)?))
     }
 }

@@ -100,7 +100,7 @@ impl Core {
             recover: 1,
             dupacks: 0,
             inflation: 0,
-            window: Window { cwnd: 1.0, ssthresh: config.max_window },
+            window: Window { cwnd: 1.0, ssthresh: f64::from(config.max_window) },
             last_cut: LastCut::Nothing,
             ecn_negotiated: false,
             ecn_floor: false,
@@ -126,7 +126,7 @@ impl Core {
         if self.ecn_floor && config.dialect == Dialect::Rfc {
             return 0;
         }
-        (self.window.cwnd as u32).saturating_add(self.inflation).min(config.max_window as u32)
+        (self.window.cwnd as u32).saturating_add(self.inflation).min(config.max_window)
     }
 
     /// Sends one segment, new or old.
@@ -177,7 +177,7 @@ impl Core {
     /// RFC 3042: one new segment on each of the first two duplicate acknowledgements.
     pub fn limited_transmit(&mut self, tx: &mut Tx<'_>) {
         let beyond = f64::from(self.nxt) + 1.0 <= f64::from(self.una) + self.window.cwnd + f64::from(self.dupacks);
-        let room = self.nxt < self.una.saturating_add(tx.config.max_window as u32);
+        let room = self.nxt < self.una.saturating_add(tx.config.max_window);
         if tx.config.limited_transmit && beyond && room && self.nxt < self.limit {
             self.send(tx, self.nxt);
             self.nxt += 1;
@@ -292,7 +292,7 @@ impl Core {
             }
             // ns-2 halves the window itself, inflation included, and rounds only ssthresh.
             Dialect::Ns2 => {
-                let half = (self.window.cwnd + f64::from(self.inflation)).min(config.max_window) * left;
+                let half = (self.window.cwnd + f64::from(self.inflation)).min(f64::from(config.max_window)) * left;
                 self.window.ssthresh = half.floor().max(2.0);
                 self.window.cwnd = half;
             }

@@ -69,9 +69,9 @@ impl Receiver {
         // The SYN is not payload.
         let delivered = self.next - before - u32::from(before == 0 && self.next > 0);
         let negotiate = flags.has(Flags::SYN | Flags::ECE);
-        let hold = config.delayed_ack > 0.0 && in_order && seq > 0 && self.held_until.is_none();
+        let hold = config.delayed_ack > Dur::ZERO && in_order && seq > 0 && self.held_until.is_none();
         let ack = if hold {
-            self.held_until = Some(now + Dur::from_secs(config.delayed_ack));
+            self.held_until = Some(now + config.delayed_ack);
             None
         } else {
             self.held_until = None;
@@ -96,7 +96,7 @@ impl Receiver {
 
     fn acknowledge(&mut self, config: &Config, seq: Option<u32>, negotiate: bool) -> AckOut {
         let mut sack = SackBlocks::default();
-        let mut bytes = config.header as u32;
+        let mut bytes = config.header;
         if config.recovery == Recovery::Sack && !self.ahead.is_empty() {
             let n = self.choose_blocks(seq, &mut sack);
             // RFC 2018, section 3: 8 n + 2 bytes, padded to whole words; ns-2 counts 8 n.

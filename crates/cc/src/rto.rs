@@ -41,7 +41,7 @@ impl Rto {
         match config.dialect {
             Dialect::Rfc => Rto::Rfc(Rfc6298::default()),
             Dialect::Ns2 => {
-                let phase = Dur::from_secs(phase * config.granularity);
+                let phase = Dur::from_secs(phase * config.granularity.secs());
                 Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase })
             }
         }
@@ -57,10 +57,10 @@ impl Rto {
 
     /// The timeout in force.
     pub fn timeout(&self, config: &Config) -> Dur {
-        Dur::from_secs(match self {
+        match self {
             Rto::Rfc(r) => r.timeout(config),
             Rto::Ns2(t) => t.timeout(config),
-        })
+        }
     }
 
     /// The timer expired: double the timeout.
@@ -91,18 +91,20 @@ impl Rfc6298 {
     }
 
     /// (2.1), (2.3), (2.4), (2.5), (5.5).
-    fn timeout(&self, config: &Config) -> f64 {
+    fn timeout(&self, config: &Config) -> Dur {
         let base = match self.estimate {
             None => config.initial_rto,
-            Some((srtt, rttvar)) => (srtt + (4.0 * rttvar).max(config.granularity)).max(config.min_rto),
+            Some((srtt, rttvar)) => {
+                (Dur::from_secs(srtt) + Dur::from_secs(4.0 * rttvar).max(config.granularity)).max(config.min_rto)
+            }
         };
-        (base * f64::from(self.doublings).exp2()).min(config.max_rto)
+        Dur(base.0.saturating_mul(1 << self.doublings)).min(config.max_rto)
     }
 }
 
 impl Ticks {
     fn sample(&mut self, config: &Config, sent: Time, now: Time) {
-        let tick = Dur::from_secs(config.granularity).0;
+        let tick = config.granularity.0;
         let offset = (sent.0 + self.phase.0) % tick;
         let rtt = ((((now - sent).0 + offset) / tick) as i32).max(1);
         if self.srtt8 == 0 {
@@ -116,14 +118,11 @@ impl Ticks {
         self.ticks = Some(((self.rttvar4 << 3) + self.srtt8) >> 3);
     }
 
-    fn base(&self, config: &Config) -> f64 {
-        self.ticks.map_or(config.initial_rto, |n| f64::from(n) * config.granularity)
-    }
-
     /// The smallest timeout is applied before the back-off, and two ticks is the least of all.
-    fn timeout(&self, config: &Config) -> f64 {
-        let base = self.base(config).max(config.min_rto);
-        (base * f64::from(self.backoff)).min(config.max_rto).max(2.0 * config.granularity)
+    fn timeout(&self, config: &Config) -> Dur {
+        let tick = config.granularity.0;
+        let base = self.ticks.map_or(config.initial_rto.0, |n| n as u64 * tick).max(config.min_rto.0);
+        Dur(base.saturating_mul(u64::from(self.backoff)).min(config.max_rto.0).max(2 * tick))
     }
 
     /// Backed off far, ns-2 forgets the average and lets the deviation carry it.
@@ -153,7 +152,7 @@ mod tests {
 
     #[test]
     fn rfc_6298_by_hand() {
-        let c = Config { min_rto: 0.0, ..config("rfc") };
+        let c = Config { min_rto: Dur::ZERO, ..config("rfc") };
         let mut r = Rto::new(&c, 0.0);
         assert_eq!(r.timeout(&c), Dur::from_secs(1.0));
         r.sample(&c, at(0.0), at(0.1)); // SRTT 0.1, RTTVAR 0.05

@@ -74,15 +74,7 @@ impl Packet {
 
     /// A data packet that has not been queued anywhere yet.
     pub fn data(flow: u32, seq: u32, bytes: u32) -> Packet {
-        Packet {
-            flow,
-            seq,
-            bytes,
-            stage: 0,
-            sack: Packet::NO_SACK,
-            flags: Flags::NONE,
-            ecn: Ecn::NotEct,
-        }
+        Packet { flow, seq, bytes, stage: 0, sack: Packet::NO_SACK, flags: Flags::NONE, ecn: Ecn::NotEct }
     }
 }
 

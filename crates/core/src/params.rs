@@ -215,7 +215,8 @@ impl<T: ParamType> ParamType for Option<T> {
 /// # Errors
 /// Names the parameter, the value and what was expected.
 pub fn check(spec: &ParamSpec, value: &Value) -> Result<(), ParamError> {
-    let refuse = |expected: String| Err(ParamError::new(spec.name, format!("got {}, expected {expected}", show(value))));
+    let refuse =
+        |expected: String| Err(ParamError::new(spec.name, format!("got {}, expected {expected}", show(value))));
     match (&spec.kind, value) {
         (Kind::Number { unit, min, max }, Value::Number(x)) => {
             if x.is_finite() && min <= x && x <= max {
@@ -398,7 +399,10 @@ mod tests {
         assert_eq!(e(&[("w", Value::Number(1.5))]), "w: got 1.5, expected a number between 0 and 1 (unit: fraction)");
         assert_eq!(e(&[("mode", Value::Choice("bits".into()))]), "mode: got \"bits\", expected one of packets, bytes");
         assert_eq!(e(&[("x", Value::Flag(true))]), "x: unknown parameter, expected one of: w, mode, th");
-        assert_eq!(e(&[("w", Value::Number(f64::NAN))]), "w: got NaN, expected a number between 0 and 1 (unit: fraction)");
+        assert_eq!(
+            e(&[("w", Value::Number(f64::NAN))]),
+            "w: got NaN, expected a number between 0 and 1 (unit: fraction)"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What there is to configure: AQMs, TCP, and their parameters as declared.
 
-use marqueue_cc::config::{preset, Config, PRESETS};
+use marqueue_cc::config::{preset, Params, PRESETS};
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -24,7 +24,7 @@ pub fn aqm_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// Every parameter of TCP.
 #[pyfunction]
 pub fn tcp_params(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    specs(py, &Config::specs())
+    specs(py, &Params::specs())
 }
 
 /// What each preset of TCP sets.

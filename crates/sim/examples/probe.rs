@@ -6,13 +6,33 @@ use marqueue_core::params::{ParamValues, Value};
 use marqueue_sim::plan::*;
 
 fn dumbbell(q: QueuePlan, d: f64) -> Plan {
-    Dumbbell { rate: 10_000_000, access: 1_000_000_000, bottleneck_delay: 5.0, destination_delay: 5.0, rtts: vec![40., 60., 80., 100., 130.], queue: q }.plan(d)
+    Dumbbell {
+        rate: 10_000_000,
+        access: 1_000_000_000,
+        bottleneck_delay: 5.0,
+        destination_delay: 5.0,
+        rtts: vec![40., 60., 80., 100., 130.],
+        queue: q,
+    }
+    .plan(d)
 }
 fn scheme(s: &str) -> QueuePlan {
-    let pk = |mut v: ParamValues| { v.insert("mode".into(), Value::Choice("packets".into())); v };
+    let pk = |mut v: ParamValues| {
+        v.insert("mode".into(), Value::Choice("packets".into()));
+        v
+    };
     match s {
         "DropTail" => queue("droptail", ParamValues::new(), 99, Signal::Drop),
-        "RED" => queue("red", { let mut v = values(&[("min_th", 37.), ("max_th", 75.), ("w_q", 0.002)]); v.insert("gentle".into(), Value::Flag(true)); v }, 100, Signal::Ecn),
+        "RED" => queue(
+            "red",
+            {
+                let mut v = values(&[("min_th", 37.), ("max_th", 75.), ("w_q", 0.002)]);
+                v.insert("gentle".into(), Value::Flag(true));
+                v
+            },
+            100,
+            Signal::Ecn,
+        ),
         "REM" => queue("rem", values(&[("q_ref", 50.)]), 99, Signal::EcnOnly),
         "PI" => queue("pi", values(&[("q_ref", 50.)]), 100, Signal::Ecn),
         "GK" => queue("gkvq", values(&[]), 99, Signal::EcnOnly),
@@ -34,7 +54,13 @@ fn main() {
                 let r = go(&p, seed);
                 let w = &r.links[0].windows[1];
                 let c = &w.counters;
-                print!(" U{:.4} q{:.1} l{:.5} m{:.3}|", utilization(w), mean_queue(w), c.dropped() as f64 / c.arrivals as f64, c.marked() as f64 / c.departures as f64);
+                print!(
+                    " U{:.4} q{:.1} l{:.5} m{:.3}|",
+                    utilization(w),
+                    mean_queue(w),
+                    c.dropped() as f64 / c.arrivals as f64,
+                    c.marked() as f64 / c.departures as f64
+                );
             }
             println!();
         }
@@ -44,9 +70,28 @@ fn main() {
         p.boundaries = [20., 50., 100., 120., 150.].map(secs).to_vec();
         p.transports = vec![ns2("reno", true)];
         p.traffic = (0..5).map(|c| tcp(&format!("long {c}"), c, 36, 1.0)).collect();
-        p.traffic.push(TrafficPlan { name: "short".into(), kind: TrafficKind::Poisson { transport: 0, routes: vec![0, 1, 2, 3, 4], rate: 30., start: secs(100.), stop: secs(200.), size: 20 } });
+        p.traffic.push(TrafficPlan {
+            name: "short".into(),
+            kind: TrafficKind::Poisson {
+                transport: 0,
+                routes: vec![0, 1, 2, 3, 4],
+                rate: 30.,
+                start: secs(100.),
+                stop: secs(200.),
+                size: 20,
+            },
+        });
         let r = go(&p, seed);
-        for w in &r.links[0].windows { let c = &w.counters; print!(" U{:.4} q{:.1} l{:.5} d{}|", utilization(w), mean_queue(w), c.dropped() as f64 / c.arrivals as f64, c.dropped()); }
+        for w in &r.links[0].windows {
+            let c = &w.counters;
+            print!(
+                " U{:.4} q{:.1} l{:.5} d{}|",
+                utilization(w),
+                mean_queue(w),
+                c.dropped() as f64 / c.arrivals as f64,
+                c.dropped()
+            );
+        }
         println!();
     }
 }

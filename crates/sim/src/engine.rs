@@ -178,8 +178,8 @@ impl Engine {
 
     /// The links, flows, window traces and the number of events of a run that has ended.
     pub fn finish(mut self) -> (Vec<Option<Resource>>, FlowTable, Vec<CwndTrace>, u64) {
-        for flow in &self.flows {
-            fill_row(&mut self.table, flow);
+        for flow in &mut self.flows {
+            fill_row(&mut self.table, self.edges.len(), flow);
         }
         let resources = self
             .links

@@ -89,7 +89,7 @@ pub struct RoutePlan {
 pub struct TransportPlan {
     /// `rfc` or `ns2`.
     pub preset: String,
-    /// See `marqueue_cc::config::Config`.
+    /// See `marqueue_cc::config::Params`.
     #[serde(default)]
     pub params: ParamValues,
 }

@@ -57,10 +57,9 @@ impl Repair for NewReno {
             core.dupacks += 1;
             if self.in_recovery {
                 core.inflation += 1;
-            } else if core.dupacks < tx.config.dupthresh as u32 {
+            } else if core.dupacks < tx.config.dupthresh {
                 return core.limited_transmit(tx);
-            } else if core.dupacks == tx.config.dupthresh as u32
-                && (core.una > core.recover || core.last_cut == LastCut::Ecn)
+            } else if core.dupacks == tx.config.dupthresh && (core.una > core.recover || core.last_cut == LastCut::Ecn)
             {
                 self.in_recovery = true;
                 self.timer_reset = false;

@@ -58,7 +58,7 @@ impl Repair for Ns2NewReno {
         }
         if core.dupacks == 0 {
             core.fill_window(tx, u32::MAX);
-        } else if core.dupacks >= tx.config.dupthresh as u32 {
+        } else if core.dupacks >= tx.config.dupthresh {
             core.fill_window(tx, BURST);
         }
     }

@@ -24,7 +24,7 @@ impl Repair for Ns2Reno {
             let start = core.last_cut == LastCut::Loss;
             on_duplicate(core, tx, start);
         }
-        if core.dupacks == 0 || core.dupacks >= tx.config.dupthresh as u32 {
+        if core.dupacks == 0 || core.dupacks >= tx.config.dupthresh {
             core.fill_window(tx, u32::MAX);
         }
     }
@@ -37,7 +37,7 @@ impl Repair for Ns2Reno {
 /// A duplicate acknowledgement under Reno and NewReno. `start_anyway`: a fast retransmit may start
 /// although the last cut has not been acknowledged.
 pub(super) fn on_duplicate(core: &mut Core, tx: &mut Tx<'_>, start_anyway: bool) {
-    let dupthresh = tx.config.dupthresh as u32;
+    let dupthresh = tx.config.dupthresh;
     core.dupacks += 1;
     if core.dupacks < dupthresh {
         core.limited_transmit(tx);

@@ -55,7 +55,7 @@ impl Ns2Sack1 {
     }
 
     fn enter(&mut self, core: &mut Core, tx: &mut Tx<'_>, cut: bool) {
-        self.pipe = i64::from(core.flight()) - i64::from(tx.config.dupthresh as u32);
+        self.pipe = i64::from(core.flight()) - i64::from(tx.config.dupthresh);
         self.in_recovery = true;
         self.base = core.una;
         self.retransmitted(core.una);
@@ -63,7 +63,7 @@ impl Ns2Sack1 {
     }
 
     fn fill(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
-        let max_window = tx.config.max_window as u32;
+        let max_window = tx.config.max_window;
         let base = if self.in_recovery { self.base } else { core.una };
         loop {
             let win = core.usable_window(tx.config);
@@ -126,7 +126,7 @@ impl Repair for Ns2Sack1 {
             self.clear();
         } else if ack.ack == core.una && !self.after_timeout && self.update(core, ack) {
             core.dupacks += 1;
-            let dupthresh = tx.config.dupthresh as u32;
+            let dupthresh = tx.config.dupthresh;
             if core.dupacks == dupthresh {
                 if let Some(cut) = may_retransmit(core, tx, false) {
                     self.enter(core, tx, cut);

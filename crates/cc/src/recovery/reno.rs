@@ -30,9 +30,9 @@ impl Repair for Reno {
             core.dupacks += 1;
             if self.in_recovery {
                 core.inflation += 1;
-            } else if core.dupacks < tx.config.dupthresh as u32 {
+            } else if core.dupacks < tx.config.dupthresh {
                 return core.limited_transmit(tx);
-            } else if core.dupacks == tx.config.dupthresh as u32 && may_enter(core) {
+            } else if core.dupacks == tx.config.dupthresh && may_enter(core) {
                 self.in_recovery = true;
                 enter(core, tx);
             }

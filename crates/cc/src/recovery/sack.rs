@@ -36,8 +36,7 @@ impl Sack {
 
     /// Segments in `[from, to)` that have not been sacked.
     fn unsacked(&self, from: u32, to: u32) -> u32 {
-        let sacked: u32 =
-            self.sacked.as_slice().iter().map(|&(s, e)| e.min(to).saturating_sub(s.max(from))).sum();
+        let sacked: u32 = self.sacked.as_slice().iter().map(|&(s, e)| e.min(to).saturating_sub(s.max(from))).sum();
         to.saturating_sub(from) - sacked
     }
 
@@ -73,10 +72,10 @@ impl Sack {
     }
 
     fn fill_pipe(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
-        let dupthresh = tx.config.dupthresh as u32;
+        let dupthresh = tx.config.dupthresh;
         let mut pipe = self.pipe(core, dupthresh);
         while f64::from(pipe) + 1.0 <= core.window.cwnd {
-            let Some(seq) = self.next_segment(core, dupthresh, tx.config.max_window as u32) else { break };
+            let Some(seq) = self.next_segment(core, dupthresh, tx.config.max_window) else { break };
             core.send(tx, seq);
             if seq == core.nxt {
                 core.nxt += 1;
@@ -99,7 +98,7 @@ impl Sack {
 
 impl Repair for Sack {
     fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
-        let dupthresh = tx.config.dupthresh as u32;
+        let dupthresh = tx.config.dupthresh;
         let mut news = false;
         for &(start, end) in ack.sack.iter().filter(|b| b.1 > core.una) {
             news |= self.sacked.add(start.max(ack.ack), end.min(core.max));

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::events::Judgement;
-use crate::flow::{fill_row, Kind};
+use crate::flow::{fill_row, settle_window, Kind};
 use marqueue_cc::receiver::AckOut;
 use marqueue_cc::{Ack, SackBlocks};
 use marqueue_core::{Ecn, Flags, Packet, Time};
@@ -14,20 +14,19 @@ impl Engine {
         let windows = self.edges.len();
         let flow = &mut self.flows[packet.flow as usize];
         while (flow.window as usize) < windows && at >= self.edges[flow.window as usize] {
+            settle_window(&mut self.table, windows, flow);
             flow.window += 1;
         }
         let (bytes, ack) = match &mut flow.kind {
             Kind::Tcp(tcp) => {
                 let config = &self.configs[tcp.transport as usize];
                 let got = tcp.receiver.on_segment(config, at, packet.seq, packet.flags, packet.ecn);
-                (u64::from(got.delivered) * config.segment as u64, got.ack)
+                (u64::from(got.delivered) * u64::from(config.segment), got.ack)
             }
             Kind::Cbr(_) | Kind::Packets => (u64::from(packet.bytes), None),
             Kind::Gone => (0, None),
         };
-        if bytes > 0 && (flow.window as usize) < windows {
-            self.table.delivered[flow.row as usize * windows + flow.window as usize] += bytes;
-        }
+        flow.delivered += bytes;
         let answered = ack.map(|ack| self.acknowledgement(packet.flow, &ack));
         if answered.is_none() {
             self.flows[packet.flow as usize].in_flight -= 1;
@@ -88,7 +87,7 @@ impl Engine {
         }
         if tcp.sender.is_done() {
             self.table.end[flow.row as usize] = self.now;
-            fill_row(&mut self.table, flow);
+            fill_row(&mut self.table, self.edges.len(), flow);
             flow.kind = Kind::Gone;
             self.segments.clear();
             return self.reuse_if_gone(f);
@@ -103,7 +102,7 @@ impl Engine {
         let flow = &mut self.flows[f as usize];
         let Kind::Tcp(tcp) = &flow.kind else { return };
         let config = &self.configs[tcp.transport as usize];
-        let (header, wire) = (config.header as u32, config.wire_bytes());
+        let (header, wire) = (config.header, config.wire);
         let stage = flow.data_stage;
         flow.in_flight += self.segments.len() as u32;
         let mut segments = std::mem::take(&mut self.segments);

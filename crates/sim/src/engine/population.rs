@@ -33,8 +33,12 @@ impl Engine {
                         let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
                         let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
                         let stop = stop.unwrap_or(Time::NEVER);
-                        let kind =
-                            Kind::Cbr(Cbr { spacing: Transmitter::new(*rate), bytes: packet.0 as u32, sent: 0, stop });
+                        let kind = Kind::Cbr(Box::new(Cbr {
+                            spacing: Transmitter::new(*rate),
+                            bytes: packet.0 as u32,
+                            sent: 0,
+                            stop,
+                        }));
                         let f = self.add_flow(kind, group, *route as u32, at, 0);
                         self.enter_timer(f, at);
                     }
@@ -63,10 +67,18 @@ impl Engine {
         self.timers.push(at, f);
     }
 
-    pub(super) fn add_tcp(&mut self, group: u32, route: u32, transport: u32, size: Option<u32>, at: Time, phase: f64) -> u32 {
+    pub(super) fn add_tcp(
+        &mut self,
+        group: u32,
+        route: u32,
+        transport: u32,
+        size: Option<u32>,
+        at: Time,
+        phase: f64,
+    ) -> u32 {
         let sender = Sender::new(&self.configs[transport as usize], size, phase);
         let tcp = Tcp { sender, receiver: Receiver::default(), transport, started: false, trace: None };
-        self.add_flow(Kind::Tcp(Box::new(tcp)), group, route, at, size.unwrap_or(0))
+        self.add_flow(Kind::Tcp(tcp), group, route, at, size.unwrap_or(0))
     }
 
     fn add_flow(&mut self, kind: Kind, group: u32, route: u32, at: Time, size: u32) -> u32 {
@@ -76,7 +88,7 @@ impl Engine {
         let receive =
             stages.iter().position(|s| matches!(s, Stage::Receive | Stage::ReceiveChained)).unwrap_or_default() as u32;
         let ack_stage = data_stage + receive + 1;
-        let flow = Flow { kind, row, data_stage, ack_stage, window: 0, in_flight: 0, timer: Time::NEVER };
+        let flow = Flow { kind, row, data_stage, ack_stage, window: 0, delivered: 0, in_flight: 0, timer: Time::NEVER };
         match self.free_slots.pop() {
             Some(slot) => {
                 self.flows[slot as usize] = flow;
@@ -105,11 +117,11 @@ pub(super) fn answers_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
     for traffic in &plan.traffic {
         match &traffic.kind {
             TrafficKind::Tcp { transport, route, .. } => {
-                at_once[*route] &= configs[*transport].delayed_ack == 0.0;
+                at_once[*route] &= configs[*transport].delayed_ack == Dur::ZERO;
             }
             TrafficKind::Poisson { transport, routes, .. } => {
                 for &route in routes {
-                    at_once[route] &= configs[*transport].delayed_ack == 0.0;
+                    at_once[route] &= configs[*transport].delayed_ack == Dur::ZERO;
                 }
             }
             TrafficKind::Cbr { .. } | TrafficKind::Packets { .. } => {}

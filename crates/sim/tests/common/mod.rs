@@ -59,7 +59,9 @@ impl Dumbbell {
             let source = ms(rtt / 2.0 - self.bottleneck_delay - self.destination_delay);
             let destination = ms(self.destination_delay);
             let first = plan.links.len();
-            for (name, delay) in [("src", source), ("dst", destination), ("dst back", destination), ("src back", source)] {
+            for (name, delay) in
+                [("src", source), ("dst", destination), ("dst back", destination), ("src back", source)]
+            {
                 plan.links.push(link(&format!("{name} {rtt}"), self.access, delay, None));
             }
             plan.routes.push(RoutePlan { forward: vec![first, 0, first + 1], reverse: vec![first + 2, 1, first + 3] });

@@ -1,0 +1,183 @@
+//! A sender and a receiver over a channel that loses, repeats, reorders and marks: everything arrives
+//! exactly once and in order, and the flow ends.
+
+mod common;
+
+use common::{config, WAYS};
+use marqueue_cc::config::{Config, Dialect};
+use marqueue_cc::receiver::AckOut;
+use marqueue_cc::{Ack, Receiver, Segment, Sender};
+use marqueue_core::{Dur, Ecn, Flags, Rng, Time};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// What goes over the channel.
+#[derive(Clone, Copy, Debug)]
+enum Packet {
+    Data(Segment, Ecn),
+    Ack(AckOut),
+}
+
+/// How the channel treats what goes over it, there and back.
+#[derive(Clone, Debug)]
+struct Channel {
+    loss: f64,
+    repeat: f64,
+    /// Delays are uniform between 50 ms and this much more.
+    jitter: f64,
+    mark: f64,
+}
+
+struct World<'a> {
+    config: &'a Config,
+    channel: Channel,
+    rng: Rng,
+    now: Time,
+    sender: Sender,
+    receiver: Receiver,
+    /// By time of arrival and order of sending.
+    on_way: BTreeMap<(Time, u64), Packet>,
+    entered: u64,
+    delivered: u32,
+}
+
+impl World<'_> {
+    fn send(&mut self, packet: Packet) {
+        if self.rng.uniform() < self.channel.loss {
+            return;
+        }
+        loop {
+            let delay = Dur::from_secs(0.05 + self.channel.jitter * self.rng.uniform());
+            self.on_way.insert((self.now + delay, self.entered), packet);
+            self.entered += 1;
+            if self.rng.uniform() >= self.channel.repeat {
+                return;
+            }
+        }
+    }
+
+    /// Puts on the way what the sender has said, after checking that it may say so.
+    fn send_all(&mut self, segments: &[Segment], max_before: u32) {
+        let core = self.sender.core();
+        let mut max = max_before;
+        for segment in segments {
+            assert!(segment.seq < core.limit, "beyond the end of the data");
+            assert!(segment.seq < core.una + self.config.max_window as u32, "beyond the receiver's window");
+            let new = segment.seq >= max;
+            assert_eq!(segment.flags.has(Flags::RETRANSMIT), !new, "{segment:?}");
+            assert!(segment.seq <= max, "new data are sent in order");
+            max = max.max(segment.seq + 1);
+            if self.config.dialect == Dialect::Rfc {
+                assert!(!segment.ect || new && segment.seq > 0, "RFC 3168, 6.1.5: {segment:?}");
+            }
+            assert!(!segment.ect || self.config.ecn);
+        }
+        let window = core.window;
+        assert!(window.cwnd.is_finite() && window.cwnd > 0.0 && window.ssthresh >= 1.0, "{window:?}");
+        for &segment in segments {
+            let marked = segment.ect && self.rng.uniform() < self.channel.mark;
+            let ecn = match (segment.ect, marked) {
+                (false, _) => Ecn::NotEct,
+                (true, false) => Ecn::Ect,
+                (true, true) => Ecn::Ce,
+            };
+            self.send(Packet::Data(segment, ecn));
+        }
+    }
+
+    fn receive(&mut self, segment: Segment, ecn: Ecn) {
+        let got = self.receiver.on_segment(self.config, self.now, segment.seq, segment.flags, ecn);
+        self.delivered += got.delivered;
+        if let Some(ack) = got.ack {
+            self.acknowledge(ack);
+        }
+    }
+
+    /// One more than the SYN and everything delivered is what is expected next.
+    fn acknowledge(&mut self, ack: AckOut) {
+        assert_eq!(ack.ack, self.delivered + u32::from(ack.ack > 0));
+        for (start, end) in ack.sack.into_iter().filter(|b| b.1 > 0) {
+            assert!(ack.ack < start && start < end, "{ack:?}");
+        }
+        self.send(Packet::Ack(ack));
+    }
+
+    fn step(&mut self, out: &mut Vec<Segment>) {
+        let arrival = self.on_way.first_key_value().map_or(Time::NEVER, |(k, _)| k.0);
+        let (sender, receiver) = (self.sender.deadline(), self.receiver.deadline());
+        let next = arrival.min(sender).min(receiver);
+        assert_ne!(next, Time::NEVER, "nothing will ever happen again");
+        assert!(next >= self.now, "a timer in the past");
+        self.now = next;
+        let max = self.sender.core().max;
+        out.clear();
+        if arrival == next {
+            match self.on_way.pop_first().expect("it has just been seen").1 {
+                Packet::Data(segment, ecn) => self.receive(segment, ecn),
+                Packet::Ack(AckOut { ack, ece, sack, .. }) => {
+                    self.sender.on_ack(self.config, next, &Ack { ack, ece, sack }, out);
+                }
+            }
+        } else if receiver == next {
+            let ack = self.receiver.on_timer(self.config);
+            self.acknowledge(ack);
+        } else {
+            self.sender.on_timer(self.config, next, out);
+        }
+        self.send_all(out, max);
+    }
+}
+
+fn transfer(config: &Config, size: u32, channel: Channel, seed: u64) {
+    let mut world = World {
+        config,
+        channel,
+        rng: Rng::named(seed, "channel"),
+        now: Time::ZERO,
+        sender: Sender::new(config, Some(size), 0.5),
+        receiver: Receiver::default(),
+        on_way: BTreeMap::new(),
+        entered: 0,
+        delivered: 0,
+    };
+    let mut out = Vec::new();
+    world.sender.start(config, Time::ZERO, &mut out);
+    world.send_all(&out, 0);
+    let mut steps = 0;
+    while !world.sender.is_done() {
+        world.step(&mut out);
+        steps += 1;
+        assert!(steps < 200_000, "it does not end");
+    }
+    assert_eq!(world.delivered, size);
+    assert_eq!(world.sender.core().una, size + 1);
+    assert_eq!(world.sender.deadline(), Time::NEVER, "a finished flow has no timer");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn everything_arrives_once_and_the_flow_ends(
+        seed in any::<u64>(),
+        way in 0..WAYS.len(),
+        delayed in any::<bool>(),
+        ecn in any::<bool>(),
+        limited_transmit in any::<bool>(),
+        size in 1u32..200,
+        windows in (1u32..12, 1u32..60),
+        loss in prop_oneof![Just(0.0), 0.0..0.3],
+        repeat in prop_oneof![Just(0.0), 0.0..0.3],
+        jitter in prop_oneof![Just(0.0), 0.0..0.01, 0.0..0.5],
+        mark in prop_oneof![Just(0.0), 0.0..1.0],
+    ) {
+        let (preset, recovery) = WAYS[way];
+        let numbers = [
+            ("delayed_ack", if delayed { 0.1 } else { 0.0 }),
+            ("initial_window", f64::from(windows.0)),
+            ("max_window", f64::from(windows.1)),
+        ];
+        let config = config(preset, recovery, &numbers, &[("ecn", ecn), ("limited_transmit", limited_transmit)]);
+        transfer(&config, size, Channel { loss, repeat, jitter, mark }, seed);
+    }
+}

@@ -1,0 +1,105 @@
+//! Settings and a sender on a lead, for tests.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use marqueue_cc::Config;
+use marqueue_cc::{Ack, SackBlocks, Segment, Sender};
+use marqueue_core::params::{ParamValues, Value};
+use marqueue_core::{Dur, Time};
+
+/// The settings of a preset, and those that differ from it.
+pub fn config(preset: &str, recovery: &str, numbers: &[(&str, f64)], flags: &[(&str, bool)]) -> Config {
+    let mut values = ParamValues::from([("recovery".into(), Value::Choice(recovery.into()))]);
+    values.extend(numbers.iter().map(|&(k, x)| (k.into(), Value::Number(x))));
+    values.extend(flags.iter().map(|&(k, x)| (k.into(), Value::Flag(x))));
+    Config::with_preset(preset, &values).expect("the settings are valid")
+}
+
+/// The RFCs' rules with an initial window of `n` segments, every segment acknowledged at once.
+pub fn rfc(recovery: &str, n: u32) -> Config {
+    config("rfc", recovery, &[("initial_window", f64::from(n)), ("delayed_ack", 0.0)], &[])
+}
+
+/// All six ways to repair losses.
+pub const WAYS: [(&str, &str); 6] =
+    [("rfc", "reno"), ("rfc", "newreno"), ("rfc", "sack"), ("ns2", "reno"), ("ns2", "newreno"), ("ns2", "sack")];
+
+pub fn at(seconds: f64) -> Time {
+    Time::ZERO + Dur::from_secs(seconds)
+}
+
+/// A sender whose acknowledgements a test writes by hand. Every call returns the numbers of the
+/// segments that it sends.
+pub struct Lead {
+    pub config: Config,
+    pub sender: Sender,
+    pub now: Time,
+    pub sent: Vec<Segment>,
+}
+
+impl Lead {
+    /// A sender that has sent its SYN at time 0.
+    pub fn new(config: Config, size: Option<u32>) -> Lead {
+        let sender = Sender::new(&config, size, 0.0);
+        let mut lead = Lead { config, sender, now: Time::ZERO, sent: Vec::new() };
+        lead.sender.start(&lead.config, lead.now, &mut lead.sent);
+        lead
+    }
+
+    /// The same with the handshake done, 100 ms later.
+    pub fn open(config: Config, size: Option<u32>) -> Lead {
+        let mut lead = Lead::new(config, size);
+        lead.now = at(0.1);
+        let ece = lead.config.ecn;
+        lead.hear(Ack { ack: 1, ece, ..Ack::default() });
+        lead
+    }
+
+    pub fn hear(&mut self, ack: Ack) -> Vec<u32> {
+        self.sent.clear();
+        self.sender.on_ack(&self.config, self.now, &ack, &mut self.sent);
+        self.numbers()
+    }
+
+    /// A cumulative acknowledgement: `next` is the segment expected next.
+    pub fn ack(&mut self, next: u32) -> Vec<u32> {
+        self.hear(Ack { ack: next, ..Ack::default() })
+    }
+
+    /// With ECN echo.
+    pub fn echo(&mut self, next: u32) -> Vec<u32> {
+        self.hear(Ack { ack: next, ece: true, ..Ack::default() })
+    }
+
+    /// With SACK blocks.
+    pub fn sack(&mut self, next: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
+        let mut sack = SackBlocks::default();
+        sack[..blocks.len()].copy_from_slice(blocks);
+        self.hear(Ack { ack: next, ece: false, sack })
+    }
+
+    /// Waits until the retransmission timer expires.
+    pub fn time_out(&mut self) -> Vec<u32> {
+        self.now = self.sender.deadline();
+        assert_ne!(self.now, Time::NEVER, "no timer is running");
+        self.sent.clear();
+        self.sender.on_timer(&self.config, self.now, &mut self.sent);
+        self.numbers()
+    }
+
+    fn numbers(&self) -> Vec<u32> {
+        self.sent.iter().map(|s| s.seq).collect()
+    }
+
+    pub fn cwnd(&self) -> f64 {
+        self.sender.core().window.cwnd
+    }
+
+    pub fn ssthresh(&self) -> f64 {
+        self.sender.core().window.ssthresh
+    }
+
+    /// How long the timer is set to.
+    pub fn timeout(&self) -> f64 {
+        (self.sender.deadline() - self.now).secs()
+    }
+}
