@@ -64,6 +64,8 @@ pub struct Core {
     pub dupacks: u32,
     /// By how many segments duplicate acknowledgements inflate the window (RFC 5681, 3.2, step 4).
     pub inflation: u32,
+    /// Of what is outstanding, segments that limited transmit sent on these duplicates.
+    pub limited: u32,
     /// cwnd and ssthresh.
     pub window: Window,
     /// What cut it last.
@@ -97,9 +99,14 @@ impl Core {
             nxt: 0,
             max: 0,
             limit: size.map_or(u32::MAX, |n| n.saturating_add(1)),
-            recover: 1,
+            recover: match config.dialect {
+                // RFC 6582, 3.2: the initial sequence number.
+                Dialect::Rfc => 0,
+                Dialect::Ns2 => 1,
+            },
             dupacks: 0,
             inflation: 0,
+            limited: 0,
             window: Window { cwnd: 1.0, ssthresh: f64::from(config.max_window) },
             last_cut: LastCut::Nothing,
             ecn_negotiated: false,
@@ -181,6 +188,7 @@ impl Core {
         if tx.config.limited_transmit && beyond && room && self.nxt < self.limit {
             self.send(tx, self.nxt);
             self.nxt += 1;
+            self.limited += 1;
         }
     }
 
@@ -191,7 +199,7 @@ impl Core {
 
     /// Everything below `ack` has arrived.
     pub fn advance(&mut self, ack: u32) {
-        debug_assert!(ack > self.una && ack <= self.max);
+        debug_assert!(ack >= self.una && ack <= self.max);
         self.una = ack;
         self.nxt = self.nxt.max(ack);
     }
@@ -230,6 +238,7 @@ impl Core {
     /// round-trip time, timer.
     pub fn acknowledge(&mut self, tx: &Tx<'_>, ack: u32, ece: bool) {
         self.dupacks = 0;
+        self.limited = 0;
         self.advance(ack);
         self.measure(tx, ece);
         self.restart_timer(tx);
@@ -285,9 +294,9 @@ impl Core {
     pub fn cut(&mut self, config: &Config) {
         let left = self.control.decrease();
         match config.dialect {
-            // RFC 5681, equation (4): half of what is outstanding.
+            // RFC 5681, equation (4): half of what is outstanding but for limited transmit (3.2, step 2).
             Dialect::Rfc => {
-                self.window.ssthresh = (f64::from(self.flight()) * left).max(2.0);
+                self.window.ssthresh = (f64::from(self.flight() - self.limited) * left).max(2.0);
                 self.window.cwnd = self.window.ssthresh;
             }
             // ns-2 halves the window itself, inflation included, and rounds only ssthresh.
@@ -317,6 +326,7 @@ impl Core {
         let outstanding = self.una < self.max;
         self.inflation = 0;
         self.dupacks = 0;
+        self.limited = 0;
         let repeated = self.timed_out == Some(self.una);
         if outstanding {
             self.counts.timeouts += 1;

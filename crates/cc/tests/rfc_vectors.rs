@@ -288,12 +288,8 @@ mod rfc_3168 {
     use super::*;
 
     fn open(recovery: &str, window: u32) -> Lead {
-        let c = config(
-            "rfc",
-            recovery,
-            &[("initial_window", f64::from(window)), ("delayed_ack", 0.0)],
-            &[("ecn", true)],
-        );
+        let c =
+            config("rfc", recovery, &[("initial_window", f64::from(window)), ("delayed_ack", 0.0)], &[("ecn", true)]);
         Lead::open(c, None)
     }
 

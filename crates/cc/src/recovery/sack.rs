@@ -51,16 +51,18 @@ impl Sack {
         self.sacked.find(seq).map_or(seq, |(_, end)| end)
     }
 
-    /// NextSeg(): rules 1 to 4.
+    /// NextSeg(): rules 1 to 4. The rescue of rule 4 does not move HighRxt.
     fn next_segment(&mut self, core: &Core, dupthresh: u32, max_window: u32) -> Option<u32> {
         let hole = self.next_hole(self.high_rxt.max(core.una));
         if hole < self.lost_below(dupthresh) {
+            self.high_rxt = hole + 1;
             return Some(hole);
         }
         if core.nxt < core.limit && core.nxt < core.una.saturating_add(max_window) {
             return Some(core.nxt);
         }
         if self.sacked.end().is_some_and(|end| hole < end) {
+            self.high_rxt = hole + 1;
             return Some(hole);
         }
         let last = core.max - 1;
@@ -79,8 +81,6 @@ impl Sack {
             core.send(tx, seq);
             if seq == core.nxt {
                 core.nxt += 1;
-            } else {
-                self.high_rxt = self.high_rxt.max(seq + 1);
             }
             pipe += 1;
         }
