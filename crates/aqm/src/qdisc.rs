@@ -82,6 +82,8 @@ pub trait Qdisc {
     fn bytes(&self) -> u64;
     /// Counts since the start.
     fn counters(&self) -> &Counters;
+    /// Has a packet been lost since [`Qdisc::drain_lost`] was called last?
+    fn has_lost(&self) -> bool;
     /// Packets lost since the last call, with reasons.
     fn drain_lost(&mut self) -> std::vec::Drain<'_, (Packet, Reason)>;
     /// The environment, to change the rate.
@@ -215,6 +217,11 @@ impl<A: Aqm> Qdisc for Single<A> {
 
     fn counters(&self) -> &Counters {
         &self.door.counters
+    }
+
+    #[inline]
+    fn has_lost(&self) -> bool {
+        !self.door.lost.is_empty()
     }
 
     #[inline]

@@ -30,12 +30,16 @@ pub struct Resource {
     idle: bool,
     /// Rate changes to come, the next one last.
     schedule: Vec<(Time, Rate)>,
+    /// Packets waiting.
+    waiting: u32,
+    /// When something is due next: a departure, a timer or a rate change.
+    due: Time,
 }
 
 impl Resource {
     /// An idle resource.
     pub fn new(qdisc: Discipline, rate: Rate, delay: Dur, schedule: &[(Time, Rate)], meter: Meter) -> Resource {
-        Resource {
+        let mut resource = Resource {
             qdisc,
             meter,
             trace: None,
@@ -45,78 +49,99 @@ impl Resource {
             free: Time::ZERO,
             idle: true,
             schedule: schedule.iter().rev().copied().collect(),
-        }
+            waiting: 0,
+            due: Time::NEVER,
+        };
+        resource.look_ahead();
+        resource
     }
 
     /// A packet arrives; everything due by `now` has happened.
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
-        self.meter.queue_was(self.qdisc.len(), now);
+        self.meter.queue_was(self.waiting, now);
         let fate = self.qdisc.enqueue(now, packet);
         match fate {
             Fate::Lost => self.collect_lost(now),
             Fate::Queued => self.note(now, TraceKind::Arrive, &packet),
             Fate::Marked => self.note(now, TraceKind::Mark, &packet),
         }
+        self.look_ahead();
     }
 
     /// Lets what is due by `until` happen, up to and including the next departure. Returns the
     /// packet with its time of arrival at the far end; `None` when nothing more is due.
     #[inline]
     pub fn next_departure(&mut self, until: Time) -> Option<(Packet, Time)> {
-        loop {
-            let due = if self.idle && self.qdisc.is_empty() { Time::NEVER } else { self.free };
-            let timer = self.qdisc.next_timer();
-            let change = self.schedule.last().map_or(Time::NEVER, |c| c.0);
-            let first = due.min(timer).min(change);
-            if first > until || first == Time::NEVER {
-                return None;
-            }
-            if change <= first {
-                self.change_rate();
-            } else if timer <= first {
-                self.meter.queue_was(self.qdisc.len(), timer);
-                self.qdisc.on_timer(timer);
-            } else if let Some(packet) = self.serve(due) {
-                return Some((packet, self.free + self.delay));
+        while self.due <= until {
+            if let Some(departure) = self.let_happen() {
+                return Some(departure);
             }
         }
+        None
     }
 
-    /// The server takes the next packet at `now`. A packet keeps the rate it started with.
+    /// Lets happen what is due next: of a rate change, a timer and a departure at the same instant,
+    /// in this order.
+    fn let_happen(&mut self) -> Option<(Packet, Time)> {
+        let due = self.due;
+        if self.schedule.last().is_some_and(|change| change.0 == due) {
+            self.change_rate();
+        } else if self.qdisc.next_timer() == due {
+            self.meter.queue_was(self.waiting, due);
+            self.qdisc.on_timer(due);
+        } else {
+            return self.serve(due);
+        }
+        self.look_ahead();
+        None
+    }
+
+    /// Takes note of how many wait and when something will be due.
     #[inline]
-    fn serve(&mut self, now: Time) -> Option<Packet> {
-        self.meter.queue_was(self.qdisc.len(), now);
+    fn look_ahead(&mut self) {
+        self.waiting = self.qdisc.len();
+        let departure = if self.idle && self.waiting == 0 { Time::NEVER } else { self.free };
+        let change = self.schedule.last().map_or(Time::NEVER, |c| c.0);
+        self.due = departure.min(self.qdisc.next_timer()).min(change);
+    }
+
+    /// The server takes the next packet at `now`; returns it with its time of arrival at the far
+    /// end. A packet keeps the rate it started with.
+    #[inline]
+    fn serve(&mut self, now: Time) -> Option<(Packet, Time)> {
+        self.meter.queue_was(self.waiting, now);
         let next = self.qdisc.dequeue(now);
-        self.collect_lost(now);
-        let Some((packet, sojourn)) = next else {
-            self.idle = true;
+        if self.qdisc.has_lost() {
+            self.collect_lost(now);
+        }
+        self.idle = next.is_none();
+        if let Some((packet, sojourn)) = &next {
+            self.free = now + self.transmitter.transmit(packet.bytes);
+            self.meter.departs(*sojourn, packet.bytes);
+            self.note(now, TraceKind::Depart, packet);
+        } else {
             self.transmitter.restart();
-            return None;
-        };
-        self.idle = false;
-        self.free = now + self.transmitter.transmit(packet.bytes);
-        self.meter.departs(sojourn, packet.bytes);
-        self.note(now, TraceKind::Depart, &packet);
-        Some(packet)
+        }
+        self.look_ahead();
+        next.map(|(packet, _)| (packet, self.free + self.delay))
     }
 
     /// A server that is free takes a packet that has just arrived.
     #[inline]
     pub fn start(&mut self, now: Time) -> Option<(Packet, Time)> {
-        if !self.idle || self.qdisc.is_empty() {
+        if !self.idle || self.waiting == 0 {
             return None;
         }
         self.free = self.free.max(now);
-        let packet = self.serve(now)?;
-        Some((packet, self.free + self.delay))
+        self.serve(now)
     }
 
     /// By when [`Resource::next_departure`] must be asked again: the next packet cannot arrive at
     /// the far end earlier.
     #[inline]
     pub fn deadline(&self) -> Time {
-        if self.qdisc.is_empty() {
+        if self.waiting == 0 {
             Time::NEVER
         } else {
             self.free + self.delay
@@ -142,7 +167,6 @@ impl Resource {
     }
 
     /// Packets that the discipline has just lost.
-    #[inline]
     fn collect_lost(&mut self, now: Time) {
         for (packet, _) in self.qdisc.drain_lost() {
             self.lost.push(packet);

@@ -115,6 +115,10 @@ impl Qdisc for Discipline {
         each!(self, q => q.counters())
     }
     #[inline]
+    fn has_lost(&self) -> bool {
+        each!(self, q => q.has_lost())
+    }
+    #[inline]
     fn drain_lost(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
         each!(self, q => q.drain_lost())
     }

@@ -76,6 +76,7 @@ impl Engine {
         for l in 0..self.links.len() as u32 {
             if matches!(self.links[l as usize].near, Near::Resource(_)) {
                 self.catch_up(l, self.now);
+                self.release_lost(l);
                 let r = resource(&mut self.links, l);
                 assert!(r.qdisc.conserves(), "packets appear or vanish at link {l}");
                 let (rate, busy) = (r.rate(), r.busy_until());
@@ -94,6 +95,7 @@ impl Engine {
         for l in 0..self.links.len() as u32 {
             if matches!(self.links[l as usize].near, Near::Resource(_)) {
                 self.catch_up(l, self.now);
+                self.release_lost(l);
                 let r = resource(&mut self.links, l);
                 let (rate, busy) = (r.rate(), r.busy_until());
                 r.meter.sample(self.now, &r.qdisc, rate, busy);

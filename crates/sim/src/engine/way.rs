@@ -134,7 +134,6 @@ impl Engine {
         while let Some((packet, at)) = resource(&mut self.links, l).next_departure(until) {
             self.leave(l, packet, packet.stage, at);
         }
-        self.release_lost(l);
     }
 
     /// The event of a queue or of a merged wire.
@@ -153,6 +152,7 @@ impl Engine {
             }
             Near::Resource(_) | Near::Wire(_) => {
                 self.catch_up(l, now);
+                self.release_lost(l);
                 self.arm(l);
             }
         }
@@ -166,7 +166,7 @@ impl Engine {
 
     /// Lost packets are no longer in the network.
     #[inline]
-    fn release_lost(&mut self, l: u32) {
+    pub(super) fn release_lost(&mut self, l: u32) {
         while let Some(packet) = resource(&mut self.links, l).lost.pop() {
             self.release_sack(&packet);
             self.flows[packet.flow as usize].in_flight -= 1;
