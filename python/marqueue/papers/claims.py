@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from marqueue.papers.quantity import Quantities, Quantity
-from marqueue.stats import Floats, plain
+from marqueue.stats import Estimate, Floats
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -32,13 +31,23 @@ class Checked(Entry):
     reason: Text
     """Why this criterion: what the paper leaves open and how that was settled."""
 
-    def compared(self, quantities: Quantities) -> list[Quantity]:
-        """The quantities that the check speaks of."""
-        return [quantities[self.quantity]]
+    def places(self, quantities: Quantities) -> list[int]:
+        """The indices of the places that are checked."""
+        of = quantities[self.quantity]
+        return list(range(len(of.places))) if self.at is None else [of.place(at) for at in self.at]
 
-    def judged(self, quantities: Quantities) -> Floats:
-        """The values that must lie within :attr:`permitted`, by replication and place."""
-        return quantities[self.quantity].values
+    def judged(self, quantities: Quantities, place: int) -> Floats:
+        """What must lie within the permitted range: one value a replication."""
+        return quantities[self.quantity].values[:, place]
+
+    def where(self, quantities: Quantities, place: int) -> str:
+        """The place in words; empty if there is only one."""
+        of = quantities[self.quantity]
+        return f"{of.variable} {of.places[place]:g}: " if of.variable else ""
+
+    def shown(self, quantities: Quantities, place: int) -> list[tuple[str, Estimate]]:
+        """The estimates that the check rests on, named if there are several."""
+        return [("", quantities[self.quantity].estimates[place])]
 
 
 class Value(Checked):
@@ -55,8 +64,7 @@ class Value(Checked):
 
     def criterion(self, quantities: Quantities) -> str:
         """The check in words."""
-        [of] = self.compared(quantities)
-        return f"{name(of)} is {plain(self.expected)} ± {plain(self.tolerance)}"
+        return f"{name(quantities[self.quantity])} is {self.expected:g} ± {self.tolerance:g}"
 
 
 class AtMost(Checked):
@@ -72,8 +80,7 @@ class AtMost(Checked):
 
     def criterion(self, quantities: Quantities) -> str:
         """The check in words."""
-        [of] = self.compared(quantities)
-        return f"{name(of)} is at most {plain(self.bound)}"
+        return f"{name(quantities[self.quantity])} is at most {self.bound:g}"
 
 
 class AtLeast(Checked):
@@ -89,41 +96,74 @@ class AtLeast(Checked):
 
     def criterion(self, quantities: Quantities) -> str:
         """The check in words."""
-        [of] = self.compared(quantities)
-        return f"{name(of)} is at least {plain(self.bound)}"
+        return f"{name(quantities[self.quantity])} is at least {self.bound:g}"
 
 
 class Below(Checked):
-    """The quantity is not above another one, compared replication by replication."""
+    """The quantity is not above others, compared replication by replication."""
 
     kind: Literal["below"]
     other: Text
     """The name of the other quantity."""
-    slack: float = 0.0
-    """By how much the quantity may exceed the other (negative: must be less)."""
+    slack: Annotated[float, Field(ge=0)] = 0.0
+    """By how much the quantity may exceed the other."""
 
     @property
     def permitted(self) -> tuple[float, float]:
         """The range of the difference that satisfies the check."""
         return -math.inf, self.slack
 
-    def compared(self, quantities: Quantities) -> list[Quantity]:
-        """The quantities that the check speaks of."""
-        return [quantities[self.quantity], quantities[self.other]]
+    def judged(self, quantities: Quantities, place: int) -> Floats:
+        """The differences."""
+        return (quantities[self.quantity].values - quantities[self.other].values)[:, place]
 
-    def judged(self, quantities: Quantities) -> Floats:
-        """The differences, by replication and place."""
-        return np.subtract(*(each.values for each in self.compared(quantities)))
+    def shown(self, quantities: Quantities, place: int) -> list[tuple[str, Estimate]]:
+        """Both."""
+        both = (quantities[self.quantity], quantities[self.other])
+        return [(quantity.of, quantity.estimates[place]) for quantity in both]
 
     def criterion(self, quantities: Quantities) -> str:
         """The check in words."""
-        first, second = self.compared(quantities)
-        by = f" + {plain(self.slack)}" if self.slack > 0 else ""
-        by = f" − {plain(-self.slack)}" if self.slack < 0 else by
-        return f"{name(first)} ≤ {name(second)}{by}"
+        first, second = quantities[self.quantity], quantities[self.other]
+        more = f" + {self.slack:g}" if self.slack else ""
+        return f"{first.label}: {first.of} ≤ {second.of}{more}"
 
 
-Check = Annotated[Value | AtMost | AtLeast | Below, Field(discriminator="kind")]
+class Monotone(Checked):
+    """Along a sweep the quantity never falls, or never rises, from one place to the next."""
+
+    kind: Literal["rising", "falling"]
+
+    permitted: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    """The range of the steps that satisfies the check, with the sign of the kind."""
+
+    def places(self, quantities: Quantities) -> list[int]:
+        """The indices of all places but the first."""
+        return list(range(1, len(quantities[self.quantity].places)))
+
+    def judged(self, quantities: Quantities, place: int) -> Floats:
+        """The steps to the place."""
+        values = quantities[self.quantity].values
+        step = values[:, place] - values[:, place - 1]
+        return step if self.kind == "rising" else -step
+
+    def where(self, quantities: Quantities, place: int) -> str:
+        """Nothing: the estimates are named by their places."""
+        return ""
+
+    def shown(self, quantities: Quantities, place: int) -> list[tuple[str, Estimate]]:
+        """The place before and this one."""
+        of = quantities[self.quantity]
+        pair = (place - 1, place)
+        return [(f"{of.variable} {of.places[i]:g}:", of.estimates[i]) for i in pair]
+
+    def criterion(self, quantities: Quantities) -> str:
+        """The check in words."""
+        of = quantities[self.quantity]
+        return f"{name(of)} is {self.kind} with {of.variable}"
+
+
+Check = Annotated[Value | AtMost | AtLeast | Below | Monotone, Field(discriminator="kind")]
 
 
 class Claim(Entry):

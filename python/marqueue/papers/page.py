@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from marqueue.manifest import Manifest
+from marqueue.papers.drawn import Drawn
 from marqueue.papers.ledger import Note
 from marqueue.papers.reproduction import Reproduction
 from marqueue.report import Report
@@ -56,7 +57,11 @@ def _experiment(report: Report, of: Reproduction, number: str) -> None:
     report.notes(of.paper.experiment(number).readings, "How the paper is read")
     report.verdicts(of.verdicts[c.id] for c in of.claims if c.experiment == number)
     for drawn in of.drawn[number]:
-        report.figure(drawn.figure, f"{drawn.name} of the paper. {drawn.caption}")
+        caption = f"{drawn.name} of the paper. {drawn.caption}"
+        if isinstance(drawn, Drawn):
+            report.figure(drawn.figure, caption)
+        else:
+            report.table(drawn.columns, drawn.rows, caption)
 
 
 def _ledger(report: Report, of: Reproduction) -> None:

@@ -21,8 +21,9 @@ from marqueue.run import Progress, run
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
+    from marqueue.papers.drawn import Drawn, Tabled
     from marqueue.papers.quantity import Quantities, Runs
-    from marqueue.papers.reproduction import Drawn, Reproduction
+    from marqueue.papers.reproduction import Reproduction
     from marqueue.result import Result
 
 #: Replications of every set-up: enough for intervals, and enough for narrow ones.
@@ -39,7 +40,7 @@ class Experiment:
     """What is run, by name."""
     measure: Callable[[Runs], Quantities]
     """What claims and ledger speak of."""
-    draw: Callable[[Runs, Quantities], Sequence[Drawn]]
+    draw: Callable[[Runs, Quantities], Sequence[Drawn | Tabled]]
     """The paper's figures and tables."""
 
 

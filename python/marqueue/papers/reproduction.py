@@ -6,43 +6,28 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
-from matplotlib.figure import Figure
 from rich.table import Table
 from rich.text import Text
 
 from marqueue.errors import RunError
 from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
+from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.verdict import judge
-from marqueue.plot import Curve
 from marqueue.report import Outcome, Verdict
 from marqueue.report.builder import OUTCOMES
-from marqueue.stats import Estimate
 
 if TYPE_CHECKING:
     from marqueue.papers.paper import Paper
 
 STYLES: dict[Outcome, str] = {"holds": "green", "partly": "yellow", "fails": "red", "open": "dim"}
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A figure of the paper, drawn again, with the data behind it."""
-
-    name: str
-    """As the paper calls it: ``Figure 6``."""
-    caption: str
-    figure: Figure
-    data: pa.Table
 
 
 class Reproduction:
@@ -82,7 +67,7 @@ class Reproduction:
         return ledger.read_reference(self.paper.folder / "reference.toml")
 
     @cached_property
-    def drawn(self) -> dict[str, Sequence[Drawn]]:
+    def drawn(self) -> dict[str, Sequence[Drawn | Tabled]]:
         """The figures of each experiment."""
         return {
             n: self.paper.experiment(n).draw(runs, self.quantities[n])
@@ -193,28 +178,3 @@ def _plain(quantity: Quantity) -> dict[str, Any]:
     if quantity.variable:
         out |= {"variable": quantity.variable, "places": list(quantity.places)}
     return out
-
-
-def sweep_data(quantities: Sequence[Quantity]) -> pa.Table:
-    """The data of a figure against a swept variable."""
-    rows = [
-        {"of": q.of, q.variable: place, **estimate.as_dict()}
-        for q in quantities
-        for place, estimate in zip(q.places, q.estimates, strict=True)
-    ]
-    return pa.Table.from_pylist(rows)
-
-
-def series_data(curves: Sequence[Curve]) -> pa.Table:
-    """The data of a figure over time, of every replication."""
-    rows = [
-        pa.table({"of": [c.name] * len(c.t), "replication": [r] * len(c.t), "t": c.t, "value": v})
-        for c in curves
-        for r, v in enumerate(c.values)
-    ]
-    return pa.concat_tables(rows)
-
-
-def shown(quantities: Sequence[Quantity]) -> dict[str, list[Estimate]]:
-    """Estimates by scheme, as figures want them."""
-    return {quantity.of: quantity.estimates for quantity in quantities}

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from marqueue.papers.claims import Check, Claim
-from marqueue.papers.quantity import Quantities, Quantity
+from marqueue.papers.quantity import Quantities
 from marqueue.report import Outcome, Verdict
-from marqueue.stats import Estimate, plain
+from marqueue.stats import Estimate
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,15 @@ def judge(claim: Claim, quantities: Quantities) -> Verdict:
 
 def find(check: Check, quantities: Quantities) -> list[Finding]:
     """One finding a place."""
-    compared = check.compared(quantities)
-    first = compared[0]
-    indices = range(len(first.places)) if check.at is None else map(first.place, check.at)
-    judged = check.judged(quantities)
     out = []
-    for i in indices:
-        estimate = Estimate.of(judged[:, i])
-        size = max(abs(each.estimates[i].mean) for each in compared) or 1.0
+    for place in check.places(quantities):
+        estimate = Estimate.of(check.judged(quantities, place))
+        size = max(abs(each.mean) for _, each in check.shown(quantities, place)) or 1.0
         out.append(
             Finding(
                 decide(estimate, check.permitted),
                 _distance(estimate.mean, check.permitted) / size,
-                _measured(compared, i),
+                _measured(check, quantities, place),
             )
         )
     return out
@@ -91,12 +87,10 @@ def _distance(value: float, permitted: tuple[float, float]) -> float:
     return min(value - permitted[0], permitted[1] - value)
 
 
-def _measured(compared: Sequence[Quantity], place: int) -> str:
-    first = compared[0]
-    where = f"{first.variable} = {plain(first.places[place])}: " if first.variable else ""
-    if len(compared) == 1:
-        return f"{where}{first.estimates[place]}"
-    return where + ", ".join(f"{q.of} {q.estimates[place]}" for q in compared)
+def _measured(check: Check, quantities: Quantities, place: int) -> str:
+    shown = check.shown(quantities, place)
+    values = ", ".join(f"{called} {estimate}".strip() for called, estimate in shown)
+    return check.where(quantities, place) + values
 
 
 def _note(claim: Claim, quantities: Quantities, findings: Sequence[Finding]) -> str:

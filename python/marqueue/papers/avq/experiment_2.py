@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import label, under
+from marqueue.papers.drawn import Drawn, against
 from marqueue.papers.paper import Experiment
-from marqueue.papers.quantity import Quantities, Quantity, Runs, over_windows, single
-from marqueue.papers.reproduction import Drawn, shown, sweep_data
-from marqueue.plot import sweep
+from marqueue.papers.quantity import Quantities, Runs, over_windows, single
 from marqueue.scenario import Scenario
 
 COMPARED = ("avq", "red", "rem", "pi", "gkvq")
-VARIANTS = ("rem-rate",)
+#: Beside them, for the ledger.
+VARIANTS = ("rem-rate", "red-5-15")
 
 #: The time with so many flows, s.
 PLACES = {float(20 * (i + 1)): (100.0 * i, 100.0 * (i + 1)) for i in range(9)}
@@ -43,23 +43,16 @@ def measure(runs: Runs) -> Quantities:
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
     """A figure a quantity."""
-    every = "over the 100 s with that number of flows."
+
+    def drawn(name: str, what: str, caption: str) -> Drawn:
+        compared = [quantities[f"{what}.{scheme}"] for scheme in COMPARED]
+        return against(name, f"{caption} with that number of flows.", compared, "Long flows")
+
     return [
-        _figure("Figure 6", quantities, "losses", f"Packets lost {every}"),
-        _figure("Figure 7", quantities, "utilization", f"Utilization {every}"),
-        _figure(
-            "Figure 8",
-            quantities,
-            "queue",
-            f"Mean queue {every} REM and PI aim at 50 packets; AVQ may hold no more than that.",
-        ),
+        drawn("Figure 6", "losses", "Packets lost in the 100 s"),
+        drawn("Figure 7", "utilization", "Utilization in the 100 s"),
+        drawn("Figure 8", "queue", "Mean queue in the 100 s"),
     ]
-
-
-def _figure(name: str, quantities: Quantities, what: str, caption: str) -> Drawn:
-    drawn: list[Quantity] = [quantities[f"{what}.{scheme}"] for scheme in COMPARED]
-    figure = sweep(drawn[0].places, shown(drawn), "Long flows", drawn[0].label, drawn[0].unit)
-    return Drawn(name, caption, figure, sweep_data(drawn))
 
 
 EXPERIMENT = Experiment(

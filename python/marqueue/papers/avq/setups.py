@@ -24,18 +24,18 @@ def label(scheme: str) -> str:
     return AVQ if scheme == "avq" else str(schemes()[scheme]["label"])
 
 
-def scenario(file: str, bottleneck: Mapping[str, Any] | None = None, **changes: Any) -> Scenario:
-    """The scenario of a file, with some keys of the bottleneck and of the top level replaced."""
+def scenario(file: str, *overrides: str, bottleneck: Mapping[str, Any] | None = None) -> Scenario:
+    """The scenario of a file, with some keys of the bottleneck and other values replaced."""
     path = FOLDER / "scenarios" / f"{file}.toml"
-    data = tomllib.loads(path.read_text(encoding="utf-8")) | changes
+    data = tomllib.loads(path.read_text(encoding="utf-8"))
     data["topology"]["bottleneck"] |= bottleneck or {}
-    return from_dict(data, origin=str(path))
+    return from_dict(data, overrides, origin=str(path))
 
 
-def under(file: str, scheme: str, **bottleneck: Any) -> Scenario:
+def under(file: str, scheme: str, *overrides: str) -> Scenario:
     """The scenario of a file, which is that of AVQ, under another scheme."""
     if scheme == "avq":
-        return scenario(file, bottleneck)
+        return scenario(file, *overrides)
     keys = {key: value for key, value in schemes()[scheme].items() if key != "label"}
-    named = f"{scenario(file).name}, {label(scheme)}"
-    return scenario(file, keys | bottleneck, name=named)
+    named = f"name={scenario(file).name}, {label(scheme)}"
+    return scenario(file, named, *overrides, bottleneck=keys)

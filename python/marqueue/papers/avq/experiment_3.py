@@ -1,0 +1,76 @@
+"""Experiment 3: long flows leave and others come. Figures 9, 10 and 11."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.avq.setups import label, under
+from marqueue.papers.drawn import Drawn, over_time
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs, over_span, peak, settling
+from marqueue.plot import Curve
+from marqueue.scenario import Scenario
+
+DRAWN = {"pi": "Figure 9", "avq": "Figure 10", "rem": "Figure 11"}
+
+#: What happens at the beginning of each span of time, s.
+PHASES = {"start": (0.0, 100.0), "leave": (100.0, 150.0), "join": (150.0, 250.0)}
+CHANGES = (100.0, 150.0)
+
+#: The queue to settle at, packets; AVQ has no such reference.
+LEVELS = {"pi": 50.0, "rem": 50.0}
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme."""
+    return {scheme: under("experiment-3", scheme) for scheme in DRAWN}
+
+
+def measure(runs: Runs) -> Quantities:
+    """Times to settle, peaks and means of the queue after each change."""
+    settle = {
+        f"settle-{phase}.{scheme}": settling(run, label(scheme), *times, LEVELS.get(scheme))
+        for phase, times in PHASES.items()
+        for scheme, run in runs.items()
+    }
+    rest = {
+        f"{name}-{phase}.{scheme}": quantity
+        for phase, times in list(PHASES.items())[1:]
+        for scheme, run in runs.items()
+        for name, quantity in {
+            "peak": peak(run, label(scheme), *times),
+            "queue": over_span(run, label(scheme), "queue_mean", *times),
+        }.items()
+    }
+    before = {
+        f"queue-before.{scheme}": over_span(run, label(scheme), "queue_mean", 50.0, 100.0)
+        for scheme, run in runs.items()
+    }
+    return settle | rest | before
+
+
+def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+    """A figure a scheme."""
+    return [
+        over_time(
+            name,
+            f"Queue under {label(scheme)}. 105 of 140 flows leave at 100 s, 105 come at 150 s.",
+            Curve(*runs[scheme].link().series("queue")),
+            "Queue",
+            "packets",
+            CHANGES,
+        )
+        for scheme, name in DRAWN.items()
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "The run lasts 250 s. Flows leave by sending nothing new from 100 s on.",
+        "All else is as in Experiment 2: AVQ holds at most 50 packets.",
+        "Settled: the mean queue of every 5 s stays within 10 packets of the level, which is 50 "
+        "for PI and REM and for AVQ that of the last fifth of the phase; the length of the phase, "
+        "if it never does.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

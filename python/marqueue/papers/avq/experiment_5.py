@@ -1,0 +1,154 @@
+"""Experiment 5: AVQ's sensitivity to alpha and gamma. Figures 15 to 18."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from marqueue.papers.avq.setups import scenario
+from marqueue.papers.drawn import Drawn, one_above_another
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import (
+    Quantities,
+    Quantity,
+    Runs,
+    Span,
+    over_span,
+    settling,
+    side_by_side,
+    stepped,
+)
+from marqueue.plot import Curve
+from marqueue.result import Result
+from marqueue.scenario import Scenario
+
+ALPHAS = (0.2, 0.4, 0.6, 0.8)
+GAMMAS = (0.9, 0.98, 0.99, 1.0)
+
+JOINED = 100.0
+CHANGES = (JOINED,)
+BEFORE, TRANSIENT, SETTLED = (50.0, 100.0), (100.0, 120.0), (150.0, 200.0)
+
+#: By name: figure of the link and span of time.
+FIGURES = {
+    "queue-before": ("queue_mean", BEFORE),
+    "queue-transient": ("queue_mean", TRANSIENT),
+    "queue-settled": ("queue_mean", SETTLED),
+    "losses-before": ("drops", BEFORE),
+    "losses-joined": ("drops", (100.0, 200.0)),
+    "losses-settled": ("drops", SETTLED),
+    "utilization-before": ("utilization", BEFORE),
+    "utilization-settled": ("utilization", SETTLED),
+}
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One an alpha; one a gamma, with short flows of half the size at twice the rate."""
+    of_aqm = "topology.bottleneck.aqm"
+    alphas = {
+        f"alpha-{alpha:g}": scenario(
+            "experiment-1", f"{of_aqm}.alpha={alpha:g} /s", f"name=AVQ, alpha {alpha:g}"
+        )
+        for alpha in ALPHAS
+    }
+    gammas = {
+        f"gamma-{gamma:g}": scenario(
+            "experiment-1",
+            f"{of_aqm}.alpha=0.5 /s",
+            f"{of_aqm}.gamma={gamma:g}",
+            "traffic.short.rate=60 /s",
+            "traffic.short.size=10 packets",
+            f"name=AVQ, gamma {gamma:g}",
+        )
+        for gamma in GAMMAS
+    }
+    return alphas | gammas
+
+
+def measure(runs: Runs) -> Quantities:
+    """Queue, losses and utilization before, during and after the transient, and how long it is."""
+
+    def across(swept: str, places: Sequence[float], how: Callable[[Result], Quantity]) -> Quantity:
+        return side_by_side({p: how(runs[f"{swept}-{p:g}"]) for p in places}, swept)
+
+    out = {}
+    for swept, places in {"alpha": ALPHAS, "gamma": GAMMAS}.items():
+        for name, (figure, times) in FIGURES.items():
+            out[f"{name}.{swept}"] = across(swept, places, _taken(figure, times))
+        out[f"settle.{swept}"] = across(
+            swept, places, lambda run: settling(run, "AVQ", JOINED, 200.0)
+        )
+    out["off-gamma"] = off_gamma(out["utilization-settled.gamma"])
+    return out
+
+
+def _taken(figure: str, times: Span) -> Callable[[Result], Quantity]:
+    return lambda run: over_span(run, "AVQ", figure, *times)
+
+
+def off_gamma(utilization: Quantity) -> Quantity:
+    """Utilization minus gamma."""
+    values = utilization.values - np.array(utilization.places)
+    return Quantity("Utilization − gamma", "AVQ", values, "", "gamma", utilization.places)
+
+
+def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+    """q(t) for every alpha and gamma; losses and utilization for every gamma."""
+
+    def curves(
+        swept: str, places: Sequence[float], name: str, how: Callable[..., np.ndarray] | None
+    ) -> dict[str, Curve]:
+        out = {}
+        for place in places:
+            series = runs[f"{swept}-{place:g}"].link().series(name)
+            out[f"{swept} = {place:g}"] = Curve(*(stepped(series, 1.0, how) if how else series))
+        return out
+
+    joined = "Short flows join at 100 s (dotted)."
+    return [
+        one_above_another(
+            "Figure 15",
+            f"Queue for values of alpha, gamma 0.98. {joined}",
+            curves("alpha", ALPHAS, "queue", None),
+            "Queue",
+            "packets",
+            CHANGES,
+        ),
+        one_above_another(
+            "Figure 16",
+            f"Queue for values of gamma, alpha 0.5. {joined}",
+            curves("gamma", GAMMAS, "queue", None),
+            "Queue",
+            "packets",
+            CHANGES,
+        ),
+        one_above_another(
+            "Figure 17",
+            f"Packets lost in each second for values of gamma. {joined}",
+            curves("gamma", GAMMAS, "drops", np.sum),
+            "Lost",
+            "packets",
+            CHANGES,
+        ),
+        one_above_another(
+            "Figure 18",
+            f"Utilization of each second for values of gamma. {joined}",
+            curves("gamma", GAMMAS, "utilization", np.mean),
+            "Utilization",
+            "",
+            CHANGES,
+        ),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "The set-up is that of Experiment 1, 200 s. Of alpha the paper gives the range: here 0.2, "
+        "0.4, 0.6 and 0.8.",
+        "For gamma, 60 short flows of 10 packets come each second instead of 30 of 20.",
+        "The transient is the time from 100 to 120 s; settled is 150 to 200 s. It has ended when "
+        "the mean queue of every 5 s stays within 10 packets of that of the last 20 s.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

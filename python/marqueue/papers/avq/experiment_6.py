@@ -1,0 +1,102 @@
+"""Experiment 6: marks are losses. Figures 19, 20 and 21."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from marqueue.papers.avq.setups import label, scenario, under
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Quantity, Runs, over_flows, over_windows
+from marqueue.scenario import Scenario
+
+FILE = "experiment-6"
+COMPARED = ("red", "rem", "pi")
+
+#: RED in the virtual queue: that of the comparison, and another for its sensitivity.
+INNER = {
+    "avq-red": '{ name = "red", min_th = "37 packets", max_th = "75 packets", w_q = 0.002 }',
+    "avq-red-20-60": '{ name = "red", min_th = "20 packets", max_th = "60 packets", w_q = 0.01 }',
+}
+
+LABELS = {
+    **{scheme: label(scheme) for scheme in COMPARED},
+    "avq": "AVQ 0.98",
+    "avq-1": "AVQ 1.0",
+    "avq-red": "AVQ with RED",
+    "avq-red-20-60": "AVQ with RED 20/60",
+}
+DRAWN = ("avq", "avq-1", "avq-red", *COMPARED)
+
+VARIABLE = "Short flows per second"
+#: The time with short flows at such a rate, s.
+PLACES = {float(rate): (10.0 * rate, 10.0 * rate + 100.0) for rate in (10, 20, 30, 40, 50)}
+
+
+def setups() -> Mapping[str, Scenario]:
+    """RED, REM, PI; AVQ for two gammas; AVQ with RED in its virtual queue."""
+    of_aqm = "topology.bottleneck.aqm"
+    inside = {
+        name: scenario(FILE, f"{of_aqm}.name=avq-inner", f"{of_aqm}.inner={red}", f"name={name}")
+        for name, red in INNER.items()
+    }
+    return {
+        "avq": under(FILE, "avq"),
+        "avq-1": scenario(FILE, f"{of_aqm}.gamma=1.0", "name=AVQ, Experiment 6, gamma 1"),
+        **inside,
+        **{s: under(FILE, s, "topology.bottleneck.signal=drop") for s in COMPARED},
+    }
+
+
+def measure(runs: Runs) -> Quantities:
+    """Queue, utilization, losses, goodput and fairness at each rate."""
+    of_link = {"queue": "queue_mean", "utilization": "utilization", "losses": "loss_ratio"}
+    link = {
+        f"{name}.{scheme}": over_windows(run, LABELS[scheme], figure, "rate", PLACES)
+        for name, figure in of_link.items()
+        for scheme, run in runs.items()
+    }
+    flows = {
+        f"{figure}.{scheme}": over_flows(run, LABELS[scheme], figure, "rate", PLACES)
+        for figure in ("goodput", "jain")
+        for scheme, run in runs.items()
+    }
+    goodputs = [flows[f"goodput.{scheme}"] for scheme in DRAWN]
+    return link | flows | {"goodput-spread": spread(goodputs)}
+
+
+def spread(goodputs: Sequence[Quantity]) -> Quantity:
+    """How far the best goodput is from the worst, relative to their mean."""
+    values = np.stack([each.values for each in goodputs])
+    relative = (values.max(axis=0) - values.min(axis=0)) / values.mean(axis=0)
+    first = goodputs[0]
+    return Quantity("Spread of goodputs", "all schemes", relative, "", first.variable, first.places)
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """A figure a quantity."""
+
+    def drawn(name: str, what: str, caption: str) -> Drawn:
+        compared = [quantities[f"{what}.{scheme}"] for scheme in DRAWN]
+        return against(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
+
+    return [
+        drawn("Figure 19", "queue", "Mean queue in the 100 s"),
+        drawn("Figure 20", "utilization", "Utilization in the 100 s"),
+        drawn("Figure 21", "goodput", "Goodput of all flows in the 100 s"),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "Short flows come at 10 a second from 100 s on, and at 10 more after every 100 s, in one "
+        "run of 600 s, as in Experiment 4. Figures are averages over 100 s.",
+        "ECN is off. The buffer is 100 packets for all schemes.",
+        "The RED in the virtual queue has the thresholds of Experiment 2; the paper gives none. "
+        "A second RED there, 20/60 with w_q 0.01, tells how much these matter.",
+        "Goodput is what receivers got in order, over all flows.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,114 @@
+"""The figures and tables of a paper, drawn again from quantities and runs, with their data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from matplotlib.figure import Figure
+
+from marqueue.papers.quantity import Quantity
+from marqueue.plot import Curve, panels, sweep, timeseries
+from marqueue.report.builder import Cell
+from marqueue.stats import Estimate
+
+#: How time series of several replications are drawn.
+BAND = "Line: the first replication; band: the range of all."
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure, and what it was drawn from."""
+
+    name: str
+    """As the paper calls it: ``Figure 6``."""
+    caption: str
+    figure: Figure
+    data: pa.Table
+
+
+@dataclass(frozen=True)
+class Tabled:
+    """A table."""
+
+    name: str
+    """As the paper calls it: ``Table I``."""
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+    @property
+    def data(self) -> pa.Table:
+        """The table for other programs: an estimate has a column for each of its numbers."""
+        return pa.Table.from_pylist(
+            [
+                {
+                    name: value
+                    for head, cell in zip(self.columns, row, strict=True)
+                    for name, value in _plain(head, cell)
+                }
+                for row in self.rows
+            ]
+        )
+
+
+def _plain(head: str, cell: Cell) -> list[tuple[str, Cell]]:
+    if isinstance(cell, Estimate):
+        return [(head, cell.mean), (f"{head}, half width", cell.half_width)]
+    return [(head, cell)]
+
+
+def against(name: str, caption: str, quantities: Sequence[Quantity], variable: str) -> Drawn:
+    """Estimates of one quantity, a curve a scheme, against the swept variable."""
+    first = quantities[0]
+    schemes = {quantity.of: quantity.estimates for quantity in quantities}
+    figure = sweep(first.places, schemes, variable, first.label, first.unit)
+    rows = [
+        {"of": q.of, variable: place, **estimate.as_dict()}
+        for q in quantities
+        for place, estimate in zip(q.places, q.estimates, strict=True)
+    ]
+    return Drawn(name, caption, figure, pa.Table.from_pylist(rows))
+
+
+def over_time(
+    name: str,
+    caption: str,
+    curve: Curve,
+    quantity: str,
+    unit: str = "",
+    changes: Sequence[float] = (),
+) -> Drawn:
+    """One curve over time, with a dotted line where the load changes."""
+    figure = timeseries([curve], quantity, unit, cuts=changes, floor=0.0)
+    return Drawn(name, f"{caption} {BAND}", figure, _series([curve]))
+
+
+def one_above_another(
+    name: str,
+    caption: str,
+    curves: Mapping[str, Curve],
+    quantity: str,
+    unit: str = "",
+    changes: Sequence[float] = (),
+) -> Drawn:
+    """Curves over time in panels with the same scale, named by their titles."""
+    figure, axes = panels(len(curves), height=1.6)
+    top = max(float(curve.values.max()) for curve in curves.values())
+    for panel, (title, curve) in zip(axes, curves.items(), strict=True):
+        timeseries([curve], quantity, unit, cuts=changes, floor=0.0, axes=panel)
+        panel.set_ylim(0, 1.05 * top)
+        panel.set_title(title, fontsize=9, loc="right", pad=2)
+        panel.label_outer()
+    named = [Curve(c.t, c.values, title) for title, c in curves.items()]
+    return Drawn(name, f"{caption} {BAND}", figure, _series(named))
+
+
+def _series(curves: Sequence[Curve]) -> pa.Table:
+    parts = [
+        {"of": [c.name] * len(c.t), "replication": [r] * len(c.t), "t": c.t, "value": values}
+        for c in curves
+        for r, values in enumerate(c.values)
+    ]
+    return pa.concat_tables([pa.table(part) for part in parts])
