@@ -1,0 +1,103 @@
+"""Running ns-2: dumbbell.tcl with its arguments, and what it prints."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+SCRIPT = Path(__file__).with_name("dumbbell.tcl")
+PACKAGE = "ns2"
+BYTES_WRAP = 2**32
+"""Tcl reads the byte counters of ns-2 modulo this."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The bottleneck between two edges."""
+
+    begin: float
+    end: float
+    arrivals: int
+    departures: int
+    drops: int
+    marks: int
+    utilization: float
+    queue: float
+    """Time average, packets, without the one in transmission."""
+
+    @property
+    def loss(self) -> float:
+        """Lost of all that arrived."""
+        return self.drops / max(self.arrivals, 1)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run measured and what it took."""
+
+    windows: list[Window]
+    cpu: float
+    """User time of the process, s."""
+    setup: float
+    """That part of it which passed before the first event."""
+    peak_kb: int
+
+    @property
+    def departures(self) -> int:
+        """Packets through the bottleneck."""
+        return sum(w.departures for w in self.windows)
+
+
+def installed() -> bool:
+    """Is there an ns-2?"""
+    return shutil.which("ns") is not None
+
+
+def install() -> None:
+    """Installs Debian's package if there is no ns-2."""
+    if not installed():
+        subprocess.run(["apt-get", "update", "-qq"], check=True)
+        subprocess.run(
+            ["apt-get", "install", "-y", "-qq", "--no-install-recommends", PACKAGE], check=True
+        )
+
+
+def run(arguments: Mapping[str, str]) -> Run:
+    """Runs dumbbell.tcl."""
+    command = ["ns", str(SCRIPT), *(each for pair in arguments.items() for each in pair)]
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryDirectory() as directory:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=directory)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        text = out.read()
+    if process.returncode != 0:
+        raise RuntimeError(f"ns failed: {text.strip() or process.returncode}")
+    lines = [line.split() for line in text.splitlines()]
+    once = {words[0]: float(words[1]) for words in lines if len(words) == 2}
+    sums = [[0.0] * 7, *([float(x) for x in words[1:]] for words in lines if words[0] == "window")]
+    rate = float(arguments["rate"])
+    return Run(
+        [_window(a, b, rate) for a, b in pairwise(sums)],
+        cpu=usage.ru_utime,
+        setup=once["cpu_setup"],
+        peak_kb=int(once["peak_kb"]),
+    )
+
+
+def _window(a: list[float], b: list[float], rate: float) -> Window:
+    t, arrivals, departures, drops, marks, sent, integral = (y - x for x, y in zip(a, b, strict=True))
+    return Window(
+        begin=a[0],
+        end=b[0],
+        arrivals=int(arrivals),
+        departures=int(departures),
+        drops=int(drops),
+        marks=int(marks),
+        utilization=sent % BYTES_WRAP * 8 / (rate * t),
+        queue=integral / t,
+    )

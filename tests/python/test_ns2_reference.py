@@ -1,0 +1,55 @@
+"""The AVQ paper's Experiments 1 and 2 against what ns-2 measured on the same dumbbells.
+
+tests/reference/ns2 is made by ``python -m benches.reference``; where the two disagree and why is in
+docs/validation.md.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benches.case import Case
+from benches.papers import EXPERIMENT_1, EXPERIMENT_1_UNTIED, EXPERIMENT_2, TIES
+from benches.side import Side, ours
+
+REFERENCE = Path(__file__).parents[1] / "reference" / "ns2"
+
+
+@cache
+def reference(name: str) -> dict[str, Any]:
+    return json.loads((REFERENCE / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def theirs(name: str, case: Case) -> list[Side]:
+    return [Side(**window) for window in reference(name)[case.name]]
+
+
+@pytest.mark.parametrize("case", EXPERIMENT_2, ids=lambda case: case.name)
+def test_experiment_2(case: Case):
+    _, here = ours(case)
+    _, there = theirs("experiment2", case)
+    assert here.disagreements(there) == []
+
+
+def test_experiment_1():
+    """From 20 s to 50 s packets of different classes arrive at the same instant, and ns-2's answer to
+    who comes first changes with its clock: there the reference is the untied run."""
+    tied, untied = theirs("experiment1", EXPERIMENT_1), theirs("experiment1", EXPERIMENT_1_UNTIED)
+    for here, there, unbiased in list(zip(ours(EXPERIMENT_1), tied, untied, strict=True))[1:]:
+        expected = unbiased if here.end <= 50 else there
+        assert here.disagreements(expected) == [], here.span
+
+
+def test_experiment_1_untied():
+    both = zip(ours(EXPERIMENT_1_UNTIED), theirs("experiment1", EXPERIMENT_1_UNTIED), strict=True)
+    for here, there in list(both)[1:]:
+        assert here.disagreements(there) == [], here.span
+
+
+@pytest.mark.parametrize("case", [c for c in TIES if c.rate != 10_000_000], ids=lambda c: c.name)
+def test_without_ties_the_two_agree(case: Case):
+    """A part in a million of the rate, in either direction, decides who comes first."""
+    assert ours(case)[1].disagreements(theirs("ties", case)[1]) == []
