@@ -24,7 +24,7 @@ EXPERIMENT_1 = Case(
     avq(100),
     flows=180,
     duration=200.0,
-    edges=(20.0, 32.0, 50.0, 100.0, 120.0, 150.0),
+    edges=(20.0, 50.0, 100.0, 120.0, 150.0),
     short_rate=30.0,
     short_start=100.0,
 )

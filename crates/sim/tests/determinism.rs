@@ -1,0 +1,158 @@
+//! A run is a function of plan and seed, and what does not take part changes nothing.
+
+mod common;
+
+use common::*;
+use marqueue_aqm::{catalogue, Signal};
+use marqueue_core::params::ParamValues;
+use marqueue_core::{Dur, Time};
+use marqueue_sim::plan::*;
+use marqueue_sim::result::RunResult;
+
+/// Ten flows of two classes under RED, one of them traced packet for packet.
+fn plan() -> Plan {
+    let red = queue("red", values(&[("min_th", 10.0), ("max_th", 30.0)]), 60, Signal::Ecn);
+    let mut plan = Dumbbell {
+        rate: 5_000_000,
+        access: 100_000_000,
+        bottleneck_delay: 5.0,
+        destination_delay: 1.0,
+        rtts: vec![40.0, 70.0],
+        queue: red,
+    }
+    .plan(10.0);
+    plan.transports = vec![ns2("newreno", true)];
+    plan.traffic = vec![tcp("near", 0, 5, 1.0), tcp("far", 1, 5, 1.0)];
+    let TrafficKind::Tcp { trace, .. } = &mut plan.traffic[0].kind else { unreachable!("tcp() makes TCP") };
+    *trace = true;
+    plan.links[0].trace = true;
+    plan
+}
+
+/// Every field of a result but what is only looked at: measuring windows, samples, counts of events.
+fn happened(r: &RunResult) -> String {
+    let f = &r.flows;
+    let windows = r.edges.len() - 1;
+    let delivered: Vec<u64> = f.delivered.chunks(windows).map(|row| row.iter().sum()).collect();
+    let columns = (&f.start, &f.end, &f.sent, &f.retransmits, &f.timeouts, &f.ecn_cuts);
+    format!("{:?} {columns:?} {delivered:?} {:?}", r.links[0].trace, r.cwnd)
+}
+
+#[test]
+fn the_same_seed_is_the_same_result_and_another_is_another() {
+    let mut plan = plan();
+    plan.sample = ms(10.0);
+    plan.boundaries = vec![secs(2.0)];
+    let [a, b, c] = [1, 1, 2].map(|seed| format!("{:?}", go(&plan, seed)));
+    assert!(a == b, "one seed, two results");
+    assert!(a != c, "the seed has no effect");
+}
+
+/// The link that nobody uses has timers, and its queue draws at random.
+fn unused_link(plan: &mut Plan) {
+    plan.links.push(link("unused", 1_000_000, ms(3.0), Some(queue("pi", ParamValues::new(), 50, Signal::Ecn))));
+}
+
+fn unused_route(plan: &mut Plan) {
+    unused_link(plan);
+    let l = plan.links.len() - 1;
+    plan.routes.push(RoutePlan { forward: vec![l, 0], reverse: vec![1] });
+}
+
+fn late_flows(plan: &mut Plan) {
+    let mut late = tcp("late", 1, 3, 0.0);
+    let TrafficKind::Tcp { start, .. } = &mut late.kind else { unreachable!("tcp() makes TCP") };
+    *start = secs(11.0);
+    plan.traffic.push(late);
+}
+
+fn late_process(plan: &mut Plan) {
+    let kind = TrafficKind::Poisson {
+        transport: 0,
+        routes: vec![0, 1],
+        rate: 10.0,
+        start: secs(11.0),
+        stop: secs(12.0),
+        size: 5,
+    };
+    plan.traffic.push(TrafficPlan { name: "late process".into(), kind });
+}
+
+/// Flows on links of their own.
+fn elsewhere(plan: &mut Plan) {
+    unused_link(plan);
+    plan.links.push(link("unused back", 1_000_000, ms(3.0), None));
+    let l = plan.links.len();
+    plan.routes.push(RoutePlan { forward: vec![l - 2], reverse: vec![l - 1] });
+    plan.traffic.push(tcp("elsewhere", plan.routes.len() - 1, 2, 1.0));
+}
+
+#[test]
+fn what_does_not_take_part_changes_nothing() {
+    let alone = happened(&go(&plan(), 1));
+    type Addition = fn(&mut Plan);
+    let idle: [(&str, Addition); 4] = [
+        ("an unused link", unused_link),
+        ("an unused route", unused_route),
+        ("flows after the end", late_flows),
+        ("a process after the end", late_process),
+    ];
+    for (what, add) in idle {
+        let mut plan = plan();
+        add(&mut plan);
+        let mut beside = go(&plan, 1);
+        let late = beside.flows.group.iter().filter(|&&g| g > 1).count();
+        for column in [&mut beside.flows.start, &mut beside.flows.end] {
+            column.truncate(column.len() - late);
+        }
+        for column in [&mut beside.flows.sent, &mut beside.flows.retransmits, &mut beside.flows.delivered] {
+            column.truncate(column.len() - late);
+        }
+        for column in [&mut beside.flows.timeouts, &mut beside.flows.ecn_cuts] {
+            column.truncate(column.len() - late);
+        }
+        assert!(happened(&beside) == alone, "{what} changes what others do");
+    }
+}
+
+#[test]
+fn flows_on_other_links_change_no_packet() {
+    let alone = go(&plan(), 1);
+    let mut with = plan();
+    elsewhere(&mut with);
+    let beside = go(&with, 1);
+    let trace = |r: &RunResult| format!("{:?} {:?}", r.links[0].trace, r.cwnd);
+    assert!(trace(&alone) == trace(&beside));
+    assert!(beside.links[1].windows[0].counters.departures > 500, "they do send");
+}
+
+#[test]
+fn the_order_of_links_in_the_plan_does_not_matter() {
+    let forward = plan();
+    let n = forward.links.len();
+    let mut backward = plan();
+    backward.links.reverse();
+    for route in &mut backward.routes {
+        for l in route.forward.iter_mut().chain(&mut route.reverse) {
+            *l = n - 1 - *l;
+        }
+    }
+    assert!(happened(&go(&forward, 1)) == happened(&go(&backward, 1)));
+}
+
+#[test]
+fn looking_changes_nothing() {
+    for entry in catalogue() {
+        let mut unseen = plan();
+        unseen.links[0].queue = Some(queue(entry.name, ParamValues::new(), 60, Signal::Ecn));
+        let expected = happened(&go(&unseen, 1));
+        for (step, edges) in
+            [(Dur(1_000_003), vec![]), (ms(0.8), vec![secs(1.0), secs(1.0000001)]), (ms(700.0), vec![Time(1)])]
+        {
+            let mut seen = unseen.clone();
+            seen.sample = step;
+            seen.boundaries = edges;
+            assert!(happened(&go(&seen, 1)) == expected, "{} sampled every {step:?}", entry.name);
+        }
+    }
+}
