@@ -18,8 +18,8 @@ pub struct AckOut {
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
-    /// Unused blocks are empty: (0, 0).
-    pub sack: SackBlocks,
+    /// SACK blocks, if anything has arrived out of order; unused ones are empty: (0, 0).
+    pub sack: Option<SackBlocks>,
     /// Size on the wire.
     pub bytes: u32,
 }
@@ -95,10 +95,10 @@ impl Receiver {
     }
 
     fn acknowledge(&mut self, config: &Config, seq: Option<u32>, negotiate: bool) -> AckOut {
-        let mut sack = SackBlocks::default();
+        let mut sack = None;
         let mut bytes = config.header;
         if config.recovery == Recovery::Sack && !self.ahead.is_empty() {
-            let n = self.choose_blocks(seq, &mut sack);
+            let n = self.choose_blocks(seq, sack.insert(SackBlocks::default()));
             // RFC 2018, section 3: 8 n + 2 bytes, padded to whole words; ns-2 counts 8 n.
             bytes += match config.dialect {
                 Dialect::Rfc => 8 * n + 4,
@@ -158,14 +158,14 @@ mod tests {
         }
         data(&mut r, &c, 5);
         let ack = data(&mut r, &c, 7).ack.unwrap();
-        assert_eq!((ack.ack, ack.sack), (2, [(7, 8), (5, 6), (3, 4)]));
+        assert_eq!((ack.ack, ack.sack), (2, Some([(7, 8), (5, 6), (3, 4)])));
         assert_eq!(ack.bytes, 40 + 24);
         let ack = data(&mut r, &c, 4).ack.unwrap(); // joins two blocks
-        assert_eq!(ack.sack, [(3, 6), (7, 8), (0, 0)]);
+        assert_eq!(ack.sack, Some([(3, 6), (7, 8), (0, 0)]));
         let filled = data(&mut r, &c, 2);
         assert_eq!((filled.delivered, filled.ack.unwrap().ack), (4, 6));
         let done = data(&mut r, &c, 6).ack.unwrap();
-        assert_eq!((done.ack, done.sack, done.bytes), (8, SackBlocks::default(), 40));
+        assert_eq!((done.ack, done.sack, done.bytes), (8, None, 40));
     }
 
     #[test]

@@ -2,20 +2,19 @@
 
 use crate::config::Config;
 use crate::core::{Core, Tx};
-use crate::receiver::SackBlocks;
 use crate::recovery::{AnyRepair, Repair};
 use crate::Segment;
 use marqueue_core::Time;
 
 /// An acknowledgement as it arrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ack {
+pub struct Ack<'a> {
     /// The next segment that the receiver expects.
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
-    /// SACK blocks; unused ones are empty.
-    pub sack: SackBlocks,
+    /// SACK blocks; an empty one says nothing.
+    pub sack: &'a [(u32, u32)],
 }
 
 /// A TCP sender.
@@ -39,7 +38,7 @@ impl Sender {
     }
 
     /// An acknowledgement arrives.
-    pub fn on_ack(&mut self, config: &Config, now: Time, ack: &Ack, out: &mut Vec<Segment>) {
+    pub fn on_ack(&mut self, config: &Config, now: Time, ack: &Ack<'_>, out: &mut Vec<Segment>) {
         if ack.ack < self.core.una || ack.ack > self.core.max {
             return;
         }

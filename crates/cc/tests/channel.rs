@@ -96,7 +96,7 @@ impl World<'_> {
     /// One more than the SYN and everything delivered is what is expected next.
     fn acknowledge(&mut self, ack: AckOut) {
         assert_eq!(ack.ack, self.delivered + u32::from(ack.ack > 0));
-        for (start, end) in ack.sack.into_iter().filter(|b| b.1 > 0) {
+        for (start, end) in ack.sack.into_iter().flatten().filter(|b| b.1 > 0) {
             assert!(ack.ack < start && start < end, "{ack:?}");
         }
         self.send(Packet::Ack(ack));
@@ -115,7 +115,12 @@ impl World<'_> {
             match self.on_way.pop_first().expect("it has just been seen").1 {
                 Packet::Data(segment, ecn) => self.receive(segment, ecn),
                 Packet::Ack(AckOut { ack, ece, sack, .. }) => {
-                    self.sender.on_ack(self.config, next, &Ack { ack, ece, sack }, out);
+                    self.sender.on_ack(
+                        self.config,
+                        next,
+                        &Ack { ack, ece, sack: sack.as_ref().map_or(&[], |s| &s[..]) },
+                        out,
+                    );
                 }
             }
         } else if receiver == next {

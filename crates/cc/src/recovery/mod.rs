@@ -15,7 +15,7 @@ use crate::sender::Ack;
 /// A way to repair losses.
 pub trait Repair {
     /// An acknowledgement arrives; the ECN echo has been answered.
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack);
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>);
 
     /// The retransmission timer has expired; the core has fallen back to one segment.
     fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>);
@@ -67,7 +67,7 @@ macro_rules! each {
 
 impl Repair for AnyRepair {
     #[inline]
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         each!(self, r => r.on_ack(core, tx, ack))
     }
 

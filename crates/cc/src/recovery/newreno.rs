@@ -18,7 +18,7 @@ pub struct NewReno {
 }
 
 impl NewReno {
-    fn on_new_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+    fn on_new_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         if !self.in_recovery {
             core.acknowledge_and_open(tx, ack.ack, ack.ece);
         } else if ack.ack >= core.recover {
@@ -50,7 +50,7 @@ fn deflate(core: &mut Core, acked: u32) {
 }
 
 impl Repair for NewReno {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         if ack.ack > core.una {
             self.on_new_ack(core, tx, ack);
         } else if ack.ack == core.una && core.flight() > 0 {

@@ -20,7 +20,7 @@ pub struct Ns2NewReno {
 }
 
 impl Ns2NewReno {
-    fn partial(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+    fn partial(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         if !self.timer_reset {
             self.timer_reset = true;
             core.set_timer(tx);
@@ -39,7 +39,7 @@ impl Ns2NewReno {
 }
 
 impl Repair for Ns2NewReno {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         if ack.ack > core.una {
             if ack.ack >= core.recover || core.last_cut != LastCut::Loss {
                 if core.inflation > 0 {

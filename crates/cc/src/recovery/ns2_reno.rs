@@ -13,7 +13,7 @@ use crate::sender::Ack;
 pub struct Ns2Reno;
 
 impl Repair for Ns2Reno {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         if ack.ack > core.una {
             if core.last_cut == LastCut::Loss {
                 core.last_cut = LastCut::Repaired;

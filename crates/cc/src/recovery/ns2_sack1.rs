@@ -28,7 +28,7 @@ pub struct Ns2Sack1 {
 
 impl Ns2Sack1 {
     /// Takes in the blocks; tells whether they said anything new.
-    fn update(&mut self, core: &Core, ack: &Ack) -> bool {
+    fn update(&mut self, core: &Core, ack: &Ack<'_>) -> bool {
         self.sacked.trim_below(core.una);
         let mut news = false;
         for &(start, end) in ack.sack.iter().filter(|b| b.1 > core.una) {
@@ -94,7 +94,7 @@ impl Ns2Sack1 {
         }
     }
 
-    fn on_ack_in_recovery(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+    fn on_ack_in_recovery(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         self.pipe -= 1;
         if ack.ack >= core.recover {
             core.recover = 1;
@@ -116,7 +116,7 @@ impl Ns2Sack1 {
 }
 
 impl Repair for Ns2Sack1 {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         if self.in_recovery {
             return self.on_ack_in_recovery(core, tx, ack);
         }

@@ -15,7 +15,7 @@ pub struct Reno {
 }
 
 impl Repair for Reno {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         if ack.ack > core.una {
             if self.in_recovery {
                 self.in_recovery = false;

@@ -97,7 +97,7 @@ impl Sack {
 }
 
 impl Repair for Sack {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         let dupthresh = tx.config.dupthresh;
         let mut news = false;
         for &(start, end) in ack.sack.iter().filter(|b| b.1 > core.una) {

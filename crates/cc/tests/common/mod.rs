@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use marqueue_cc::Config;
-use marqueue_cc::{Ack, SackBlocks, Segment, Sender};
+use marqueue_cc::{Ack, Segment, Sender};
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Dur, Time};
 
@@ -54,7 +54,7 @@ impl Lead {
         lead
     }
 
-    pub fn hear(&mut self, ack: Ack) -> Vec<u32> {
+    pub fn hear(&mut self, ack: Ack<'_>) -> Vec<u32> {
         self.sent.clear();
         self.sender.on_ack(&self.config, self.now, &ack, &mut self.sent);
         self.numbers()
@@ -72,9 +72,7 @@ impl Lead {
 
     /// With SACK blocks.
     pub fn sack(&mut self, next: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
-        let mut sack = SackBlocks::default();
-        sack[..blocks.len()].copy_from_slice(blocks);
-        self.hear(Ack { ack: next, ece: false, sack })
+        self.hear(Ack { ack: next, ece: false, sack: blocks })
     }
 
     /// Waits until the retransmission timer expires.

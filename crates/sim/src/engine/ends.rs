@@ -4,7 +4,7 @@ use super::Engine;
 use crate::events::Judgement;
 use crate::flow::{fill_row, settle_window, Kind};
 use marqueue_cc::receiver::AckOut;
-use marqueue_cc::{Ack, SackBlocks};
+use marqueue_cc::Ack;
 use marqueue_core::{Ecn, Flags, Packet, Time};
 
 impl Engine {
@@ -41,14 +41,14 @@ impl Engine {
     fn acknowledgement(&mut self, flow: u32, ack: &AckOut) -> (Packet, u32) {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
         packet.flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
-        if ack.sack[0].1 > 0 {
+        if let Some(sack) = ack.sack {
             packet.sack = match self.sack_free.pop() {
                 Some(slot) => {
-                    self.sack_pool[slot as usize] = ack.sack;
+                    self.sack_pool[slot as usize] = sack;
                     slot
                 }
                 None => {
-                    self.sack_pool.push(ack.sack);
+                    self.sack_pool.push(sack);
                     (self.sack_pool.len() - 1) as u32
                 }
             };
@@ -60,9 +60,9 @@ impl Engine {
     #[inline]
     pub(super) fn acknowledged(&mut self, packet: Packet) {
         self.release_sack(&packet);
-        let sack = match packet.sack {
-            Packet::NO_SACK => SackBlocks::default(),
-            slot => self.sack_pool[slot as usize],
+        let sack: &[(u32, u32)] = match packet.sack {
+            Packet::NO_SACK => &[],
+            slot => &self.sack_pool[slot as usize],
         };
         let flow = &mut self.flows[packet.flow as usize];
         flow.in_flight -= 1;

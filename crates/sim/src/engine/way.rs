@@ -81,6 +81,7 @@ impl Engine {
 
     /// A packet that left the root of the merged wire `l` at `exit` will enter it at `at`, coming
     /// from link `from`.
+    #[inline(always)]
     fn merge(&mut self, l: u32, from: u32, packet: Packet, at: Time, exit: Time) {
         let rank = self.links[from as usize].rank;
         let Near::Merged(merged) = &mut self.links[l as usize].near else { unreachable!("a merged wire") };
