@@ -92,13 +92,14 @@ def one_above_another(
     quantity: str,
     unit: str = "",
     changes: Sequence[float] = (),
+    limits: tuple[float, float] | None = None,
 ) -> Drawn:
     """Curves over time in panels with the same scale, named by their titles."""
     figure, axes = panels(len(curves), height=1.6)
     top = max(float(curve.values.max()) for curve in curves.values())
     for panel, (title, curve) in zip(axes, curves.items(), strict=True):
         timeseries([curve], quantity, unit, cuts=changes, floor=0.0, axes=panel)
-        panel.set_ylim(0, 1.05 * top)
+        panel.set_ylim(limits or (0, 1.05 * top))
         panel.set_title(title, fontsize=9, loc="right", pad=2)
         panel.label_outer()
     named = [Curve(c.t, c.values, title) for title, c in curves.items()]

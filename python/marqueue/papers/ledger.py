@@ -36,7 +36,8 @@ class Note(Entry):
     """One entry of the ledger."""
 
     title: Text
-    experiment: Text
+    experiment: Text | None = None
+    """To which it belongs; none for the paper as a whole."""
     text: Annotated[list[Text], Field(min_length=1)]
     """Paragraphs."""
     number: list[Number] = []

@@ -12,15 +12,11 @@ from marqueue.papers.reproduction import Reproduction
 from marqueue.report import Report
 from marqueue.report.builder import OUTCOMES, Cell, show
 
-NUMBERS = ("", "Paper", "Reference", "Here")
-
 
 def page(of: Reproduction) -> Report:
     """The report."""
     report = Report(f"{of.paper.title}, reproduced", of.paper.source, byline(of))
-    report.highlights(
-        [(f"claims: {OUTCOMES[o]}", of.counts[o], "") for o in OUTCOMES if of.counts[o]]
-    )
+    report.highlights([(OUTCOMES[o], of.counts[o], "claims") for o in OUTCOMES if of.counts[o]])
     for number in of.runs:
         _experiment(report, of, number)
     _ledger(report, of)
@@ -52,6 +48,10 @@ def _seed(of: Reproduction) -> int:
     return int(_first(of).seed)
 
 
+def _number_heads(of: Reproduction) -> tuple[str, ...]:
+    return ("", "Paper", of.reference.name, "Here")
+
+
 def _experiment(report: Report, of: Reproduction, number: str) -> None:
     report.section(f"Experiment {number}: {of.paper.experiments[number]}")
     report.notes(of.paper.experiment(number).readings, "How the paper is read")
@@ -70,10 +70,9 @@ def _ledger(report: Report, of: Reproduction) -> None:
     report.section("Ledger")
     report.text(f"Reference: {of.reference.name}. {of.reference.made}")
     for note in of.notes:
-        report.text(f"{note.title}.", *note.text)
+        report.notes(note.text, note.title)
         if note.number:
-            rows: list[Sequence[Cell]] = [list(row) for row in of.ledger_rows(note)]
-            report.table(NUMBERS, rows)
+            report.table(_number_heads(of), of.ledger_rows(note))
 
 
 def _reproduce(report: Report, of: Reproduction) -> None:
@@ -98,8 +97,9 @@ def _reproduce(report: Report, of: Reproduction) -> None:
 
 def command(of: Reproduction) -> str:
     """The command that makes it."""
-    quick = " --quick" if of.quick else ""
-    return f"marqueue paper run {of.paper.key} {' '.join(of.runs)}{quick}"
+    numbers = [] if list(of.runs) == list(of.paper.experiments) else list(of.runs)
+    words = ["marqueue", "paper", "run", of.paper.key, *numbers, *["--quick"] * of.quick]
+    return " ".join(words)
 
 
 def ledger_page(of: Reproduction) -> str:
@@ -137,7 +137,7 @@ def _note(of: Reproduction, note: Note) -> Iterable[str]:
     for paragraph in note.text:
         yield from ("", paragraph)
     if note.number:
-        yield from ("", *_markdown(NUMBERS, of.ledger_rows(note)))
+        yield from ("", *_markdown(_number_heads(of), of.ledger_rows(note)))
 
 
 def _markdown(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterable[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import tomli_w
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -57,9 +58,9 @@ class Reproduction:
 
     @cached_property
     def notes(self) -> list[ledger.Note]:
-        """The entries of the ledger for the experiments that were run."""
+        """The entries of the ledger for the experiments that were run and for the whole."""
         every = ledger.read_ledger(self.paper.folder / "ledger.toml")
-        return [note for note in every if note.experiment in self.runs]
+        return [note for note in every if note.experiment in (None, *self.runs)]
 
     @cached_property
     def reference(self) -> ledger.Reference:
@@ -76,7 +77,8 @@ class Reproduction:
 
     def ledger_rows(self, note: ledger.Note) -> list[ledger.Row]:
         """The numbers of an entry of the ledger."""
-        return ledger.rows(note, self.reference, self.quantities[note.experiment])
+        quantities = {} if note.experiment is None else self.quantities[note.experiment]
+        return ledger.rows(note, self.reference, quantities)
 
     @property
     def replications(self) -> int:
@@ -90,18 +92,25 @@ class Reproduction:
 
     def table(self) -> Table:
         """The claims with their verdicts, for the terminal."""
-        out = Table(title=self.paper.title, title_justify="left", caption_justify="left")
-        out.caption = (
-            f"mean ± half width of the 95% confidence interval, {self.replications} replications"
+        out = Table(
+            title=Text(self.paper.title),
+            caption="mean ± half width of the 95% confidence interval over "
+            f"{self.replications} replications",
+            title_justify="left",
+            caption_justify="left",
+            box=box.HORIZONTALS,
+            show_lines=True,
+            pad_edge=False,
         )
-        out.add_column("claim", no_wrap=True)
-        out.add_column("paper")
-        out.add_column("here")
+        out.add_column("claim", ratio=5)
+        out.add_column("paper", ratio=2)
+        out.add_column("here", ratio=4)
         out.add_column("verdict", no_wrap=True)
         for claim in self.claims:
             v = self.verdicts[claim.id]
             outcome = Text(OUTCOMES[v.outcome], style=STYLES[v.outcome])
-            out.add_row(Text(claim.id), Text(v.expected), Text(str(v.measured)), outcome)
+            says = f"{claim.experiment}  {v.claim}"
+            out.add_row(Text(says), Text(v.expected), Text(str(v.measured)), outcome)
         return out
 
     def summary(self) -> dict[str, Any]:

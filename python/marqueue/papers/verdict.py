@@ -94,7 +94,7 @@ def _measured(check: Check, quantities: Quantities, place: int) -> str:
 
 
 def _note(claim: Claim, quantities: Quantities, findings: Sequence[Finding]) -> str:
-    criteria = "; ".join(check.criterion(quantities) for check in claim.check)
+    criteria = "; ".join(dict.fromkeys(check.criterion(quantities) for check in claim.check))
     reasons = " ".join(dict.fromkeys(check.reason for check in claim.check))
     note = f"Criterion: {criteria}. {reasons}"
     if len(findings) > 1:

@@ -1,6 +1,7 @@
 """Experiment 3: long flows leave and others come. Figures 9, 10 and 11."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from marqueue.papers.avq.setups import label, under
 from marqueue.papers.drawn import Drawn, over_time
@@ -27,7 +28,10 @@ def setups() -> Mapping[str, Scenario]:
 def measure(runs: Runs) -> Quantities:
     """Times to settle, peaks and means of the queue after each change."""
     settle = {
-        f"settle-{phase}.{scheme}": settling(run, label(scheme), *times, LEVELS.get(scheme))
+        f"settle-{phase}.{scheme}": replace(
+            settling(run, label(scheme), *times, LEVELS.get(scheme)),
+            label=f"Time to settle after flows {phase} [s]",
+        )
         for phase, times in PHASES.items()
         for scheme, run in runs.items()
     }

@@ -104,6 +104,8 @@ def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
         return out
 
     joined = "Short flows join at 100 s (dotted)."
+    lost = curves("gamma", GAMMAS, "drops", np.sum)
+    most = max(c.values[:, c.t > BEFORE[0]].max() for c in lost.values())
     return [
         one_above_another(
             "Figure 15",
@@ -123,11 +125,13 @@ def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
         ),
         one_above_another(
             "Figure 17",
-            f"Packets lost in each second for values of gamma. {joined}",
-            curves("gamma", GAMMAS, "drops", np.sum),
+            f"Packets lost in each second for values of gamma. {joined} "
+            "The losses at the start of the flows go beyond the scale.",
+            lost,
             "Lost",
             "packets",
             CHANGES,
+            (0.0, 1.05 * float(most)),
         ),
         one_above_another(
             "Figure 18",
@@ -136,6 +140,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
             "Utilization",
             "",
             CHANGES,
+            (0.8, 1.02),
         ),
     ]
 

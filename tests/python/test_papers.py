@@ -1,0 +1,240 @@
+"""Papers: claims as data, verdicts on small numbers, and a reproduction as people run it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from pydantic import ValidationError
+
+import marqueue as package
+from marqueue.papers import PAPERS
+from marqueue.papers.claims import Claim, Claims, read_claims
+from marqueue.papers.ledger import read_ledger, read_reference
+from marqueue.papers.quantity import Quantity, single, stepped
+from marqueue.papers.verdict import decide, judge, together
+from marqueue.scenario import load
+from marqueue.stats import Estimate
+
+CLAIMS = [
+    (key, claim) for key in PAPERS for claim in read_claims(PAPERS[key].folder / "claims.toml")
+]
+SCENARIOS = [
+    path for paper in PAPERS.values() for path in (paper.folder / "scenarios").glob("*.toml")
+]
+EXPERIMENTS = [(key, number) for key, paper in PAPERS.items() for number in paper.experiments]
+
+QUANTITIES = {
+    "narrow": single("Utilization", "a", [0.979, 0.980, 0.981]),
+    "wide": single("Utilization", "b", [0.90, 0.98, 1.06]),
+    "rising": Quantity(
+        "Queue", "a", np.array([[1, 2, 3], [1, 2, 3.01]]), "packets", "N", (20, 40, 60)
+    ),
+    "bent": Quantity(
+        "Queue", "b", np.array([[2, 3, 1], [2, 3, 1.0]]), "packets", "N", (20, 40, 60)
+    ),
+}
+
+
+def claim(*checks: dict[str, object]) -> Claim:
+    return Claim.model_validate(
+        {
+            "id": "a-claim",
+            "experiment": "1",
+            "where": "Table I",
+            "says": "Something.",
+            "paper": "1",
+            "check": [{"reason": "Because.", **check} for check in checks],
+        }
+    )
+
+
+VERDICTS = {
+    "within the tolerance": (
+        "holds",
+        {"kind": "value", "quantity": "narrow", "expected": 0.98, "tolerance": 0.01},
+    ),
+    "outside the tolerance": (
+        "fails",
+        {"kind": "value", "quantity": "narrow", "expected": 0.95, "tolerance": 0.01},
+    ),
+    "too wide to tell": (
+        "open",
+        {"kind": "value", "quantity": "wide", "expected": 0.98, "tolerance": 0.01},
+    ),
+    "below the bound": ("holds", {"kind": "at-most", "quantity": "narrow", "bound": 0.99}),
+    "above the bound": ("fails", {"kind": "at-most", "quantity": "narrow", "bound": 0.9}),
+    "above the least": ("holds", {"kind": "at-least", "quantity": "narrow", "bound": 0.9}),
+    "below the least": ("fails", {"kind": "at-least", "quantity": "narrow", "bound": 0.99}),
+    "one place of three": (
+        "holds",
+        {"kind": "at-most", "quantity": "rising", "bound": 1, "at": [20]},
+    ),
+    "some places of three": ("partly", {"kind": "at-most", "quantity": "rising", "bound": 2}),
+    "less at some places": ("partly", {"kind": "below", "quantity": "rising", "other": "bent"}),
+    "less with slack": (
+        "holds",
+        {"kind": "below", "quantity": "bent", "other": "rising", "slack": 1},
+    ),
+    "never less": (
+        "fails",
+        {"kind": "below", "quantity": "bent", "other": "rising", "at": [20, 40]},
+    ),
+    "rises": ("holds", {"kind": "rising", "quantity": "rising"}),
+    "does not fall": ("fails", {"kind": "falling", "quantity": "rising"}),
+    "rises and falls": ("partly", {"kind": "rising", "quantity": "bent"}),
+}
+
+
+@pytest.mark.parametrize(("outcome", "check"), VERDICTS.values(), ids=VERDICTS)
+def test_verdicts_on_small_numbers(outcome: str, check: dict[str, object]):
+    assert judge(claim(check), QUANTITIES).outcome == outcome
+
+
+def test_all_checks_of_a_claim_must_hold():
+    holds = VERDICTS["within the tolerance"][1]
+    fails = VERDICTS["outside the tolerance"][1]
+    assert judge(claim(holds, holds), QUANTITIES).outcome == "holds"
+    assert judge(claim(holds, fails), QUANTITIES).outcome == "partly"
+
+
+def test_a_verdict_shows_what_speaks_most_against_the_claim():
+    verdict = judge(claim(VERDICTS["some places of three"][1]), QUANTITIES)
+    assert str(verdict.measured).startswith("N 60: 3.0")
+    assert "Of 3 comparisons" in verdict.note
+
+
+def test_intervals_decide_and_single_values_by_themselves():
+    permitted = (0.0, 1.0)
+    assert decide(Estimate(0.5, 0.4, 3), permitted) == "holds"
+    assert decide(Estimate(0.5, 0.6, 3), permitted) == "open"
+    assert decide(Estimate(1.5, 0.4, 3), permitted) == "fails"
+    assert decide(Estimate(0.5, None, 1), permitted) == "holds"
+    assert decide(Estimate.of([]), permitted) == "open"
+    assert together(["holds", "open"]) == "partly"
+    assert together(["fails", "open"]) == "fails"
+
+
+def test_differences_are_taken_replication_by_replication():
+    # Each pair differs by 1 or a little more, while both spread over 100.
+    first = np.array([[0.0], [50], [100]])
+    pair = {
+        "a": Quantity("Queue", "a", first),
+        "b": Quantity("Queue", "b", first + np.array([[1.0], [1.2], [1]])),
+    }
+    check = {"kind": "below", "quantity": "a", "other": "b"}
+    assert judge(claim(check), pair).outcome == "holds"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"kind": "equal"}, {"tolerance": 0}, {"reason": ""}, {"bound": 1.0}],
+    ids=["unknown kind", "no tolerance", "no reason", "key of another kind"],
+)
+def test_a_check_that_is_not_one_is_refused(change: dict[str, object]):
+    with pytest.raises(ValidationError):
+        claim({**VERDICTS["within the tolerance"][1], **change})
+
+
+def test_two_claims_with_one_id_are_refused():
+    one = claim(VERDICTS["within the tolerance"][1]).model_dump()
+    with pytest.raises(ValidationError, match="a-claim"):
+        Claims.model_validate({"claim": [one, one]})
+
+
+def test_series_in_longer_steps():
+    t, total = stepped((np.arange(1, 8) / 10, np.arange(14.0).reshape(2, 7)), 0.3, np.sum)
+    assert t == pytest.approx([0.3, 0.6])
+    assert total.tolist() == [[3, 12], [24, 33]]
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_every_scenario_file_is_valid(path: Path):
+    assert load(path).name
+
+
+@pytest.mark.parametrize(("key", "number"), EXPERIMENTS)
+def test_every_experiment_has_claims_and_set_ups(key: str, number: str):
+    assert PAPERS[key].experiment(number).setups()
+    assert any(c.experiment == number for k, c in CLAIMS if k == key)
+
+
+@pytest.mark.parametrize("key", PAPERS)
+def test_claims_and_ledger_speak_of_experiments_and_numbers_that_exist(key: str):
+    paper = PAPERS[key]
+    assert {c.experiment for k, c in CLAIMS if k == key} <= set(paper.experiments)
+    reference = read_reference(paper.folder / "reference.toml")
+    for note in read_ledger(paper.folder / "ledger.toml"):
+        assert note.experiment is None or note.experiment in paper.experiments
+        for number in note.number:
+            if number.reference:
+                assert reference.estimate(number.reference, number.at).n > 1
+
+
+@pytest.mark.parametrize("key", PAPERS)
+def test_the_page_of_the_documentation_has_every_claim_and_every_note(key: str):
+    page = (Path(__file__).parents[2] / "docs" / "papers" / f"{key}.md").read_text(encoding="utf-8")
+    for _, each in CLAIMS:
+        assert f"{each.says} (`{each.id}`)" in page
+    for note in read_ledger(PAPERS[key].folder / "ledger.toml"):
+        assert f"### {note.title}" in page
+        assert all(paragraph in page for paragraph in note.text)
+
+
+#: What must come out of Experiment 2, whatever the seed.
+MUST = {
+    "exp2-utilization-avq": "holds",
+    "exp2-utilization-full": "holds",
+    "exp2-utilization-gkvq": "holds",
+    "exp2-queue-overshoots": "holds",
+    "exp2-utilization-red": "fails",
+}
+
+
+def test_experiment_2_from_end_to_end(marqueue, tmp_path: Path):
+    done = marqueue("paper", "run", "avq", "2", "--quick", "--json", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary == json.loads((tmp_path / "out/summary.json").read_text())
+    verdicts = {each["id"]: each["verdict"] for each in summary["claims"]}
+    assert {name: verdicts[name] for name in MUST} == MUST
+
+    quantities = summary["quantities"]["2"]
+
+    def mean(name: str, flows: int) -> float:
+        quantity = quantities[name]
+        value = quantity["estimates"][quantity["places"].index(flows)]["mean"]
+        assert isinstance(value, float)
+        return value
+
+    assert mean("utilization.avq", 180) == pytest.approx(0.98, abs=0.01)
+    assert mean("utilization.gkvq", 180) < 0.85
+    for scheme in ("red", "rem", "pi"):
+        assert mean("losses.avq", 180) <= mean(f"losses.{scheme}", 180)
+
+    figure = pq.read_table(tmp_path / "out/data/figure-6.parquet").to_pylist()
+    assert {row["of"] for row in figure} == {"AVQ", "RED", "REM", "PI", "GKVQ"}
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert page.count("<figure>") == 3
+    assert "Ledger" in page
+    assert load(tmp_path / "out/scenarios/experiment-2-pi.toml").replications == 4
+    assert marqueue("paper", "run", "avq", "2", "--out", "out").returncode == 2
+
+
+@pytest.mark.parametrize("experiment", PAPERS["avq"].experiments)
+def test_every_claim_and_every_note_can_be_evaluated(experiment: str, tmp_path: Path):
+    paper = PAPERS["avq"]
+    one = {
+        name: package.run(scenario, replications=1)
+        for name, scenario in paper.experiment(experiment).setups().items()
+    }
+    quantities = paper.experiment(experiment).measure(one)
+    for _, each in CLAIMS:
+        if each.experiment == experiment:
+            assert judge(each, quantities).outcome in {"holds", "partly", "fails"}
+    for note in read_ledger(paper.folder / "ledger.toml"):
+        for number in note.number:
+            if note.experiment == experiment and number.here:
+                quantity = quantities[number.here]
+                assert np.isfinite(quantity.estimates[quantity.place(number.at)].mean)
