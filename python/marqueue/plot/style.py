@@ -130,8 +130,11 @@ def svg(figure: Figure) -> str:
     out = io.StringIO()
     with themed():
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    # A hundredth of a point is more than enough, and hides how machines round.
-    return re.sub(r"(-?\d+\.\d\d)\d+", r"\1", out.getvalue())
+    # A hundredth of a point is more than enough, and hides how machines round. Only in attributes:
+    # the numbers at the axes are text.
+    return re.sub(
+        r'"[^"<>]*"', lambda quoted: re.sub(r"(-?\d+\.\d\d)\d+", r"\1", quoted[0]), out.getvalue()
+    )
 
 
 def inline_svg(figure: Figure, text: str) -> str:
