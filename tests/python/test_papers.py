@@ -45,7 +45,8 @@ def claim(*checks: dict[str, object]) -> Claim:
             "where": "Table I",
             "says": "Something.",
             "paper": "1",
-            "check": [{"reason": "Because.", **check} for check in checks],
+            "reason": "Because.",
+            "check": checks,
         }
     )
 
@@ -129,8 +130,8 @@ def test_differences_are_taken_replication_by_replication():
 
 @pytest.mark.parametrize(
     "change",
-    [{"kind": "equal"}, {"tolerance": 0}, {"reason": ""}, {"bound": 1.0}],
-    ids=["unknown kind", "no tolerance", "no reason", "key of another kind"],
+    [{"kind": "equal"}, {"tolerance": 0}, {"quantity": ""}, {"bound": 1.0}],
+    ids=["unknown kind", "no tolerance", "no quantity", "key of another kind"],
 )
 def test_a_check_that_is_not_one_is_refused(change: dict[str, object]):
     with pytest.raises(ValidationError):

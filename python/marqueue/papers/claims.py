@@ -22,14 +22,12 @@ class Entry(BaseModel):
 
 
 class Checked(Entry):
-    """What every check has: a quantity, and why the criterion is what it is."""
+    """What every check has."""
 
     quantity: Text
     """The name of the quantity that the experiment measures."""
     at: list[float] | None = None
     """Only at these places of a sweep; otherwise at all."""
-    reason: Text
-    """Why this criterion: what the paper leaves open and how that was settled."""
 
     def places(self, quantities: Quantities) -> list[int]:
         """The indices of the places that are checked."""
@@ -178,6 +176,8 @@ class Claim(Entry):
     """What it says, in words of our own."""
     paper: Text
     """The paper's number, or its ordering in short."""
+    reason: Text
+    """Why these checks: what the paper leaves open and how that was settled."""
     check: Annotated[list[Check], Field(min_length=1)]
     """All of them must hold."""
 

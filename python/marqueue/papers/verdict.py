@@ -95,8 +95,7 @@ def _measured(check: Check, quantities: Quantities, place: int) -> str:
 
 def _note(claim: Claim, quantities: Quantities, findings: Sequence[Finding]) -> str:
     criteria = "; ".join(dict.fromkeys(check.criterion(quantities) for check in claim.check))
-    reasons = " ".join(dict.fromkeys(check.reason for check in claim.check))
-    note = f"Criterion: {criteria}. {reasons}"
+    note = f"Criterion: {criteria}. {claim.reason}"
     if len(findings) > 1:
         counts = {o: sum(f.outcome == o for f in findings) for o in ORDER}
         parts = ", ".join(f"{counts[o]} {said}" for o, said in COUNTED.items() if counts[o])
