@@ -46,7 +46,7 @@ format: $(VENV)/.installed ## Format every source
 	$(BIN)/ruff format
 
 demo: $(EXTENSION) ## Reproduce Experiment 2 of the AVQ paper, in its quick form
-	$(BIN)/marqueue paper run avq 2 --quick
+	$(BIN)/marqueue paper run avq 2 --quick --force
 
 bench: ## Time queues, event lists and whole runs
 	cargo bench --workspace
