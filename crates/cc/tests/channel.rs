@@ -62,7 +62,7 @@ impl World<'_> {
         let mut max = max_before;
         for segment in segments {
             assert!(segment.seq < core.limit, "beyond the end of the data");
-            assert!(segment.seq < core.una + self.config.max_window as u32, "beyond the receiver's window");
+            assert!(segment.seq < core.una + self.config.max_window, "beyond the receiver's window");
             let new = segment.seq >= max;
             assert_eq!(segment.flags.has(Flags::RETRANSMIT), !new, "{segment:?}");
             assert!(segment.seq <= max, "new data are sent in order");

@@ -104,7 +104,8 @@ impl Engine {
     fn settle(&mut self, l: u32, until: Time) {
         loop {
             let Near::Merged(merged) = &mut self.links[l as usize].near else { unreachable!("a merged wire") };
-            let Some((at, _, packet)) = merged.pending.pop_front_if(|p| p.0 < until) else { return };
+            let Some(&(at, _, packet)) = merged.pending.front().filter(|p| p.0 < until) else { return };
+            merged.pending.pop_front();
             let exit = merged.wire.transit(at, packet.bytes);
             self.leave(l, packet, packet.stage, exit);
         }
