@@ -1,7 +1,7 @@
 """A dumbbell as both simulators call it.
 
-What the two call differently stands here, once. ns-2's DropTail, REM and GK hold one packet less than
-their limit; AVQ, REM and GK never drop a packet that is not ECN-capable; AVQ begins at 0.8 C.
+What the two call differently stands here, once. ns-2's DropTail, REM and GK hold one packet less
+than their limit; AVQ, REM and GK never drop a packet that is not ECN-capable; AVQ begins at 0.8 C.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,7 +70,12 @@ def red(
 
 
 def avq(
-    limit: int, *, buffer: float = 1.0, gamma: float = 0.98, mode: str = "packets", marks: bool = True
+    limit: int,
+    *,
+    buffer: float = 1.0,
+    gamma: float = 0.98,
+    mode: str = "packets",
+    marks: bool = True,
 ) -> Queue:
     """AVQ, its virtual buffer ``buffer`` times the real one."""
     settings = {

@@ -41,6 +41,13 @@ TIES = [
     Case(f"droptail, 180 flows, {rate} bit/s", droptail(100), flows=180, rate=rate, duration=100.0)
     for rate in (10_000_000 - NUDGE, 10_000_000, 10_000_000 + NUDGE)
 ] + [
-    Case(f"avq, 180 flows, {rate} bit/s", avq(100), flows=180, rate=rate, duration=32.0, edges=(20.0,))
+    Case(
+        f"avq, 180 flows, {rate} bit/s",
+        avq(100),
+        flows=180,
+        rate=rate,
+        duration=32.0,
+        edges=(20.0,),
+    )
     for rate in (10_000_000 - NUDGE, 10_000_000, 10_000_000 + NUDGE)
 ]

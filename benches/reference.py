@@ -48,7 +48,10 @@ def main() -> None:
 def write(name: str, data: Any) -> None:
     """Writes data with where they come from."""
     version = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Version}", ns2.PACKAGE], check=True, capture_output=True, text=True
+        ["dpkg-query", "-W", "-f", "${Version}", ns2.PACKAGE],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     made = {"made by": "python -m benches.reference", "ns-2": f"Debian's {ns2.PACKAGE} {version}"}
     lines = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in (made | data).items())

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
@@ -83,5 +84,5 @@ def ours(case: Case) -> list[Side]:
                 for r in range(len(SEEDS))
             ],
         )
-        for w, (begin, end) in enumerate(zip(edges, edges[1:], strict=False))
+        for w, (begin, end) in enumerate(pairwise(edges))
     ]

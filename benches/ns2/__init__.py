@@ -90,7 +90,9 @@ def run(arguments: Mapping[str, str]) -> Run:
 
 
 def _window(a: list[float], b: list[float], rate: float) -> Window:
-    t, arrivals, departures, drops, marks, sent, integral = (y - x for x, y in zip(a, b, strict=True))
+    t, arrivals, departures, drops, marks, sent, integral = (
+        y - x for x, y in zip(a, b, strict=True)
+    )
     return Window(
         begin=a[0],
         end=b[0],

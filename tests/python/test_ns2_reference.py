@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from benches.case import Case
 from benches.papers import EXPERIMENT_1, EXPERIMENT_1_UNTIED, EXPERIMENT_2, TIES
 from benches.side import Side, ours
@@ -35,8 +34,8 @@ def test_experiment_2(case: Case):
 
 
 def test_experiment_1():
-    """From 20 s to 50 s packets of different classes arrive at the same instant, and ns-2's answer to
-    who comes first changes with its clock: there the reference is the untied run."""
+    """From 20 s to 50 s packets of different classes arrive at the same instant, and ns-2's answer
+    to who comes first changes with its clock: there the reference is the untied run."""
     tied, untied = theirs("experiment1", EXPERIMENT_1), theirs("experiment1", EXPERIMENT_1_UNTIED)
     for here, there, unbiased in list(zip(ours(EXPERIMENT_1), tied, untied, strict=True))[1:]:
         expected = unbiased if here.span == "20-50 s" else there

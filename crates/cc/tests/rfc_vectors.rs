@@ -6,7 +6,7 @@
 mod common;
 
 use common::{at, config, rfc, Lead};
-use marqueue_core::{Flags, Time};
+use marqueue_core::{Dur, Flags, Time};
 
 /// Four acknowledgements for segment 2 after 1 has arrived and 2 has not: the first of them opens
 /// the window to 11 (11 and 12 go out), limited transmit adds 13 and 14.
@@ -265,11 +265,11 @@ mod rfc_6298 {
             assert_eq!(l.timeout(), doubled, "5.5");
         }
         // Karn: the answer to a retransmission does not measure anything and leaves the back-off.
-        l.now = l.now + marqueue_core::Dur::from_secs(0.1);
+        l.now += Dur::from_secs(0.1);
         assert_eq!(l.ack(11), [11, 12]);
         assert_eq!(l.timeout(), 8.0);
         // Segment 11 is new: its round trip of 0.1 s ends the back-off.
-        l.now = l.now + marqueue_core::Dur::from_secs(0.1);
+        l.now += Dur::from_secs(0.1);
         l.ack(12);
         assert_eq!(l.timeout(), 1.0);
     }

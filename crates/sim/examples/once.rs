@@ -1,0 +1,26 @@
+//! One run in a process of its own: `once SEED < plan.json` prints what it took.
+//!
+//! The way to time or profile the engine without Python; `make bench-peers` measures with it.
+
+use marqueue_sim::{run, Control};
+use std::error::Error;
+use std::fs::read_to_string;
+
+/// CPU time of this process so far, s.
+fn cpu() -> Result<f64, Box<dyn Error>> {
+    let spent = read_to_string("/proc/self/schedstat")?;
+    Ok(spent.split(' ').next().ok_or("an empty schedstat")?.parse::<f64>()? / 1e9)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let seed = std::env::args().nth(1).ok_or("expected a seed")?.parse()?;
+    let plan = serde_json::from_reader(std::io::stdin())?;
+    let setup = cpu()?;
+    let result = run(&plan, seed, &Control::default())?;
+    let engine = cpu()? - setup;
+    let packets: u64 = result.links.iter().flat_map(|l| &l.windows).map(|w| w.counters.departures).sum();
+    let status = read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).ok_or("no VmHWM")?.trim().trim_end_matches(" kB");
+    println!(r#"{{"packets": {packets}, "setup": {setup}, "engine": {engine}, "peak_kb": {peak}}}"#);
+    Ok(())
+}
