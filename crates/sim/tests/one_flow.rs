@@ -35,8 +35,8 @@ struct Events {
 }
 
 fn ns2_events(case: &str) -> Events {
-    let mut cases: BTreeMap<String, serde_json::Value> = serde_json::from_str(REFERENCE).unwrap();
-    serde_json::from_value(cases.remove(case).expect("the case is in the reference")).unwrap()
+    let mut cases: BTreeMap<String, serde_json::Value> = serde_json::from_str(REFERENCE).expect("it is JSON");
+    serde_json::from_value(cases.remove(case).expect("the case is in the reference")).expect("it has all events")
 }
 
 /// `recovery` over `queue`, as `benches/reference.py` has it.
