@@ -10,7 +10,7 @@ EXTENSION := $(VENV)/.built
 .PHONY: help setup build test test-rust test-python lint format demo bench bench-peers validate-ns2 lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(EXTENSION) ## Make .venv, install the locked dependencies, build the extension
 build: $(EXTENSION) ## Build the extension in release mode, if a source changed
