@@ -1,6 +1,7 @@
 //! Running a plan.
 
 use crate::engine::Engine;
+use crate::events::EventQueue;
 use crate::meter::Meter;
 use crate::plan::{LinkPlan, Plan, TrafficKind};
 use crate::resource::Resource;
@@ -138,6 +139,13 @@ fn check_plan(plan: &Plan) -> Result<(), ParamError> {
     let bad = |path: String, message: String| Err(ParamError::new(path, message));
     if plan.duration == Time::ZERO {
         return bad("duration".into(), "got 0, expected more".into());
+    }
+    // Each link has at most two sources of events, each traffic group one; four more look after the rest.
+    let horizon = EventQueue::horizon_for(2 * plan.links.len() + plan.traffic.len() + 4);
+    if plan.duration > horizon {
+        let message =
+            format!("got {} s, expected at most {} s with so many links", plan.duration.secs(), horizon.secs());
+        return bad("duration".into(), message);
     }
     let mut last = Time::ZERO;
     for (i, &edge) in plan.boundaries.iter().enumerate() {
