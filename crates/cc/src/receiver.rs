@@ -52,6 +52,7 @@ impl Receiver {
     }
 
     /// A segment arrives.
+    #[inline(always)]
     pub fn on_segment(&mut self, config: &Config, now: Time, seq: u32, flags: Flags, ecn: Ecn) -> Received {
         if flags.has(Flags::CWR) {
             self.ece = false;
@@ -94,6 +95,7 @@ impl Receiver {
         }
     }
 
+    #[inline(always)]
     fn acknowledge(&mut self, config: &Config, seq: Option<u32>, negotiate: bool) -> AckOut {
         let mut sack = None;
         let mut bytes = config.header;

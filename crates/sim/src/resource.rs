@@ -57,7 +57,7 @@ impl Resource {
     }
 
     /// A packet arrives; everything due by `now` has happened.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
         self.meter.queue_was(self.waiting, now);
         let fate = self.qdisc.enqueue(now, packet);
@@ -83,6 +83,7 @@ impl Resource {
 
     /// Lets happen what is due next: of a rate change, a timer and a departure at the same instant,
     /// in this order.
+    #[inline(always)]
     fn let_happen(&mut self) -> Option<(Packet, Time)> {
         let due = self.due;
         if self.schedule.last().is_some_and(|change| change.0 == due) {
@@ -108,7 +109,7 @@ impl Resource {
 
     /// The server takes the next packet at `now`; returns it with its time of arrival at the far
     /// end. A packet keeps the rate it started with.
-    #[inline]
+    #[inline(always)]
     fn serve(&mut self, now: Time) -> Option<(Packet, Time)> {
         self.meter.queue_was(self.waiting, now);
         let next = self.qdisc.dequeue(now);

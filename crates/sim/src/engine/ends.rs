@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// The sender has been called: send what it wants sent, set its timer, see whether it is done.
-    #[inline]
+    #[inline(always)]
     pub(super) fn after_sender(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
@@ -117,7 +117,7 @@ impl Engine {
     }
 
     /// Enters a timer of flow `f` if it must fire earlier than the one that is entered.
-    #[inline]
+    #[inline(always)]
     fn rearm(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
         let Kind::Tcp(tcp) = &flow.kind else { return };

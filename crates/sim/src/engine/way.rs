@@ -167,13 +167,19 @@ impl Engine {
     }
 
     /// Lost packets are no longer in the network.
-    #[inline]
+    #[inline(always)]
     pub(super) fn release_lost(&mut self, l: u32) {
         while let Some(packet) = resource(&mut self.links, l).lost.pop() {
-            self.release_sack(&packet);
-            self.flows[packet.flow as usize].in_flight -= 1;
-            self.reuse_if_gone(packet.flow);
+            self.left(&packet);
         }
+    }
+
+    /// A packet has left the network.
+    #[cold]
+    fn left(&mut self, packet: &Packet) {
+        self.release_sack(packet);
+        self.flows[packet.flow as usize].in_flight -= 1;
+        self.reuse_if_gone(packet.flow);
     }
 
     pub(super) fn release_sack(&mut self, packet: &Packet) {
