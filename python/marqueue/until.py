@@ -2,7 +2,7 @@
 
 Source: A. M. Law, *Simulation Modeling and Analysis*, 5th ed., section 9.4.1. A rule that looks at
 the spread stops sooner where the spread happens to be small, so its intervals cover the truth less
-often than they say; the more replications it begins with, the smaller the loss.
+often than they say: with normal values 92 to 95 times of a hundred, tests/python/test_until.py.
 """
 
 from __future__ import annotations
