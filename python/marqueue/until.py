@@ -2,7 +2,8 @@
 
 Source: A. M. Law, *Simulation Modeling and Analysis*, 5th ed., section 9.4.1. A rule that looks at
 the spread stops sooner where the spread happens to be small, so its intervals cover the truth less
-often than they say: with normal values 92 to 95 times of a hundred, tests/python/test_until.py.
+often than they say. With normal values, from four replications on, 95% become 91 to 95, least where
+about fifteen replications are needed (tests/python/test_until.py).
 """
 
 from __future__ import annotations
@@ -50,6 +51,10 @@ class Bound:
         link, _, name = place.rpartition(".")
         if name not in FIGURES:
             raise RunError(f"until: figure: {unknown(name, FIGURES)}")
+        if not links:
+            raise RunError(
+                f"until: got {show(text)} without a queue, expected a link with a buffer"
+            )
         if not link and len(links) > 1:
             raise RunError(
                 f"until: got {show(place)} without a link, expected LINK.{name} with "

@@ -62,6 +62,10 @@ class TestBound:
             Bound.parse(text, ["a", "b"])
         assert said in str(raised.value)
 
+    def test_without_a_queue_there_is_nothing_to_bound(self) -> None:
+        with pytest.raises(MarqueueError, match="expected a link with a buffer"):
+            Bound.parse("utilization ±1%", [])
+
     def test_what_it_allows(self) -> None:
         relative, absolute = (Bound.parse(f"drops {w}", ["a"]) for w in ("±10%", "±10"))
         assert relative.met(Estimate(-50, 5, 4))
@@ -70,9 +74,10 @@ class TestBound:
         assert not absolute.met(Estimate(50, None, 1))
 
     def test_a_stopping_rule_costs_some_coverage(self) -> None:
-        """Normal values with a spread of a tenth, until ±5%: about 92% instead of 95.
+        """Normal values with a spread of a tenth, until ±5%: 91.5% instead of 95.
 
-        So much is said of it in every report. Standard deviation of the share: 0.9%.
+        That is about the worst: 91.4 in 20000 trials at ±6%, 94 at ±12% and at ±2%. So much is said
+        of it in every report. Standard deviation of the share over 1000: 0.9%.
         """
         rng = np.random.default_rng(1)
         bound = Bound("", "", FIGURES["queue_mean"], 0.05, True)
@@ -174,6 +179,15 @@ class TestWarmup:
         with pytest.raises(ScenarioError, match="warmup: ") as raised:
             with_overrides(small, ["warmup=auto", change])
         assert said in str(raised.value)
+
+    def test_without_a_queue_it_is_refused(self) -> None:
+        bare = {
+            "kind": "graph",
+            "links": [{"name": "ab", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms"}],
+            "classes": [{"name": "all", "from": "a", "to": "b"}],
+        }
+        with pytest.raises(ScenarioError, match="warmup: .* expected a link with a buffer"):
+            from_dict(SCENARIO | {"warmup": "auto", "topology": bare})
 
     def test_a_window_that_it_swallows_is_refused(self) -> None:
         early = from_dict(SCENARIO | {"warmup": "auto", "cuts": ["1 ms"]})

@@ -104,11 +104,13 @@ class _Compiler:
         return [edge.base for edge in (warmup, *s.cuts) if edge.base > 0]
 
     def check_series(self) -> None:
-        """A warm-up is found in the time series, which must be long enough."""
+        """A warm-up is found in the time series of queues, which must be long enough."""
         s = self.scenario
         least = MSER_BATCH * MSER_BATCHES
         if s.sample.base == 0:
             self.refuse("warmup", f'got "{AUTO}" without a time series, expected sample above zero')
+        elif all(link.table is None or link.table.buffer is None for link in self.net.links):
+            self.refuse("warmup", f'got "{AUTO}", expected a link with a buffer')
         elif s.duration.base < least * s.sample.base:
             self.refuse(
                 "warmup",
