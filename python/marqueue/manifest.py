@@ -72,8 +72,8 @@ class Manifest:
             )
         return (
             f"Replications were added until {rules}: {self.replications} of at most {cap}. "
-            "Intervals that stop a run cover the truth less often than they say: 91 to 95 times of a "
-            "hundred with normal values."
+            "Intervals that stop a run cover the truth less often than they say: with normal "
+            "values 91 to 95 times of a hundred."
         )
 
 

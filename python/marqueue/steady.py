@@ -1,9 +1,10 @@
 """Statistics of one autocorrelated series: where its transient ends, how well its mean is known.
 
 Sources: K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
-Simulation 69(6), 1997, and K. Hoad, S. Robinson, R. Davies, "Automating warm-up length estimation",
-J. Oper. Res. Soc. 61, 2010 (MSER-5); A. M. Law, *Simulation Modeling and Analysis*, 5th ed.,
-section 9.5.3 (batch means).
+Simulation 69(6), 1997 (MSER); K. P. White, M. J. Cobb, S. C. Spratt, "A comparison of five
+steady-state truncation heuristics for simulation", WSC 2000 (batches of five); K. Hoad, S. Robinson,
+R. Davies, "Automating warm-up length estimation", J. Oper. Res. Soc. 61, 2010 (the first half);
+A. M. Law, *Simulation Modeling and Analysis*, 5th ed., section 9.5.3 (batch means).
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ class Truncation:
 
 
 def mser5(series: Floats) -> Truncation:
-    """Cuts where the standard error of the mean of what is left is least (White, eq. 5).
+    """Cuts where the standard error of the mean of what is left is least.
 
     The series is taken in means of five samples. Only the first half is searched: behind it so
-    little is left that its small spread says nothing (Hoad et al., section 3).
+    little is left that its small spread says nothing.
     """
     m = len(series) // MSER_BATCH
     if m < MSER_BATCHES:

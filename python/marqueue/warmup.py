@@ -34,7 +34,7 @@ def find(pilot: Result) -> Cut:
     """The latest of the cuts that MSER-5 makes in the links' queues.
 
     Each series is averaged over replications first: what they have in common is the transient, and
-    noise goes down (Hoad, Robinson and Davies 2010, section 5).
+    noise goes down.
     """
     found = {}
     for name in pilot.links:

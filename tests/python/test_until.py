@@ -186,7 +186,7 @@ class TestWarmup:
             "links": [{"name": "ab", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms"}],
             "classes": [{"name": "all", "from": "a", "to": "b"}],
         }
-        with pytest.raises(ScenarioError, match="warmup: .* expected a link with a buffer"):
+        with pytest.raises(ScenarioError, match=r"warmup: .* expected a link with a buffer"):
             from_dict(SCENARIO | {"warmup": "auto", "topology": bare})
 
     def test_a_window_that_it_swallows_is_refused(self) -> None:
