@@ -57,7 +57,7 @@ class Manifest:
         )
         if cut["settled"]:
             return text
-        return f"{text} The queue had not settled by half of the run: a longer run is needed."
+        return f"{text} Not every queue had settled by half of the run: a longer run is needed."
 
     @property
     def stopping_remark(self) -> str | None:

@@ -2,9 +2,10 @@
 
 Sources: K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
 Simulation 69(6), 1997 (MSER); K. P. White, M. J. Cobb, S. C. Spratt, "A comparison of five
-steady-state truncation heuristics for simulation", WSC 2000 (batches of five); K. Hoad, S. Robinson,
-R. Davies, "Automating warm-up length estimation", J. Oper. Res. Soc. 61, 2010 (the first half);
-A. M. Law, *Simulation Modeling and Analysis*, 5th ed., section 9.5.3 (batch means).
+steady-state truncation heuristics for simulation", WSC 2000 (batches of five); K. Hoad,
+S. Robinson, R. Davies, "Automating warm-up length estimation", J. Oper. Res. Soc. 61, 2010 (the
+first half, the last five batches); A. M. Law, *Simulation Modeling and Analysis*, 5th ed., section
+9.5.3 (batch means).
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from marqueue.stats import Estimate, Floats
 #: Samples in a batch of MSER-5.
 MSER_BATCH = 5
 #: Batches below which MSER-5 compares noise with noise.
-MSER_BATCHES = 10
+MSER_BATCHES = 20
+#: Batches at the end whose few successors are alike by chance.
+MSER_TAIL = 5
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Truncation:
     """How many samples at the front of a series are its transient."""
 
     samples: int
-    #: Whether the least error lies before the middle: if not, the series had not settled by then.
+    #: Whether the error is least before the middle: if not, the series had not settled by then.
     settled: bool
 
 
@@ -48,9 +51,9 @@ def mser5(series: Floats) -> Truncation:
     k = np.arange(1, m + 1)
     squares = np.maximum((backwards**2).cumsum() - backwards.cumsum() ** 2 / k, 0.0)
     error = (squares / k**2)[::-1]
-    last = m // 2
-    cut = int(np.argmin(error[: last + 1]))
-    return Truncation(cut * MSER_BATCH, cut < last)
+    half = m // 2
+    cut = int(np.argmin(error[:half]))
+    return Truncation(cut * MSER_BATCH, int(np.argmin(error[: m - MSER_TAIL])) < half)
 
 
 @dataclass(frozen=True)

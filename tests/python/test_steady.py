@@ -34,12 +34,14 @@ class TestMser5:
         for _ in range(50):
             x = rng.normal(size=203) + 4 * np.exp(-np.arange(203) / 30)
             batches = [x[i : i + 5].mean() for i in range(0, 200, 5)]
-            rest = [np.array(batches[d:]) for d in range(21)]
+            rest = [np.array(batches[d:]) for d in range(20)]
             error = [((r - r.mean()) ** 2).sum() / len(r) ** 2 for r in rest]
             assert mser5(x).samples == 5 * int(np.argmin(error))
 
     def test_white_noise_is_hardly_cut(self, rng: np.random.Generator) -> None:
-        found = cuts(rng.normal(size=(SERIES, SAMPLES)))
+        noise = rng.normal(size=(SERIES, SAMPLES))
+        found = cuts(noise)
+        assert all(mser5(each).settled for each in noise)
         assert np.median(found) <= 5
         assert np.quantile(found, 0.95) <= 0.05 * SAMPLES
 
@@ -59,7 +61,11 @@ class TestMser5:
     def test_a_trend_never_settles(self) -> None:
         cut = mser5(np.arange(float(SAMPLES)))
         assert not cut.settled
-        assert cut.samples == SAMPLES // 2
+        assert cut.samples == SAMPLES // 2 - 5
+
+    def test_a_step_in_the_second_half_is_not_settled(self, rng: np.random.Generator) -> None:
+        late = 20.0 * (np.arange(SAMPLES) > 0.7 * SAMPLES)
+        assert not any(mser5(late + rng.normal(size=SAMPLES)).settled for _ in range(SERIES))
 
     def test_a_constant_tail_is_kept_whole(self) -> None:
         assert mser5(np.full(SAMPLES, 0.1)).samples == 0
@@ -68,8 +74,8 @@ class TestMser5:
         assert (cut.samples, cut.settled) == (100, True)
 
     def test_a_short_series_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="got 49 samples, expected at least 50"):
-            mser5(np.zeros(49))
+        with pytest.raises(ValueError, match="got 99 samples, expected at least 100"):
+            mser5(np.zeros(99))
 
 
 class TestBatchMeans:

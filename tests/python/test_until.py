@@ -155,6 +155,12 @@ class TestWarmup:
         assert said in report(found).render()
         assert Result.load(found.save(tmp_path / "run")) == found
 
+    def test_a_run_that_is_too_short_is_owned_up_to(self) -> None:
+        """Traffic that begins in the last third: no cut in the first half can be right."""
+        traffic = [{**SCENARIO["traffic"][0], "start": "8 s"}]
+        late = run(from_dict(SCENARIO | {"warmup": "auto", "cuts": [], "traffic": traffic}))
+        assert "a longer run is needed" in late.summary()["warnings"][0]
+
     def test_the_empty_queue_of_the_start_is_cut_off(self) -> None:
         """Traffic that begins after 5 s leaves nothing to measure before."""
         traffic = [{**SCENARIO["traffic"][0], "start": "5 s"}]
@@ -171,7 +177,7 @@ class TestWarmup:
         ("change", "said"),
         [
             ("sample=0 s", 'warmup: got "auto" without a time series, expected sample above zero'),
-            ("sample=1 s", 'warmup: got "auto", expected a duration of at least 50 samples'),
+            ("sample=1 s", 'warmup: got "auto", expected a duration of at least 100 samples'),
             ("warmup=automatic", 'or "auto"'),
         ],
     )
