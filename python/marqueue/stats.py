@@ -28,7 +28,7 @@ MISSING = "\N{EN DASH}"
 
 
 @lru_cache
-def student_t(n: int, confidence: float) -> float:
+def student_t(n: float, confidence: float) -> float:
     """The factor of a two-sided interval over ``n`` independent values."""
     # Loading scipy.stats takes longer than many a run, and only intervals need it.
     from scipy.special import stdtrit
@@ -80,6 +80,27 @@ class Estimate:
         residual = math.sqrt(float(((y - r * x) ** 2).sum()) / (n - 1))
         error = residual / (math.sqrt(n) * float(x.mean()))
         return cls(r, student_t(n, confidence) * error, n, confidence)
+
+    @classmethod
+    def welch(cls, a: Floats, b: Floats, confidence: float = 0.95) -> Estimate:
+        """The difference of two means, b - a, of values that have nothing to do with each other.
+
+        Degrees of freedom after Welch (Law, section 10.2.2); ``n`` is the size of the smaller
+        sample.
+        """
+        a, b = a[np.isfinite(a)], b[np.isfinite(b)]
+        n = min(a.size, b.size)
+        if n == 0:
+            return cls(math.nan, None, 0, confidence)
+        difference = float(b.mean() - a.mean())
+        if n == 1:
+            return cls(difference, None, 1, confidence)
+        of_a, of_b = (float(x.var(ddof=1)) / x.size for x in (a, b))
+        error = math.sqrt(of_a + of_b)
+        if error == 0:
+            return cls(difference, 0.0, n, confidence)
+        freedom = (of_a + of_b) ** 2 / (of_a**2 / (a.size - 1) + of_b**2 / (b.size - 1))
+        return cls(difference, student_t(freedom + 1, confidence) * error, n, confidence)
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -137,6 +158,21 @@ def plain(x: float) -> str:
     if power < SMALL or power >= 9:
         return f"{digits}·10{str(power).translate(SUPERSCRIPT)}"
     return f"{x:.{max(0, 3 - power)}f}"
+
+
+def ratio_terms(numerators: Iterable[float], denominators: Iterable[float]) -> Floats:
+    """Each replication's part in the ratio of two sums, r + (y - r x) / mean(x).
+
+    Their mean is the ratio r and their Student interval that of :meth:`Estimate.ratio`, so that
+    ratios can be compared as means are. NaN where the denominator is zero.
+    """
+    y, x = (np.array(list(values), dtype=float) for values in (numerators, denominators))
+    there = x > 0
+    terms = np.full(x.size, math.nan)
+    if there.any():
+        r = y[there].sum() / x[there].sum()
+        terms[there] = r + (y[there] - r * x[there]) / x[there].mean()
+    return terms
 
 
 def merge_times(parts: Sequence[Floats]) -> Floats:

@@ -54,6 +54,42 @@ def test_overrides_reach_the_run(marqueue, small_file: Path, tmp_path: Path):
     assert scenario["name"] == "Other name"
 
 
+def test_replications_are_added_until_an_interval_is_narrow(
+    marqueue, small_file: Path, tmp_path: Path
+):
+    done = marqueue("run", small_file, "--until", "utilization +- 30%", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "until utilization ±30%: 4 of at most 100" in " ".join(done.stdout.split())
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    assert manifest["replications"] == manifest["scenario"]["replications"] == 4
+    assert "until utilization ±30%" in (tmp_path / "out/report.html").read_text()
+
+
+def test_a_cap_that_is_reached_is_a_warning(marqueue, small_file: Path):
+    done = marqueue("run", small_file, "--until", "utilization ±0.001%", "-r", "5", "--json")
+    assert done.returncode == 0
+    assert done.stderr.startswith("Warning: The cap of 5 replications was reached")
+    assert json.loads(done.stdout)["stopping"]["met"] is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--until", "utilisation ±1%"], 'did you mean "utilization"?'),
+        (["--until", "utilization ±1%", "-r", "3"], "replications: got 3, expected at least 4"),
+        (["--set", "warmup=auto", "--set", "sample=0 s"], "expected sample above zero"),
+    ],
+)
+def test_a_bad_rule_is_a_message_and_exit_code_2(
+    marqueue, small_file: Path, arguments: list[str], said: str
+):
+    done = marqueue("run", small_file, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_same_bytes_for_any_number_of_jobs(marqueue, small_file: Path, tmp_path: Path):
     for jobs in ("1", "2"):
         assert marqueue("run", small_file, "--jobs", jobs, "--out", jobs).returncode == 0
@@ -177,6 +213,15 @@ def test_the_schema_validates_the_examples(marqueue):
 
 def test_help_and_version(marqueue):
     assert marqueue("--version").stdout == f"marqueue {package.__version__}\n"
-    for command in ([], ["run"], ["aqm"], ["aqm", "show"], ["tcp"], ["paper"], ["paper", "run"]):
+    for command in (
+        [],
+        ["run"],
+        ["compare"],
+        ["aqm"],
+        ["aqm", "show"],
+        ["tcp"],
+        ["paper"],
+        ["paper", "run"],
+    ):
         assert marqueue(*command, "--help").returncode == 0
     assert "--replications" in marqueue("run", "--help").stdout

@@ -87,6 +87,49 @@ class TestFiles:
         assert other.summary()["measured"] != result.summary()["measured"]
 
 
+class TestOneReplication:
+    @pytest.fixture
+    def one(self) -> Result:
+        return sample_run(replications=1, sample="20 ms")
+
+    def test_batch_means_are_those_of_the_series_after_the_warmup(self, one: Result) -> None:
+        t, queue = one.link().series("queue")
+        # 450 samples from 3 to 12 s; 20 batches take the last 440.
+        last = queue[0, t > 3][10:].reshape(20, 22).mean(axis=1)
+        found, expected = one.link().batch_means("queue"), Estimate.of(last)
+        assert (found.mean, found.half_width, found.n) == (
+            pytest.approx(expected.mean),
+            pytest.approx(expected.half_width),
+            20,
+        )
+        with pytest.raises(KeyError, match="queue_mean"):
+            one.link().batch_means("queue_mean")
+
+    def test_the_table_has_their_interval_and_says_so(self, one: Result) -> None:
+        text = shown(one)
+        row = next(line for line in text.splitlines() if "Queue, mean" in line)
+        assert str(one.link().figures()["queue_mean"].mean)[:4] in row
+        assert "±" in row
+        assert "over 20 batch means of the time series (lag-1" in " ".join(text.split())
+        loss = next(line for line in text.splitlines() if "Loss ratio" in line)
+        assert "±" not in loss
+        assert one.summary()["measured"]["links"]["bottleneck"]["queue_mean"]["half_width"] is None
+
+    @pytest.mark.parametrize("sample", ["0 s", "50 ms"])
+    def test_with_too_few_samples_there_is_none(self, sample: str) -> None:
+        text = shown(sample_run(replications=1, sample=sample))
+        assert "±" not in text
+        assert "no confidence intervals" in text
+
+
+def shown(result: Result) -> str:
+    """The table as a terminal shows it."""
+    console = rich.console.Console(file=io.StringIO(), width=200)
+    console.print(result.table())
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
 class TestLink:
     """Figures of a link against its packet trace, which is recorded apart from the sums."""
 
@@ -241,9 +284,7 @@ class TestConversion:
 
 class TestWhatTheReaderIsTold:
     def test_the_table_shows_the_estimates(self, result: Result) -> None:
-        console = rich.console.Console(width=200, file=io.StringIO(), record=True)
-        console.print(result.table())
-        text = console.export_text()
+        text = shown(result)
         link = result.link().figures()
         assert str(link["utilization"]) in text
         assert str(link["delay_mean"].scaled(1e3)) in text

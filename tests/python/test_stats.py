@@ -14,6 +14,8 @@ from marqueue.stats import (
     jain,
     merge_times,
     plain,
+    ratio_terms,
+    student_t,
     time_mean,
     time_quantile,
     time_std,
@@ -71,6 +73,58 @@ class TestEstimate:
         intervals = [Estimate.of(rng.normal(7, 3, 4)).interval for _ in range(4000)]
         covered = np.mean([low <= 7 <= high for low, high in intervals if low is not None])
         assert covered == pytest.approx(0.95, abs=0.012)
+
+    def test_intervals_of_a_queue_cover_its_mean(self) -> None:
+        """1000 experiments of ten replications of the queue M/M/1, whose mean wait is known.
+
+        What is averaged in a replication are 2000 correlated waits from Lindley's recursion,
+        skewed to the right and nothing like normal: it shows that the mean of a replication is
+        near enough to normal, at a load of one half, for Student's interval over ten of them. It
+        does not show that a warm-up is long enough (each begins in its stationary state), nor
+        that the same holds near saturation or for quantiles. The share of intervals that cover
+        has a standard deviation of 0.7%.
+        """
+        experiments, replications, customers = 1000, 10, 2000
+        arrival, service = 0.5, 1.0
+        rng = np.random.default_rng(1)
+        shape = experiments, replications
+        busy = rng.random(shape) < arrival / service
+        wait = np.where(busy, rng.exponential(1 / (service - arrival), shape), 0.0)
+        total = np.zeros(shape)
+        for _ in range(customers):
+            total += wait
+            change = rng.exponential(1 / service, shape) - rng.exponential(1 / arrival, shape)
+            wait = np.maximum(wait + change, 0.0)
+        truth = arrival / (service * (service - arrival))
+        intervals = [Estimate.of(means).interval for means in total / customers]
+        covered = np.mean([each is not None and each[0] <= truth <= each[1] for each in intervals])
+        assert 0.93 < covered < 0.97
+
+    @given(st.lists(st.tuples(values, st.floats(0, 100)), min_size=1, max_size=9))
+    def test_the_terms_of_a_ratio_have_its_mean_and_interval(
+        self, pairs: list[tuple[float, float]]
+    ) -> None:
+        pairs = [(y, x if x > 0.5 else 0.0) for y, x in pairs]
+        y, x = zip(*pairs, strict=True)
+        terms, ratio = Estimate.of(ratio_terms(y, x)), Estimate.ratio(y, x)
+        scale = 1e-9 * max(1.0, *map(abs, y))
+        assert terms.n == ratio.n
+        assert terms.mean == pytest.approx(ratio.mean, abs=scale, nan_ok=True)
+        assert terms.half_width == (
+            None if ratio.half_width is None else pytest.approx(ratio.half_width, abs=100 * scale)
+        )
+
+    def test_the_difference_of_independent_means(self) -> None:
+        """Variances 1 and 4 of three values each.
+
+        (1/3 + 4/3)^2 / ((1/3)^2 / 2 + (4/3)^2 / 2) = 50/17 degrees of freedom.
+        """
+        e = Estimate.welch(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]))
+        assert e.mean == 2
+        assert e.half_width == pytest.approx(student_t(50 / 17 + 1, 0.95) * math.sqrt(5 / 3))
+        assert Estimate.welch(np.array([1.0]), np.array([2.0, 4])).half_width is None
+        assert Estimate.welch(np.array([math.nan]), np.array([2.0])).n == 0
+        assert Estimate.welch(np.ones(3), np.ones(2)).interval == (0, 0)
 
     @given(st.lists(values, min_size=2, max_size=9), st.floats(0.5, 100))
     def test_with_equal_denominators_a_ratio_is_a_mean(self, y: list[float], x: float) -> None:

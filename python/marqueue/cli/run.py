@@ -13,6 +13,7 @@ from marqueue.errors import RunError
 from marqueue.result import Result
 from marqueue.run import run as run_scenario
 from marqueue.scenario import load
+from marqueue.until import FEWEST, MOST
 
 
 def run(
@@ -39,7 +40,18 @@ def run(
             "-r",
             min=1,
             metavar="N",
-            help="How many replications.",
+            help="How many replications; with --until, at most how many.",
+            show_default=False,
+        ),
+    ] = None,
+    until: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--until",
+            metavar="'FIGURE ±WIDTH'",
+            help="Add replications until the 95% interval of this figure of a link is that narrow "
+            f"(from {FEWEST} to {MOST} of them); may be given again. Write FIGURE as LINK.FIGURE "
+            "if there are several links, +- for ±, the width in percent or in the figure's unit.",
             show_default=False,
         ),
     ] = None,
@@ -77,6 +89,8 @@ def run(
 
     marqueue run scenarios/dumbbell.toml --set topology.bottleneck.aqm=pie --out results/pie --json
 
+    marqueue run scenarios/dumbbell.toml --until 'utilization ±0.5%' --until 'delay_mean ±1 ms'
+
     Exit codes: 0 done, 2 a mistake that the message explains, 130 interrupted.
     """
     given = {"seed": seed, "replications": replications}
@@ -86,11 +100,21 @@ def run(
     refuse_place(directory, force)
     try:
         with progress_bar(scenario.name) as progress:
-            result = run_scenario(scenario, jobs=jobs, progress=progress)
+            result = run_scenario(
+                scenario,
+                replications=replications,
+                until=until or (),
+                jobs=jobs,
+                progress=progress,
+            )
         write(result, directory)
     except KeyboardInterrupt:
         errors.print("Interrupted; nothing was written.")
         raise
+    manifest = result.manifest
+    if manifest.stopping and not manifest.stopping["met"]:
+        warning = f"Warning: {manifest.stopping_remark}"
+        errors.print(warning, markup=False, highlight=False, soft_wrap=True)
     if json:
         print_json(result.summary())
     else:

@@ -12,8 +12,8 @@ from typing import Any
 import tomli_w
 
 from marqueue.report.builder import Cell, Report
-from marqueue.result import FLOW_FIGURES, LINK_FIGURES, RUN_FIGURES, Figure, Link, Result
-from marqueue.result.summary import route_rtts, warnings
+from marqueue.result import FLOW_FIGURES, LINK_FIGURES, RUN_FIGURES, Figure, Result
+from marqueue.result.summary import batched_figures, batches_sentence, route_rtts, warnings
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.stats import Estimate
 from marqueue.units import RATE, TIME
@@ -47,7 +47,7 @@ def report(result: Result) -> Report:
     """The report of a result; sections may be added to it."""
     page = Report(result.name, result.scenario.get("description", ""), _byline(result))
     if len(result.links) == 1:
-        page.highlights(_highlights(result.link()))
+        page.highlights(_highlights(result))
     page.notes(warnings(result))
     _asked(page, result)
     _links(page, result)
@@ -66,7 +66,7 @@ def _byline(result: Result) -> str:
     spread = (
         "± is the half width of the 95% confidence interval over them (Student)."
         if n > 1
-        else "A single one gives no confidence interval."
+        else "A single one says nothing of the spread between replications."
     )
     return (
         f"Measured over {end - begin:g} s{cut}; {n} replication{'s' * (n > 1)}. {spread} "
@@ -74,8 +74,9 @@ def _byline(result: Result) -> str:
     )
 
 
-def _highlights(link: Link) -> list[tuple[str, Cell, str]]:
-    figures = link.figures()
+def _highlights(result: Result) -> list[tuple[str, Cell, str]]:
+    link = result.link()
+    figures = link.figures() | batched_figures(result).get(link.name, {})
     return [(f.label, f.shown(figures), f.unit) for f in LINK_FIGURES if f.name in HIGHLIGHTS]
 
 
@@ -148,14 +149,16 @@ def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:
 
 def _links(page: Report, result: Result) -> None:
     page.section("Links")
-    figures = [result.link(name).figures() for name in result.links]
+    batched = batched_figures(result)
+    figures = [result.link(name).figures() | batched.get(name, {}) for name in result.links]
+    spread = f" Of the one replication, {batches_sentence(batched)}." if batched else ""
     page.table(
         ["", *result.links],
         _compare(LINK_FIGURES, figures),
         "Over the measured time. The queue is weighted by time and holds what waits, not the "
         "packet in transmission; the queueing delay runs from arrival to the start of the "
         "transmission; the delay variation is the mean absolute difference between the delays of "
-        "consecutive packets (RFC 3393).",
+        f"consecutive packets (RFC 3393).{spread}",
     )
     for of, heading in (("drops", "Packets lost"), ("marks", "Packets marked")):
         reasons = {name: result.link(name).reasons(of) for name in result.links}

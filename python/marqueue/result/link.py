@@ -10,9 +10,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from marqueue.result.tables import COUNTERS, SERIES
+from marqueue.result.tables import (
+    COUNTERS,
+    SERIES,
+    Raw,
+    delay_histogram_table,
+    link_names,
+    queue_histogram_table,
+    series_table,
+    windows_table,
+)
 from marqueue.result.window import LINK_FIGURES, Window, merge
 from marqueue.stats import Delays, Estimate, Floats
+from marqueue.steady import BatchMeans
 
 FIGURES = {f.name: f for f in LINK_FIGURES}
 
@@ -27,6 +37,7 @@ class Link:
         #: The link's entry in the plan: rate in bit/s, delay in ns, queue with policy and limit.
         self.plan: Mapping[str, Any] = next(e for e in plan["links"] if e["name"] == name)
         self.measured = measured
+        self._boundaries: Sequence[int] = plan["boundaries"]
         self._data = {
             table: data[table].filter(pc.equal(data[table]["link"], name))
             for table in ("series", "windows", "queue_histogram", "delay_histogram")
@@ -66,6 +77,18 @@ class Link:
         n = self.replications
         t = table["t"].to_numpy().reshape(n, -1)[0]
         return t, table[name].to_numpy().astype(float).reshape(n, -1)
+
+    def batch_means(
+        self, name: str, batches: int = 20, replication: int = 0, confidence: float = 0.95
+    ) -> BatchMeans:
+        """The mean of a time series after the warm-up, out of one long run by batch means.
+
+        ``name`` is that of a series, not of a figure. The estimate's ``lag1`` tells whether the
+        batches are long enough.
+        """
+        t, values = self.series(name)
+        begin = self._boundaries[0] / 1e9 if self.measured.start else 0.0
+        return BatchMeans.over(values[replication, t > begin], batches, confidence)
 
     @cached_property
     def _windows(self) -> list[list[Window]]:
@@ -131,6 +154,19 @@ class Link:
         return {
             reason: Estimate.of([c[reason] for c in counts], confidence) for reason in counts[0]
         }
+
+
+def measured_windows(
+    plan: Mapping[str, Any], raws: Sequence[Raw], measured: range
+) -> dict[str, list[Window]]:
+    """By link what each replication measured in these windows, of what the engine returned."""
+    data = {
+        "series": series_table(plan, raws),
+        "windows": windows_table(plan, raws),
+        "queue_histogram": queue_histogram_table(plan, raws),
+        "delay_histogram": delay_histogram_table(plan, raws),
+    }
+    return {name: Link(plan, data, name, measured).windows() for name in link_names(plan)}
 
 
 def with_figures(windows: pa.Table, links: Mapping[str, Link]) -> pa.Table:

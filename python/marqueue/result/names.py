@@ -7,6 +7,7 @@ from typing import Any
 
 from marqueue.scenario import Scenario
 from marqueue.scenario import class_names as names_of_classes
+from marqueue.units import Duration
 
 
 def class_names(scenario: Mapping[str, Any]) -> list[str]:
@@ -32,4 +33,5 @@ def group_names(scenario: Mapping[str, Any], plan: Mapping[str, Any]) -> list[st
 
 def warmup_windows(scenario: Mapping[str, Any]) -> int:
     """How many windows, 0 or 1, make the warm-up."""
-    return int(Scenario.model_validate(scenario).warmup.base > 0)
+    warmup = Scenario.model_validate(scenario).warmup
+    return int(isinstance(warmup, Duration) and warmup.base > 0)

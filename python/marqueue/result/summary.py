@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ from marqueue.result.names import group_names
 from marqueue.result.traffic import FLOW_FIGURES
 from marqueue.result.window import LINK_FIGURES
 from marqueue.stats import Estimate
+from marqueue.steady import BatchMeans
 
 if TYPE_CHECKING:
     from marqueue.result.result import Result
@@ -28,6 +31,10 @@ SHORT_LINK = (
     "delay_mean",
     "delay_p99",
 )
+#: Figures that are also means of a time series, and that series.
+BATCHED = {"utilization": "utilization", "queue_mean": "queue"}
+#: Batches of a single replication, and samples in each below which nothing is said of it.
+BATCHES, BATCH_SAMPLES = 20, 10
 SHORT_FLOWS = ("goodput", "jain", "fct_mean", "fct_p95")
 
 
@@ -61,7 +68,8 @@ def _part(result: Result, window: int | None) -> dict[str, Any]:
 
 
 def summary(result: Result) -> dict[str, Any]:
-    """Everything that is a function of scenario, seed and version; base units throughout."""
+    """Everything that is a function of scenario, seed, version and what was asked of the run; base
+    units throughout."""
     manifest = result.manifest
     return {
         "name": result.name,
@@ -71,6 +79,8 @@ def summary(result: Result) -> dict[str, Any]:
         "replications": result.replications,
         "confidence": 0.95,
         "warmup": result.warmup,
+        "warmup_cut": manifest.warmup_cut,
+        "stopping": manifest.stopping,
         "warnings": warnings(result),
         "measured": _part(result, None),
         "windows": [_part(result, w) for w in range(len(result.edges) - 1)],
@@ -85,21 +95,20 @@ def summary(result: Result) -> dict[str, Any]:
 def table(result: Result) -> Table:
     """The main figures over the measured time."""
     begin, end = result.span()
+    from_batches = batched_figures(result)
     out = Table(
         title=Text(
             f"{result.name}: {begin:g} to {end:g} s, "
             f"{result.replications} replication{'s' * (result.replications != 1)}"
         ),
-        caption="mean ± half width of the 95% confidence interval over replications"
-        if result.replications > 1
-        else "one replication: no confidence intervals",
+        caption=_caption(result, from_batches),
         title_justify="left",
         caption_justify="left",
     )
     out.add_column("")
     for name in result.links:
         out.add_column(Text(name), justify="right", no_wrap=True)
-    links = [result.link(name).figures() for name in result.links]
+    links = [result.link(name).figures() | from_batches.get(name, {}) for name in result.links]
     for link_figure in LINK_FIGURES:
         if link_figure.name in SHORT_LINK:
             out.add_row(Text(link_figure.title), *(str(link_figure.shown(each)) for each in links))
@@ -109,6 +118,56 @@ def table(result: Result) -> Table:
         if flow_figure.name in SHORT_FLOWS and flows[flow_figure.name].n:
             out.add_row(Text(flow_figure.title), str(flow_figure.shown(flows)))
     return out
+
+
+def _caption(result: Result, from_batches: Mapping[str, Mapping[str, BatchMeans]]) -> str:
+    """What ± stands for."""
+    if result.replications > 1:
+        lines = ["mean ± half width of the 95% confidence interval over replications"]
+    elif from_batches:
+        lines = [f"one replication: {batches_sentence(from_batches)}"]
+    else:
+        lines = ["one replication: no confidence intervals"]
+    return "\n".join([*lines, *_remarks(result)])
+
+
+def _remarks(result: Result) -> list[str]:
+    manifest = result.manifest
+    return [each for each in (manifest.warmup_remark, manifest.stopping_remark) if each]
+
+
+def batched_figures(result: Result) -> dict[str, dict[str, BatchMeans]]:
+    """By link and figure, intervals of a single replication's queue and utilization.
+
+    Only where there are enough samples and the batch means look independent. The mean stays that of
+    the figure, which is exact; the series has samples of it.
+    """
+    if result.replications > 1 or not result.plan["sample"]:
+        return {}
+    begin, end = result.span()
+    if (end - begin) * 1e9 / result.plan["sample"] < BATCHES * BATCH_SAMPLES:
+        return {}
+    out: dict[str, dict[str, BatchMeans]] = {}
+    for name in result.links:
+        link = result.link(name)
+        figures = link.figures()
+        for figure, series in BATCHED.items():
+            means = link.batch_means(series, BATCHES)
+            if means.independent:
+                exact = dataclasses.replace(means, mean=figures[figure].mean)
+                out.setdefault(name, {})[figure] = exact
+    return out
+
+
+def batches_sentence(from_batches: Mapping[str, Mapping[str, BatchMeans]]) -> str:
+    """What ± stands for in a single replication."""
+    lags = [e.lag1 for each in from_batches.values() for e in each.values()]
+    largest = max((lag for lag in lags if math.isfinite(lag)), default=0.0)
+    return (
+        f"± of utilization and mean queue is the half width of the 95% confidence interval over "
+        f"{BATCHES} batch means of the time series (lag-1 autocorrelation of the batch means up to "
+        f"{largest:.2f}); it is left out where the batch means are correlated"
+    )
 
 
 def route_rtts(plan: Mapping[str, Any]) -> list[float]:
@@ -123,9 +182,9 @@ def route_rtts(plan: Mapping[str, Any]) -> list[float]:
 def warnings(result: Result) -> list[str]:
     """What makes the figures less general than they look."""
     plan = result.plan
-    out = []
+    out = _remarks(result)
     if result.replications == 1:
-        out.append("One replication: nothing is known of the spread of these figures.")
+        out.append("One replication: nothing is known of the spread from one to another.")
     if result.warmup == 0:
         out.append("No warm-up is cut off: the start of the flows is part of every figure.")
     if len(np.unique(np.round(route_rtts(plan), 9))) == 1:

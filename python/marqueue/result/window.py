@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from marqueue.stats import (
     Delays,
     Estimate,
     Floats,
     merge_times,
+    ratio_terms,
     time_mean,
     time_quantile,
     time_std,
@@ -116,6 +119,13 @@ class Figure(Generic[T]):
             return float(self.amount(of))
         total = self.per(of)
         return float(self.amount(of)) / total if total > 0 else float("nan")
+
+    def terms(self, replications: Sequence[T]) -> Floats:
+        """One value a replication, whose mean and interval are those of :meth:`estimate`."""
+        amounts = [float(self.amount(w)) for w in replications]
+        if self.per is None:
+            return np.array(amounts)
+        return ratio_terms(amounts, [float(self.per(w)) for w in replications])
 
     def estimate(self, replications: Sequence[T], confidence: float) -> Estimate:
         """The figure in the base unit, over replications."""

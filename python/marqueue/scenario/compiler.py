@@ -7,18 +7,22 @@ from typing import Any
 
 from marqueue import _core
 from marqueue.errors import Problem, ScenarioError, show, unknown
-from marqueue.scenario.fields import Aqm
+from marqueue.scenario.fields import AUTO, Aqm
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.network import Network, OneWay, network
 from marqueue.scenario.topology import Dumbbell
 from marqueue.scenario.traffic import Cbr, Packets, Poisson, Tcp, Traffic
+from marqueue.steady import MSER_BATCH, MSER_BATCHES
 from marqueue.units import Duration, Size
 
 Plan = dict[str, Any]
 
 
 def compile(scenario: Scenario) -> Plan:
-    """The plan of one replication; raises ScenarioError with all that contradicts itself."""
+    """The plan of one replication; raises ScenarioError with all that contradicts itself.
+
+    With a warm-up that is still to be found it is the plan of the pilot, which cuts nothing off.
+    """
     compiler = _Compiler(scenario, network(scenario.topology))
     plan = compiler.plan()
     if compiler.problems:
@@ -82,17 +86,36 @@ class _Compiler:
     def boundaries(self) -> list[int]:
         """The end of the warm-up and the cuts, which must follow each other within the run."""
         s = self.scenario
-        if s.warmup >= s.duration:
+        if isinstance(s.warmup, Duration):
+            warmup = s.warmup
+        else:
+            warmup = Duration(0)
+            self.check_series()
+        if warmup >= s.duration:
             self.refuse(
-                "warmup", f"got {show(str(s.warmup))}, expected less than duration ({s.duration})"
+                "warmup", f"got {show(str(warmup))}, expected less than duration ({s.duration})"
             )
-        previous = s.warmup
+        previous = warmup
         for i, cut in enumerate(s.cuts):
             if not previous < cut < s.duration:
                 expected = f"a time after {previous} and before {s.duration}"
                 self.refuse(f"cuts.{i}", f"got {show(str(cut))}, expected {expected}")
             previous = cut
-        return [edge.base for edge in (s.warmup, *s.cuts) if edge.base > 0]
+        return [edge.base for edge in (warmup, *s.cuts) if edge.base > 0]
+
+    def check_series(self) -> None:
+        """A warm-up is found in the time series of queues, which must be long enough."""
+        s = self.scenario
+        least = MSER_BATCH * MSER_BATCHES
+        if s.sample.base == 0:
+            self.refuse("warmup", f'got "{AUTO}" without a time series, expected sample above zero')
+        elif all(link.table is None or link.table.buffer is None for link in self.net.links):
+            self.refuse("warmup", f'got "{AUTO}", expected a link with a buffer')
+        elif s.duration.base < least * s.sample.base:
+            self.refuse(
+                "warmup",
+                f'got "{AUTO}", expected a duration of at least {least} samples of {s.sample}',
+            )
 
     def link(self, index: int, link: OneWay) -> Plan:
         """A link; what it has besides rate and delay is in its table."""

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -102,6 +102,39 @@ Buffer = Annotated[
     ),
 ]
 """Packets or bytes."""
+
+
+AUTO = "auto"
+"""As warm-up: found in the time series of a pilot."""
+
+
+def _read_warmup(value: object) -> Duration | Literal["auto"]:
+    if value == AUTO:
+        return "auto"
+    try:
+        return Duration.parse(value)
+    except ValueError as error:
+        raise mistake(f'{error}, or "{AUTO}"') from None
+
+
+Warmup = Annotated[
+    Duration | Literal["auto"],
+    PlainValidator(_read_warmup),
+    PlainSerializer(str),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "string",
+                    "pattern": Duration.dimension.pattern,
+                    "examples": [Duration.dimension.example],
+                },
+                {"const": AUTO},
+            ]
+        }
+    ),
+]
+"""A time, or to be found."""
 
 
 DECLARED = "x-declared"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import Field
 
-from marqueue.scenario.fields import PositiveDuration, Table, Transport
+from marqueue.scenario.fields import PositiveDuration, Table, Transport, Warmup
 from marqueue.scenario.topology import Topology
 from marqueue.scenario.traffic import Name, Traffic
 from marqueue.units import Duration
@@ -22,8 +22,8 @@ class Scenario(Table):
     """What it is about."""
     duration: PositiveDuration
     """How long the run lasts, in simulated time."""
-    warmup: Duration = Duration(0)
-    """What is reported is measured after it."""
+    warmup: Warmup = Duration(0)
+    """What is reported is measured after it; "auto" finds it in a pilot (MSER-5)."""
     cuts: list[PositiveDuration] = []
     """Further times at which a measuring window ends and the next begins."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1

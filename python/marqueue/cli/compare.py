@@ -1,0 +1,93 @@
+"""``marqueue compare``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from marqueue.cli.console import output, print_json, table
+from marqueue.compare import Comparison
+from marqueue.compare import compare as compare_results
+from marqueue.errors import RunError
+from marqueue.result import Result
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="DIR_A", help="A result.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="DIR_B", help="Another.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write a report there.", show_default=False
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the comparison as JSON, and nothing else.")
+    ] = False,
+) -> None:
+    """Compare two results: the settings that differ, and B − A of every figure of a link.
+
+    With the same seed and as many replications these are pairs that share their random numbers,
+    which makes the interval of a difference narrow; otherwise both are taken as independent.
+
+    [bold]Examples[/bold]
+
+    marqueue run scenarios/dumbbell.toml --out results/red
+
+    marqueue run scenarios/dumbbell.toml --set topology.bottleneck.aqm=pie --out results/pie
+
+    marqueue compare results/red results/pie --out red-pie.html
+    """
+    if out and out.exists() and not force:
+        raise RunError(f"{out}: exists, expected a new file; --force replaces it")
+    comparison = compare_results(_load(a), _load(b))
+    if not comparison.differences:
+        raise RunError(f"{a}, {b}: no metered link in common, expected at least one")
+    if out:
+        _write(comparison, out)
+    if json:
+        print_json(comparison.as_dict())
+    else:
+        _print(comparison)
+        if out:
+            output.print(f"Report: {out}", highlight=False, soft_wrap=True)
+
+
+def _load(directory: Path) -> Result:
+    if not (directory / "manifest.json").is_file():
+        raise RunError(f"{directory}: not a result, expected a directory that marqueue run wrote")
+    try:
+        return Result.load(directory)
+    except (OSError, ValueError, TypeError) as error:
+        raise RunError(f"{directory}: a result that cannot be read: {error}") from None
+
+
+def _write(comparison: Comparison, out: Path) -> None:
+    # The page brings the fonts and the drawing, which take longer than the comparison.
+    from marqueue.report.of_comparison import comparison_report
+
+    try:
+        comparison_report(comparison).write(out)
+    except OSError as error:
+        raise RunError(f"{out}: cannot be written: {error.strerror or error}") from None
+
+
+def _print(comparison: Comparison) -> None:
+    for text in (f"A: {comparison.a.name}", f"B: {comparison.b.name}"):
+        output.print(Text(text))
+    settings = table("setting", "A", "B")
+    for each in comparison.settings:
+        settings.add_row(Text(each.path), Text(each.a), Text(each.b))
+    output.print(settings if comparison.settings else "No setting differs.")
+    for link, differences in comparison.by_link().items():
+        figures = table(link, "A", "B", "B − A", "excludes zero")
+        for difference in differences:
+            values = map(str, difference.shown())
+            excludes = {True: "yes", False: "no", None: ""}[difference.excludes_zero]
+            figures.add_row(Text(difference.figure.title), *values, excludes)
+        output.print()
+        output.print(figures)
+    output.print()
+    output.print("\n".join([comparison.method, *comparison.remarks()]), highlight=False)

@@ -1,0 +1,176 @@
+"""Two results side by side: what differs in the settings, and what that does to each figure.
+
+With common random numbers a replication of one and the same replication of the other are a pair,
+and what chance does to both cancels in their difference (Law, *Simulation Modeling and Analysis*,
+5th ed., sections 10.2.1 and 11.2). Random streams belong to components by name, so that a pair
+shares them as far as the two scenarios have the same components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from marqueue.errors import show
+from marqueue.result import CONFIDENCE, LINK_FIGURES, Figure, Result, Window
+from marqueue.stats import MISSING, Estimate
+
+#: What of a scenario does not change a packet.
+_NOT_SETTINGS = ("name", "description")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value of the scenario that is not the same in both."""
+
+    path: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A figure of a link in both results, in base units, and B - A."""
+
+    link: str
+    figure: Figure[Window]
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+
+    def shown(self) -> tuple[Estimate, Estimate, Estimate]:
+        """A, B and B - A in the figure's unit."""
+        a, b, difference = (e.scaled(self.figure.scale) for e in (self.a, self.b, self.difference))
+        return a, b, difference
+
+    @property
+    def excludes_zero(self) -> bool | None:
+        """Whether the interval of the difference leaves out zero; None without an interval."""
+        interval = self.difference.interval
+        return None if interval is None else not interval[0] <= 0 <= interval[1]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; base units."""
+        return {
+            "a": self.a.as_dict(),
+            "b": self.b.as_dict(),
+            "difference": self.difference.as_dict(),
+            "excludes_zero": self.excludes_zero,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results, compared."""
+
+    a: Result
+    b: Result
+    settings: tuple[Setting, ...]
+    differences: tuple[Difference, ...]
+
+    def by_link(self) -> dict[str, list[Difference]]:
+        """The differences of each link that both have."""
+        out: dict[str, list[Difference]] = {}
+        for each in self.differences:
+            out.setdefault(each.link, []).append(each)
+        return out
+
+    @property
+    def paired(self) -> bool:
+        """Whether the replications are pairs: both have the same seeds."""
+        return self.a.manifest.seeds == self.b.manifest.seeds
+
+    @property
+    def method(self) -> str:
+        """How the intervals were made."""
+        n = self.a.replications
+        if self.paired and n > 1:
+            return (
+                f"Common random numbers: seed {self.a.manifest.seed}, {n} pairs of replications; "
+                "Student intervals over the differences of the pairs."
+            )
+        if self.paired:
+            return "One pair of replications: no intervals."
+        one, other = (
+            f"seed {each.manifest.seed} with {each.replications} replications"
+            for each in (self.a, self.b)
+        )
+        return f"No pairs ({one}, {other}): Welch intervals, as if both were independent."
+
+    def remarks(self) -> list[str]:
+        """What makes the differences mean less than they seem to."""
+        out = [
+            "Each interval is one of 95% by itself: of twenty figures that do not differ, one is "
+            "expected to exclude zero."
+        ]
+        versions = [each.manifest.version for each in (self.a, self.b)]
+        if versions[0] != versions[1]:
+            out.append(f"The versions differ: A by {versions[0]}, B by {versions[1]}.")
+        if self.a.span() != self.b.span():
+            spans = ["{:g} to {:g} s".format(*each.span()) for each in (self.a, self.b)]
+            out.append(f"The measured times differ: A {spans[0]}, B {spans[1]}.")
+        return out
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; base units."""
+        return {
+            "a": self.a.name,
+            "b": self.b.name,
+            "paired": self.paired,
+            "method": self.method,
+            "remarks": self.remarks(),
+            "confidence": CONFIDENCE,
+            "settings": [{"path": s.path, "a": s.a, "b": s.b} for s in self.settings],
+            "links": {
+                link: {each.figure.name: each.as_dict() for each in differences}
+                for link, differences in self.by_link().items()
+            },
+        }
+
+
+def compare(a: Result, b: Result) -> Comparison:
+    """Compares the links that both results have, over the measured time."""
+    paired = a.manifest.seeds == b.manifest.seeds
+    differences = []
+    for name in [link for link in a.links if link in b.links]:
+        windows_a, windows_b = (each.link(name).windows() for each in (a, b))
+        for figure in LINK_FIGURES:
+            of_a, of_b = (figure.estimate(w, CONFIDENCE) for w in (windows_a, windows_b))
+            if not of_a.n or not of_b.n:
+                continue
+            terms_a, terms_b = figure.terms(windows_a), figure.terms(windows_b)
+            difference = (
+                Estimate.of(terms_b - terms_a, CONFIDENCE)
+                if paired
+                else Estimate.welch(terms_a, terms_b, CONFIDENCE)
+            )
+            differences.append(Difference(name, figure, of_a, of_b, difference))
+    return Comparison(a, b, _settings(a.scenario, b.scenario), tuple(differences))
+
+
+def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Setting, ...]:
+    """The values that differ, by their dotted paths."""
+    of_a, of_b = (
+        dict(_flat({k: v for k, v in each.items() if k not in _NOT_SETTINGS}, ()))
+        for each in (a, b)
+    )
+    return tuple(
+        Setting(path, of_a.get(path, MISSING), of_b.get(path, MISSING))
+        for path in dict.fromkeys([*of_a, *of_b])
+        if of_a.get(path) != of_b.get(path)
+    )
+
+
+def _flat(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Each value with its path; a list of plain values is one of them."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _flat(each, (*path, key))
+    elif isinstance(value, list) and any(isinstance(each, Mapping | list) for each in value):
+        for i, each in enumerate(value):
+            yield from _flat(each, (*path, str(i)))
+    elif isinstance(value, list):
+        yield ".".join(path), ", ".join(map(show, value))
+    else:
+        yield ".".join(path), show(value)

@@ -1,0 +1,32 @@
+"""The report of a comparison."""
+
+from __future__ import annotations
+
+from marqueue.compare import Comparison
+from marqueue.report.builder import Cell, Report
+
+EXCLUDES_ZERO = {True: "yes", False: "no", None: None}
+
+
+def comparison_report(comparison: Comparison) -> Report:
+    """Settings that differ, then a table a link."""
+    a, b = comparison.a, comparison.b
+    page = Report(f"{a.name} and {b.name}", comparison.method, "A and B, with B − A")
+    page.notes(comparison.remarks())
+    page.section("What differs")
+    if comparison.settings:
+        rows: list[list[Cell]] = [[s.path, s.a, s.b] for s in comparison.settings]
+        page.table(["Setting", "A", "B"], rows)
+    else:
+        page.text("No setting differs.")
+    page.section("Links")
+    for link, differences in comparison.by_link().items():
+        page.table(
+            ["", "A", "B", "B − A", "Excludes zero"],
+            [
+                [each.figure.title, *each.shown(), EXCLUDES_ZERO[each.excludes_zero]]
+                for each in differences
+            ],
+            f"Link {link}, over the measured time.",
+        )
+    return page

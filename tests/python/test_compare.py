@@ -1,0 +1,122 @@
+"""Two results side by side."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from marqueue import Result
+from marqueue.compare import Comparison, Difference, compare
+from marqueue.stats import Estimate
+from sample_runs import SCENARIO, sample_run
+
+
+def changed(**bottleneck: object) -> Result:
+    topology = SCENARIO["topology"]
+    return sample_run.__wrapped__(
+        topology={**topology, "bottleneck": {**topology["bottleneck"], **bottleneck}}
+    )
+
+
+@pytest.fixture(scope="module")
+def paired() -> Comparison:
+    return compare(sample_run(), changed(buffer="20 packets"))
+
+
+@pytest.fixture(scope="module")
+def two(paired: Comparison, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    directory = tmp_path_factory.mktemp("results")
+    return paired.a.save(directory / "a"), paired.b.save(directory / "b")
+
+
+def by_name(comparison: Comparison) -> dict[str, Difference]:
+    return {each.figure.name: each for each in comparison.differences}
+
+
+def test_pairs_are_the_differences_of_replications(paired: Comparison) -> None:
+    assert paired.paired
+    a, b = (each.link().values("queue_mean") for each in (paired.a, paired.b))
+    assert by_name(paired)["queue_mean"].difference == Estimate.of(b - a)
+
+
+def test_a_mean_difference_is_the_difference_of_the_means(paired: Comparison) -> None:
+    """That of ratios too, which weigh replications by their denominators."""
+    for each in paired.differences:
+        expected = each.b.mean - each.a.mean
+        assert each.difference.mean == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_ratio_is_compared_as_its_terms_are(paired: Comparison) -> None:
+    """Where every denominator is the same, a ratio is a mean: the capacity is."""
+    a, b = (each.link().values("utilization") for each in (paired.a, paired.b))
+    expected = Estimate.of(b - a)
+    found = by_name(paired)["utilization"].difference
+    assert found.mean == pytest.approx(expected.mean)
+    assert found.half_width == pytest.approx(expected.half_width)
+
+
+def test_a_result_does_not_differ_from_itself() -> None:
+    same = compare(sample_run(), sample_run())
+    assert not same.settings
+    assert all(each.difference.mean == 0 for each in same.differences)
+    assert not any(each.excludes_zero for each in same.differences)
+
+
+def test_settings_that_differ_are_listed_by_their_paths() -> None:
+    comparison = compare(sample_run(), changed(aqm={"name": "pi"}, buffer="20 packets"))
+    listed = {s.path: (s.a, s.b) for s in comparison.settings}
+    assert listed == {
+        "topology.bottleneck.buffer": ('"25 packets"', '"20 packets"'),
+        "topology.bottleneck.aqm.name": ('"red"', '"pi"'),
+    }
+
+
+def test_a_smaller_buffer_loses_more() -> None:
+    loss = by_name(compare(sample_run(), changed(buffer="8 packets")))["loss_ratio"]
+    assert loss.excludes_zero
+    assert loss.difference.mean > 0
+
+
+def test_without_common_seeds_intervals_are_welchs() -> None:
+    comparison = compare(sample_run(), sample_run(seed=2, replications=4))
+    assert not comparison.paired
+    assert comparison.method.startswith("No pairs (seed 1 with 3 replications, seed 2 with 4 ")
+    a, b = (each.link().values("queue_mean") for each in (comparison.a, comparison.b))
+    low, high = stats.ttest_ind(b, a, equal_var=False).confidence_interval(0.95)
+    assert by_name(comparison)["queue_mean"].difference.interval == pytest.approx((low, high))
+
+
+def test_common_random_numbers_pay() -> None:
+    """A sure shift under common noise: pairs see it, independent samples do not."""
+    noise = np.array([0.0, 10.0, 20.0, 30.0])
+    other = noise + np.array([1.0, 1.1, 0.9, 1.0])
+    pairs, independent = Estimate.of(other - noise), Estimate.welch(noise, other)
+    assert pairs.mean == pytest.approx(independent.mean)
+    assert pairs.half_width is not None
+    assert independent.half_width is not None
+    assert 50 * pairs.half_width < independent.half_width
+
+
+class TestCommand:
+    def test_prints_and_writes(self, marqueue, two: tuple[Path, Path], tmp_path: Path) -> None:
+        done = marqueue("compare", *two, "--out", "page.html")
+        assert done.returncode == 0, done.stderr
+        for said in ("topology.bottleneck.buffer", "Utilization", "±", "3 pairs of replications"):
+            assert said in done.stdout
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        assert "topology.bottleneck.buffer" in page
+        assert "Excludes zero" in page
+        again = marqueue("compare", *two, "--out", "page.html")
+        assert again.returncode == 2
+        assert again.stderr == "page.html: exists, expected a new file; --force replaces it\n"
+
+    def test_json(self, marqueue, two: tuple[Path, Path], paired: Comparison) -> None:
+        done = marqueue("compare", *two, "--json")
+        assert json.loads(done.stdout) == json.loads(json.dumps(paired.as_dict()))
+
+    def test_what_is_no_result_is_a_message(self, marqueue, two: tuple[Path, Path]) -> None:
+        done = marqueue("compare", two[0], "nowhere")
+        assert done.returncode == 2
+        assert done.stderr.startswith("nowhere: not a result, expected a directory")
