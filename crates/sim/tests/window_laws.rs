@@ -45,9 +45,9 @@ fn dctcp_keeps_the_link_busy_and_the_queue_at_the_marking_threshold() {
     let queue = queue("red", step, 200, Signal::Ecn);
     let r = go(&plan("dctcp", 50, 10.0, queue, 5.0, 25.0), 1);
     let w = &r.links[0].windows[1];
-    eprintln!("{} {} {} {}", utilization(w), mean_queue(w), w.counters.marked(), w.counters.dropped());
     assert!(utilization(w) > 0.95, "{}", utilization(w));
-    assert!((mean_queue(w) - K).abs() < 0.4 * K, "{}", mean_queue(w));
+    // The queue swings by some sqrt(2 (C R + K)) = 10 packets around the threshold (there, equation 8).
+    assert!((mean_queue(w) - K).abs() < 2.5, "{}", mean_queue(w));
     assert_eq!(w.counters.dropped(), 0);
 }
 
@@ -72,6 +72,5 @@ fn cubic_takes_a_long_fat_link_back_sooner_than_reno() {
         utilization(&go(&plan, 1).links[0].windows[1])
     };
     let (cubic, reno) = (after_the_flood("cubic"), after_the_flood("reno"));
-    eprintln!("{cubic} {reno}");
     assert!(cubic > reno + 0.1, "{cubic} {reno}");
 }

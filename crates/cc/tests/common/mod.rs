@@ -12,12 +12,7 @@ pub fn config(preset: &str, recovery: &str, numbers: &[(&str, f64)], flags: &[(&
 }
 
 /// The settings of a preset, and those that differ from it.
-pub fn config_of(
-    preset: &str,
-    choices: &[(&str, &str)],
-    numbers: &[(&str, f64)],
-    flags: &[(&str, bool)],
-) -> Config {
+pub fn config_of(preset: &str, choices: &[(&str, &str)], numbers: &[(&str, f64)], flags: &[(&str, bool)]) -> Config {
     let mut values: ParamValues = choices.iter().map(|&(k, x)| (k.into(), Value::Choice(x.into()))).collect();
     values.extend(numbers.iter().map(|&(k, x)| (k.into(), Value::Number(x))));
     values.extend(flags.iter().map(|&(k, x)| (k.into(), Value::Flag(x))));
