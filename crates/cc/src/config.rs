@@ -207,7 +207,7 @@ impl Config {
         all.extend(values.clone());
         let config = Config::from(&Params::from_values(&all)?);
         if config.echo == Echo::PerSegment && !config.ecn {
-            return Err(ParamError::new("ecn", "got false, expected true: the window law lives on ECN marks"));
+            return Err(ParamError::new("ecn", "got false, expected true: the chosen control lives on ECN marks"));
         }
         Ok(config)
     }

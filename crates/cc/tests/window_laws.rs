@@ -253,7 +253,7 @@ mod rfc_8257 {
         for preset in PRESETS {
             let values = ParamValues::from([("control".into(), Value::Choice("dctcp".into()))]);
             let error = Config::with_preset(preset, &values).expect_err("ECN is off by default");
-            assert_eq!(error.to_string(), "ecn: got false, expected true: the window law lives on ECN marks");
+            assert_eq!(error.to_string(), "ecn: got false, expected true: the chosen control lives on ECN marks");
         }
     }
 }
