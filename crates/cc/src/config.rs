@@ -1,6 +1,8 @@
 //! Settings of a TCP sender and receiver. A preset is a set of values; the parameters and the
 //! defaults of preset `rfc` are declared here, once.
 
+use crate::algo::Law;
+use crate::control::Echo;
 use marqueue_core::params::{ParamError, ParamSet, ParamValues, Value};
 use marqueue_core::Dur;
 
@@ -33,6 +35,22 @@ marqueue_core::params! {
         recovery: Recovery { default: Recovery::Sack, source: "RFC 5681, RFC 6582, RFC 6675" },
         /// Whose rules are followed where the RFCs and ns-2 differ.
         dialect: Dialect { default: Dialect::Rfc, source: "marqueue" },
+        /// How the window grows and what a congestion signal leaves of it.
+        control: Law { default: Law::Reno, source: "RFC 5681, RFC 8257, RFC 9438, Kelly 2003" },
+        /// Under cubic, how fast the window grows away from its plateau: C, segments/s^3.
+        cubic_c: f64 { unit: One, range: 1e-6 => 1e6, default: 0.4, source: "RFC 9438, 5" },
+        /// Under cubic, the share of the window that a congestion signal leaves.
+        cubic_beta: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.7, source: "RFC 9438, 4.6" },
+        /// Under dctcp, the weight of the latest window in the average share of marked segments.
+        dctcp_g: f64 { unit: Fraction, range: 1e-6 => 1.0, default: 0.0625, source: "RFC 8257, 4; Alizadeh et al. 2010" },
+        /// Under scalable, growth for each segment acknowledged.
+        scalable_a: f64 { unit: Packets, range: 1e-6 => 1.0, default: 0.01, source: "Kelly 2003" },
+        /// Under scalable, the share of the window that a congestion signal takes.
+        scalable_b: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.125, source: "Kelly 2003" },
+        /// Under aimd, growth in a round trip.
+        aimd_a: f64 { unit: Packets, range: 1e-6 => 1000, default: 1.0, source: "RFC 5681" },
+        /// Under aimd, the share of the window that a congestion signal takes.
+        aimd_b: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.5, source: "RFC 5681" },
         /// Negotiate and use ECN.
         ecn: bool { default: false, source: "RFC 3168" },
         /// Payload of a full data packet.
@@ -100,6 +118,24 @@ pub struct Config {
     pub recovery: Recovery,
     /// Whose rules are followed where the RFCs and ns-2 differ.
     pub dialect: Dialect,
+    /// How the window grows and what a congestion signal leaves of it.
+    pub control: Law,
+    /// What an ECN echo means under that law.
+    pub echo: Echo,
+    /// CUBIC's C, segments/s^3.
+    pub cubic_c: f64,
+    /// The share of the window that a congestion signal leaves under CUBIC.
+    pub cubic_beta: f64,
+    /// DCTCP's g.
+    pub dctcp_g: f64,
+    /// Growth for each segment acknowledged under Scalable TCP, segments.
+    pub scalable_a: f64,
+    /// The share of the window that a congestion signal takes under Scalable TCP.
+    pub scalable_b: f64,
+    /// Growth in a round trip under AIMD, segments.
+    pub aimd_a: f64,
+    /// The share of the window that a congestion signal takes under AIMD.
+    pub aimd_b: f64,
     /// Negotiate and use ECN.
     pub ecn: bool,
     /// Payload of a data packet, bytes.
@@ -135,6 +171,15 @@ impl From<&Params> for Config {
         Config {
             recovery: p.recovery,
             dialect: p.dialect,
+            control: p.control,
+            echo: p.control.echo(),
+            cubic_c: p.cubic_c,
+            cubic_beta: p.cubic_beta,
+            dctcp_g: p.dctcp_g,
+            scalable_a: p.scalable_a,
+            scalable_b: p.scalable_b,
+            aimd_a: p.aimd_a,
+            aimd_b: p.aimd_b,
             ecn: p.ecn,
             segment,
             header,
@@ -160,6 +205,10 @@ impl Config {
     pub fn with_preset(name: &str, values: &ParamValues) -> Result<Config, ParamError> {
         let mut all = preset(name)?;
         all.extend(values.clone());
-        Ok(Config::from(&Params::from_values(&all)?))
+        let config = Config::from(&Params::from_values(&all)?);
+        if config.echo == Echo::PerSegment && !config.ecn {
+            return Err(ParamError::new("ecn", "got false, expected true: the chosen control lives on ECN marks"));
+        }
+        Ok(config)
     }
 }

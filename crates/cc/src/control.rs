@@ -1,5 +1,9 @@
-//! The window law: how much the window grows on an acknowledgement and what is left of it after a
-//! congestion signal.
+//! The window law: how the window grows in congestion avoidance and what is left of it after a
+//! congestion signal. Slow start is the same under every law: one segment an acknowledgement.
+
+use crate::config::Config;
+use crate::rto::Rto;
+use marqueue_core::Time;
 
 /// Congestion window and slow-start threshold, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,11 +21,65 @@ impl Window {
     }
 }
 
-/// A window law.
-pub trait Control {
-    /// `acked` segments were acknowledged while no loss is being repaired.
-    fn on_ack(&mut self, window: &mut Window, acked: f64);
+/// New data was acknowledged, as a window law sees it.
+#[derive(Debug)]
+pub struct Acked<'a> {
+    /// Now.
+    pub now: Time,
+    /// The flow's settings, the law's parameters among them.
+    pub config: &'a Config,
+    /// Knows the round-trip time.
+    pub rto: &'a Rto,
+    /// How many segments.
+    pub segments: f64,
+}
 
-    /// The share of the window that is left after a congestion signal.
-    fn decrease(&self) -> f64;
+/// An acknowledgement with or without ECN echo, before it is taken in.
+#[derive(Clone, Copy, Debug)]
+pub struct Echoed {
+    /// It carries ECE.
+    pub ece: bool,
+    /// The segment that it expects next.
+    pub ack: u32,
+    /// The oldest segment not acknowledged (SND.UNA).
+    pub una: u32,
+    /// One past the highest segment ever sent (SND.NXT).
+    pub max: u32,
+}
+
+/// What told of congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Duplicate acknowledgements or the retransmission timer.
+    Loss,
+    /// An ECN echo.
+    Ecn,
+}
+
+/// What an ECN echo means to a law, and with that what its receivers send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Echo {
+    /// Congestion as grave as a loss, repeated until the sender answers by CWR (RFC 3168, 6.1).
+    UntilCwr,
+    /// The segments acknowledged were marked, the others were not (RFC 8257, 3.2). A loss says more,
+    /// and is answered even if the window has just been cut for an echo.
+    PerSegment,
+}
+
+/// A window law.
+pub trait Control: Default {
+    /// What an ECN echo means.
+    const ECHO: Echo = Echo::UntilCwr;
+
+    /// New data was acknowledged in congestion avoidance while no loss is being repaired.
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked<'_>);
+
+    /// A congestion signal cuts the window of `cwnd` segments: the share that is left.
+    fn decrease(&mut self, config: &Config, cwnd: f64, signal: Signal) -> f64;
+
+    /// Any acknowledgement on a connection that speaks ECN, before the window is cut for it.
+    fn on_echo(&mut self, _config: &Config, _echoed: Echoed) {}
+
+    /// The retransmission timer has expired, and any cut for it is made.
+    fn on_timeout(&mut self) {}
 }

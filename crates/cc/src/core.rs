@@ -1,9 +1,9 @@
 //! What all TCP senders share: sequence variables, the window, the timer, round-trip timing,
 //! sending, and the answer to ECN.
 
-use crate::algo::reno::Reno;
+use crate::algo::AnyControl;
 use crate::config::{Config, Dialect};
-use crate::control::{Control, Window};
+use crate::control::{Acked, Echo, Echoed, Signal, Window};
 use crate::rto::Rto;
 use crate::Segment;
 use marqueue_core::{Flags, Time};
@@ -80,7 +80,7 @@ pub struct Core {
     pub rto: Rto,
     /// Counts.
     pub counts: Counts,
-    control: Reno,
+    control: AnyControl,
     /// Announce CWR on the next segment.
     cwr_pending: bool,
     /// The segment being timed and when it was sent (one at a time; never a retransmission: Karn).
@@ -114,7 +114,7 @@ impl Core {
             deadline: Time::NEVER,
             rto: Rto::new(config, phase),
             counts: Counts::default(),
-            control: Reno,
+            control: AnyControl::new(config),
             cwr_pending: false,
             timed: None,
             timed_out: None,
@@ -258,14 +258,31 @@ impl Core {
         let ece = self.ecn_negotiated && ece;
         if !ece {
             self.ecn_floor = false;
-            let acked = if tx.config.dialect == Dialect::Ns2 { 1.0 } else { f64::from(acked) };
-            self.control.on_ack(&mut self.window, acked);
+            self.open(tx, acked);
         }
     }
 
-    /// RFC 3168, 6.1.2: an ECN echo cuts the window like a loss, once per window of data.
-    /// `ack` has not been taken in yet.
-    pub fn on_ece(&mut self, tx: &Tx<'_>, ack: u32) {
+    /// Opens the window for `acked` segments: slow start (RFC 5681, 3.1), or the window law.
+    fn open(&mut self, tx: &Tx<'_>, acked: u32) {
+        if self.window.in_slow_start() {
+            self.window.cwnd += 1.0;
+        } else {
+            let segments = if tx.config.dialect == Dialect::Ns2 { 1.0 } else { f64::from(acked) };
+            let acked = Acked { now: tx.now, config: tx.config, rto: &self.rto, segments };
+            self.control.on_ack(&mut self.window, &acked);
+        }
+    }
+
+    /// An acknowledgement on a connection that speaks ECN; it has not been taken in yet.
+    pub fn on_echo(&mut self, tx: &Tx<'_>, ack: u32, ece: bool) {
+        self.control.on_echo(tx.config, Echoed { ece, ack, una: self.una, max: self.max });
+        if ece {
+            self.on_ece(tx, ack);
+        }
+    }
+
+    /// RFC 3168, 6.1.2: an ECN echo cuts the window, once per window of data.
+    fn on_ece(&mut self, tx: &Tx<'_>, ack: u32) {
         let ns2 = tx.config.dialect == Dialect::Ns2;
         if !(ack > self.recover || ns2 && self.last_cut == LastCut::Timeout) {
             return;
@@ -284,15 +301,21 @@ impl Core {
             return;
         }
         let cwnd = self.window.cwnd;
-        self.cut(tx.config);
+        let left = self.cut(tx.config, Signal::Ecn);
         if !ns2 {
-            self.window.cwnd = (cwnd * self.control.decrease()).max(1.0);
+            self.window.cwnd = (cwnd * left).max(1.0);
         }
     }
 
-    /// Reduces the window by the window law: ssthresh and cwnd.
-    pub fn cut(&mut self, config: &Config) {
-        let left = self.control.decrease();
+    /// Has an ECN echo already cut the window in which a loss is found now, so that the loss does not
+    /// cut it again (RFC 3168, 6.1.2)? Not if echoes say less than losses (RFC 8257, 3.5).
+    pub fn ecn_has_cut(&self, config: &Config) -> bool {
+        self.last_cut == LastCut::Ecn && self.una <= self.recover && config.echo == Echo::UntilCwr
+    }
+
+    /// Reduces the window by the window law: ssthresh and cwnd. Returns the share that is left.
+    fn cut(&mut self, config: &Config, signal: Signal) -> f64 {
+        let left = self.control.decrease(config, self.window.cwnd, signal);
         match config.dialect {
             // RFC 5681, equation (4): half of what is outstanding but for limited transmit (3.2, step 2).
             Dialect::Rfc => {
@@ -307,13 +330,14 @@ impl Core {
             }
         }
         self.cwr_pending = true;
+        left
     }
 
     /// Retransmits the oldest segment after duplicate acknowledgements, the window cut or not.
     pub fn fast_retransmit(&mut self, tx: &mut Tx<'_>, cut: bool) {
         if cut {
             self.recover = self.max;
-            self.cut(tx.config);
+            self.cut(tx.config, Signal::Loss);
         }
         self.last_cut = LastCut::Loss;
         self.timed = None;
@@ -333,6 +357,7 @@ impl Core {
             self.timed_out = Some(self.una);
             self.syn_lost |= self.una == 0;
             self.shrink_after_timeout(tx.config, repeated);
+            self.control.on_timeout();
             self.rto.back_off(tx.config);
         }
         self.recover = self.max;
@@ -356,7 +381,7 @@ impl Core {
             self.window.ssthresh = self.window.ssthresh.max(2.0);
         } else {
             self.window.cwnd = self.window.cwnd.max(1.0);
-            self.cut(config);
+            self.cut(config, Signal::Loss);
         }
     }
 

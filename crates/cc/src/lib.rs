@@ -1,7 +1,8 @@
 //! TCP without a network: a sender and a receiver that are told what arrives and say what to send.
 //!
 //! The way of an acknowledgement: [`sender::Sender::on_ack`] → [`recovery`] (whose rules) →
-//! [`core::Core`] (what all share) → segments in a buffer that the caller sends.
+//! [`core::Core`] (what all share) → [`algo`] (the window law) → segments in a buffer that the caller
+//! sends.
 //! Sequence numbers count segments; 0 is the SYN.
 
 pub mod algo;

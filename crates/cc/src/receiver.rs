@@ -1,7 +1,9 @@
 //! The receiver: reassembly, acknowledgements, delayed acknowledgements (RFC 5681, 4.2), selective
-//! acknowledgements (RFC 2018) and the ECN echo (RFC 3168, 6.1.3).
+//! acknowledgements (RFC 2018) and the ECN echo (RFC 3168, 6.1.3, or RFC 8257, 3.2, as the window law
+//! wants it).
 
 use crate::config::{Config, Dialect, Recovery};
+use crate::control::Echo;
 use crate::ranges::Ranges;
 use marqueue_core::{Dur, Ecn, Flags, Time};
 
@@ -54,13 +56,9 @@ impl Receiver {
     /// A segment arrives.
     #[inline(always)]
     pub fn on_segment(&mut self, config: &Config, now: Time, seq: u32, flags: Flags, ecn: Ecn) -> Received {
-        if flags.has(Flags::CWR) {
-            self.ece = false;
-        }
-        if ecn == Ecn::Ce {
-            self.ece = true;
-        }
-        let before = self.next;
+        let (before, echoed) = (self.next, self.ece);
+        self.ece = ecn == Ecn::Ce || config.echo == Echo::UntilCwr && self.ece && !flags.has(Flags::CWR);
+        let turned = config.echo == Echo::PerSegment && self.ece != echoed;
         let in_order = seq == self.next && self.ahead.is_empty();
         if in_order {
             self.next += 1;
@@ -70,13 +68,22 @@ impl Receiver {
         // The SYN is not payload.
         let delivered = self.next - before - u32::from(before == 0 && self.next > 0);
         let negotiate = flags.has(Flags::SYN | Flags::ECE);
-        let hold = config.delayed_ack > Dur::ZERO && in_order && seq > 0 && self.held_until.is_none();
-        let ack = if hold {
-            self.held_until = Some(now + config.delayed_ack);
-            None
-        } else {
-            self.held_until = None;
-            Some(self.acknowledge(config, Some(seq), negotiate))
+        let may_hold = config.delayed_ack > Dur::ZERO && in_order && seq > 0;
+        let until = may_hold.then(|| now + config.delayed_ack);
+        let ack = match self.held_until {
+            // RFC 8257, 3.2: what has been held back is acknowledged with the echo that is its own.
+            Some(_) if turned => {
+                self.held_until = until;
+                Some(self.acknowledge(config, before, echoed, Some(seq)))
+            }
+            None if may_hold && !turned => {
+                self.held_until = until;
+                None
+            }
+            _ => {
+                self.held_until = None;
+                Some(self.acknowledge(config, self.next, self.ece || negotiate, Some(seq)))
+            }
         };
         Received { delivered, ack }
     }
@@ -84,7 +91,7 @@ impl Receiver {
     /// The time of [`Receiver::deadline`] has come.
     pub fn on_timer(&mut self, config: &Config) -> AckOut {
         self.held_until = None;
-        self.acknowledge(config, None, false)
+        self.acknowledge(config, self.next, self.ece, None)
     }
 
     fn reassemble(&mut self, seq: u32) {
@@ -95,8 +102,8 @@ impl Receiver {
         }
     }
 
-    #[inline(always)]
-    fn acknowledge(&mut self, config: &Config, seq: Option<u32>, negotiate: bool) -> AckOut {
+    #[inline]
+    fn acknowledge(&mut self, config: &Config, ack: u32, ece: bool, seq: Option<u32>) -> AckOut {
         let mut sack = None;
         let mut bytes = config.header;
         if config.recovery == Recovery::Sack && !self.ahead.is_empty() {
@@ -109,7 +116,7 @@ impl Receiver {
         } else if !self.reported.is_empty() {
             self.reported = Vec::new();
         }
-        AckOut { ack: self.next, ece: self.ece || negotiate, sack, bytes }
+        AckOut { ack, ece, sack, bytes }
     }
 
     /// RFC 2018, section 4: first the block that holds the segment just received, then those

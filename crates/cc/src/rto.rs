@@ -63,6 +63,14 @@ impl Rto {
         }
     }
 
+    /// The smoothed round-trip time in seconds; 0 before the first measurement.
+    pub fn srtt(&self, config: &Config) -> f64 {
+        match self {
+            Rto::Rfc(r) => r.estimate.map_or(0.0, |(srtt, _)| srtt),
+            Rto::Ns2(t) => f64::from(t.srtt8) / 8.0 * config.granularity.secs(),
+        }
+    }
+
     /// The timer expired: double the timeout.
     pub fn back_off(&mut self, config: &Config) {
         match self {

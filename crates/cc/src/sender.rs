@@ -44,8 +44,8 @@ impl Sender {
         }
         let mut tx = Tx { now, config, out };
         // The echo in the answer to the SYN only says that the peer speaks ECN.
-        if ack.ece && self.core.ecn_negotiated {
-            self.core.on_ece(&tx, ack.ack);
+        if self.core.ecn_negotiated {
+            self.core.on_echo(&tx, ack.ack, ack.ece);
         }
         self.repair.on_ack(&mut self.core, &mut tx, ack);
         if self.core.is_done() {

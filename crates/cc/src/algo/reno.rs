@@ -1,11 +1,12 @@
 //! Reno's window law: RFC 5681, section 3.1.
 //!
-//! Slow start: cwnd += 1 per acknowledgement; congestion avoidance: cwnd += 1/cwnd per segment
-//! acknowledged; a congestion signal halves the window.
-//! Departure: an acknowledgement of several segments counts as one in slow start (RFC 5681 permits
-//! min(N, SMSS)) and as several in congestion avoidance (equation 3 with appropriate counting).
+//! Congestion avoidance: cwnd += 1/cwnd per segment acknowledged; a congestion signal halves the
+//! window.
+//! Departure: an acknowledgement of several segments counts as several (equation 3 with appropriate
+//! counting), but as one in slow start, where RFC 5681 permits min(N, SMSS).
 
-use crate::control::{Control, Window};
+use crate::config::Config;
+use crate::control::{Acked, Control, Signal, Window};
 
 /// Additive increase by one segment a round trip, multiplicative decrease by half.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,11 +14,11 @@ pub struct Reno;
 
 impl Control for Reno {
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, acked: f64) {
-        window.cwnd += if window.in_slow_start() { 1.0 } else { acked / window.cwnd };
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked<'_>) {
+        window.cwnd += acked.segments / window.cwnd;
     }
 
-    fn decrease(&self) -> f64 {
+    fn decrease(&mut self, _: &Config, _: f64, _: Signal) -> f64 {
         0.5
     }
 }

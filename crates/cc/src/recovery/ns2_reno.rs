@@ -57,6 +57,6 @@ pub(super) fn may_retransmit(core: &Core, tx: &Tx<'_>, start_anyway: bool) -> Op
     if core.una > core.recover || start_anyway || core.una == 1 {
         Some(true)
     } else {
-        (tx.config.ecn && core.last_cut == LastCut::Ecn).then_some(false)
+        (tx.config.ecn && core.last_cut == LastCut::Ecn).then_some(!core.ecn_has_cut(tx.config))
     }
 }

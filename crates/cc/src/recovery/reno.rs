@@ -55,7 +55,7 @@ fn may_enter(core: &Core) -> bool {
 
 /// RFC 5681, 3.2, steps 2 and 3: cut, retransmit, inflate by the duplicates seen.
 pub(super) fn enter(core: &mut Core, tx: &mut Tx<'_>) {
-    let already_cut = core.last_cut == LastCut::Ecn && core.una <= core.recover;
-    core.fast_retransmit(tx, !already_cut);
+    let cut = !core.ecn_has_cut(tx.config);
+    core.fast_retransmit(tx, cut);
     core.inflation = core.dupacks;
 }

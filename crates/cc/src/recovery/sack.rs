@@ -87,10 +87,10 @@ impl Sack {
     }
 
     fn enter(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
-        let already_cut = core.last_cut == LastCut::Ecn && core.una <= core.recover;
+        let cut = !core.ecn_has_cut(tx.config);
         self.in_recovery = true;
         self.rescued = false;
-        core.fast_retransmit(tx, !already_cut);
+        core.fast_retransmit(tx, cut);
         core.recover = core.max;
         self.high_rxt = core.una + 1;
     }

@@ -6,9 +6,14 @@ use marqueue_cc::{Ack, Segment, Sender};
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Dur, Time};
 
-/// The settings of a preset, and those that differ from it.
+/// A preset with a way to repair losses, and settings that differ from it.
 pub fn config(preset: &str, recovery: &str, numbers: &[(&str, f64)], flags: &[(&str, bool)]) -> Config {
-    let mut values = ParamValues::from([("recovery".into(), Value::Choice(recovery.into()))]);
+    config_of(preset, &[("recovery", recovery)], numbers, flags)
+}
+
+/// The settings of a preset, and those that differ from it.
+pub fn config_of(preset: &str, choices: &[(&str, &str)], numbers: &[(&str, f64)], flags: &[(&str, bool)]) -> Config {
+    let mut values: ParamValues = choices.iter().map(|&(k, x)| (k.into(), Value::Choice(x.into()))).collect();
     values.extend(numbers.iter().map(|&(k, x)| (k.into(), Value::Number(x))));
     values.extend(flags.iter().map(|&(k, x)| (k.into(), Value::Flag(x))));
     Config::with_preset(preset, &values).expect("the settings are valid")

@@ -1,0 +1,96 @@
+//! CUBIC's window law: RFC 9438, section 4.
+//!
+//! t seconds into a stage of congestion avoidance that began with a window of cwnd_epoch:
+//! W_cubic(t) = C (t - K)^3 + W_max, K = cbrt((W_max - cwnd_epoch)/C) (equations 1 and 2). An
+//! acknowledgement moves cwnd by (target - cwnd)/cwnd, where target is W_cubic one round trip
+//! ahead, at least cwnd and at most 1.5 cwnd. While W_cubic(t) is below W_est, the window of an AIMD
+//! flow with Reno's throughput (equation 4), cwnd is W_est.
+//! A congestion signal leaves the share beta; W_max is the window before it, or less if flows have
+//! come (fast convergence, 4.7). After a timeout K is 0 and W_max the window at which congestion
+//! avoidance begins (4.8).
+//! Not included: HyStart++ (4.10: slow start is Reno's) and the answer to spurious signals (4.9).
+//! Departures: an acknowledgement of several segments counts as several when cwnd follows the
+//! target, or delayed acknowledgements would make it follow half as fast; an acknowledgement never
+//! shrinks the window, where W_est has just come above W_cubic; a stage begins with the first
+//! acknowledgement that may open the window. No time is taken out for idle senders: flows here have
+//! data until they end.
+
+use crate::config::Config;
+use crate::control::{Acked, Control, Signal, Window};
+use marqueue_core::Time;
+
+/// The stage of congestion avoidance. Windows are in segments.
+#[derive(Clone, Copy, Debug)]
+pub struct Cubic {
+    /// W_max: the plateau; 0 if nothing is known about it.
+    w_max: f64,
+    /// cwnd before the last cut.
+    cwnd_prior: f64,
+    /// W_est.
+    w_est: f64,
+    /// K, in seconds.
+    k: f64,
+    /// When the stage began; never, before its first acknowledgement.
+    epoch: Time,
+}
+
+impl Default for Cubic {
+    fn default() -> Cubic {
+        Cubic { w_max: 0.0, cwnd_prior: 0.0, w_est: 0.0, k: 0.0, epoch: Time::NEVER }
+    }
+}
+
+impl Cubic {
+    /// A stage begins. From above W_max, or with none known, the curve starts on its plateau.
+    fn begin(&mut self, acked: &Acked<'_>, cwnd: f64) {
+        self.epoch = acked.now;
+        self.w_max = self.w_max.max(cwnd);
+        self.k = ((self.w_max - cwnd) / acked.config.cubic_c).cbrt();
+        self.w_est = cwnd;
+    }
+
+    /// Equation (1).
+    fn w_cubic(&self, c: f64, t: f64) -> f64 {
+        c * (t - self.k).powi(3) + self.w_max
+    }
+
+    /// Equation (4) and what follows it: once W_est is where the last cut was made, it grows as Reno.
+    fn grow_w_est(&mut self, beta: f64, round_trips: f64) {
+        let alpha = if self.w_est < self.cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+        self.w_est += alpha * round_trips;
+    }
+}
+
+impl Control for Cubic {
+    fn on_ack(&mut self, window: &mut Window, acked: &Acked<'_>) {
+        let cwnd = window.cwnd;
+        if self.epoch == Time::NEVER {
+            self.begin(acked, cwnd);
+        }
+        let Config { cubic_c: c, cubic_beta: beta, .. } = *acked.config;
+        let t = (acked.now - self.epoch).secs();
+        let round_trips = acked.segments / cwnd;
+        self.grow_w_est(beta, round_trips);
+        window.cwnd = if self.w_cubic(c, t) < self.w_est {
+            self.w_est.max(cwnd)
+        } else {
+            let target = self.w_cubic(c, t + acked.rto.srtt(acked.config)).clamp(cwnd, 1.5 * cwnd);
+            cwnd + (target - cwnd) * round_trips.min(1.0)
+        };
+    }
+
+    /// Sections 4.6 and 4.7. What the receiver's window has not let out was not in the network.
+    fn decrease(&mut self, config: &Config, cwnd: f64, _: Signal) -> f64 {
+        let beta = config.cubic_beta;
+        let cwnd = cwnd.min(f64::from(config.max_window));
+        self.cwnd_prior = cwnd;
+        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        self.epoch = Time::NEVER;
+        beta
+    }
+
+    fn on_timeout(&mut self) {
+        self.w_max = 0.0;
+        self.epoch = Time::NEVER;
+    }
+}

@@ -1,0 +1,307 @@
+//! The window laws against their formulas, worked by hand. Windows are in segments.
+
+mod common;
+
+use common::{at, config_of, Lead};
+use marqueue_cc::algo::AnyControl;
+use marqueue_cc::config::{Config, PRESETS};
+use marqueue_cc::control::{Acked, Echoed, Signal, Window};
+use marqueue_cc::core::Core;
+use marqueue_cc::rto::Rto;
+use marqueue_core::params::{ParamValues, Value};
+use marqueue_core::{Dur, Time};
+
+fn law(name: &str, numbers: &[(&str, f64)]) -> Config {
+    let numbers = [&[("delayed_ack", 0.0), ("initial_window", 10.0)], numbers].concat();
+    config_of("rfc", &[("control", name), ("recovery", "newreno")], &numbers, &[("ecn", true)])
+}
+
+/// A window under a law, without a sender around it.
+struct Bare {
+    config: Config,
+    rto: Rto,
+    law: AnyControl,
+    window: Window,
+    now: Time,
+}
+
+impl Bare {
+    /// `cwnd` segments in congestion avoidance at time 0, with a round-trip time of `rtt` seconds.
+    fn new(config: Config, cwnd: f64, rtt: f64) -> Bare {
+        let mut rto = Rto::new(&config, 0.0);
+        rto.sample(&config, at(0.0), at(rtt));
+        let law = AnyControl::new(&config);
+        Bare { config, rto, law, window: Window { cwnd, ssthresh: 2.0 }, now: at(0.0) }
+    }
+
+    /// One acknowledgement of `segments` at `t` seconds; returns the window.
+    fn ack(&mut self, t: f64, segments: f64) -> f64 {
+        self.now = at(t);
+        let acked = Acked { now: self.now, config: &self.config, rto: &self.rto, segments };
+        self.law.on_ack(&mut self.window, &acked);
+        self.window.cwnd
+    }
+
+    /// A congestion signal; returns the window.
+    fn cut(&mut self, signal: Signal) -> f64 {
+        self.window.cwnd *= self.law.decrease(&self.config, self.window.cwnd, signal);
+        self.window.cwnd
+    }
+}
+
+#[track_caller]
+fn near(got: f64, expected: f64, within: f64) {
+    assert!((got - expected).abs() <= within, "got {got}, expected {expected}");
+}
+
+mod rfc_9438 {
+    use super::*;
+
+    /// 100 segments, cut to 70 at time 0; the stage begins with an acknowledgement at 1 s.
+    /// K = cbrt(30 / 0.4) = cbrt(75).
+    fn after_a_loss() -> Bare {
+        let mut b = Bare::new(law("cubic", &[]), 100.0, 0.1);
+        near(b.cut(Signal::Loss), 70.0, 1e-12);
+        b.ack(1.0, 1.0);
+        b
+    }
+
+    const K: f64 = 4.217_163_326_508_746;
+
+    #[test]
+    fn the_window_moves_to_the_curve_a_round_trip_ahead() {
+        // W_cubic(t) = 0.4 (t - K)^3 + 100: 86.68076 at 1 s, 97.18137 at 2.3 s, 100 at K, 102.26670 at 6 s.
+        for (t, w_cubic) in [(1.0, 86.68076), (2.3, 97.18137), (K, 100.0), (6.0, 102.2667)] {
+            let mut b = after_a_loss();
+            let cwnd = b.window.cwnd;
+            near(b.ack(1.0 + t - 0.1, 1.0), cwnd + (w_cubic - cwnd) / cwnd, 1e-6);
+        }
+    }
+
+    #[test]
+    fn the_window_follows_the_curve() {
+        // A round trip of 0.2 s keeps W_est below: 70 + 9/17 * 40 after 8 s.
+        let mut b = Bare::new(law("cubic", &[]), 100.0, 0.2);
+        b.cut(Signal::Loss);
+        b.ack(1.0, 1.0);
+        for round in 1..=40 {
+            let t = f64::from(round) * 0.2;
+            for _ in 0..b.window.cwnd as u32 {
+                b.ack(1.0 + t, 1.0);
+            }
+            // A round trip takes the window 1 - 1/e of the way to a target that after 1 s moves by
+            // 1.2 (t - K)^2 * 0.2 < 3.5: it stays behind by less than 3.5/(e - 1).
+            let target = 0.4 * (t + 0.2 - K).powi(3) + 100.0;
+            if round >= 10 {
+                near(b.window.cwnd, target, 3.5 / (1.0_f64.exp() - 1.0) + 0.1);
+            }
+        }
+        assert!(b.window.cwnd > 120.0, "beyond the plateau it probes: {}", b.window.cwnd);
+    }
+
+    #[test]
+    fn by_half_a_window_a_round_trip_at_most() {
+        let mut b = after_a_loss();
+        let cwnd = b.window.cwnd;
+        near(b.ack(100.0, 1.0), cwnd + 0.5, 1e-12);
+    }
+
+    #[test]
+    fn in_the_reno_friendly_region_the_window_is_w_est() {
+        // Cut from 10 to 7 with a round trip of 10 ms. Equation (4): 3 * 0.3 / 1.7 = 9/17 a round trip up
+        // to the 10 of the last cut, then 1.
+        let mut b = Bare::new(law("cubic", &[]), 10.0, 0.01);
+        b.cut(Signal::Ecn);
+        near(b.ack(0.01, 1.0), 7.0 + 9.0 / 17.0 / 7.0, 1e-12);
+        let mut w_est = b.window.cwnd;
+        for n in 1..=100 {
+            w_est += if w_est < 10.0 { 9.0 / 17.0 } else { 1.0 } / w_est;
+            near(b.ack(0.01 + f64::from(n) * 0.001, 1.0), w_est, 1e-9);
+        }
+        assert!(w_est > 13.0, "both slopes have been seen");
+    }
+
+    #[test]
+    fn fast_convergence_gives_way_to_new_flows() {
+        // 4.7: cut at 80, below the plateau of 100, W_max = 80 (1 + 0.7)/2 = 68; cwnd_epoch = 56,
+        // K = cbrt(12 / 0.4).
+        let mut b = after_a_loss();
+        b.window.cwnd = 80.0;
+        near(b.cut(Signal::Loss), 56.0, 1e-12);
+        let cwnd = b.ack(10.0, 1.0);
+        let k = 30.0_f64.cbrt();
+        near(b.ack(10.0 + k - 0.1, 1.0), cwnd + (68.0 - cwnd) / cwnd, 1e-6);
+        // Cut above the plateau, W_max is the window: 90, 63, K = cbrt(27 / 0.4).
+        b.window.cwnd = 90.0;
+        b.cut(Signal::Loss);
+        let cwnd = b.ack(20.0, 1.0);
+        let k = 67.5_f64.cbrt();
+        near(b.ack(20.0 + k - 0.1, 1.0), cwnd + (90.0 - cwnd) / cwnd, 1e-6);
+    }
+
+    #[test]
+    fn after_a_timeout_the_curve_begins_on_its_plateau() {
+        // 4.8: K = 0 and W_max = cwnd_epoch = 50; 2 s later 50 + 0.4 * 8.
+        let mut b = Bare::new(law("cubic", &[]), 100.0, 0.1);
+        b.cut(Signal::Loss);
+        b.law.on_timeout();
+        b.window.cwnd = 50.0;
+        let cwnd = b.ack(3.0, 1.0);
+        near(b.ack(3.0 + 2.0 - 0.1, 1.0), cwnd + (53.2 - cwnd) / cwnd, 1e-9);
+    }
+
+    #[test]
+    fn a_sender_keeps_seven_tenths() {
+        let mut l = Lead::open(law("cubic", &[]), None);
+        l.echo(2);
+        assert_eq!((l.cwnd(), l.ssthresh()), (7.0, 7.0), "ECN");
+        let mut l = Lead::open(law("cubic", &[]), None);
+        l.ack(2);
+        for _ in 0..3 {
+            l.ack(2);
+        }
+        near(l.cwnd(), 7.7, 1e-12);
+        let mut l = Lead::open(law("cubic", &[]), None);
+        l.time_out();
+        assert_eq!((l.cwnd(), l.ssthresh()), (1.0, 7.0), "4.8");
+    }
+}
+
+mod rfc_8257 {
+    use super::*;
+    use marqueue_cc::Receiver;
+    use marqueue_core::{Ecn, Flags};
+
+    #[test]
+    fn alpha_by_hand() {
+        let mut b = Bare::new(law("dctcp", &[]), 10.0, 0.01);
+        let mut una = 1;
+        let mut hear = |b: &mut Bare, ack: u32, ece: bool| {
+            b.law.on_echo(&b.config, Echoed { ece, ack, una, max: una + 10 });
+            una = ack;
+            2.0 * (1.0 - b.law.decrease(&b.config, 10.0, Signal::Ecn))
+        };
+        // The first window ends with the first acknowledgement: M = 0, alpha = 15/16.
+        assert_eq!(hear(&mut b, 2, false), 0.9375);
+        // The next reaches to 11: of 3 to 12, in five acknowledgements, four segments are marked.
+        for (ack, ece) in [(4, false), (6, true), (8, true), (10, false)] {
+            assert_eq!(hear(&mut b, ack, ece), 0.9375, "3.3, step 4: the window has not ended");
+        }
+        near(hear(&mut b, 12, false), 0.9375 * 0.9375 + 0.0625 * 0.4, 1e-12);
+    }
+
+    #[test]
+    fn an_echo_takes_half_of_alpha_once_a_window() {
+        let mut l = Lead::open(law("dctcp", &[]), None);
+        l.ack(2);
+        l.echo(3);
+        assert_eq!(l.cwnd(), 11.0 * (1.0 - 0.9375 / 2.0));
+        for next in 4..=13 {
+            l.echo(next);
+            assert_eq!(l.cwnd(), 11.0 * (1.0 - 0.9375 / 2.0), "{next} was asked for before the cut was seen");
+        }
+        // Segments 2 to 11 were all marked: M = 1.
+        let alpha = 0.9375 * 0.9375 + 0.0625;
+        l.echo(14);
+        assert_eq!(l.cwnd(), 11.0 * (1.0 - 0.9375 / 2.0) * (1.0 - alpha / 2.0));
+    }
+
+    #[test]
+    fn a_loss_takes_half_whatever_echoes_took() {
+        for recovery in ["reno", "newreno", "sack"] {
+            let c = config_of(
+                "rfc",
+                &[("control", "dctcp"), ("recovery", recovery)],
+                &[("delayed_ack", 0.0), ("initial_window", 10.0), ("dctcp_g", 1.0)],
+                &[("ecn", true)],
+            );
+            let mut l = Lead::open(c, None);
+            l.ack(2);
+            l.echo(3); // g is 1 and no window has had a mark: alpha is 0
+            assert_eq!(l.cwnd(), 11.0);
+            for end in 5..=7 {
+                l.sack(3, &[(4, end)]);
+            }
+            // 3 to 13 are out, but for what limited transmit has sent.
+            let flight = f64::from(l.sender.core().max - 3 - l.sender.core().limited);
+            assert_eq!(l.ssthresh(), flight / 2.0, "{recovery}: 3.5");
+            assert!(l.sent.iter().any(|s| s.seq == 3), "{recovery}");
+        }
+    }
+
+    #[test]
+    fn each_acknowledgement_echoes_what_it_acknowledges() {
+        let c = Config { delayed_ack: Dur::from_secs(0.1), ..law("dctcp", &[]) };
+        let mut r = Receiver::default();
+        let mut hear = |seq, ecn| r.on_segment(&c, at(1.0), seq, Flags::CWR, ecn).ack.map(|a| (a.ack, a.ece));
+        assert_eq!(hear(0, Ecn::NotEct), Some((1, false)));
+        assert_eq!(hear(1, Ecn::Ect), None);
+        assert_eq!(hear(2, Ecn::Ce), Some((2, false)), "1 by itself; 2 is held back");
+        assert_eq!(hear(3, Ecn::Ce), Some((4, true)), "2 and 3; CWR changes nothing");
+        assert_eq!(hear(4, Ecn::Ce), None);
+        assert_eq!(hear(6, Ecn::Ect), Some((5, true)), "out of order: 4 by itself, and no segment held back");
+        assert_eq!(hear(5, Ecn::Ce), Some((7, true)));
+        assert_eq!(hear(7, Ecn::Ect), Some((8, false)), "a change is told at once");
+        assert_eq!(hear(8, Ecn::Ect), None);
+        assert_eq!(r.deadline(), at(1.1));
+        let last = r.on_timer(&c);
+        assert_eq!((last.ack, last.ece), (9, false));
+    }
+
+    #[test]
+    fn it_needs_ecn() {
+        for preset in PRESETS {
+            let values = ParamValues::from([("control".into(), Value::Choice("dctcp".into()))]);
+            let error = Config::with_preset(preset, &values).expect_err("ECN is off by default");
+            assert_eq!(error.to_string(), "ecn: got false, expected true: the chosen control lives on ECN marks");
+        }
+    }
+}
+
+#[test]
+fn scalable_tcp_grows_by_the_acknowledgement_and_loses_an_eighth() {
+    for cwnd in [4.0, 1000.0] {
+        let mut b = Bare::new(law("scalable", &[]), cwnd, 0.1);
+        near(b.ack(1.0, 1.0), cwnd + 0.01, 1e-9);
+        near(b.ack(1.0, 2.0), cwnd + 0.03, 1e-9);
+        near(b.cut(Signal::Loss), (cwnd + 0.03) * 0.875, 1e-9);
+    }
+    let mut b = Bare::new(law("scalable", &[("scalable_a", 0.02), ("scalable_b", 0.25)]), 100.0, 0.1);
+    near(b.ack(1.0, 1.0), 100.02, 1e-9);
+    near(b.cut(Signal::Ecn), 75.015, 1e-9);
+}
+
+#[test]
+fn aimd_grows_by_a_a_round_trip_and_loses_the_share_b() {
+    let mut b = Bare::new(law("aimd", &[("aimd_a", 0.2), ("aimd_b", 0.125)]), 20.0, 0.1);
+    assert_eq!(b.ack(1.0, 1.0), 20.0 + 0.2 / 20.0);
+    for _ in 1..20 {
+        b.ack(1.0, 1.0);
+    }
+    near(b.window.cwnd, 20.2, 0.002); // a window that grows while it is acknowledged
+    b.window.cwnd = 16.0;
+    assert_eq!(b.cut(Signal::Loss), 14.0);
+    let mut reno = Lead::open(law("reno", &[]), None);
+    let mut aimd = Lead::open(law("aimd", &[]), None);
+    for l in [&mut reno, &mut aimd] {
+        l.echo(2);
+        for next in 3..=10 {
+            l.ack(next);
+        }
+    }
+    assert_eq!((reno.cwnd(), reno.ssthresh()), (aimd.cwnd(), aimd.ssthresh()), "AIMD(1, 1/2) is Reno");
+}
+
+#[test]
+fn slow_start_is_the_same_under_all() {
+    for name in marqueue_cc::algo::Law::NAMES {
+        let mut l = Lead::open(law(name, &[]), None);
+        assert_eq!(l.ack(3), [11, 12, 13], "{name}");
+        assert_eq!(l.cwnd(), 11.0, "{name}");
+    }
+}
+
+#[test]
+fn a_flow_stays_small() {
+    assert!(std::mem::size_of::<Core>() <= 220, "{}", std::mem::size_of::<Core>());
+}
