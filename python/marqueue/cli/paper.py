@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from marqueue.cli.console import errors, output, print_json, progress_bar, table
-from marqueue.cli.run import refuse_place
 from marqueue.errors import MarqueueError, unknown
 from marqueue.papers import PAPERS
+from marqueue.place import refuse_place
 
 paper = typer.Typer(no_args_is_help=True, help="The papers that are reproduced here.")
 

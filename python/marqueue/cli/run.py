@@ -1,16 +1,13 @@
 """``marqueue run``."""
 
-import os
 import re
-import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from marqueue.cli.console import errors, output, print_json, progress_bar
-from marqueue.errors import RunError
-from marqueue.result import Result
+from marqueue.place import refuse_place, whole
 from marqueue.run import run as run_scenario
 from marqueue.scenario import load
 from marqueue.until import FEWEST, MOST
@@ -107,7 +104,8 @@ def run(
                 jobs=jobs,
                 progress=progress,
             )
-        write(result, directory)
+        with whole(directory) as fresh:
+            result.save(fresh)
     except KeyboardInterrupt:
         errors.print("Interrupted; nothing was written.")
         raise
@@ -122,32 +120,6 @@ def run(
         output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
 
 
-def refuse_place(directory: Path, force: bool) -> None:
-    """Tells before the run, rather than after it, that its result has no place."""
-    if directory.exists() and not force:
-        raise RunError(f"{directory}: exists, expected a new directory; --force replaces it")
-    if directory.exists() and not directory.is_dir():
-        raise RunError(f"{directory}: is a file, expected a directory")
-    above = next(each for each in directory.absolute().parents if each.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise RunError(f"{directory}: cannot be written, expected a place in a writable directory")
-
-
 def slug(name: str) -> str:
     """A name as the name of a directory: letters, digits and dashes."""
     return re.sub(r"[^\w]+", "-", name.lower()).strip("-") or "scenario"
-
-
-def write(result: Result, directory: Path) -> None:
-    """Writes the result beside its place and moves it there when it is whole."""
-    fresh = directory.with_name(f"{directory.name}.new")
-    try:
-        shutil.rmtree(fresh, ignore_errors=True)
-        result.save(fresh)
-        if directory.is_dir():
-            shutil.rmtree(directory)
-        fresh.rename(directory)
-    except OSError as error:
-        raise RunError(f"{directory}: cannot be written: {error.strerror or error}") from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)

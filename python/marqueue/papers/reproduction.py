@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -16,12 +15,12 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from marqueue.errors import RunError
 from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.verdict import judge
+from marqueue.place import whole
 from marqueue.report import Outcome, Verdict
 from marqueue.report.builder import OUTCOMES
 
@@ -145,17 +144,8 @@ class Reproduction:
 
     def write(self, directory: Path) -> None:
         """Writes the whole of it beside its place, and moves it there in place of what was."""
-        fresh = directory.with_name(f"{directory.name}.new")
-        try:
-            shutil.rmtree(fresh, ignore_errors=True)
+        with whole(directory) as fresh:
             self._write(fresh)
-            if directory.is_dir():
-                shutil.rmtree(directory)
-            fresh.rename(directory)
-        except OSError as error:
-            raise RunError(f"{directory}: cannot be written: {error.strerror or error}") from None
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
         self.report = directory / self.report.name
 
     def _write(self, out: Path) -> None:
