@@ -22,7 +22,7 @@ def refuse_place(directory: Path, force: bool) -> None:
 
 @contextmanager
 def whole(directory: Path) -> Iterator[Path]:
-    """A new directory beside ``directory``, moved there at the end; nothing is left of a failure."""
+    """A directory beside ``directory``, moved there at the end; nothing is left of a failure."""
     fresh = directory.with_name(f"{directory.name}.new")
     try:
         shutil.rmtree(fresh, ignore_errors=True)
