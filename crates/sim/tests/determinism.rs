@@ -78,6 +78,12 @@ fn late_process(plan: &mut Plan) {
     plan.traffic.push(TrafficPlan { name: "late process".into(), kind });
 }
 
+/// A host that could send into the way back: arrivals there become events of their own, where before
+/// they were settled as packets left the bottleneck. Not a nanosecond may change.
+fn host_on_the_way_back(plan: &mut Plan) {
+    plan.routes.push(RoutePlan { forward: vec![1], reverse: vec![] });
+}
+
 /// Flows on links of their own.
 fn elsewhere(plan: &mut Plan) {
     unused_link(plan);
@@ -91,9 +97,10 @@ fn elsewhere(plan: &mut Plan) {
 fn what_does_not_take_part_changes_nothing() {
     let alone = happened(&go(&plan(), 1));
     type Addition = fn(&mut Plan);
-    let idle: [(&str, Addition); 4] = [
+    let idle: [(&str, Addition); 5] = [
         ("an unused link", unused_link),
         ("an unused route", unused_route),
+        ("a host on the way back", host_on_the_way_back),
         ("flows after the end", late_flows),
         ("a process after the end", late_process),
     ];
