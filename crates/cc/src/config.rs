@@ -1,10 +1,11 @@
-//! Settings of a TCP sender and receiver. A preset is a set of values; the parameters and the
-//! defaults of preset `rfc` are declared here, once.
+//! Settings of a TCP sender and receiver, declared here once. The defaults are those of preset `rfc`;
+//! the other presets are in `preset.rs`.
 
 use crate::algo::Law;
 use crate::control::Echo;
-use marqueue_core::params::{ParamError, ParamSet, ParamValues, Value};
-use marqueue_core::Dur;
+use crate::preset::preset;
+use marqueue_core::params::{ParamError, ParamSet, ParamValues};
+use marqueue_core::{Dur, Time};
 
 marqueue_core::choice! {
     /// How losses are repaired.
@@ -28,6 +29,39 @@ marqueue_core::choice! {
     }
 }
 
+marqueue_core::choice! {
+    /// How the window comes down to ssthresh while a loss is repaired.
+    pub enum Reduction {
+        /// At once; what is outstanding above it must drain first (RFC 5681, RFC 6675).
+        Cut = "cut",
+        /// In step with what arrives: proportional rate reduction (RFC 9937).
+        Prr = "prr",
+    }
+}
+
+marqueue_core::choice! {
+    /// What tells that a segment is lost.
+    pub enum LossDetection {
+        /// Duplicate acknowledgements, or segments sacked above it (RFC 5681, RFC 6675).
+        Dupack = "dupack",
+        /// A segment sent later has arrived and the time for reordering is over, and a probe at the tail
+        /// of a flight (RACK-TLP, RFC 8985). Needs recovery by SACK.
+        Rack = "rack",
+    }
+}
+
+marqueue_core::choice! {
+    /// What becomes of the window of a sender that was idle for a retransmission timeout.
+    pub enum AfterIdle {
+        /// It stays.
+        Keep = "keep",
+        /// It falls to the initial window (RFC 5681, 4.1).
+        Restart = "restart",
+        /// It is halved for each timeout's time, down to the initial window (RFC 2861, Linux).
+        Decay = "decay",
+    }
+}
+
 marqueue_core::params! {
     /// Settings of TCP, as declared.
     pub struct Params {
@@ -35,6 +69,10 @@ marqueue_core::params! {
         recovery: Recovery { default: Recovery::Sack, source: "RFC 5681, RFC 6582, RFC 6675" },
         /// Whose rules are followed where the RFCs and ns-2 differ.
         dialect: Dialect { default: Dialect::Rfc, source: "marqueue" },
+        /// What tells that a segment is lost; rack needs recovery by SACK.
+        loss_detection: LossDetection { default: LossDetection::Dupack, source: "RFC 5681, RFC 6675, RFC 8985" },
+        /// How the window comes down while a loss is repaired.
+        reduction: Reduction { default: Reduction::Cut, source: "RFC 5681, RFC 6675, RFC 9937" },
         /// How the window grows and what a congestion signal leaves of it.
         control: Law { default: Law::Reno, source: "RFC 5681, RFC 8257, RFC 9438, Kelly 2003" },
         /// Under cubic, how fast the window grows away from its plateau: C, segments/s^3.
@@ -53,6 +91,10 @@ marqueue_core::params! {
         aimd_b: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.5, source: "RFC 5681" },
         /// Negotiate and use ECN.
         ecn: bool { default: false, source: "RFC 3168" },
+        /// Carry timestamps, 12 bytes more a packet, and time every acknowledgement of new data by them.
+        timestamps: bool { default: false, source: "RFC 7323" },
+        /// Let the receiver report segments that arrive twice, in its first SACK block.
+        dsack: bool { default: false, source: "RFC 2883" },
         /// Payload of a full data packet.
         segment: f64 { unit: Bytes, range: 1 => 65495, default: 1460.0, source: "RFC 5681 SMSS, Ethernet" },
         /// Size of the IP and TCP headers: what an acknowledgement or a SYN weighs on the wire.
@@ -61,8 +103,14 @@ marqueue_core::params! {
         count_header: bool { default: true, source: "ns-2 useHeaders_" },
         /// Window after the handshake.
         initial_window: f64 { unit: Packets, range: 1 => 1000, default: 10.0, source: "RFC 6928" },
-        /// Largest window: the receiver's.
-        max_window: f64 { unit: Packets, range: 1 => 1e9, default: 1e6, source: "RFC 7323" },
+        /// Most segments that an acknowledgement opens the window by in slow start: L of appropriate byte counting.
+        abc_limit: f64 { unit: Packets, range: 1 => 1e9, default: 1.0, source: "RFC 5681, 3.1; RFC 3465" },
+        /// What becomes of the window of a sender whose application was idle for a retransmission timeout.
+        after_idle: AfterIdle { default: AfterIdle::Restart, source: "RFC 5681, 4.1; RFC 2861" },
+        /// Largest window: the receiver's buffer.
+        max_window: f64 { unit: Packets, range: 1 => 1e9, default: 1e6, source: "RFC 9293" },
+        /// Shift of the window field, whole: 0 for none, where a window is at most 65535 bytes; 14 for 2^30 bytes.
+        window_scale: f64 { unit: One, range: 0 => 14, default: 14.0, source: "RFC 7323, 2.2 and 2.3" },
         /// Duplicate acknowledgements that signal a loss.
         dupthresh: f64 { unit: Packets, range: 1 => 1000, default: 3.0, source: "RFC 5681" },
         /// Send new data on the first two duplicate acknowledgements.
@@ -80,36 +128,6 @@ marqueue_core::params! {
     }
 }
 
-/// The names of the presets.
-pub const PRESETS: [&str; 2] = ["rfc", "ns2"];
-
-/// What a preset sets; everything else has its default.
-///
-/// # Errors
-/// If there is no such preset.
-pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
-    let number = |k: &str, x: f64| (k.to_string(), Value::Number(x));
-    let flag = |k: &str, x: bool| (k.to_string(), Value::Flag(x));
-    let choice = |k: &str, x: &str| (k.to_string(), Value::Choice(x.into()));
-    match name {
-        "rfc" => Ok(ParamValues::new()),
-        // ns-2.35's defaults but for window_ (20 there), which caps nothing here, and useHeaders_.
-        "ns2" => Ok(ParamValues::from([
-            choice("dialect", "ns2"),
-            choice("recovery", "reno"),
-            number("segment", 1000.0),
-            flag("count_header", false),
-            number("initial_window", 2.0),
-            number("max_window", 10_000.0),
-            number("min_rto", 0.2),
-            number("initial_rto", 3.0),
-            number("granularity", 0.01),
-            number("delayed_ack", 0.0),
-        ])),
-        _ => Err(ParamError::new("preset", format!("got \"{name}\", expected one of {}", PRESETS.join(", ")))),
-    }
-}
-
 /// Settings of TCP as the sender and the receiver use them: counted in segments, nanoseconds and
 /// bytes once, not at every packet.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,6 +136,10 @@ pub struct Config {
     pub recovery: Recovery,
     /// Whose rules are followed where the RFCs and ns-2 differ.
     pub dialect: Dialect,
+    /// What tells that a segment is lost.
+    pub loss_detection: LossDetection,
+    /// How the window comes down while a loss is repaired.
+    pub reduction: Reduction,
     /// How the window grows and what a congestion signal leaves of it.
     pub control: Law,
     /// What an ECN echo means under that law.
@@ -138,15 +160,25 @@ pub struct Config {
     pub aimd_b: f64,
     /// Negotiate and use ECN.
     pub ecn: bool,
+    /// Carry timestamps.
+    pub timestamps: bool,
+    /// Report segments that arrive twice.
+    pub dsack: bool,
     /// Payload of a data packet, bytes.
     pub segment: u32,
-    /// Size of an acknowledgement or a SYN on the wire, bytes.
+    /// Size of an acknowledgement without SACK blocks, or of a SYN, on the wire, bytes.
     pub header: u32,
     /// Size of a data packet on the wire, bytes.
     pub wire: u32,
     /// Window after the handshake, segments.
     pub initial_window: f64,
-    /// Largest window, segments.
+    /// Most segments that an acknowledgement opens the window by in slow start.
+    pub abc_limit: f64,
+    /// What becomes of the window of an idle sender.
+    pub after_idle: AfterIdle,
+    /// ssthresh before the first loss, segments.
+    pub initial_ssthresh: f64,
+    /// Largest window, segments: of the receiver's buffer and what its window field can say.
     pub max_window: u32,
     /// Duplicate acknowledgements that signal a loss.
     pub dupthresh: u32,
@@ -164,13 +196,26 @@ pub struct Config {
     pub delayed_ack: Dur,
 }
 
+/// The timestamps option, padded to whole words (RFC 7323, appendix A).
+const TIMESTAMPS_BYTES: u32 = 12;
+
+/// The timestamp clock ticks no faster than this, so that 32 bits last for 71 minutes.
+const SHORTEST_TICK: Dur = Dur(1000);
+
+/// The largest window that a window field of 16 bits can say (RFC 7323, 2.3).
+fn largest_window_bytes(scale: f64) -> u32 {
+    65535 << scale as u32
+}
+
 impl From<&Params> for Config {
     fn from(p: &Params) -> Config {
-        let header = p.header as u32;
+        let header = p.header as u32 + if p.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let segment = p.segment as u32;
         Config {
             recovery: p.recovery,
             dialect: p.dialect,
+            loss_detection: p.loss_detection,
+            reduction: p.reduction,
             control: p.control,
             echo: p.control.echo(),
             cubic_c: p.cubic_c,
@@ -181,11 +226,16 @@ impl From<&Params> for Config {
             aimd_a: p.aimd_a,
             aimd_b: p.aimd_b,
             ecn: p.ecn,
+            timestamps: p.timestamps,
+            dsack: p.dsack,
             segment,
             header,
             wire: segment + if p.count_header { header } else { 0 },
             initial_window: p.initial_window,
-            max_window: p.max_window as u32,
+            abc_limit: p.abc_limit,
+            after_idle: p.after_idle,
+            initial_ssthresh: p.max_window.floor(),
+            max_window: (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment),
             dupthresh: p.dupthresh as u32,
             limited_transmit: p.limited_transmit,
             min_rto: Dur::from_secs(p.min_rto),
@@ -205,10 +255,50 @@ impl Config {
     pub fn with_preset(name: &str, values: &ParamValues) -> Result<Config, ParamError> {
         let mut all = preset(name)?;
         all.extend(values.clone());
-        let config = Config::from(&Params::from_values(&all)?);
-        if config.echo == Echo::PerSegment && !config.ecn {
-            return Err(ParamError::new("ecn", "got false, expected true: the chosen control lives on ECN marks"));
+        let params = Params::from_values(&all)?;
+        if params.window_scale.fract() != 0.0 {
+            return Err(ParamError::new(
+                "window_scale",
+                format!("got {}, expected a whole number, 0 to 14", params.window_scale),
+            ));
         }
+        let config = Config::from(&params);
+        config.check()?;
         Ok(config)
+    }
+
+    /// What goes together.
+    fn check(&self) -> Result<(), ParamError> {
+        let bad = |path: &str, message: &str| Err(ParamError::new(path, message));
+        let rfc = self.dialect == Dialect::Rfc;
+        if self.loss_detection == LossDetection::Rack && !(rfc && self.recovery == Recovery::Sack) {
+            return bad("loss_detection", "got rack, expected dupack: RACK needs recovery by SACK and dialect rfc");
+        }
+        if self.reduction == Reduction::Prr && !rfc {
+            return bad("reduction", "got prr, expected cut: ns-2 has no proportional rate reduction");
+        }
+        if self.dsack && self.recovery != Recovery::Sack {
+            return bad("dsack", "got true, expected false: it reports in SACK blocks, which need recovery by SACK");
+        }
+        if self.echo == Echo::PerSegment && !self.ecn {
+            return bad("ecn", "got false, expected true: the chosen control lives on ECN marks");
+        }
+        Ok(())
+    }
+
+    /// The timestamp of a segment sent now (RFC 7323, 5.4).
+    pub fn timestamp(&self, now: Time) -> u32 {
+        (now.0 / self.tick().0) as u32
+    }
+
+    /// When the segment was sent whose timestamp has come back: less than one tick before it was, and at
+    /// least one before now.
+    pub fn sent_at(&self, echo: u32, now: Time) -> Time {
+        let ticks = self.timestamp(now).wrapping_sub(echo).max(1);
+        Time(now.0.saturating_sub(u64::from(ticks) * self.tick().0))
+    }
+
+    fn tick(&self) -> Dur {
+        self.granularity.max(SHORTEST_TICK)
     }
 }

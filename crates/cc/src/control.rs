@@ -80,6 +80,10 @@ pub trait Control: Default {
     /// Any acknowledgement on a connection that speaks ECN, before the window is cut for it.
     fn on_echo(&mut self, _config: &Config, _echoed: Echoed) {}
 
+    /// New data was acknowledged, but the window stays as it is, because the application does not use
+    /// it.
+    fn on_unused(&mut self, _now: Time) {}
+
     /// The retransmission timer has expired, and any cut for it is made.
     fn on_timeout(&mut self) {}
 }

@@ -5,8 +5,13 @@ use crate::algo::AnyControl;
 use crate::config::{Config, Dialect};
 use crate::control::{Acked, Echo, Echoed, Signal, Window};
 use crate::rto::Rto;
+use crate::sender::Ack;
 use crate::Segment;
 use marqueue_core::{Flags, Time};
+
+mod application;
+
+use application::Usage;
 
 /// One call into the sender: when, with what settings, and where segments go.
 pub struct Tx<'a> {
@@ -55,8 +60,10 @@ pub struct Core {
     pub nxt: u32,
     /// One past the highest segment ever sent.
     pub max: u32,
-    /// One past the last segment that the application has.
+    /// One past the last segment that the application has written.
     pub limit: u32,
+    /// One past the last segment that it will ever write.
+    pub end: u32,
     /// `max` when the window was last cut: acknowledgements up to here belong to that event
     /// (RFC 6582's recover, plus one).
     pub recover: u32,
@@ -76,6 +83,8 @@ pub struct Core {
     pub ecn_floor: bool,
     /// When the retransmission timer expires.
     pub deadline: Time,
+    /// When a timer expires that the way of repair has beside it.
+    pub repair_deadline: Time,
     /// Round-trip estimate.
     pub rto: Rto,
     /// Counts.
@@ -88,17 +97,23 @@ pub struct Core {
     /// `una` at the last timeout.
     timed_out: Option<u32>,
     syn_lost: bool,
+    /// When a segment was last sent.
+    last_sent: Time,
+    /// How much of the window an application that writes in pieces uses.
+    usage: Usage,
 }
 
 impl Core {
     /// A sender that has `size` segments of data, or an endless supply. `phase` is uniform on
     /// [0, 1).
     pub fn new(config: &Config, size: Option<u32>, phase: f64) -> Core {
+        let end = size.map_or(u32::MAX, |n| n.saturating_add(1));
         Core {
             una: 0,
             nxt: 0,
             max: 0,
-            limit: size.map_or(u32::MAX, |n| n.saturating_add(1)),
+            limit: end,
+            end,
             recover: match config.dialect {
                 // RFC 6582, 3.2: the initial sequence number.
                 Dialect::Rfc => 0,
@@ -107,11 +122,12 @@ impl Core {
             dupacks: 0,
             inflation: 0,
             limited: 0,
-            window: Window { cwnd: 1.0, ssthresh: f64::from(config.max_window) },
+            window: Window { cwnd: 1.0, ssthresh: config.initial_ssthresh },
             last_cut: LastCut::Nothing,
             ecn_negotiated: false,
             ecn_floor: false,
             deadline: Time::NEVER,
+            repair_deadline: Time::NEVER,
             rto: Rto::new(config, phase),
             counts: Counts::default(),
             control: AnyControl::new(config),
@@ -119,6 +135,8 @@ impl Core {
             timed: None,
             timed_out: None,
             syn_lost: false,
+            last_sent: Time::ZERO,
+            usage: Usage::default(),
         }
     }
 
@@ -163,6 +181,7 @@ impl Core {
             }
         }
         self.counts.sent += 1;
+        self.last_sent = tx.now;
         tx.out.push(Segment { seq, flags, ect });
         if self.deadline == Time::NEVER || nothing_outstanding {
             self.set_timer(tx);
@@ -204,15 +223,41 @@ impl Core {
         self.nxt = self.nxt.max(ack);
     }
 
-    /// Takes a round-trip time if the segment being timed is among those acknowledged.
-    fn measure(&mut self, tx: &Tx<'_>, ece: bool) {
+    /// New data was acknowledged, with `flight` segments outstanding before. Takes a round-trip time:
+    /// from the timestamp, or if the segment being timed is among those acknowledged.
+    fn measure(&mut self, tx: &Tx<'_>, ack: &Ack<'_>, flight: u32) {
+        if ack.echo.is_some() {
+            self.end_back_off(ack.ece);
+            return self.measure_echo(tx, ack, flight);
+        }
         let Some((_, sent)) = self.timed.filter(|&(seq, _)| self.una > seq) else { return };
         self.timed = None;
+        self.end_back_off(ack.ece);
+        self.rto.sample(tx.config, sent, tx.now);
+    }
+
+    /// RFC 7323, 4.1 and appendix G: the timestamp that comes back with an acknowledgement of new data
+    /// times it, retransmitted or not; a receiver acknowledges every second segment.
+    fn measure_echo(&mut self, tx: &Tx<'_>, ack: &Ack<'_>, flight: u32) {
+        if let Some(echo) = ack.echo {
+            let sent = tx.config.sent_at(echo, tx.now);
+            self.rto.sample_often(tx.config, sent, tx.now, flight.div_ceil(2));
+        }
+    }
+
+    fn end_back_off(&mut self, ece: bool) {
         if !(self.ecn_negotiated && self.ecn_floor && ece) {
             self.rto.end_back_off();
             self.ecn_floor = false;
         }
-        self.rto.sample(tx.config, sent, tx.now);
+    }
+
+    /// New data was acknowledged while a loss is being repaired, and that is all that is known: sequence
+    /// variables, and the round-trip time if there is a timestamp.
+    pub fn acknowledge_part(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
+        let flight = self.flight();
+        self.advance(ack.ack);
+        self.measure_echo(tx, ack, flight);
     }
 
     /// ns-2, on a partial acknowledgement: a timed segment that it covers ends the back-off but yields
@@ -236,36 +281,42 @@ impl Core {
 
     /// A new acknowledgement outside any repair, but for the window: sequence variables,
     /// round-trip time, timer.
-    pub fn acknowledge(&mut self, tx: &Tx<'_>, ack: u32, ece: bool) {
+    pub fn acknowledge(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
+        let flight = self.flight();
         self.dupacks = 0;
         self.limited = 0;
-        self.advance(ack);
-        self.measure(tx, ece);
+        self.advance(ack.ack);
+        self.measure(tx, ack, flight);
         self.restart_timer(tx);
     }
 
     /// [`Core::acknowledge`], and the window opens: by the window law, or by the answer to the SYN.
-    pub fn acknowledge_and_open(&mut self, tx: &Tx<'_>, ack: u32, ece: bool) {
-        let acked = ack - self.una;
+    pub fn acknowledge_and_open(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
+        let acked = ack.ack - self.una;
         let first = self.una == 0;
-        self.acknowledge(tx, ack, ece);
+        let used = self.uses_window(tx.config);
+        self.acknowledge(tx, ack);
         if first {
             // RFC 5681, 3.1: after a lost SYN the initial window is one segment.
             self.window.cwnd = if self.syn_lost { 1.0 } else { tx.config.initial_window };
-            self.ecn_negotiated = tx.config.ecn && ece;
+            self.ecn_negotiated = tx.config.ecn && ack.ece;
             return;
         }
-        let ece = self.ecn_negotiated && ece;
+        let ece = self.ecn_negotiated && ack.ece;
         if !ece {
             self.ecn_floor = false;
-            self.open(tx, acked);
+            if used {
+                self.open(tx, acked);
+            } else {
+                self.control.on_unused(tx.now);
+            }
         }
     }
 
     /// Opens the window for `acked` segments: slow start (RFC 5681, 3.1), or the window law.
     fn open(&mut self, tx: &Tx<'_>, acked: u32) {
         if self.window.in_slow_start() {
-            self.window.cwnd += 1.0;
+            self.window.cwnd += f64::from(acked).min(tx.config.abc_limit);
         } else {
             let segments = if tx.config.dialect == Dialect::Ns2 { 1.0 } else { f64::from(acked) };
             let acked = Acked { now: tx.now, config: tx.config, rto: &self.rto, segments };
@@ -333,8 +384,8 @@ impl Core {
         left
     }
 
-    /// Retransmits the oldest segment after duplicate acknowledgements, the window cut or not.
-    pub fn fast_retransmit(&mut self, tx: &mut Tx<'_>, cut: bool) {
+    /// A loss has been found: fast recovery begins, the window cut or not.
+    pub fn begin_repair(&mut self, tx: &mut Tx<'_>, cut: bool) {
         if cut {
             self.recover = self.max;
             self.cut(tx.config, Signal::Loss);
@@ -342,6 +393,11 @@ impl Core {
         self.last_cut = LastCut::Loss;
         self.timed = None;
         self.set_timer(tx);
+    }
+
+    /// Retransmits the oldest segment after duplicate acknowledgements, the window cut or not.
+    pub fn fast_retransmit(&mut self, tx: &mut Tx<'_>, cut: bool) {
+        self.begin_repair(tx, cut);
         self.send(tx, self.una);
     }
 
@@ -385,8 +441,14 @@ impl Core {
         }
     }
 
+    /// Nothing is left to wait for.
+    pub fn stop_timers(&mut self) {
+        self.deadline = Time::NEVER;
+        self.repair_deadline = Time::NEVER;
+    }
+
     /// Has everything been acknowledged that the application will ever send?
     pub fn is_done(&self) -> bool {
-        self.una >= self.limit
+        self.una >= self.end
     }
 }

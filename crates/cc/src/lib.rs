@@ -9,6 +9,7 @@ pub mod algo;
 pub mod config;
 pub mod control;
 pub mod core;
+pub mod preset;
 pub mod ranges;
 pub mod receiver;
 pub mod recovery;
@@ -16,7 +17,7 @@ pub mod rto;
 pub mod sender;
 
 pub use config::Config;
-pub use receiver::{Received, Receiver, SackBlocks};
+pub use receiver::{Options, Received, Receiver};
 pub use sender::{Ack, Sender};
 
 use marqueue_core::Flags;

@@ -1,5 +1,5 @@
 //! The receiver: reassembly, acknowledgements, delayed acknowledgements (RFC 5681, 4.2), selective
-//! acknowledgements (RFC 2018) and the ECN echo (RFC 3168, 6.1.3, or RFC 8257, 3.2, as the window law
+//! acknowledgements (RFC 2018, RFC 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, 6.1.3, or RFC 8257, 3.2, as the window law
 //! wants it).
 
 use crate::config::{Config, Dialect, Recovery};
@@ -10,8 +10,22 @@ use marqueue_core::{Dur, Ecn, Flags, Time};
 /// Most SACK blocks in one acknowledgement (RFC 2018: three beside a timestamp).
 const MAX_BLOCKS: usize = 3;
 
-/// The SACK blocks of one acknowledgement, most recently changed first.
+/// The SACK blocks of one acknowledgement, most recently changed first. Unused ones are empty: (0, 0).
 pub type SackBlocks = [(u32, u32); MAX_BLOCKS];
+
+/// The options of one acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// What has arrived out of order, or twice.
+    pub sack: SackBlocks,
+    /// The timestamp that it returns (TSecr), if the connection has timestamps.
+    pub echo: Option<u32>,
+}
+
+impl Options {
+    /// No option.
+    pub const NONE: Options = Options { sack: [(0, 0); MAX_BLOCKS], echo: None };
+}
 
 /// An acknowledgement to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +34,8 @@ pub struct AckOut {
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
-    /// SACK blocks, if anything has arrived out of order; unused ones are empty: (0, 0).
-    pub sack: Option<SackBlocks>,
+    /// Its options, if it has any.
+    pub options: Option<Options>,
     /// Size on the wire.
     pub bytes: u32,
 }
@@ -45,6 +59,10 @@ pub struct Receiver {
     ece: bool,
     /// Until when an acknowledgement is being held back.
     held_until: Option<Time>,
+    /// TS.Recent: the timestamp to return (RFC 7323, 4.3).
+    recent: u32,
+    /// Last.ACK.sent.
+    last_ack: u32,
 }
 
 impl Receiver {
@@ -53,9 +71,21 @@ impl Receiver {
         self.held_until.unwrap_or(Time::NEVER)
     }
 
-    /// A segment arrives.
+    /// A segment arrives. `timestamp` means something if the connection has timestamps.
     #[inline(always)]
-    pub fn on_segment(&mut self, config: &Config, now: Time, seq: u32, flags: Flags, ecn: Ecn) -> Received {
+    pub fn on_segment(
+        &mut self,
+        config: &Config,
+        now: Time,
+        seq: u32,
+        flags: Flags,
+        ecn: Ecn,
+        timestamp: u32,
+    ) -> Received {
+        if config.timestamps {
+            self.note_timestamp(seq, timestamp);
+        }
+        let twice = config.dsack && (seq < self.next || self.ahead.find(seq).is_some());
         let (before, echoed) = (self.next, self.ece);
         self.ece = ecn == Ecn::Ce || config.echo == Echo::UntilCwr && self.ece && !flags.has(Flags::CWR);
         let turned = config.echo == Echo::PerSegment && self.ece != echoed;
@@ -74,7 +104,7 @@ impl Receiver {
             // RFC 8257, 3.2: what has been held back is acknowledged with the echo that is its own.
             Some(_) if turned => {
                 self.held_until = until;
-                Some(self.acknowledge(config, before, echoed, Some(seq)))
+                Some(self.acknowledge(config, before, echoed, Some(seq), twice))
             }
             None if may_hold && !turned => {
                 self.held_until = until;
@@ -82,7 +112,7 @@ impl Receiver {
             }
             _ => {
                 self.held_until = None;
-                Some(self.acknowledge(config, self.next, self.ece || negotiate, Some(seq)))
+                Some(self.acknowledge(config, self.next, self.ece || negotiate, Some(seq), twice))
             }
         };
         Received { delivered, ack }
@@ -91,7 +121,7 @@ impl Receiver {
     /// The time of [`Receiver::deadline`] has come.
     pub fn on_timer(&mut self, config: &Config) -> AckOut {
         self.held_until = None;
-        self.acknowledge(config, self.next, self.ece, None)
+        self.acknowledge(config, self.next, self.ece, None, false)
     }
 
     fn reassemble(&mut self, seq: u32) {
@@ -102,12 +132,26 @@ impl Receiver {
         }
     }
 
+    /// RFC 7323, 4.3: the timestamp to return is that of the earliest segment not acknowledged yet, or
+    /// of the one that fills a hole; segments beyond a hole do not change it.
+    fn note_timestamp(&mut self, seq: u32, timestamp: u32) {
+        let newer = timestamp.wrapping_sub(self.recent) < 1 << 31 || self.next == 0;
+        if newer && seq <= self.last_ack {
+            self.recent = timestamp;
+        }
+    }
+
+    /// `twice`: the segment just received had been received before, and that is to be told.
     #[inline]
-    fn acknowledge(&mut self, config: &Config, ack: u32, ece: bool, seq: Option<u32>) -> AckOut {
-        let mut sack = None;
+    fn acknowledge(&mut self, config: &Config, ack: u32, ece: bool, seq: Option<u32>, twice: bool) -> AckOut {
+        let mut options = None;
         let mut bytes = config.header;
-        if config.recovery == Recovery::Sack && !self.ahead.is_empty() {
-            let n = self.choose_blocks(seq, sack.insert(SackBlocks::default()));
+        if config.timestamps {
+            self.last_ack = ack;
+            options.get_or_insert(Options::NONE).echo = Some(self.recent);
+        }
+        if config.recovery == Recovery::Sack && !self.ahead.is_empty() || twice {
+            let n = self.choose_blocks(seq, twice, &mut options.get_or_insert(Options::NONE).sack);
             // RFC 2018, section 3: 8 n + 2 bytes, padded to whole words; ns-2 counts 8 n.
             bytes += match config.dialect {
                 Dialect::Rfc => 8 * n + 4,
@@ -116,21 +160,26 @@ impl Receiver {
         } else if !self.reported.is_empty() {
             self.reported = Vec::new();
         }
-        AckOut { ack, ece, sack, bytes }
+        AckOut { ack, ece, options, bytes }
     }
 
     /// RFC 2018, section 4: first the block that holds the segment just received, then those
-    /// reported most recently. Returns how many.
-    fn choose_blocks(&mut self, seq: Option<u32>, out: &mut SackBlocks) -> u32 {
+    /// reported most recently. RFC 2883, section 4: before them a segment received twice. Returns how
+    /// many.
+    fn choose_blocks(&mut self, seq: Option<u32>, twice: bool, out: &mut SackBlocks) -> u32 {
+        let first = usize::from(twice);
+        if let Some(seq) = seq.filter(|_| twice) {
+            out[0] = (seq, seq + 1);
+        }
         let newest = seq.and_then(|s| self.ahead.find(s));
         if let Some((start, _)) = newest {
             self.reported.insert(0, start);
         }
-        let mut n = 0;
+        let mut n = first;
         let ahead = &self.ahead;
         // A block that grew or merged is the one that now holds its old start.
         self.reported.retain(|&start| match ahead.find(start) {
-            Some(block) if n < MAX_BLOCKS && !out[..n].contains(&block) => {
+            Some(block) if n < MAX_BLOCKS && !out[first..n].contains(&block) => {
                 out[n] = block;
                 n += 1;
                 true
@@ -156,7 +205,11 @@ mod tests {
     }
 
     fn data(r: &mut Receiver, c: &Config, seq: u32) -> Received {
-        r.on_segment(c, Time::ZERO, seq, Flags::NONE, Ecn::NotEct)
+        r.on_segment(c, Time::ZERO, seq, Flags::NONE, Ecn::NotEct, 0)
+    }
+
+    fn blocks(ack: &AckOut) -> SackBlocks {
+        ack.options.expect("it has SACK blocks").sack
     }
 
     #[test]
@@ -167,20 +220,20 @@ mod tests {
         }
         data(&mut r, &c, 5);
         let ack = data(&mut r, &c, 7).ack.unwrap();
-        assert_eq!((ack.ack, ack.sack), (2, Some([(7, 8), (5, 6), (3, 4)])));
+        assert_eq!((ack.ack, blocks(&ack)), (2, [(7, 8), (5, 6), (3, 4)]));
         assert_eq!(ack.bytes, 40 + 24);
         let ack = data(&mut r, &c, 4).ack.unwrap(); // joins two blocks
-        assert_eq!(ack.sack, Some([(3, 6), (7, 8), (0, 0)]));
+        assert_eq!(blocks(&ack), [(3, 6), (7, 8), (0, 0)]);
         let filled = data(&mut r, &c, 2);
         assert_eq!((filled.delivered, filled.ack.unwrap().ack), (4, 6));
         let done = data(&mut r, &c, 6).ack.unwrap();
-        assert_eq!((done.ack, done.sack, done.bytes), (8, None, 40));
+        assert_eq!((done.ack, done.options, done.bytes), (8, None, 40));
     }
 
     #[test]
     fn echo_stays_until_cwr() {
         let (c, mut r) = (sack(), Receiver::default());
-        let mut ece = |seq, flags, ecn| r.on_segment(&c, Time::ZERO, seq, flags, ecn).ack.unwrap().ece;
+        let mut ece = |seq, flags, ecn| r.on_segment(&c, Time::ZERO, seq, flags, ecn, 0).ack.unwrap().ece;
         assert!(ece(0, Flags::SYN | Flags::ECE, Ecn::NotEct), "negotiation");
         assert!(!ece(1, Flags::NONE, Ecn::Ect));
         assert!(ece(2, Flags::NONE, Ecn::Ce));

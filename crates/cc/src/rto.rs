@@ -50,7 +50,15 @@ impl Rto {
     /// A segment sent at `sent` was acknowledged at `now`.
     pub fn sample(&mut self, config: &Config, sent: Time, now: Time) {
         match self {
-            Rto::Rfc(r) => r.sample((now - sent).secs()),
+            Rto::Rfc(r) => r.sample((now - sent).secs(), 1.0),
+            Rto::Ns2(t) => t.sample(config, sent, now),
+        }
+    }
+
+    /// The same, one of about `samples` measurements in a round trip.
+    pub fn sample_often(&mut self, config: &Config, sent: Time, now: Time, samples: u32) {
+        match self {
+            Rto::Rfc(r) => r.sample((now - sent).secs(), f64::from(samples)),
             Rto::Ns2(t) => t.sample(config, sent, now),
         }
     }
@@ -90,11 +98,16 @@ impl Rto {
 }
 
 impl Rfc6298 {
-    /// (2.2) and (2.3): RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R'|, SRTT <- 7/8 SRTT + 1/8 R'.
-    fn sample(&mut self, r: f64) {
+    /// (2.2) and (2.3): RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R'|, SRTT <- 7/8 SRTT + 1/8 R'. RFC 7323,
+    /// appendix G: of several samples in a round trip each counts the less, so that the estimate
+    /// remembers as many round trips as with one.
+    fn sample(&mut self, r: f64, samples: f64) {
+        let (alpha, beta) = (0.125 / samples, 0.25 / samples);
         self.estimate = Some(match self.estimate {
             None => (r, r / 2.0),
-            Some((srtt, rttvar)) => (0.875 * srtt + 0.125 * r, 0.75 * rttvar + 0.25 * (srtt - r).abs()),
+            Some((srtt, rttvar)) => {
+                ((1.0 - alpha) * srtt + alpha * r, (1.0 - beta) * rttvar + beta * (srtt - r).abs())
+            }
         });
     }
 

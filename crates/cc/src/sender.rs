@@ -15,6 +15,8 @@ pub struct Ack<'a> {
     pub ece: bool,
     /// SACK blocks; an empty one says nothing.
     pub sack: &'a [(u32, u32)],
+    /// The timestamp that it returns (TSecr), if the connection has timestamps.
+    pub echo: Option<u32>,
 }
 
 /// A TCP sender.
@@ -29,6 +31,20 @@ impl Sender {
     /// where in a tick its clock stands.
     pub fn new(config: &Config, size: Option<u32>, phase: f64) -> Sender {
         Sender { core: Core::new(config, size, phase), repair: AnyRepair::new(config) }
+    }
+
+    /// The same, but of an application that writes its data in pieces: see [`Sender::write`].
+    pub fn written_in_pieces(config: &Config, size: Option<u32>, phase: f64) -> Sender {
+        let mut sender = Sender::new(config, size, phase);
+        sender.core.limit = 1;
+        sender
+    }
+
+    /// The application writes the next `n` segments.
+    pub fn write(&mut self, config: &Config, now: Time, n: u32, out: &mut Vec<Segment>) {
+        let mut tx = Tx { now, config, out };
+        self.core.write(&tx, n);
+        self.repair.on_data(&mut self.core, &mut tx);
     }
 
     /// Opens the connection: sends the SYN.
@@ -49,13 +65,17 @@ impl Sender {
         }
         self.repair.on_ack(&mut self.core, &mut tx, ack);
         if self.core.is_done() {
-            self.core.deadline = Time::NEVER;
+            self.core.stop_timers();
         }
     }
 
     /// The time of [`Sender::deadline`] has come.
     pub fn on_timer(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
         let mut tx = Tx { now, config, out };
+        if self.core.repair_deadline <= now {
+            self.core.repair_deadline = Time::NEVER;
+            return self.repair.on_timer(&mut self.core, &mut tx);
+        }
         self.core.on_timeout(&mut tx);
         self.repair.on_timeout(&mut self.core, &mut tx);
     }
@@ -63,14 +83,16 @@ impl Sender {
     /// No data beyond what has been sent: the flow ends once that is acknowledged.
     pub fn stop(&mut self) {
         self.core.limit = self.core.limit.min(self.core.max.max(1));
+        self.core.end = self.core.limit;
         if self.core.is_done() {
-            self.core.deadline = Time::NEVER;
+            self.core.stop_timers();
         }
     }
 
-    /// When the retransmission timer expires.
+    /// When [`Sender::on_timer`] wants to be called.
+    #[inline]
     pub fn deadline(&self) -> Time {
-        self.core.deadline
+        self.core.deadline.min(self.core.repair_deadline)
     }
 
     /// Has all data been acknowledged?

@@ -8,7 +8,7 @@ use marqueue_cc::algo::Law;
 use marqueue_cc::config::{Config, Dialect};
 use marqueue_cc::control::Echo;
 use marqueue_cc::receiver::AckOut;
-use marqueue_cc::{Ack, Receiver, Segment, Sender};
+use marqueue_cc::{Ack, Options, Receiver, Segment, Sender};
 use marqueue_core::{Dur, Ecn, Flags, Rng, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// What goes over the channel.
 #[derive(Clone, Copy, Debug)]
 enum Packet {
-    Data(Segment, Ecn),
+    Data(Segment, Ecn, u32),
     Ack(AckOut),
 }
 
@@ -83,12 +83,12 @@ impl World<'_> {
                 (true, false) => Ecn::Ect,
                 (true, true) => Ecn::Ce,
             };
-            self.send(Packet::Data(segment, ecn));
+            self.send(Packet::Data(segment, ecn, self.config.timestamp(self.now)));
         }
     }
 
-    fn receive(&mut self, segment: Segment, ecn: Ecn) {
-        let got = self.receiver.on_segment(self.config, self.now, segment.seq, segment.flags, ecn);
+    fn receive(&mut self, segment: Segment, ecn: Ecn, timestamp: u32) {
+        let got = self.receiver.on_segment(self.config, self.now, segment.seq, segment.flags, ecn, timestamp);
         self.delivered += got.delivered;
         if let Some(ack) = got.ack {
             self.acknowledge(ack);
@@ -100,9 +100,12 @@ impl World<'_> {
     fn acknowledge(&mut self, ack: AckOut) {
         let held_back = self.config.echo == Echo::PerSegment && self.receiver.deadline() != Time::NEVER;
         assert_eq!(ack.ack + u32::from(held_back), self.delivered + u32::from(ack.ack > 0));
-        for (start, end) in ack.sack.into_iter().flatten().filter(|b| b.1 > 0) {
-            assert!(ack.ack < start && start < end, "{ack:?}");
+        let Options { sack, echo } = ack.options.unwrap_or_default();
+        for (i, &(start, end)) in sack.iter().enumerate().filter(|(_, b)| b.1 > 0) {
+            let twice = self.config.dsack && i == 0 && end == start + 1;
+            assert!(start < end && (ack.ack < start || twice), "{ack:?}");
         }
+        assert_eq!(echo.is_some(), self.config.timestamps);
         self.send(Packet::Ack(ack));
     }
 
@@ -117,14 +120,10 @@ impl World<'_> {
         out.clear();
         if arrival == next {
             match self.on_way.pop_first().expect("it has just been seen").1 {
-                Packet::Data(segment, ecn) => self.receive(segment, ecn),
-                Packet::Ack(AckOut { ack, ece, sack, .. }) => {
-                    self.sender.on_ack(
-                        self.config,
-                        next,
-                        &Ack { ack, ece, sack: sack.as_ref().map_or(&[], |s| &s[..]) },
-                        out,
-                    );
+                Packet::Data(segment, ecn, timestamp) => self.receive(segment, ecn, timestamp),
+                Packet::Ack(AckOut { ack, ece, options, .. }) => {
+                    let Options { sack, echo } = options.unwrap_or_default();
+                    self.sender.on_ack(self.config, next, &Ack { ack, ece, sack: &sack, echo }, out);
                 }
             }
         } else if receiver == next {
@@ -174,6 +173,9 @@ proptest! {
         delayed in any::<bool>(),
         ecn in any::<bool>(),
         limited_transmit in any::<bool>(),
+        prr in any::<bool>(),
+        timestamps in any::<bool>(),
+        dsack in any::<bool>(),
         size in 1u32..200,
         windows in (1u32..12, 1u32..60),
         loss in prop_oneof![Just(0.0), 0.0..0.3],
@@ -188,8 +190,15 @@ proptest! {
             ("initial_window", f64::from(windows.0)),
             ("max_window", f64::from(windows.1)),
         ];
-        let flags = [("ecn", ecn || control == "dctcp"), ("limited_transmit", limited_transmit)];
-        let config = config_of(preset, &[("recovery", recovery), ("control", control)], &numbers, &flags);
+        let flags = [
+            ("ecn", ecn || control == "dctcp"),
+            ("limited_transmit", limited_transmit),
+            ("timestamps", timestamps),
+            ("dsack", dsack && recovery == "sack"),
+        ];
+        let reduction = if prr && preset != "ns2" { "prr" } else { "cut" };
+        let choices = [("recovery", recovery), ("control", control), ("reduction", reduction)];
+        let config = config_of(preset, &choices, &numbers, &flags);
         transfer(&config, size, Channel { loss, repeat, jitter, mark }, seed);
     }
 }

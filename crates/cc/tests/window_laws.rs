@@ -4,9 +4,10 @@ mod common;
 
 use common::{at, config_of, Lead};
 use marqueue_cc::algo::AnyControl;
-use marqueue_cc::config::{Config, PRESETS};
+use marqueue_cc::config::Config;
 use marqueue_cc::control::{Acked, Echoed, Signal, Window};
 use marqueue_cc::core::Core;
+use marqueue_cc::preset::PRESETS;
 use marqueue_cc::rto::Rto;
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Dur, Time};
@@ -233,7 +234,7 @@ mod rfc_8257 {
     fn each_acknowledgement_echoes_what_it_acknowledges() {
         let c = Config { delayed_ack: Dur::from_secs(0.1), ..law("dctcp", &[]) };
         let mut r = Receiver::default();
-        let mut hear = |seq, ecn| r.on_segment(&c, at(1.0), seq, Flags::CWR, ecn).ack.map(|a| (a.ack, a.ece));
+        let mut hear = |seq, ecn| r.on_segment(&c, at(1.0), seq, Flags::CWR, ecn, 0).ack.map(|a| (a.ack, a.ece));
         assert_eq!(hear(0, Ecn::NotEct), Some((1, false)));
         assert_eq!(hear(1, Ecn::Ect), None);
         assert_eq!(hear(2, Ecn::Ce), Some((2, false)), "1 by itself; 2 is held back");

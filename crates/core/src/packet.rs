@@ -60,8 +60,9 @@ pub struct Packet {
     /// Where it goes next: a stage of the simulator's route table. Only up to date while the packet
     /// stands somewhere; on its way the stage travels beside it.
     pub stage: u32,
-    /// Slot of its SACK blocks in the simulator's pool, or `Packet::NO_SACK`.
-    pub sack: u32,
+    /// TCP options. Data: its timestamp, if the connection has timestamps. Acknowledgement: slot of its
+    /// options in the simulator's pool, or `Packet::NO_OPTIONS`.
+    pub options: u32,
     /// Kind and TCP flags.
     pub flags: Flags,
     /// ECN field.
@@ -69,12 +70,12 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// `sack` of a packet without SACK blocks.
-    pub const NO_SACK: u32 = u32::MAX;
+    /// `options` of an acknowledgement without any.
+    pub const NO_OPTIONS: u32 = u32::MAX;
 
     /// A data packet that has not been queued anywhere yet.
     pub fn data(flow: u32, seq: u32, bytes: u32) -> Packet {
-        Packet { flow, seq, bytes, stage: 0, sack: Packet::NO_SACK, flags: Flags::NONE, ecn: Ecn::NotEct }
+        Packet { flow, seq, bytes, stage: 0, options: Packet::NO_OPTIONS, flags: Flags::NONE, ecn: Ecn::NotEct }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What there is to configure: AQMs, TCP, and their parameters as declared.
 
-use marqueue_cc::config::{preset, Params, PRESETS};
+use marqueue_cc::config::Params;
+use marqueue_cc::preset::{preset, PRESETS};
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

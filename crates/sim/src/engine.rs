@@ -16,7 +16,7 @@ use crate::result::{CwndTrace, FlowTable};
 use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::wire::Wire;
-use marqueue_cc::{Config, SackBlocks, Segment};
+use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dur, Packet, Time};
 use std::collections::VecDeque;
 
@@ -95,8 +95,8 @@ pub struct Engine {
     next_sample: Time,
     /// Stops of traffic groups to come, the next one last.
     stops: Vec<(Time, u32)>,
-    sack_pool: Vec<SackBlocks>,
-    sack_free: Vec<u32>,
+    option_pool: Vec<Options>,
+    option_free: Vec<u32>,
     segments: Vec<Segment>,
     table: FlowTable,
     cwnd: Vec<CwndTrace>,
@@ -134,8 +134,8 @@ impl Engine {
             sample: plan.sample,
             next_sample: if plan.sample == Dur::ZERO { Time::NEVER } else { Time::ZERO + plan.sample },
             stops: Vec::new(),
-            sack_pool: Vec::new(),
-            sack_free: Vec::new(),
+            option_pool: Vec::new(),
+            option_free: Vec::new(),
             segments: Vec::new(),
             table: FlowTable::default(),
             cwnd: Vec::new(),

@@ -12,8 +12,9 @@
 //! Departures: an acknowledgement of several segments counts as several when cwnd follows the
 //! target, or delayed acknowledgements would make it follow half as fast; an acknowledgement never
 //! shrinks the window, where W_est has just come above W_cubic; a stage begins with the first
-//! acknowledgement that may open the window. No time is taken out for idle senders: flows here have
-//! data until they end.
+//! acknowledgement that may open the window.
+//! Time in which the application does not use the window is no part of t (5.8): what passes between
+//! two acknowledgements, of which the later one finds the window unused.
 
 use crate::config::Config;
 use crate::control::{Acked, Control, Signal, Window};
@@ -30,13 +31,16 @@ pub struct Cubic {
     w_est: f64,
     /// K, in seconds.
     k: f64,
-    /// When the stage began; never, before its first acknowledgement.
+    /// When the stage began, moved on by the time that does not count; never, before its first
+    /// acknowledgement.
     epoch: Time,
+    /// The last acknowledgement.
+    last: Time,
 }
 
 impl Default for Cubic {
     fn default() -> Cubic {
-        Cubic { w_max: 0.0, cwnd_prior: 0.0, w_est: 0.0, k: 0.0, epoch: Time::NEVER }
+        Cubic { w_max: 0.0, cwnd_prior: 0.0, w_est: 0.0, k: 0.0, epoch: Time::NEVER, last: Time::ZERO }
     }
 }
 
@@ -67,6 +71,7 @@ impl Control for Cubic {
         if self.epoch == Time::NEVER {
             self.begin(acked, cwnd);
         }
+        self.last = acked.now;
         let Config { cubic_c: c, cubic_beta: beta, .. } = *acked.config;
         let t = (acked.now - self.epoch).secs();
         let round_trips = acked.segments / cwnd;
@@ -87,6 +92,13 @@ impl Control for Cubic {
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
         self.epoch = Time::NEVER;
         beta
+    }
+
+    fn on_unused(&mut self, now: Time) {
+        if self.epoch != Time::NEVER {
+            self.epoch += now - self.last;
+            self.last = now;
+        }
     }
 
     fn on_timeout(&mut self) {

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::control::{Acked, Control, Echo, Echoed, Signal, Window};
+use marqueue_core::Time;
 
 macro_rules! laws {
     ($($(#[doc = $doc:literal])+ $module:ident :: $law:ident = $name:literal),* $(,)?) => {
@@ -71,6 +72,11 @@ impl AnyControl {
     #[inline]
     pub fn on_echo(&mut self, config: &Config, echoed: Echoed) {
         each!(self, l => l.on_echo(config, echoed))
+    }
+
+    /// See [`Control::on_unused`].
+    pub fn on_unused(&mut self, now: Time) {
+        each!(self, l => l.on_unused(now))
     }
 
     /// See [`Control::on_timeout`].

@@ -5,10 +5,12 @@ pub mod newreno;
 pub mod ns2_newreno;
 pub mod ns2_reno;
 pub mod ns2_sack1;
+pub mod prr;
+pub mod rack;
 pub mod reno;
 pub mod sack;
 
-use crate::config::{Config, Dialect, Recovery};
+use crate::config::{Config, Dialect, LossDetection, Recovery};
 use crate::core::{Core, Tx};
 use crate::sender::Ack;
 
@@ -16,6 +18,14 @@ use crate::sender::Ack;
 pub trait Repair {
     /// An acknowledgement arrives; the ECN echo has been answered.
     fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>);
+
+    /// The application has written more data.
+    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        core.fill_window(tx, u32::MAX);
+    }
+
+    /// The time of [`Core::repair_deadline`] has come, which only a way that sets it hears of.
+    fn on_timer(&mut self, _core: &mut Core, _tx: &mut Tx<'_>) {}
 
     /// The retransmission timer has expired; the core has fallen back to one segment.
     fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>);
@@ -30,6 +40,8 @@ pub enum AnyRepair {
     NewReno(newreno::NewReno),
     /// RFC 6675.
     Sack(Box<sack::Sack>),
+    /// RFC 8985.
+    Rack(Box<rack::Rack>),
     /// Agent/TCP/Reno.
     Ns2Reno(ns2_reno::Ns2Reno),
     /// Agent/TCP/Newreno.
@@ -44,7 +56,10 @@ impl AnyRepair {
         match (config.dialect, config.recovery) {
             (Dialect::Rfc, Recovery::Reno) => AnyRepair::Reno(Default::default()),
             (Dialect::Rfc, Recovery::NewReno) => AnyRepair::NewReno(Default::default()),
-            (Dialect::Rfc, Recovery::Sack) => AnyRepair::Sack(Default::default()),
+            (Dialect::Rfc, Recovery::Sack) => match config.loss_detection {
+                LossDetection::Dupack => AnyRepair::Sack(Default::default()),
+                LossDetection::Rack => AnyRepair::Rack(Default::default()),
+            },
             (Dialect::Ns2, Recovery::Reno) => AnyRepair::Ns2Reno(Default::default()),
             (Dialect::Ns2, Recovery::NewReno) => AnyRepair::Ns2NewReno(Default::default()),
             (Dialect::Ns2, Recovery::Sack) => AnyRepair::Ns2Sack1(Default::default()),
@@ -58,6 +73,7 @@ macro_rules! each {
             AnyRepair::Reno($r) => $body,
             AnyRepair::NewReno($r) => $body,
             AnyRepair::Sack($r) => $body,
+            AnyRepair::Rack($r) => $body,
             AnyRepair::Ns2Reno($r) => $body,
             AnyRepair::Ns2NewReno($r) => $body,
             AnyRepair::Ns2Sack1($r) => $body,
@@ -69,6 +85,14 @@ impl Repair for AnyRepair {
     #[inline]
     fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         each!(self, r => r.on_ack(core, tx, ack))
+    }
+
+    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        each!(self, r => r.on_data(core, tx))
+    }
+
+    fn on_timer(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        each!(self, r => r.on_timer(core, tx))
     }
 
     fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {

@@ -32,7 +32,7 @@ impl Ns2NewReno {
             core.window.cwnd = (core.window.cwnd - f64::from(acked - core.inflation)).max(1.0);
             core.inflation = 1;
         }
-        core.advance(ack.ack);
+        core.acknowledge_part(tx, ack);
         core.discard_measurement();
         core.send(tx, core.una);
     }
@@ -49,7 +49,7 @@ impl Repair for Ns2NewReno {
                     }
                 }
                 self.timer_reset = false;
-                core.acknowledge_and_open(tx, ack.ack, ack.ece);
+                core.acknowledge_and_open(tx, ack);
             } else {
                 self.partial(core, tx, ack);
             }

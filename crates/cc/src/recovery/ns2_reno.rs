@@ -19,7 +19,7 @@ impl Repair for Ns2Reno {
                 core.last_cut = LastCut::Repaired;
             }
             core.inflation = 0;
-            core.acknowledge_and_open(tx, ack.ack, ack.ece);
+            core.acknowledge_and_open(tx, ack);
         } else if ack.ack == core.una {
             let start = core.last_cut == LastCut::Loss;
             on_duplicate(core, tx, start);

@@ -100,10 +100,10 @@ impl Ns2Sack1 {
             core.recover = 1;
             self.in_recovery = false;
             self.after_timeout = false;
-            core.acknowledge(tx, ack.ack, ack.ece);
+            core.acknowledge(tx, ack);
             self.clear();
         } else if ack.ack > core.una {
-            core.advance(ack.ack);
+            core.acknowledge_part(tx, ack);
             self.update(core, ack);
             self.pipe -= 1;
             core.set_timer(tx);
@@ -121,7 +121,7 @@ impl Repair for Ns2Sack1 {
             return self.on_ack_in_recovery(core, tx, ack);
         }
         if ack.ack > core.una {
-            core.acknowledge_and_open(tx, ack.ack, ack.ece);
+            core.acknowledge_and_open(tx, ack);
             self.after_timeout = false;
             self.clear();
         } else if ack.ack == core.una && !self.after_timeout && self.update(core, ack) {
@@ -138,6 +138,10 @@ impl Repair for Ns2Sack1 {
         if core.dupacks == 0 {
             self.fill(core, tx);
         }
+    }
+
+    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        self.fill(core, tx);
     }
 
     fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {

@@ -4,6 +4,7 @@
 //! retransmit (the bug of RFC 6582, section 4); a loss in a window that ECN has just cut is repaired
 //! without a second cut (RFC 3168, 6.1.2).
 
+use super::prr::{Progress, Reducing};
 use super::Repair;
 use crate::core::{Core, LastCut, Tx};
 use crate::sender::Ack;
@@ -12,6 +13,7 @@ use crate::sender::Ack;
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     in_recovery: bool,
+    reducing: Reducing,
 }
 
 impl Repair for Reno {
@@ -19,31 +21,32 @@ impl Repair for Reno {
         if ack.ack > core.una {
             if self.in_recovery {
                 self.in_recovery = false;
-                core.acknowledge(tx, ack.ack, ack.ece);
+                core.acknowledge(tx, ack);
                 core.inflation = 0;
+                self.reducing = Reducing::AtOnce;
                 core.window.cwnd = core.window.ssthresh;
                 core.last_cut = LastCut::Repaired;
             } else {
-                core.acknowledge_and_open(tx, ack.ack, ack.ece);
+                core.acknowledge_and_open(tx, ack);
             }
         } else if ack.ack == core.una && core.flight() > 0 {
             core.dupacks += 1;
             if self.in_recovery {
-                core.inflation += 1;
+                return on_duplicate(core, tx, &mut self.reducing);
             } else if core.dupacks < tx.config.dupthresh {
                 return core.limited_transmit(tx);
             } else if core.dupacks == tx.config.dupthresh && may_enter(core) {
                 self.in_recovery = true;
-                enter(core, tx);
+                self.reducing = enter(core, tx);
             }
         } else {
             return;
         }
-        core.fill_window(tx, u32::MAX);
+        fill(core, tx, &mut self.reducing);
     }
 
     fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
-        self.in_recovery = false;
+        *self = Reno::default();
         core.fill_window(tx, u32::MAX);
     }
 }
@@ -53,9 +56,30 @@ fn may_enter(core: &Core) -> bool {
     core.last_cut != LastCut::Timeout || core.una > core.recover
 }
 
-/// RFC 5681, 3.2, steps 2 and 3: cut, retransmit, inflate by the duplicates seen.
-pub(super) fn enter(core: &mut Core, tx: &mut Tx<'_>) {
+/// RFC 5681, 3.2, steps 2 and 3: cut, retransmit, inflate by the duplicates seen. RFC 9937: what a
+/// duplicate stands for is no longer in flight.
+pub(super) fn enter(core: &mut Core, tx: &mut Tx<'_>) -> Reducing {
     let cut = !core.ecn_has_cut(tx.config);
+    let in_flight = core.flight().saturating_sub(core.dupacks);
+    let mut reducing = Reducing::begin(tx.config.reduction, in_flight + 1);
     core.fast_retransmit(tx, cut);
     core.inflation = core.dupacks;
+    reducing.on_ack(core, Progress { delivered: 1, in_flight: in_flight.saturating_sub(1), safe: false });
+    reducing.sent(1);
+    reducing
+}
+
+/// Another duplicate in recovery: one segment more has arrived.
+pub(super) fn on_duplicate(core: &mut Core, tx: &mut Tx<'_>, reducing: &mut Reducing) {
+    core.inflation += 1;
+    let in_flight = core.flight().saturating_sub(core.inflation);
+    reducing.on_ack(core, Progress { delivered: 1, in_flight, safe: false });
+    fill(core, tx, reducing);
+}
+
+/// Sends what the window allows in recovery.
+pub(super) fn fill(core: &mut Core, tx: &mut Tx<'_>, reducing: &mut Reducing) {
+    let before = tx.out.len();
+    core.fill_window(tx, u32::MAX);
+    reducing.sent((tx.out.len() - before) as u32);
 }

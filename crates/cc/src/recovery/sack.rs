@@ -4,16 +4,28 @@
 //! (RFC 6675, 5.1, leaves the choice); a loss in a window that ECN has just cut is repaired without a
 //! second cut (RFC 3168, 6.1.2).
 
+use super::prr::{Progress, Reducing};
 use super::Repair;
+use crate::config::Reduction;
 use crate::core::{Core, LastCut, Tx};
 use crate::ranges::Ranges;
 use crate::sender::Ack;
+
+/// Where an acknowledgement found the scoreboard.
+#[derive(Clone, Copy, Debug, Default)]
+struct Snapshot {
+    una: u32,
+    /// One past the segments that have arrived, were they all in order.
+    arrived: u32,
+    lost_below: u32,
+}
 
 /// Scoreboard and state of recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
     sacked: Ranges,
     in_recovery: bool,
+    reducing: Reducing,
     /// One past the highest segment retransmitted in this recovery (HighRxt + 1).
     high_rxt: u32,
     /// The rescue retransmission of this recovery has been sent.
@@ -76,6 +88,7 @@ impl Sack {
     fn fill_pipe(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
         let dupthresh = tx.config.dupthresh;
         let mut pipe = self.pipe(core, dupthresh);
+        let before = tx.out.len();
         while f64::from(pipe) + 1.0 <= core.window.cwnd {
             let Some(seq) = self.next_segment(core, dupthresh, tx.config.max_window) else { break };
             core.send(tx, seq);
@@ -84,14 +97,41 @@ impl Sack {
             }
             pipe += 1;
         }
+        self.reducing.sent((tx.out.len() - before) as u32);
     }
 
-    fn enter(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    /// What proportional rate reduction compares with after an acknowledgement.
+    fn snapshot(&self, core: &Core, tx: &Tx<'_>) -> Snapshot {
+        match tx.config.reduction {
+            Reduction::Cut => Snapshot::default(),
+            Reduction::Prr => Snapshot {
+                una: core.una,
+                arrived: core.una + self.sacked.count(),
+                lost_below: self.lost_below(tx.config.dupthresh),
+            },
+        }
+    }
+
+    /// An acknowledgement in recovery has been taken in: how far the window comes down.
+    fn reduce(&mut self, core: &mut Core, tx: &Tx<'_>, before: &Snapshot) {
+        if tx.config.reduction == Reduction::Prr {
+            let after = self.snapshot(core, tx);
+            let delivered = after.arrived - before.arrived;
+            let safe = after.una > before.una && after.lost_below <= before.lost_below.max(after.una);
+            let in_flight = self.pipe(core, tx.config.dupthresh);
+            self.reducing.on_ack(core, Progress { delivered, in_flight, safe });
+        }
+    }
+
+    fn enter(&mut self, core: &mut Core, tx: &mut Tx<'_>, before: &Snapshot) {
         let cut = !core.ecn_has_cut(tx.config);
         self.in_recovery = true;
         self.rescued = false;
+        self.reducing = Reducing::begin(tx.config.reduction, core.max.saturating_sub(before.arrived));
         core.fast_retransmit(tx, cut);
         core.recover = core.max;
+        self.reduce(core, tx, before);
+        self.reducing.sent(1);
         self.high_rxt = core.una + 1;
     }
 }
@@ -99,17 +139,19 @@ impl Sack {
 impl Repair for Sack {
     fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
         let dupthresh = tx.config.dupthresh;
+        let before = self.snapshot(core, tx);
         let mut news = false;
         for &(start, end) in ack.sack.iter().filter(|b| b.1 > core.una) {
             news |= self.sacked.add(start.max(ack.ack), end.min(core.max));
         }
         if ack.ack > core.una {
             if !self.in_recovery {
-                core.acknowledge_and_open(tx, ack.ack, ack.ece);
+                core.acknowledge_and_open(tx, ack);
             } else {
-                core.acknowledge(tx, ack.ack, ack.ece);
+                core.acknowledge(tx, ack);
                 if core.una >= core.recover {
                     self.in_recovery = false;
+                    self.reducing.end(core);
                     core.last_cut = LastCut::Repaired;
                 }
             }
@@ -119,14 +161,24 @@ impl Repair for Sack {
             let lost = core.dupacks >= dupthresh || core.una < self.lost_below(dupthresh);
             let fresh = core.una > core.recover || matches!(core.last_cut, LastCut::Ecn);
             if !self.in_recovery && lost && fresh {
-                self.enter(core, tx);
+                self.enter(core, tx, &before);
+                return self.fill_pipe(core, tx);
             } else if !self.in_recovery && core.dupacks < dupthresh {
                 return core.limited_transmit(tx);
             }
         }
         if self.in_recovery {
+            self.reduce(core, tx, &before);
             self.fill_pipe(core, tx);
         } else if core.dupacks == 0 {
+            core.fill_window(tx, u32::MAX);
+        }
+    }
+
+    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        if self.in_recovery {
+            self.fill_pipe(core, tx);
+        } else {
             core.fill_window(tx, u32::MAX);
         }
     }

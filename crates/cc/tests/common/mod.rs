@@ -24,9 +24,16 @@ pub fn rfc(recovery: &str, n: u32) -> Config {
     config("rfc", recovery, &[("initial_window", f64::from(n)), ("delayed_ack", 0.0)], &[])
 }
 
-/// All six ways to repair losses.
-pub const WAYS: [(&str, &str); 6] =
-    [("rfc", "reno"), ("rfc", "newreno"), ("rfc", "sack"), ("ns2", "reno"), ("ns2", "newreno"), ("ns2", "sack")];
+/// All ways to repair losses: preset and recovery.
+pub const WAYS: [(&str, &str); 7] = [
+    ("rfc", "reno"),
+    ("rfc", "newreno"),
+    ("rfc", "sack"),
+    ("linux", "sack"),
+    ("ns2", "reno"),
+    ("ns2", "newreno"),
+    ("ns2", "sack"),
+];
 
 pub fn at(seconds: f64) -> Time {
     Time::ZERO + Dur::from_secs(seconds)
@@ -77,7 +84,7 @@ impl Lead {
 
     /// With SACK blocks.
     pub fn sack(&mut self, next: u32, blocks: &[(u32, u32)]) -> Vec<u32> {
-        self.hear(Ack { ack: next, ece: false, sack: blocks })
+        self.hear(Ack { ack: next, sack: blocks, ..Ack::default() })
     }
 
     /// Waits until the retransmission timer expires.

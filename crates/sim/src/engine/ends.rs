@@ -4,7 +4,7 @@ use super::Engine;
 use crate::events::Judgement;
 use crate::flow::{fill_row, settle_window, Kind};
 use marqueue_cc::receiver::AckOut;
-use marqueue_cc::Ack;
+use marqueue_cc::{Ack, Options};
 use marqueue_core::{Ecn, Flags, Packet, Time};
 
 impl Engine {
@@ -20,7 +20,7 @@ impl Engine {
         let (bytes, ack) = match &mut flow.kind {
             Kind::Tcp(tcp) => {
                 let config = &self.configs[tcp.transport as usize];
-                let got = tcp.receiver.on_segment(config, at, packet.seq, packet.flags, packet.ecn);
+                let got = tcp.receiver.on_segment(config, at, packet.seq, packet.flags, packet.ecn, packet.options);
                 (u64::from(got.delivered) * u64::from(config.segment), got.ack)
             }
             Kind::Cbr(_) | Kind::Packets => (u64::from(packet.bytes), None),
@@ -41,15 +41,15 @@ impl Engine {
     fn acknowledgement(&mut self, flow: u32, ack: &AckOut) -> (Packet, u32) {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
         packet.flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
-        if let Some(sack) = ack.sack {
-            packet.sack = match self.sack_free.pop() {
+        if let Some(options) = ack.options {
+            packet.options = match self.option_free.pop() {
                 Some(slot) => {
-                    self.sack_pool[slot as usize] = sack;
+                    self.option_pool[slot as usize] = options;
                     slot
                 }
                 None => {
-                    self.sack_pool.push(sack);
-                    (self.sack_pool.len() - 1) as u32
+                    self.option_pool.push(options);
+                    (self.option_pool.len() - 1) as u32
                 }
             };
         }
@@ -59,15 +59,15 @@ impl Engine {
     /// An acknowledgement arrives at its sender.
     #[inline]
     pub(super) fn acknowledged(&mut self, packet: Packet) {
-        self.release_sack(&packet);
-        let sack: &[(u32, u32)] = match packet.sack {
-            Packet::NO_SACK => &[],
-            slot => &self.sack_pool[slot as usize],
+        self.release_options(&packet);
+        let options = match packet.options {
+            Packet::NO_OPTIONS => &Options::NONE,
+            slot => &self.option_pool[slot as usize],
         };
         let flow = &mut self.flows[packet.flow as usize];
         flow.in_flight -= 1;
         let Kind::Tcp(tcp) = &mut flow.kind else { return self.reuse_if_gone(packet.flow) };
-        let ack = Ack { ack: packet.seq, ece: packet.flags.has(Flags::ECE), sack };
+        let ack = Ack { ack: packet.seq, ece: packet.flags.has(Flags::ECE), sack: &options.sack, echo: options.echo };
         let config = &self.configs[tcp.transport as usize];
         tcp.sender.on_ack(config, self.now, &ack, &mut self.segments);
         self.after_sender(packet.flow);
@@ -103,6 +103,7 @@ impl Engine {
         let Kind::Tcp(tcp) = &flow.kind else { return };
         let config = &self.configs[tcp.transport as usize];
         let (header, wire) = (config.header, config.wire);
+        let timestamp = if config.timestamps { config.timestamp(self.now) } else { Packet::NO_OPTIONS };
         let stage = flow.data_stage;
         flow.in_flight += self.segments.len() as u32;
         let mut segments = std::mem::take(&mut self.segments);
@@ -110,6 +111,7 @@ impl Engine {
         for segment in segments.drain(..) {
             let mut packet = Packet::data(f, segment.seq, if segment.seq == 0 { header } else { wire });
             packet.flags = segment.flags;
+            packet.options = timestamp;
             packet.ecn = if segment.ect { Ecn::Ect } else { Ecn::NotEct };
             self.send_from_host(packet, stage, now);
         }

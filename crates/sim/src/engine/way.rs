@@ -3,7 +3,7 @@
 
 use super::{resource, Engine, Near};
 use crate::route::Stage;
-use marqueue_core::{Packet, Time};
+use marqueue_core::{Flags, Packet, Time};
 
 impl Engine {
     /// The first packet of link `l` arrives at its next stage.
@@ -177,14 +177,17 @@ impl Engine {
     /// A packet has left the network.
     #[cold]
     fn left(&mut self, packet: &Packet) {
-        self.release_sack(packet);
+        if packet.flags.has(Flags::ACK) {
+            self.release_options(packet);
+        }
         self.flows[packet.flow as usize].in_flight -= 1;
         self.reuse_if_gone(packet.flow);
     }
 
-    pub(super) fn release_sack(&mut self, packet: &Packet) {
-        if packet.sack != Packet::NO_SACK {
-            self.sack_free.push(packet.sack);
+    /// An acknowledgement has arrived or is lost.
+    pub(super) fn release_options(&mut self, packet: &Packet) {
+        if packet.options != Packet::NO_OPTIONS {
+            self.option_free.push(packet.options);
         }
     }
 }

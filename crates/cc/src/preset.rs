@@ -1,0 +1,59 @@
+//! Presets: sets of values for TCP's parameters. What a preset does not set has its default.
+//!
+//! `linux` is what Linux 6 does by default, in the terms of this TCP. What Linux does beside and this
+//! does not: HyStart in slow start; pacing and TSO; quick acknowledgements at the start of a connection
+//! and compressed ones under SACK; autotuned buffers (here a buffer never limits, window scale or not);
+//! undoing a window reduction found spurious by D-SACK, timestamps or F-RTO; PRR for cuts by ECN; RTO as
+//! SRTT + max(4 RTTVAR, 200 ms) where RFC 6298 has max(SRTT + 4 RTTVAR, 200 ms); the metrics of earlier
+//! connections. ECN is off, as for a host that only answers when asked for it (tcp_ecn = 2).
+
+use marqueue_core::params::{ParamError, ParamValues, Value};
+
+/// The names of the presets.
+pub const PRESETS: [&str; 3] = ["rfc", "ns2", "linux"];
+
+/// What a preset sets; everything else has its default.
+///
+/// # Errors
+/// If there is no such preset.
+pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
+    let number = |k: &str, x: f64| (k.to_string(), Value::Number(x));
+    let flag = |k: &str, x: bool| (k.to_string(), Value::Flag(x));
+    let choice = |k: &str, x: &str| (k.to_string(), Value::Choice(x.into()));
+    match name {
+        "rfc" => Ok(ParamValues::new()),
+        // ns-2.35's defaults but for window_ (20 there), which caps nothing here, and useHeaders_.
+        "ns2" => Ok(ParamValues::from([
+            choice("dialect", "ns2"),
+            choice("recovery", "reno"),
+            choice("after_idle", "keep"),
+            number("segment", 1000.0),
+            flag("count_header", false),
+            number("initial_window", 2.0),
+            number("max_window", 10_000.0),
+            number("min_rto", 0.2),
+            number("initial_rto", 3.0),
+            number("granularity", 0.01),
+            number("delayed_ack", 0.0),
+        ])),
+        // net/ipv4/tcp.c and Documentation/networking/ip-sysctl.rst. A segment of 1448 bytes is what an
+        // Ethernet frame of 1500 leaves beside headers and timestamps; segments are timed in microseconds.
+        "linux" => Ok(ParamValues::from([
+            choice("control", "cubic"),
+            choice("recovery", "sack"),
+            choice("loss_detection", "rack"),
+            choice("reduction", "prr"),
+            choice("after_idle", "decay"),
+            flag("timestamps", true),
+            flag("dsack", true),
+            number("segment", 1448.0),
+            number("initial_window", 10.0),
+            number("abc_limit", 1e9),
+            number("min_rto", 0.2),
+            number("max_rto", 120.0),
+            number("granularity", 1e-6),
+            number("delayed_ack", 0.04),
+        ])),
+        _ => Err(ParamError::new("preset", format!("got \"{name}\", expected one of {}", PRESETS.join(", ")))),
+    }
+}

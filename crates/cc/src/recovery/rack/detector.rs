@@ -1,0 +1,148 @@
+//! When a segment is lost: RFC 8985, section 6.2.
+
+use super::board::{Board, Sent};
+use marqueue_core::{Dur, Time};
+
+/// Recoveries for which a reordering window that D-SACK has widened stays wide.
+const PERSIST: u32 = 16;
+
+/// What an acknowledgement found: for the width of the reordering window.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances {
+    /// SND.UNA.
+    pub una: u32,
+    /// SND.NXT.
+    pub nxt: u32,
+    /// It carries a D-SACK.
+    pub dsack: bool,
+    /// A loss is being repaired.
+    pub repairing: bool,
+    /// The smoothed round-trip time.
+    pub srtt: Dur,
+    /// As many segments are sacked as make a loss without reordering (DupThresh).
+    pub many_sacked: bool,
+}
+
+/// The most recently sent segment that has arrived, and how far segments arrive out of order.
+#[derive(Clone, Debug)]
+pub struct Detector {
+    /// RACK.xmit_ts and RACK.end_seq.
+    latest: (Time, u32),
+    /// RACK.rtt.
+    rtt: Dur,
+    /// RACK.min_RTT, over the whole connection.
+    min_rtt: Dur,
+    /// RACK.fack.
+    fack: u32,
+    /// RACK.reordering_seen.
+    reordering_seen: bool,
+    /// RACK.dsack_round.
+    dsack_round: Option<u32>,
+    /// RACK.reo_wnd_mult.
+    multiple: u32,
+    /// RACK.reo_wnd_persist.
+    persist: u32,
+    /// RACK.reo_wnd.
+    window: Dur,
+}
+
+impl Default for Detector {
+    fn default() -> Detector {
+        Detector {
+            latest: (Time::ZERO, 0),
+            rtt: Dur::ZERO,
+            min_rtt: Dur(u64::MAX),
+            fack: 0,
+            reordering_seen: false,
+            dsack_round: None,
+            multiple: 1,
+            persist: PERSIST,
+            window: Dur::ZERO,
+        }
+    }
+}
+
+impl Detector {
+    /// Steps 1 to 3: segment `seq` is known to have arrived. `original`: the acknowledgement may be for
+    /// an earlier transmission than the last, as its timestamp says.
+    pub fn arrived(&mut self, seq: u32, sent: Sent, now: Time, original: bool) {
+        let (rtt, end) = (now - sent.at, seq + 1);
+        if !sent.again {
+            self.min_rtt = self.min_rtt.min(rtt);
+            self.reordering_seen |= end < self.fack;
+        }
+        self.fack = self.fack.max(end);
+        // Not a retransmission that cannot have been answered yet.
+        if sent.again && (original || rtt < self.min_rtt) {
+            return;
+        }
+        self.rtt = rtt;
+        self.latest = self.latest.max((sent.at, end));
+    }
+
+    /// Step 4: how late a segment may come.
+    pub fn widen(&mut self, c: Circumstances) {
+        if self.dsack_round.is_some_and(|round| c.una >= round) {
+            self.dsack_round = None;
+        }
+        if c.dsack && self.dsack_round.is_none() {
+            self.dsack_round = Some(c.nxt);
+            self.multiple += 1;
+            self.persist = PERSIST;
+        }
+        let none = !self.reordering_seen && (c.repairing || c.many_sacked);
+        let wide = Dur((self.min_rtt.0 / 4).saturating_mul(self.multiple.into()));
+        self.window = if none { Dur::ZERO } else { wide.min(c.srtt) };
+    }
+
+    /// Step 4: a recovery is over.
+    pub fn recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.multiple = 1;
+        }
+    }
+
+    /// Step 5: finds the segments that are lost; tells whether there are new ones, and until when to wait
+    /// for those that may just be late.
+    pub fn detect(&self, board: &mut Board, now: Time) -> (bool, Option<Time>) {
+        let (mut lost, mut wait, mut i) = (false, None, 0);
+        while let Some((here, seq, at)) = board.unheard(i) {
+            if at > self.latest.0 {
+                break;
+            }
+            i = here + 1;
+            if (at, seq + 1) >= self.latest {
+                continue;
+            }
+            let due = at + self.rtt + self.window;
+            if due <= now {
+                board.lose(seq);
+                lost = true;
+                i = here;
+            } else {
+                wait = wait.max(Some(due));
+            }
+        }
+        (lost, wait)
+    }
+
+    /// Section 6.3: the retransmission timer has expired. Lost is the first segment, and whatever has been
+    /// on its way for longer than it takes.
+    pub fn lose_on_timeout(&self, board: &mut Board, una: u32, now: Time) {
+        board.lose(una);
+        let mut i = 0;
+        while let Some((here, seq, at)) = board.unheard(i) {
+            let late = at + self.rtt + self.window <= now;
+            if late {
+                board.lose(seq);
+            }
+            i = here + usize::from(!late);
+        }
+    }
+
+    /// The round-trip time of the handshake.
+    pub fn connected(&mut self, rtt: Dur) {
+        self.min_rtt = self.min_rtt.min(rtt);
+    }
+}

@@ -1,0 +1,217 @@
+//! Loss recovery by time: RACK-TLP, RFC 8985, with the window reduction of `prr.rs`.
+//!
+//! A segment is lost if one that was sent later has arrived and the time for reordering is over:
+//! sent + RACK.rtt + RACK.reo_wnd <= now (`detector.rs`). Retransmissions that are lost are found in the
+//! same way. At the tail of a flight, where nothing sent later can arrive, a probe goes out
+//! (`probe.rs`). Of its two timers, for reordering and for the probe, only one runs at a time, beside the
+//! retransmission timer.
+//! Sends while less than the window is in flight, as RFC 6675 counts it: first what is lost, from below,
+//! then new data.
+//! Departures: RACK.min_RTT is the smallest of the whole connection; after a timeout the scoreboard is
+//! kept, and only what section 6.3 says is lost is sent again; a loss in a window that ECN has just cut
+//! is repaired without a second cut (RFC 3168, 6.1.2).
+
+mod board;
+mod detector;
+mod probe;
+
+use super::prr::{Progress, Reducing};
+use super::Repair;
+use crate::core::{Core, LastCut, Tx};
+use crate::sender::Ack;
+use board::Board;
+use detector::{Circumstances, Detector};
+use marqueue_core::{Dur, Time};
+use probe::Probe;
+
+/// What is being repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// Nothing.
+    #[default]
+    Open,
+    /// A loss that acknowledgements told of.
+    Fast,
+    /// What the retransmission timer has given up.
+    Timeout,
+}
+
+/// State of RACK-TLP.
+#[derive(Clone, Debug, Default)]
+pub struct Rack {
+    board: Board,
+    detector: Detector,
+    probe: Probe,
+    reducing: Reducing,
+    phase: Phase,
+    /// Until when late segments are waited for.
+    wait: Option<Time>,
+}
+
+impl Rack {
+    fn send(&mut self, core: &mut Core, tx: &mut Tx<'_>, seq: u32) {
+        core.send(tx, seq);
+        core.nxt = core.nxt.max(seq + 1);
+        self.board.sent(seq, tx.now);
+        self.reducing.sent(1);
+    }
+
+    /// Sends what is lost, then new data, while the window has room.
+    fn fill(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        // Before the handshake there is nothing to send but the SYN.
+        let window = if core.una == 0 { 0 } else { core.usable_window(tx.config) };
+        while self.board.in_flight() < window {
+            let new = Some(core.nxt).filter(|_| can_send_new(core, tx));
+            let Some(seq) = self.board.first_lost().or(new) else { break };
+            // What goes out while segments are sacked is no part of the window that a loss cuts
+            // (RFC 5681, 3.2, step 2).
+            core.limited += u32::from(seq == core.max && self.phase == Phase::Open && self.board.count_sacked() > 0);
+            self.send(core, tx, seq);
+        }
+        self.set_timer(core, tx);
+    }
+
+    /// Takes the acknowledgement into the scoreboard; returns how many segments it says have arrived.
+    fn take_in(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) -> u32 {
+        let Rack { board, detector, .. } = self;
+        let original = |sent: Time| ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0);
+        let mut delivered = 0;
+        while let Some((seq, sent, news)) = board.take_acknowledged(ack.ack) {
+            if news {
+                delivered += 1;
+                detector.arrived(seq, sent, tx.now, original(sent.at));
+            }
+        }
+        board.trim(ack.ack);
+        for &(start, end) in ack.sack.iter().filter(|b| b.1 > ack.ack) {
+            board.sack(start.max(ack.ack), end, |seq, sent| {
+                delivered += 1;
+                detector.arrived(seq, sent, tx.now, original(sent.at));
+            });
+        }
+        delivered
+    }
+
+    /// RFC 2883, section 4: the first block is of a segment that came twice if it lies below what is
+    /// acknowledged, or within the second block.
+    fn dsack(ack: &Ack<'_>) -> Option<u32> {
+        let &(start, end) = ack.sack.first()?;
+        let within = ack.sack.get(1).is_some_and(|&(s, e)| s <= start && end <= e);
+        (start < end && (start < ack.ack || within)).then_some(start)
+    }
+
+    /// Steps 4 and 5: finds losses; the first of them begins fast recovery.
+    fn detect(&mut self, core: &mut Core, tx: &mut Tx<'_>, dsack: bool, progress: Progress) {
+        self.detector.widen(Circumstances {
+            una: core.una,
+            nxt: core.max,
+            dsack,
+            repairing: self.phase != Phase::Open,
+            srtt: Dur::from_secs(core.rto.srtt(tx.config)),
+            many_sacked: self.board.count_sacked() >= tx.config.dupthresh,
+        });
+        let before = self.board.in_flight() + progress.delivered;
+        let (lost, wait) = self.detector.detect(&mut self.board, tx.now);
+        self.wait = wait;
+        if lost && self.phase == Phase::Open {
+            self.phase = Phase::Fast;
+            self.probe.forget();
+            self.reducing = Reducing::begin(tx.config.reduction, before);
+            core.begin_repair(tx, !core.ecn_has_cut(tx.config));
+            core.recover = core.max;
+        }
+        if self.phase == Phase::Fast {
+            let in_flight = self.board.in_flight();
+            self.reducing.on_ack(core, Progress { in_flight, safe: progress.safe && !lost, ..progress });
+        }
+    }
+
+    /// The timer beside the retransmission timer: for segments that may be late, or for a probe (7.2).
+    fn set_timer(&self, core: &mut Core, tx: &Tx<'_>) {
+        let quiet = self.phase == Phase::Open && self.board.count_sacked() == 0 && !self.probe.is_out();
+        core.repair_deadline = match self.wait {
+            Some(due) => due,
+            None if quiet && core.una > 0 && core.flight() > 0 => Probe::due(core, tx),
+            None => Time::NEVER,
+        };
+    }
+
+    /// A loss has been repaired up to the end of what was outstanding.
+    fn leave(&mut self, core: &mut Core) {
+        self.reducing.end(core);
+        self.phase = Phase::Open;
+        self.detector.recovered();
+        core.last_cut = LastCut::Repaired;
+    }
+
+    fn on_new_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+        if self.phase == Phase::Fast {
+            core.acknowledge(tx, ack);
+        } else {
+            core.acknowledge_and_open(tx, ack);
+        }
+        if self.phase != Phase::Open && core.una >= core.recover {
+            self.leave(core);
+        }
+    }
+}
+
+/// Is there new data that the receiver takes?
+fn can_send_new(core: &Core, tx: &Tx<'_>) -> bool {
+    core.nxt < core.limit && core.nxt < core.una.saturating_add(tx.config.max_window)
+}
+
+impl Repair for Rack {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+        if core.una == 0 {
+            core.acknowledge_and_open(tx, ack);
+            self.detector.connected(Dur::from_secs(core.rto.srtt(tx.config)));
+            return self.fill(core, tx);
+        }
+        let dsack = Rack::dsack(ack);
+        if self.probe.on_ack(core, ack, dsack) {
+            core.begin_repair(tx, !core.ecn_has_cut(tx.config));
+            core.last_cut = LastCut::Repaired;
+        }
+        let delivered = self.take_in(tx, ack);
+        let advances = ack.ack > core.una;
+        if advances {
+            self.on_new_ack(core, tx, ack);
+        }
+        self.detect(core, tx, dsack.is_some(), Progress { delivered, in_flight: 0, safe: advances });
+        self.fill(core, tx);
+    }
+
+    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        self.fill(core, tx);
+    }
+
+    /// Late segments are lost now, or the flight is probed.
+    fn on_timer(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        if self.wait.is_some() {
+            self.detect(core, tx, false, Progress { delivered: 0, in_flight: 0, safe: false });
+            return self.fill(core, tx);
+        }
+        let again = !can_send_new(core, tx);
+        self.send(core, tx, if again { core.max - 1 } else { core.nxt });
+        self.probe.sent(core, again);
+        core.set_timer(tx);
+    }
+
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        if core.una == 0 {
+            return core.fill_window(tx, u32::MAX);
+        } else if core.una == core.max {
+            return self.fill(core, tx);
+        }
+        core.nxt = core.max;
+        core.repair_deadline = Time::NEVER;
+        self.phase = Phase::Timeout;
+        self.reducing = Reducing::AtOnce;
+        self.probe.forget();
+        self.wait = None;
+        self.detector.lose_on_timeout(&mut self.board, core.una, tx.now);
+        self.send(core, tx, core.una);
+        self.fill(core, tx);
+    }
+}
