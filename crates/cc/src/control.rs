@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::rto::Rto;
-use marqueue_core::Time;
+use marqueue_core::{Dur, Time};
 
 /// Congestion window and slow-start threshold, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,9 +80,9 @@ pub trait Control: Default {
     /// Any acknowledgement on a connection that speaks ECN, before the window is cut for it.
     fn on_echo(&mut self, _config: &Config, _echoed: Echoed) {}
 
-    /// New data was acknowledged, but the window stays as it is, because the application does not use
-    /// it.
-    fn on_unused(&mut self, _now: Time) {}
+    /// New data was acknowledged, but the window stays as it is, because the application did not use it
+    /// in the time since the acknowledgement before.
+    fn on_unused(&mut self, _time: Dur) {}
 
     /// The retransmission timer has expired, and any cut for it is made.
     fn on_timeout(&mut self) {}

@@ -11,7 +11,7 @@ use marqueue_core::{Flags, Time};
 
 mod application;
 
-use application::Usage;
+use application::Pieces;
 
 /// One call into the sender: when, with what settings, and where segments go.
 pub struct Tx<'a> {
@@ -97,10 +97,8 @@ pub struct Core {
     /// `una` at the last timeout.
     timed_out: Option<u32>,
     syn_lost: bool,
-    /// When a segment was last sent.
-    last_sent: Time,
-    /// How much of the window an application that writes in pieces uses.
-    usage: Usage,
+    /// The application writes in pieces.
+    pieces: Option<Box<Pieces>>,
 }
 
 impl Core {
@@ -135,8 +133,7 @@ impl Core {
             timed: None,
             timed_out: None,
             syn_lost: false,
-            last_sent: Time::ZERO,
-            usage: Usage::default(),
+            pieces: None,
         }
     }
 
@@ -181,7 +178,9 @@ impl Core {
             }
         }
         self.counts.sent += 1;
-        self.last_sent = tx.now;
+        if let Some(pieces) = &mut self.pieces {
+            pieces.last_sent = tx.now;
+        }
         tx.out.push(Segment { seq, flags, ect });
         if self.deadline == Time::NEVER || nothing_outstanding {
             self.set_timer(tx);
@@ -294,7 +293,7 @@ impl Core {
     pub fn acknowledge_and_open(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
         let acked = ack.ack - self.una;
         let first = self.una == 0;
-        let used = self.uses_window(tx.config);
+        let unused = self.unused_for(tx);
         self.acknowledge(tx, ack);
         if first {
             // RFC 5681, 3.1: after a lost SYN the initial window is one segment.
@@ -305,10 +304,9 @@ impl Core {
         let ece = self.ecn_negotiated && ack.ece;
         if !ece {
             self.ecn_floor = false;
-            if used {
-                self.open(tx, acked);
-            } else {
-                self.control.on_unused(tx.now);
+            match unused {
+                None => self.open(tx, acked),
+                Some(time) => self.control.on_unused(time),
             }
         }
     }

@@ -36,7 +36,7 @@ impl Sender {
     /// The same, but of an application that writes its data in pieces: see [`Sender::write`].
     pub fn written_in_pieces(config: &Config, size: Option<u32>, phase: f64) -> Sender {
         let mut sender = Sender::new(config, size, phase);
-        sender.core.limit = 1;
+        sender.core.write_in_pieces();
         sender
     }
 

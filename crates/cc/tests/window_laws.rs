@@ -304,5 +304,6 @@ fn slow_start_is_the_same_under_all() {
 
 #[test]
 fn a_flow_stays_small() {
-    assert!(std::mem::size_of::<Core>() <= 220, "{}", std::mem::size_of::<Core>());
+    // Three and a half cache lines, and what few senders have is behind a pointer.
+    assert!(std::mem::size_of::<Core>() <= 232, "{}", std::mem::size_of::<Core>());
 }

@@ -18,7 +18,7 @@
 
 use crate::config::Config;
 use crate::control::{Acked, Control, Signal, Window};
-use marqueue_core::Time;
+use marqueue_core::{Dur, Time};
 
 /// The stage of congestion avoidance. Windows are in segments.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +34,11 @@ pub struct Cubic {
     /// When the stage began, moved on by the time that does not count; never, before its first
     /// acknowledgement.
     epoch: Time,
-    /// The last acknowledgement.
-    last: Time,
 }
 
 impl Default for Cubic {
     fn default() -> Cubic {
-        Cubic { w_max: 0.0, cwnd_prior: 0.0, w_est: 0.0, k: 0.0, epoch: Time::NEVER, last: Time::ZERO }
+        Cubic { w_max: 0.0, cwnd_prior: 0.0, w_est: 0.0, k: 0.0, epoch: Time::NEVER }
     }
 }
 
@@ -71,7 +69,6 @@ impl Control for Cubic {
         if self.epoch == Time::NEVER {
             self.begin(acked, cwnd);
         }
-        self.last = acked.now;
         let Config { cubic_c: c, cubic_beta: beta, .. } = *acked.config;
         let t = (acked.now - self.epoch).secs();
         let round_trips = acked.segments / cwnd;
@@ -94,10 +91,9 @@ impl Control for Cubic {
         beta
     }
 
-    fn on_unused(&mut self, now: Time) {
+    fn on_unused(&mut self, time: Dur) {
         if self.epoch != Time::NEVER {
-            self.epoch += now - self.last;
-            self.last = now;
+            self.epoch += time;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::control::{Acked, Control, Echo, Echoed, Signal, Window};
-use marqueue_core::Time;
+use marqueue_core::Dur;
 
 macro_rules! laws {
     ($($(#[doc = $doc:literal])+ $module:ident :: $law:ident = $name:literal),* $(,)?) => {
@@ -75,8 +75,8 @@ impl AnyControl {
     }
 
     /// See [`Control::on_unused`].
-    pub fn on_unused(&mut self, now: Time) {
-        each!(self, l => l.on_unused(now))
+    pub fn on_unused(&mut self, time: Dur) {
+        each!(self, l => l.on_unused(time))
     }
 
     /// See [`Control::on_timeout`].

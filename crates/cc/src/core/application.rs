@@ -7,47 +7,49 @@
 //! flow ends are not asked: they use all that they may.
 
 use super::{Core, Tx};
-use crate::config::{AfterIdle, Config, Dialect};
+use crate::config::{AfterIdle, Dialect};
 use crate::control::Window;
+use marqueue_core::{Dur, Time};
 
-/// The most segments that were outstanding, by round trips.
+/// What is remembered of such a sender.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Usage {
-    /// In this round trip and the one before.
+pub(super) struct Pieces {
+    /// When a segment was last sent.
+    pub(super) last_sent: Time,
+    /// When data was last acknowledged.
+    last_ack: Time,
+    /// The most segments that were outstanding in this round trip and in the one before.
     peaks: (u32, u32),
     /// The acknowledgement beyond this one ends the round trip.
     round_end: u32,
 }
 
-impl Usage {
-    /// `flight` segments are outstanding, from `una` up to `max`.
-    fn note(&mut self, una: u32, max: u32, flight: u32) {
-        if una >= self.round_end {
-            self.round_end = max;
-            self.peaks = (0, self.peaks.0);
-        }
-        self.peaks.0 = self.peaks.0.max(flight);
-    }
-}
-
 impl Core {
-    /// Was the window used that an acknowledgement now may open? Asked before it is taken in, when as
-    /// much is outstanding as there will be.
-    #[inline]
-    pub(super) fn uses_window(&mut self, config: &Config) -> bool {
-        // ns-2 opens the window of any sender.
-        self.limit == self.end || config.dialect == Dialect::Ns2 || self.has_filled_window(config)
+    /// The application has nothing yet, and writes its data later.
+    pub(crate) fn write_in_pieces(&mut self) {
+        self.limit = 1;
+        self.pieces = Some(Box::default());
     }
 
-    fn has_filled_window(&mut self, config: &Config) -> bool {
-        let flight = self.flight();
-        self.usage.note(self.una, self.max, flight);
-        let used = self.usage.peaks.0.max(self.usage.peaks.1);
-        if self.window.in_slow_start() {
+    /// For how long has the window not been used that an acknowledgement now would open? Asked before it
+    /// is taken in, when as much is outstanding as there will be. ns-2 opens the window of any sender.
+    #[inline]
+    pub(super) fn unused_for(&mut self, tx: &Tx<'_>) -> Option<Dur> {
+        let (una, max, flight) = (self.una, self.max, self.flight());
+        let pieces = self.pieces.as_deref_mut().filter(|_| tx.config.dialect == Dialect::Rfc)?;
+        if una >= pieces.round_end {
+            pieces.round_end = max;
+            pieces.peaks = (0, pieces.peaks.0);
+        }
+        pieces.peaks.0 = pieces.peaks.0.max(flight);
+        let used = pieces.peaks.0.max(pieces.peaks.1);
+        let time = tx.now - std::mem::replace(&mut pieces.last_ack, tx.now);
+        let enough = if self.window.in_slow_start() {
             self.window.cwnd < f64::from(used.saturating_mul(2))
         } else {
-            used >= (self.window.cwnd as u32).min(config.max_window)
-        }
+            used >= (self.window.cwnd as u32).min(tx.config.max_window)
+        };
+        (!enough).then_some(time)
     }
 
     /// The application writes `n` segments, of which the last may be cut short by the end of its data.
@@ -61,7 +63,8 @@ impl Core {
     /// Nothing was outstanding: what is left of the window if nothing was sent for longer than a
     /// retransmission timeout.
     fn after_idle(&mut self, tx: &Tx<'_>) {
-        let (idle, rto) = (tx.now - self.last_sent, self.rto.timeout(tx.config));
+        let Some(pieces) = &self.pieces else { return };
+        let (idle, rto) = (tx.now - pieces.last_sent, self.rto.timeout(tx.config));
         if idle <= rto {
             return;
         }
