@@ -2,6 +2,9 @@
 
 from typing import Any, final
 
+TIMESTAMPS_BYTES: int
+"""The timestamps option of TCP on the wire."""
+
 class PlanError(ValueError):
     """A plan that cannot be run: path into the plan, message."""
 

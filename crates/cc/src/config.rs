@@ -197,7 +197,7 @@ pub struct Config {
 }
 
 /// The timestamps option, padded to whole words (RFC 7323, appendix A).
-const TIMESTAMPS_BYTES: u32 = 12;
+pub const TIMESTAMPS_BYTES: u32 = 12;
 
 /// The timestamp clock ticks no faster than this, so that 32 bits last for 71 minutes.
 const SHORTEST_TICK: Dur = Dur(1000);

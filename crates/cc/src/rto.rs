@@ -105,9 +105,7 @@ impl Rfc6298 {
         let (alpha, beta) = (0.125 / samples, 0.25 / samples);
         self.estimate = Some(match self.estimate {
             None => (r, r / 2.0),
-            Some((srtt, rttvar)) => {
-                ((1.0 - alpha) * srtt + alpha * r, (1.0 - beta) * rttvar + beta * (srtt - r).abs())
-            }
+            Some((srtt, rttvar)) => ((1.0 - alpha) * srtt + alpha * r, (1.0 - beta) * rttvar + beta * (srtt - r).abs()),
         });
     }
 

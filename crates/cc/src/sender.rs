@@ -33,11 +33,10 @@ impl Sender {
         Sender { core: Core::new(config, size, phase), repair: AnyRepair::new(config) }
     }
 
-    /// The same, but of an application that writes its data in pieces: see [`Sender::write`].
-    pub fn written_in_pieces(config: &Config, size: Option<u32>, phase: f64) -> Sender {
-        let mut sender = Sender::new(config, size, phase);
-        sender.core.write_in_pieces();
-        sender
+    /// Its application has no data yet, and will write it in pieces: see [`Sender::write`]. To be called
+    /// before the connection opens.
+    pub fn write_in_pieces(&mut self) {
+        self.core.write_in_pieces();
     }
 
     /// The application writes the next `n` segments.

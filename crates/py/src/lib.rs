@@ -14,6 +14,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(catalogue::tcp_presets, m)?)?;
     m.add_function(wrap_pyfunction!(run::check, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
+    m.add("TIMESTAMPS_BYTES", marqueue_cc::config::TIMESTAMPS_BYTES)?;
     m.add_class::<run::Control>()?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;

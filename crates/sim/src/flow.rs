@@ -1,6 +1,7 @@
 //! Flows: what a sender and its receiver remember, and their rows in the flow table.
 
 use crate::result::FlowTable;
+use crate::traffic::Writer;
 use marqueue_cc::{Receiver, Sender};
 use marqueue_core::units::Transmitter;
 use marqueue_core::Time;
@@ -53,6 +54,17 @@ pub struct Tcp {
     pub started: bool,
     /// Index of its window trace, if it has one.
     pub trace: Option<u32>,
+    /// Its application, if that writes in pieces.
+    pub writer: Option<Box<Writer>>,
+}
+
+impl Tcp {
+    /// When one of its ends, or its application, wants to be called.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        let ends = self.sender.deadline().min(self.receiver.deadline());
+        self.writer.as_ref().map_or(ends, |w| ends.min(w.next))
+    }
 }
 
 /// A constant-rate source.

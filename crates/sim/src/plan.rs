@@ -87,7 +87,7 @@ pub struct RoutePlan {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransportPlan {
-    /// `rfc` or `ns2`.
+    /// One of `marqueue_cc::preset::PRESETS`.
     pub preset: String,
     /// See `marqueue_cc::config::Params`.
     #[serde(default)]
@@ -126,6 +126,9 @@ pub enum TrafficKind {
         size: Option<u32>,
         /// Record every change of cwnd and ssthresh.
         trace: bool,
+        /// Their applications write in pieces; without it all data is at hand from the start.
+        #[serde(default)]
+        write: Option<WritePlan>,
     },
     /// TCP flows of `size` packets that arrive as a Poisson process, each on a route drawn
     /// uniformly.
@@ -176,6 +179,28 @@ pub enum TrafficKind {
         /// When it stops.
         stop: Option<Time>,
     },
+}
+
+/// How an application writes its data: a piece at the start of its flow, and then one after each gap.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WritePlan {
+    /// Packets a piece.
+    pub packets: u32,
+    /// Mean gap between two pieces.
+    pub every: Dur,
+    /// Distribution of gaps.
+    pub gaps: Gaps,
+}
+
+/// How gaps are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gaps {
+    /// All alike.
+    Constant,
+    /// Exponential.
+    Exponential,
 }
 
 /// How packet sizes are distributed.

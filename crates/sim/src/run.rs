@@ -9,7 +9,7 @@ use crate::result::RunResult;
 use marqueue_aqm::{Discipline, Env};
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
-use marqueue_core::{Rate, Rng, Time};
+use marqueue_core::{Dur, Rate, Rng, Time};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -198,10 +198,14 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
     let answered = |r: &usize| route_ok(r) && !plan.routes[*r].reverse.is_empty();
     let positive = |x: f64| x.is_finite() && x > 0.0;
     match kind {
-        TrafficKind::Tcp { transport, route, size, .. } => {
+        TrafficKind::Tcp { transport, route, size, write, .. } => {
             expect(*transport < plan.transports.len(), "transport", "expected one that exists")?;
             expect(answered(route), "route", "expected one that exists and leads back")?;
-            expect(*size != Some(0), "size", "got 0 packets, expected at least 1")
+            expect(*size != Some(0), "size", "got 0 packets, expected at least 1")?;
+            let Some(write) = write else { return Ok(()) };
+            let every = Dur(1)..=Dur(plan.duration.0);
+            expect(write.packets > 0, "write", "got 0 packets, expected at least 1")?;
+            expect(every.contains(&write.every), "every", "expected a time above zero, at most the duration of the run")
         }
         TrafficKind::Poisson { transport, routes, rate, size, .. } => {
             expect(*transport < plan.transports.len(), "transport", "expected one that exists")?;

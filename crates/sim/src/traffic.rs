@@ -1,6 +1,6 @@
 //! Sources that create flows or packets as a random process.
 
-use crate::plan::{SizeLaw, TrafficKind, TrafficPlan};
+use crate::plan::{Gaps, SizeLaw, TrafficKind, TrafficPlan, WritePlan};
 use marqueue_core::{Dur, Rng, Time};
 
 /// A Poisson process of flow or packet arrivals.
@@ -69,6 +69,38 @@ impl Arrivals {
         if self.next >= self.stop {
             self.next = Time::NEVER;
         }
+    }
+}
+
+/// An application that writes its data in pieces.
+#[derive(Debug)]
+pub struct Writer {
+    plan: WritePlan,
+    rng: Rng,
+    /// The next piece; `Time::NEVER` when all is written.
+    pub next: Time,
+    /// Packets that it has not written yet; endless if absent.
+    left: Option<u32>,
+}
+
+impl Writer {
+    /// A writer of `size` packets that begins at `start`.
+    pub fn new(plan: WritePlan, rng: Rng, start: Time, size: Option<u32>) -> Writer {
+        Writer { plan, rng, next: start, left: size }
+    }
+
+    /// Writes the piece that is due: how many packets. The next one comes a gap later.
+    pub fn write(&mut self) -> u32 {
+        let n = self.left.map_or(self.plan.packets, |left| left.min(self.plan.packets));
+        self.left = self.left.map(|left| left - n);
+        self.next += match self.plan.gaps {
+            Gaps::Constant => self.plan.every,
+            Gaps::Exponential => Dur::from_secs(self.rng.exponential(self.plan.every.secs())),
+        };
+        if self.left == Some(0) {
+            self.next = Time::NEVER;
+        }
+        n
     }
 }
 

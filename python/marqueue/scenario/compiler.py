@@ -211,6 +211,17 @@ class _Compiler:
             "transport": self.transport_index(path, table.transport),
             "size": table.size.base if table.size else None,
             "trace": table.trace,
+            "write": self.write(table),
+        }
+
+    def write(self, table: Tcp) -> Plan | None:
+        """How an application writes its data, if in pieces."""
+        if table.write is None or table.every is None:
+            return None
+        return {
+            "packets": table.write.base,
+            "every": table.every.base,
+            "gaps": table.gaps or "constant",
         }
 
     def group_name(self, index: int, table: Traffic) -> str:

@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
+from marqueue._core import TIMESTAMPS_BYTES
 from marqueue.errors import show, unknown
 from marqueue.scenario import parameters
 from marqueue.scenario.parameters import Refused, Value
@@ -237,5 +238,5 @@ class Transport(_Declared):
     def wire_bytes(self) -> int:
         """Size on the wire of a full data packet."""
         values = self.resolved()
-        header = values["header"] if values["count_header"] else 0.0
-        return int(float(str(values["segment"])) + float(str(header)))
+        header = float(str(values["header"])) + TIMESTAMPS_BYTES * bool(values["timestamps"])
+        return int(float(str(values["segment"])) + header * bool(values["count_header"]))

@@ -1,15 +1,17 @@
 """The tables of [[traffic]]."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from marqueue.scenario.fields import (
     PacketSize,
+    PositiveDuration,
     PositiveFrequency,
     PositivePackets,
     PositiveRate,
     Table,
+    mistake,
 )
 from marqueue.units import Duration
 
@@ -47,6 +49,20 @@ class Tcp(Group):
     """Which table of [transport] holds its settings."""
     trace: bool = False
     """Record every change of cwnd and ssthresh."""
+    write: PositivePackets | None = None
+    """How much its application writes at a time; by default all is at hand from the start."""
+    every: PositiveDuration | None = None
+    """The mean time between two writes, of which the first is at the start."""
+    gaps: Literal["constant", "exponential"] | None = None
+    """How the times between writes are distributed; by default constant."""
+
+    @model_validator(mode="after")
+    def _write_and_every(self) -> Self:
+        if (self.write is None) != (self.every is None):
+            raise mistake("got one of write and every, expected both, or none for data at hand")
+        if self.gaps is not None and self.write is None:
+            raise mistake(f'got gaps = "{self.gaps}" without write and every, expected all three')
+        return self
 
 
 class Poisson(Group):

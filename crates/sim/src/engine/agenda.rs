@@ -113,6 +113,7 @@ impl Engine {
                 continue;
             }
             if let Kind::Tcp(tcp) = &mut self.flows[f].kind {
+                tcp.writer = None;
                 tcp.sender.stop();
                 self.after_sender(f as u32);
             }

@@ -123,7 +123,7 @@ impl Engine {
     fn rearm(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
         let Kind::Tcp(tcp) = &flow.kind else { return };
-        let deadline = tcp.sender.deadline().min(tcp.receiver.deadline());
+        let deadline = tcp.deadline();
         if deadline < flow.timer {
             flow.timer = deadline;
             self.timers.push(deadline, f);
@@ -145,7 +145,7 @@ impl Engine {
                 return Judgement::Stale;
             }
             flow.timer = match &flow.kind {
-                Kind::Tcp(tcp) if tcp.started => tcp.sender.deadline().min(tcp.receiver.deadline()),
+                Kind::Tcp(tcp) if tcp.started => tcp.deadline(),
                 _ => time,
             };
             match flow.timer {
@@ -178,6 +178,8 @@ impl Engine {
                     tcp.sender.start(config, now, &mut self.segments);
                 } else if tcp.sender.deadline() <= now {
                     tcp.sender.on_timer(config, now, &mut self.segments);
+                } else if let Some(writer) = tcp.writer.as_mut().filter(|w| w.next <= now) {
+                    tcp.sender.write(config, now, writer.write(), &mut self.segments);
                 }
                 self.after_sender(f);
             }

@@ -5,7 +5,7 @@ use crate::flow::{add_row, Cbr, Flow, Kind, Tcp};
 use crate::plan::{Plan, TrafficKind};
 use crate::result::CwndTrace;
 use crate::route::Stage;
-use crate::traffic::Arrivals;
+use crate::traffic::{Arrivals, Writer};
 use marqueue_cc::{Config, Receiver, Sender};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Rng, Time};
@@ -15,12 +15,15 @@ impl Engine {
         for (g, traffic) in plan.traffic.iter().enumerate() {
             let group = g as u32;
             match &traffic.kind {
-                TrafficKind::Tcp { transport, route, count, start, jitter, stop, size, trace } => {
+                TrafficKind::Tcp { transport, route, count, start, jitter, stop, size, trace, write } => {
                     for i in 0..*count {
                         let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
                         let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
                         let phase = rng.uniform();
                         let f = self.add_tcp(group, *route as u32, *transport as u32, *size, at, phase);
+                        if let Some(write) = write {
+                            self.write_in_pieces(f, Writer::new(*write, rng, at, *size));
+                        }
                         if *trace {
                             self.trace_window(f);
                         }
@@ -53,6 +56,14 @@ impl Engine {
         self.stops.sort_by(|a, b| b.cmp(a));
     }
 
+    /// The application of flow `f` writes in pieces.
+    fn write_in_pieces(&mut self, f: u32, writer: Writer) {
+        if let Kind::Tcp(tcp) = &mut self.flows[f as usize].kind {
+            tcp.sender.write_in_pieces();
+            tcp.writer = Some(Box::new(writer));
+        }
+    }
+
     fn trace_window(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
         let (index, row) = (self.cwnd.len() as u32, flow.row);
@@ -77,7 +88,7 @@ impl Engine {
         phase: f64,
     ) -> u32 {
         let sender = Sender::new(&self.configs[transport as usize], size, phase);
-        let tcp = Tcp { sender, receiver: Receiver::default(), transport, started: false, trace: None };
+        let tcp = Tcp { sender, receiver: Receiver::default(), transport, started: false, trace: None, writer: None };
         self.add_flow(Kind::Tcp(tcp), group, route, at, size.unwrap_or(0))
     }
 

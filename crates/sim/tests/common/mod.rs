@@ -80,6 +80,7 @@ pub fn tcp(name: &str, route: usize, count: u32, jitter: f64) -> TrafficPlan {
         stop: None,
         size: None,
         trace: false,
+        write: None,
     };
     TrafficPlan { name: name.into(), kind }
 }

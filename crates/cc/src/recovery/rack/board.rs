@@ -142,7 +142,6 @@ impl Board {
         self.counts.0
     }
 
-
     fn set_fate(&mut self, seq: u32, fate: Fate) {
         let segment = &mut self.segments[(seq - self.first) as usize];
         for (which, change) in [(segment.fate, u32::MAX), (fate, 1)] {

@@ -74,7 +74,8 @@ impl Rack {
     /// Takes the acknowledgement into the scoreboard; returns how many segments it says have arrived.
     fn take_in(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) -> u32 {
         let Rack { board, detector, .. } = self;
-        let original = |sent: Time| ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0);
+        let original =
+            |sent: Time| ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0);
         let mut delivered = 0;
         while let Some((seq, sent, news)) = board.take_acknowledged(ack.ack) {
             if news {
