@@ -76,7 +76,7 @@ marqueue_core::params! {
         /// How the window grows and what a congestion signal leaves of it.
         control: Law { default: Law::Reno, source: "RFC 5681, RFC 8257, RFC 9438, Kelly 2003" },
         /// Under cubic, how fast the window grows away from its plateau: C, segments/s^3.
-        cubic_c: f64 { unit: One, range: 1e-6 => 1e6, default: 0.4, source: "RFC 9438, 5" },
+        cubic_c: f64 { unit: One, range: 1e-6 => 1e6, default: 0.4, source: "RFC 9438, 5.1" },
         /// Under cubic, the share of the window that a congestion signal leaves.
         cubic_beta: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.7, source: "RFC 9438, 4.6" },
         /// Under dctcp, the weight of the latest window in the average share of marked segments.

@@ -275,6 +275,32 @@ mod rfc_6298 {
     }
 
     #[test]
+    fn the_timeout_grows_up_to_its_maximum_and_stays_there() {
+        let mut l = Lead::open(rfc("newreno", 10), None);
+        let mut waits = Vec::new();
+        for _ in 0..9 {
+            waits.push(l.timeout());
+            assert_eq!(l.time_out(), [1], "5.4: the earliest segment");
+        }
+        assert_eq!(waits, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0], "5.5 and 2.5");
+        assert_eq!(l.sender.core().counts.timeouts, 9);
+        assert_eq!(l.cwnd(), 1.0);
+    }
+
+    #[test]
+    fn a_segment_sent_again_is_not_measured_though_its_first_copy_is_answered() {
+        let mut l = Lead::open(rfc("newreno", 1), None); // 1 is out and timed
+        l.time_out();
+        l.now += Dur::from_secs(0.01);
+        let srtt = |l: &Lead| l.sender.core().rto.srtt(&l.config);
+        l.ack(2);
+        assert_eq!(srtt(&l), 0.1, "3: Karn");
+        l.now += Dur::from_secs(0.2);
+        l.ack(3);
+        assert_eq!(srtt(&l), 0.875 * 0.1 + 0.125 * 0.2, "2.3: the first segment that was sent once");
+    }
+
+    #[test]
     fn the_timer_stops_when_everything_is_acknowledged() {
         let mut l = Lead::open(rfc("newreno", 10), Some(3));
         assert_ne!(l.sender.deadline(), Time::NEVER);

@@ -168,6 +168,19 @@ mod rfc_9438 {
     }
 }
 
+/// RFC 9438, 5.8.
+#[test]
+fn cubic_does_not_count_time_in_which_its_window_is_not_used() {
+    let stage = |pause: f64| {
+        let mut cubic = Bare::new(law("cubic", &[]), 100.0, 0.1);
+        cubic.cut(Signal::Loss);
+        cubic.ack(1.0, 1.0);
+        cubic.law.on_unused(Dur::from_secs(pause));
+        cubic.ack(3.0 + pause, 1.0)
+    };
+    near(stage(60.0), stage(0.0), 1e-9);
+}
+
 mod rfc_8257 {
     use super::*;
     use marqueue_cc::Receiver;

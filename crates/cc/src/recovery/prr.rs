@@ -34,7 +34,7 @@ pub struct Prr {
 }
 
 /// What an acknowledgement in recovery says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// Segments that it says have arrived (DeliveredData).
     pub delivered: u32,

@@ -66,6 +66,25 @@ impl Lead {
         lead
     }
 
+    /// The same, but the application has written nothing yet.
+    pub fn unwritten(config: Config, size: Option<u32>) -> Lead {
+        let mut lead = Lead::new(config, size);
+        lead.sender = Sender::new(&lead.config, size, 0.0);
+        lead.sender.write_in_pieces();
+        lead.sent.clear();
+        lead.sender.start(&lead.config, Time::ZERO, &mut lead.sent);
+        lead.now = at(0.1);
+        lead.ack(1);
+        lead
+    }
+
+    /// The application writes `n` segments.
+    pub fn write(&mut self, n: u32) -> Vec<u32> {
+        self.sent.clear();
+        self.sender.write(&self.config, self.now, n, &mut self.sent);
+        self.numbers()
+    }
+
     pub fn hear(&mut self, ack: Ack<'_>) -> Vec<u32> {
         self.sent.clear();
         self.sender.on_ack(&self.config, self.now, &ack, &mut self.sent);
@@ -87,7 +106,7 @@ impl Lead {
         self.hear(Ack { ack: next, sack: blocks, ..Ack::default() })
     }
 
-    /// Waits until the retransmission timer expires.
+    /// Waits until its timer expires.
     pub fn time_out(&mut self) -> Vec<u32> {
         self.now = self.sender.deadline();
         assert_ne!(self.now, Time::NEVER, "no timer is running");

@@ -56,11 +56,16 @@ impl Rack {
         self.reducing.sent(1);
     }
 
-    /// Sends what is lost, then new data, while the window has room.
     fn fill(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+        self.repair_and_fill(core, tx, false);
+    }
+
+    /// Sends what is lost, then new data, while the window has room. If a recovery has just begun, the
+    /// fast retransmit goes out though there may be none.
+    fn repair_and_fill(&mut self, core: &mut Core, tx: &mut Tx<'_>, mut begun: bool) {
         // Before the handshake there is nothing to send but the SYN.
         let window = if core.una == 0 { 0 } else { core.usable_window(tx.config) };
-        while self.board.in_flight() < window {
+        while std::mem::take(&mut begun) || self.board.in_flight() < window {
             let new = Some(core.nxt).filter(|_| can_send_new(core, tx));
             let Some(seq) = self.board.first_lost().or(new) else { break };
             // What goes out while segments are sacked is no part of the window that a loss cuts
@@ -101,8 +106,8 @@ impl Rack {
         (start < end && (start < ack.ack || within)).then_some(start)
     }
 
-    /// Steps 4 and 5: finds losses; the first of them begins fast recovery.
-    fn detect(&mut self, core: &mut Core, tx: &mut Tx<'_>, dsack: bool, progress: Progress) {
+    /// Steps 4 and 5: finds losses. Tells whether fast recovery begins with them.
+    fn detect(&mut self, core: &mut Core, tx: &mut Tx<'_>, dsack: bool, progress: Progress) -> bool {
         self.detector.widen(Circumstances {
             una: core.una,
             nxt: core.max,
@@ -114,7 +119,8 @@ impl Rack {
         let before = self.board.in_flight() + progress.delivered;
         let (lost, wait) = self.detector.detect(&mut self.board, tx.now);
         self.wait = wait;
-        if lost && self.phase == Phase::Open {
+        let begins = lost && self.phase == Phase::Open;
+        if begins {
             self.phase = Phase::Fast;
             self.probe.forget();
             self.reducing = Reducing::begin(tx.config.reduction, before);
@@ -125,6 +131,7 @@ impl Rack {
             let in_flight = self.board.in_flight();
             self.reducing.on_ack(core, Progress { in_flight, safe: progress.safe && !lost, ..progress });
         }
+        begins
     }
 
     /// The timer beside the retransmission timer: for segments that may be late, or for a probe (7.2).
@@ -179,8 +186,9 @@ impl Repair for Rack {
         if advances {
             self.on_new_ack(core, tx, ack);
         }
-        self.detect(core, tx, dsack.is_some(), Progress { delivered, in_flight: 0, safe: advances });
-        self.fill(core, tx);
+        let progress = Progress { delivered, in_flight: 0, safe: advances };
+        let begun = self.detect(core, tx, dsack.is_some(), progress);
+        self.repair_and_fill(core, tx, begun);
     }
 
     fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
@@ -190,8 +198,8 @@ impl Repair for Rack {
     /// Late segments are lost now, or the flight is probed.
     fn on_timer(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
         if self.wait.is_some() {
-            self.detect(core, tx, false, Progress { delivered: 0, in_flight: 0, safe: false });
-            return self.fill(core, tx);
+            let begun = self.detect(core, tx, false, Progress::default());
+            return self.repair_and_fill(core, tx, begun);
         }
         let again = !can_send_new(core, tx);
         self.send(core, tx, if again { core.max - 1 } else { core.nxt });
