@@ -13,13 +13,13 @@ use crate::config::Reduction;
 use crate::core::Core;
 
 /// The rule in force, and how far it has got.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub enum Reducing {
     /// The window is ssthresh from the start.
     #[default]
     AtOnce,
-    /// The window follows what arrives.
-    InProportion(Prr),
+    /// The window follows what arrives. Behind a pointer: most flows are not in recovery.
+    InProportion(Box<Prr>),
 }
 
 /// State of proportional rate reduction in one recovery, in segments.
@@ -50,7 +50,9 @@ impl Reducing {
     pub fn begin(reduction: Reduction, flight: u32) -> Reducing {
         match reduction {
             Reduction::Cut => Reducing::AtOnce,
-            Reduction::Prr => Reducing::InProportion(Prr { recover_flight: flight.max(1), delivered: 0, out: 0 }),
+            Reduction::Prr => {
+                Reducing::InProportion(Box::new(Prr { recover_flight: flight.max(1), delivered: 0, out: 0 }))
+            }
         }
     }
 
