@@ -208,7 +208,9 @@ def test_the_catalogue_is_shown(marqueue):
         assert expected in " ".join(shown.split())
     tcp = marqueue("tcp", "show").stdout
     assert "min_rto" in tcp
-    assert "ns2" in tcp
+    assert {"rfc", "ns2", "linux"} <= set(tcp.split())
+    for expected in ("timestamps", "rack", "prr", "window_scale", "RFC 8985", "RFC 9937"):
+        assert expected in tcp
 
 
 def test_the_schema_validates_the_examples(marqueue):

@@ -32,7 +32,7 @@ def test_every_aqm_declares_its_parameters_in_full():
 
 def test_presets_set_declared_parameters():
     declared = {spec["name"] for spec in _core.tcp_params()}
-    assert set(_core.tcp_presets()) == {"rfc", "ns2"}
+    assert set(_core.tcp_presets()) == {"rfc", "ns2", "linux"}
     assert all(set(values) <= declared for values in _core.tcp_presets().values())
 
 

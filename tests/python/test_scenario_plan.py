@@ -65,6 +65,28 @@ def test_a_dumbbell_may_have_a_queue_on_the_way_back():
     assert back["queue"]["policy"] == {"name": "codel", "params": {}}
 
 
+def test_a_packet_has_its_timestamps_on_the_wire():
+    plan = compile(from_toml(SMALL, ["transport.default.preset=linux"]))
+    # 1448 bytes of payload, 40 of headers, 12 of timestamps: what an Ethernet frame holds.
+    assert by_name(plan)["bottleneck"]["queue"]["mean_packet"] == 1500
+    plan = compile(from_toml(SMALL, ["transport.default.timestamps=true"]))
+    assert by_name(plan)["bottleneck"]["queue"]["mean_packet"] == 1000, "ns2 counts no headers"
+
+
+def test_an_application_may_write_in_pieces():
+    pieces = ['traffic.0={kind="tcp",write="10 packets",every="20 ms"}']
+    [first, *_] = compile(from_toml(SMALL, pieces))["traffic"]
+    assert first["kind"]["tcp"]["write"] == {
+        "packets": 10,
+        "every": 20 * MS,
+        "gaps": "constant",
+    }
+    [first, *_] = compile(from_toml(SMALL, [*pieces, "traffic.0.gaps=exponential"]))["traffic"]
+    assert first["kind"]["tcp"]["write"]["gaps"] == "exponential"
+    [first, *_] = compile(from_toml(SMALL))["traffic"]
+    assert first["kind"]["tcp"]["write"] is None
+
+
 def test_flows_are_dealt_out_over_the_classes():
     plan = compile(from_toml(SMALL))
     first, second, short = plan["traffic"]

@@ -141,8 +141,10 @@ impl Detector {
         }
     }
 
-    /// The round-trip time of the handshake.
+    /// The round-trip time of the handshake; zero if the SYN was lost and nothing could be measured.
     pub fn connected(&mut self, rtt: Dur) {
-        self.min_rtt = self.min_rtt.min(rtt);
+        if rtt > Dur::ZERO {
+            self.min_rtt = rtt;
+        }
     }
 }
