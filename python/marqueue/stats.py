@@ -15,16 +15,14 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from marqueue.errors import MISSING
+
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 #: Width of a delay bin relative to its upper edge: the recorder keeps two significant digits,
 #: in 128 bins for each doubling.
 BIN_WIDTH = 1 / 128
-
-
-#: How a value that does not exist is written.
-MISSING = "\N{EN DASH}"
 
 
 @lru_cache

@@ -20,8 +20,8 @@ def test_a_result_tells_how_it_came_about(small: Scenario):
     assert transport["values"]["ecn"] is True
     assert transport["values"]["min_rto"] == 0.2
     assert transport["values"]["dupthresh"] == 3.0
-    assert manifest.cpu_seconds > 0
-    assert manifest.wall_seconds > 0
+    assert manifest.circumstances.cpu_seconds > 0
+    assert manifest.circumstances.wall_seconds > 0
 
 
 def test_a_replication_seed_is_numpys_seed_sequence():
