@@ -127,16 +127,15 @@ class Asked:
         few = FEWEST if self.bounds else self.scenario.replications
         return self.scenario.model_copy(update={"warmup": Duration(0), "replications": few})
 
+    @property
+    def seconds(self) -> float:
+        """How many simulated seconds it takes at most."""
+        runs = [each for each in (self.pilot, self.scenario) if each]
+        return sum(each.duration.seconds * each.replications for each in runs)
+
     def work(self, pool: Pool[Any], limits: Limits) -> Work[Result | None]:
         """The steps in a pool."""
-        return Work(
-            _steps(self, pool, limits),
-            sum(
-                each.duration.seconds * each.replications
-                for each in (self.pilot, self.scenario)
-                if each
-            ),
-        )
+        return Work(_steps(self, pool, limits), self.seconds)
 
 
 @dataclass
@@ -153,7 +152,7 @@ def _steps(asked: Asked, pool: Pool[Any], limits: Limits) -> Steps[Result | None
     spent = _Spent()
     scenario, cut = asked.scenario, None
     if asked.pilot:
-        outcomes = yield _replications(asked.pilot, limits)
+        outcomes = yield replications_of(asked.pilot, limits)
         spent.outcomes += outcomes
         pilot = _result(asked.pilot, spent, outcomes, pool, limits, piloting=True)
         if pilot is None or pilot.partial:
@@ -181,7 +180,7 @@ def _steps(asked: Asked, pool: Pool[Any], limits: Limits) -> Steps[Result | None
 def _rounds(scenario: Scenario, bounds: Sequence[Bound], pool: Pool[Any], limits: Limits) -> Rounds:
     """All replications, or as many as it takes to meet the bounds; whether they are met."""
     plan = compile(scenario)
-    every = _replications(scenario, limits)
+    every = replications_of(scenario, limits)
     if not bounds:
         return list((yield every)), True
     measured = range(warmup_windows(scenario.to_dict()), len(plan["boundaries"]) + 1)
@@ -205,7 +204,8 @@ def _rounds(scenario: Scenario, bounds: Sequence[Bound], pool: Pool[Any], limits
     return outcomes, False
 
 
-def _replications(scenario: Scenario, limits: Limits) -> list[Replication]:
+def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
+    """What the engine is asked for a scenario."""
     plan = json.dumps(compile(scenario))
     return [
         Replication(

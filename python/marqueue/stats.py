@@ -8,7 +8,7 @@ R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984 (fairness index).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -111,6 +111,15 @@ class Estimate:
         """The same estimate in another unit."""
         half = None if self.half_width is None else self.half_width * abs(factor)
         return Estimate(self.mean * factor, half, self.n, self.confidence)
+
+    @classmethod
+    def from_dict(
+        cls, plain: Mapping[str, float | int | None], confidence: float = 0.95
+    ) -> Estimate:
+        """The reverse of :meth:`as_dict`."""
+        mean, half = plain["mean"], plain["half_width"]
+        n = int(plain["n"] or 0)
+        return cls(math.nan if mean is None else float(mean), half, n, confidence)
 
     def as_dict(self) -> dict[str, float | int | None]:
         """For JSON: a mean that does not exist is null."""
