@@ -68,7 +68,7 @@ class Keep:
         Raises RunError if there are some, and nothing was said of them.
         """
         keep = cls(result.with_name(f"{result.name}.kept"), resume)
-        if keep and not resume:
+        if keep.there and not resume:
             if not force:
                 raise RunError(
                     f"{keep.path}: holds what an interrupted run has finished; --resume goes on "
@@ -77,7 +77,8 @@ class Keep:
             keep.discard()
         return keep
 
-    def __bool__(self) -> bool:
+    @property
+    def there(self) -> bool:
         """Whether there is anything to go on from."""
         return self.path is not None and (self.path / IDENTITY).is_file()
 
@@ -88,7 +89,7 @@ class Keep:
             "engine": _engine(),
             **json.loads(json.dumps(identity)),
         }
-        if self.path is None or not self:
+        if self.path is None or not self.there:
             return
         found = json.loads((self.path / IDENTITY).read_text(encoding="utf-8"))
         differ = differing_values(found, self.identity)
@@ -131,7 +132,7 @@ class Keep:
 
     def begin(self) -> None:
         """Makes the directory and says whose it is."""
-        if self.path is None or self:
+        if self.path is None or self.there:
             return
         try:
             self.path.mkdir(exist_ok=True)
@@ -155,7 +156,11 @@ class Keep:
     @property
     def remark(self) -> str:
         """What a user must know whose run did not end: where it may go on from."""
-        return f"{self.path} holds what has finished: --resume goes on from there." if self else ""
+        return (
+            f"{self.path} holds what has finished: --resume goes on from there."
+            if self.there
+            else ""
+        )
 
 
 def _unwritable(path: Path, error: OSError) -> RunError:

@@ -47,7 +47,9 @@ def resumable(keep: Keep) -> Iterator[None]:
     """Tells what is kept: at the beginning if there is any, and when the work is interrupted."""
     if keep.resume:
         say(
-            f"Going on from {keep.path}." if keep else f"Nothing is kept in {keep.path}: beginning."
+            f"Going on from {keep.path}."
+            if keep.there
+            else f"Nothing is kept in {keep.path}: beginning."
         )
     try:
         yield

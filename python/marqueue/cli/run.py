@@ -75,7 +75,7 @@ def run(
     if not manifest.partial:
         keep.discard()
         return
-    if keep:
+    if keep.there:
         say(f"{keep.remark} (With --force, in place of this.)")
     raise typer.Exit(options.LIMIT_REACHED)
 
