@@ -31,7 +31,7 @@ from marqueue.grid import Axis, Point, grid
 from marqueue.keep import Keep
 from marqueue.limits import NO_LIMITS, Limits
 from marqueue.manifest import here
-from marqueue.place import whole
+from marqueue.place import refuse_place, whole
 from marqueue.pool import Pool, Progress
 from marqueue.result import CIRCUMSTANCES, CONFIDENCE, FLOW_FIGURES, LINK_FIGURES, Window
 from marqueue.result.window import Figure
@@ -175,24 +175,25 @@ class Sweep:
     def table(self, figures: Sequence[str] = SHOWN) -> Table:
         """Some figures of every point, for the terminal."""
         caption = "mean ± half width of the 95% confidence interval over replications"
+        several = len({link for each in self.points for link in each.links}) > 1
         out = Table(
             title=Text(f"{self.scenario.name}: {len(self.points)} points"),
             caption="\n".join(filter(None, [caption, self.partial_remark])),
             title_justify="left",
             caption_justify="left",
+            box=None,
+            pad_edge=False,
         )
-        for axis in self.axes:
-            out.add_column(Text(axis.name), justify="right", no_wrap=True)
-        out.add_column("link", no_wrap=True)
+        for name in [*(axis.name for axis in self.axes), *["link"] * several]:
+            out.add_column(Text(name), justify="right", no_wrap=True)
         for name in figures:
             head = FIGURES[name].title.replace(" [", "\n[").replace(", ", ",\n")
-            out.add_column(Text(head), justify="right", no_wrap=True)
+            out.add_column(Text(head), justify="right")
         for each in self.points:
             for link in each.links:
-                shown = (
-                    str(each.estimate(link, name).scaled(FIGURES[name].scale)) for name in figures
-                )
-                out.add_row(*map(Text, each.point.values), Text(link), *shown)
+                places = [*each.point.values, *[link] * several]
+                shown = (each.estimate(link, f).scaled(FIGURES[f].scale) for f in figures)
+                out.add_row(*map(Text, places), *map(str, shown))
         return out
 
     def write(self, directory: Path, figures: Sequence[str] = SHOWN) -> None:
@@ -219,19 +220,22 @@ def sweep(
     progress: Progress | None = None,
     limits: Limits = NO_LIMITS,
     keep: Keep | None = None,
+    force: bool = False,
 ) -> Sweep:
     """Runs a scenario over a grid and writes all results into the directory ``out``.
 
     ``over`` are axes such as ``"topology.bottleneck.aqm.gamma=0.9,0.98"``; ``figures`` are those of
-    links that the report draws. Everything else is as for :func:`marqueue.run`, for each point;
-    limits of time and memory are those of the whole sweep.
+    links that the report draws; ``force`` replaces the directory if it exists. Everything else is
+    as for :func:`marqueue.run`, for each point; limits of time and memory are those of the whole
+    sweep.
 
     Raises ScenarioError or RunError, before anything runs, with all values that cannot be right.
     """
     axes = [Axis.parse(text) for text in over]
     points = grid(scenario, axes)
     asked = [Asked.of(each.scenario, None, replications, until) for each in points]
-    keep = keep or Keep.beside(out, resume=False, force=False)
+    refuse_place(out, force)
+    keep = keep or Keep.beside(out, resume=False, force=force)
     assert keep.path is not None, "points are kept until the last has ended"
     keep.belong_to(
         {
@@ -242,7 +246,6 @@ def sweep(
     )
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     started = time.perf_counter()
-    keep.begin()
     digits = len(str(len(points)))
     names = [f"{POINTS}/{each.number:0{digits}}" for each in points]
     missing = [i for i, name in enumerate(names) if not (keep.path / name).is_dir()]
@@ -254,6 +257,7 @@ def sweep(
             if result is None or (result.partial and pool.stopped):
                 continue
             place = keep.path / names[missing[position]]
+            keep.begin()
             with whole(place) as fresh:
                 # A page would take longer than many a point; the sweep has one.
                 result.save(fresh, page=False)
@@ -266,7 +270,7 @@ def sweep(
         for name, point in ended.items()
     ]
     if not measured:
-        raise RunError(f"{pool.stopped} was reached before any point had ended; {keep.remark}")
+        raise RunError(f"{pool.stopped} was reached before any point had ended. {keep.remark}")
     swept = Sweep(scenario, axes, measured, len(points), pool.stopped)
     with whole(out) as fresh:
         # Links, not copies: the points stay where they are kept until the whole is in its place.

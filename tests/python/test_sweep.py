@@ -90,8 +90,8 @@ class TestGrid:
         with pytest.raises(MarqueueError, match=r'"traffic\.long\.count" again'):
             grid(small, [Axis.parse(COUNTS), Axis.parse(COUNTS)])
         many = "sample=" + ",".join(f"{i} ms" for i in range(1, 102))
+        axes = [Axis.parse(many), Axis.parse(many.replace("sample", "duration"))]
         with pytest.raises(MarqueueError, match="at most 10000 points"):
-            axes = [Axis.parse(many), Axis.parse(many.replace("sample", "duration"))]
             grid(small, axes)
 
 
@@ -157,6 +157,10 @@ class TestSweep:
             alone = run(each.point.scenario, until=["utilization ±5%"])
             assert each.summary == json.loads(json.dumps(alone.summary()))
 
+    def test_an_existing_directory_is_left_alone(self, swept: tuple[Sweep, Path]) -> None:
+        with pytest.raises(MarqueueError, match="exists, expected a new directory"):
+            sweep(package.from_toml(SMALL), [COUNTS], swept[1])
+
 
 class TestCommand:
     def test_prints_a_table_and_writes_a_directory(
@@ -219,7 +223,7 @@ class TestCommand:
         long = ["--set", "duration=120 s", "-r", "2", "--over", "traffic.long.count=2,3,4,5,6,7,8"]
         first = marqueue("sweep", small_file, *long, "--out", "out", "--max-time", "10 ms")
         assert first.returncode == 2
-        assert "before any point had ended; out.kept" in first.stderr
+        assert "before any point had ended" in first.stderr
         resumed = marqueue("sweep", small_file, *long, "--out", "out", "--resume")
         assert resumed.returncode == 0, resumed.stderr
         assert len(json.loads((tmp_path / "out/summary.json").read_text())["points"]) == 7

@@ -10,7 +10,6 @@ from marqueue.cli.console import output, print_json, progress_bar, resumable, sa
 from marqueue.cli.run import slug
 from marqueue.errors import RunError, unknown
 from marqueue.keep import Keep
-from marqueue.place import refuse_place
 from marqueue.scenario import load
 from marqueue.sweep import FIGURES, SHOWN
 from marqueue.sweep import sweep as sweep_scenario
@@ -83,7 +82,6 @@ def sweep(
     overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
     scenario = load(file, [*(set_ or ()), *overrides])
     directory = out or Path("results") / f"sweep-{slug(scenario.name)}"
-    refuse_place(directory, force)
     keep = Keep.beside(directory, resume, force)
     shown = list(dict.fromkeys(figure or SHOWN))
     with progress_bar(scenario.name) as progress, resumable(keep):
@@ -98,6 +96,7 @@ def sweep(
             progress=progress,
             limits=limits,
             keep=keep,
+            force=force,
         )
     if swept.partial_remark:
         say(f"Error: {swept.partial_remark}")
