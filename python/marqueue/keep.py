@@ -135,7 +135,7 @@ class Keep:
         if self.path is None or self.there:
             return
         try:
-            self.path.mkdir(exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
             part = self.path / f"{IDENTITY}.part-{os.getpid()}"
             part.write_text(json.dumps(self.identity, indent=2) + "\n", encoding="utf-8")
             part.replace(self.path / IDENTITY)

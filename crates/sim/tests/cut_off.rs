@@ -13,14 +13,8 @@ use marqueue_sim::{run, Control};
 fn plan() -> Plan {
     let queue = queue("red", ParamValues::new(), 40, Signal::Drop);
     let rtts = vec![40.0, 90.0];
-    let setup = Dumbbell {
-        rate: 2_000_000,
-        access: 100_000_000,
-        bottleneck_delay: 5.0,
-        destination_delay: 5.0,
-        rtts,
-        queue,
-    };
+    let setup =
+        Dumbbell { rate: 2_000_000, access: 100_000_000, bottleneck_delay: 5.0, destination_delay: 5.0, rtts, queue };
     let mut plan = setup.plan(6.0);
     plan.links[0].trace = true;
     plan.boundaries = vec![secs(2.0), secs(4.0)];
