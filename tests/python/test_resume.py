@@ -38,7 +38,7 @@ def kill_when_something_is_kept(arguments: list[str], scenario: Path, out: Path)
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
     wanted = "points/*/manifest.json" if arguments[0] == "sweep" else "*.npz"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 100
     while len(list(kept.glob(wanted))) < 2:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline, "nothing was kept"
