@@ -17,9 +17,11 @@ class Cancelled(Exception):
 class Control:
     """The line between a run and whoever watches it from another thread."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, max_events: int | None = None) -> None: ...
+    def stop(self) -> None:
+        """Cut the run off: what it measured so far is its result."""
     def cancel(self) -> None:
-        """Ask the run to stop."""
+        """Ask the run to end without a result."""
     def done_secs(self) -> float:
         """Simulated seconds done so far."""
 

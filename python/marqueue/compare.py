@@ -8,13 +8,12 @@ shares them as far as the two scenarios have the same components.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from marqueue.errors import show
+from marqueue.errors import RunError, differing_values
 from marqueue.result import CONFIDENCE, LINK_FIGURES, Figure, Result, Window
-from marqueue.stats import MISSING, Estimate
+from marqueue.stats import Estimate
 
 #: What of a scenario does not change a packet.
 _NOT_SETTINGS = ("name", "description")
@@ -130,7 +129,15 @@ class Comparison:
 
 
 def compare(a: Result, b: Result) -> Comparison:
-    """Compares the links that both results have, over the measured time."""
+    """Compares the links that both results have, over the measured time.
+
+    Raises RunError if a limit ended one of the runs.
+    """
+    for each in (a, b):
+        if each.manifest.partial_remark:
+            raise RunError(
+                f"{each.name}: expected whole results to compare. {each.manifest.partial_remark}"
+            )
     paired = a.manifest.seeds == b.manifest.seeds
     differences = []
     for name in [link for link in a.links if link in b.links]:
@@ -146,31 +153,9 @@ def compare(a: Result, b: Result) -> Comparison:
                 else Estimate.welch(terms_a, terms_b, CONFIDENCE)
             )
             differences.append(Difference(name, figure, of_a, of_b, difference))
-    return Comparison(a, b, _settings(a.scenario, b.scenario), tuple(differences))
-
-
-def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Setting, ...]:
-    """The values that differ, by their dotted paths."""
-    of_a, of_b = (
-        dict(_flat({k: v for k, v in each.items() if k not in _NOT_SETTINGS}, ()))
+    settings = (
+        {key: value for key, value in each.scenario.items() if key not in _NOT_SETTINGS}
         for each in (a, b)
     )
-    return tuple(
-        Setting(path, of_a.get(path, MISSING), of_b.get(path, MISSING))
-        for path in dict.fromkeys([*of_a, *of_b])
-        if of_a.get(path) != of_b.get(path)
-    )
-
-
-def _flat(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Each value with its path; a list of plain values is one of them."""
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _flat(each, (*path, key))
-    elif isinstance(value, list) and any(isinstance(each, Mapping | list) for each in value):
-        for i, each in enumerate(value):
-            yield from _flat(each, (*path, str(i)))
-    elif isinstance(value, list):
-        yield ".".join(path), ", ".join(map(show, value))
-    else:
-        yield ".".join(path), show(value)
+    differing = tuple(Setting(*each) for each in differing_values(*settings))
+    return Comparison(a, b, differing, tuple(differences))

@@ -1,8 +1,9 @@
 """What can go wrong through a user's doing; everything else is a bug and keeps its traceback."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
 
 class MarqueueError(Exception):
@@ -56,6 +57,34 @@ def show(value: object) -> str:
         case _:
             text = str(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+#: How a value that does not exist is written.
+MISSING = "\N{EN DASH}"
+
+
+def differing_values(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The values that are not the same in two scenarios or the like: dotted path, a, b."""
+    of_a, of_b = (dict(_flat(each, ())) for each in (a, b))
+    return [
+        (path, of_a.get(path, MISSING), of_b.get(path, MISSING))
+        for path in dict.fromkeys([*of_a, *of_b])
+        if of_a.get(path) != of_b.get(path)
+    ]
+
+
+def _flat(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Each value with its path; a list of plain values is one of them."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _flat(each, (*path, key))
+    elif isinstance(value, list) and any(isinstance(each, Mapping | list) for each in value):
+        for i, each in enumerate(value):
+            yield from _flat(each, (*path, str(i)))
+    elif isinstance(value, list):
+        yield ".".join(path), ", ".join(map(show, value))
+    else:
+        yield ".".join(path), show(value)
 
 
 def one_of(names: Iterable[str]) -> str:

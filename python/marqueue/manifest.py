@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,29 @@ from marqueue.scenario.model import Scenario
 
 
 @dataclass(frozen=True)
+class Circumstances:
+    """Where and when a result was made: what may differ between two runs of the same."""
+
+    host: dict[str, str | int | None]
+    """Machine, processor, number of processors, kernel."""
+    python: str
+    numpy: str
+    started_at: str
+    """UTC, ISO 8601; of the last part of a run that was resumed."""
+    wall_seconds: float
+    """Of the last part of a run that was resumed."""
+    cpu_seconds: float
+    """Spent by the engine, over all replications and a pilot."""
+    kept: int
+    """How many replications were kept of an earlier part, which was interrupted."""
+
+
+@dataclass(frozen=True)
 class Manifest:
-    """Everything that tells how a result came about. All fields are what JSON can hold."""
+    """Everything that tells how a result came about. All fields are what JSON can hold.
+
+    But for the circumstances it is a function of scenario, seed, version, and what was asked.
+    """
 
     version: str
     commit: str | None
@@ -28,21 +50,34 @@ class Manifest:
     replications: int
     transports: dict[str, dict[str, Any]]
     """By name: the preset, and every parameter of TCP with the value in force, in base units."""
-    host: dict[str, str | int | None]
-    """Machine, processor, number of processors, kernel."""
-    python: str
-    numpy: str
-    started_at: str
-    """UTC, ISO 8601."""
-    wall_seconds: float
-    cpu_seconds: float
-    """Spent by the engine, over all replications and a pilot."""
+    circumstances: Circumstances
     warmup_cut: dict[str, Any] | None = None
     """Where the warm-up was to be found: the rule, the cut in s, the link that asked for it,
     whether its queue had settled, and the replications of the pilot. The scenario has the cut."""
     stopping: dict[str, Any] | None = None
     """Where a rule added replications: ``until`` which intervals, the ``cap``, and whether the rule
     was ``met``. The scenario has the number that was run."""
+    partial: dict[str, Any] | None = None
+    """Where a limit ended the run: which ``limit``, in words; where each replication ``ended``, s;
+    the ``duration`` asked for, s; of how many replications ``asked``; and whether it was in the
+    ``pilot`` of a warm-up to be found."""
+
+    @property
+    def partial_remark(self) -> str | None:
+        """What a reader must know of a run that a limit ended."""
+        if self.partial is None:
+            return None
+        ended, asked = self.partial["ended"], self.partial["asked"]
+        text = (
+            f"Partial result: {self.partial['limit']} was reached. Of {asked} replications "
+            f"{len(ended)} have figures here, which were at {min(ended):g} to {max(ended):g} s of "
+            f"{self.partial['duration']:g} s of simulated time when they ended. Measuring windows "
+            "that were begun are cut there, later ones are missing, and figures weigh replications "
+            "of different length alike."
+        )
+        if self.partial["pilot"]:
+            text += " The warm-up had not been found: nothing is cut off the front."
+        return text
 
     @property
     def warmup_remark(self) -> str | None:
@@ -80,13 +115,12 @@ class Manifest:
 def describe(
     scenario: Scenario,
     seeds: list[int],
-    started_at: str,
-    wall_seconds: float,
-    cpu_seconds: float,
+    circumstances: Circumstances,
     warmup_cut: dict[str, Any] | None = None,
     stopping: dict[str, Any] | None = None,
+    partial: dict[str, Any] | None = None,
 ) -> Manifest:
-    """The manifest of a run on this machine."""
+    """The manifest of a run."""
     return Manifest(
         version=_core.version(),
         commit=_commit(),
@@ -99,6 +133,16 @@ def describe(
             name: {"preset": transport.preset, "values": transport.resolved()}
             for name, transport in scenario.transport.items()
         },
+        circumstances=circumstances,
+        warmup_cut=warmup_cut,
+        stopping=stopping,
+        partial=partial,
+    )
+
+
+def here(started_at: str, wall_seconds: float, cpu_seconds: float, kept: int) -> Circumstances:
+    """The circumstances of a run on this machine."""
+    return Circumstances(
         host={
             "machine": platform.machine(),
             "cpu": _cpu(),
@@ -110,11 +154,11 @@ def describe(
         started_at=started_at,
         wall_seconds=wall_seconds,
         cpu_seconds=cpu_seconds,
-        warmup_cut=warmup_cut,
-        stopping=stopping,
+        kept=kept,
     )
 
 
+@cache
 def _commit() -> str | None:
     """The commit, where this package lies in a working tree that tracks it."""
     here = Path(__file__)
@@ -137,6 +181,7 @@ def _commit() -> str | None:
         return None
 
 
+@cache
 def _cpu() -> str:
     """The processor's name as Linux tells it."""
     try:

@@ -1,19 +1,21 @@
 """Running a scenario: replications in parallel, with one result that does not depend on how many at
-a time."""
+a time, nor on whether it was interrupted and resumed."""
 
 import json
-import os
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from marqueue import _core
 from marqueue.errors import RunError
-from marqueue.manifest import describe
+from marqueue.keep import Keep, Outcome, Replication
+from marqueue.limits import NO_LIMITS, Limits
+from marqueue.manifest import describe, here
+from marqueue.pool import Pool, Progress, Steps, Work
 from marqueue.result import Result, Window
 from marqueue.result.link import measured_windows
 from marqueue.result.names import warmup_windows
@@ -23,11 +25,8 @@ from marqueue.units import Duration
 from marqueue.until import FEWEST, MOST, Bound, enough
 from marqueue.warmup import Cut, find
 
-Progress = Callable[[float, float], None]
-"""Is told how many simulated seconds are done, and of how many."""
-
-POLL = 0.1
-"""How often, in seconds, the main thread looks at progress and interrupts."""
+Rounds = Generator[Sequence[Replication], Sequence[Outcome], tuple[list[Outcome], bool]]
+"""The replications of a run, and whether they are all that were asked for."""
 
 
 def replication_seed(seed: int, replication: int) -> int:
@@ -44,6 +43,8 @@ def run(
     until: Sequence[str] = (),
     jobs: int | None = None,
     progress: Progress | None = None,
+    limits: Limits = NO_LIMITS,
+    keep: Keep | None = None,
 ) -> Result:
     """Runs a scenario and gives its result.
 
@@ -53,130 +54,212 @@ def run(
     ``replications`` is then how many there may be. The result is the same for any ``jobs``, and
     its scenario is the one as run: with the number of replications and with the warm-up, if that
     was to be found. An interrupt (Ctrl-C) stops the run within a fraction of a second.
+
+    A limit that is reached ends the run; the result is then partial, and says so. Replications that
+    have ended are put into ``keep``, and those that are there are not run again.
+
+    Raises ScenarioError or RunError if it cannot be run as asked, if what is kept is of another
+    run, or if a limit is reached before anything was measured.
     """
-    most = replications if replications is not None or not until else MOST
-    given = {"seed": seed, "replications": most}
-    scenario = from_dict(
-        scenario.to_dict() | {key: value for key, value in given.items() if value is not None}
-    )
-    links = link_names(compile(scenario))
-    bounds = [Bound.parse(text, links) for text in until]
-    if bounds and scenario.replications < FEWEST:
-        raise RunError(
-            f"replications: got {scenario.replications}, expected at least {FEWEST} with until"
+    asked = Asked.of(scenario, seed, replications, until)
+    keep = keep or Keep()
+    keep.belong_to({"scenario": asked.scenario.to_dict(), **asked.rules(limits)})
+    pool: Pool[Result | None] = Pool(jobs, keep, limits, progress)
+    work = asked.work(pool, limits)
+    with closing(pool.complete([work], work.seconds)) as results:
+        [(_, result)] = results
+    if result is None:
+        raise RunError(f"{pool.stopped} was reached before anything was measured")
+    return result
+
+
+def run_each(
+    scenarios: Sequence[Scenario], *, jobs: int | None = None, progress: Progress | None = None
+) -> list[Result]:
+    """The results of several scenarios, whose replications share the threads."""
+    pool: Pool[Result | None] = Pool(jobs, progress=progress)
+    works = [Asked.of(each, None, None, ()).work(pool, NO_LIMITS) for each in scenarios]
+    found: dict[int, Result] = {}
+    with closing(pool.complete(works, sum(work.seconds for work in works))) as results:
+        for index, result in results:
+            assert result is not None, "without limits everything is measured"
+            found[index] = result
+    return [found[index] for index in range(len(works))]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A scenario with the rules by which replications are added."""
+
+    scenario: Scenario
+    bounds: list[Bound]
+
+    @classmethod
+    def of(
+        cls, scenario: Scenario, seed: int | None, replications: int | None, until: Sequence[str]
+    ) -> "Asked":
+        """What :func:`run` is asked, checked."""
+        most = replications if replications is not None or not until else MOST
+        given = {"seed": seed, "replications": most}
+        scenario = from_dict(
+            scenario.to_dict() | {key: value for key, value in given.items() if value is not None}
         )
-    started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    started = time.perf_counter()
-    workers = jobs or _processors()
-    cut = None
-    if not isinstance(scenario.warmup, Duration):
-        cut, progress = _warmup(scenario, FEWEST if bounds else None, workers, progress)
+        links = link_names(compile(scenario))
+        bounds = [Bound.parse(text, links) for text in until]
+        if bounds and scenario.replications < FEWEST:
+            raise RunError(
+                f"replications: got {scenario.replications}, expected at least {FEWEST} with until"
+            )
+        return cls(scenario, bounds)
+
+    def rules(self, limits: Limits) -> dict[str, Any]:
+        """What else than the scenario decides about the result."""
+        return {"until": [bound.text for bound in self.bounds], "max_events": limits.max_events}
+
+    @property
+    def pilot(self) -> Scenario | None:
+        """What finds the warm-up, if it is to be found: a run without one.
+
+        Where to cut changes no packet, so that pilot and run have the same series.
+        """
+        if isinstance(self.scenario.warmup, Duration):
+            return None
+        few = FEWEST if self.bounds else self.scenario.replications
+        return self.scenario.model_copy(update={"warmup": Duration(0), "replications": few})
+
+    @property
+    def seconds(self) -> float:
+        """How many simulated seconds it takes at most."""
+        runs = [each for each in (self.pilot, self.scenario) if each]
+        return sum(each.duration.seconds * each.replications for each in runs)
+
+    def work(self, pool: Pool[Any], limits: Limits) -> Work[Result | None]:
+        """The steps in a pool."""
+        return Work(_steps(self, pool, limits), self.seconds)
+
+
+@dataclass
+class _Spent:
+    """What a run has taken so far."""
+
+    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    started: float = field(default_factory=time.perf_counter)
+    outcomes: list[Outcome] = field(default_factory=list)
+
+
+def _steps(asked: Asked, pool: Pool[Any], limits: Limits) -> Steps[Result | None]:
+    """A pilot, if the warm-up is to be found, and the run; None if nothing was measured."""
+    spent = _Spent()
+    scenario, cut = asked.scenario, None
+    if asked.pilot:
+        outcomes = yield replications_of(asked.pilot, limits)
+        spent.outcomes += outcomes
+        pilot = _result(asked.pilot, spent, outcomes, pool, limits, piloting=True)
+        if pilot is None or pilot.partial:
+            return pilot
+        cut = find(pilot)
         scenario = scenario.model_copy(update={"warmup": cut.at})
-    raws, cpu_seconds, met = _replications(scenario, bounds, workers, progress)
-    stopping = {"until": [b.text for b in bounds], "cap": scenario.replications, "met": met}
-    scenario = scenario.model_copy(update={"replications": len(raws)})
-    manifest = describe(
+    outcomes, met = yield from _rounds(scenario, asked.bounds, pool, limits)
+    spent.outcomes += outcomes
+    stopping = {
+        "until": [bound.text for bound in asked.bounds],
+        "cap": scenario.replications,
+        "met": met,
+    }
+    return _result(
         scenario,
-        _seeds(scenario),
-        started_at,
-        time.perf_counter() - started,
-        cpu_seconds + (cut.pilot.manifest.cpu_seconds if cut else 0.0),
-        cut.as_dict() if cut else None,
-        stopping if bounds else None,
+        spent,
+        outcomes,
+        pool,
+        limits,
+        cut=cut,
+        stopping=stopping if asked.bounds else None,
     )
-    return Result.from_raw(scenario.to_dict(), compile(scenario), manifest, raws)
 
 
-def _seeds(scenario: Scenario) -> list[int]:
-    return [replication_seed(scenario.seed, r) for r in range(scenario.replications)]
-
-
-def _warmup(
-    scenario: Scenario, replications: int | None, jobs: int, progress: Progress | None
-) -> tuple[Cut, Progress | None]:
-    """Where a pilot without a warm-up says that it ends, and the progress of what is left.
-
-    Where to cut changes no packet, so that pilot and run have the same series.
-    """
-    pilot = scenario.model_copy(
-        update={"warmup": Duration(0), "replications": replications or scenario.replications}
-    )
-    before = scenario.duration.seconds * pilot.replications
-    total = before + scenario.duration.seconds * scenario.replications
-    cut = find(run(pilot, jobs=jobs, progress=_shifted(progress, 0.0, total)))
-    return cut, _shifted(progress, before, total)
-
-
-def _shifted(progress: Progress | None, before: float, total: float) -> Progress | None:
-    """Progress of a part, told as that of the whole."""
-    if progress is None:
-        return None
-    tell = progress
-    return lambda done, _: tell(before + done, total)
-
-
-def _replications(
-    scenario: Scenario, bounds: Sequence[Bound], jobs: int, progress: Progress | None
-) -> tuple[list[dict[str, Any]], float, bool]:
-    """The raw results of all replications, or of as many as it takes to meet the bounds; the CPU
-    time; whether the bounds are met."""
+def _rounds(scenario: Scenario, bounds: Sequence[Bound], pool: Pool[Any], limits: Limits) -> Rounds:
+    """All replications, or as many as it takes to meet the bounds; whether they are met."""
     plan = compile(scenario)
-    text = json.dumps(plan)
-    seeds = _seeds(scenario)
-    seconds = scenario.duration.seconds
+    every = replications_of(scenario, limits)
     if not bounds:
-        return *_replicate(text, seeds, jobs, progress, seconds), True
+        return list((yield every)), True
     measured = range(warmup_windows(scenario.to_dict()), len(plan["boundaries"]) + 1)
     windows: dict[str, list[Window]] = {name: [] for name in link_names(plan)}
-    raws: list[dict[str, Any]] = []
-    cpu_seconds = 0.0
-    while len(raws) < len(seeds):
-        seen = len(raws)
-        batch = seeds[seen : max(seen + jobs, FEWEST)]
-        advance = _shifted(progress, seconds * seen, seconds * len(seeds))
-        fresh, cpu = _replicate(text, batch, jobs, advance, seconds)
-        raws += fresh
-        cpu_seconds += cpu
-        for name, more in measured_windows(plan, fresh, measured).items():
+    outcomes: list[Outcome] = []
+    while len(outcomes) < len(every):
+        seen = len(outcomes)
+        batch = every[seen : max(seen + pool.jobs, FEWEST)]
+        fresh = yield batch
+        outcomes += fresh
+        cut = [i for i, each in enumerate(outcomes) if _is_cut(each)]
+        if cut:
+            return outcomes[: cut[0] + 1], False
+        if len(fresh) < len(batch):
+            return outcomes, False
+        for name, more in measured_windows(plan, [each.raw for each in fresh], measured).items():
             windows[name] += more
         number = enough(bounds, windows, seen)
         if number is not None:
-            return raws[:number], cpu_seconds, True
-    return raws, cpu_seconds, False
+            return outcomes[:number], True
+    return outcomes, False
 
 
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))
+def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
+    """What the engine is asked for a scenario."""
+    plan = json.dumps(compile(scenario))
+    return [
+        Replication(
+            plan,
+            replication_seed(scenario.seed, r),
+            scenario.duration.seconds,
+            limits.max_events,
+        )
+        for r in range(scenario.replications)
+    ]
 
 
-def _replicate(
-    plan: str, seeds: list[int], jobs: int, progress: Progress | None, seconds: float
-) -> tuple[list[dict[str, Any]], float]:
-    """The engine's raw results in the order of the seeds, and the CPU time that they took."""
-    controls = [_core.Control() for _ in seeds]
-    total = seconds * len(seeds)
+def _is_cut(outcome: Outcome) -> bool:
+    return bool(outcome.raw["ended"] < outcome.raw["edges"][-1])
 
-    def replicate(seed: int, control: _core.Control) -> tuple[dict[str, Any], float]:
-        before = time.thread_time()
-        raw = _core.run(plan, seed, control)
-        return raw, time.thread_time() - before
 
-    with ThreadPoolExecutor(
-        max_workers=min(jobs, len(seeds)), thread_name_prefix="replication"
-    ) as pool:
-        futures = [pool.submit(replicate, *each) for each in zip(seeds, controls, strict=True)]
-        try:
-            pending: set[Future[tuple[dict[str, Any], float]]] = set(futures)
-            while pending:
-                done, pending = wait(pending, timeout=POLL, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    future.result()
-                if progress:
-                    progress(sum(control.done_secs() for control in controls), total)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for control in controls:
-                control.cancel()
-            raise
-    outcomes = [future.result() for future in futures]
-    return [raw for raw, _ in outcomes], sum(cpu for _, cpu in outcomes)
+def _result(
+    scenario: Scenario,
+    spent: _Spent,
+    outcomes: Sequence[Outcome],
+    pool: Pool[Any],
+    limits: Limits,
+    *,
+    cut: Cut | None = None,
+    stopping: dict[str, Any] | None = None,
+    piloting: bool = False,
+) -> Result | None:
+    """The result of these outcomes, partial if a limit was reached; None if there is nothing."""
+    there = [each for each in outcomes if each.raw["ended"] > 0]
+    if not there:
+        return None
+    partial = None
+    missing = stopping is None and len(there) < scenario.replications
+    if missing or any(map(_is_cut, there)) or (pool.stopped and stopping and not stopping["met"]):
+        partial = {
+            "limit": pool.stopped or f"the limit of {limits.max_events:,} events a replication",
+            "ended": [float(each.raw["ended"]) for each in there],
+            "duration": scenario.duration.seconds,
+            "asked": scenario.replications,
+            "pilot": piloting,
+        }
+    scenario = scenario.model_copy(update={"replications": len(there)})
+    manifest = describe(
+        scenario,
+        [each.replication.seed for each in there],
+        here(
+            spent.started_at,
+            time.perf_counter() - spent.started,
+            sum(each.cpu_seconds for each in spent.outcomes),
+            sum(each.kept for each in spent.outcomes),
+        ),
+        cut.as_dict() if cut else None,
+        stopping,
+        partial,
+    )
+    raws = [each.raw for each in there]
+    return Result.from_raw(scenario.to_dict(), compile(scenario), manifest, raws)

@@ -8,12 +8,14 @@ R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984 (fairness index).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+
+from marqueue.errors import MISSING
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -21,10 +23,6 @@ Counts = npt.NDArray[np.int64]
 #: Width of a delay bin relative to its upper edge: the recorder keeps two significant digits,
 #: in 128 bins for each doubling.
 BIN_WIDTH = 1 / 128
-
-
-#: How a value that does not exist is written.
-MISSING = "\N{EN DASH}"
 
 
 @lru_cache
@@ -113,6 +111,15 @@ class Estimate:
         """The same estimate in another unit."""
         half = None if self.half_width is None else self.half_width * abs(factor)
         return Estimate(self.mean * factor, half, self.n, self.confidence)
+
+    @classmethod
+    def from_dict(
+        cls, plain: Mapping[str, float | int | None], confidence: float = 0.95
+    ) -> Estimate:
+        """The reverse of :meth:`as_dict`."""
+        mean, half = plain["mean"], plain["half_width"]
+        n = int(plain["n"] or 0)
+        return cls(math.nan if mean is None else float(mean), half, n, confidence)
 
     def as_dict(self) -> dict[str, float | int | None]:
         """For JSON: a mean that does not exist is null."""

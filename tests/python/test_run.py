@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from marqueue import Scenario, ScenarioError, run, with_overrides
-from marqueue.run import replication_seed
+from marqueue.cli.console import progress_line
+from marqueue.run import replication_seed, run_each
 
 
 def test_a_result_tells_how_it_came_about(small: Scenario):
@@ -20,8 +21,8 @@ def test_a_result_tells_how_it_came_about(small: Scenario):
     assert transport["values"]["ecn"] is True
     assert transport["values"]["min_rto"] == 0.2
     assert transport["values"]["dupthresh"] == 3.0
-    assert manifest.cpu_seconds > 0
-    assert manifest.wall_seconds > 0
+    assert manifest.circumstances.cpu_seconds > 0
+    assert manifest.circumstances.wall_seconds > 0
 
 
 def test_a_replication_seed_is_numpys_seed_sequence():
@@ -55,3 +56,17 @@ def test_an_interrupt_stops_all_replications(small: Scenario):
 def test_bad_replacements_are_refused(small: Scenario):
     with pytest.raises(ScenarioError, match="replications: got 0, expected at least 1"):
         run(small, replications=0)
+
+
+def test_progress_without_a_terminal_is_a_line_with_what_is_left():
+    assert progress_line("Small", 0.4, 150.2) == "Small: 40% done, about 0:02:30 left"
+    assert progress_line("Small", 0.0, None) == "Small: 0% done"
+
+
+def test_several_scenarios_share_the_threads_and_keep_their_order(small: Scenario):
+    others = [with_overrides(small, [f"traffic.long.count={n}"]) for n in (9, 1)]
+    told: list[tuple[float, float]] = []
+    results = run_each(others, jobs=2, progress=lambda done, total: told.append((done, total)))
+    assert [each.summary() for each in results] == [run(each).summary() for each in others]
+    assert told == sorted(told)
+    assert told[-1] == (24.0, 24.0)

@@ -12,6 +12,7 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     let windows = r.edges.len().saturating_sub(1);
     dict.set_item("edges", seconds(py, &r.edges))?;
+    dict.set_item("ended", r.ended.secs())?;
     dict.set_item("events", r.events)?;
     dict.set_item("links", list(py, r.links, link)?)?;
     dict.set_item("flows", flows(py, r.flows, windows)?)?;

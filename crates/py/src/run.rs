@@ -13,17 +13,22 @@ pyo3::create_exception!(_core, Cancelled, PyException, "The run was cancelled.")
 
 /// The line between a run and whoever watches it from another thread.
 #[pyclass(frozen, module = "marqueue._core")]
-#[derive(Default)]
 pub struct Control(Arc<marqueue_sim::Control>);
 
 #[pymethods]
 impl Control {
     #[new]
-    fn new() -> Self {
-        Self::default()
+    #[pyo3(signature = (max_events=None))]
+    fn new(max_events: Option<u64>) -> Self {
+        Control(Arc::new(marqueue_sim::Control::with_max_events(max_events)))
     }
 
-    /// Asks the run to stop.
+    /// Cuts the run off: what it measured so far is its result.
+    fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// Asks the run to end without a result.
     fn cancel(&self) {
         self.0.cancel();
     }

@@ -152,6 +152,11 @@ impl Engine {
         self.now
     }
 
+    /// Events so far.
+    pub fn processed(&self) -> u64 {
+        self.processed
+    }
+
     /// Processes up to `n` events; `false` when the run has ended.
     pub fn advance(&mut self, n: u32) -> bool {
         for _ in 0..n {

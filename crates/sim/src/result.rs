@@ -9,6 +9,8 @@ use marqueue_core::Time;
 pub struct RunResult {
     /// The edges of the measuring windows: 0, the boundaries, the duration.
     pub edges: Vec<Time>,
+    /// Where the run ended: the duration, or where it was cut off.
+    pub ended: Time,
     /// The metered links (those with a queue), in the order of the plan.
     pub links: Vec<LinkResult>,
     /// All flows, in the order in which they were created.
@@ -24,7 +26,7 @@ pub struct RunResult {
 pub struct LinkResult {
     /// Index into the plan's links.
     pub link: usize,
-    /// One for each measuring window.
+    /// One for each measuring window that was begun; the last one ends with the run.
     pub windows: Vec<LinkWindow>,
     /// Sampled every `Plan::sample`.
     pub series: Series,

@@ -20,12 +20,24 @@ const EVENTS_A_LOOK: u32 = 1 << 14;
 #[derive(Debug, Default)]
 pub struct Control {
     cancelled: AtomicBool,
+    stopped: AtomicBool,
     /// Simulated nanoseconds done.
     done: AtomicU64,
+    max_events: Option<u64>,
 }
 
 impl Control {
-    /// Asks the run to stop.
+    /// A line to a run that is cut off after so many events.
+    pub fn with_max_events(max_events: Option<u64>) -> Control {
+        Control { max_events, ..Control::default() }
+    }
+
+    /// Cuts the run off: what it measured so far is its result.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Asks the run to end without a result.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -34,6 +46,15 @@ impl Control {
     pub fn done_secs(&self) -> f64 {
         self.done.load(Ordering::Relaxed) as f64 / 1e9
     }
+
+    /// How many events may happen before the next look, if there were `processed` before.
+    fn allows(&self, processed: u64) -> u32 {
+        if self.stopped.load(Ordering::Relaxed) {
+            return 0;
+        }
+        let left = self.max_events.map_or(u64::MAX, |most| most.saturating_sub(processed));
+        left.min(u64::from(EVENTS_A_LOOK)) as u32
+    }
 }
 
 /// Why a run did not yield a result.
@@ -41,7 +62,7 @@ impl Control {
 pub enum RunError {
     /// The plan cannot be run; the path leads to the offending value.
     Invalid(ParamError),
-    /// Someone asked it to stop.
+    /// Someone asked it to end.
     Cancelled,
 }
 
@@ -64,7 +85,7 @@ pub fn check(plan: &Plan) -> Result<(), RunError> {
     check_plan(plan).and_then(|()| prepare(plan, 0).map(drop)).map_err(RunError::Invalid)
 }
 
-/// Runs `plan` with `seed`.
+/// Runs `plan` with `seed`, to its end or until the control cuts it off.
 ///
 /// # Errors
 /// If the plan is invalid or the run was cancelled.
@@ -72,13 +93,21 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
     check_plan(plan).map_err(RunError::Invalid)?;
     let (configs, resources) = prepare(plan, seed).map_err(RunError::Invalid)?;
     let mut engine = Engine::new(plan, seed, configs, resources);
-    while engine.advance(EVENTS_A_LOOK) {
+    let ended = loop {
+        let events = control.allows(engine.processed());
+        if events == 0 {
+            engine.cut_off();
+            break engine.now();
+        }
+        if !engine.advance(events) {
+            break plan.duration;
+        }
         control.done.store(engine.now().0, Ordering::Relaxed);
         if control.cancelled.load(Ordering::Relaxed) {
             return Err(RunError::Cancelled);
         }
-    }
-    control.done.store(plan.duration.0, Ordering::Relaxed);
+    };
+    control.done.store(ended.0, Ordering::Relaxed);
     let (resources, flows, cwnd, events) = engine.finish();
     let edges = std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect();
     let links = resources
@@ -91,7 +120,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
             Some(r.meter.into_result(l, r.trace))
         })
         .collect();
-    Ok(RunResult { edges, links, flows, cwnd, events })
+    Ok(RunResult { edges, ended, links, flows, cwnd, events })
 }
 
 type Prepared = (Vec<Config>, Vec<Option<Resource>>);

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue import __version__
-from marqueue.cli import catalogue, compare, paper, run
+from marqueue.cli import catalogue, compare, paper, run, sweep
 from marqueue.cli.console import errors
 from marqueue.errors import MarqueueError
 
@@ -19,6 +19,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run", no_args_is_help=True)(run.run)
+app.command("sweep", no_args_is_help=True)(sweep.sweep)
 app.command("compare", no_args_is_help=True)(compare.compare)
 app.command("schema")(catalogue.schema)
 app.add_typer(catalogue.aqm, name="aqm")

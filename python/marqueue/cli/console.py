@@ -4,19 +4,24 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from marqueue.run import Progress as Callback
+from marqueue.keep import Keep
+from marqueue.pool import Progress as Callback
 
 output = Console()
 errors = Console(stderr=True)
 
 PATIENCE = 1.0
 """Seconds before a progress bar appears."""
+
+LINE_EVERY = 30.0
+"""Seconds between lines of progress where there is no terminal."""
 
 
 def table(*columns: str) -> Table:
@@ -32,11 +37,33 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False))
 
 
+def say(remark: str) -> None:
+    """A remark beside the result."""
+    errors.print(remark, markup=False, highlight=False, soft_wrap=True)
+
+
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callback | None]:
-    """A bar with an estimate of the time left, on a terminal and for long work."""
+def resumable(keep: Keep) -> Iterator[None]:
+    """Tells what is kept: at the beginning if there is any, and when the work is interrupted."""
+    if keep.resume:
+        say(
+            f"Going on from {keep.path}."
+            if keep.there
+            else f"Nothing is kept in {keep.path}: beginning."
+        )
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"Interrupted; {keep.remark or 'nothing was written.'}")
+        raise
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callback]:
+    """How far long work is, with an estimate of the time left: a bar, or now and then a line where
+    there is no terminal."""
     if not errors.is_terminal:
-        yield None
+        yield _Lines(what)
         return
     columns = (
         TextColumn("{task.description}"),
@@ -53,3 +80,31 @@ def progress_bar(what: str) -> Iterator[Callback | None]:
             bar.update(task, completed=done, total=total, visible=visible)
 
         yield update
+
+
+class _Lines:
+    """Progress for files and logs."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.last = time.monotonic()
+        self.first: tuple[float, float] | None = None
+        """When work was first seen, and how much was done then: what was kept took no time."""
+
+    def __call__(self, done: float, total: float) -> None:
+        now = time.monotonic()
+        if self.first is None:
+            self.first = now, done
+        if now - self.last < LINE_EVERY:
+            return
+        self.last = now
+        began, before = self.first
+        left = (total - done) * (now - began) / (done - before) if done > before else None
+        errors.print(progress_line(self.what, done / total, left), markup=False, highlight=False)
+
+
+def progress_line(what: str, share: float, seconds_left: float | None) -> str:
+    """``Small: 40% done, about 0:02:30 left``."""
+    if seconds_left is None:
+        return f"{what}: {share:.0%} done"
+    return f"{what}: {share:.0%} done, about {timedelta(seconds=round(seconds_left))} left"

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from marqueue.cli import options
 from marqueue.cli.console import errors, output, print_json, progress_bar, table
 from marqueue.errors import MarqueueError, unknown
 from marqueue.papers import PAPERS
@@ -37,17 +38,7 @@ def paper_run(
         bool,
         typer.Option("--quick", help="Fewer replications: wider intervals, but sooner."),
     ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--jobs",
-            "-j",
-            min=1,
-            metavar="N",
-            help="How many runs at a time.",
-            show_default="one a processor",
-        ),
-    ] = None,
+    jobs: options.Jobs = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -58,9 +49,7 @@ def paper_run(
             show_default="results/paper-PAPER",
         ),
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the directory if it exists.")
-    ] = False,
+    force: options.Force = False,
     json: Annotated[
         bool,
         typer.Option("--json", help="Print quantities and verdicts as JSON, and nothing else."),

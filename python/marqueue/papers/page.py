@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
 from marqueue.manifest import Manifest
@@ -82,15 +81,19 @@ def _reproduce(report: Report, of: Reproduction) -> None:
         "The set-ups as run are in scenarios/, each a file for marqueue run; the data behind each "
         "figure is in data/, as Parquet; quantities and verdicts are in summary.json."
     )
-    manifest = dataclasses.asdict(_first(of))
-    wall = sum(run.manifest.wall_seconds for runs in of.runs.values() for run in runs.values())
+    manifest = _first(of)
+    made = manifest.circumstances
+    # CPU time, because runs share the threads: their wall times overlap.
+    cpu = sum(
+        run.manifest.circumstances.cpu_seconds for runs in of.runs.values() for run in runs.values()
+    )
     facts: dict[str, Cell] = {
-        "Version": manifest["version"],
-        "Commit": manifest["commit"],
-        "Python": manifest["python"],
+        "Version": manifest.version,
+        "Commit": manifest.commit,
+        "Python": made.python,
         "Runs": sum(run.replications for runs in of.runs.values() for run in runs.values()),
-        "Wall time of the runs [s]": round(wall, 1),
-        "Host": ", ".join(str(v) for v in manifest["host"].values() if v is not None),
+        "CPU time of the runs [s]": round(cpu, 1),
+        "Host": ", ".join(str(v) for v in made.host.values() if v is not None),
     }
     report.facts(facts)
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from marqueue.run import Progress, run
+from marqueue.pool import Progress
+from marqueue.run import run_each
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -89,17 +90,10 @@ class Paper:
             for number, named in setups.items()
             for name, scenario in named.items()
         }
-        total = sum(seconds(scenario) for scenario in each.values())
-        before = 0.0
         runs: dict[str, dict[str, Result]] = {number: {} for number in setups}
-        for (number, name), scenario in each.items():
-
-            def advance(done: float, _: float, before: float = before) -> None:
-                if progress:
-                    progress(before + done, total)
-
-            runs[number][name] = run(scenario, jobs=jobs, progress=advance)
-            before += seconds(scenario)
+        results = run_each(list(each.values()), jobs=jobs, progress=progress)
+        for (number, name), result in zip(each, results, strict=True):
+            runs[number][name] = result
         reproduction = Reproduction(self, quick, runs)
         reproduction.write(out)
         return reproduction
@@ -108,8 +102,3 @@ class Paper:
 def replicated(scenario: Scenario, replications: int) -> Scenario:
     """The scenario with so many replications."""
     return scenario.model_copy(update={"replications": replications})
-
-
-def seconds(scenario: Scenario) -> float:
-    """Simulated seconds of all its replications."""
-    return scenario.duration.seconds * scenario.replications

@@ -14,8 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from marqueue.errors import MISSING
 from marqueue.plot.style import inline_svg
-from marqueue.stats import MISSING, Estimate
+from marqueue.stats import Estimate
 
 Cell = str | int | float | Estimate | None
 

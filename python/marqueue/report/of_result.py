@@ -12,7 +12,14 @@ from typing import Any
 import tomli_w
 
 from marqueue.report.builder import Cell, Report
-from marqueue.result import FLOW_FIGURES, LINK_FIGURES, RUN_FIGURES, Figure, Result
+from marqueue.result import (
+    CIRCUMSTANCES,
+    FLOW_FIGURES,
+    LINK_FIGURES,
+    RUN_FIGURES,
+    Figure,
+    Result,
+)
 from marqueue.result.summary import batched_figures, batches_sentence, route_rtts, warnings
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.stats import Estimate
@@ -21,18 +28,14 @@ from marqueue.units import RATE, TIME
 #: Links with a panel of figures each; beyond these the tables must do.
 MOST_LINKS_DRAWN = 6
 
-#: What of the manifest a reader sees; the rest is in the result's files.
-CIRCUMSTANCES = (
+#: What of the manifest a reader sees; the rest is in the result's files. Machine and times are not
+#: here: two runs of the same give the same page.
+MADE = (
     "version",
     "commit",
     "scenario_hash",
     "seed",
     "replications",
-    "python",
-    "numpy",
-    "started_at",
-    "wall_seconds",
-    "cpu_seconds",
 )
 
 HIGHLIGHTS = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
@@ -45,7 +48,9 @@ def write_report(result: Result, path: str | os.PathLike[str]) -> Path:
 
 def report(result: Result) -> Report:
     """The report of a result; sections may be added to it."""
-    page = Report(result.name, result.scenario.get("description", ""), _byline(result))
+    title = f"{result.name} (partial)" if result.partial else result.name
+    page = Report(title, result.scenario.get("description", ""), _byline(result))
+    page.notes(filter(None, [result.manifest.partial_remark]), "A limit ended this run")
     if len(result.links) == 1:
         page.highlights(_highlights(result))
     page.notes(warnings(result))
@@ -236,10 +241,11 @@ def _figures(page: Report, result: Result) -> None:
                 f"Utilization, losses and marks (if any){at} in each sample of "
                 f"{_time(result.plan['sample'])}.{band}",
             )
-        page.figure(
-            result.plot.queue_distribution(name),
-            f"Share of time at each queue length{at}, all replications together.",
-        )
+        if result.measured:
+            page.figure(
+                result.plot.queue_distribution(name),
+                f"Share of time at each queue length{at}, all replications together.",
+            )
     if any(len(f.completion_times) for f in result.flow_sets()):
         page.figure(
             result.plot.completion_times(),
@@ -309,10 +315,7 @@ def _reproduce(page: Report, result: Result) -> None:
     )
     page.code(tomli_w.dumps(result.scenario), "scenario.toml", folded=True)
     made = dataclasses.asdict(manifest)
-    host = ", ".join(str(value) for value in manifest.host.values() if value is not None)
     facts: dict[str, Cell] = {
-        key.replace("_", " ").capitalize(): made[key]
-        for key in CIRCUMSTANCES
-        if made[key] is not None
+        key.replace("_", " ").capitalize(): made[key] for key in MADE if made[key] is not None
     }
-    page.facts({**facts, "Host": host})
+    page.facts({**facts, "When, where and how long": CIRCUMSTANCES})

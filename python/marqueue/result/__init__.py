@@ -1,11 +1,12 @@
 """Results: named arrays, figures with confidence intervals, and their files."""
 
 from marqueue.result.link import Link
-from marqueue.result.result import CONFIDENCE, Result
+from marqueue.result.result import CIRCUMSTANCES, CONFIDENCE, PartialResult, Result
 from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.result.window import LINK_FIGURES, Figure, Window
 
 __all__ = [
+    "CIRCUMSTANCES",
     "CONFIDENCE",
     "FLOW_FIGURES",
     "LINK_FIGURES",
@@ -13,6 +14,7 @@ __all__ = [
     "Figure",
     "Flows",
     "Link",
+    "PartialResult",
     "Result",
     "Window",
 ]

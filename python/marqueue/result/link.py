@@ -46,7 +46,7 @@ class Link:
     @property
     def replications(self) -> int:
         """How many replications there are."""
-        return len(self._windows)
+        return len(self.by_replication)
 
     @cached_property
     def units(self) -> dict[str, str]:
@@ -69,14 +69,18 @@ class Link:
 
         ``t`` is in s. ``queue`` (packets) and ``queue_bytes`` (bytes) wait at ``t``, without what
         is in transmission; ``utilization`` (share of the capacity), ``drops`` and ``marks``
-        (packets) are since the sample before; all other names are those of :attr:`probes`.
+        (packets) are since the sample before; all other names are those of :attr:`probes`. What a
+        replication did not come to is NaN.
         """
         table = self._data["series"]
         if name not in self.units:
             raise KeyError(f"series {name!r}, expected one of: {', '.join(self.units)}")
-        n = self.replications
-        t = table["t"].to_numpy().reshape(n, -1)[0]
-        return t, table[name].to_numpy().astype(float).reshape(n, -1)
+        lengths = np.bincount(table["replication"].to_numpy(), minlength=self.replications)
+        longest = int(lengths.argmax())
+        there = np.arange(lengths[longest]) < lengths[:, np.newaxis]
+        values = np.full(there.shape, np.nan)
+        values[there] = table[name].to_numpy()
+        return table["t"].to_numpy()[lengths[:longest].sum() :][: lengths[longest]], values
 
     def batch_means(
         self, name: str, batches: int = 20, replication: int = 0, confidence: float = 0.95
@@ -91,8 +95,8 @@ class Link:
         return BatchMeans.over(values[replication, t > begin], batches, confidence)
 
     @cached_property
-    def _windows(self) -> list[list[Window]]:
-        """By replication and window."""
+    def by_replication(self) -> list[list[Window]]:
+        """The windows that each replication began."""
         rows = self._data["windows"].to_pylist()
         queue = _split(self._data["queue_histogram"], ("queue", "seconds"))
         delay = _split(self._data["delay_histogram"], ("upper", "packets"))
@@ -126,10 +130,11 @@ class Link:
         return out
 
     def windows(self, window: int | None = None) -> list[Window]:
-        """What each replication measured in a window; None: in the measured time."""
-        if window is None:
-            return [merge(w[i] for i in self.measured) for w in self._windows]
-        return [w[window] for w in self._windows]
+        """What each replication that got there measured in a window; None: in the measured time."""
+        if window is not None:
+            return [w[window] for w in self.by_replication if window < len(w)]
+        measured = (w[self.measured.start : self.measured.stop] for w in self.by_replication)
+        return [merge(w) for w in measured if w]
 
     def values(self, figure: str, window: int | None = None) -> Floats:
         """A figure of each replication, in the base unit (see :meth:`figures`)."""
@@ -151,9 +156,8 @@ class Link:
     ) -> dict[str, Estimate]:
         """Packets lost (``of="drops"``) or marked (``of="marks"``) by reason."""
         counts: Sequence[dict[str, int]] = [getattr(w, of) for w in self.windows(window)]
-        return {
-            reason: Estimate.of([c[reason] for c in counts], confidence) for reason in counts[0]
-        }
+        names = _by_reason(dict.fromkeys(self._data["windows"].column_names), f"{of}_")
+        return {name: Estimate.of([c[name] for c in counts], confidence) for name in names}
 
 
 def measured_windows(
@@ -172,7 +176,7 @@ def measured_windows(
 def with_figures(windows: pa.Table, links: Mapping[str, Link]) -> pa.Table:
     """The table of windows with their figures as further columns, in base units."""
     keys = zip(*(windows[c].to_pylist() for c in ("replication", "link", "window")), strict=True)
-    rows = [links[name].windows(w)[r] for r, name, w in keys]
+    rows = [links[name].by_replication[r][w] for r, name, w in keys]
     for figure in LINK_FIGURES:
         field = pa.field(figure.name, pa.float64(), metadata={"unit": figure.base_unit})
         values = pa.array([figure.value(row) for row in rows], pa.float64(), from_pandas=True)

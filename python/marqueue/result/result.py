@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import tomllib
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import tomli_w
 
-from marqueue.manifest import Manifest
+from marqueue.manifest import Circumstances, Manifest
 from marqueue.result import names, tables
 from marqueue.result.link import Link, with_figures
 from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
@@ -33,7 +34,14 @@ if TYPE_CHECKING:
 #: The confidence of every interval that is reported.
 CONFIDENCE = 0.95
 
+#: What tells where and when, and how long it took.
+CIRCUMSTANCES = "circumstances.json"
+
 Span = int | None
+
+
+class PartialResult(UserWarning):
+    """A result that a limit ended before its time."""
 
 
 class Result:
@@ -98,8 +106,9 @@ class Result:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
+        kind = "Partial result" if self.partial else "Result"
         return (
-            f"<Result {self.name!r}: {self.replications} replications, links "
+            f"<{kind} {self.name!r}: {self.replications} replications, links "
             f"{', '.join(self.links)}, {self.flows.num_rows} flows>"
         )
 
@@ -120,21 +129,41 @@ class Result:
         """The edges of the measuring windows, from 0 to the duration, s."""
         return np.array([0, *self.plan["boundaries"], self.plan["duration"]]) / 1e9
 
+    @property
+    def partial(self) -> bool:
+        """Whether a limit ended the run; :attr:`Manifest.partial` tells which and where."""
+        return self.manifest.partial is not None
+
+    @cached_property
+    def ends(self) -> Floats:
+        """Where each replication ended, s: at the duration, but in a partial result."""
+        if self.manifest.partial is None:
+            return np.full(self.replications, self.edges[-1])
+        return np.array(self.manifest.partial["ended"])
+
+    @cached_property
+    def begun(self) -> range:
+        """The windows that some replication began: all of them, but in a partial result."""
+        return range(int(np.searchsorted(self.edges[:-1], self.ends.max())))
+
     @cached_property
     def measured(self) -> range:
         """The windows after the warm-up."""
-        return range(names.warmup_windows(self.scenario), len(self.edges) - 1)
+        return self.begun[names.warmup_windows(self.scenario) :]
 
     @property
     def warmup(self) -> float:
         """What is cut off the front before anything is measured, s."""
-        return float(self.edges[self.measured.start])
+        return float(self.edges[names.warmup_windows(self.scenario)])
 
     def span(self, window: Span = None) -> tuple[float, float]:
-        """When a window begins and ends, s."""
-        if window is None:
-            return self.warmup, float(self.edges[-1])
-        return float(self.edges[window]), float(self.edges[window + 1])
+        """When a window begins and ends, s; where a limit cut it, in the longest replication."""
+        begin, end = (
+            (self.warmup, self.edges[-1])
+            if window is None
+            else (float(self.edges[window]), self.edges[window + 1])
+        )
+        return begin, max(begin, float(min(end, self.ends.max())))
 
     @property
     def links(self) -> list[str]:
@@ -180,7 +209,9 @@ class Result:
     def flow_sets(
         self, window: Span = None, *, group: str | None = None, class_: str | None = None
     ) -> list[Flows]:
-        """What the flows (of one group, of one class) got in a window: one entry a replication."""
+        """What the flows (of one group, of one class) got in a window: one entry a replication
+        that got there.
+        """
         table = self.flows
         for column, wanted in (("group", group), ("class", class_)):
             if wanted is not None:
@@ -189,17 +220,17 @@ class Result:
         windows = self.measured if window is None else (window,)
         delivered = np.sum([columns[f"delivered_{w}"] for w in windows], axis=0, dtype=float)
         begin, end = self.span(window)
-        left = np.fmin(np.fmin(columns["end"], columns["stop"]), self.edges[-1])
+        left = np.fmin(columns["end"], columns["stop"])
         out = []
-        for r in range(self.replications):
+        for r in np.flatnonzero(self.ends > begin):
             here = columns["replication"] == r
             out.append(
                 Flows(
                     begin=begin,
-                    end=end,
+                    end=min(end, self.ends[r]),
                     kind=columns["kind"][here],
                     start=columns["start"][here],
-                    left=left[here],
+                    left=np.fmin(left[here], self.ends[r]),
                     fct=columns["fct"][here],
                     size=columns["size"][here],
                     delivered=delivered[here],
@@ -272,31 +303,40 @@ class Result:
 
     # Keeping
 
-    def save(self, directory: str | os.PathLike[str]) -> Path:
+    def save(self, directory: str | os.PathLike[str], *, page: bool = True) -> Path:
         """Writes the result and its report into a new directory and returns its path.
 
-        The manifest comes last: a directory without it is not a result.
+        The manifest comes last: a directory without it is not a result. Every file but that of the
+        circumstances is a function of scenario, seed, version, and what was asked of the run.
         """
-        from marqueue.report import write_report
-
         path = Path(directory)
         path.mkdir(parents=True)
         tables.write(self.tables, path)
         (path / "scenario.toml").write_text(tomli_w.dumps(self.scenario), encoding="utf-8")
         _write_json(path / "plan.json", self.plan)
         _write_json(path / "summary.json", self.summary(), sort_keys=True)
-        write_report(self, path / "report.html")
-        _write_json(path / "manifest.json", dataclasses.asdict(self.manifest))
+        if page:
+            # It brings fonts and drawing, which take longer than many a run.
+            from marqueue.report import write_report
+
+            write_report(self, path / "report.html")
+        manifest = dataclasses.asdict(self.manifest)
+        _write_json(path / CIRCUMSTANCES, manifest.pop("circumstances"))
+        _write_json(path / "manifest.json", manifest)
         return path
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Result:
-        """Reads what :meth:`save` has written."""
+        """Reads what :meth:`save` has written; warns of a result that is partial."""
         path = Path(directory)
         scenario = tomllib.loads((path / "scenario.toml").read_text(encoding="utf-8"))
         plan = json.loads((path / "plan.json").read_text(encoding="utf-8"))
         manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        return cls(scenario, plan, Manifest(**manifest), tables.read(path))
+        circumstances = json.loads((path / CIRCUMSTANCES).read_text(encoding="utf-8"))
+        made = Manifest(**manifest, circumstances=Circumstances(**circumstances))
+        if made.partial_remark:
+            warnings.warn(f"{path}: {made.partial_remark}", PartialResult, stacklevel=2)
+        return cls(scenario, plan, made, tables.read(path))
 
 
 def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:

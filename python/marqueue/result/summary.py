@@ -79,11 +79,12 @@ def summary(result: Result) -> dict[str, Any]:
         "replications": result.replications,
         "confidence": 0.95,
         "warmup": result.warmup,
+        "partial": manifest.partial,
         "warmup_cut": manifest.warmup_cut,
         "stopping": manifest.stopping,
         "warnings": warnings(result),
         "measured": _part(result, None),
-        "windows": [_part(result, w) for w in range(len(result.edges) - 1)],
+        "windows": [_part(result, w) for w in result.begun],
         "whole_run": {
             "flows": _plain(result.run_totals()),
             "groups": {g: _plain(result.run_totals(group=g)) for g in result.groups},
@@ -98,7 +99,7 @@ def table(result: Result) -> Table:
     from_batches = batched_figures(result)
     out = Table(
         title=Text(
-            f"{result.name}: {begin:g} to {end:g} s, "
+            f"{result.name}{' (partial)' * result.partial}: {begin:g} to {end:g} s, "
             f"{result.replications} replication{'s' * (result.replications != 1)}"
         ),
         caption=_caption(result, from_batches),
@@ -132,8 +133,9 @@ def _caption(result: Result, from_batches: Mapping[str, Mapping[str, BatchMeans]
 
 
 def _remarks(result: Result) -> list[str]:
-    manifest = result.manifest
-    return [each for each in (manifest.warmup_remark, manifest.stopping_remark) if each]
+    made = result.manifest
+    remarks = (made.partial_remark, made.warmup_remark, made.stopping_remark)
+    return [each for each in remarks if each]
 
 
 def batched_figures(result: Result) -> dict[str, dict[str, BatchMeans]]:

@@ -130,7 +130,8 @@ def windows_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
     out = Columns()
     _window_keys(out, rows, [1] * len(rows))
     out.add("begin", pa.float64(), "s", [[edges[w] for _, _, w, _ in rows]])
-    out.add("end", pa.float64(), "s", [[edges[w + 1] for _, _, w, _ in rows]])
+    ends = [min(edges[w + 1], raws[r]["ended"]) for r, _, w, _ in rows]
+    out.add("end", pa.float64(), "s", [ends])
     for column in COUNTERS:
         unit = "bytes" if column.endswith("bytes") else "packets"
         out.add(column, pa.uint64(), unit, [[window[column] for *_, window in rows]])
@@ -187,7 +188,8 @@ def flows_table(
     start, end = (np.concatenate([f[of] for f in flows]) for of in ("start", "end"))
     size = np.concatenate([f["size"] for f in flows])
     stop = np.array(stops)[group]
-    present = np.fmin(np.fmin(end, stop), edges[-1]) - np.maximum(start, edges[warmup])
+    ended = np.repeat([raw["ended"] for raw in raws], sizes)
+    present = np.fmin(np.fmin(end, stop), ended) - np.maximum(start, edges[warmup])
     bits = 8.0 * delivered[:, warmup:].sum(axis=1)
     out = Columns()
     out.add("replication", pa.uint32(), "", [np.repeat(np.arange(len(raws)), sizes)])

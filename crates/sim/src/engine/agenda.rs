@@ -72,7 +72,24 @@ impl Engine {
 
     /// A measuring window ends.
     pub(super) fn edge(&mut self) -> bool {
-        let last = self.next_edge + 1 == self.edges.len();
+        self.close_windows();
+        self.next_edge += 1;
+        if self.next_edge == self.edges.len() {
+            return false;
+        }
+        self.schedule(Source::Edge, self.edges[self.next_edge]);
+        true
+    }
+
+    /// The run ends here, and with it the measuring window that it is in.
+    pub fn cut_off(&mut self) {
+        let begun = self.next_edge.checked_sub(1).map_or(Time::ZERO, |last| self.edges[last]);
+        if self.now > begun {
+            self.close_windows();
+        }
+    }
+
+    fn close_windows(&mut self) {
         for l in 0..self.links.len() as u32 {
             if matches!(self.links[l as usize].near, Near::Resource(_)) {
                 self.catch_up(l, self.now);
@@ -83,12 +100,6 @@ impl Engine {
                 r.meter.close(self.now, r.qdisc.len(), r.qdisc.counters(), rate, busy);
             }
         }
-        self.next_edge += 1;
-        if last {
-            return false;
-        }
-        self.schedule(Source::Edge, self.edges[self.next_edge]);
-        true
     }
 
     pub(super) fn take_sample(&mut self) {

@@ -1,0 +1,64 @@
+//! Runs that are cut off: what they measured up to there is what the whole run measured.
+
+mod common;
+
+use common::*;
+use marqueue_aqm::Signal;
+use marqueue_core::params::ParamValues;
+use marqueue_core::{Dur, Time};
+use marqueue_sim::plan::Plan;
+use marqueue_sim::result::RunResult;
+use marqueue_sim::{run, Control};
+
+fn plan() -> Plan {
+    let queue = queue("red", ParamValues::new(), 40, Signal::Drop);
+    let rtts = vec![40.0, 90.0];
+    let setup =
+        Dumbbell { rate: 2_000_000, access: 100_000_000, bottleneck_delay: 5.0, destination_delay: 5.0, rtts, queue };
+    let mut plan = setup.plan(6.0);
+    plan.links[0].trace = true;
+    plan.boundaries = vec![secs(2.0), secs(4.0)];
+    plan.transports = vec![ns2("newreno", false)];
+    plan.traffic = vec![tcp("long", 0, 3, 0.5), tcp("other", 1, 3, 0.5)];
+    plan
+}
+
+fn cut_after(events: u64) -> RunResult {
+    run(&plan(), 1, &Control::with_max_events(Some(events))).expect("a run that is cut off has a result")
+}
+
+#[test]
+fn a_limit_of_events_is_kept_to_the_event() {
+    let whole = go(&plan(), 1);
+    assert_eq!(whole.ended, plan().duration);
+    for events in [1, whole.events / 3, whole.events - 1] {
+        let cut = cut_after(events);
+        assert_eq!(cut.events, events);
+        assert!(cut.ended < whole.ended);
+    }
+    assert_eq!(format!("{:?}", cut_after(whole.events)), format!("{whole:?}"), "a limit that is not reached");
+}
+
+#[test]
+fn what_is_cut_off_began_like_the_whole() {
+    let whole = go(&plan(), 1);
+    let cut = cut_after(whole.events / 2);
+    let (long, short) = (&whole.links[0], &cut.links[0]);
+    let trace = |r: &RunResult| r.links[0].trace.clone().expect("the link is traced");
+    let (all, first) = (trace(&whole), trace(&cut));
+    assert!(first.len() > 1000);
+    assert_eq!(format!("{:?}", &all[..first.len()]), format!("{first:?}"));
+    let complete = short.windows.len() - 1;
+    assert_eq!(complete, 1, "half of the events are in the second window of three");
+    assert_eq!(format!("{:?}", &long.windows[..complete]), format!("{:?}", &short.windows[..complete]));
+    let waited: u64 = short.windows.iter().flat_map(|w| &w.queue_ns).sum();
+    assert_eq!(Time::ZERO + Dur(waited), cut.ended, "the last window ends with the run");
+}
+
+#[test]
+fn a_run_that_is_stopped_at_once_has_measured_nothing() {
+    let control = Control::default();
+    control.stop();
+    let stopped = run(&plan(), 1, &control).expect("a run that is stopped has a result");
+    assert_eq!((stopped.events, stopped.ended, stopped.links[0].windows.len()), (0, Time::ZERO, 0));
+}

@@ -1,0 +1,120 @@
+"""Options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from marqueue.errors import RunError
+from marqueue.limits import Limits
+from marqueue.units import Duration, Size
+from marqueue.until import FEWEST, MOST
+
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The scenario, in TOML.", show_default=False)
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Replace a value; may be given again. Lists take a number from 0 or a name.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, metavar="N", help="Replace the scenario's seed.", show_default=False),
+]
+Replications = Annotated[
+    int | None,
+    typer.Option(
+        "--replications",
+        "-r",
+        min=1,
+        metavar="N",
+        help="How many replications; with --until, at most how many.",
+        show_default=False,
+    ),
+]
+Until = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--until",
+        metavar="'FIGURE ±WIDTH'",
+        help="Add replications until the 95% interval of this figure of a link is that narrow "
+        f"(from {FEWEST} to {MOST} of them); may be given again. Write FIGURE as LINK.FIGURE "
+        "if there are several links, +- for ±, the width in percent or in the figure's unit.",
+        show_default=False,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "-j",
+        min=1,
+        metavar="N",
+        help="How many replications at a time.",
+        show_default="one a processor",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="DIR", help="The result directory.", show_default="results/NAME"
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the directory if it exists.")]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on from what an interrupted run has finished, if there is any; the result is the "
+        "same as without the interruption.",
+    ),
+]
+MaxEvents = Annotated[
+    int | None,
+    typer.Option(
+        "--max-events",
+        min=1,
+        metavar="N",
+        help="Cut each replication off after so many events.",
+        show_default=False,
+    ),
+]
+MaxTime = Annotated[
+    str | None,
+    typer.Option(
+        "--max-time",
+        metavar="TIME",
+        help='End the run after so much time, such as "10 min".',
+        show_default=False,
+    ),
+]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        metavar="SIZE",
+        help='End the run when it takes so much memory, such as "4000 MB".',
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
+
+LIMIT_REACHED = 3
+"""Exit code where a limit ended a run, and the result is partial."""
+
+
+def limits(max_events: int | None, max_time: str | None, max_memory: str | None) -> Limits:
+    """The limits as given; raises RunError with the option, the value and what was expected."""
+    try:
+        option = "--max-time"
+        seconds = None if max_time is None else Duration.parse(max_time).seconds
+        option = "--max-memory"
+        size = None if max_memory is None else Size.parse(max_memory).base
+    except ValueError as error:
+        raise RunError(f"{option}: {error}") from None
+    return Limits(max_events, seconds, size)

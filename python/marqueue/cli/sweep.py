@@ -1,0 +1,113 @@
+"""``marqueue sweep``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from marqueue.cli import options
+from marqueue.cli.console import output, print_json, progress_bar, resumable, say
+from marqueue.cli.run import slug
+from marqueue.errors import RunError, unknown
+from marqueue.keep import Keep
+from marqueue.scenario import load
+from marqueue.sweep import FIGURES, SHOWN
+from marqueue.sweep import sweep as sweep_scenario
+
+
+def sweep(
+    file: options.File,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="'PATH=V1,V2,...'",
+            help="Replace a value by each of these; given again, all combinations are run. PATH is "
+            "as for --set.",
+            show_default=False,
+        ),
+    ] = None,
+    set_: options.Set = None,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--figure",
+            metavar="FIGURE",
+            help="A figure of links to print and to draw; may be given again. All are in the "
+            "tables.",
+            show_default=", ".join(SHOWN),
+        ),
+    ] = None,
+    seed: options.Seed = None,
+    replications: options.Replications = None,
+    until: options.Until = None,
+    jobs: options.Jobs = None,
+    max_events: options.MaxEvents = None,
+    max_time: options.MaxTime = None,
+    max_memory: options.MaxMemory = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="The result directory.",
+            show_default="results/sweep-NAME",
+        ),
+    ] = None,
+    force: options.Force = False,
+    resume: options.Resume = False,
+    json: options.Json = False,
+) -> None:
+    """Run a scenario over a grid of values; write a result a point, a table of all, and a report.
+
+    Points and their replications share all processors. They have the same seeds: what chance does
+    is common to them.
+
+    [bold]Examples[/bold]
+
+    marqueue sweep scenarios/dumbbell.toml --over traffic.long.count=20,40,60,80
+
+    marqueue sweep scenarios/dumbbell.toml --over 'topology.bottleneck.buffer=50 packets,90 packets'
+    --over topology.bottleneck.aqm=red,pie,codel --figure delay_p99 --figure utilization
+
+    Exit codes: 0 done, 2 a mistake that the message explains, 3 a limit was reached and the result
+    is partial, 130 interrupted.
+    """
+    for name in figure or ():
+        if name not in FIGURES:
+            raise RunError(f"figure: {unknown(name, FIGURES)}")
+    limits = options.limits(max_events, max_time, max_memory)
+    given = {"seed": seed, "replications": replications}
+    overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
+    scenario = load(file, [*(set_ or ()), *overrides])
+    directory = out or Path("results") / f"sweep-{slug(scenario.name)}"
+    keep = Keep.beside(directory, resume, force)
+    shown = list(dict.fromkeys(figure or SHOWN))
+    with progress_bar(scenario.name) as progress, resumable(keep):
+        swept = sweep_scenario(
+            scenario,
+            over or (),
+            directory,
+            figures=shown,
+            replications=replications,
+            until=until or (),
+            jobs=jobs,
+            progress=progress,
+            limits=limits,
+            keep=keep,
+            force=force,
+        )
+    if swept.partial_remark:
+        say(f"Error: {swept.partial_remark}")
+    if json:
+        print_json(swept.summary())
+    else:
+        output.print(swept.table(shown))
+        output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+    if swept.stopped:
+        say(f"{keep.remark} (With --force, in place of this.)")
+    else:
+        keep.discard()
+    if swept.partial_remark:
+        raise typer.Exit(options.LIMIT_REACHED)

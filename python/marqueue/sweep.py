@@ -1,0 +1,291 @@
+"""A scenario over a grid of values: one result a point, and a table over all of them.
+
+Points have the same seeds, so that what chance does is common to them (Law, *Simulation Modeling
+and Analysis*, 5th ed., section 11.2), and share all threads. A point is written as soon as it has
+ended, and the table is made of what was written: only a few points are in memory at a time, and a
+sweep that was interrupted gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+from rich.table import Table
+from rich.text import Text
+
+from marqueue.errors import RunError
+from marqueue.grid import Axis, Point, grid
+from marqueue.keep import Keep
+from marqueue.limits import NO_LIMITS, Limits
+from marqueue.manifest import here
+from marqueue.place import refuse_place, whole
+from marqueue.pool import Pool, Progress
+from marqueue.result import CIRCUMSTANCES, CONFIDENCE, FLOW_FIGURES, LINK_FIGURES, Window
+from marqueue.result.window import Figure
+from marqueue.run import Asked, replications_of
+from marqueue.scenario import Scenario
+from marqueue.stats import Estimate
+
+if TYPE_CHECKING:
+    from marqueue.result import Result
+
+FIGURES: dict[str, Figure[Window]] = {figure.name: figure for figure in LINK_FIGURES}
+#: What is drawn and tabled where nothing else is said.
+SHOWN = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
+
+POINTS = "points"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A point with what its result says."""
+
+    point: Point
+    directory: str
+    """Of its result, in that of the sweep."""
+    summary: Mapping[str, Any]
+    """What is in its summary.json."""
+
+    def estimate(self, link: str, figure: str) -> Estimate:
+        """A figure of a link, in the base unit."""
+        return Estimate.from_dict(self.summary["measured"]["links"][link][figure])
+
+    @property
+    def links(self) -> list[str]:
+        """The names of the metered links."""
+        return list(self.summary["measured"]["links"])
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What came out of a sweep."""
+
+    scenario: Scenario
+    """With the values that were replaced."""
+    axes: Sequence[Axis]
+    points: Sequence[Measured]
+    asked: int
+    """Of how many points."""
+    stopped: str | None
+    """The limit of time or memory that ended it, in words."""
+
+    @property
+    def partial_remark(self) -> str | None:
+        """What a reader must know of a sweep that a limit ended."""
+        cut = [each.point.number for each in self.points if each.summary["partial"]]
+        if self.stopped:
+            return (
+                f"Partial result: {self.stopped} was reached. Of {self.asked} points "
+                f"{len(self.points)} had ended; the others are missing."
+            )
+        if cut:
+            return (
+                f"Partial result: {len(cut)} of {self.asked} points were ended by a limit, and say "
+                f"so themselves: {', '.join(map(str, cut))}."
+            )
+        return None
+
+    @property
+    def links(self) -> list[str]:
+        """The links that every point has."""
+        names = [each.links for each in self.points]
+        return [name for name in names[0] if all(name in each for each in names)]
+
+    def summary(self) -> dict[str, Any]:
+        """All figures, ready for JSON; base units throughout."""
+        return {
+            "name": self.scenario.name,
+            "version": self.points[0].summary["version"],
+            "seed": self.scenario.seed,
+            "confidence": CONFIDENCE,
+            "over": [{"path": axis.path, "values": list(axis.values)} for axis in self.axes],
+            "partial": self.partial_remark,
+            "points": [
+                {
+                    "point": each.point.number,
+                    "directory": each.directory,
+                    "at": self.at(each.point),
+                    **{
+                        key: each.summary[key]
+                        for key in ("scenario_hash", "replications", "partial", "stopping")
+                    },
+                    "warmup": each.summary["warmup"],
+                    "links": each.summary["measured"]["links"],
+                    "flows": each.summary["measured"]["flows"],
+                }
+                for each in self.points
+            ],
+        }
+
+    def at(self, point: Point) -> dict[str, str]:
+        """The values of a point by their paths."""
+        return {axis.path: v for axis, v in zip(self.axes, point.values, strict=True)}
+
+    def figures(self) -> pa.Table:
+        """One row a point, link (null: all flows) and figure, in base units.
+
+        Columns: point, the path of each axis with the value as text, link, figure, unit, mean,
+        half_width (of the 95% interval; null without one), n (replications that have a value),
+        partial.
+        """
+        rows = []
+        for each in self.points:
+            measured = each.summary["measured"]
+            parts: list[tuple[str | None, Sequence[Figure[Any]], Any]] = [
+                (name, LINK_FIGURES, measured["links"][name]) for name in each.links
+            ]
+            for link, figures, values in [*parts, (None, FLOW_FIGURES, measured["flows"])]:
+                for figure in figures:
+                    value = values[figure.name]
+                    rows.append(
+                        {
+                            "point": each.point.number,
+                            **self.at(each.point),
+                            "link": link,
+                            "figure": figure.name,
+                            "unit": figure.base_unit,
+                            **value,
+                            "partial": each.summary["partial"] is not None,
+                        }
+                    )
+        schema = [
+            ("point", pa.uint32()),
+            *((axis.path, pa.string()) for axis in self.axes),
+            *((name, pa.string()) for name in ("link", "figure", "unit")),
+            ("mean", pa.float64()),
+            ("half_width", pa.float64()),
+            ("n", pa.uint32()),
+            ("partial", pa.bool_()),
+        ]
+        return pa.Table.from_pylist(rows, schema=pa.schema(schema))
+
+    def table(self, figures: Sequence[str] = SHOWN) -> Table:
+        """Some figures of every point, for the terminal."""
+        caption = "mean ± half width of the 95% confidence interval over replications"
+        several = len({link for each in self.points for link in each.links}) > 1
+        out = Table(
+            title=Text(f"{self.scenario.name}: {len(self.points)} points"),
+            caption="\n".join(filter(None, [caption, self.partial_remark])),
+            title_justify="left",
+            caption_justify="left",
+            box=None,
+            pad_edge=False,
+        )
+        for name in [*(axis.name for axis in self.axes), *["link"] * several]:
+            out.add_column(Text(name), justify="right", no_wrap=True)
+        for name in figures:
+            head = FIGURES[name].title.replace(" [", "\n[").replace(", ", ",\n")
+            out.add_column(Text(head), justify="right")
+        for each in self.points:
+            for link in each.links:
+                places = [*each.point.values, *[link] * several]
+                shown = (each.estimate(link, f).scaled(FIGURES[f].scale) for f in figures)
+                out.add_row(*map(Text, places), *map(str, shown))
+        return out
+
+    def write(self, directory: Path, figures: Sequence[str] = SHOWN) -> None:
+        """Writes summary, tables and report into a directory that has the points."""
+        from marqueue.report.of_sweep import sweep_report
+
+        table = self.figures()
+        pq.write_table(table, directory / "figures.parquet", compression="zstd")
+        pyarrow.csv.write_csv(table, directory / "figures.csv")
+        (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
+        _write_json(directory / "summary.json", self.summary())
+        sweep_report(self, figures).write(directory / "report.html")
+
+
+def sweep(
+    scenario: Scenario,
+    over: Sequence[str],
+    out: Path,
+    *,
+    figures: Sequence[str] = SHOWN,
+    replications: int | None = None,
+    until: Sequence[str] = (),
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    limits: Limits = NO_LIMITS,
+    keep: Keep | None = None,
+    force: bool = False,
+) -> Sweep:
+    """Runs a scenario over a grid and writes all results into the directory ``out``.
+
+    ``over`` are axes such as ``"topology.bottleneck.aqm.gamma=0.9,0.98"``; ``figures`` are those of
+    links that the report draws; ``force`` replaces the directory if it exists. Everything else is
+    as for :func:`marqueue.run`, for each point; limits of time and memory are those of the whole
+    sweep.
+
+    Raises ScenarioError or RunError, before anything runs, with all values that cannot be right.
+    """
+    axes = [Axis.parse(text) for text in over]
+    points = grid(scenario, axes)
+    asked = [Asked.of(each.scenario, None, replications, until) for each in points]
+    refuse_place(out, force)
+    keep = keep or Keep.beside(out, resume=False, force=force)
+    assert keep.path is not None, "points are kept until the last has ended"
+    keep.belong_to(
+        {
+            "scenario": scenario.to_dict(),
+            "over": {axis.path: list(axis.values) for axis in axes},
+            **asked[0].rules(limits),
+        }
+    )
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    started = time.perf_counter()
+    digits = len(str(len(points)))
+    names = [f"{POINTS}/{each.number:0{digits}}" for each in points]
+    missing = [i for i, name in enumerate(names) if not (keep.path / name).is_dir()]
+    pool: Pool[Result | None] = Pool(jobs, keep, limits, progress)
+    works = (asked[i].work(pool, limits) for i in missing)
+    total = sum(asked[i].seconds for i in missing)
+    with closing(pool.complete(works, total)) as results:
+        for position, result in results:
+            if result is None or (result.partial and pool.stopped):
+                continue
+            place = keep.path / names[missing[position]]
+            keep.begin()
+            with whole(place) as fresh:
+                # A page would take longer than many a point; the sweep has one.
+                result.save(fresh, page=False)
+            pilot = asked[missing[position]].pilot
+            for run in (pilot, Scenario.model_validate(result.scenario)):
+                keep.forget(replications_of(run, limits) if run else ())
+    ended = {name: p for name, p in zip(names, points, strict=True) if (keep.path / name).is_dir()}
+    measured = [
+        Measured(point, name, _read_json(keep.path / name / "summary.json"))
+        for name, point in ended.items()
+    ]
+    if not measured:
+        raise RunError(f"{pool.stopped} was reached before any point had ended. {keep.remark}")
+    swept = Sweep(scenario, axes, measured, len(points), pool.stopped)
+    with whole(out) as fresh:
+        # Links, not copies: the points stay where they are kept until the whole is in its place.
+        shutil.copytree(keep.path / POINTS, fresh / POINTS, copy_function=os.link)
+        cpu = (_read_json(fresh / name / CIRCUMSTANCES)["cpu_seconds"] for name in ended)
+        swept.write(fresh, figures)
+        made = here(started_at, time.perf_counter() - started, sum(cpu), len(points) - len(missing))
+        _write_json(fresh / CIRCUMSTANCES, dataclasses.asdict(made))
+    return swept
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _write_json(path: Path, value: Any) -> None:
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,254 @@
+"""Runs that are killed in the middle and resumed, and runs that a limit ends."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import COMMAND, SMALL
+from marqueue import MarqueueError, Result, Scenario, run, with_overrides
+from marqueue.compare import compare
+from marqueue.keep import Keep
+from marqueue.limits import Limits
+from marqueue.report import report
+from marqueue.result import CIRCUMSTANCES, PartialResult
+
+LONG = ["--set", "duration=60 s", "--set", "warmup=10 s", "--jobs", "2"]
+"""A replication takes long enough to be killed, and not much longer."""
+SWEEP = ["--over", "traffic.long.count=2,5,8", "--over", "topology.bottleneck.aqm=red,pie"]
+
+ASKED = {
+    "run": ["run", *LONG, "-r", "10"],
+    "until": ["run", *LONG, "--until", "utilization ±0.0001%", "-r", "10"],
+    "auto": ["run", *LONG[:2], "--set", "warmup=auto", "-r", "8"],
+    "sweep": ["sweep", *LONG, "-r", "3", *SWEEP],
+}
+
+
+def kill_when_something_is_kept(arguments: list[str], scenario: Path, out: Path) -> None:
+    """SIGKILL to the process and all it started, once replications, or a point, are kept."""
+    kept = out.with_name(f"{out.name}.kept")
+    command = [*COMMAND, arguments[0], str(scenario), *arguments[1:], "--out", str(out)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    wanted = "points/*/manifest.json" if arguments[0] == "sweep" else "*.npz"
+    deadline = time.monotonic() + 100
+    while len(list(kept.glob(wanted))) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "nothing was kept"
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert not out.exists(), "killed too late to show anything"
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    """All but what tells when and how long."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file() and path.name != CIRCUMSTANCES
+    }
+
+
+@pytest.mark.parametrize("arguments", ASKED.values(), ids=ASKED)
+def test_killed_and_resumed_is_the_same_to_the_byte(
+    marqueue, small_file: Path, tmp_path: Path, arguments: list[str]
+):
+    command, *options = arguments
+    undisturbed = marqueue(command, small_file, *options, "--out", "undisturbed")
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    kill_when_something_is_kept(arguments, small_file, tmp_path / "killed")
+    refused = marqueue(command, small_file, *options, "--out", "killed")
+    assert refused.returncode == 2
+    assert "--resume goes on from there" in refused.stderr
+    resumed = marqueue(command, small_file, *options, "--out", "killed", "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert resumed.stderr.startswith("Going on from killed.kept.\n")
+    expected, found = files(tmp_path / "undisturbed"), files(tmp_path / "killed")
+    assert found.keys() == expected.keys()
+    assert [name for name in expected if expected[name] != found[name]] == []
+    assert json.loads((tmp_path / "killed" / CIRCUMSTANCES).read_text())["kept"] >= 2
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"small.toml", "undisturbed", "killed"}
+
+
+@pytest.fixture
+def kept(small: Scenario, tmp_path: Path) -> Keep:
+    """Of a run whose last replication is missing."""
+    keep = Keep(tmp_path / "out.kept")
+    run(small, keep=keep)
+    assert keep.path is not None
+    sorted(keep.path.glob("*.npz"))[-1].unlink()
+    return keep
+
+
+def test_only_what_is_missing_is_run(small: Scenario, kept: Keep):
+    whole, resumed = run(small), run(small, keep=kept)
+    assert resumed.manifest.circumstances.kept == 2
+    assert resumed.summary() == whole.summary()
+    assert all(table.equals(resumed.tables[name]) for name, table in whole.tables.items())
+
+
+def test_a_file_that_is_damaged_is_run_again(small: Scenario, kept: Keep):
+    assert kept.path is not None
+    damaged = min(kept.path.glob("*.npz"))
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    resumed = run(small, keep=kept)
+    assert resumed.manifest.circumstances.kept == 1
+    assert resumed.summary() == run(small).summary()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("seed=2", "scenario.seed: kept with 1, now 2"),
+        ("duration=5 s", 'scenario.duration: kept with "4 s", now "5 s"'),
+    ],
+)
+def test_another_scenario_or_seed_is_refused(small: Scenario, kept: Keep, change: str, said: str):
+    with pytest.raises(MarqueueError, match="kept of another run") as raised:
+        run(with_overrides(small, [change]), keep=kept)
+    assert said in str(raised.value)
+
+
+def test_another_version_or_rule_is_refused(small: Scenario, kept: Keep):
+    with pytest.raises(MarqueueError, match="max_events: kept with nothing, now 1000"):
+        run(small, keep=kept, limits=Limits(max_events=1000))
+    assert kept.path is not None
+    identity = kept.path / "run.json"
+    found = json.loads(identity.read_text()) | {"version": "0.0.1"}
+    identity.write_text(json.dumps(found))
+    with pytest.raises(MarqueueError, match=r'version: kept with "0\.0\.1"'):
+        run(small, keep=kept)
+
+
+def test_resume_without_anything_kept_begins(marqueue, small_file: Path):
+    done = marqueue("run", small_file, "--resume", "--out", "out")
+    assert done.returncode == 0
+    assert done.stderr == "Nothing is kept in out.kept: beginning.\n"
+
+
+def test_force_begins_anew(marqueue, small_file: Path, tmp_path: Path, kept: Keep):
+    done = marqueue("run", small_file, "--force", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "out" / CIRCUMSTANCES).read_text())["kept"] == 0
+    assert kept.path is not None
+    assert not kept.path.exists()
+
+
+class TestLimits:
+    @pytest.fixture(scope="class")
+    def whole(self) -> Result:
+        from marqueue import from_toml
+
+        return run(from_toml(SMALL.replace('warmup = "1 s"', 'warmup = "1 s"\ncuts = ["2 s"]')))
+
+    @pytest.fixture(scope="class")
+    def cut(self, whole: Result) -> Result:
+        """Ends in the second of the windows that are measured, from 2 to 4 s."""
+        return run(Scenario.model_validate(whole.scenario), limits=Limits(max_events=5000), jobs=1)
+
+    def test_a_limit_of_events_is_the_same_whatever_runs_at_a_time(self, cut: Result):
+        again = run(Scenario.model_validate(cut.scenario), limits=Limits(max_events=5000), jobs=3)
+        assert again.summary() == cut.summary()
+        assert all(table.equals(again.tables[name]) for name, table in cut.tables.items())
+
+    def test_windows_that_were_completed_are_those_of_the_whole(self, whole: Result, cut: Result):
+        assert len(cut.begun) == 3
+        for window in (0, 1):
+            assert cut.link().figures(window) == whole.link().figures(window)
+            assert cut.traffic(window) == whole.traffic(window)
+
+    def test_the_window_that_is_cut_is_measured_up_to_there(self, whole: Result, cut: Result):
+        seconds = [window.seconds for window in cut.link().windows(2)]
+        assert np.all((cut.ends > 2) & (cut.ends < 4))
+        assert seconds == pytest.approx(cut.ends - 2)
+        t, queue = cut.link().series("queue")
+        there = np.isfinite(queue)
+        assert there.sum(axis=1).tolist() == [np.sum(t <= end) for end in cut.ends]
+        full = whole.link().series("queue")[1][:, : len(t)]
+        assert np.array_equal(queue[there], full[there])
+
+    def test_it_says_so_everywhere(self, cut: Result, tmp_path: Path):
+        said = "Partial result: the limit of 5,000 events a replication was reached."
+        summary = cut.summary()
+        assert summary["partial"]["ended"] == cut.ends.tolist()
+        assert summary["warnings"][0].startswith(said)
+        page = report(cut).render()
+        assert said in page
+        assert "<h1>Small (partial)</h1>" in page
+        assert "Partial result" in repr(cut)
+        with pytest.warns(PartialResult, match=said):
+            assert Result.load(cut.save(tmp_path / "out")) == cut
+        with pytest.raises(MarqueueError, match="expected whole results to compare"):
+            compare(cut, cut)
+
+    def test_what_ends_in_the_warmup_has_no_figures(self, small: Scenario, tmp_path: Path):
+        early = run(small, limits=Limits(max_events=500))
+        assert early.ends.max() < early.warmup
+        assert early.link().figures()["utilization"].n == 0
+        assert json.loads(json.dumps(early.summary(), allow_nan=False))["windows"]
+        assert "Partial result" in (early.save(tmp_path / "out") / "report.html").read_text()
+
+    def test_a_pilot_that_is_cut_is_the_result(self, small: Scenario):
+        auto = with_overrides(small, ["warmup=auto", "sample=10 ms"])
+        partial = run(auto, limits=Limits(max_events=5000)).manifest.partial
+        assert partial is not None
+        assert partial["pilot"]
+
+    def test_a_stopping_rule_ends_with_what_is_cut(self, small: Scenario):
+        one, many = (
+            run(small, until=["utilization ±1%"], limits=Limits(max_events=5000), jobs=jobs)
+            for jobs in (1, 7)
+        )
+        assert one.replications == 1
+        assert one.summary() == many.summary()
+
+    @pytest.mark.parametrize(
+        ("option", "value", "said"),
+        [
+            ("--max-events", "3000", "the limit of 3,000 events a replication was reached"),
+            ("--max-time", "1 s", "the limit of 1 s of time was reached"),
+            ("--max-memory", "50 MB", "the limit of 50 MB of memory was reached"),
+        ],
+    )
+    def test_a_limit_is_exit_code_3_and_a_partial_result(
+        self, marqueue, small_file: Path, tmp_path: Path, option: str, value: str, said: str
+    ):
+        done = marqueue(
+            "run", small_file, "--set", "duration=100000 s", "--set", "sample=0 s", option, value
+        )
+        assert done.returncode == 3, done.stderr
+        assert f"Error: Partial result: {said}" in done.stderr
+        assert "Small (partial)" in done.stdout
+        assert "Traceback" not in done.stderr
+        summary = json.loads((tmp_path / "results/small/summary.json").read_text())
+        assert said.startswith(summary["partial"]["limit"])
+
+    def test_a_run_that_ran_out_of_time_goes_on(self, marqueue, small_file: Path, tmp_path: Path):
+        """What had ended before the limit is kept, and not run again."""
+        arguments = ["run", small_file, *LONG, "-r", "40", "--out", "out"]
+        assert marqueue(*arguments, "--max-time", "1 s").returncode == 3
+        assert marqueue(*arguments, "--resume", "--force").returncode == 0
+        assert json.loads((tmp_path / "out" / CIRCUMSTANCES).read_text())["kept"] > 0
+        assert Result.load(tmp_path / "out").replications == 40
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--max-time", "10"], '--max-time: got "10", expected a time such as'),
+            (["--max-memory", "4 apples"], '--max-memory: got "4 apples", expected a size'),
+            (["--max-events", "0"], "--max-events"),
+        ],
+    )
+    def test_nonsense_is_refused(self, marqueue, small_file: Path, arguments: list[str], said: str):
+        done = marqueue("run", small_file, *arguments)
+        assert done.returncode == 2
+        assert said in done.stderr

@@ -1,0 +1,229 @@
+"""A scenario over a grid of values."""
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import marqueue as package
+from conftest import SMALL
+from marqueue import MarqueueError, Scenario, ScenarioError, run, with_overrides
+from marqueue.grid import Axis, grid
+from marqueue.sweep import Sweep, sweep
+
+COUNTS = "traffic.long.count=2,6"
+AQMS = 'topology.bottleneck.aqm=red,{name="pie"}'
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sweep, Path]:
+    out = tmp_path_factory.mktemp("sweep") / "out"
+    return sweep(package.from_toml(SMALL), [COUNTS, AQMS], out), out
+
+
+class TestAxis:
+    @pytest.mark.parametrize(
+        ("text", "values", "places"),
+        [
+            ("a.b=1,2.5", ("1", "2.5"), ([1.0, 2.5], "")),
+            ("a=10 Mbit/s, 1 Gbit/s", ("10 Mbit/s", "1 Gbit/s"), ([10.0, 1000.0], "Mbit/s")),
+            ("a=500 us,1 ms", ("500 us", "1 ms"), ([500.0, 1000.0], "us")),
+            ("a=red,pie", ("red", "pie"), None),
+            ("a=1,red", ("1", "red"), None),
+            ("a=['x, y', 'z'],['q']", ("['x, y', 'z']", "['q']"), None),
+            ('a={name="red", max_p=0.1},pie', ('{name="red", max_p=0.1}', "pie"), None),
+        ],
+    )
+    def test_is_read(self, text: str, values: tuple[str, ...], places: object) -> None:
+        axis = Axis.parse(text)
+        assert axis.values == values
+        assert axis.places == places
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("a.b", "expected PATH=VALUE,VALUE"),
+            ("a=", "expected PATH=VALUE,VALUE"),
+            ("a=1,,2", "expected PATH=VALUE,VALUE"),
+            ("=1", "expected PATH=VALUE,VALUE"),
+            ("a=1,2,1", 'got "1" again'),
+            ("seed=1,2", "expected a setting that the points differ in"),
+        ],
+    )
+    def test_a_mistake_is_explained(self, text: str, said: str) -> None:
+        with pytest.raises(MarqueueError, match="over: ") as raised:
+            Axis.parse(text)
+        assert said in str(raised.value)
+
+
+class TestGrid:
+    def test_has_all_combinations(self, small: Scenario) -> None:
+        points = grid(small, [Axis.parse(COUNTS), Axis.parse(AQMS)])
+        assert [(p.number, *p.values) for p in points] == [
+            (1, "2", "red"),
+            (2, "2", '{name="pie"}'),
+            (3, "6", "red"),
+            (4, "6", '{name="pie"}'),
+        ]
+        assert points[3].scenario == with_overrides(
+            small, ["traffic.long.count=6", "topology.bottleneck.aqm=pie"]
+        )
+
+    def test_every_value_that_cannot_be_right_is_named(self, small: Scenario) -> None:
+        axes = [Axis.parse("traffic.long.count=2,many,-3"), Axis.parse("sample=1 s,1 V")]
+        with pytest.raises(ScenarioError) as raised:
+            grid(small, axes)
+        message = str(raised.value)
+        for said in ('traffic.0.count: got "many"', "traffic.0.count: got -3", 'sample: got "1 V"'):
+            assert said in message
+        assert len(message.splitlines()) == 3
+
+    def test_a_path_that_is_not_there_is_named(self, small: Scenario) -> None:
+        with pytest.raises(ScenarioError, match=r"topology\.bottleneck\.bufer: unknown key"):
+            grid(small, [Axis.parse("topology.bottleneck.bufer=1,2")])
+
+    def test_nonsense_is_refused(self, small: Scenario) -> None:
+        with pytest.raises(MarqueueError, match="got nothing"):
+            grid(small, [])
+        with pytest.raises(MarqueueError, match=r'"traffic\.long\.count" again'):
+            grid(small, [Axis.parse(COUNTS), Axis.parse(COUNTS)])
+        many = "sample=" + ",".join(f"{i} ms" for i in range(1, 102))
+        axes = [Axis.parse(many), Axis.parse(many.replace("sample", "duration"))]
+        with pytest.raises(MarqueueError, match="at most 10000 points"):
+            grid(small, axes)
+
+
+class TestSweep:
+    def test_a_point_is_the_run_of_its_scenario(self, swept: tuple[Sweep, Path]) -> None:
+        points, out = swept
+        for each in points.points:
+            alone = run(each.point.scenario)
+            found = package.Result.load(out / each.directory)
+            assert found.summary() == alone.summary()
+            assert all(table.equals(found.tables[name]) for name, table in alone.tables.items())
+
+    def test_points_have_the_same_seeds(self, swept: tuple[Sweep, Path]) -> None:
+        points, out = swept
+        seeds = [package.Result.load(out / p.directory).manifest.seeds for p in points.points]
+        assert len(seeds) == 4
+        assert all(each == seeds[0] for each in seeds)
+
+    def test_the_tables_hold_every_figure(self, swept: tuple[Sweep, Path]) -> None:
+        points, out = swept
+        table = pq.read_table(out / "figures.parquet")
+        assert table.equals(points.figures())
+        [row] = [
+            row
+            for row in table.to_pylist()
+            if (row["point"], row["link"], row["figure"]) == (3, "bottleneck", "delay_p99")
+        ]
+        expected = package.Result.load(out / "points/3").link().figures()["delay_p99"]
+        assert (row["mean"], row["half_width"], row["n"]) == (
+            expected.mean,
+            expected.half_width,
+            3,
+        )
+        assert (row["traffic.long.count"], row["unit"], row["partial"]) == ("6", "s", False)
+        with (out / "figures.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert len(rows) == table.num_rows
+        assert float(rows[0]["mean"]) == table["mean"][0].as_py()
+
+    def test_the_summary_is_the_file(self, swept: tuple[Sweep, Path]) -> None:
+        points, out = swept
+        assert json.loads((out / "summary.json").read_text()) == points.summary()
+
+    def test_the_report_draws_a_curve_a_value(self, swept: tuple[Sweep, Path]) -> None:
+        page = (swept[1] / "report.html").read_text()
+        assert page.count("<figure>") == 4
+        for said in ("aqm = red", "traffic.long.count", "Utilization at bottleneck", "seed 1 at"):
+            assert said in page
+
+    def test_the_same_bytes_for_any_number_of_jobs(
+        self, swept: tuple[Sweep, Path], tmp_path: Path
+    ) -> None:
+        sweep(package.from_toml(SMALL), [COUNTS, AQMS], tmp_path / "one", jobs=1)
+        for name in ("summary.json", "figures.parquet", "figures.csv", "report.html"):
+            assert (tmp_path / "one" / name).read_bytes() == (swept[1] / name).read_bytes(), name
+
+    def test_each_point_may_stop_by_itself_and_find_its_warmup(
+        self, small: Scenario, tmp_path: Path
+    ) -> None:
+        auto = with_overrides(small, ["warmup=auto", "sample=10 ms"])
+        points = sweep(auto, [COUNTS], tmp_path / "out", until=["utilization ±5%"]).points
+        for each in points:
+            alone = run(each.point.scenario, until=["utilization ±5%"])
+            assert each.summary == json.loads(json.dumps(alone.summary()))
+
+    def test_an_existing_directory_is_left_alone(self, swept: tuple[Sweep, Path]) -> None:
+        with pytest.raises(MarqueueError, match="exists, expected a new directory"):
+            sweep(package.from_toml(SMALL), [COUNTS], swept[1])
+
+
+class TestCommand:
+    def test_prints_a_table_and_writes_a_directory(
+        self, marqueue, small_file: Path, tmp_path: Path
+    ) -> None:
+        done = marqueue("sweep", small_file, "--over", COUNTS, "--figure", "jitter", "-r", "2")
+        assert done.returncode == 0, done.stderr
+        assert "Delay variation" in done.stdout
+        out = tmp_path / "results/sweep-small"
+        assert {path.name for path in out.iterdir()} == {
+            "circumstances.json",
+            "figures.csv",
+            "figures.parquet",
+            "points",
+            "report.html",
+            "scenario.toml",
+            "summary.json",
+        }
+        assert {path.name for path in (tmp_path / "results").iterdir()} == {"sweep-small"}
+
+    def test_json_is_all_that_is_printed(self, marqueue, small_file: Path, tmp_path: Path) -> None:
+        done = marqueue("sweep", small_file, "--over", COUNTS, "-r", "1", "--json", "-o", "out")
+        assert done.stderr == ""
+        assert json.loads(done.stdout) == json.loads((tmp_path / "out/summary.json").read_text())
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            ([], "over: got nothing"),
+            (["--over", "traffic.long.count"], "expected PATH=VALUE,VALUE"),
+            (["--over", "traffic.lon.count=1,2"], 'did you mean "long"?'),
+            (["--over", "traffic.long.count=1,x"], 'got "x"'),
+            (["--over", COUNTS, "--figure", "utilisation"], 'did you mean "utilization"?'),
+            (["--over", COUNTS, "--until", "nothing ±1%"], "until: figure"),
+        ],
+    )
+    def test_a_mistake_is_a_message_before_anything_runs(
+        self, marqueue, small_file: Path, tmp_path: Path, arguments: list[str], said: str
+    ) -> None:
+        done = marqueue("sweep", small_file, *arguments)
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+        assert [each.name for each in tmp_path.iterdir()] == ["small.toml"]
+
+    def test_limits_are_said_of_points_and_of_the_whole(
+        self, marqueue, small_file: Path, tmp_path: Path
+    ) -> None:
+        done = marqueue("sweep", small_file, "--over", COUNTS, "--max-events", "3000", "-o", "out")
+        assert done.returncode == 3
+        said = "Partial result: 2 of 2 points were ended by a limit, and say so themselves: 1, 2."
+        assert said in done.stderr
+        assert said in (tmp_path / "out/report.html").read_text()
+        table = pq.read_table(tmp_path / "out/figures.parquet")
+        assert all(table["partial"].to_pylist())
+
+    def test_what_had_no_time_is_missing_and_goes_on(
+        self, marqueue, small_file: Path, tmp_path: Path
+    ) -> None:
+        long = ["--set", "duration=120 s", "-r", "2", "--over", "traffic.long.count=2,3,4,5,6,7,8"]
+        first = marqueue("sweep", small_file, *long, "--out", "out", "--max-time", "10 ms")
+        assert first.returncode == 2
+        assert "before any point had ended" in first.stderr
+        resumed = marqueue("sweep", small_file, *long, "--out", "out", "--resume")
+        assert resumed.returncode == 0, resumed.stderr
+        assert len(json.loads((tmp_path / "out/summary.json").read_text())["points"]) == 7
