@@ -4,10 +4,10 @@
 
 N long-lived Reno flows with ECN, 100 kbit/s each, through one RED bottleneck whose capacity grows
 with N: packets of 500 bytes, round-trip times evenly from 120 to 280 ms, 10 simulated seconds, or
-more where that would be too few packets to time. The floor (crates/sim/examples/floor.rs) sends as many
-packets through the same dumbbell and does nothing but what cannot be avoided. In turns, each run a
-process of its own; the fastest of the rounds counts. Measurements, table and picture go to
-docs/performance.
+more where that would be too few packets to time; starts are spread over the first five. The floor
+(crates/sim/examples/floor.rs) sends as many packets through the same dumbbell and does nothing but
+what cannot be avoided. In turns, each run a process of its own; the fastest of the rounds counts.
+Measurements, table and picture go to docs/performance.
 """
 
 import argparse
@@ -25,6 +25,8 @@ SHORTEST, LONGEST = 0.120, 0.280
 PER_FLOW = 100_000
 PACKET = 500
 SECONDS = 10.0
+JITTER = 5.0
+"""Flows start one after the other over this time, s: the second half of the run is full."""
 PACKETS = 5_000_000
 """As many at least."""
 
@@ -51,6 +53,7 @@ def case(flows: int) -> Case:
         rate=rate,
         access=max(10 * rate, 1_000_000_000),
         segment=PACKET,
+        jitter=JITTER,
         duration=seconds,
         edges=(seconds / 2,),
     )
