@@ -78,10 +78,6 @@ pub trait Qdisc {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// The packet that leaves after `n` others, if that is known and nothing is lost until then.
-    fn waiting(&self, _n: usize) -> Option<&Packet> {
-        None
-    }
     /// Bytes waiting.
     fn bytes(&self) -> u64;
     /// Counts since the start.
@@ -213,11 +209,6 @@ impl<A: Aqm> Qdisc for Single<A> {
     #[inline]
     fn len(&self) -> u32 {
         self.fifo.len() as u32
-    }
-
-    #[inline]
-    fn waiting(&self, n: usize) -> Option<&Packet> {
-        self.fifo.get(n).map(|(_, packet)| packet)
     }
 
     fn bytes(&self) -> u64 {

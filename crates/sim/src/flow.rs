@@ -4,7 +4,6 @@ use crate::result::FlowTable;
 use marqueue_cc::{Receiver, Sender};
 use marqueue_core::units::Transmitter;
 use marqueue_core::Time;
-use std::hint::black_box;
 
 /// One flow, or a free slot for one.
 #[derive(Debug)]
@@ -25,26 +24,6 @@ pub struct Flow {
     pub in_flight: u32,
     /// The time of its valid entry among the timers.
     pub timer: Time,
-}
-
-impl Flow {
-    /// Reads what the next acknowledgement needs, so that it is in the cache by then: among many flows
-    /// the last visit is too long ago. Nothing waits for what is read.
-    #[inline(always)]
-    pub fn fetch_sender(&self) {
-        if let Kind::Tcp(tcp) = &self.kind {
-            let core = tcp.sender.core();
-            black_box((core.una, core.deadline, core.counts.sent, self.timer));
-        }
-    }
-
-    /// The same for the next data.
-    #[inline(always)]
-    pub fn fetch_receiver(&self) {
-        if let Kind::Tcp(tcp) = &self.kind {
-            black_box((tcp.receiver.deadline(), self.delivered));
-        }
-    }
 }
 
 /// What a flow is.

@@ -108,10 +108,6 @@ impl Qdisc for Discipline {
     fn len(&self) -> u32 {
         each!(self, q => q.len())
     }
-    #[inline]
-    fn waiting(&self, n: usize) -> Option<&Packet> {
-        each!(self, q => q.waiting(n))
-    }
     fn bytes(&self) -> u64 {
         each!(self, q => q.bytes())
     }

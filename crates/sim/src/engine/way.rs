@@ -3,9 +3,7 @@
 
 use super::{resource, Engine, Near};
 use crate::route::Stage;
-use marqueue_aqm::Qdisc;
 use marqueue_core::{Packet, Time};
-use std::hint::black_box;
 
 impl Engine {
     /// The first packet of link `l` arrives at its next stage.
@@ -24,20 +22,7 @@ impl Engine {
                     self.send_from_host(ack, stage, now);
                 }
             }
-            Stage::Sender => {
-                self.fetch_after(l);
-                self.acknowledged(packet);
-            }
-        }
-    }
-
-    /// Has what the next acknowledgement on link `l` will need in the cache by then.
-    #[inline(always)]
-    fn fetch_after(&self, l: u32) {
-        let arriving = &self.links[l as usize].arriving;
-        if let Some((_, next)) = arriving.front() {
-            self.flows[next.flow as usize].fetch_sender();
-            black_box(arriving.get(2).map(|a| a.0));
+            Stage::Sender => self.acknowledged(packet),
         }
     }
 
@@ -149,9 +134,6 @@ impl Engine {
     #[inline]
     pub(super) fn catch_up(&mut self, l: u32, until: Time) {
         while let Some((packet, at)) = resource(&mut self.links, l).next_departure(until) {
-            if let Some(next) = resource(&mut self.links, l).qdisc.waiting(1) {
-                self.flows[next.flow as usize].fetch_receiver();
-            }
             self.leave(l, packet, packet.stage, at);
         }
     }
