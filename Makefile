@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 EXTENSION := $(VENV)/.built
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-rust test-python lint format demo bench bench-peers validate-ns2 lock clean
+.PHONY: help setup build test test-rust test-python lint format demo bench bench-events bench-peers bench-scale validate-ns2 lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,8 +51,14 @@ demo: $(EXTENSION) ## Reproduce Experiment 2 of the AVQ paper, in its quick form
 bench: ## Time queues, event lists and whole runs
 	cargo bench --workspace
 
-bench-peers: $(EXTENSION) ## Time whole runs side by side with ns-2
+bench-events: $(EXTENSION) ## Time sets of 10^2 to 10^6 pending events
+	$(BIN)/python -m benches.events
+
+bench-peers: $(EXTENSION) ## Time whole runs side by side with ns-2 and ns-3
 	$(BIN)/python -m benches.peers
+
+bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the floor (10 minutes)
+	$(BIN)/python -m benches.scale
 
 validate-ns2: $(EXTENSION) ## Run dumbbells side by side with ns-2: utilization, queue, loss
 	$(BIN)/python -m benches.validate

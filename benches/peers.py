@@ -1,34 +1,27 @@
-"""Speed and memory side by side with ns-2.
+"""Speed and memory side by side with ns-2 and ns-3.
 
-    python -m benches.peers [--rounds N] [--json FILE]
+    python -m benches.peers [--rounds N] [--ns3-share X]
 
-Both simulators run the same three dumbbells, in turns, each run a process of its own: here the
-engine without Python (crates/sim/examples/once.rs). Compared are packets through the bottleneck per
-second of CPU time, once with all of the process and once without set-up: for ns-2 without the time
-before `$ns run`, here without what passes before the plan is handed to the engine; building the
-network from the plan is then still part of our time. Memory per flow is the difference in peak
-memory (VmHWM) between many flows and few.
+All simulators run the same dumbbells, in turns, each run a process of its own: here the engine
+without Python (crates/sim/examples/once.rs). Compared are packets through the bottleneck per second
+of CPU time, once with all of the process and once without set-up: for the others without the time
+before the first event, here without what passes before the plan is handed to the engine; building
+the network from the plan is then still part of our time. Memory per flow is the difference in peak
+memory between many flows and few.
+
+ns-3 simulates a share of the time only, and is left out where libns3-dev is missing. Measurements
+and table go to docs/performance.
 """
 
 import argparse
-import json
-import os
-import statistics
-import subprocess
-import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
-from benches import ns2
+from benches import here, ns2, ns3
 from benches.case import Case, avq, droptail, red
-from marqueue.scenario import compile
-
-ROOT = Path(__file__).parents[1]
+from benches.record import record, spread, table
 
 SPEED = {
     "i: 100 Mbit/s, 1000 Reno flows, ECN, RED, 500 B, 50 s": Case(
@@ -67,14 +60,22 @@ class Cost:
     peak_kb: int
 
     @property
-    def included(self) -> float:
-        """Packets per CPU second, set-up included."""
-        return self.packets / self.cpu
+    def excluded(self) -> float:
+        """Millions of packets per CPU second, set-up excluded."""
+        return self.packets / self.engine / 1e6
 
     @property
-    def excluded(self) -> float:
-        """Packets per CPU second, set-up excluded."""
-        return self.packets / self.engine
+    def included(self) -> float:
+        """Millions of packets per CPU second, set-up included."""
+        return self.packets / self.cpu / 1e6
+
+
+Runner = Callable[[Case, int], Cost]
+
+
+def run_here(case: Case, seed: int) -> Cost:
+    run = here.run(case, seed)
+    return Cost(run.packets, run.cpu, run.engine, run.peak_kb)
 
 
 def run_ns2(case: Case, seed: int) -> Cost:
@@ -82,74 +83,74 @@ def run_ns2(case: Case, seed: int) -> Cost:
     return Cost(run.departures, run.cpu, run.cpu - run.setup, run.peak_kb)
 
 
-def build() -> None:
-    """Builds the engine's binary."""
-    command = ["cargo", "build", "--release", "--quiet", "--locked", "--example", "once"]
-    subprocess.run([*command, "--package", "marqueue-sim"], check=True, cwd=ROOT)
+def ns3_runner(program: Path) -> Runner:
+    def run(case: Case, seed: int) -> Cost:
+        run = ns3.run(program, case, seed)
+        return Cost(run.packets, run.cpu, run.cpu - run.setup, run.peak_kb)
+
+    return run
 
 
-def run_here(case: Case, seed: int) -> Cost:
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    with tempfile.TemporaryFile("w+") as plan, tempfile.TemporaryFile("w+") as out:
-        json.dump(compile(case.scenario()), plan)
-        plan.seek(0)
-        command = [str(target / "release" / "examples" / "once"), str(seed)]
-        process = subprocess.Popen(command, stdin=plan, stdout=out)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            raise RuntimeError(f"{command[0]} ended with {process.returncode}")
-        out.seek(0)
-        told = json.load(out)
-    return Cost(told["packets"], usage.ru_utime, told["engine"], told["peak_kb"])
+def in_turns(
+    case: Case, runners: Mapping[str, Runner], rounds: int, shares: Mapping[str, float]
+) -> dict[str, list[Cost]]:
+    """``rounds`` runs of each simulator."""
+    costs: dict[str, list[Cost]] = {name: [] for name in runners}
+    for seed in range(1, rounds + 1):
+        for name, run in runners.items():
+            duration = case.duration * shares.get(name, 1.0)
+            costs[name].append(run(replace(case, duration=duration), seed))
+    return costs
 
 
-def compare(case: Case, rounds: int) -> list[tuple[Cost, Cost]]:
-    """Here and ns-2 in turns."""
-    return [(run_here(case, seed), run_ns2(case, seed)) for seed in range(1, rounds + 1)]
+def rows(name: str, costs: Mapping[str, list[Cost]]) -> list[list[str]]:
+    """Rates and how many times those of the others ours are, set-up excluded and included."""
+    made = []
+    for what, label in (("excluded", f"{name}; set-up excluded"), ("included", "set-up included")):
+        rates = {side: [getattr(cost, what) for cost in each] for side, each in costs.items()}
+        ratios = [
+            spread([a / b for a, b in zip(rates["here"], each, strict=True)], 1)
+            for side, each in rates.items()
+            if side != "here"
+        ]
+        made.append([label, *(spread(each, 3) for each in rates.values()), *ratios])
+    return made
 
 
-def spread(values: Sequence[float], digits: int) -> str:
-    """Minimum, median and maximum."""
-    low, middle, high = min(values), statistics.median(values), max(values)
-    return f"{low:.{digits}f} / {middle:.{digits}f} / {high:.{digits}f}"
+def bytes_a_flow(run: Runner) -> float:
+    peaks = [run(memory_case(flows), 1).peak_kb for flows in (FEW, MANY)]
+    return 1024 * (peaks[1] - peaks[0]) / (MANY - FEW)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5, help="runs of each case on each side")
-    parser.add_argument("--json", type=Path, help="where to write every measurement")
+    parser.add_argument("--ns3-share", type=float, default=0.2, help="of the time, for ns-3")
     arguments = parser.parse_args()
     ns2.install()
-    build()
-    console = Console(width=None if sys.stdout.isatty() else 130)
-    table = Table("min / median / max", "here, Mpkt/CPU s", "ns-2, Mpkt/CPU s", "ratio")
-    measured: dict[str, object] = {}
-    for name, case in SPEED.items():
-        pairs = compare(case, arguments.rounds)
-        measured[name] = [[asdict(here), asdict(there)] for here, there in pairs]
-        for what in ("excluded", "included"):
-            here = [getattr(a, what) / 1e6 for a, _ in pairs]
-            there = [getattr(b, what) / 1e6 for _, b in pairs]
-            ratio = [a / b for a, b in zip(here, there, strict=True)]
-            label = name if what == "excluded" else ""
-            table.add_row(
-                f"{label}\n  set-up {what}" if label else f"  set-up {what}",
-                spread(here, 2), spread(there, 3), spread(ratio, 1),
-            )  # fmt: skip
-    console.print(table)
-    memory = {
-        side: 1024
-        * (run(memory_case(MANY), 1).peak_kb - run(memory_case(FEW), 1).peak_kb)
-        / (MANY - FEW)
-        for side, run in (("here", run_here), ("ns-2", run_ns2))
+    here.build()
+    runners: dict[str, Runner] = {"here": run_here, "ns-2": run_ns2}
+    with tempfile.TemporaryDirectory() as directory:
+        if ns3.installed():
+            runners["ns-3"] = ns3_runner(ns3.build(Path(directory)))
+        else:
+            print(f"ns-3 is left out: {ns3.PACKAGE} is not installed")
+        shares = {"ns-3": arguments.ns3_share}
+        measured = {
+            name: in_turns(case, runners, arguments.rounds, shares) for name, case in SPEED.items()
+        }
+        memory = {side: bytes_a_flow(run) for side, run in runners.items()}
+    others = [side for side in runners if side != "here"]
+    head = ["millions of packets a CPU second: minimum / median / maximum", *runners]
+    head += [f"here / {side}" for side in others]
+    body = [row for name, costs in measured.items() for row in rows(name, costs)]
+    body.append(["memory per flow, bytes", *(f"{each:.0f}" for each in memory.values())])
+    body[-1] += [f"1 / {memory[side] / memory['here']:.0f}" for side in others]
+    runs = {
+        name: {side: [asdict(cost) for cost in each] for side, each in costs.items()}
+        for name, costs in measured.items()
     }
-    console.print(
-        f"Memory per flow: {memory['here']:.0f} B here, {memory['ns-2']:.0f} B in ns-2"
-        f" (peak of {MANY} flows less that of {FEW})"
-    )
-    if arguments.json:
-        arguments.json.write_text(json.dumps(measured | {"bytes per flow": memory}, indent=1))
+    record("peers", {"runs": runs, "bytes a flow": memory}, table(head, body))
 
 
 if __name__ == "__main__":

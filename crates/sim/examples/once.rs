@@ -1,6 +1,7 @@
 //! One run in a process of its own: `once SEED < plan.json` prints what it took.
 //!
-//! The way to time or profile the engine without Python; `make bench-peers` measures with it.
+//! The way to time or profile the engine without Python; `make bench-peers` and `make bench-scale`
+//! measure with it.
 
 use marqueue_sim::{run, Control};
 use std::error::Error;
@@ -18,9 +19,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let setup = cpu()?;
     let result = run(&plan, seed, &Control::default())?;
     let engine = cpu()? - setup;
+    let events = result.events;
     let packets: u64 = result.links.iter().flat_map(|l| &l.windows).map(|w| w.counters.departures).sum();
+    let last = result.links.first().and_then(|l| l.windows.last()).ok_or("expected a link with a queue")?;
+    let utilization = last.sent_bits / last.capacity_bits;
     let status = read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).ok_or("no VmHWM")?.trim().trim_end_matches(" kB");
-    println!(r#"{{"packets": {packets}, "setup": {setup}, "engine": {engine}, "peak_kb": {peak}}}"#);
+    println!(
+        r#"{{"packets": {packets}, "events": {events}, "utilization": {utilization}, "setup": {setup}, "engine": {engine}, "peak_kb": {peak}}}"#
+    );
     Ok(())
 }

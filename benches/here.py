@@ -1,0 +1,73 @@
+"""Running the engine without Python: crates/sim/examples/once.rs and floor.rs."""
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benches.case import Case
+from marqueue.scenario import compile
+
+ROOT = Path(__file__).parents[1]
+PROGRAMS = ("once", "floor")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of ``once`` tells, and what its process took; times in s."""
+
+    packets: int
+    """Through all queues."""
+    events: int
+    utilization: float
+    """Of the first link that has a queue, in the last measuring window."""
+    setup: float
+    """CPU time until the plan is read."""
+    engine: float
+    """CPU time of the run, building the network from the plan included."""
+    peak_kb: int
+    cpu: float
+    """User time of the process."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What a run of ``floor`` tells."""
+
+    packets: int
+    events: int
+    engine: float
+
+
+def build() -> None:
+    """Builds the programs."""
+    examples = [word for name in PROGRAMS for word in ("--example", name)]
+    command = ["cargo", "build", "--release", "--quiet", "--locked", *examples]
+    subprocess.run([*command, "--package", "marqueue-sim"], check=True, cwd=ROOT)
+
+
+def program(name: str) -> str:
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return str(target / "release" / "examples" / name)
+
+
+def run(case: Case, seed: int) -> Run:
+    """One run in a process of its own."""
+    with tempfile.TemporaryFile("w+") as plan, tempfile.TemporaryFile("w+") as out:
+        json.dump(compile(case.scenario()), plan)
+        plan.seek(0)
+        process = subprocess.Popen([program("once"), str(seed)], stdin=plan, stdout=out)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise RuntimeError(f"once ended with {process.returncode}")
+        out.seek(0)
+        return Run(**json.load(out), cpu=usage.ru_utime)
+
+
+def floor(flows: int, classes: int, packets: int) -> Floor:
+    """One run of the floor."""
+    command = [program("floor"), str(flows), str(classes), str(packets)]
+    return Floor(**json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))

@@ -1,0 +1,42 @@
+"""Where measurements go: docs/performance/NAME.json, and their tables in docs/performance.md.
+
+A table stands between the comments ``<!-- NAME -->`` and ``<!-- end NAME -->``; nobody writes there
+by hand.
+"""
+
+import json
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+FOLDER = PAGE.with_suffix("")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def spread(values: Sequence[float], digits: int) -> str:
+    """Minimum, median and maximum."""
+    low, middle, high = min(values), statistics.median(values), max(values)
+    return f"{low:.{digits}f} / {middle:.{digits}f} / {high:.{digits}f}"
+
+
+def record(name: str, measured: object, text: str) -> None:
+    """Keeps what was measured, prints its table and puts it into the page."""
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / f"{name}.json").write_text(json.dumps(measured, indent=1) + "\n")
+    print(text)
+    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+    page, found = re.subn(
+        f"(?s){re.escape(begin)}.*?{re.escape(end)}",
+        lambda _: f"{begin}\n{text}\n\n{end}",
+        PAGE.read_text(),
+    )
+    if found != 1:
+        raise ValueError(f"{PAGE.name} has {found} places for {name}, expected one")
+    PAGE.write_text(page)
