@@ -2,8 +2,8 @@
 
 use marqueue_cc::config::{preset, Params, PRESETS};
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, Value};
-use pyo3::prelude::*;
 use marqueue_sim::impair::{Entry, Loss};
+use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 /// Every AQM with its parameters and probes.
