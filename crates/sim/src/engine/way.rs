@@ -111,9 +111,10 @@ impl Engine {
         } else {
             pending.insert(pending.len() - after, (at, rank, packet));
         }
+        let overtakes_all = after > 0 && after + 1 == pending.len();
         let settled = exit + merged.lead;
         let source = self.links[l as usize].catch_up_source;
-        if !self.events.is_set(source) {
+        if overtakes_all || !self.events.is_set(source) {
             self.events.set(source, at);
         }
         self.settle(l, settled);
