@@ -124,7 +124,12 @@ def _link_row(link: Mapping[str, Any]) -> list[Cell]:
 
 
 def _pipe_row(link: Mapping[str, Any]) -> list[Cell]:
-    impairments = [f"{what}: {_policy_text(model)}" for what, model in link["pipe"].items()]
+    impairments = [
+        f"loss: {_policy_text(given)}"
+        if what == "loss"
+        else _policy_text({"name": what, "params": given})
+        for what, given in link["pipe"].items()
+    ]
     rate = RATE.write(Decimal(link["rate"]))
     return [link["name"], rate, _time(link["delay"]), "; ".join(impairments)]
 

@@ -36,7 +36,7 @@ SHORT_LINK = (
 BATCHED = {"utilization": "utilization", "queue_mean": "queue"}
 #: Batches of a single replication, and samples in each below which nothing is said of it.
 BATCHES, BATCH_SAMPLES = 20, 10
-SHORT_PIPE = ("wire_loss_ratio",)
+SHORT_PIPE = ("wire_loss_ratio", "reordered_ratio", "extra_delay")
 SHORT_FLOWS = ("goodput", "jain", "fct_mean", "fct_p95")
 
 
@@ -120,7 +120,7 @@ def table(result: Result) -> Table:
     for name in result.pipes:
         pipe = result.pipe(name).figures()
         for figure in PIPE_FIGURES:
-            if figure.name in SHORT_PIPE and pipe[figure.name].n:
+            if figure.name in SHORT_PIPE and pipe[figure.name].mean > 0:
                 out.add_row(Text(f"{figure.title}, {name}"), str(figure.shown(pipe)))
     flows = result.traffic()
     out.add_section()

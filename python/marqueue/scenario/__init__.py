@@ -2,7 +2,7 @@
 
 from marqueue.scenario.compiler import class_names, compile
 from marqueue.scenario.fields import Aqm, Transport
-from marqueue.scenario.impairments import Loss
+from marqueue.scenario.impairments import Jitter, Loss, Reorder
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.schema import schema
@@ -28,12 +28,14 @@ __all__ = [
     "Graph",
     "GraphClass",
     "GraphLink",
+    "Jitter",
     "Loss",
     "Packets",
     "ParkingLot",
     "Poisson",
     "Queue",
     "RateChange",
+    "Reorder",
     "Scenario",
     "Star",
     "StarClass",
