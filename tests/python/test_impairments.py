@@ -140,7 +140,7 @@ def test_what_was_lost_on_the_wire_is_reported_apart_from_the_queue(tmp_path):
     assert loaded == result
     page = (tmp_path / "result" / "report.html").read_text(encoding="utf-8")
     assert "Loss ratio on the wire" in page
-    assert "loss: random (probability = 0.02)" in page
+    assert "loss: model random, probability 0.02" in page
     with pytest.raises(KeyError, match="expected one of: bottleneck, 40 ms/source"):
         result.pipe("nowhere")
 
@@ -154,7 +154,7 @@ def test_reordering_and_extra_delay_are_reported():
     assert 6 < figures["reordering_extent"].mean < 12.5
     assert 0.0025 < figures["extra_delay"].mean < 0.006
     page = report(result).render()
-    assert "jitter (mean = 0.002); reorder (probability = 0.05, delay = 0.01)" in page
+    assert "jitter: mean 2 ms; reorder: probability 0.05, delay 10 ms" in page
     assert "Reordering extent, mean [packets]" in page
 
 

@@ -106,3 +106,15 @@ class Impairments(Table):
         if self.reorder is not None:
             pipe["reorder"] = dict(self.reorder.params)
         return pipe
+
+
+def written(pipe: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Tables as a scenario has them, of a link's ``pipe`` in the plan."""
+    tables: dict[str, Declared] = {}
+    if "loss" in pipe:
+        tables["loss"] = Loss(pipe["loss"]["name"], pipe["loss"]["params"])
+    if "jitter" in pipe:
+        tables["jitter"] = Jitter(pipe["jitter"])
+    if "reorder" in pipe:
+        tables["reorder"] = Reorder(pipe["reorder"])
+    return {what: table.table() for what, table in tables.items()}
