@@ -29,6 +29,9 @@ def aqm_catalogue() -> list[dict[str, Any]]:
 def loss_catalogue() -> list[dict[str, Any]]:
     """Every model of loss: name, summary, source, params."""
 
+def rate_catalogue() -> list[dict[str, Any]]:
+    """Every rate law of paced flows: name, summary, source, params."""
+
 def jitter_params() -> list[dict[str, Any]]:
     """Every parameter of delay that varies."""
 

@@ -1,10 +1,12 @@
 //! The engine: takes the earliest event and lets it happen.
 //!
-//! [`way`]: packets on their way; [`ends`]: senders and receivers; [`agenda`]: everything else that
+//! [`way`]: packets on their way; [`ends`]: senders and receivers; [`paced`]: those controlled by
+//! rate; [`agenda`]: everything else that
 //! happens; [`population`]: flows come and go.
 
 mod agenda;
 mod ends;
+mod paced;
 mod population;
 mod way;
 

@@ -178,6 +178,27 @@ pub enum TrafficKind {
         /// When they stop.
         stop: Option<Time>,
     },
+    /// `count` flows that are paced and controlled by rate.
+    Paced {
+        /// The rate law and its parameters.
+        control: PolicySpec,
+        /// Index into [`Plan::routes`].
+        route: usize,
+        /// How many flows.
+        count: u32,
+        /// Bits a second on the wire with which each starts.
+        rate: Rate,
+        /// Size on the wire.
+        packet: Bytes,
+        /// Are its packets ECN-capable?
+        ecn: bool,
+        /// When the first may start.
+        start: Time,
+        /// Over how long the starts are spread.
+        jitter: Dur,
+        /// When they stop.
+        stop: Option<Time>,
+    },
     /// Packets that arrive as a Poisson process with exponential or constant sizes, without any
     /// control: the arrivals of M/M/1 and M/D/1.
     Packets {

@@ -8,6 +8,7 @@ use crate::plan::{LinkPlan, Plan, TrafficKind};
 use crate::resource::Resource;
 use crate::result::{PipeResult, RunResult};
 use marqueue_aqm::{Discipline, Env};
+use marqueue_cc::paced::Law;
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Rate, Rng, Time};
@@ -222,6 +223,12 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
         }
         TrafficKind::Cbr { route, rate, packet, .. } => {
             expect(route_ok(route), "route", "expected one that exists")?;
+            check_rate(*rate, "rate")?;
+            expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")
+        }
+        TrafficKind::Paced { control, route, rate, packet, .. } => {
+            Law::build(control).map_err(|e| e.within("control"))?;
+            expect(answered(route), "route", "expected one that exists and leads back")?;
             check_rate(*rate, "rate")?;
             expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")
         }

@@ -14,7 +14,7 @@ fn loss(name: &str, params: &[(&str, f64)]) -> Option<PolicySpec> {
     Some(policy(name, values(params)))
 }
 
-/// Ten TCP flows of two classes under RED, and a constant-rate flow beside them.
+/// Ten TCP flows of two classes under RED, a constant-rate flow and a paced one beside them.
 fn dumbbell(duration: f64) -> Plan {
     let red = queue("red", values(&[("min_th", 10.0), ("max_th", 30.0)]), 60, Signal::Ecn);
     let mut plan = Dumbbell {
@@ -27,7 +27,7 @@ fn dumbbell(duration: f64) -> Plan {
     }
     .plan(duration);
     plan.transports = vec![ns2("sack", true)];
-    plan.traffic = vec![tcp("near", 0, 5, 1.0), tcp("far", 1, 5, 1.0), cbr(0)];
+    plan.traffic = vec![tcp("near", 0, 5, 1.0), tcp("far", 1, 5, 1.0), cbr(0), paced(1)];
     plan.links[0].trace = true;
     plan
 }
@@ -43,6 +43,21 @@ fn cbr(route: usize) -> TrafficPlan {
         stop: None,
     };
     TrafficPlan { name: "cbr".into(), kind }
+}
+
+fn paced(route: usize) -> TrafficPlan {
+    let kind = TrafficKind::Paced {
+        control: policy("aimd", ParamValues::new()),
+        route,
+        count: 1,
+        rate: Rate(500_000),
+        packet: Bytes(900),
+        ecn: true,
+        start: Time::ZERO,
+        jitter: ms(100.0),
+        stop: None,
+    };
+    TrafficPlan { name: "paced".into(), kind }
 }
 
 /// Every link but the bottleneck is entered by events, because a host might send into it.

@@ -77,7 +77,6 @@ fn neither_line_is_full_with_data_both_ways() {
     let used = |r: &RunResult, l: usize| utilization(&r.links[l].windows[1]);
     assert!(used(&one, 0) > 0.99, "{}", used(&one, 0));
     for l in [0, 1] {
-        println!("utilization {l}: {}", used(&two, l));
         assert!(used(&two, l) < 0.9, "{}", used(&two, l));
     }
 }

@@ -11,7 +11,7 @@ from marqueue.scenario.fields import AUTO, Aqm
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.network import Network, OneWay, network
 from marqueue.scenario.topology import Dumbbell
-from marqueue.scenario.traffic import Cbr, Packets, Poisson, Tcp, Traffic
+from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp, Traffic
 from marqueue.steady import MSER_BATCH, MSER_BATCHES
 from marqueue.units import Duration, Size
 
@@ -186,7 +186,7 @@ class _Compiler:
     def usual_packet(self) -> int:
         """The size of the first traffic's data packets on the wire."""
         first = self.scenario.traffic[0]
-        if isinstance(first, Cbr | Packets):
+        if isinstance(first, Cbr | Paced | Packets):
             return first.packet.base
         transport = self.scenario.transport.get(first.transport)
         return transport.wire_bytes if transport else 0
@@ -223,7 +223,9 @@ class _Compiler:
                 groups.append({"name": name_here, "kind": {table.kind: kind}})
         return groups
 
-    def share(self, path: str, table: Tcp | Cbr | Packets, position: int, classes: int) -> Plan:
+    def share(
+        self, path: str, table: Tcp | Cbr | Paced | Packets, position: int, classes: int
+    ) -> Plan:
         """What one class gets of a group: flows are dealt out in turn."""
         if isinstance(table, Packets):
             return {
@@ -235,6 +237,10 @@ class _Compiler:
         spread: Plan = {"count": count, "jitter": table.jitter.base}
         if isinstance(table, Cbr):
             return spread | {"rate": table.rate.base, "packet": table.packet.base}
+        if isinstance(table, Paced):
+            control = {"name": table.control.name, "params": dict(table.control.params)}
+            paced = {"rate": table.rate.base, "packet": table.packet.base, "ecn": table.ecn}
+            return spread | paced | {"control": control}
         return spread | {
             "transport": self.transport_index(path, table.transport),
             "size": table.size.base if table.size else None,

@@ -199,6 +199,28 @@ class Aqm(Declared):
 
 
 @dataclass(frozen=True)
+class RateLaw(Declared):
+    """A rate law by name, with the parameters that were given, in the engine's units."""
+
+    name: str = "aimd"
+    params: Mapping[str, Value] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, **params: object) -> Self:
+        """As a scenario writes it: ``RateLaw.of("aimd", beta=0.8)``."""
+        return cls.read({"name": name, **params})
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """From a name or a table."""
+        return cls(*parameters.read_named(value, "a rate law", parameters.rate_laws()))
+
+    def table(self) -> dict[str, Any]:
+        """Name and parameters."""
+        return parameters.write_model(self.name, self.params, "name", parameters.rate_laws())
+
+
+@dataclass(frozen=True)
 class Transport(Declared):
     """Settings of TCP: a preset, and what differs from it, in the engine's units."""
 

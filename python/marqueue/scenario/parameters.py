@@ -183,9 +183,19 @@ def aqms() -> dict[str, AqmEntry]:
 @cache
 def losses() -> dict[str, ModelEntry]:
     """All models of loss by name."""
+    return _models(_core.loss_catalogue())
+
+
+@cache
+def rate_laws() -> dict[str, ModelEntry]:
+    """All rate laws of paced flows by name."""
+    return _models(_core.rate_catalogue())
+
+
+def _models(catalogue: Sequence[Mapping[str, Any]]) -> dict[str, ModelEntry]:
     return {
         entry["name"]: ModelEntry(**{**entry, "params": _declarations(entry["params"])})
-        for entry in _core.loss_catalogue()
+        for entry in catalogue
     }
 
 
@@ -254,16 +264,23 @@ def write_all(declared: Sequence[Declaration], values: Mapping[str, Value]) -> d
 
 def read_policy(value: object) -> tuple[str, dict[str, Value]]:
     """The name and the parameters of an AQM, given by its name alone or as a table."""
-    if not isinstance(value, str | Mapping):
-        raise Refused([((), f"got {show(value)}, expected the name of an AQM or a table with it")])
-    if isinstance(value, str) and value not in aqms():
-        raise Refused([((), unknown(value, aqms()))])
-    return read_model({"name": value} if isinstance(value, str) else value, "name", aqms())
+    return read_named(value, "an AQM", aqms())
 
 
 def write_policy(name: str, params: Mapping[str, Value]) -> dict[str, Any]:
     """The reverse of :func:`read_policy`: always a table."""
     return write_model(name, params, "name", aqms())
+
+
+def read_named(
+    value: object, what: str, models: Mapping[str, ModelEntry]
+) -> tuple[str, dict[str, Value]]:
+    """The name and the parameters of one of ``models``, given by its name alone or as a table."""
+    if not isinstance(value, str | Mapping):
+        raise Refused([((), f"got {show(value)}, expected the name of {what} or a table with it")])
+    if isinstance(value, str) and value not in models:
+        raise Refused([((), unknown(value, models))])
+    return read_model({"name": value} if isinstance(value, str) else value, "name", models)
 
 
 def read_model(

@@ -1,6 +1,6 @@
 """The JSON Schema of scenarios, from which editors complete and check."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marqueue.scenario import parameters
@@ -16,9 +16,10 @@ def schema() -> dict[str, Any]:
     document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     document["title"] = "marqueue scenario"
     definitions = document.setdefault("$defs", {})
-    definitions["Aqm"] = _aqm()
+    definitions["Aqm"] = _named(parameters.aqms())
     definitions["Transport"] = _transport()
     definitions["Loss"] = _loss()
+    definitions["RateLaw"] = _named(parameters.rate_laws())
     mean = {"type": "string", "pattern": TIME.pattern}
     definitions["Jitter"] = {"oneOf": [mean, _table(parameters.jitter_declarations())]}
     definitions["Reorder"] = _table(parameters.reorder_declarations())
@@ -37,10 +38,9 @@ def _linked(part: Any) -> Any:
     return part
 
 
-def _aqm() -> dict[str, Any]:
-    """A name, or a table for each AQM."""
-    tables = [_model("name", entry) for entry in parameters.aqms().values()]
-    return {"oneOf": [{"enum": list(parameters.aqms())}, *tables]}
+def _named(models: Mapping[str, parameters.ModelEntry]) -> dict[str, Any]:
+    """A name, or a table for each."""
+    return {"oneOf": [{"enum": list(models)}, *(_model("name", each) for each in models.values())]}
 
 
 def _loss() -> dict[str, Any]:

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::events::Judgement;
 use crate::flow::{fill_row, settle_window, Kind};
 use marqueue_cc::receiver::AckOut;
-use marqueue_cc::Ack;
+use marqueue_cc::{Ack, SackBlocks};
 use marqueue_core::{Ecn, Flags, Packet, Time};
 
 impl Engine {
@@ -24,6 +24,11 @@ impl Engine {
                 (u64::from(got.delivered) * u64::from(config.segment), got.ack)
             }
             Kind::Cbr(_) | Kind::Packets => (u64::from(packet.bytes), None),
+            Kind::Paced(paced) => {
+                let report = paced.receiver.on_packet(packet.seq, packet.ecn);
+                flow.delivered += u64::from(packet.bytes);
+                return Some(self.report(packet.flow, &report));
+            }
             Kind::Gone => (0, None),
         };
         flow.delivered += bytes;
@@ -42,18 +47,24 @@ impl Engine {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
         packet.flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
         if let Some(sack) = ack.sack {
-            packet.sack = match self.sack_free.pop() {
-                Some(slot) => {
-                    self.sack_pool[slot as usize] = sack;
-                    slot
-                }
-                None => {
-                    self.sack_pool.push(sack);
-                    (self.sack_pool.len() - 1) as u32
-                }
-            };
+            packet.sack = self.store_sack(sack);
         }
         (packet, self.flows[flow as usize].ack_stage)
+    }
+
+    /// The slot in which SACK blocks travel.
+    #[inline]
+    pub(super) fn store_sack(&mut self, sack: SackBlocks) -> u32 {
+        match self.sack_free.pop() {
+            Some(slot) => {
+                self.sack_pool[slot as usize] = sack;
+                slot
+            }
+            None => {
+                self.sack_pool.push(sack);
+                (self.sack_pool.len() - 1) as u32
+            }
+        }
     }
 
     /// An acknowledgement arrives at its sender.
@@ -66,7 +77,11 @@ impl Engine {
         };
         let flow = &mut self.flows[packet.flow as usize];
         flow.in_flight -= 1;
-        let Kind::Tcp(tcp) = &mut flow.kind else { return self.reuse_if_gone(packet.flow) };
+        let tcp = match &mut flow.kind {
+            Kind::Tcp(tcp) => tcp,
+            Kind::Paced(_) => return self.reported(packet),
+            Kind::Cbr(_) | Kind::Packets | Kind::Gone => return self.reuse_if_gone(packet.flow),
+        };
         let ack = Ack { ack: packet.seq, ece: packet.flags.has(Flags::ECE), sack };
         let config = &self.configs[tcp.transport as usize];
         tcp.sender.on_ack(config, self.now, &ack, &mut self.segments);
@@ -118,10 +133,13 @@ impl Engine {
 
     /// Enters a timer of flow `f` if it must fire earlier than the one that is entered.
     #[inline(always)]
-    fn rearm(&mut self, f: u32) {
+    pub(super) fn rearm(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
-        let Kind::Tcp(tcp) = &flow.kind else { return };
-        let deadline = tcp.sender.deadline().min(tcp.receiver.deadline());
+        let deadline = match &flow.kind {
+            Kind::Tcp(tcp) => tcp.sender.deadline().min(tcp.receiver.deadline()),
+            Kind::Paced(paced) => paced.sender.deadline(),
+            Kind::Cbr(_) | Kind::Packets | Kind::Gone => return,
+        };
         if deadline < flow.timer {
             flow.timer = deadline;
             self.timers.push(deadline, f);
@@ -144,6 +162,7 @@ impl Engine {
             }
             flow.timer = match &flow.kind {
                 Kind::Tcp(tcp) if tcp.started => tcp.sender.deadline().min(tcp.receiver.deadline()),
+                Kind::Paced(paced) => paced.sender.deadline(),
                 _ => time,
             };
             match flow.timer {
@@ -180,6 +199,7 @@ impl Engine {
                 self.after_sender(f);
             }
             Kind::Cbr(_) => self.send_cbr(f),
+            Kind::Paced(_) => self.paced_due(f),
             Kind::Packets | Kind::Gone => {}
         }
     }
