@@ -31,6 +31,18 @@ def version() -> str:
 def aqm_catalogue() -> list[dict[str, Any]]:
     """Every AQM: name, summary, source, params, probes."""
 
+def loss_catalogue() -> list[dict[str, Any]]:
+    """Every model of loss: name, summary, source, params."""
+
+def rate_catalogue() -> list[dict[str, Any]]:
+    """Every rate law of paced flows: name, summary, source, params."""
+
+def jitter_params() -> list[dict[str, Any]]:
+    """Every parameter of delay that varies."""
+
+def reorder_params() -> list[dict[str, Any]]:
+    """Every parameter of reordering."""
+
 def tcp_params() -> list[dict[str, Any]]:
     """Every parameter of TCP."""
 

@@ -9,6 +9,7 @@ pub mod algo;
 pub mod config;
 pub mod control;
 pub mod core;
+pub mod paced;
 pub mod preset;
 pub mod ranges;
 pub mod receiver;

@@ -1,8 +1,10 @@
 //! What there is to configure: AQMs, TCP, and their parameters as declared.
 
 use marqueue_cc::config::Params;
+use marqueue_cc::paced;
 use marqueue_cc::preset::{preset, PRESETS};
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, Value};
+use marqueue_sim::impair::{Jitter, Loss, Reorder};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -11,15 +13,59 @@ use pyo3::types::{PyDict, PyList};
 pub fn aqm_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
     for entry in marqueue_aqm::catalogue() {
-        let dict = PyDict::new(py);
-        dict.set_item("name", entry.name)?;
-        dict.set_item("summary", entry.summary)?;
-        dict.set_item("source", entry.source)?;
-        dict.set_item("params", specs(py, &entry.params)?)?;
+        let dict = model(py, entry.name, entry.summary, entry.source, &entry.params)?;
         dict.set_item("probes", entry.probes)?;
         list.append(dict)?;
     }
     Ok(list)
+}
+
+/// Every model of loss with its parameters.
+#[pyfunction]
+pub fn loss_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for loss in Loss::catalogue() {
+        list.append(model(py, loss.name, loss.summary, loss.source, &loss.params)?)?;
+    }
+    Ok(list)
+}
+
+/// What is told of anything that is chosen by name.
+fn model<'py>(
+    py: Python<'py>,
+    name: &str,
+    summary: &str,
+    source: &str,
+    params: &[ParamSpec],
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", name)?;
+    dict.set_item("summary", summary)?;
+    dict.set_item("source", source)?;
+    dict.set_item("params", specs(py, params)?)?;
+    Ok(dict)
+}
+
+/// Every rate law with its parameters.
+#[pyfunction]
+pub fn rate_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for law in paced::Law::catalogue() {
+        list.append(model(py, law.name, law.summary, law.source, &law.params)?)?;
+    }
+    Ok(list)
+}
+
+/// The parameters of delay that varies.
+#[pyfunction]
+pub fn jitter_params(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    specs(py, &Jitter::specs())
+}
+
+/// The parameters of reordering.
+#[pyfunction]
+pub fn reorder_params(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    specs(py, &Reorder::specs())
 }
 
 /// Every parameter of TCP.

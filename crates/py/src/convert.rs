@@ -2,7 +2,7 @@
 
 use marqueue_aqm::Reason;
 use marqueue_core::Time;
-use marqueue_sim::result::{CwndTrace, FlowTable, LinkResult, LinkWindow, RunResult, Series, TraceRow};
+use marqueue_sim::result::{CwndTrace, FlowTable, LinkResult, LinkWindow, PipeResult, RunResult, Series, TraceRow};
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -15,6 +15,7 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("ended", r.ended.secs())?;
     dict.set_item("events", r.events)?;
     dict.set_item("links", list(py, r.links, link)?)?;
+    dict.set_item("pipes", list(py, r.pipes, pipe)?)?;
     dict.set_item("flows", flows(py, r.flows, windows)?)?;
     dict.set_item("cwnd", list(py, r.cwnd, cwnd)?)?;
     Ok(dict)
@@ -48,6 +49,17 @@ fn window(py: Python<'_>, w: LinkWindow) -> PyResult<Bound<'_, PyDict>> {
     let edges = array(py, w.delay_bins.iter().map(|b| b.0 as f64 / 1e9));
     let counts = array(py, w.delay_bins.iter().map(|b| b.1 as i64));
     dict.set_item("delay_bins", (edges, counts))?;
+    Ok(dict)
+}
+
+fn pipe(py: Python<'_>, p: PipeResult) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("link", p.link)?;
+    dict.set_item("packets", array(py, p.windows.iter().map(|w| w.packets)))?;
+    dict.set_item("lost", array(py, p.windows.iter().map(|w| w.lost)))?;
+    dict.set_item("reordered", array(py, p.windows.iter().map(|w| w.reordered)))?;
+    dict.set_item("overtakings", array(py, p.windows.iter().map(|w| w.overtakings)))?;
+    dict.set_item("extra_delay", array(py, p.windows.iter().map(|w| w.extra_delay)))?;
     Ok(dict)
 }
 

@@ -1,21 +1,25 @@
 //! The engine: takes the earliest event and lets it happen.
 //!
-//! [`way`]: packets on their way; [`ends`]: senders and receivers; [`agenda`]: everything else that
+//! [`way`]: packets on their way; [`ends`]: senders and receivers; [`paced`]: those controlled by
+//! rate; [`agenda`]: everything else that
 //! happens; [`population`]: flows come and go.
 
 mod agenda;
 mod ends;
+mod paced;
 mod population;
 mod way;
 
 use crate::events::{EventQueue, Timers};
 use crate::flow::{fill_row, Flow};
+use crate::impair::Pipe;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
 use crate::result::{CwndTrace, FlowTable};
 use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::wire::Wire;
+use marqueue_cc::paced::Report;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dur, Packet, Time};
 use std::collections::VecDeque;
@@ -54,6 +58,22 @@ struct Merged {
     lead: Dur,
 }
 
+/// What an acknowledgement carries besides its number.
+#[derive(Clone, Copy, Debug)]
+enum Attachment {
+    Options(Options),
+    Report(Report),
+}
+
+impl Attachment {
+    fn options(&self) -> &Options {
+        match self {
+            Attachment::Options(options) => options,
+            Attachment::Report(_) => &Options::NONE,
+        }
+    }
+}
+
 /// What a source of events stands for. Sources are numbered in this order: of events at the same
 /// time arrivals come first, and what only looks comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +94,32 @@ enum Source {
     Edge,
 }
 
+/// What a plan's parts have become before anything happens.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The transport settings.
+    pub configs: Vec<Config>,
+    /// By link, its queue if it has one.
+    pub resources: Vec<Option<Resource>>,
+    /// By link, its pipe if it is impaired.
+    pub pipes: Vec<Option<Box<Pipe>>>,
+}
+
+/// What is left when a run has ended.
+#[derive(Debug)]
+pub struct Remains {
+    /// By link, its queue if it has one.
+    pub resources: Vec<Option<Resource>>,
+    /// By link, its pipe if it is impaired.
+    pub pipes: Vec<Option<Box<Pipe>>>,
+    /// All flows.
+    pub flows: FlowTable,
+    /// Windows of the traced flows.
+    pub cwnd: Vec<CwndTrace>,
+    /// Events processed.
+    pub events: u64,
+}
+
 /// The state of a run.
 #[derive(Debug)]
 pub struct Engine {
@@ -81,6 +127,8 @@ pub struct Engine {
     events: EventQueue,
     sources: Vec<Source>,
     links: Vec<Link>,
+    /// For each link, its pipe if it is impaired.
+    pipes: Vec<Option<Box<Pipe>>>,
     routes: Routes,
     flows: Vec<Flow>,
     free_slots: Vec<u32>,
@@ -95,8 +143,9 @@ pub struct Engine {
     next_sample: Time,
     /// Stops of traffic groups to come, the next one last.
     stops: Vec<(Time, u32)>,
-    option_pool: Vec<Options>,
-    option_free: Vec<u32>,
+    /// What does not fit into packets, by slot.
+    attachments: Vec<Attachment>,
+    attachments_free: Vec<u32>,
     segments: Vec<Segment>,
     table: FlowTable,
     cwnd: Vec<CwndTrace>,
@@ -104,9 +153,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine at time zero. `resources[l]` is the queue of link `l`, if it has one.
-    pub fn new(plan: &Plan, seed: u64, configs: Vec<Config>, resources: Vec<Option<Resource>>) -> Engine {
-        let routes = Routes::new(plan, &population::answers_at_once(plan, &configs));
+    /// An engine at time zero, of what has been prepared for the plan.
+    pub fn new(plan: &Plan, seed: u64, prepared: Prepared) -> Engine {
+        let Prepared { configs, resources, pipes } = prepared;
+        let routes = Routes::new(plan, &population::answers_at_once(plan, &configs), &pipes);
         let near = plan.links.iter().zip(resources).zip(&routes.lead);
         let links = near
             .map(|((l, resource), &lead)| Link {
@@ -122,6 +172,7 @@ impl Engine {
             events: EventQueue::new(0),
             sources: Vec::new(),
             links,
+            pipes,
             routes,
             flows: Vec::new(),
             free_slots: Vec::new(),
@@ -134,8 +185,8 @@ impl Engine {
             sample: plan.sample,
             next_sample: if plan.sample == Dur::ZERO { Time::NEVER } else { Time::ZERO + plan.sample },
             stops: Vec::new(),
-            option_pool: Vec::new(),
-            option_free: Vec::new(),
+            attachments: Vec::new(),
+            attachments_free: Vec::new(),
             segments: Vec::new(),
             table: FlowTable::default(),
             cwnd: Vec::new(),
@@ -181,8 +232,8 @@ impl Engine {
         true
     }
 
-    /// The links, flows, window traces and the number of events of a run that has ended.
-    pub fn finish(mut self) -> (Vec<Option<Resource>>, FlowTable, Vec<CwndTrace>, u64) {
+    /// What is left of a run that has ended.
+    pub fn finish(mut self) -> Remains {
         for flow in &mut self.flows {
             fill_row(&mut self.table, self.edges.len(), flow);
         }
@@ -194,7 +245,7 @@ impl Engine {
                 Near::Wire(_) | Near::Merged(_) => None,
             })
             .collect();
-        (resources, self.table, self.cwnd, self.processed)
+        Remains { resources, pipes: self.pipes, flows: self.table, cwnd: self.cwnd, events: self.processed }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::result::FlowTable;
 use crate::traffic::Writer;
-use marqueue_cc::{Receiver, Sender};
+use marqueue_cc::{paced, Receiver, Sender};
 use marqueue_core::units::Transmitter;
-use marqueue_core::Time;
+use marqueue_core::{Ecn, Time};
 
 /// One flow, or a free slot for one.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub enum Kind {
     Tcp(Tcp),
     /// Constant-rate UDP.
     Cbr(Box<Cbr>),
+    /// Paced, controlled by rate.
+    Paced(Box<Paced>),
     /// Packets that a generator sends in the flow's name.
     Packets,
     /// Finished.
@@ -80,6 +82,19 @@ pub struct Cbr {
     pub stop: Time,
 }
 
+/// The two ends of a paced stream.
+#[derive(Debug)]
+pub struct Paced {
+    /// The sending end.
+    pub sender: paced::Sender,
+    /// The receiving end.
+    pub receiver: paced::Receiver,
+    /// Size on the wire.
+    pub bytes: u32,
+    /// Of its data packets.
+    pub ecn: Ecn,
+}
+
 /// Adds the row of a new flow.
 pub fn add_row(table: &mut FlowTable, windows: usize, group: u32, route: u32, start: Time, size: u32) -> u32 {
     table.group.push(group);
@@ -116,6 +131,12 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
             table.ecn_cuts[row] = counts.ecn_cuts;
         }
         Kind::Cbr(cbr) => table.sent[row] = u64::from(cbr.sent),
+        Kind::Paced(paced) => {
+            let counts = paced.sender.counts;
+            table.sent[row] = u64::from(counts.sent);
+            table.timeouts[row] = counts.timeouts;
+            table.ecn_cuts[row] = counts.ecn_cuts;
+        }
         Kind::Packets | Kind::Gone => {}
     }
 }

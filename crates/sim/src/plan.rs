@@ -45,6 +45,24 @@ pub struct LinkPlan {
     /// Record every arrival, loss, mark and departure.
     #[serde(default)]
     pub trace: bool,
+    /// What may happen to packets behind the transmitter.
+    #[serde(default)]
+    pub pipe: PipePlan,
+}
+
+/// The impairments of a pipe; see `impair`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PipePlan {
+    /// The model of loss and its parameters.
+    #[serde(default)]
+    pub loss: Option<PolicySpec>,
+    /// Parameters of delay that varies.
+    #[serde(default)]
+    pub jitter: Option<ParamValues>,
+    /// Parameters of reordering.
+    #[serde(default)]
+    pub reorder: Option<ParamValues>,
 }
 
 /// A managed, metered queue.
@@ -156,6 +174,27 @@ pub enum TrafficKind {
         rate: Rate,
         /// Size on the wire.
         packet: Bytes,
+        /// When the first may start.
+        start: Time,
+        /// Over how long the starts are spread.
+        jitter: Dur,
+        /// When they stop.
+        stop: Option<Time>,
+    },
+    /// `count` flows that are paced and controlled by rate.
+    Paced {
+        /// The rate law and its parameters.
+        control: PolicySpec,
+        /// Index into [`Plan::routes`].
+        route: usize,
+        /// How many flows.
+        count: u32,
+        /// Bits a second on the wire with which each starts.
+        rate: Rate,
+        /// Size on the wire.
+        packet: Bytes,
+        /// Are its packets ECN-capable?
+        ecn: bool,
         /// When the first may start.
         start: Time,
         /// Over how long the starts are spread.

@@ -55,7 +55,7 @@ impl Arrivals {
                 let what = What::Packets { flow: packet_flow, bytes: packet.0 as u32, law: *size, sent: 0 };
                 (*rate, *start, stop.unwrap_or(Time::NEVER), what)
             }
-            TrafficKind::Tcp { .. } | TrafficKind::Cbr { .. } => return None,
+            TrafficKind::Tcp { .. } | TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } => return None,
         };
         let rng = Rng::named(seed, &format!("traffic/{}", plan.name));
         let mut arrivals = Arrivals { group, rng, next: start, mean_gap: 1.0 / rate, stop, what };

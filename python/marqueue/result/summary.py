@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from marqueue.result.names import group_names
+from marqueue.result.pipe import PIPE_FIGURES
 from marqueue.result.traffic import FLOW_FIGURES
 from marqueue.result.window import LINK_FIGURES
 from marqueue.stats import Estimate
@@ -35,6 +36,7 @@ SHORT_LINK = (
 BATCHED = {"utilization": "utilization", "queue_mean": "queue"}
 #: Batches of a single replication, and samples in each below which nothing is said of it.
 BATCHES, BATCH_SAMPLES = 20, 10
+SHORT_PIPE = ("wire_loss_ratio", "reordered_ratio", "extra_delay")
 SHORT_FLOWS = ("goodput", "jain", "fct_mean", "fct_p95")
 
 
@@ -58,9 +60,11 @@ def _link(result: Result, name: str, window: int | None) -> dict[str, Any]:
 
 def _part(result: Result, window: int | None) -> dict[str, Any]:
     """All figures of one span of time, in base units."""
+    pipes = {name: _plain(result.pipe(name).figures(window)) for name in result.pipes}
     return {
         **_span(result, window),
         "links": {name: _link(result, name, window) for name in result.links},
+        **({"pipes": pipes} if pipes else {}),
         "flows": _plain(result.traffic(window)),
         "groups": {g: _plain(result.traffic(window, group=g)) for g in result.groups},
         "classes": {c: _plain(result.traffic(window, class_=c)) for c in result.classes},
@@ -113,6 +117,12 @@ def table(result: Result) -> Table:
     for link_figure in LINK_FIGURES:
         if link_figure.name in SHORT_LINK:
             out.add_row(Text(link_figure.title), *(str(link_figure.shown(each)) for each in links))
+    out.add_section()
+    for name in result.pipes:
+        pipe = result.pipe(name).figures()
+        for figure in PIPE_FIGURES:
+            if figure.name in SHORT_PIPE and pipe[figure.name].mean > 0:
+                out.add_row(Text(f"{figure.title}, {name}"), str(figure.shown(pipe)))
     flows = result.traffic()
     out.add_section()
     for flow_figure in FLOW_FIGURES:
@@ -201,6 +211,12 @@ def warnings(result: Result) -> list[str]:
             "One-way traffic: no data crosses the way of the acknowledgements, which are "
             "neither delayed nor lost."
         )
+    unheld = _unheld(result)
+    if unheld:
+        out.append(
+            f"TCP without a queue that could tell it to slow down: {', '.join(unheld)}. What waits "
+            "on a wire is neither limited nor measured."
+        )
     unfinished = _unfinished(result)
     if unfinished:
         out.append(
@@ -225,6 +241,21 @@ def _one_way(plan: Mapping[str, Any]) -> bool:
     forward = {i for route in plan["routes"] for i in route["forward"]}
     queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
     return not any(queued & forward & set(route["reverse"]) for route in plan["routes"])
+
+
+def _unheld(result: Result) -> list[str]:
+    """The groups of TCP whose data crosses no queue."""
+    plan = result.plan
+    queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
+    groups = []
+    for group, entry in zip(group_names(result.scenario, plan), plan["traffic"], strict=True):
+        [settings] = entry["kind"].values()
+        routes = settings["routes"] if "routes" in settings else [settings["route"]]
+        if "transport" in settings and any(
+            queued.isdisjoint(plan["routes"][route]["forward"]) for route in routes
+        ):
+            groups.append(group)
+    return list(dict.fromkeys(groups))
 
 
 def _unfinished(result: Result) -> int:

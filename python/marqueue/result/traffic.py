@@ -10,6 +10,9 @@ import numpy as np
 from marqueue.result.window import Figure
 from marqueue.stats import Counts, Floats, jain, quantile
 
+#: Kinds of flows that react to congestion.
+CONTROLLED = ("tcp", "paced")
+
 
 @dataclass(frozen=True)
 class Flows:
@@ -49,9 +52,9 @@ class Flows:
 
     @property
     def long_rates(self) -> Floats:
-        """Goodput of each endless TCP flow that was there during the whole span, bit/s."""
+        """Goodput of each endless controlled flow that was there during the whole span, bit/s."""
         whole = (self.start <= self.begin) & (self.left >= self.end)
-        long = (self.kind == "tcp") & (self.size == 0) & whole
+        long = np.isin(self.kind, CONTROLLED) & (self.size == 0) & whole
         rates: Floats = 8.0 * self.delivered[long] / (self.end - self.begin)
         return rates
 

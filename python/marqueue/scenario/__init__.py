@@ -1,7 +1,8 @@
 """Scenarios: what is simulated, read from TOML or built in Python, checked, made into a plan."""
 
-from marqueue.scenario.compiler import class_names, compile
-from marqueue.scenario.fields import Aqm, Transport
+from marqueue.scenario.compiler import class_names, compile, route_classes
+from marqueue.scenario.fields import Aqm, RateLaw, Transport
+from marqueue.scenario.impairments import Jitter, Loss, Reorder
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.schema import schema
@@ -17,7 +18,7 @@ from marqueue.scenario.topology import (
     Star,
     StarClass,
 )
-from marqueue.scenario.traffic import Cbr, Packets, Poisson, Tcp
+from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp
 
 __all__ = [
     "Access",
@@ -27,11 +28,16 @@ __all__ = [
     "Graph",
     "GraphClass",
     "GraphLink",
+    "Jitter",
+    "Loss",
+    "Paced",
     "Packets",
     "ParkingLot",
     "Poisson",
     "Queue",
     "RateChange",
+    "RateLaw",
+    "Reorder",
     "Scenario",
     "Star",
     "StarClass",
@@ -42,6 +48,7 @@ __all__ = [
     "from_dict",
     "from_toml",
     "load",
+    "route_classes",
     "schema",
     "with_overrides",
 ]

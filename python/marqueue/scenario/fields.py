@@ -142,7 +142,7 @@ DECLARED = "x-declared"
 """In a JSON Schema: stands for the definition of this name, made of the engine's declarations."""
 
 
-class _Declared(ABC):
+class Declared(ABC):
     """A table whose keys the engine declares, as a type of field."""
 
     @classmethod
@@ -156,7 +156,7 @@ class _Declared(ABC):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        def read(value: object) -> _Declared:
+        def read(value: object) -> Declared:
             try:
                 return cls.read(value.table() if isinstance(value, cls) else value)
             except Refused as refused:
@@ -178,7 +178,7 @@ class _Declared(ABC):
 
 
 @dataclass(frozen=True)
-class Aqm(_Declared):
+class Aqm(Declared):
     """An AQM by name, with the parameters that were given, in the engine's units."""
 
     name: str
@@ -200,7 +200,29 @@ class Aqm(_Declared):
 
 
 @dataclass(frozen=True)
-class Transport(_Declared):
+class RateLaw(Declared):
+    """A rate law by name, with the parameters that were given, in the engine's units."""
+
+    name: str = "aimd"
+    params: Mapping[str, Value] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, **params: object) -> Self:
+        """As a scenario writes it: ``RateLaw.of("aimd", beta=0.8)``."""
+        return cls.read({"name": name, **params})
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """From a name or a table."""
+        return cls(*parameters.read_named(value, "a rate law", parameters.rate_laws()))
+
+    def table(self) -> dict[str, Any]:
+        """Name and parameters."""
+        return parameters.write_model(self.name, self.params, "name", parameters.rate_laws())
+
+
+@dataclass(frozen=True)
+class Transport(Declared):
     """Settings of TCP: a preset, and what differs from it, in the engine's units."""
 
     preset: str = "rfc"
@@ -225,10 +247,8 @@ class Transport(_Declared):
 
     def table(self) -> dict[str, Any]:
         """Preset and parameters."""
-        by_name = {spec.name: spec for spec in parameters.tcp_declarations()}
-        return {"preset": self.preset} | {
-            name: by_name[name].write(v) for name, v in self.params.items()
-        }
+        declared = parameters.tcp_declarations()
+        return {"preset": self.preset} | parameters.write_all(declared, self.params)
 
     def resolved(self) -> dict[str, Value]:
         """Every parameter with the value in force."""

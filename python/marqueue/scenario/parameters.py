@@ -149,13 +149,19 @@ class Declaration:
 
 
 @dataclass(frozen=True)
-class AqmEntry:
-    """An AQM as the engine declares it."""
+class ModelEntry:
+    """What the engine declares of anything that is chosen by name."""
 
     name: str
     summary: str
     source: str
     params: tuple[Declaration, ...]
+
+
+@dataclass(frozen=True)
+class AqmEntry(ModelEntry):
+    """An AQM as the engine declares it."""
+
     probes: tuple[tuple[str, str], ...]
 
 
@@ -167,7 +173,7 @@ def aqms() -> dict[str, AqmEntry]:
             name=entry["name"],
             summary=entry["summary"],
             source=entry["source"],
-            params=tuple(Declaration(**spec) for spec in entry["params"]),
+            params=_declarations(entry["params"]),
             probes=tuple((name, unit) for name, unit in entry["probes"]),
         )
         for entry in _core.aqm_catalogue()
@@ -175,9 +181,44 @@ def aqms() -> dict[str, AqmEntry]:
 
 
 @cache
+def losses() -> dict[str, ModelEntry]:
+    """All models of loss by name."""
+    return _models(_core.loss_catalogue())
+
+
+@cache
+def rate_laws() -> dict[str, ModelEntry]:
+    """All rate laws of paced flows by name."""
+    return _models(_core.rate_catalogue())
+
+
+def _models(catalogue: Sequence[Mapping[str, Any]]) -> dict[str, ModelEntry]:
+    return {
+        entry["name"]: ModelEntry(**{**entry, "params": _declarations(entry["params"])})
+        for entry in catalogue
+    }
+
+
+def _declarations(specs: Sequence[Mapping[str, Any]]) -> tuple[Declaration, ...]:
+    return tuple(Declaration(**spec) for spec in specs)
+
+
+@cache
+def jitter_declarations() -> tuple[Declaration, ...]:
+    """The parameters of delay that varies."""
+    return _declarations(_core.jitter_params())
+
+
+@cache
+def reorder_declarations() -> tuple[Declaration, ...]:
+    """The parameters of reordering."""
+    return _declarations(_core.reorder_params())
+
+
+@cache
 def tcp_declarations() -> tuple[Declaration, ...]:
     """The parameters of TCP."""
-    return tuple(Declaration(**spec) for spec in _core.tcp_params())
+    return _declarations(_core.tcp_params())
 
 
 @cache
@@ -215,21 +256,48 @@ def read_all(declared: Sequence[Declaration], given: Mapping[str, object]) -> di
     return values
 
 
+def write_all(declared: Sequence[Declaration], values: Mapping[str, Value]) -> dict[str, Any]:
+    """The reverse of :func:`read_all`."""
+    by_name = {spec.name: spec for spec in declared}
+    return {name: by_name[name].write(value) for name, value in values.items()}
+
+
 def read_policy(value: object) -> tuple[str, dict[str, Value]]:
     """The name and the parameters of an AQM, given by its name alone or as a table."""
-    table = {"name": value} if isinstance(value, str) else value
-    if not isinstance(table, Mapping):
-        raise Refused([((), f"got {show(value)}, expected the name of an AQM or a table with it")])
-    if "name" not in table:
-        raise Refused([(("name",), f"missing, expected {one_of(aqms())}")])
-    name = table["name"]
-    if not isinstance(name, str) or name not in aqms():
-        raise Refused([(("name",) if value is table else (), unknown(name, aqms()))])
-    given = {key: each for key, each in table.items() if key != "name"}
-    return name, read_all(aqms()[name].params, given)
+    return read_named(value, "an AQM", aqms())
 
 
 def write_policy(name: str, params: Mapping[str, Value]) -> dict[str, Any]:
     """The reverse of :func:`read_policy`: always a table."""
-    by_name = {spec.name: spec for spec in aqms()[name].params}
-    return {"name": name} | {key: by_name[key].write(value) for key, value in params.items()}
+    return write_model(name, params, "name", aqms())
+
+
+def read_named(
+    value: object, what: str, models: Mapping[str, ModelEntry]
+) -> tuple[str, dict[str, Value]]:
+    """The name and the parameters of one of ``models``, given by its name alone or as a table."""
+    if not isinstance(value, str | Mapping):
+        raise Refused([((), f"got {show(value)}, expected the name of {what} or a table with it")])
+    if isinstance(value, str) and value not in models:
+        raise Refused([((), unknown(value, models))])
+    return read_model({"name": value} if isinstance(value, str) else value, "name", models)
+
+
+def read_model(
+    table: Mapping[str, object], key: str, models: Mapping[str, ModelEntry]
+) -> tuple[str, dict[str, Value]]:
+    """The name under ``key`` and the parameters beside it of one of ``models``."""
+    if key not in table:
+        raise Refused([((key,), f"missing, expected {one_of(models)}")])
+    name = table[key]
+    if not isinstance(name, str) or name not in models:
+        raise Refused([((key,), unknown(name, models))])
+    given = {other: each for other, each in table.items() if other != key}
+    return name, read_all(models[name].params, given)
+
+
+def write_model(
+    name: str, params: Mapping[str, Value], key: str, models: Mapping[str, ModelEntry]
+) -> dict[str, Any]:
+    """The reverse of :func:`read_model`."""
+    return {key: name} | write_all(models[name].params, params)

@@ -1,10 +1,13 @@
 """The JSON Schema of scenarios, from which editors complete and check."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marqueue.scenario import parameters
 from marqueue.scenario.fields import DECLARED
+from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.model import Scenario
+from marqueue.units import TIME
 
 
 def schema() -> dict[str, Any]:
@@ -13,8 +16,13 @@ def schema() -> dict[str, Any]:
     document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     document["title"] = "marqueue scenario"
     definitions = document.setdefault("$defs", {})
-    definitions["Aqm"] = _aqm()
+    definitions["Aqm"] = _named(parameters.aqms())
     definitions["Transport"] = _transport()
+    definitions["Loss"] = _loss()
+    definitions["RateLaw"] = _named(parameters.rate_laws())
+    mean = {"type": "string", "pattern": TIME.pattern}
+    definitions["Jitter"] = {"oneOf": [mean, _table(parameters.jitter_declarations())]}
+    definitions["Reorder"] = _table(parameters.reorder_declarations())
     return document
 
 
@@ -30,21 +38,36 @@ def _linked(part: Any) -> Any:
     return part
 
 
-def _aqm() -> dict[str, Any]:
-    """A name, or a table for each AQM."""
-    tables = [
-        {
-            "type": "object",
-            "title": entry.name,
-            "description": f"{entry.summary}. {entry.source}.",
-            "properties": {"name": {"const": entry.name}}
-            | {spec.name: spec.json_schema() for spec in entry.params},
-            "required": ["name", *(spec.name for spec in entry.params if spec.required)],
-            "additionalProperties": False,
-        }
-        for entry in parameters.aqms().values()
-    ]
-    return {"oneOf": [{"enum": list(parameters.aqms())}, *tables]}
+def _named(models: Mapping[str, parameters.ModelEntry]) -> dict[str, Any]:
+    """A name, or a table for each."""
+    return {"oneOf": [{"enum": list(models)}, *(_model("name", each) for each in models.values())]}
+
+
+def _loss() -> dict[str, Any]:
+    """A share, or a table for each model."""
+    tables = [_model("model", entry) for entry in parameters.losses().values()]
+    return {"oneOf": [{"type": "string", "pattern": PERCENT}, *tables]}
+
+
+def _table(declared: Sequence[parameters.Declaration]) -> dict[str, Any]:
+    """A table of these parameters."""
+    return {
+        "type": "object",
+        "properties": {spec.name: spec.json_schema() for spec in declared},
+        "required": [spec.name for spec in declared if spec.required],
+        "additionalProperties": False,
+    }
+
+
+def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
+    """A table with a name under ``key`` and the parameters that go with it."""
+    table = _table(entry.params)
+    return table | {
+        "title": entry.name,
+        "description": f"{entry.summary}. {entry.source}.",
+        "properties": {key: {"const": entry.name}} | table["properties"],
+        "required": [key, *table["required"]],
+    }
 
 
 def _transport() -> dict[str, Any]:

@@ -10,10 +10,11 @@ from marqueue.scenario.fields import (
     PositiveFrequency,
     PositivePackets,
     PositiveRate,
+    RateLaw,
     Table,
     mistake,
 )
-from marqueue.units import Duration
+from marqueue.units import Duration, Size
 
 Name = Annotated[str, Field(min_length=1)]
 GroupName = Annotated[str, Field(pattern="^[^/]+$")]
@@ -29,6 +30,9 @@ class Group(Table):
     """Its name, unique; by default its kind."""
     classes: Classes | None = None
     """The classes of the topology that it uses; by default all."""
+    direction: Literal["forward", "reverse"] | None = None
+    """reverse: its data takes the way back of its classes, acknowledgements the way there; by
+    default forward."""
     start: Duration = Duration(0)
     """When it starts."""
     stop: Duration | None = None
@@ -91,6 +95,25 @@ class Cbr(Group):
     """Each starts at a random time up to this much later."""
 
 
+class Paced(Group):
+    """Flows controlled by rate, spread evenly over the classes: each sends packets at even
+    distances and repeats none; a law moves the rate by what the receiver reports lost or marked."""
+
+    kind: Literal["paced"]
+    control: RateLaw = RateLaw()
+    """The rate law: its name, or a table with its name and parameters."""
+    rate: PositiveRate
+    """With what each starts."""
+    packet: PacketSize = Size(1000)
+    """Size of a packet on the wire."""
+    ecn: bool = False
+    """Are its packets ECN-capable?"""
+    count: Count = 1
+    """How many flows."""
+    jitter: Duration = Duration(10**9)
+    """Each starts at a random time up to this much later."""
+
+
 class Packets(Group):
     """Packets that arrive as a Poisson process, spread evenly over the classes: M/M/1 and M/D/1."""
 
@@ -103,4 +126,4 @@ class Packets(Group):
     """How sizes are distributed."""
 
 
-Traffic = Annotated[Tcp | Poisson | Cbr | Packets, Field(discriminator="kind")]
+Traffic = Annotated[Tcp | Poisson | Cbr | Paced | Packets, Field(discriminator="kind")]

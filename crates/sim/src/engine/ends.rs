@@ -1,6 +1,6 @@
 //! The two ends of a flow: data is received and answered, acknowledgements are taken in, timers fire.
 
-use super::Engine;
+use super::{Attachment, Engine};
 use crate::events::Judgement;
 use crate::flow::{fill_row, settle_window, Kind};
 use marqueue_cc::receiver::AckOut;
@@ -24,6 +24,11 @@ impl Engine {
                 (u64::from(got.delivered) * u64::from(config.segment), got.ack)
             }
             Kind::Cbr(_) | Kind::Packets => (u64::from(packet.bytes), None),
+            Kind::Paced(paced) => {
+                let report = paced.receiver.on_packet(packet.seq, packet.ecn);
+                flow.delivered += u64::from(packet.bytes);
+                return Some(self.report(packet.flow, &report));
+            }
             Kind::Gone => (0, None),
         };
         flow.delivered += bytes;
@@ -42,18 +47,24 @@ impl Engine {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
         packet.flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
         if let Some(options) = ack.options {
-            packet.options = match self.option_free.pop() {
-                Some(slot) => {
-                    self.option_pool[slot as usize] = options;
-                    slot
-                }
-                None => {
-                    self.option_pool.push(options);
-                    (self.option_pool.len() - 1) as u32
-                }
-            };
+            packet.options = self.attach(Attachment::Options(options));
         }
         (packet, self.flows[flow as usize].ack_stage)
+    }
+
+    /// The slot in which what does not fit into a packet travels.
+    #[inline]
+    pub(super) fn attach(&mut self, attachment: Attachment) -> u32 {
+        match self.attachments_free.pop() {
+            Some(slot) => {
+                self.attachments[slot as usize] = attachment;
+                slot
+            }
+            None => {
+                self.attachments.push(attachment);
+                (self.attachments.len() - 1) as u32
+            }
+        }
     }
 
     /// An acknowledgement arrives at its sender.
@@ -62,11 +73,15 @@ impl Engine {
         self.release_options(&packet);
         let options = match packet.options {
             Packet::NO_OPTIONS => &Options::NONE,
-            slot => &self.option_pool[slot as usize],
+            slot => self.attachments[slot as usize].options(),
         };
         let flow = &mut self.flows[packet.flow as usize];
         flow.in_flight -= 1;
-        let Kind::Tcp(tcp) = &mut flow.kind else { return self.reuse_if_gone(packet.flow) };
+        let tcp = match &mut flow.kind {
+            Kind::Tcp(tcp) => tcp,
+            Kind::Paced(_) => return self.reported(packet),
+            Kind::Cbr(_) | Kind::Packets | Kind::Gone => return self.reuse_if_gone(packet.flow),
+        };
         let ack = Ack { ack: packet.seq, ece: packet.flags.has(Flags::ECE), sack: &options.sack, echo: options.echo };
         let config = &self.configs[tcp.transport as usize];
         tcp.sender.on_ack(config, self.now, &ack, &mut self.segments);
@@ -120,10 +135,13 @@ impl Engine {
 
     /// Enters a timer of flow `f` if it must fire earlier than the one that is entered.
     #[inline(always)]
-    fn rearm(&mut self, f: u32) {
+    pub(super) fn rearm(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
-        let Kind::Tcp(tcp) = &flow.kind else { return };
-        let deadline = tcp.deadline();
+        let deadline = match &flow.kind {
+            Kind::Tcp(tcp) => tcp.deadline(),
+            Kind::Paced(paced) => paced.sender.deadline(),
+            Kind::Cbr(_) | Kind::Packets | Kind::Gone => return,
+        };
         if deadline < flow.timer {
             flow.timer = deadline;
             self.timers.push(deadline, f);
@@ -146,6 +164,7 @@ impl Engine {
             }
             flow.timer = match &flow.kind {
                 Kind::Tcp(tcp) if tcp.started => tcp.deadline(),
+                Kind::Paced(paced) => paced.sender.deadline(),
                 _ => time,
             };
             match flow.timer {
@@ -184,6 +203,7 @@ impl Engine {
                 self.after_sender(f);
             }
             Kind::Cbr(_) => self.send_cbr(f),
+            Kind::Paced(_) => self.paced_due(f),
             Kind::Packets | Kind::Gone => {}
         }
     }

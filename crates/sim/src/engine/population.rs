@@ -1,14 +1,14 @@
 //! Flows come and go.
 
 use super::Engine;
-use crate::flow::{add_row, Cbr, Flow, Kind, Tcp};
+use crate::flow::{add_row, Cbr, Flow, Kind, Paced, Tcp};
 use crate::plan::{Plan, TrafficKind};
 use crate::result::CwndTrace;
 use crate::route::Stage;
 use crate::traffic::{Arrivals, Writer};
-use marqueue_cc::{Config, Receiver, Sender};
+use marqueue_cc::{paced, Config, Receiver, Sender};
 use marqueue_core::units::Transmitter;
-use marqueue_core::{Dur, Rng, Time};
+use marqueue_core::{Dur, Ecn, Rng, Time};
 
 impl Engine {
     pub(super) fn add_traffic(&mut self, plan: &Plan, seed: u64) {
@@ -41,6 +41,22 @@ impl Engine {
                             bytes: packet.0 as u32,
                             sent: 0,
                             stop,
+                        }));
+                        let f = self.add_flow(kind, group, *route as u32, at, 0);
+                        self.enter_timer(f, at);
+                    }
+                }
+                TrafficKind::Paced { control, route, count, rate, packet, ecn, start, jitter, stop } => {
+                    let law = paced::Law::build(control).expect("the plan has been checked");
+                    for i in 0..*count {
+                        let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
+                        let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
+                        let (pace, stop) = (rate.packets_per_sec(*packet), stop.unwrap_or(Time::NEVER));
+                        let kind = Kind::Paced(Box::new(Paced {
+                            sender: paced::Sender::new(law.clone(), pace, at, stop),
+                            receiver: paced::Receiver::default(),
+                            bytes: packet.0 as u32,
+                            ecn: if *ecn { Ecn::Ect } else { Ecn::NotEct },
                         }));
                         let f = self.add_flow(kind, group, *route as u32, at, 0);
                         self.enter_timer(f, at);
@@ -135,7 +151,7 @@ pub(super) fn answers_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
                     at_once[route] &= configs[*transport].delayed_ack == Dur::ZERO;
                 }
             }
-            TrafficKind::Cbr { .. } | TrafficKind::Packets { .. } => {}
+            TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => {}
         }
     }
     at_once

@@ -23,6 +23,7 @@ impl Engine {
                 }
             }
             Stage::Sender => self.acknowledged(packet),
+            Stage::Pipe(_) | Stage::Scatter(_) => unreachable!("a packet that arrives has passed the pipe"),
         }
     }
 
@@ -31,7 +32,9 @@ impl Engine {
     pub(super) fn send_from_host(&mut self, packet: Packet, stage: u32, now: Time) {
         match self.routes.stages[stage as usize] {
             Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, stage + 1, now),
-            Stage::Receive | Stage::ReceiveChained | Stage::Sender => unreachable!("a host sends into a link"),
+            Stage::Pipe(_) | Stage::Scatter(_) | Stage::Receive | Stage::ReceiveChained | Stage::Sender => {
+                unreachable!("a host sends into a link")
+            }
         }
     }
 
@@ -68,6 +71,11 @@ impl Engine {
                     None => return,
                 },
                 Stage::Merged(to) => return self.merge(to, l, Packet { stage: stage + 1, ..packet }, at, exit),
+                Stage::Pipe(_) => match self.pass(l, &packet, at) {
+                    Some(arrives) => (at, stage) = (arrives, stage + 1),
+                    None => return,
+                },
+                Stage::Scatter(_) => return self.scatter(l, Packet { stage: stage + 1, ..packet }, at),
                 Stage::Link(_) | Stage::Receive | Stage::Sender => break,
             }
         }
@@ -76,6 +84,35 @@ impl Engine {
         link.arriving.push_back((at, Packet { stage, ..packet }));
         if link.arriving.len() == 1 {
             self.events.set(link.arrival_source, at);
+        }
+    }
+
+    /// A packet is due at the far end of the impaired link `l` at `due`. Returns when it arrives; one
+    /// that is lost is no longer in the network.
+    #[inline(never)]
+    fn pass(&mut self, l: u32, packet: &Packet, due: Time) -> Option<Time> {
+        let pipe = self.pipes[l as usize].as_mut()?;
+        let arrives = pipe.pass(due, &self.edges);
+        if arrives.is_none() {
+            self.left(packet);
+        }
+        arrives
+    }
+
+    /// A packet is due at the far end of link `l` at `due`, whose pipe may reorder packets: it takes its
+    /// place among those that will arrive.
+    #[inline(never)]
+    fn scatter(&mut self, l: u32, packet: Packet, due: Time) {
+        let Some(at) = self.pass(l, &packet, due) else { return };
+        let link = &mut self.links[l as usize];
+        let waiting = link.arriving.len();
+        let later = link.arriving.iter().rev().take_while(|other| other.0 > at).count();
+        link.arriving.insert(waiting - later, (at, packet));
+        if later == waiting {
+            self.events.set(link.arrival_source, at);
+        }
+        if let Some(pipe) = &mut self.pipes[l as usize] {
+            pipe.overtakes(later, waiting);
         }
     }
 
@@ -92,9 +129,10 @@ impl Engine {
         } else {
             pending.insert(pending.len() - after, (at, rank, packet));
         }
+        let overtakes_all = after > 0 && after + 1 == pending.len();
         let settled = exit + merged.lead;
         let source = self.links[l as usize].catch_up_source;
-        if !self.events.is_set(source) {
+        if overtakes_all || !self.events.is_set(source) {
             self.events.set(source, at);
         }
         self.settle(l, settled);
@@ -187,7 +225,7 @@ impl Engine {
     /// An acknowledgement has arrived or is lost.
     pub(super) fn release_options(&mut self, packet: &Packet) {
         if packet.options != Packet::NO_OPTIONS {
-            self.option_free.push(packet.options);
+            self.attachments_free.push(packet.options);
         }
     }
 }

@@ -1,0 +1,58 @@
+//! What a rate law sees and decides. Rates are in packets a second.
+
+use marqueue_core::params::{ParamSet, ParamSpec};
+
+/// What happened in one control interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// How long it was, s.
+    pub seconds: f64,
+    /// Reports that came in.
+    pub reports: u32,
+    /// Packets newly reported lost.
+    pub lost: u32,
+    /// Packets newly reported marked.
+    pub marked: u32,
+    /// Was the rate cut for congestion in it?
+    pub cut: bool,
+}
+
+/// A rate law.
+pub trait RateLaw: Sized {
+    /// Its name in scenarios.
+    const NAME: &'static str;
+    /// One line on what it does.
+    const SUMMARY: &'static str;
+    /// The paper that defines it.
+    const SOURCE: &'static str;
+    /// Its parameters.
+    type Params: ParamSet;
+
+    /// The law at the start of a flow.
+    fn new(params: &Self::Params) -> Self;
+
+    /// Length of the next control interval, s, at a smoothed round-trip time of `srtt` s.
+    fn interval(&self, srtt: f64) -> f64;
+
+    /// A control interval has ended: the new rate.
+    fn on_interval(&mut self, rate: f64, interval: &Interval) -> f64;
+
+    /// A packet sent since the last cut was lost or marked, or no report has come for long: the new
+    /// rate. A law that takes everything in by intervals leaves it.
+    fn on_congestion(&mut self, rate: f64) -> f64 {
+        rate
+    }
+}
+
+/// What the catalogue tells of a law.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// One line on what it does.
+    pub summary: &'static str,
+    /// The paper that defines it.
+    pub source: &'static str,
+    /// Its parameters.
+    pub params: Vec<ParamSpec>,
+}

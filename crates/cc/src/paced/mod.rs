@@ -1,0 +1,77 @@
+//! Senders controlled by rate: packets leave at even distances, and a law moves the rate.
+//!
+//! The stream is not reliable: no packet is sent twice. So is it in the protocols that these laws come
+//! with (RAP, Rejaie, Handley and Estrin 1999; TFRC, RFC 5348; Kelly's controllers), and a rate law
+//! is seen by itself that way, without the repair of losses that TCP's window carries along. Each
+//! packet is answered by a report ([`receiver::Report`]) of what has been lost or marked so far, so
+//! that a lost report loses nothing.
+//!
+//! A law is one file here and one line in the list below.
+
+pub mod law;
+pub mod pace;
+pub mod receiver;
+pub mod sender;
+
+mod aimd;
+
+pub use law::{Entry, Interval, RateLaw};
+pub use receiver::{Receiver, Report};
+pub use sender::Sender;
+
+use marqueue_core::params::{ParamError, ParamSet, PolicySpec};
+
+macro_rules! laws {
+    ($($module:ident :: $law:ident),* $(,)?) => {
+        /// All rate laws, dispatched by a branch.
+        #[derive(Clone, Debug)]
+        pub enum Law {
+            $(#[allow(missing_docs)] $law($module::$law),)*
+        }
+
+        impl Law {
+            /// The law that `spec` names.
+            ///
+            /// # Errors
+            /// If the name is unknown or a parameter is refused.
+            pub fn build(spec: &PolicySpec) -> Result<Law, ParamError> {
+                $(if spec.name == $module::$law::NAME {
+                    let params = <$module::$law as RateLaw>::Params::from_values(&spec.params)?;
+                    return Ok(Law::$law($module::$law::new(&params)));
+                })*
+                let known: Vec<_> = Law::catalogue().iter().map(|e| e.name).collect();
+                let message = format!("got \"{}\", expected one of {}", spec.name, known.join(", "));
+                Err(ParamError::new("name", message))
+            }
+
+            /// Every law there is.
+            pub fn catalogue() -> Vec<Entry> {
+                vec![$(Entry {
+                    name: $module::$law::NAME,
+                    summary: $module::$law::SUMMARY,
+                    source: $module::$law::SOURCE,
+                    params: <$module::$law as RateLaw>::Params::specs(),
+                }),*]
+            }
+
+            /// See [`RateLaw::interval`].
+            pub fn interval(&self, srtt: f64) -> f64 {
+                match self { $(Law::$law(law) => law.interval(srtt),)* }
+            }
+
+            /// See [`RateLaw::on_interval`].
+            pub fn on_interval(&mut self, rate: f64, interval: &Interval) -> f64 {
+                match self { $(Law::$law(law) => law.on_interval(rate, interval),)* }
+            }
+
+            /// See [`RateLaw::on_congestion`].
+            pub fn on_congestion(&mut self, rate: f64) -> f64 {
+                match self { $(Law::$law(law) => law.on_congestion(rate),)* }
+            }
+        }
+    };
+}
+
+laws! {
+    aimd::Aimd,
+}
