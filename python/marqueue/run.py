@@ -158,7 +158,10 @@ def _replicate(
 
     def replicate(seed: int, control: _core.Control) -> tuple[dict[str, Any], float]:
         before = time.thread_time()
-        raw = _core.run(plan, seed, control)
+        try:
+            raw = _core.run(plan, seed, control)
+        except _core.TraceFull as full:
+            raise RunError(f"trace: {full}") from None
         return raw, time.thread_time() - before
 
     with ThreadPoolExecutor(

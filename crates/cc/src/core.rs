@@ -6,7 +6,7 @@ use crate::config::{Config, Dialect};
 use crate::control::{Acked, Echo, Echoed, Signal, Window};
 use crate::rto::Rto;
 use crate::Segment;
-use marqueue_core::{Flags, Time};
+use marqueue_core::{Dur, Flags, Time};
 
 /// One call into the sender: when, with what settings, and where segments go.
 pub struct Tx<'a> {
@@ -44,6 +44,21 @@ pub struct Counts {
     pub timeouts: u32,
     /// Window cuts in answer to ECN.
     pub ecn_cuts: u32,
+}
+
+/// What a sender shows of itself (as `ss -ti` does on Linux). Windows are in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shown {
+    /// The congestion window.
+    pub cwnd: f64,
+    /// The slow start threshold.
+    pub ssthresh: f64,
+    /// The latest round-trip time, if one has been measured.
+    pub rtt: Option<Dur>,
+    /// The smoothed round-trip time in seconds; 0 before the first measurement.
+    pub srtt: f64,
+    /// The retransmission timeout in force.
+    pub rto: Dur,
 }
 
 /// State of a sender, whatever its rules of recovery.
@@ -382,6 +397,17 @@ impl Core {
         } else {
             self.window.cwnd = self.window.cwnd.max(1.0);
             self.cut(config, Signal::Loss);
+        }
+    }
+
+    /// What it shows of itself.
+    pub fn shown(&self, config: &Config) -> Shown {
+        Shown {
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            rtt: self.rto.latest(),
+            srtt: self.rto.srtt(config),
+            rto: self.rto.timeout(config),
         }
     }
 

@@ -15,6 +15,7 @@ pub mod recovery;
 pub mod rto;
 pub mod sender;
 
+pub use self::core::Shown;
 pub use config::Config;
 pub use receiver::{Received, Receiver, SackBlocks};
 pub use sender::{Ack, Sender};

@@ -19,6 +19,7 @@ pub struct Rfc6298 {
     estimate: Option<(f64, f64)>,
     /// How often the timeout has been doubled.
     doublings: u32,
+    latest: Option<Dur>,
 }
 
 /// ns-2's integer arithmetic: srtt is kept in eighths and rttvar in quarters of a tick, and a
@@ -32,6 +33,7 @@ pub struct Ticks {
     backoff: u32,
     /// Phase of the clock within one tick.
     phase: Dur,
+    latest: Option<Dur>,
 }
 
 impl Rto {
@@ -42,7 +44,7 @@ impl Rto {
             Dialect::Rfc => Rto::Rfc(Rfc6298::default()),
             Dialect::Ns2 => {
                 let phase = Dur::from_secs(phase * config.granularity.secs());
-                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase })
+                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase, latest: None })
             }
         }
     }
@@ -50,8 +52,22 @@ impl Rto {
     /// A segment sent at `sent` was acknowledged at `now`.
     pub fn sample(&mut self, config: &Config, sent: Time, now: Time) {
         match self {
-            Rto::Rfc(r) => r.sample((now - sent).secs()),
-            Rto::Ns2(t) => t.sample(config, sent, now),
+            Rto::Rfc(r) => {
+                r.latest = Some(now - sent);
+                r.sample((now - sent).secs());
+            }
+            Rto::Ns2(t) => {
+                t.latest = Some(now - sent);
+                t.sample(config, sent, now);
+            }
+        }
+    }
+
+    /// The latest measurement, before any clock's ticks are counted.
+    pub fn latest(&self) -> Option<Dur> {
+        match self {
+            Rto::Rfc(r) => r.latest,
+            Rto::Ns2(t) => t.latest,
         }
     }
 

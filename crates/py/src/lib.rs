@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod convert;
+mod pcapng;
 mod run;
 
 use pyo3::prelude::*;
@@ -14,8 +15,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(catalogue::tcp_presets, m)?)?;
     m.add_function(wrap_pyfunction!(run::check, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
+    m.add_function(wrap_pyfunction!(pcapng::write_pcapng, m)?)?;
     m.add_class::<run::Control>()?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
+    m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;
     Ok(())
 }

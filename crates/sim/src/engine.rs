@@ -12,7 +12,7 @@ use crate::events::{EventQueue, Timers};
 use crate::flow::{fill_row, Flow};
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
-use crate::result::{CwndTrace, FlowTable};
+use crate::result::{FlowTable, SenderTrace};
 use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::wire::Wire;
@@ -99,7 +99,7 @@ pub struct Engine {
     sack_free: Vec<u32>,
     segments: Vec<Segment>,
     table: FlowTable,
-    cwnd: Vec<CwndTrace>,
+    senders: Vec<SenderTrace>,
     processed: u64,
 }
 
@@ -138,7 +138,7 @@ impl Engine {
             sack_free: Vec::new(),
             segments: Vec::new(),
             table: FlowTable::default(),
-            cwnd: Vec::new(),
+            senders: Vec::new(),
             processed: 0,
         };
         engine.number_sources(plan);
@@ -176,8 +176,17 @@ impl Engine {
         true
     }
 
-    /// The links, flows, window traces and the number of events of a run that has ended.
-    pub fn finish(mut self) -> (Vec<Option<Resource>>, FlowTable, Vec<CwndTrace>, u64) {
+    /// Rows in the traces of all links.
+    pub fn traced(&self) -> usize {
+        let rows = |link: &Link| match &link.near {
+            Near::Resource(r) => r.trace.as_ref().map_or(0, |t| t.rows.len()),
+            Near::Wire(_) | Near::Merged(_) => 0,
+        };
+        self.links.iter().map(rows).sum()
+    }
+
+    /// The links, flows, sender traces and the number of events of a run that has ended.
+    pub fn finish(mut self) -> (Vec<Option<Resource>>, FlowTable, Vec<SenderTrace>, u64) {
         for flow in &mut self.flows {
             fill_row(&mut self.table, self.edges.len(), flow);
         }
@@ -189,7 +198,7 @@ impl Engine {
                 Near::Wire(_) | Near::Merged(_) => None,
             })
             .collect();
-        (resources, self.table, self.cwnd, self.processed)
+        (resources, self.table, self.senders, self.processed)
     }
 }
 

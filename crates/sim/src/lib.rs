@@ -13,6 +13,7 @@ mod resource;
 pub mod result;
 mod route;
 pub mod run;
+pub mod trace;
 mod traffic;
 mod wire;
 

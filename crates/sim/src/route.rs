@@ -121,7 +121,7 @@ fn feeders(plan: &Plan, answers_at_once: &[bool]) -> Vec<Feeders> {
 
 /// A wire whose exit times are known when packets enter.
 fn is_plain(plan: &Plan, l: usize) -> bool {
-    plan.links[l].queue.is_none() && plan.links[l].schedule.is_empty()
+    !plan.links[l].has_queue()
 }
 
 /// The lead of link `l`, if it can be merged: several feeders, all chained to the same root, which

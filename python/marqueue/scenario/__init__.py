@@ -1,6 +1,6 @@
 """Scenarios: what is simulated, read from TOML or built in Python, checked, made into a plan."""
 
-from marqueue.scenario.compiler import class_names, compile
+from marqueue.scenario.compiler import class_names, compile, ways_back
 from marqueue.scenario.fields import Aqm, Transport
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
 from marqueue.scenario.model import Scenario
@@ -43,5 +43,6 @@ __all__ = [
     "from_toml",
     "load",
     "schema",
+    "ways_back",
     "with_overrides",
 ]

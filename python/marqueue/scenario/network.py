@@ -32,6 +32,10 @@ class OneWay:
     """The table of the scenario that it comes from."""
     table: Link | None = None
     """That table, if the queue and the schedule are this link's own; None for a plain wire."""
+    trace: bool = False
+    """Are its packets recorded?"""
+    back_of: str | None = None
+    """The link whose way back it is."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +64,24 @@ class Network:
         self.links.append(link)
         return len(self.links) - 1
 
-    def wires(self, name: str, rate: Rate, delay: Duration, path: str) -> tuple[int, int]:
+    def wires(
+        self, name: str, rate: Rate, delay: Duration, path: str, trace: bool = False
+    ) -> tuple[int, int]:
         """Adds a pair of wires: there and back."""
-        there = self.add(OneWay(name, rate, delay, path))
-        return there, self.add(OneWay(f"{name}/back", rate, delay, path))
+        there = self.add(OneWay(name, rate, delay, path, trace=trace))
+        back = OneWay(f"{name}/back", rate, delay, path, trace=trace, back_of=name)
+        return there, self.add(back)
 
     def queue(
         self, name: str, back: str, table: Queue, path: str, reverse: Queue | None = None
     ) -> tuple[int, int]:
         """Adds a link with a queue and its way back: a wire alike, or a queue of its own."""
-        there = self.add(OneWay(name, table.rate, table.delay, path, table))
-        if reverse is None:
-            return there, self.add(OneWay(back, table.rate, table.delay, path))
-        return there, self.add(
-            OneWay(back, reverse.rate, reverse.delay, "topology.reverse", reverse)
-        )
+        there = self.add(OneWay(name, table.rate, table.delay, path, table, table.trace))
+        if reverse is not None:
+            own = "topology.reverse", reverse, reverse.trace
+            return there, self.add(OneWay(back, reverse.rate, reverse.delay, *own, name))
+        alike = OneWay(back, table.rate, table.delay, path, trace=table.trace, back_of=name)
+        return there, self.add(alike)
 
 
 def network(topology: Topology) -> Network:
@@ -122,8 +129,9 @@ def _dumbbell(net: Network, topology: Dumbbell) -> None:
     for i, rtt in enumerate(topology.rtts):
         name = str(rtt)
         delay = _source_delay(net, f"topology.rtts.{i}", rtt, parts)
-        source, source_back = net.wires(f"{name}/source", access.rate, delay, "topology.access")
-        sink, sink_back = net.wires(f"{name}/sink", access.rate, access.delay, "topology.access")
+        place = "topology.access", access.trace
+        source, source_back = net.wires(f"{name}/source", access.rate, delay, *place)
+        sink, sink_back = net.wires(f"{name}/sink", access.rate, access.delay, *place)
         net.classes.append(Class(name, (source, there, sink), (sink_back, back, source_back)))
 
 
@@ -146,10 +154,9 @@ def _parking_lot(net: Network, topology: ParkingLot) -> None:
     spans = {"through": hops} | {f"hop {i}": [hop] for i, hop in enumerate(hops, start=1)}
     access = topology.access
     for name, span in spans.items():
-        source, source_back = net.wires(
-            f"{name}/source", access.rate, access.delay, "topology.access"
-        )
-        sink, sink_back = net.wires(f"{name}/sink", access.rate, access.delay, "topology.access")
+        alike = access.rate, access.delay, "topology.access", access.trace
+        source, source_back = net.wires(f"{name}/source", *alike)
+        sink, sink_back = net.wires(f"{name}/sink", *alike)
         forward = (source, *(there for there, _ in span), sink)
         reverse = (sink_back, *(back for _, back in reversed(span)), source_back)
         net.classes.append(Class(name, forward, reverse))
@@ -167,16 +174,18 @@ def _graph(net: Network, topology: Graph) -> None:
             net.refuse(
                 f"{path}.to", f"got {show(table.to)}, expected a node other than where it begins"
             )
-        if table.buffer is None and (table.aqm is not None or table.trace):
+        if table.buffer is None and table.aqm is not None:
             net.refuse(
                 f"{path}.buffer",
                 'missing, expected a buffer such as "100 packets" for what is managed',
             )
-        there = net.add(OneWay(table.name, table.rate, table.delay, path, table))
+        there = net.add(OneWay(table.name, table.rate, table.delay, path, table, table.trace))
         edges.setdefault(table.from_, []).append((table.to, there))
         edges.setdefault(table.to, [])
         if table.duplex:
-            back = net.add(OneWay(f"{table.name}/back", table.rate, table.delay, path))
+            name = f"{table.name}/back"
+            alike = table.rate, table.delay, path
+            back = net.add(OneWay(name, *alike, trace=table.trace, back_of=table.name))
             edges[table.to].append((table.from_, back))
     for i, flow_class in enumerate(topology.classes):
         _graph_class(net, edges, flow_class, f"topology.classes.{i}")

@@ -46,7 +46,7 @@ class Tcp(Group):
     transport: Name = "default"
     """Which table of [transport] holds its settings."""
     trace: bool = False
-    """Record every change of cwnd and ssthresh."""
+    """Record every change of cwnd, ssthresh, round-trip time and timeout."""
 
 
 class Poisson(Group):
