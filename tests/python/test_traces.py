@@ -1,5 +1,6 @@
 """Packet traces: as tables against what the run counted, as captures in Wireshark's eyes."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -48,6 +49,7 @@ packet = "100 B"
 sizes = "exponential"
 """
 CLASSES = ["40 ms", "60 ms"]
+EPOCH = "frame.time_epoch"
 
 
 def run(directory: Path, aqm: str, ecn: bool) -> Path:
@@ -86,33 +88,46 @@ def tshark(capture: Path, shown: str, *fields: str) -> list[list[str]]:
     return [line.split("\t")[1:] for line in done.stdout.splitlines()]
 
 
+GOOD, UNVERIFIED = "1", "2"
+EXPERT_ERROR = 0x00800000
+
+
+def ns(epoch: str) -> int:
+    """Nanoseconds since the start, of a time with nine decimals."""
+    return int(epoch.replace(".", ""))
+
+
 def test_every_traced_link_has_a_file_that_wireshark_reads(lossy: Path, marked: Path):
     for directory in (lossy, marked):
         captures = sorted(directory.glob("*.pcapng"))
         links = ["40-ms-sink", "40-ms-source", "60-ms-sink", "60-ms-source", "bottleneck"]
         assert [path.stem for path in captures] == links
         for path in captures:
-            wrong = " || ".join(f"{p}.checksum.status == 0" for p in ("ip", "tcp", "udp"))
-            assert tshark(path, f"_ws.malformed || _ws.expert.severity == error || {wrong}") == []
-            assert tshark(path, "ip.checksum.status != 1 || !(tcp || udp)") == []
-            assert len(tshark(path, "tcp.len == 0 && tcp.checksum.status == 1")) > 1000
-            assert tshark(path, "tcp.len == 0 && tcp.checksum.status != 1") == []
+            checks = [f"{protocol}.checksum.status" for protocol in ("ip", "tcp", "udp")]
+            seen = tshark(path, "frame", "_ws.malformed", "_ws.expert.severity", "tcp.len", *checks)
+            assert len(seen) > 1000
+            for malformed, severity, length, ip, tcp, udp in seen:
+                assert not malformed
+                assert str(EXPERT_ERROR) not in severity.split(",")
+                assert ip == GOOD
+                # Of what is not captured whole a checksum cannot be checked.
+                assert (tcp or udp) == (GOOD if length == "0" else UNVERIFIED)
 
 
 def test_a_capture_has_both_directions_at_the_near_end_of_the_link(lossy: Path):
     seen = tshark(
         lossy / "bottleneck.pcapng",
         "frame",
-        "frame.time_epoch",
+        EPOCH,
         "frame.interface_name",
         "frame.packet_flags_direction",
         "frame.len",
         "frame.cap_len",
     )
-    times = np.array([np.uint64(row[0].replace(".", "")) for row in seen])
-    assert (np.diff(times.astype(np.int64)) >= 0).all()
+    times = np.array([ns(row[0]) for row in seen])
+    assert (np.diff(times) >= 0).all()
     assert {row[1] for row in seen} == {"bottleneck"}
-    outbound = np.array([row[2] in ("2", "0x00000002") for row in seen])
+    outbound = np.array([int(row[2], 0) == 2 for row in seen])
     departs = trace(lossy, "bottleneck").filter(pl.col("kind") == "depart")
     assert (times[outbound] == np.rint(departs["t"].to_numpy() * 1e9)).all()
     back = trace(lossy, "reverse").filter(pl.col("kind") == "depart")
@@ -128,38 +143,42 @@ def test_a_capture_has_both_directions_at_the_near_end_of_the_link(lossy: Path):
 
 def test_an_arrival_on_the_way_back_is_where_the_next_link_begins(lossy: Path):
     """What the capture computes for the far end is what the simulator did."""
-    seen = tshark(
-        lossy / "60-ms-source.pcapng", "frame.packet_flags_direction == 1", "frame.time_epoch"
-    )
-    arrivals = {int(row[0].replace(".", "")) for row in seen}
+    seen = tshark(lossy / "60-ms-source.pcapng", "frame.packet_flags_direction == 1", EPOCH)
+    arrivals = {ns(row[0]) for row in seen}
     sends = trace(lossy, "60 ms/source").filter(pl.col("kind") == "arrive", ~pl.col("syn"))
     tcp = pl.read_parquet(lossy / "flows.parquet").filter(
-        pl.col("replication") == 0, pl.col("kind") == "tcp"
+        pl.col("replication") == 0, pl.col("kind").is_in(["tcp", "poisson"])
     )
     at = sends.filter(pl.col("flow").is_in(tcp["flow"].to_list()))["t"].to_numpy() * 1e9
     answers = [int(t) in arrivals for t in np.rint(at)]
     assert np.mean(answers) > 0.95, "all but what timers send"
 
 
-def test_wireshark_counts_retransmissions_as_the_senders_do(lossy: Path):
-    retransmissions = 0
-    for name in CLASSES:
-        path = lossy / f"{name.replace(' ', '-')}-source.pcapng"
-        retransmissions += len(tshark(path, "tcp.analysis.retransmission && tcp.len > 0"))
-    flows = pl.read_parquet(lossy / "flows.parquet").filter(pl.col("replication") == 0)
-    assert flows["retransmits"].sum() > 50
-    assert retransmissions == flows["retransmits"].sum()
+@pytest.mark.parametrize("name", CLASSES)
+def test_wireshark_finds_the_retransmissions(lossy: Path, name: str):
+    """Where data is sent, before any loss. Of a retransmission that follows new data by less than a
+    round trip Wireshark says that it is out of order."""
+    path = lossy / f"{name.replace(' ', '-')}-source.pcapng"
+    sent = trace(lossy, f"{name}/source").filter(pl.col("kind") == "depart", pl.col("retransmit"))
+    flows = pl.read_parquet(lossy / "flows.parquet")
+    ours = flows.filter(pl.col("replication") == 0, pl.col("class") == name)
+    assert sent.height == ours["retransmits"].sum() > 20
+    found = tshark(path, "tcp.analysis.retransmission || tcp.analysis.out_of_order", EPOCH)
+    assert [ns(row[0]) for row in found] == np.rint(sent["t"].to_numpy() * 1e9).tolist()
+    assert len(tshark(path, "tcp.analysis.fast_retransmission")) > 5
 
 
-def test_wireshark_counts_duplicate_acknowledgements_as_they_arrive(lossy: Path):
-    for name in CLASSES:
-        path = lossy / f"{name.replace(' ', '-')}-source.pcapng"
-        seen = len(tshark(path, "tcp.analysis.duplicate_ack"))
-        acks = trace(lossy, f"{name}/source/back").filter(pl.col("kind") == "depart", pl.col("ack"))
-        again = pl.col("seq") == pl.col("seq").shift(1).over("flow")
-        duplicates = acks.filter(again).height
-        assert duplicates > 50
-        assert seen == duplicates
+@pytest.mark.parametrize("name", CLASSES)
+def test_wireshark_counts_duplicate_acknowledgements_as_they_arrive(lossy: Path, name: str):
+    path = lossy / f"{name.replace(' ', '-')}-source.pcapng"
+    back = f"{name}/source/back"
+    links = json.loads((lossy / "plan.json").read_text())["links"]
+    [delay] = [link["delay"] / 1e9 for link in links if link["name"] == back]
+    acks = trace(lossy, back).filter(
+        pl.col("kind") == "depart", pl.col("ack"), pl.col("t") + delay + 1e-5 < 15
+    )
+    duplicates = acks.filter(pl.col("seq") == pl.col("seq").shift(1).over("flow")).height
+    assert len(tshark(path, "tcp.analysis.duplicate_ack")) == duplicates > 50
 
 
 def test_headers_say_what_the_packets_say(marked: Path):
@@ -233,7 +252,10 @@ def test_flows_are_rows_of_the_flow_table(lossy: Path):
     counted = (
         sent.group_by("flow")
         .len()
-        .join(flows.filter(pl.col("class") == "40 ms", pl.col("kind") == "tcp"), on="flow")
+        .join(
+            flows.filter(pl.col("class") == "40 ms", pl.col("kind").is_in(["tcp", "poisson"])),
+            on="flow",
+        )
     )
     assert counted.height > 15
     assert (counted["len"] == counted["sent"]).all()
@@ -249,7 +271,9 @@ def test_senders_show_their_round_trip_times(lossy: Path):
         base = {"40 ms": 0.04, "60 ms": 0.06}[flows["class"][flow]]
         measured = rows["rtt"].drop_nulls()
         assert rows["rtt"][0] is None
-        assert base < measured.min() < measured.max() < base + 0.1
+        assert base < measured.min() < measured.max() < base + 0.15, (
+            "a queue of 48 ms, and a delayed acknowledgement"
+        )
         assert measured.min() <= rows["srtt"].drop_nulls().mean() <= measured.max()
         assert rows["rto"].min() >= 1.0
 

@@ -19,7 +19,8 @@ pub struct Rfc6298 {
     estimate: Option<(f64, f64)>,
     /// How often the timeout has been doubled.
     doublings: u32,
-    latest: Option<Dur>,
+    /// The latest measurement; zero before the first.
+    latest: Dur,
 }
 
 /// ns-2's integer arithmetic: srtt is kept in eighths and rttvar in quarters of a tick, and a
@@ -33,7 +34,8 @@ pub struct Ticks {
     backoff: u32,
     /// Phase of the clock within one tick.
     phase: Dur,
-    latest: Option<Dur>,
+    /// The latest measurement; zero before the first.
+    latest: Dur,
 }
 
 impl Rto {
@@ -44,7 +46,7 @@ impl Rto {
             Dialect::Rfc => Rto::Rfc(Rfc6298::default()),
             Dialect::Ns2 => {
                 let phase = Dur::from_secs(phase * config.granularity.secs());
-                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase, latest: None })
+                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase, latest: Dur::ZERO })
             }
         }
     }
@@ -53,22 +55,23 @@ impl Rto {
     pub fn sample(&mut self, config: &Config, sent: Time, now: Time) {
         match self {
             Rto::Rfc(r) => {
-                r.latest = Some(now - sent);
+                r.latest = now - sent;
                 r.sample((now - sent).secs());
             }
             Rto::Ns2(t) => {
-                t.latest = Some(now - sent);
+                t.latest = now - sent;
                 t.sample(config, sent, now);
             }
         }
     }
 
-    /// The latest measurement, before any clock's ticks are counted.
+    /// The latest measurement, before any clock's ticks are counted; `None` before the first.
     pub fn latest(&self) -> Option<Dur> {
-        match self {
+        let latest = match self {
             Rto::Rfc(r) => r.latest,
             Rto::Ns2(t) => t.latest,
-        }
+        };
+        (latest > Dur::ZERO).then_some(latest)
     }
 
     /// The timeout in force.

@@ -209,8 +209,12 @@ fn headers_weigh_what_they_should() {
         plan.links[0].trace = true;
         let r = go(&plan, 1);
         let (_, trace) = &r.traces[0];
-        let sizes: Vec<(u32, u32)> =
-            trace.rows.iter().filter(|row| row.kind == TraceKind::Depart).map(|row| (row.packet.seq, row.packet.bytes)).collect();
+        let sizes: Vec<(u32, u32)> = trace
+            .rows
+            .iter()
+            .filter(|row| row.kind == TraceKind::Depart)
+            .map(|row| (row.packet.seq, row.packet.bytes))
+            .collect();
         assert_eq!(sizes.len(), 51);
         assert!(sizes.iter().all(|&(seq, bytes)| bytes == if seq == 0 { 40 } else { weight }), "{sizes:?}");
         assert_complete(&r, 1000);

@@ -75,7 +75,11 @@ fn events(plan: &Plan) -> Events {
         bursts
     };
     let rows = &result.senders[0].rows;
-    let cuts = rows.windows(2).filter(|w| w[1].1.cwnd < w[0].1.cwnd).map(|w| (w[1].0.secs(), w[0].1.cwnd, w[1].1.cwnd)).collect();
+    let cuts = rows
+        .windows(2)
+        .filter(|w| w[1].1.cwnd < w[0].1.cwnd)
+        .map(|w| (w[1].0.secs(), w[0].1.cwnd, w[1].1.cwnd))
+        .collect();
     Events {
         arrivals: counters.arrivals,
         departures: counters.departures,

@@ -266,8 +266,8 @@ def _senders(page: Report, result: Result) -> None:
     for flow in first["flow"].unique().to_pylist()[:MOST_SENDERS_DRAWN]:
         page.figure(
             result.plot.sender(flow),
-            f"Sender of flow {flow} in the first replication: cwnd and ssthresh; the latest and the "
-            "smoothed round-trip time and the retransmission timeout.",
+            f"Sender of flow {flow} in the first replication: cwnd and ssthresh, latest and "
+            "smoothed round-trip time, retransmission timeout.",
         )
 
 

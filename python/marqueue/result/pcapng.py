@@ -41,7 +41,7 @@ def write(result: Result, path: Path, link: str, replication: int) -> Path:
     traced = {each["name"]: each for each in result.plan["links"] if each["trace"]}
     if link not in traced:
         raise KeyError(f"link {link!r}, expected a traced one: {', '.join(traced) or 'none is'}")
-    back = ways_back(Scenario.model_validate(result.scenario)).get(link)
+    back = ways_back(Scenario.model_validate(result.scenario)).get(link, "")
     left = _departures(result, replication, link)
     seen = [(left, _nanoseconds(left), False)]
     if back in traced:
@@ -72,12 +72,12 @@ def _nanoseconds(table: pa.Table) -> Array:
 def _arrivals(left: pa.Table, link: Plan) -> Array:
     """When packets arrive at the far end; each keeps the rate that it started with."""
     changes = [(0, link["rate"]), *link.get("schedule", ())]
-    since, rates = (np.array(column) for column in zip(*changes, strict=True))
+    since, rates = np.array(changes).T
     ns = _nanoseconds(left)
     rate = rates[np.searchsorted(since, ns, side="right") - 1]
     sending = np.rint(left["bytes"].to_numpy() * 8e9 / rate).astype(np.uint64)
-    arrivals: Array = ns + sending + np.uint64(link["delay"])
-    return arrivals
+    delay = np.uint64(link["delay"])
+    return ns + sending + delay
 
 
 def _columns(packets: pa.Table) -> dict[str, Array]:

@@ -68,7 +68,7 @@ class Columns:
 
     def add_names(self, name: str, names: Sequence[str], index: Array) -> None:
         """Appends a column of text, each row one of ``names`` by its index, null if masked."""
-        column = pa.array(names, pa.string()).take(pa.array(index, mask=np.ma.getmaskarray(index)))
+        column = pa.array(names, pa.string()).take(pa.array(index))
         self.arrays.append(column)
         self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
 
