@@ -66,18 +66,17 @@ def _departures(result: Result, replication: int, link: str) -> pa.Table:
 
 
 def _nanoseconds(table: pa.Table) -> Array:
-    return np.rint(table["t"].to_numpy() * 1e9).astype(np.uint64)
+    ns: Array = np.rint(table["t"].to_numpy() * 1e9).astype(np.uint64)
+    return ns
 
 
 def _arrivals(left: pa.Table, link: Plan) -> Array:
     """When packets arrive at the far end; each keeps the rate that it started with."""
-    changes = [(0, link["rate"]), *link.get("schedule", ())]
-    since, rates = np.array(changes).T
+    since, rates = np.array([(0, link["rate"]), *link.get("schedule", ())]).T
     ns = _nanoseconds(left)
     rate = rates[np.searchsorted(since, ns, side="right") - 1]
-    sending = np.rint(left["bytes"].to_numpy() * 8e9 / rate).astype(np.uint64)
-    delay = np.uint64(link["delay"])
-    return ns + sending + delay
+    after: Array = np.rint(left["bytes"].to_numpy() * 8e9 / rate) + link["delay"]
+    return ns + after.astype(np.uint64)
 
 
 def _columns(packets: pa.Table) -> dict[str, Array]:
