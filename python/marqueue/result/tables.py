@@ -77,7 +77,9 @@ class Columns:
     ) -> None:
         """Appends a column of lists, of so many of the values each."""
         edges = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        column = pa.LargeListArray.from_arrays(pa.array(edges), pa.array(values, type_))
+        # Parquet calls what is in a list so, and a table read again is written alike.
+        kind = pa.large_list(pa.field("element", type_))
+        column = pa.LargeListArray.from_arrays(pa.array(edges), pa.array(values, type_), type=kind)
         self.arrays.append(column)
         self.fields.append(pa.field(name, column.type, metadata={"unit": unit}))
 
