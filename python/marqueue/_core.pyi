@@ -1,5 +1,7 @@
 """The engine. Plans are JSON; results are dicts of numpy arrays, times in seconds."""
 
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any, final
 
 TIMESTAMPS_BYTES: int
@@ -9,6 +11,9 @@ class PlanError(ValueError):
     """A plan that cannot be run: path into the plan, message."""
 
     args: tuple[str, str]
+
+class TraceFull(Exception):
+    """A run whose traced links saw more than fits."""
 
 class Cancelled(Exception):
     """A run that was cancelled."""
@@ -54,3 +59,18 @@ def check(plan_json: str) -> None:
 
 def run(plan_json: str, seed: int, control: Control) -> dict[str, Any]:
     """Run a plan; other threads go on meanwhile."""
+
+def write_pcapng(
+    path: str | PathLike[str],
+    interface: str,
+    transports_json: str,
+    flows: Mapping[str, Any],
+    packets: Mapping[str, Any],
+) -> None:
+    """Write packets (columns, in the order of time) into a pcapng file of one interface.
+
+    ``flows`` has one row a flow: class (uint32) and transport (int64, -1 for UDP). ``packets`` has
+    ns (uint64), flow, seq, bytes (uint32), ecn (uint8: 0 not ECT, 1 ECT, 2 CE), inbound, ack, syn,
+    ece, cwr (bool), timestamp (int64; -1 for none), and sack (uint32), of which packet ``i`` has those from ``sack_edges[i]`` to
+    ``sack_edges[i + 1]`` (int64). Raises OSError if the file cannot be written.
+    """

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from marqueue import _core
+from marqueue.errors import RunError
 from marqueue.keep import Keep, Outcome, Replication
 from marqueue.limits import NO_LIMITS, Limits, Watch
 
@@ -140,7 +141,10 @@ class Pool(Generic[T]):
     def _replicate(self, task: _Task[T]) -> Outcome:
         """Runs in a thread."""
         before = time.thread_time()
-        raw = _core.run(task.replication.plan, task.replication.seed, task.control)
+        try:
+            raw = _core.run(task.replication.plan, task.replication.seed, task.control)
+        except _core.TraceFull as full:
+            raise RunError(f"trace: {full}") from None
         outcome = Outcome(task.replication, raw, time.thread_time() - before)
         if not self.stopped:
             self._keep.put(outcome)

@@ -44,11 +44,11 @@ def test_a_run_yields_arrays_of_the_documented_types(plan: str):
     assert link["series"]["queue"].dtype == np.uint32
     assert link["series"]["t"].dtype == np.float64
     assert len(link["series"]["t"]) == len(link["series"]["probes"]["avg"])
-    assert link["trace"]["kind"].dtype == np.uint8
+    assert raw["traces"][0]["kind"].dtype == np.uint8
     flows = raw["flows"]
     assert flows["delivered"].shape == (len(flows["group"]), 2)
     assert flows["delivered"].dtype == np.uint64
-    assert {each["flow"] for each in raw["cwnd"]} == set(range(5))
+    assert {each["flow"] for each in raw["senders"]} == set(range(5))
 
 
 def test_a_window_accounts_for_every_packet(plan: str):

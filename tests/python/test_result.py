@@ -22,9 +22,10 @@ def result() -> Result:
 
 @pytest.fixture(scope="module")
 def trace(result: Result) -> dict[str, np.ndarray]:
-    """Every packet of the first replication."""
+    """Every packet at the bottleneck in the first replication."""
     table = result.to_arrow("trace")
-    first = table.filter(pc.equal(table["replication"], 0))
+    here = pc.and_(pc.equal(table["replication"], 0), pc.equal(table["link"], "bottleneck"))
+    first = table.filter(here)
     return {name: first[name].to_numpy() for name in first.column_names}
 
 
@@ -54,7 +55,8 @@ class TestFiles:
             "queue_histogram.parquet",
             "delay_histogram.parquet",
             "trace.parquet",
-            "cwnd.parquet",
+            "tcp.parquet",
+            "bottleneck.pcapng",
             "report.html",
         }
 
@@ -143,14 +145,14 @@ class TestLink:
         assert measured.dropped == count.get("drop", 0)
         assert measured.marked == count.get("mark", 0)
         assert measured.departures == count["depart"]
-        assert measured.arrivals == count["arrive"] + count["mark"] + count.get("drop", 0)
+        assert measured.arrivals == count["arrive"]
 
     @pytest.mark.parametrize("window", [None, 0, 1, 2])
     def test_the_queue_is_weighted_by_time(
         self, result: Result, trace: dict[str, np.ndarray], window: int | None
     ) -> None:
         change = np.select(
-            [np.isin(trace["kind"], ["arrive", "mark"]), trace["kind"] == "depart"], [1, -1], 0
+            [trace["kind"] == "arrive", np.isin(trace["kind"], ["depart", "drop"])], [1, -1], 0
         )
         begin, end = result.span(window)
         t = np.clip(np.append(trace["t"], result.edges[-1]), begin, end)
@@ -161,9 +163,11 @@ class TestLink:
     def test_the_delay_ends_where_transmission_begins(
         self, result: Result, trace: dict[str, np.ndarray]
     ) -> None:
-        into = trace["t"][np.isin(trace["kind"], ["arrive", "mark"])]
-        out = trace["t"][trace["kind"] == "depart"]
-        waited = out - into[: len(out)]
+        taken = (trace["kind"] == "arrive") & (np.append(trace["kind"][1:], "") != "drop")
+        departs = trace["kind"] == "depart"
+        out = trace["t"][departs]
+        waited = out - trace["t"][taken][: len(out)]
+        assert trace["sojourn"][departs] == pytest.approx(waited, abs=1e-9)
         begin, end = result.span()
         waited = waited[(out >= begin) & (out < end)]
         values = {f.name: result.link().values(f.name)[0] for f in LINK_FIGURES}
@@ -263,7 +267,7 @@ def sample_run_of(traffic: list[dict[str, object]]) -> Result:
 
 
 class TestConversion:
-    @pytest.mark.parametrize("name", ["series", "flows", "windows", "trace", "cwnd"])
+    @pytest.mark.parametrize("name", ["series", "flows", "windows", "trace", "tcp"])
     def test_every_way_has_the_same_table(self, result: Result, name: str) -> None:
         arrow = result.to_arrow(name)
         assert result.to_polars(name).columns == arrow.column_names

@@ -7,7 +7,7 @@ use crate::control::{Acked, Echo, Echoed, Signal, Window};
 use crate::rto::Rto;
 use crate::sender::Ack;
 use crate::Segment;
-use marqueue_core::{Flags, Time};
+use marqueue_core::{Dur, Flags, Time};
 
 mod application;
 
@@ -49,6 +49,21 @@ pub struct Counts {
     pub timeouts: u32,
     /// Window cuts in answer to ECN.
     pub ecn_cuts: u32,
+}
+
+/// What a sender shows of itself (as `ss -ti` does on Linux). Windows are in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shown {
+    /// The congestion window.
+    pub cwnd: f64,
+    /// The slow start threshold.
+    pub ssthresh: f64,
+    /// The latest round-trip time, if one has been measured.
+    pub rtt: Option<Dur>,
+    /// The smoothed round-trip time in seconds; 0 before the first measurement.
+    pub srtt: f64,
+    /// The retransmission timeout in force.
+    pub rto: Dur,
 }
 
 /// State of a sender, whatever its rules of recovery.
@@ -443,6 +458,17 @@ impl Core {
     pub fn stop_timers(&mut self) {
         self.deadline = Time::NEVER;
         self.repair_deadline = Time::NEVER;
+    }
+
+    /// What it shows of itself.
+    pub fn shown(&self, config: &Config) -> Shown {
+        Shown {
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            rtt: self.rto.latest(),
+            srtt: self.rto.srtt(config),
+            rto: self.rto.timeout(config),
+        }
     }
 
     /// Has everything been acknowledged that the application will ever send?

@@ -17,6 +17,7 @@ pub mod recovery;
 pub mod rto;
 pub mod sender;
 
+pub use self::core::Shown;
 pub use config::Config;
 pub use receiver::{Options, Received, Receiver};
 pub use sender::{Ack, Sender};

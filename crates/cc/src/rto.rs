@@ -19,6 +19,8 @@ pub struct Rfc6298 {
     estimate: Option<(f64, f64)>,
     /// How often the timeout has been doubled.
     doublings: u32,
+    /// The latest measurement; zero before the first.
+    latest: Dur,
 }
 
 /// ns-2's integer arithmetic: srtt is kept in eighths and rttvar in quarters of a tick, and a
@@ -32,6 +34,8 @@ pub struct Ticks {
     backoff: u32,
     /// Phase of the clock within one tick.
     phase: Dur,
+    /// The latest measurement; zero before the first.
+    latest: Dur,
 }
 
 impl Rto {
@@ -42,7 +46,7 @@ impl Rto {
             Dialect::Rfc => Rto::Rfc(Rfc6298::default()),
             Dialect::Ns2 => {
                 let phase = Dur::from_secs(phase * config.granularity.secs());
-                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase })
+                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase, latest: Dur::ZERO })
             }
         }
     }
@@ -50,17 +54,38 @@ impl Rto {
     /// A segment sent at `sent` was acknowledged at `now`.
     pub fn sample(&mut self, config: &Config, sent: Time, now: Time) {
         match self {
-            Rto::Rfc(r) => r.sample((now - sent).secs(), 1.0),
-            Rto::Ns2(t) => t.sample(config, sent, now),
+            Rto::Rfc(r) => {
+                r.latest = now - sent;
+                r.sample((now - sent).secs(), 1.0);
+            }
+            Rto::Ns2(t) => {
+                t.latest = now - sent;
+                t.sample(config, sent, now);
+            }
         }
     }
 
     /// The same, one of about `samples` measurements in a round trip.
     pub fn sample_often(&mut self, config: &Config, sent: Time, now: Time, samples: u32) {
         match self {
-            Rto::Rfc(r) => r.sample((now - sent).secs(), f64::from(samples)),
-            Rto::Ns2(t) => t.sample(config, sent, now),
+            Rto::Rfc(r) => {
+                r.latest = now - sent;
+                r.sample((now - sent).secs(), f64::from(samples));
+            }
+            Rto::Ns2(t) => {
+                t.latest = now - sent;
+                t.sample(config, sent, now);
+            }
         }
+    }
+
+    /// The latest measurement, before any clock's ticks are counted; `None` before the first.
+    pub fn latest(&self) -> Option<Dur> {
+        let latest = match self {
+            Rto::Rfc(r) => r.latest,
+            Rto::Ns2(t) => t.latest,
+        };
+        (latest > Dur::ZERO).then_some(latest)
     }
 
     /// The timeout in force.

@@ -20,7 +20,7 @@ impl Flags {
     pub const NONE: Flags = Flags(0);
     /// An acknowledgement on its way back (otherwise: data on its way out).
     pub const ACK: Flags = Flags(1);
-    /// Opens a connection.
+    /// Opens a connection, or answers what does.
     pub const SYN: Flags = Flags(2);
     /// ECN echo (RFC 3168, section 6.1); on a SYN, the request to use ECN.
     pub const ECE: Flags = Flags(4);
@@ -32,6 +32,13 @@ impl Flags {
     /// Are all bits of `other` set?
     pub fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
+    }
+}
+
+impl std::ops::BitAnd for Flags {
+    type Output = Flags;
+    fn bitand(self, other: Flags) -> Flags {
+        Flags(self.0 & other.0)
     }
 }
 

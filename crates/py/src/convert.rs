@@ -1,8 +1,10 @@
 //! Results as dicts of numpy arrays; times in seconds.
 
 use marqueue_aqm::Reason;
-use marqueue_core::Time;
-use marqueue_sim::result::{CwndTrace, FlowTable, LinkResult, LinkWindow, PipeResult, RunResult, Series, TraceRow};
+use marqueue_cc::Options;
+use marqueue_core::{Dur, Ecn, Flags, Packet, Time};
+use marqueue_sim::result::{FlowTable, LinkResult, LinkWindow, PipeResult, RunResult, SenderTrace, Series};
+use marqueue_sim::trace::{Trace, TraceKind};
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -17,7 +19,8 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("links", list(py, r.links, link)?)?;
     dict.set_item("pipes", list(py, r.pipes, pipe)?)?;
     dict.set_item("flows", flows(py, r.flows, windows)?)?;
-    dict.set_item("cwnd", list(py, r.cwnd, cwnd)?)?;
+    dict.set_item("traces", list(py, r.traces, trace)?)?;
+    dict.set_item("senders", list(py, r.senders, sender)?)?;
     Ok(dict)
 }
 
@@ -26,7 +29,6 @@ fn link(py: Python<'_>, l: LinkResult) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("link", l.link)?;
     dict.set_item("windows", list(py, l.windows, window)?)?;
     dict.set_item("series", series(py, l.series)?)?;
-    dict.set_item("trace", l.trace.map(|rows| trace(py, &rows)).transpose()?)?;
     Ok(dict)
 }
 
@@ -89,14 +91,65 @@ fn series(py: Python<'_>, s: Series) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-fn trace<'py>(py: Python<'py>, rows: &[TraceRow]) -> PyResult<Bound<'py, PyDict>> {
+/// What a row of a trace has in place of a reason where there is none.
+const NO_REASON: u8 = u8::MAX;
+
+fn trace(py: Python<'_>, (link, trace): (usize, Trace)) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("t", array(py, rows.iter().map(|r| r.t.secs())))?;
-    dict.set_item("kind", array(py, rows.iter().map(|r| r.kind as u8)))?;
-    dict.set_item("flow", array(py, rows.iter().map(|r| r.flow)))?;
-    dict.set_item("seq", array(py, rows.iter().map(|r| r.seq)))?;
-    dict.set_item("bytes", array(py, rows.iter().map(|r| r.bytes)))?;
+    let rows = || trace.rows.iter();
+    let packets = || trace.rows.iter().map(|r| &r.packet);
+    let sojourn = |d: Dur, kind| if kind == TraceKind::Depart { d.secs() } else { f64::NAN };
+    dict.set_item("link", link)?;
+    dict.set_item("t", array(py, rows().map(|r| r.t.secs())))?;
+    dict.set_item("kind", array(py, rows().map(|r| r.kind as u8)))?;
+    dict.set_item("reason", array(py, rows().map(|r| r.reason.map_or(NO_REASON, |x| x as u8))))?;
+    dict.set_item("queue", array(py, rows().map(|r| r.queue)))?;
+    dict.set_item("sojourn", array(py, rows().map(|r| sojourn(r.sojourn, r.kind))))?;
+    dict.set_item("flow", array(py, packets().map(|p| p.flow)))?;
+    dict.set_item("seq", array(py, packets().map(|p| p.seq)))?;
+    dict.set_item("bytes", array(py, packets().map(|p| p.bytes)))?;
+    for (name, flag) in [
+        ("ack", Flags::ACK),
+        ("syn", Flags::SYN),
+        ("ece", Flags::ECE),
+        ("cwr", Flags::CWR),
+        ("retransmit", Flags::RETRANSMIT),
+    ] {
+        dict.set_item(name, array(py, packets().map(|p| p.flags.has(flag))))?;
+    }
+    let ecn = |p: &Packet| match p.ecn {
+        Ecn::NotEct => 0u8,
+        Ecn::Ect => 1,
+        Ecn::Ce => 2,
+    };
+    dict.set_item("ecn", array(py, packets().map(ecn)))?;
+    dict.set_item("timestamp", array(py, packets().map(|p| timestamp(p, &trace))))?;
+    let blocks: Vec<Vec<u32>> = packets().map(|p| sack(p, &trace)).collect();
+    dict.set_item("sack_length", array(py, blocks.iter().map(|b| b.len() as u32)))?;
+    dict.set_item("sack", array(py, blocks.into_iter().flatten()))?;
     Ok(dict)
+}
+
+/// The options of a packet that is an acknowledgement, if it has any.
+fn options<'a>(packet: &Packet, trace: &'a Trace) -> Option<&'a Options> {
+    let any = packet.flags.has(Flags::ACK) && packet.options != Packet::NO_OPTIONS;
+    any.then(|| &trace.options[packet.options as usize])
+}
+
+/// The timestamp that a packet carries: its own if it is data, the one that it returns if it is an
+/// acknowledgement; -1 without any.
+fn timestamp(packet: &Packet, trace: &Trace) -> i64 {
+    let carried = match packet.flags.has(Flags::ACK) {
+        true => options(packet, trace).and_then(|o| o.echo),
+        false => Some(packet.options).filter(|&o| o != Packet::NO_OPTIONS),
+    };
+    carried.map_or(-1, i64::from)
+}
+
+/// The SACK blocks of a packet: start, end, start, end; unused ones are empty.
+fn sack(packet: &Packet, trace: &Trace) -> Vec<u32> {
+    let blocks = options(packet, trace).map_or(&[][..], |o| &o.sack);
+    blocks.iter().filter(|b| b.0 < b.1).flat_map(|b| [b.0, b.1]).collect()
 }
 
 fn flows(py: Python<'_>, f: FlowTable, windows: usize) -> PyResult<Bound<'_, PyDict>> {
@@ -115,12 +168,16 @@ fn flows(py: Python<'_>, f: FlowTable, windows: usize) -> PyResult<Bound<'_, PyD
     Ok(dict)
 }
 
-fn cwnd(py: Python<'_>, c: CwndTrace) -> PyResult<Bound<'_, PyDict>> {
+fn sender(py: Python<'_>, s: SenderTrace) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("flow", c.flow)?;
-    dict.set_item("t", array(py, c.rows.iter().map(|r| r.0.secs())))?;
-    dict.set_item("cwnd", array(py, c.rows.iter().map(|r| r.1)))?;
-    dict.set_item("ssthresh", array(py, c.rows.iter().map(|r| r.2)))?;
+    let shown = || s.rows.iter().map(|r| &r.1);
+    dict.set_item("flow", s.flow)?;
+    dict.set_item("t", array(py, s.rows.iter().map(|r| r.0.secs())))?;
+    dict.set_item("cwnd", array(py, shown().map(|x| x.cwnd)))?;
+    dict.set_item("ssthresh", array(py, shown().map(|x| x.ssthresh)))?;
+    dict.set_item("rtt", array(py, shown().map(|x| x.rtt.map_or(f64::NAN, Dur::secs))))?;
+    dict.set_item("srtt", array(py, shown().map(|x| x.rtt.map_or(f64::NAN, |_| x.srtt))))?;
+    dict.set_item("rto", array(py, shown().map(|x| x.rto.secs())))?;
     Ok(dict)
 }
 

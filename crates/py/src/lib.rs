@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod convert;
+mod pcapng;
 mod run;
 
 use pyo3::prelude::*;
@@ -19,8 +20,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run::check, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add("TIMESTAMPS_BYTES", marqueue_cc::config::TIMESTAMPS_BYTES)?;
+    m.add_function(wrap_pyfunction!(pcapng::write_pcapng, m)?)?;
     m.add_class::<run::Control>()?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
+    m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;
     Ok(())
 }

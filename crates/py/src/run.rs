@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use std::sync::Arc;
 
 pyo3::create_exception!(_core, PlanError, PyValueError, "The plan cannot be run: path, message.");
+pyo3::create_exception!(_core, TraceFull, PyException, "The traced links saw more than fits.");
 pyo3::create_exception!(_core, Cancelled, PyException, "The run was cancelled.");
 
 /// The line between a run and whoever watches it from another thread.
@@ -61,5 +62,6 @@ fn refused(e: RunError) -> PyErr {
     match e {
         RunError::Invalid(e) => PlanError::new_err((e.path, e.message)),
         RunError::Cancelled => Cancelled::new_err("cancelled"),
+        RunError::TraceFull { .. } => TraceFull::new_err(e.to_string()),
     }
 }

@@ -10,17 +10,17 @@ mod paced;
 mod population;
 mod way;
 
+use crate::attachment::Attachment;
 use crate::events::{EventQueue, Timers};
 use crate::flow::{fill_row, Flow};
 use crate::impair::Pipe;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
-use crate::result::{CwndTrace, FlowTable};
+use crate::result::{FlowTable, SenderTrace};
 use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::wire::Wire;
-use marqueue_cc::paced::Report;
-use marqueue_cc::{Config, Options, Segment};
+use marqueue_cc::{Config, Segment};
 use marqueue_core::{Dur, Packet, Time};
 use std::collections::VecDeque;
 
@@ -56,22 +56,6 @@ struct Merged {
     /// Packets that will enter: time, rank of the link they come from, packet; in that order.
     pending: VecDeque<(Time, u32, Packet)>,
     lead: Dur,
-}
-
-/// What an acknowledgement carries besides its number.
-#[derive(Clone, Copy, Debug)]
-enum Attachment {
-    Options(Options),
-    Report(Report),
-}
-
-impl Attachment {
-    fn options(&self) -> &Options {
-        match self {
-            Attachment::Options(options) => options,
-            Attachment::Report(_) => &Options::NONE,
-        }
-    }
 }
 
 /// What a source of events stands for. Sources are numbered in this order: of events at the same
@@ -114,8 +98,8 @@ pub struct Remains {
     pub pipes: Vec<Option<Box<Pipe>>>,
     /// All flows.
     pub flows: FlowTable,
-    /// Windows of the traced flows.
-    pub cwnd: Vec<CwndTrace>,
+    /// What the traced senders showed.
+    pub senders: Vec<SenderTrace>,
     /// Events processed.
     pub events: u64,
 }
@@ -148,7 +132,7 @@ pub struct Engine {
     attachments_free: Vec<u32>,
     segments: Vec<Segment>,
     table: FlowTable,
-    cwnd: Vec<CwndTrace>,
+    senders: Vec<SenderTrace>,
     processed: u64,
 }
 
@@ -189,7 +173,7 @@ impl Engine {
             attachments_free: Vec::new(),
             segments: Vec::new(),
             table: FlowTable::default(),
-            cwnd: Vec::new(),
+            senders: Vec::new(),
             processed: 0,
         };
         engine.number_sources(plan);
@@ -232,6 +216,15 @@ impl Engine {
         true
     }
 
+    /// Rows in the traces of all links.
+    pub fn traced(&self) -> usize {
+        let rows = |link: &Link| match &link.near {
+            Near::Resource(r) => r.trace.as_ref().map_or(0, |t| t.rows.len()),
+            Near::Wire(_) | Near::Merged(_) => 0,
+        };
+        self.links.iter().map(rows).sum()
+    }
+
     /// What is left of a run that has ended.
     pub fn finish(mut self) -> Remains {
         for flow in &mut self.flows {
@@ -245,7 +238,7 @@ impl Engine {
                 Near::Wire(_) | Near::Merged(_) => None,
             })
             .collect();
-        Remains { resources, pipes: self.pipes, flows: self.table, cwnd: self.cwnd, events: self.processed }
+        Remains { resources, pipes: self.pipes, flows: self.table, senders: self.senders, events: self.processed }
     }
 }
 

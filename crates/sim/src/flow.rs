@@ -54,7 +54,7 @@ pub struct Tcp {
     pub transport: u32,
     /// It has sent its SYN.
     pub started: bool,
-    /// Index of its window trace, if it has one.
+    /// Index of its sender's trace, if it has one.
     pub trace: Option<u32>,
     /// Its application, if that writes in pieces.
     pub writer: Option<Box<Writer>>,

@@ -4,6 +4,7 @@
 //! stage comes next) → [`resource`] (queue and server) or [`wire`], behind it perhaps [`impair`] →
 //! [`engine`] (arrival at the next stage) → [`flow`] (receiver, and the acknowledgement's way back).
 
+pub mod attachment;
 mod engine;
 mod events;
 mod flow;
@@ -14,6 +15,7 @@ mod resource;
 pub mod result;
 mod route;
 pub mod run;
+pub mod trace;
 mod traffic;
 mod wire;
 

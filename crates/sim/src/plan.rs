@@ -42,7 +42,7 @@ pub struct LinkPlan {
     /// Later rates with the times at which they begin, increasing.
     #[serde(default)]
     pub schedule: Vec<(Time, Rate)>,
-    /// Record every arrival, loss, mark and departure.
+    /// Record every arrival, mark, loss and departure.
     #[serde(default)]
     pub trace: bool,
     /// What may happen to packets behind the transmitter.
@@ -65,6 +65,14 @@ pub struct PipePlan {
     pub reorder: Option<ParamValues>,
 }
 
+impl LinkPlan {
+    /// Has it a queue to serve? Also a link whose rate changes has one, and one whose packets are
+    /// recorded, though neither need be managed or metered.
+    pub fn has_queue(&self) -> bool {
+        self.queue.is_some() || !self.schedule.is_empty() || self.trace
+    }
+}
+
 /// A managed, metered queue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,7 +88,7 @@ pub struct QueuePlan {
 }
 
 impl QueuePlan {
-    /// A queue that never loses a packet: what a wire has when its rate changes.
+    /// A queue that never loses a packet: what a link without a managed one has, if it needs any.
     pub fn endless() -> QueuePlan {
         QueuePlan {
             policy: PolicySpec { name: "droptail".into(), params: ParamValues::new() },
@@ -142,7 +150,7 @@ pub enum TrafficKind {
         stop: Option<Time>,
         /// How many packets of data each sends; endless if absent.
         size: Option<u32>,
-        /// Record every change of cwnd and ssthresh.
+        /// Record every change of cwnd, ssthresh, round-trip time and timeout.
         trace: bool,
         /// Their applications write in pieces; without it all data is at hand from the start.
         #[serde(default)]

@@ -6,10 +6,10 @@
 //! the first of them arrives at the far end of the link.
 
 use crate::meter::Meter;
-use crate::result::{TraceKind, TraceRow};
+use crate::trace::Trace;
 use marqueue_aqm::{Discipline, Fate, Qdisc};
 use marqueue_core::units::Transmitter;
-use marqueue_core::{Dur, Packet, Rate, Time};
+use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
 
 /// A queue and its server.
 #[derive(Debug)]
@@ -18,8 +18,8 @@ pub struct Resource {
     pub qdisc: Discipline,
     /// What is measured.
     pub meter: Meter,
-    /// Events, if asked for.
-    pub trace: Option<Vec<TraceRow>>,
+    /// What happens to packets, if asked for.
+    pub trace: Option<Box<Trace>>,
     /// Packets lost since the engine last looked.
     pub lost: Vec<Packet>,
     transmitter: Transmitter,
@@ -60,11 +60,17 @@ impl Resource {
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
         self.meter.queue_was(self.waiting, now);
-        let fate = self.qdisc.enqueue(now, packet);
-        match fate {
-            Fate::Lost => self.collect_lost(now),
-            Fate::Queued => self.note(now, TraceKind::Arrive, &packet),
-            Fate::Marked => self.note(now, TraceKind::Mark, &packet),
+        if let Some(trace) = &mut self.trace {
+            trace.arrives(now, &packet, self.waiting);
+        }
+        match self.qdisc.enqueue(now, packet) {
+            Fate::Lost => self.collect_lost(now, self.waiting),
+            Fate::Queued => {}
+            Fate::Marked => {
+                if let Some(trace) = &mut self.trace {
+                    trace.marks(now, &Packet { ecn: Ecn::Ce, ..packet }, self.waiting, self.qdisc.counters());
+                }
+            }
         }
         self.look_ahead();
     }
@@ -114,13 +120,15 @@ impl Resource {
         self.meter.queue_was(self.waiting, now);
         let next = self.qdisc.dequeue(now);
         if self.qdisc.has_lost() {
-            self.collect_lost(now);
+            self.collect_lost(now, self.waiting.saturating_sub(1));
         }
         self.idle = next.is_none();
         if let Some((packet, sojourn)) = &next {
             self.free = now + self.transmitter.transmit(packet.bytes);
             self.meter.departs(*sojourn, packet.bytes);
-            self.note(now, TraceKind::Depart, packet);
+            if let Some(trace) = &mut self.trace {
+                trace.departs(now, packet, *sojourn, self.qdisc.len(), self.qdisc.counters());
+            }
         } else {
             self.transmitter.restart();
         }
@@ -167,24 +175,15 @@ impl Resource {
         }
     }
 
-    /// Packets that the discipline has just lost.
-    fn collect_lost(&mut self, now: Time) {
-        for (packet, _) in self.qdisc.drain_lost() {
+    /// Packets that the discipline has just lost, the first of them beside `queue` others. Where
+    /// there are several, it took them from the head of the queue, one after the other.
+    fn collect_lost(&mut self, now: Time, mut queue: u32) {
+        for (packet, reason) in self.qdisc.drain_lost() {
             self.lost.push(packet);
             if let Some(trace) = &mut self.trace {
-                trace.push(row(now, TraceKind::Drop, &packet));
+                trace.loses(now, &packet, queue, reason);
+                queue = queue.saturating_sub(1);
             }
         }
     }
-
-    #[inline]
-    fn note(&mut self, now: Time, kind: TraceKind, packet: &Packet) {
-        if let Some(trace) = &mut self.trace {
-            trace.push(row(now, kind, packet));
-        }
-    }
-}
-
-fn row(t: Time, kind: TraceKind, packet: &Packet) -> TraceRow {
-    TraceRow { t, kind, flow: packet.flow, seq: packet.seq, bytes: packet.bytes }
 }

@@ -1,11 +1,13 @@
 //! What a run yields: sums and histograms per measuring window, which merge across windows and
 //! replications, and tables of flows.
 
+use crate::trace::Trace;
 use marqueue_aqm::Counters;
+use marqueue_cc::Shown;
 use marqueue_core::Time;
 
 /// The result of one run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RunResult {
     /// The edges of the measuring windows: 0, the boundaries, the duration.
     pub edges: Vec<Time>,
@@ -17,8 +19,11 @@ pub struct RunResult {
     pub pipes: Vec<PipeResult>,
     /// All flows, in the order in which they were created.
     pub flows: FlowTable,
-    /// Windows of the traced flows.
-    pub cwnd: Vec<CwndTrace>,
+    /// The packets of the traced links, with their indices into the plan's links, in the order of
+    /// the plan.
+    pub traces: Vec<(usize, Trace)>,
+    /// The senders of the traced flows.
+    pub senders: Vec<SenderTrace>,
     /// Events that the engine processed.
     pub events: u64,
 }
@@ -32,8 +37,6 @@ pub struct LinkResult {
     pub windows: Vec<LinkWindow>,
     /// Sampled every `Plan::sample`.
     pub series: Series,
-    /// Every event, if asked for.
-    pub trace: Option<Vec<TraceRow>>,
 }
 
 /// Sums over one measuring window of one link.
@@ -104,35 +107,6 @@ pub struct Series {
     pub probes: Vec<(&'static str, &'static str, Vec<f64>)>,
 }
 
-/// What happened to a packet at a traced link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum TraceKind {
-    /// It arrived and was queued.
-    Arrive,
-    /// It arrived, was queued and marked.
-    Mark,
-    /// It was lost.
-    Drop,
-    /// Its transmission began.
-    Depart,
-}
-
-/// One line of a packet trace.
-#[derive(Clone, Copy, Debug)]
-pub struct TraceRow {
-    /// When.
-    pub t: Time,
-    /// What.
-    pub kind: TraceKind,
-    /// Whose.
-    pub flow: u32,
-    /// Which packet.
-    pub seq: u32,
-    /// How large.
-    pub bytes: u32,
-}
-
 /// Flows as columns; one row a flow.
 #[derive(Clone, Debug, Default)]
 pub struct FlowTable {
@@ -158,11 +132,11 @@ pub struct FlowTable {
     pub ecn_cuts: Vec<u32>,
 }
 
-/// One traced flow.
+/// One traced flow: a row at every change of its sender.
 #[derive(Clone, Debug)]
-pub struct CwndTrace {
+pub struct SenderTrace {
     /// Row of the flow table.
     pub flow: u32,
-    /// Time, cwnd and ssthresh in packets, at every change.
-    pub rows: Vec<(Time, f64, f64)>,
+    /// Times, and what a sender shows from then on.
+    pub rows: Vec<(Time, Shown)>,
 }

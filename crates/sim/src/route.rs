@@ -138,7 +138,7 @@ fn feeders(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -
 
 /// A wire whose exit times are known when packets enter.
 fn is_plain(plan: &Plan, l: usize) -> bool {
-    plan.links[l].queue.is_none() && plan.links[l].schedule.is_empty()
+    !plan.links[l].has_queue()
 }
 
 /// The lead of link `l`, if it can be merged: several feeders, all chained to the same root, which

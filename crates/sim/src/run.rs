@@ -7,6 +7,7 @@ use crate::meter::Meter;
 use crate::plan::{LinkPlan, Plan, TrafficKind};
 use crate::resource::Resource;
 use crate::result::{PipeResult, RunResult};
+use crate::trace::MOST_ROWS;
 use marqueue_aqm::{Discipline, Env};
 use marqueue_cc::paced::Law;
 use marqueue_cc::Config;
@@ -66,6 +67,11 @@ pub enum RunError {
     Invalid(ParamError),
     /// Someone asked it to end.
     Cancelled,
+    /// By this time the traced links had seen more than fits.
+    TraceFull {
+        /// Simulated time.
+        at: Time,
+    },
 }
 
 impl fmt::Display for RunError {
@@ -73,6 +79,10 @@ impl fmt::Display for RunError {
         match self {
             RunError::Invalid(e) => e.fmt(f),
             RunError::Cancelled => f.write_str("cancelled"),
+            RunError::TraceFull { at } => {
+                let at = at.secs();
+                write!(f, "got more than {MOST_ROWS} rows by {at:.3} s, expected a shorter run or fewer traced links")
+            }
         }
     }
 }
@@ -94,6 +104,7 @@ pub fn check(plan: &Plan) -> Result<(), RunError> {
 pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunError> {
     check_plan(plan).map_err(RunError::Invalid)?;
     let prepared = prepare(plan, seed).map_err(RunError::Invalid)?;
+    let traces = plan.links.iter().any(|l| l.trace);
     let mut engine = Engine::new(plan, seed, prepared);
     let ended = loop {
         let events = control.allows(engine.processed());
@@ -108,26 +119,28 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         if control.cancelled.load(Ordering::Relaxed) {
             return Err(RunError::Cancelled);
         }
+        if traces && engine.traced() > MOST_ROWS {
+            return Err(RunError::TraceFull { at: engine.now() });
+        }
     };
     control.done.store(ended.0, Ordering::Relaxed);
-    let Remains { resources, pipes, flows, cwnd, events } = engine.finish();
+    let Remains { resources, pipes, flows, senders, events } = engine.finish();
     let edges = std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect();
-    let links = resources
-        .into_iter()
-        .enumerate()
-        .filter_map(|(l, r)| {
-            let r = r?;
-            // A link that has a queue only because its rate changes is not one that was asked about.
-            plan.links[l].queue.as_ref()?;
-            Some(r.meter.into_result(l, r.trace))
-        })
-        .collect();
+    let (mut links, mut traces) = (Vec::new(), Vec::new());
+    for (l, resource) in resources.into_iter().enumerate() {
+        let Some(resource) = resource else { continue };
+        traces.extend(resource.trace.map(|trace| (l, *trace)));
+        // Figures are of links with a managed queue alone.
+        if plan.links[l].queue.is_some() {
+            links.push(resource.meter.into_result(l));
+        }
+    }
     let pipes = pipes
         .into_iter()
         .enumerate()
         .filter_map(|(link, pipe)| Some(PipeResult { link, windows: pipe?.into_windows() }))
         .collect();
-    Ok(RunResult { edges, ended, links, pipes, flows, cwnd, events })
+    Ok(RunResult { edges, ended, links, pipes, traces, flows, senders, events })
 }
 
 /// The transport settings, and what each link has of a queue and an impaired pipe.
@@ -157,8 +170,8 @@ fn prepare(plan: &Plan, seed: u64) -> Result<Prepared, ParamError> {
 fn queue_of(link: &LinkPlan, seed: u64) -> Result<Option<Resource>, ParamError> {
     let queue = match &link.queue {
         Some(queue) => queue.clone(),
-        None if link.schedule.is_empty() => return Ok(None),
-        None => crate::plan::QueuePlan::endless(),
+        None if link.has_queue() => crate::plan::QueuePlan::endless(),
+        None => return Ok(None),
     };
     let env = Env {
         rate: link.rate,
@@ -171,7 +184,7 @@ fn queue_of(link: &LinkPlan, seed: u64) -> Result<Option<Resource>, ParamError> 
     let discipline = Discipline::build(&queue.policy, env, rng)?;
     let meter = Meter::new(discipline.probes());
     let mut resource = Resource::new(discipline, link.rate, link.delay, &link.schedule, meter);
-    resource.trace = link.trace.then(Vec::new);
+    resource.trace = link.trace.then(Box::default);
     Ok(Some(resource))
 }
 

@@ -7,7 +7,8 @@ use marqueue_aqm::{catalogue, Limit, Signal};
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Bytes, Dur, Rate, Time};
 use marqueue_sim::plan::*;
-use marqueue_sim::result::{RunResult, TraceKind};
+use marqueue_sim::result::RunResult;
+use marqueue_sim::trace::TraceKind;
 
 fn dumbbell(queue: QueuePlan, duration: f64) -> Plan {
     Dumbbell {
@@ -207,9 +208,13 @@ fn headers_weigh_what_they_should() {
         plan.traffic = vec![finite(1, 50)];
         plan.links[0].trace = true;
         let r = go(&plan, 1);
-        let trace = r.links[0].trace.as_ref().expect("it was asked for");
-        let sizes: Vec<(u32, u32)> =
-            trace.iter().filter(|row| row.kind == TraceKind::Depart).map(|row| (row.seq, row.bytes)).collect();
+        let (_, trace) = &r.traces[0];
+        let sizes: Vec<(u32, u32)> = trace
+            .rows
+            .iter()
+            .filter(|row| row.kind == TraceKind::Depart)
+            .map(|row| (row.packet.seq, row.packet.bytes))
+            .collect();
         assert_eq!(sizes.len(), 51);
         assert!(sizes.iter().all(|&(seq, bytes)| bytes == if seq == 0 { 40 } else { weight }), "{sizes:?}");
         assert_complete(&r, 1000);

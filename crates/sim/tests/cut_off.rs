@@ -44,7 +44,7 @@ fn what_is_cut_off_began_like_the_whole() {
     let whole = go(&plan(), 1);
     let cut = cut_after(whole.events / 2);
     let (long, short) = (&whole.links[0], &cut.links[0]);
-    let trace = |r: &RunResult| r.links[0].trace.clone().expect("the link is traced");
+    let trace = |r: &RunResult| r.traces.first().expect("the link is traced").1.rows.clone();
     let (all, first) = (trace(&whole), trace(&cut));
     assert!(first.len() > 1000);
     assert_eq!(format!("{:?}", &all[..first.len()]), format!("{first:?}"));

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use marqueue_aqm::{catalogue, Signal};
-use marqueue_core::params::ParamValues;
+use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Dur, Time};
 use marqueue_sim::plan::*;
 use marqueue_sim::result::RunResult;
@@ -35,7 +35,7 @@ fn happened(r: &RunResult) -> String {
     let windows = r.edges.len() - 1;
     let delivered: Vec<u64> = f.delivered.chunks(windows).map(|row| row.iter().sum()).collect();
     let columns = (&f.start, &f.end, &f.sent, &f.retransmits, &f.timeouts, &f.ecn_cuts);
-    format!("{:?} {columns:?} {delivered:?} {:?}", r.links[0].trace, r.cwnd)
+    format!("{:?} {columns:?} {delivered:?} {:?}", r.traces[0], r.senders)
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn flows_on_other_links_change_no_packet() {
     let mut with = plan();
     elsewhere(&mut with);
     let beside = go(&with, 1);
-    let trace = |r: &RunResult| format!("{:?} {:?}", r.links[0].trace, r.cwnd);
+    let trace = |r: &RunResult| format!("{:?} {:?}", r.traces, r.senders);
     assert!(trace(&alone) == trace(&beside));
     assert!(beside.links[1].windows[0].counters.departures > 500, "they do send");
 }
@@ -145,6 +145,27 @@ fn the_order_of_links_in_the_plan_does_not_matter() {
         }
     }
     assert!(happened(&go(&forward, 1)) == happened(&go(&backward, 1)));
+}
+
+#[test]
+fn tracing_more_links_changes_nothing() {
+    for delayed_ack in [0.0, 0.1] {
+        let mut some = plan();
+        let params = [
+            ("recovery", Value::Choice("sack".into())),
+            ("ecn", Value::Flag(true)),
+            ("delayed_ack", Value::Number(delayed_ack)),
+        ];
+        let params = params.map(|(name, value)| (name.to_string(), value)).into();
+        some.transports = vec![TransportPlan { preset: "rfc".into(), params }];
+        let mut all = some.clone();
+        all.links.iter_mut().for_each(|l| l.trace = true);
+        let (some, all) = (go(&some, 1), go(&all, 1));
+        assert!(happened(&some) == happened(&all));
+        assert_eq!(all.traces.len(), 10, "the bottleneck, four access links, and the ways back");
+        assert!(all.events > some.events, "wires must have become queues");
+        assert!(all.traces.iter().all(|(_, t)| t.rows.len() > 500));
+    }
 }
 
 #[test]

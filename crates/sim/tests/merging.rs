@@ -81,8 +81,14 @@ fn parking_lot() -> Plan {
         links.push(red_link(&format!("back {hop}"), 2_000_000, 4.0));
     }
     let mut routes = Vec::new();
-    let spans: [(Vec<usize>, f64); 6] =
-        [(vec![0, 1, 2], 3.0), (vec![0, 1, 2], 20.0), (vec![0], 1.0), (vec![1], 1.0), (vec![2], 9.0), (vec![1, 2], 2.0)];
+    let spans: [(Vec<usize>, f64); 6] = [
+        (vec![0, 1, 2], 3.0),
+        (vec![0, 1, 2], 20.0),
+        (vec![0], 1.0),
+        (vec![1], 1.0),
+        (vec![2], 9.0),
+        (vec![1, 2], 2.0),
+    ];
     for (span, delay) in spans {
         let first = links.len();
         for end in ["in", "out", "in back", "out back"] {

@@ -11,7 +11,7 @@ use common::*;
 use marqueue_aqm::Signal;
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_sim::plan::{Plan, QueuePlan, TrafficKind};
-use marqueue_sim::result::TraceKind;
+use marqueue_sim::trace::TraceKind;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -61,11 +61,11 @@ fn plan(recovery: &str, queue: QueuePlan, ecn: bool) -> Plan {
 fn events(plan: &Plan) -> Events {
     let result = go(plan, 1);
     let counters = &result.links[0].windows[0].counters;
-    let trace = result.links[0].trace.as_ref().expect("it was asked for");
+    let (_, trace) = &result.traces[0];
     let bursts = |kind| {
         let mut bursts: Vec<(f64, u32)> = Vec::new();
         let mut last = f64::NEG_INFINITY;
-        for t in trace.iter().filter(|row| row.kind == kind).map(|row| row.t.secs()) {
+        for t in trace.rows.iter().filter(|row| row.kind == kind).map(|row| row.t.secs()) {
             match bursts.last_mut() {
                 Some(burst) if t - last <= APART => burst.1 += 1,
                 _ => bursts.push((t, 1)),
@@ -74,8 +74,12 @@ fn events(plan: &Plan) -> Events {
         }
         bursts
     };
-    let rows = &result.cwnd[0].rows;
-    let cuts = rows.windows(2).filter(|w| w[1].1 < w[0].1).map(|w| (w[1].0.secs(), w[0].1, w[1].1)).collect();
+    let rows = &result.senders[0].rows;
+    let cuts = rows
+        .windows(2)
+        .filter(|w| w[1].1.cwnd < w[0].1.cwnd)
+        .map(|w| (w[1].0.secs(), w[0].1.cwnd, w[1].1.cwnd))
+        .collect();
     Events {
         arrivals: counters.arrivals,
         departures: counters.departures,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -12,6 +13,7 @@ from marqueue.plot import style
 from marqueue.plot.bars import bars
 from marqueue.plot.cdf import cdf
 from marqueue.plot.histogram import queue_histogram
+from marqueue.plot.steps import steps
 from marqueue.plot.timeseries import Curve, timeseries
 from marqueue.stats import Estimate, merge_times
 
@@ -27,6 +29,13 @@ LABELS = {
     "drops": "Lost",
     "marks": "Marked",
 }
+
+
+#: The panels of a sender: quantity, unit, and the columns with what they are called.
+SENDER = (
+    ("Window", "packets", {"cwnd": "cwnd", "ssthresh": "ssthresh"}),
+    ("Time", "s", {"rtt": "latest RTT", "srtt": "smoothed RTT", "rto": "timeout"}),
+)
 
 
 class Plots:
@@ -93,6 +102,30 @@ class Plots:
             for c in result.classes
         }
         return cdf(samples, "Goodput of a long flow", "Mbit/s")
+
+    def sender(self, flow: int, replication: int = 0) -> Figure:
+        """What a traced flow's sender showed: cwnd and ssthresh, round-trip times and timeout.
+
+        Raises KeyError if the flow was not traced.
+        """
+        table = self._result.to_arrow("tcp")
+        for column, wanted in (("flow", flow), ("replication", replication)):
+            table = table.filter(pc.equal(table[column], wanted))
+        if not table.num_rows:
+            raise KeyError(f"flow {flow} in replication {replication}, expected a traced one")
+        shown = {name: table[name].to_numpy() for name in table.column_names}
+        figure, panels = style.panels(2, height=1.7)
+        for panel, (quantity, unit, curves) in zip(panels, SENDER, strict=True):
+            steps(
+                [Curve(shown["t"], shown[name], label) for name, label in curves.items()],
+                quantity,
+                unit,
+                end=float(self._result.edges[-1]),
+                warmup=self._result.warmup,
+                axes=panel,
+            )
+            panel.label_outer()
+        return figure
 
     def windows(self, figure: str, quantity: str, unit: str = "", scale: float = 1.0) -> Figure:
         """A figure of every link in every measured window."""

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import tomli_w
 
 from marqueue.report.builder import Cell, Report
@@ -29,6 +30,9 @@ from marqueue.units import RATE, TIME
 
 #: Links with a panel of figures each; beyond these the tables must do.
 MOST_LINKS_DRAWN = 6
+
+#: Traced flows with a figure each.
+MOST_SENDERS_DRAWN = 4
 
 #: What of the manifest a reader sees; the rest is in the result's files. Machine and times are not
 #: here: two runs of the same give the same page.
@@ -273,6 +277,7 @@ def _figures(page: Report, result: Result) -> None:
                 result.plot.queue_distribution(name),
                 f"Share of time at each queue length{at}, all replications together.",
             )
+    _senders(page, result)
     if any(len(f.completion_times) for f in result.flow_sets()):
         page.figure(
             result.plot.completion_times(),
@@ -282,6 +287,20 @@ def _figures(page: Report, result: Result) -> None:
         page.figure(
             result.plot.goodputs(),
             "Goodput of each long flow over the measured time by class, all replications together.",
+        )
+
+
+def _senders(page: Report, result: Result) -> None:
+    """The first traced flows of the first replication."""
+    if "tcp" not in result.tables:
+        return
+    table = result.to_arrow("tcp")
+    first = table.filter(pc.equal(table["replication"], 0))
+    for flow in first["flow"].unique().to_pylist()[:MOST_SENDERS_DRAWN]:
+        page.figure(
+            result.plot.sender(flow),
+            f"Sender of flow {flow} in the first replication: cwnd and ssthresh, latest and "
+            "smoothed round-trip time, retransmission timeout.",
         )
 
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import tomli_w
 
 from marqueue.manifest import Circumstances, Manifest
-from marqueue.result import names, tables
+from marqueue.result import names, pcapng, tables
 from marqueue.result.link import Link, with_figures
 from marqueue.result.pipe import Pipe
 from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
@@ -88,7 +88,7 @@ class Result:
                 plan, raws, groups, classes, names.warmup_windows(scenario)
             ),
             "trace": tables.trace_table(plan, raws),
-            "cwnd": tables.cwnd_table(raws),
+            "tcp": tables.tcp_table(raws),
         }
         kept = {name: table for name, table in made.items() if table is not None}
         result = cls(scenario, plan, manifest, kept)
@@ -297,7 +297,7 @@ class Result:
 
     def to_arrow(self, name: str = "series") -> pa.Table:
         """A table by name: series, windows, flows, queue_histogram, delay_histogram; pipes where
-        links are impaired; trace and cwnd where they were asked for.
+        links are impaired; trace and tcp where they were asked for.
         """
         if name not in self.tables:
             raise KeyError(f"table {name!r}, expected one of: {', '.join(self.tables)}")
@@ -332,6 +332,8 @@ class Result:
         path = Path(directory)
         path.mkdir(parents=True)
         tables.write(self.tables, path)
+        for link, file in pcapng.files(self).items():
+            self.write_pcapng(path / file, link)
         (path / "scenario.toml").write_text(tomli_w.dumps(self.scenario), encoding="utf-8")
         _write_json(path / "plan.json", self.plan)
         _write_json(path / "summary.json", self.summary(), sort_keys=True)
@@ -344,6 +346,17 @@ class Result:
         _write_json(path / CIRCUMSTANCES, manifest.pop("circumstances"))
         _write_json(path / "manifest.json", manifest)
         return path
+
+    def write_pcapng(
+        self, path: str | os.PathLike[str], link: str, *, replication: int = 0
+    ) -> Path:
+        """Writes what a traced link carried, there and back, as a pcapng file for Wireshark.
+
+        It is what ``tcpdump`` sees at the near end of the link: packets as their transmission
+        begins, and those of the way back, if that is traced too, as they arrive. Raises KeyError if
+        the link was not traced.
+        """
+        return pcapng.write(self, Path(path), link, replication)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Result:

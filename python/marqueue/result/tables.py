@@ -23,6 +23,12 @@ Array = npt.NDArray[Any]
 
 #: What happened to a packet, in the order of the engine's discriminants.
 TRACE_KINDS = ("arrive", "mark", "drop", "depart")
+#: Why a packet was marked or lost, in the order of the engine's discriminants.
+REASONS = ("overflow", "early", "forced", "virtual", "sojourn")
+NO_REASON = 255
+#: The ECN field of a packet, in the order of the engine's numbers.
+ECN = ("not-ect", "ect", "ce")
+TRACE_FLAGS = ("ack", "syn", "ece", "cwr", "retransmit")
 
 SERIES = {
     "queue": (pa.uint32(), "packets"),
@@ -55,6 +61,11 @@ class Columns:
         self.arrays.append(pa.array(values, type=type_, from_pandas=True))
         self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
 
+    def add_optional(self, name: str, type_: pa.DataType, unit: str, values: Array) -> None:
+        """Appends a column of whole numbers, of which negative ones become null."""
+        self.arrays.append(pa.array(values, mask=values < 0).cast(type_))
+        self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
+
     def add_text(self, name: str, parts: Iterable[tuple[str, int]]) -> None:
         """Appends a column of text, each part repeated so many times."""
         pieces = [pa.repeat(pa.scalar(text, pa.string()), n) for text, n in parts]
@@ -63,10 +74,21 @@ class Columns:
         self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
 
     def add_names(self, name: str, names: Sequence[str], index: Array) -> None:
-        """Appends a column of text, each row one of ``names`` by its index."""
+        """Appends a column of text, each row one of ``names`` by its index, null if masked."""
         column = pa.array(names, pa.string()).take(pa.array(index))
         self.arrays.append(column)
         self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
+
+    def add_lists(
+        self, name: str, type_: pa.DataType, unit: str, lengths: Array, values: Array
+    ) -> None:
+        """Appends a column of lists, of so many of the values each."""
+        edges = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        # Parquet calls what is in a list so, and a table read again is written alike.
+        kind = pa.large_list(pa.field("element", type_))
+        column = pa.LargeListArray.from_arrays(pa.array(edges), pa.array(values, type_), type=kind)
+        self.arrays.append(column)
+        self.fields.append(pa.field(name, column.type, metadata={"unit": unit}))
 
     def table(self) -> pa.Table:
         """The table."""
@@ -248,31 +270,51 @@ def _kind_and_stop(traffic: Raw) -> tuple[str, float]:
 
 
 def trace_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
-    """Every packet of the traced links, or None if none was traced."""
-    rows = [(r, name, link["trace"]) for r, name, link in _links(plan, raws) if link["trace"]]
+    """Every packet of the traced links, or None if none was traced (``docs/traces.md``)."""
+    rows = [
+        (r, plan["links"][t["link"]]["name"], t)
+        for r, raw in enumerate(raws)
+        for t in raw["traces"]
+    ]
     if not rows:
         return None
+
+    def all_of(column: str) -> Array:
+        return np.concatenate([t[column] for *_, t in rows])
+
     out = Columns()
     out.add("replication", pa.uint32(), "", (np.full(len(t["t"]), r) for r, _, t in rows))
     out.add_text("link", ((name, len(t["t"])) for _, name, t in rows))
-    out.add("t", pa.float64(), "s", (t["t"] for _, _, t in rows))
-    out.add_names("kind", TRACE_KINDS, np.concatenate([t["kind"] for _, _, t in rows]))
-    for column, unit in (("flow", ""), ("seq", "packets"), ("bytes", "bytes")):
-        out.add(column, pa.uint32(), unit, (t[column] for _, _, t in rows))
+    out.add("t", pa.float64(), "s", [all_of("t")])
+    out.add_names("kind", TRACE_KINDS, all_of("kind"))
+    reason = all_of("reason")
+    out.add_names("reason", REASONS, np.ma.masked_equal(reason, NO_REASON))
+    out.add("flow", pa.uint32(), "", [all_of("flow")])
+    out.add("seq", pa.uint32(), "packets", [all_of("seq")])
+    out.add("bytes", pa.uint32(), "bytes", [all_of("bytes")])
+    out.add("queue", pa.uint32(), "packets", [all_of("queue")])
+    out.add("sojourn", pa.float64(), "s", [all_of("sojourn")])
+    for flag in TRACE_FLAGS:
+        out.add(flag, pa.bool_(), "", [all_of(flag)])
+    out.add_names("ecn", ECN, all_of("ecn"))
+    out.add_optional("timestamp", pa.uint32(), "ticks", all_of("timestamp"))
+    out.add_lists("sack", pa.uint32(), "packets", all_of("sack_length"), all_of("sack"))
     return out.table()
 
 
-def cwnd_table(raws: Sequence[Raw]) -> pa.Table | None:
-    """Every change of the window of the traced flows, or None if none was traced."""
-    rows = [(r, c) for r, raw in enumerate(raws) for c in raw["cwnd"]]
+def tcp_table(raws: Sequence[Raw]) -> pa.Table | None:
+    """Every change of the senders of the traced flows, or None if none was traced."""
+    rows = [(r, s) for r, raw in enumerate(raws) for s in raw["senders"]]
     if not rows:
         return None
     out = Columns()
-    out.add("replication", pa.uint32(), "", (np.full(len(c["t"]), r) for r, c in rows))
-    out.add("flow", pa.uint32(), "", (np.full(len(c["t"]), c["flow"]) for _, c in rows))
-    out.add("t", pa.float64(), "s", (c["t"] for _, c in rows))
+    out.add("replication", pa.uint32(), "", (np.full(len(s["t"]), r) for r, s in rows))
+    out.add("flow", pa.uint32(), "", (np.full(len(s["t"]), s["flow"]) for _, s in rows))
+    out.add("t", pa.float64(), "s", (s["t"] for _, s in rows))
     for column in ("cwnd", "ssthresh"):
-        out.add(column, pa.float64(), "packets", (c[column] for _, c in rows))
+        out.add(column, pa.float64(), "packets", (s[column] for _, s in rows))
+    for column in ("rtt", "srtt", "rto"):
+        out.add(column, pa.float64(), "s", (s[column] for _, s in rows))
     return out.table()
 
 

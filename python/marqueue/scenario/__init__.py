@@ -1,6 +1,6 @@
 """Scenarios: what is simulated, read from TOML or built in Python, checked, made into a plan."""
 
-from marqueue.scenario.compiler import class_names, compile, route_classes
+from marqueue.scenario.compiler import class_names, compile, route_classes, ways_back
 from marqueue.scenario.fields import Aqm, RateLaw, Transport
 from marqueue.scenario.impairments import Jitter, Loss, Reorder
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
@@ -50,5 +50,6 @@ __all__ = [
     "load",
     "route_classes",
     "schema",
+    "ways_back",
     "with_overrides",
 ]

@@ -35,6 +35,12 @@ def compile(scenario: Scenario) -> Plan:
     return plan
 
 
+def ways_back(scenario: Scenario) -> dict[str, str]:
+    """Links that have a way back, with its name."""
+    links = network(scenario.topology).links
+    return {link.back_of: link.name for link in links if link.back_of is not None}
+
+
 def class_names(scenario: Scenario) -> list[str]:
     """The classes of flows."""
     return [each.name for each in network(scenario.topology).classes]
@@ -148,6 +154,7 @@ class _Compiler:
             "rate": link.rate.base,
             "delay": link.delay.base,
             "queue": None,
+            "trace": link.trace,
         }
         pipe = link.impairments.pipe() if link.impairments else {}
         if pipe:
@@ -180,7 +187,6 @@ class _Compiler:
                 )
             previous = change.at
         plan["schedule"] = [[change.at.base, change.rate.base] for change in table.schedule]
-        plan["trace"] = table.trace
         return plan
 
     def usual_packet(self) -> int:

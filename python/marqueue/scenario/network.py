@@ -35,6 +35,10 @@ class OneWay:
     """That table, if the queue and the schedule are this link's own; None for a plain wire."""
     impairments: Impairments | None = None
     """What may happen on its pipe; None for a clear one."""
+    trace: bool = False
+    """Are its packets recorded?"""
+    back_of: str | None = None
+    """The link whose way back it is."""
 
 
 @dataclass(frozen=True)
@@ -65,30 +69,33 @@ class Network:
 
     def refuse_unmanaged(self, table: Link, path: str) -> None:
         """What is said of a queue needs one."""
-        if table.buffer is None and (table.aqm is not None or table.trace):
+        if table.buffer is None and table.aqm is not None:
             self.refuse(
                 f"{path}.buffer",
                 'missing, expected a buffer such as "100 packets" for what is managed',
             )
 
     def wires(
-        self, name: str, rate: Rate, delay: Duration, path: str, impairments: Impairments
+        self, name: str, rate: Rate, delay: Duration, path: str, access: Access
     ) -> tuple[int, int]:
         """Adds a pair of wires: there, perhaps impaired, and back."""
-        there = self.add(OneWay(name, rate, delay, path, impairments=impairments))
-        return there, self.add(OneWay(f"{name}/back", rate, delay, path))
+        there = OneWay(name, rate, delay, path, impairments=access, trace=access.trace)
+        back = OneWay(f"{name}/back", rate, delay, path, trace=access.trace, back_of=name)
+        return self.add(there), self.add(back)
 
     def queue(
         self, name: str, back: str, table: Queue, path: str, reverse: Link | None = None
     ) -> tuple[int, int]:
         """Adds a link with a queue and its way back: a wire alike, or a link of its own."""
-        there = self.add(OneWay(name, table.rate, table.delay, path, table, table))
-        if reverse is None:
-            return there, self.add(OneWay(back, table.rate, table.delay, path))
-        self.refuse_unmanaged(reverse, "topology.reverse")
-        return there, self.add(
-            OneWay(back, reverse.rate, reverse.delay, "topology.reverse", reverse, reverse)
+        there = self.add(
+            OneWay(name, table.rate, table.delay, path, table, table, trace=table.trace)
         )
+        if reverse is None:
+            alike = OneWay(back, table.rate, table.delay, path, trace=table.trace, back_of=name)
+            return there, self.add(alike)
+        self.refuse_unmanaged(reverse, "topology.reverse")
+        own = "topology.reverse", reverse, reverse, reverse.trace
+        return there, self.add(OneWay(back, reverse.rate, reverse.delay, *own, name))
 
 
 def network(topology: Topology) -> Network:
@@ -188,11 +195,15 @@ def _graph(net: Network, topology: Graph) -> None:
                 f"{path}.to", f"got {show(table.to)}, expected a node other than where it begins"
             )
         net.refuse_unmanaged(table, path)
-        there = net.add(OneWay(table.name, table.rate, table.delay, path, table, table))
+        there = net.add(
+            OneWay(table.name, table.rate, table.delay, path, table, table, trace=table.trace)
+        )
         edges.setdefault(table.from_, []).append((table.to, there))
         edges.setdefault(table.to, [])
         if table.duplex:
-            back = net.add(OneWay(f"{table.name}/back", table.rate, table.delay, path))
+            name = f"{table.name}/back"
+            alike = table.rate, table.delay, path
+            back = net.add(OneWay(name, *alike, trace=table.trace, back_of=table.name))
             edges[table.to].append((table.from_, back))
     for i, flow_class in enumerate(topology.classes):
         _graph_class(net, edges, flow_class, f"topology.classes.{i}")

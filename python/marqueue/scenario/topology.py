@@ -48,7 +48,8 @@ class Link(Impairments):
     schedule: list[RateChange] = []
     """Later rates, in order of time."""
     trace: bool = False
-    """Record every arrival, mark, loss and departure."""
+    """Record every packet that arrives, is marked, is lost or departs, here and on the way back
+    that is a wire alike: as a table, and as a pcapng file for Wireshark."""
 
 
 class Queue(Link):
@@ -66,6 +67,8 @@ class Access(Impairments):
     """Capacity."""
     delay: Duration = Duration(0)
     """Propagation delay, one way."""
+    trace: bool = False
+    """Record every packet on every access link, there and back, as ``trace`` of a link does."""
 
 
 class Dumbbell(Table):

@@ -52,7 +52,7 @@ class Tcp(Group):
     transport: Name = "default"
     """Which table of [transport] holds its settings."""
     trace: bool = False
-    """Record every change of cwnd and ssthresh."""
+    """Record every change of cwnd, ssthresh, round-trip time and timeout."""
     write: PositivePackets | None = None
     """How much its application writes at a time; by default all is at hand from the start."""
     every: PositiveDuration | None = None

@@ -1,6 +1,7 @@
 //! The two ends of a flow: data is received and answered, acknowledgements are taken in, timers fire.
 
-use super::{Attachment, Engine};
+use super::Engine;
+use crate::attachment::Attachment;
 use crate::events::Judgement;
 use crate::flow::{fill_row, settle_window, Kind};
 use marqueue_cc::receiver::AckOut;
@@ -32,7 +33,11 @@ impl Engine {
             Kind::Gone => (0, None),
         };
         flow.delivered += bytes;
-        let answered = ack.map(|ack| self.acknowledgement(packet.flow, &ack));
+        let answered = ack.map(|ack| {
+            let (mut answer, stage) = self.acknowledgement(packet.flow, &ack);
+            answer.flags |= packet.flags & Flags::SYN;
+            (answer, stage)
+        });
         if answered.is_none() {
             self.flows[packet.flow as usize].in_flight -= 1;
             self.rearm(packet.flow);
@@ -94,10 +99,10 @@ impl Engine {
         let flow = &mut self.flows[f as usize];
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(trace) = tcp.trace {
-            let w = tcp.sender.core().window;
-            let rows = &mut self.cwnd[trace as usize].rows;
-            if rows.last().is_none_or(|r| (r.1, r.2) != (w.cwnd, w.ssthresh)) {
-                rows.push((self.now, w.cwnd, w.ssthresh));
+            let shown = tcp.sender.core().shown(&self.configs[tcp.transport as usize]);
+            let rows = &mut self.senders[trace as usize].rows;
+            if rows.last().is_none_or(|r| r.1 != shown) {
+                rows.push((self.now, shown));
             }
         }
         if tcp.sender.is_done() {

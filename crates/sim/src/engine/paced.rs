@@ -1,6 +1,7 @@
 //! The two ends of a paced stream in the network: packets leave by timer, reports come back.
 
-use super::{Attachment, Engine};
+use super::Engine;
+use crate::attachment::Attachment;
 use crate::flow::Kind;
 use marqueue_cc::paced::Report;
 use marqueue_core::{Flags, Packet};
@@ -9,7 +10,7 @@ use marqueue_core::{Flags, Packet};
 const REPORT_BYTES: u32 = 44;
 
 impl Engine {
-    /// The packet that carries a report, and the stage at which it starts. 
+    /// The packet that carries a report, and the stage at which it starts.
     pub(super) fn report(&mut self, flow: u32, report: &Report) -> (Packet, u32) {
         let mut packet = Packet::data(flow, report.echo, REPORT_BYTES);
         packet.flags = Flags::ACK;

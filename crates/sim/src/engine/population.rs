@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::flow::{add_row, Cbr, Flow, Kind, Paced, Tcp};
 use crate::plan::{Plan, TrafficKind};
-use crate::result::CwndTrace;
+use crate::result::SenderTrace;
 use crate::route::Stage;
 use crate::traffic::{Arrivals, Writer};
 use marqueue_cc::{paced, Config, Receiver, Sender};
@@ -25,7 +25,7 @@ impl Engine {
                             self.write_in_pieces(f, Writer::new(*write, rng, at, *size));
                         }
                         if *trace {
-                            self.trace_window(f);
+                            self.trace_sender(f);
                         }
                         self.enter_timer(f, at);
                     }
@@ -80,13 +80,13 @@ impl Engine {
         }
     }
 
-    fn trace_window(&mut self, f: u32) {
+    fn trace_sender(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
-        let (index, row) = (self.cwnd.len() as u32, flow.row);
+        let (index, row) = (self.senders.len() as u32, flow.row);
         if let Kind::Tcp(tcp) = &mut flow.kind {
             tcp.trace = Some(index);
         }
-        self.cwnd.push(CwndTrace { flow: row, rows: Vec::new() });
+        self.senders.push(SenderTrace { flow: row, rows: Vec::new() });
     }
 
     fn enter_timer(&mut self, f: u32, at: Time) {

@@ -204,9 +204,12 @@ impl Engine {
         self.events.set(self.links[l as usize].catch_up_source, deadline);
     }
 
-    /// Lost packets are no longer in the network.
+    /// Lost packets are no longer in the network; before their slots are free, a trace copies them.
     #[inline(always)]
     pub(super) fn release_lost(&mut self, l: u32) {
+        if let Some(trace) = &mut resource(&mut self.links, l).trace {
+            trace.settle(|flow| self.flows[flow as usize].row, &self.attachments);
+        }
         while let Some(packet) = resource(&mut self.links, l).lost.pop() {
             self.left(&packet);
         }

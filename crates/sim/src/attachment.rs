@@ -1,0 +1,25 @@
+//! What an acknowledgement carries besides its number. It does not fit into a packet, which holds the slot
+//! of it in the engine's pool.
+
+use marqueue_cc::paced::Report;
+use marqueue_cc::Options;
+
+/// What is attached.
+#[derive(Clone, Copy, Debug)]
+pub enum Attachment {
+    /// TCP's options.
+    Options(Options),
+    /// What the receiver of a paced flow tells.
+    Report(Report),
+}
+
+impl Attachment {
+    /// TCP's options, or none.
+    #[inline]
+    pub fn options(&self) -> &Options {
+        match self {
+            Attachment::Options(options) => options,
+            Attachment::Report(_) => &Options::NONE,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What a traced link remembers: each packet that arrives, is marked, is lost or departs.
+//!
+//! A packet speaks of its flow and of an acknowledgement's options by slots that others use again later,
+//! so both are copied ([`Trace::settle`]) before anything can be reused.
+
+use crate::attachment::Attachment;
+use marqueue_aqm::{Counters, Reason};
+use marqueue_cc::Options;
+use marqueue_core::{Dur, Flags, Packet, Time};
+
+/// Rows of one run, all links together, that are kept at most: half a gigabyte.
+pub const MOST_ROWS: usize = 10_000_000;
+
+/// What happened to a packet at a traced link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TraceKind {
+    /// It arrived.
+    Arrive,
+    /// It got a CE mark, as it arrived or as it departed.
+    Mark,
+    /// It was lost.
+    Drop,
+    /// Its transmission began.
+    Depart,
+}
+
+/// One line of a packet trace.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceRow {
+    /// When.
+    pub t: Time,
+    /// The packet as it was then. Its `flow` is a row of the flow table, the `options` of an
+    /// acknowledgement are an index into [`Trace::options`].
+    pub packet: Packet,
+    /// From arrival to departure; zero for what is no departure.
+    pub sojourn: Dur,
+    /// Packets that waited then, this one not counted.
+    pub queue: u32,
+    /// What.
+    pub kind: TraceKind,
+    /// Why it was marked or lost.
+    pub reason: Option<Reason>,
+}
+
+/// The packet trace of one link.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// Its rows, in the order of time.
+    pub rows: Vec<TraceRow>,
+    /// The options of the acknowledgements among them.
+    pub options: Vec<Options>,
+    /// So many rows speak of rows and options, no longer of slots.
+    settled: usize,
+    /// The marks of the queue that have rows.
+    marks: [u64; Reason::ALL.len()],
+}
+
+impl Trace {
+    /// A packet arrives and finds `queue` packets.
+    pub fn arrives(&mut self, t: Time, packet: &Packet, queue: u32) {
+        self.add(t, TraceKind::Arrive, packet, queue);
+    }
+
+    /// Of the packets that the queue has marked, the only one since it was asked last is `packet`,
+    /// if there is one.
+    pub fn marks(&mut self, t: Time, packet: &Packet, queue: u32, counters: &Counters) {
+        let marked = Reason::ALL.into_iter().find(|&r| counters.marks[r as usize] > self.marks[r as usize]);
+        if let Some(reason) = marked {
+            self.marks = counters.marks;
+            self.add(t, TraceKind::Mark, packet, queue).reason = Some(reason);
+        }
+    }
+
+    /// A packet is lost.
+    pub fn loses(&mut self, t: Time, packet: &Packet, queue: u32, reason: Reason) {
+        self.add(t, TraceKind::Drop, packet, queue).reason = Some(reason);
+    }
+
+    /// The transmission of a packet begins; it leaves `queue` packets behind.
+    pub fn departs(&mut self, t: Time, packet: &Packet, sojourn: Dur, queue: u32, counters: &Counters) {
+        self.marks(t, packet, queue, counters);
+        self.add(t, TraceKind::Depart, packet, queue).sojourn = sojourn;
+    }
+
+    fn add(&mut self, t: Time, kind: TraceKind, packet: &Packet, queue: u32) -> &mut TraceRow {
+        self.rows.push(TraceRow { t, packet: *packet, sojourn: Dur::ZERO, queue, kind, reason: None });
+        self.rows.last_mut().expect("it was just pushed")
+    }
+
+    /// Replaces the slots in new rows by what they stand for now: `row_of` a flow, options in `pool`.
+    pub fn settle(&mut self, row_of: impl Fn(u32) -> u32, pool: &[Attachment]) {
+        for TraceRow { packet, .. } in &mut self.rows[self.settled..] {
+            packet.flow = row_of(packet.flow);
+            if packet.flags.has(Flags::ACK) && packet.options != Packet::NO_OPTIONS {
+                self.options.push(*pool[packet.options as usize].options());
+                packet.options = (self.options.len() - 1) as u32;
+            }
+        }
+        self.settled = self.rows.len();
+    }
+}
