@@ -54,6 +54,8 @@ def show(value: object) -> str:
             text = f"a list of {len(value)}"
         case None:
             text = "nothing"
+        case int() if value.bit_length() > 10_000:
+            text = hex(value)  # Python writes no such number in decimal digits.
         case _:
             text = str(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -15,7 +15,10 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from marqueue.errors import show
 
-_TEXT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+_NUMBER = r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?"
+"""Without sign. What has a longer exponent is no quantity of any world, nor one that Decimal takes."""
+
+_TEXT = re.compile(rf"\s*(?P<number>[+-]?{_NUMBER})\s*(?P<unit>\S*)\s*")
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Dimension:
     def pattern(self) -> str:
         """A regular expression for editors: no sign, a unit of the list."""
         units = "|".join(re.escape(unit) for unit in self.units)
-        return rf"^\s*\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*({units})\s*$"
+        return rf"^\s*\+?{_NUMBER}\s*({units})\s*$"
 
     def read(self, text: object) -> Decimal:
         """The value of ``text`` in base units.
@@ -47,9 +50,9 @@ class Dimension:
         Raises ValueError with the text and what was expected.
         """
         match = _TEXT.fullmatch(text) if isinstance(text, str) else None
-        if match is None or match[2] not in self.units:
+        if match is None or match["unit"] not in self.units:
             raise ValueError(f"got {show(text)}, expected {self.expected}")
-        return Decimal(match[1]) * self.units[match[2]]
+        return Decimal(match["number"]) * self.units[match["unit"]]
 
     def write(self, value: Decimal) -> str:
         """The value in the largest unit that keeps it short; zero in the unit of the example."""

@@ -1,19 +1,12 @@
 //! Under any sequence of operations every algorithm keeps count of every packet and byte, keeps the
 //! order of arrival, and settles a signal as the environment says.
 
-use marqueue_aqm::{catalogue, Discipline, Env, Fate, Limit, Qdisc, Signal};
-use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time};
-use proptest::prelude::*;
+mod common;
 
-#[derive(Clone, Debug)]
-enum Op {
-    Enqueue { bytes: u32, ecn: Ecn },
-    Burst { count: u32 },
-    Dequeue,
-    Drain,
-    Wait { ns: u64 },
-    Rate { bits_per_sec: u64 },
-}
+use common::{Op, Watch};
+use marqueue_aqm::{catalogue, Discipline, Env, Limit, Signal};
+use marqueue_core::{Bytes, Dur, Ecn, PolicySpec, Rate, Rng};
+use proptest::prelude::*;
 
 fn op() -> impl Strategy<Value = Op> {
     let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect), Just(Ecn::Ce)];
@@ -40,68 +33,6 @@ fn env() -> impl Strategy<Value = Env> {
     })
 }
 
-/// A queue and what has been seen of it.
-struct Watch {
-    queue: Discipline,
-    now: Time,
-    arrived: u32,
-    /// The number that the next departure has at least.
-    next: u32,
-    lost: u64,
-}
-
-impl Watch {
-    fn enqueue(&mut self, bytes: u32, ecn: Ecn) {
-        let signal = self.queue.env_mut().signal;
-        let packet = Packet { ecn, ..Packet::data(0, self.arrived, bytes) };
-        self.arrived += 1;
-        let fate = self.queue.enqueue(self.now, packet);
-        let may_mark = signal != Signal::Drop && ecn != Ecn::NotEct;
-        assert!(fate != Fate::Marked || may_mark, "{signal:?} marked {ecn:?}");
-        self.collect();
-    }
-
-    fn dequeue(&mut self) -> bool {
-        let packet = self.queue.dequeue(self.now).map(|(p, _)| p);
-        if let Some(p) = packet {
-            assert!(p.seq >= self.next && p.seq < self.arrived, "packet {} left out of order", p.seq);
-            self.next = p.seq + 1;
-        }
-        self.collect();
-        packet.is_some()
-    }
-
-    fn collect(&mut self) {
-        self.lost += self.queue.drain_lost().count() as u64;
-        assert_eq!(self.lost, self.queue.counters().dropped());
-        assert!(self.queue.conserves());
-    }
-
-    fn wait(&mut self, ns: u64) {
-        self.now += Dur(ns);
-        while self.queue.next_timer() <= self.now {
-            let due = self.queue.next_timer();
-            self.queue.on_timer(due);
-            assert!(self.queue.next_timer() > due, "a timer that does not move on");
-        }
-    }
-
-    fn apply(&mut self, op: &Op) {
-        match *op {
-            Op::Enqueue { bytes, ecn } => self.enqueue(bytes, ecn),
-            Op::Burst { count } => (0..count).for_each(|_| self.enqueue(1000, Ecn::Ect)),
-            Op::Dequeue => drop(self.dequeue()),
-            Op::Drain => while self.dequeue() {},
-            Op::Wait { ns } => self.wait(ns),
-            Op::Rate { bits_per_sec } => self.queue.env_mut().rate = Rate(bits_per_sec),
-        }
-        let mut values = Vec::new();
-        self.queue.probe(self.now, &mut values);
-        assert_eq!(values.len(), self.queue.probes().len());
-        assert!(values.iter().all(|v| v.is_finite() && *v >= 0.0), "{:?} = {values:?}", self.queue.probes());
-    }
-}
-
 /// Every algorithm with its defaults, and every one inside AVQ's virtual queue.
 fn policies() -> Vec<PolicySpec> {
     let names = catalogue().into_iter().map(|e| e.name);
@@ -124,16 +55,11 @@ proptest! {
     ) {
         for spec in policies() {
             let queue = Discipline::build(&spec, env.clone(), Rng::named(seed, "queue")).unwrap();
-            let mut watch = Watch { queue, now: Time::ZERO, arrived: 0, next: 0, lost: 0 };
+            let mut watch = Watch::new(queue);
             for op in &ops {
                 watch.apply(op);
             }
-            while watch.dequeue() {}
-            prop_assert!(watch.queue.is_empty());
-            prop_assert_eq!(watch.queue.bytes(), 0);
-            let c = watch.queue.counters();
-            prop_assert_eq!(c.arrivals, u64::from(watch.arrived));
-            prop_assert_eq!(c.arrivals, c.departures + c.dropped());
+            watch.finish();
         }
     }
 }

@@ -214,8 +214,12 @@ impl Core {
         }
     }
 
-    /// RFC 3042: one new segment on each of the first two duplicate acknowledgements.
+    /// RFC 3042: one new segment on each of the first two duplicate acknowledgements. In ns-2 it may
+    /// be one that is to be sent again after a timeout.
     pub fn limited_transmit(&mut self, tx: &mut Tx<'_>) {
+        if self.nxt < self.max && tx.config.dialect == Dialect::Rfc {
+            return;
+        }
         let beyond = f64::from(self.nxt) + 1.0 <= f64::from(self.una) + self.window.cwnd + f64::from(self.dupacks);
         let room = self.nxt < self.una.saturating_add(tx.config.max_window);
         if tx.config.limited_transmit && beyond && room && self.nxt < self.limit {

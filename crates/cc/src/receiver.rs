@@ -151,7 +151,7 @@ impl Receiver {
             options.get_or_insert(Options::NONE).echo = Some(self.recent);
         }
         if config.recovery == Recovery::Sack && !self.ahead.is_empty() || twice {
-            let n = self.choose_blocks(seq, twice, &mut options.get_or_insert(Options::NONE).sack);
+            let n = self.choose_blocks(config.dialect, seq, twice, &mut options.get_or_insert(Options::NONE).sack);
             // RFC 2018, section 3: 8 n + 2 bytes, padded to whole words; ns-2 counts 8 n.
             bytes += match config.dialect {
                 Dialect::Rfc => 8 * n + 4,
@@ -164,9 +164,10 @@ impl Receiver {
     }
 
     /// RFC 2018, section 4: first the block that holds the segment just received, then those
-    /// reported most recently. RFC 2883, section 4: before them a segment received twice. Returns how
-    /// many.
-    fn choose_blocks(&mut self, seq: Option<u32>, twice: bool, out: &mut SackBlocks) -> u32 {
+    /// reported most recently, and as many as there is room for: blocks that have not been reported
+    /// for long are forgotten, and come in from the lowest on (ns-2 leaves them out). RFC 2883,
+    /// section 4: before them a segment received twice. Returns how many.
+    fn choose_blocks(&mut self, dialect: Dialect, seq: Option<u32>, twice: bool, out: &mut SackBlocks) -> u32 {
         let first = usize::from(twice);
         if let Some(seq) = seq.filter(|_| twice) {
             out[0] = (seq, seq + 1);
@@ -186,6 +187,15 @@ impl Receiver {
             }
             _ => false,
         });
+        if dialect == Dialect::Rfc {
+            for &block in ahead.as_slice().iter().take(MAX_BLOCKS) {
+                if n < MAX_BLOCKS && !out[first..n].contains(&block) {
+                    out[n] = block;
+                    self.reported.push(block.0);
+                    n += 1;
+                }
+            }
+        }
         n as u32
     }
 }
@@ -228,6 +238,21 @@ mod tests {
         assert_eq!((filled.delivered, filled.ack.unwrap().ack), (4, 6));
         let done = data(&mut r, &c, 6).ack.unwrap();
         assert_eq!((done.ack, done.options, done.bytes), (8, None, 40));
+    }
+
+    #[test]
+    fn a_block_that_was_forgotten_is_reported_when_there_is_room_rfc_2018_section_4() {
+        let recovery = ("recovery".to_string(), Value::Choice("sack".into()));
+        let c = Config::with_preset("rfc", &[recovery].into()).unwrap();
+        let mut r = Receiver::default();
+        for seq in [0, 9, 7, 5, 3] {
+            data(&mut r, &c, seq);
+        }
+        for seq in [1, 2, 4] {
+            data(&mut r, &c, seq);
+        }
+        let ack = data(&mut r, &c, 6).ack.unwrap();
+        assert_eq!((ack.ack, ack.options.unwrap().sack), (8, [(9, 10), (0, 0), (0, 0)]));
     }
 
     #[test]

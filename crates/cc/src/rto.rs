@@ -27,10 +27,11 @@ pub struct Rfc6298 {
 /// measurement counts the ticks of a clock whose phase is random.
 #[derive(Clone, Debug)]
 pub struct Ticks {
-    srtt8: i32,
-    rttvar4: i32,
+    // 64 bits, ns-2's int has 32: a tick may be as short as a nanosecond here.
+    srtt8: i64,
+    rttvar4: i64,
     /// srtt + 4 rttvar in whole ticks, once measured.
-    ticks: Option<i32>,
+    ticks: Option<i64>,
     backoff: u32,
     /// Phase of the clock within one tick.
     phase: Dur,
@@ -100,7 +101,7 @@ impl Rto {
     pub fn srtt(&self, config: &Config) -> f64 {
         match self {
             Rto::Rfc(r) => r.estimate.map_or(0.0, |(srtt, _)| srtt),
-            Rto::Ns2(t) => f64::from(t.srtt8) / 8.0 * config.granularity.secs(),
+            Rto::Ns2(t) => t.srtt8 as f64 / 8.0 * config.granularity.secs(),
         }
     }
 
@@ -146,11 +147,14 @@ impl Rfc6298 {
     }
 }
 
+/// The longest round-trip time in ticks: two years of the shortest.
+const LONGEST: u64 = 1 << 56;
+
 impl Ticks {
     fn sample(&mut self, config: &Config, sent: Time, now: Time) {
         let tick = config.granularity.0;
         let offset = (sent.0 + self.phase.0) % tick;
-        let rtt = ((((now - sent).0 + offset) / tick) as i32).max(1);
+        let rtt = (((now - sent).0 + offset) / tick).clamp(1, LONGEST) as i64;
         if self.srtt8 == 0 {
             self.srtt8 = rtt << 3;
             self.rttvar4 = rtt << 1;
@@ -165,7 +169,7 @@ impl Ticks {
     /// The smallest timeout is applied before the back-off, and two ticks is the least of all.
     fn timeout(&self, config: &Config) -> Dur {
         let tick = config.granularity.0;
-        let base = self.ticks.map_or(config.initial_rto.0, |n| n as u64 * tick).max(config.min_rto.0);
+        let base = self.ticks.map_or(config.initial_rto.0, |n| (n as u64).saturating_mul(tick)).max(config.min_rto.0);
         Dur(base.saturating_mul(u64::from(self.backoff)).min(config.max_rto.0).max(2 * tick))
     }
 
@@ -233,5 +237,15 @@ mod tests {
         assert_eq!(r.timeout(&c), Dur::from_secs(0.29));
         r.back_off(&c);
         assert_eq!(r.timeout(&c), Dur::from_secs(0.58));
+    }
+
+    #[test]
+    fn ticks_of_a_nanosecond() {
+        let c = Config { granularity: Dur(1), ..config("ns2") };
+        let mut r = Rto::new(&c, 0.0);
+        r.sample(&c, at(0.0), at(1.0));
+        assert_eq!(r.timeout(&c), at(3.0) - Time::ZERO, "srtt 1 s, rttvar 0.5 s");
+        r.sample(&c, at(1.0), at(1001.0));
+        assert_eq!(r.timeout(&c), c.max_rto);
     }
 }

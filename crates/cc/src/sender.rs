@@ -54,7 +54,8 @@ impl Sender {
 
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, config: &Config, now: Time, ack: &Ack<'_>, out: &mut Vec<Segment>) {
-        if ack.ack < self.core.una || ack.ack > self.core.max {
+        // RFC 9293, 3.10.7: what is old, acknowledges not even the SYN, or was never sent says nothing.
+        if ack.ack < self.core.una.max(1) || ack.ack > self.core.max {
             return;
         }
         let mut tx = Tx { now, config, out };

@@ -246,6 +246,16 @@ mod rfc_6675 {
     }
 
     #[test]
+    fn after_a_timeout_nothing_is_sent_again_that_has_been_sacked_since() {
+        let mut l = Lead::open(rfc("sack", 10), None);
+        assert_eq!(l.time_out(), [1]);
+        assert_eq!(l.sack(1, &[(3, 5)]), [], "limited transmit is for new data (RFC 3042)");
+        assert_eq!(l.ack(2), [2]);
+        assert_eq!(l.sack(5, &[(6, 8)]), [5], "the window of three ends with the segments sacked");
+        assert_eq!(l.ack(8), [8, 9, 10, 11]);
+    }
+
+    #[test]
     fn three_separate_blocks_tell_of_a_loss_by_themselves() {
         // Step 2 of section 5: IsLost(HighACK + 1) before the third duplicate.
         let mut l = lose_segment_2("sack");
@@ -372,6 +382,29 @@ mod rfc_3168 {
         assert_eq!(l.ack(2), [2]);
         assert!(!l.sent[0].ect, "6.1.5: a retransmission");
         assert_eq!((l.cwnd(), l.ssthresh()), (5.0, 5.0));
+    }
+}
+
+mod rfc_9293 {
+    use super::*;
+
+    #[test]
+    fn what_does_not_acknowledge_the_syn_brings_out_no_data() {
+        for recovery in ["reno", "newreno", "sack"] {
+            let mut l = Lead::new(rfc(recovery, 10), None);
+            for _ in 0..4 {
+                assert_eq!(l.ack(0), []);
+            }
+            assert_eq!(l.time_out(), [0]);
+        }
+    }
+
+    #[test]
+    fn what_was_never_sent_is_not_acknowledged() {
+        let mut l = Lead::open(rfc("sack", 10), None);
+        assert_eq!(l.ack(12), []);
+        assert_eq!(l.sack(1, &[(11, u32::MAX)]), [], "nor sacked");
+        assert_eq!(l.ack(2), [11, 12]);
     }
 }
 

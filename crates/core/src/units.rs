@@ -100,7 +100,7 @@ impl Sub<Time> for Time {
 impl Add for Dur {
     type Output = Dur;
     fn add(self, d: Dur) -> Dur {
-        Dur(self.0 + d.0)
+        Dur(self.0.saturating_add(d.0))
     }
 }
 

@@ -77,7 +77,7 @@ pub struct Cbr {
     /// Size on the wire.
     pub bytes: u32,
     /// Packets sent.
-    pub sent: u32,
+    pub sent: u64,
     /// When it stops.
     pub stop: Time,
 }
@@ -130,7 +130,7 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
             table.timeouts[row] = counts.timeouts;
             table.ecn_cuts[row] = counts.ecn_cuts;
         }
-        Kind::Cbr(cbr) => table.sent[row] = u64::from(cbr.sent),
+        Kind::Cbr(cbr) => table.sent[row] = cbr.sent,
         Kind::Paced(paced) => {
             let counts = paced.sender.counts;
             table.sent[row] = u64::from(counts.sent);

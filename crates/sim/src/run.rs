@@ -16,6 +16,19 @@ use marqueue_core::{Dur, Rate, Rng, Time};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// The fastest link or source, bit/s: a thousand terabits.
+const FASTEST: u64 = 1_000_000_000_000_000;
+/// The longest propagation delay: 146 years, of which sums are still times.
+const LONGEST_DELAY: Dur = Dur(1 << 62);
+/// The largest usual packet, bytes.
+const LARGEST_PACKET: u64 = 1_000_000_000;
+/// Most arrivals a second of a random process: the clock counts nanoseconds.
+const MOST_ARRIVALS: f64 = 1e9;
+/// Most flows that are there from the start.
+const MOST_FLOWS: u64 = 10_000_000;
+/// Most numbers that a result may hold in one kind of table: flows by windows, links by samples.
+const MOST_CELLS: u64 = 100_000_000;
+
 /// Events between two looks at the [`Control`].
 const EVENTS_A_LOOK: u32 = 1 << 14;
 
@@ -217,8 +230,16 @@ fn check_plan(plan: &Plan) -> Result<(), ParamError> {
         if link.schedule.windows(2).any(|w| w[0].0 >= w[1].0) {
             return bad(format!("links[{i}].schedule"), "expected increasing times".into());
         }
-        if link.queue.as_ref().is_some_and(|q| q.mean_packet.0 == 0) {
-            return bad(format!("links[{i}].queue.mean_packet"), "got 0 bytes, expected more".into());
+        if link.delay > LONGEST_DELAY {
+            let message =
+                format!("got {} s, expected at most {} s", link.delay.0 / 1_000_000_000, LONGEST_DELAY.secs());
+            return bad(format!("links[{i}].delay"), message);
+        }
+        if let Some(size) =
+            link.queue.as_ref().map(|q| q.mean_packet.0).filter(|size| !(1..=LARGEST_PACKET).contains(size))
+        {
+            let message = format!("got {size} bytes, expected 1 to {LARGEST_PACKET}");
+            return bad(format!("links[{i}].queue.mean_packet"), message);
         }
     }
     for (i, route) in plan.routes.iter().enumerate() {
@@ -232,13 +253,46 @@ fn check_plan(plan: &Plan) -> Result<(), ParamError> {
     plan.traffic
         .iter()
         .enumerate()
-        .try_for_each(|(i, t)| check_traffic(plan, &t.kind).map_err(|e| e.within(&format!("traffic[{i}]"))))
+        .try_for_each(|(i, t)| check_traffic(plan, &t.kind).map_err(|e| e.within(&format!("traffic[{i}]"))))?;
+    check_sizes(plan)
 }
 
-/// The slowest link: below one bit a second a packet would take longer than any run.
+/// What takes memory however short the run, or whatever happens in it.
+fn check_sizes(plan: &Plan) -> Result<(), ParamError> {
+    let flows: u64 = plan
+        .traffic
+        .iter()
+        .map(|t| match t.kind {
+            TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
+                u64::from(count)
+            }
+            TrafficKind::Packets { .. } => 1,
+            TrafficKind::Poisson { .. } => 0,
+        })
+        .sum();
+    if flows > MOST_FLOWS {
+        return Err(ParamError::new("traffic", format!("got {flows} flows in all, expected at most {MOST_FLOWS}")));
+    }
+    let windows = plan.boundaries.len() as u64 + 1;
+    if flows * windows > MOST_CELLS {
+        let message =
+            format!("got {windows} windows for {flows} flows, expected at most {MOST_CELLS} of both multiplied");
+        return Err(ParamError::new("boundaries", message));
+    }
+    let queues = plan.links.iter().filter(|l| l.queue.is_some()).count() as u64;
+    let samples = plan.duration.0.checked_div(plan.sample.0).unwrap_or(0);
+    if samples.saturating_mul(queues) > MOST_CELLS {
+        let least = Dur((plan.duration.0 / MOST_CELLS + 1).saturating_mul(queues));
+        let message = format!("got {} s, expected at least {} s in so long a run", plan.sample.secs(), least.secs());
+        return Err(ParamError::new("sample", message));
+    }
+    Ok(())
+}
+
+/// Below one bit a second a packet would take longer than any run.
 fn check_rate(rate: Rate, path: &str) -> Result<(), ParamError> {
-    if rate.0 == 0 {
-        return Err(ParamError::new(path, "got 0 bit/s, expected more"));
+    if !(1..=FASTEST).contains(&rate.0) {
+        return Err(ParamError::new(path, format!("got {} bit/s, expected 1 to {FASTEST}", rate.0)));
     }
     Ok(())
 }
@@ -250,7 +304,10 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
     };
     let route_ok = |r: &usize| *r < plan.routes.len();
     let answered = |r: &usize| route_ok(r) && !plan.routes[*r].reverse.is_empty();
-    let positive = |x: f64| x.is_finite() && x > 0.0;
+    let arrivals = |x: f64, what: &str| {
+        let message = format!("got {x}, expected {what} a second, more than 0 and at most {MOST_ARRIVALS}");
+        expect(x > 0.0 && x <= MOST_ARRIVALS, "rate", &message)
+    };
     match kind {
         TrafficKind::Tcp { transport, route, size, write, .. } => {
             expect(*transport < plan.transports.len(), "transport", "expected one that exists")?;
@@ -264,7 +321,7 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
         TrafficKind::Poisson { transport, routes, rate, size, .. } => {
             expect(*transport < plan.transports.len(), "transport", "expected one that exists")?;
             expect(!routes.is_empty() && routes.iter().all(answered), "routes", "expected some that lead back")?;
-            expect(positive(*rate), "rate", "expected flows a second, more than 0")?;
+            arrivals(*rate, "flows")?;
             expect(*size > 0, "size", "got 0 packets, expected at least 1")
         }
         TrafficKind::Cbr { route, rate, packet, .. } => {
@@ -280,7 +337,7 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
         }
         TrafficKind::Packets { route, rate, packet, .. } => {
             expect(route_ok(route), "route", "expected one that exists")?;
-            expect(positive(*rate), "rate", "expected packets a second, more than 0")?;
+            arrivals(*rate, "packets")?;
             expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")
         }
     }

@@ -113,7 +113,7 @@ fn hop_by_hop(plan: &Plan) -> Plan {
 
 /// Everything but the number of events.
 fn happened(r: &RunResult) -> String {
-    format!("{:?} {:?} {:?}", r.links, r.flows, r.cwnd)
+    format!("{:?} {:?} {:?}", r.links, r.flows, r.senders)
 }
 
 #[test]

@@ -11,7 +11,8 @@ use common::*;
 use marqueue_aqm::Signal;
 use marqueue_core::params::ParamValues;
 use marqueue_sim::plan::*;
-use marqueue_sim::result::{RunResult, TraceKind};
+use marqueue_sim::result::RunResult;
+use marqueue_sim::trace::TraceKind;
 
 /// Seconds that a data packet of 1000 bytes takes on a bottleneck of 5 Mbit/s.
 const DATA: f64 = 0.0016;
@@ -43,10 +44,11 @@ fn flows(each_way: bool) -> RunResult {
 
 /// Gaps between the acknowledgements of the first flow as they leave the way back, s.
 fn gaps(r: &RunResult) -> Vec<f64> {
-    let trace = r.links[1].trace.as_ref().expect("it was asked for");
+    let (_, trace) = r.traces.iter().find(|(link, _)| *link == 1).expect("it was asked for");
     let left: Vec<f64> = trace
+        .rows
         .iter()
-        .filter(|row| row.kind == TraceKind::Depart && row.flow == 0 && row.t > secs(50.0))
+        .filter(|row| row.kind == TraceKind::Depart && row.packet.flow == 0 && row.t > secs(50.0))
         .map(|row| row.t.secs())
         .collect();
     left.windows(2).map(|w| w[1] - w[0]).collect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -189,10 +190,11 @@ def _split(table: pa.Table, columns: tuple[str, str]) -> dict[tuple[int, int], t
     replication, window = (table[c].to_numpy() for c in ("replication", "window"))
     first, second = (table[c].to_numpy() for c in columns)
     changes = np.flatnonzero(np.diff(replication) | np.diff(window)) + 1
-    begins = [0, *changes.tolist()] if len(replication) else []
+    edges = [0, *changes.tolist(), len(replication)]
     return {
         (int(replication[b]), int(window[b])): (first[b:e], second[b:e])
-        for b, e in zip(begins, [*begins[1:], len(replication)], strict=True)
+        for b, e in pairwise(edges)
+        if b < e
     }
 
 

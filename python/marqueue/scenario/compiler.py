@@ -130,6 +130,7 @@ class _Compiler:
                 expected = f"a time after {previous} and before {s.duration}"
                 self.refuse(f"cuts.{i}", f"got {show(str(cut))}, expected {expected}")
             previous = cut
+        self.places["boundaries"] = "cuts"
         return [edge.base for edge in (warmup, *s.cuts) if edge.base > 0]
 
     def check_series(self) -> None:

@@ -13,6 +13,9 @@ from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
 
 
+TOO_DEEP = "nested too deeply, expected a few tables within each other"
+
+
 def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
     """The scenario of a file, with ``overrides`` such as ``"topology.bottleneck.delay=5 ms"``."""
     try:
@@ -30,8 +33,8 @@ def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
 def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario") -> Scenario:
     """The scenario of a text."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data = _toml(text)
+    except ValueError as error:
         raise ScenarioError([Problem("", f"not TOML: {error}")], origin) from None
     return from_dict(data, overrides, origin)
 
@@ -49,6 +52,8 @@ def from_dict(
         raise ScenarioError(problems(error, Scenario, data), origin) from None
     except ScenarioError as error:
         raise ScenarioError(error.problems, origin) from None
+    except RecursionError:
+        raise ScenarioError([Problem("", TOO_DEEP)], origin) from None
     return scenario
 
 
@@ -77,9 +82,18 @@ def _override(data: dict[str, Any], override: str) -> dict[str, Any]:
 
 def _value(text: str) -> object:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return _toml(f"value = {text}")["value"]
+    except ValueError:
         return text
+
+
+def _toml(text: str) -> dict[str, Any]:
+    """Raises ValueError, also for what Python's parser stumbles over: numbers of thousands of digits,
+    and more brackets than its stack holds."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
 
 
 def _replace(here: object, steps: list[str], value: object, path: str) -> object:

@@ -72,7 +72,7 @@ def _locate(
     owner: type[Table] | None = None
     tables: list[type[Table]] = [root]
     for step in location:
-        if isinstance(here, Mapping) and step not in here and here.get("kind") == step:
+        if len(tables) > 1 and isinstance(here, Mapping) and here.get("kind") == step:
             tables = [table for table in tables if step in _literals(table.model_fields["kind"])]
             continue
         path.append(step)

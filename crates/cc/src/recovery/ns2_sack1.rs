@@ -32,7 +32,7 @@ impl Ns2Sack1 {
         self.sacked.trim_below(core.una);
         let mut news = false;
         for &(start, end) in ack.sack.iter().filter(|b| b.1 > core.una) {
-            news |= self.sacked.add(start, end);
+            news |= self.sacked.add(start.max(core.una), end.min(core.max));
         }
         news
     }

@@ -123,6 +123,20 @@ impl Sack {
         }
     }
 
+    /// Sends what the window allows. After a timeout that is first what was outstanding then, but for
+    /// what has been sacked since (RFC 6675, 5.1).
+    fn fill_window(&self, core: &mut Core, tx: &mut Tx<'_>) {
+        while core.nxt < core.max && !self.sacked.is_empty() {
+            core.nxt = self.next_hole(core.nxt);
+            let seq = core.nxt;
+            core.fill_window(tx, 1);
+            if core.nxt == seq {
+                return;
+            }
+        }
+        core.fill_window(tx, u32::MAX);
+    }
+
     fn enter(&mut self, core: &mut Core, tx: &mut Tx<'_>, before: &Snapshot) {
         let cut = !core.ecn_has_cut(tx.config);
         self.in_recovery = true;
@@ -171,7 +185,7 @@ impl Repair for Sack {
             self.reduce(core, tx, &before);
             self.fill_pipe(core, tx);
         } else if core.dupacks == 0 {
-            core.fill_window(tx, u32::MAX);
+            self.fill_window(core, tx);
         }
     }
 

@@ -163,7 +163,8 @@ impl Engine {
             What::Packets { flow, bytes, law, sent } => {
                 let f = *flow;
                 let packet = Packet::data(f, *sent, draw_size(*law, *bytes, &mut arrivals.rng));
-                *sent += 1;
+                // Numbers only tell packets apart.
+                *sent = sent.wrapping_add(1);
                 let flow = &mut self.flows[f as usize];
                 let stage = flow.data_stage;
                 flow.in_flight += 1;

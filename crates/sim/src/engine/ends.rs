@@ -220,7 +220,7 @@ impl Engine {
         if now >= cbr.stop {
             return;
         }
-        let packet = Packet::data(f, cbr.sent, cbr.bytes);
+        let packet = Packet::data(f, cbr.sent as u32, cbr.bytes);
         cbr.sent += 1;
         let next = now + cbr.spacing.transmit(cbr.bytes);
         let stage = flow.data_stage;

@@ -1,0 +1,105 @@
+//! A queue under watch: whatever is done to it, packets and bytes are conserved and leave in order, and
+//! a signal is settled as the environment says. Driven by tests and by the fuzzer.
+
+use marqueue_aqm::{Discipline, Fate, Limit, Qdisc, Signal};
+use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
+
+/// What can be done to a queue.
+#[derive(Clone, Debug)]
+pub enum Op {
+    Enqueue { bytes: u32, ecn: Ecn },
+    Burst { count: u32 },
+    Dequeue,
+    Drain,
+    Wait { ns: u64 },
+    Rate { bits_per_sec: u64 },
+}
+
+/// Most timers that one [`Op::Wait`] follows; the wait ends with the last of them.
+const TIMERS_A_WAIT: u32 = 1_000;
+
+/// A queue and what has been seen of it.
+pub struct Watch {
+    pub queue: Discipline,
+    pub now: Time,
+    pub arrived: u32,
+    /// The number that the next departure has at least.
+    next: u32,
+    lost: u64,
+}
+
+impl Watch {
+    pub fn new(queue: Discipline) -> Watch {
+        Watch { queue, now: Time::ZERO, arrived: 0, next: 0, lost: 0 }
+    }
+
+    fn enqueue(&mut self, bytes: u32, ecn: Ecn) {
+        let signal = self.queue.env_mut().signal;
+        let packet = Packet { ecn, ..Packet::data(0, self.arrived, bytes) };
+        self.arrived += 1;
+        let fate = self.queue.enqueue(self.now, packet);
+        let may_mark = signal != Signal::Drop && ecn != Ecn::NotEct;
+        assert!(fate != Fate::Marked || may_mark, "{signal:?} marked {ecn:?}");
+        match self.queue.env_mut().limit {
+            Limit::Packets(n) => assert!(self.queue.len() <= n, "more packets than the buffer holds"),
+            Limit::Bytes(n) => assert!(self.queue.bytes() <= n, "more bytes than the buffer holds"),
+        }
+        self.collect();
+    }
+
+    fn dequeue(&mut self) -> bool {
+        let departed = self.queue.dequeue(self.now);
+        if let Some((p, sojourn)) = departed {
+            assert!(p.seq >= self.next && p.seq < self.arrived, "packet {} left out of order", p.seq);
+            assert!(sojourn <= self.now - Time::ZERO, "it waited for longer than there has been time");
+            self.next = p.seq + 1;
+        }
+        self.collect();
+        departed.is_some()
+    }
+
+    fn collect(&mut self) {
+        self.lost += self.queue.drain_lost().count() as u64;
+        assert_eq!(self.lost, self.queue.counters().dropped());
+        assert!(self.queue.conserves());
+        assert_eq!(self.queue.is_empty(), self.queue.bytes() == 0);
+    }
+
+    fn wait(&mut self, ns: u64) {
+        let until = self.now + Dur(ns);
+        for _ in 0..TIMERS_A_WAIT {
+            let due = self.queue.next_timer();
+            if due > until {
+                self.now = until;
+                return;
+            }
+            self.now = due;
+            self.queue.on_timer(due);
+            assert!(self.queue.next_timer() > due, "a timer that does not move on");
+        }
+    }
+
+    pub fn apply(&mut self, op: &Op) {
+        match *op {
+            Op::Enqueue { bytes, ecn } => self.enqueue(bytes, ecn),
+            Op::Burst { count } => (0..count).for_each(|_| self.enqueue(1000, Ecn::Ect)),
+            Op::Dequeue => drop(self.dequeue()),
+            Op::Drain => while self.dequeue() {},
+            Op::Wait { ns } => self.wait(ns),
+            Op::Rate { bits_per_sec } => self.queue.env_mut().rate = Rate(bits_per_sec),
+        }
+        let mut values = Vec::new();
+        self.queue.probe(self.now, &mut values);
+        assert_eq!(values.len(), self.queue.probes().len());
+        assert!(values.iter().all(|v| v.is_finite() && *v >= 0.0), "{:?} = {values:?}", self.queue.probes());
+    }
+
+    /// Takes out what is left: then everything that arrived has left or been lost.
+    pub fn finish(&mut self) {
+        while self.dequeue() {}
+        assert!(self.queue.is_empty());
+        let c = self.queue.counters();
+        assert_eq!(c.arrivals, u64::from(self.arrived));
+        assert_eq!(c.arrivals, c.departures + c.dropped());
+    }
+}

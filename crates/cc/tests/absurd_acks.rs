@@ -1,0 +1,80 @@
+//! A sender that is told anything at all: it keeps to its windows, sends nothing that was sacked, and
+//! ends once it is told the truth.
+
+mod common;
+#[path = "common/sender_watch.rs"]
+mod sender_watch;
+
+use common::{config_of, WAYS};
+use marqueue_cc::algo::Law;
+use marqueue_core::Dur;
+use proptest::prelude::*;
+use sender_watch::Watch;
+
+/// Numbers are counted from the oldest segment outstanding.
+#[derive(Clone, Debug)]
+enum Step {
+    Ack { ack: i64, ece: bool, blocks: Vec<(i64, i64)> },
+    TimeOut,
+    Wait { ms: u64 },
+    Stop,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let near = || prop_oneof![8 => 0i64..20, 2 => -20i64..200, 1 => any::<i32>().prop_map(i64::from)];
+    let ack = prop_oneof![3 => Just(0i64), 3 => 0i64..8, 1 => near()];
+    let blocks = prop::collection::vec((near(), -1i64..12), 0..4);
+    prop_oneof![
+        12 => (ack, any::<bool>(), blocks).prop_map(|(ack, ece, blocks)| Step::Ack { ack, ece, blocks }),
+        1 => Just(Step::TimeOut),
+        2 => (0u64..3000).prop_map(|ms| Step::Wait { ms }),
+        1 => Just(Step::Stop),
+    ]
+}
+
+fn follow(watch: &mut Watch, step: &Step) {
+    let una = i64::from(watch.sender.core().una);
+    let number = |n: i64| (una + n).clamp(0, i64::from(u32::MAX)) as u32;
+    match step {
+        Step::Ack { ack, ece, blocks } => {
+            let blocks: Vec<_> = blocks.iter().map(|&(start, len)| (number(start), number(start + len))).collect();
+            watch.ack(number(*ack), *ece, &blocks);
+        }
+        Step::TimeOut => drop(watch.time_out()),
+        Step::Wait { ms } => watch.wait(Dur(ms * 1_000_000)),
+        Step::Stop => watch.stop(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn it_keeps_to_its_windows_and_ends(
+        steps in prop::collection::vec(step(), 1..80),
+        way in 0..WAYS.len(),
+        control in prop::sample::select(Law::NAMES),
+        ecn in any::<bool>(),
+        limited_transmit in any::<bool>(),
+        size in 1u32..300,
+        windows in (1u32..12, 1u32..60),
+        dupthresh in 1u32..6,
+    ) {
+        let (preset, recovery) = WAYS[way];
+        let numbers = [
+            ("initial_window", f64::from(windows.0)),
+            ("max_window", f64::from(windows.1)),
+            ("dupthresh", f64::from(dupthresh)),
+        ];
+        let flags = [("ecn", ecn || control == "dctcp"), ("limited_transmit", limited_transmit)];
+        let config = config_of(preset, &[("recovery", recovery), ("control", control)], &numbers, &flags);
+        let mut watch = Watch::new(config, Some(size), 0.5);
+        for step in &steps {
+            if watch.sender.is_done() {
+                break;
+            }
+            follow(&mut watch, step);
+        }
+        watch.finish();
+    }
+}

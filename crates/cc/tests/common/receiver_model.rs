@@ -1,0 +1,142 @@
+//! A receiver beside the simplest model of one: the set of the numbers that have arrived. Driven by
+//! tests and by the fuzzer.
+
+use marqueue_cc::config::{Dialect, Recovery};
+use marqueue_cc::control::Echo;
+use marqueue_cc::receiver::AckOut;
+use marqueue_cc::{Config, Receiver};
+use marqueue_core::{Dur, Ecn, Flags, Time};
+use std::collections::BTreeSet;
+
+/// Most SACK blocks that an acknowledgement may carry.
+const MOST_BLOCKS: usize = 3;
+
+/// A receiver under watch.
+pub struct Watch {
+    config: Config,
+    pub receiver: Receiver,
+    pub now: Time,
+    /// Everything that has arrived.
+    arrived: BTreeSet<u32>,
+    /// The echo as the latest segment left it.
+    echo: bool,
+    /// The next segment expected when the latest acknowledgement was sent.
+    acknowledged: u32,
+    delivered: u32,
+}
+
+impl Watch {
+    pub fn new(config: Config) -> Watch {
+        Watch {
+            config,
+            receiver: Receiver::default(),
+            now: Time::ZERO,
+            arrived: BTreeSet::new(),
+            echo: false,
+            acknowledged: 0,
+            delivered: 0,
+        }
+    }
+
+    /// The smallest number that has not arrived.
+    pub fn next(&self) -> u32 {
+        self.arrived.iter().zip(0..).find(|&(&have, n)| have != n).map_or(self.arrived.len() as u32, |(_, n)| n)
+    }
+
+    /// The blocks beyond a gap, ascending.
+    fn blocks(&self) -> Vec<(u32, u32)> {
+        let mut blocks: Vec<(u32, u32)> = Vec::new();
+        for &seq in self.arrived.range(self.next()..) {
+            match blocks.last_mut() {
+                Some(last) if last.1 == seq => last.1 += 1,
+                _ => blocks.push((seq, seq + 1)),
+            }
+        }
+        blocks
+    }
+
+    /// A segment arrives.
+    pub fn segment(&mut self, seq: u32, flags: Flags, ecn: Ecn) {
+        let (before, echo_before, held) = (self.next(), self.echo, self.receiver.deadline() != Time::NEVER);
+        let in_order = seq == before && self.blocks().is_empty();
+        self.arrived.insert(seq);
+        let per_segment = self.config.echo == Echo::PerSegment;
+        // RFC 3168, 6.1.3: from CE until CWR. RFC 8257, 3.2: as the segment says.
+        self.echo = ecn == Ecn::Ce || !per_segment && self.echo && !flags.has(Flags::CWR);
+        let turned = per_segment && self.echo != echo_before;
+
+        let got = self.receiver.on_segment(&self.config, self.now, seq, flags, ecn);
+        let syn = u32::from(before == 0 && self.next() > 0);
+        assert_eq!(got.delivered, self.next() - before - syn);
+        self.delivered += got.delivered;
+        assert_eq!(self.delivered + 1, self.next().max(1));
+
+        let delays = self.config.delayed_ack > Dur::ZERO && in_order && seq > 0;
+        match got.ack {
+            None => assert!(delays && !held && !turned, "only the first of two segments in order is held back"),
+            Some(ack) if held && turned => {
+                assert_eq!((ack.ack, ack.ece), (before, echo_before), "what was held back has its own echo");
+                self.sack(&ack, Some(seq));
+            }
+            Some(ack) => {
+                assert!(held || turned || !delays, "the first of two segments is held back");
+                let negotiates = flags.has(Flags::SYN | Flags::ECE);
+                assert_eq!((ack.ack, ack.ece), (self.next(), self.echo || negotiates));
+                self.sack(&ack, Some(seq));
+            }
+        }
+        if let Some(ack) = got.ack {
+            self.acknowledged = ack.ack;
+        }
+        self.timer_is_right();
+    }
+
+    /// RFC 5681, 4.2: no segment in order waits for longer than the delay, nor two of them.
+    fn timer_is_right(&self) {
+        let waiting = self.next() - self.acknowledged;
+        let deadline = self.receiver.deadline();
+        assert_eq!(waiting, u32::from(deadline != Time::NEVER));
+        assert!(deadline == Time::NEVER || deadline >= self.now && deadline <= self.now + self.config.delayed_ack);
+    }
+
+    /// RFC 2018, sections 3 and 4.
+    fn sack(&self, ack: &AckOut, seq: Option<u32>) {
+        let there = self.blocks();
+        if self.config.recovery != Recovery::Sack || there.is_empty() {
+            assert_eq!((ack.sack, ack.bytes), (None, self.config.header));
+            return;
+        }
+        let blocks = ack.sack.expect("there is something to report");
+        let n = blocks.iter().position(|b| *b == (0, 0)).unwrap_or(MOST_BLOCKS);
+        let (used, unused) = blocks.split_at(n);
+        assert!(unused.iter().all(|b| *b == (0, 0)));
+        assert!(used.iter().all(|b| there.contains(b)), "{used:?} of {there:?}");
+        assert!((1..n).all(|i| !used[..i].contains(&used[i])), "a block twice: {used:?}");
+        if let Some(newest) = there.iter().find(|b| seq.is_some_and(|s| b.0 <= s && s < b.1)) {
+            assert_eq!(used.first(), Some(newest), "the block of the segment just received comes first");
+        }
+        let n = n as u32;
+        match self.config.dialect {
+            Dialect::Rfc => {
+                assert_eq!(n as usize, there.len().min(MOST_BLOCKS), "as many blocks as possible: {there:?}");
+                assert_eq!(ack.bytes, self.config.header + 8 * n + 4);
+            }
+            Dialect::Ns2 => assert_eq!(ack.bytes, self.config.header + 8 * n),
+        }
+    }
+
+    /// Time passes, and with it what waits for it.
+    pub fn wait(&mut self, dur: Dur) {
+        let until = self.now + dur;
+        let due = self.receiver.deadline();
+        if due <= until {
+            self.now = due;
+            let ack = self.receiver.on_timer(&self.config);
+            assert_eq!((ack.ack, ack.ece), (self.next(), self.echo));
+            self.sack(&ack, None);
+            self.acknowledged = ack.ack;
+            self.timer_is_right();
+        }
+        self.now = until;
+    }
+}

@@ -1,0 +1,210 @@
+//! Plans, as text and as values of the plan's types: one that passes `check` runs without a panic.
+//!
+//! Input that begins with a brace is JSON; all other input is decoded into a plan that makes sense
+//! more often than chance would have it.
+#![no_main]
+
+use arbitrary::{Result, Unstructured};
+use libfuzzer_sys::fuzz_target;
+use marqueue_aqm::{Limit, Signal};
+use marqueue_core::params::ParamSet;
+use marqueue_core::{Bytes, Dur, Rate, Time};
+use marqueue_fuzz::{magnitude, one_of, params, policy};
+use marqueue_sim::plan::*;
+use marqueue_sim::{check, run, Control, RunError};
+
+/// How much of a plan is run: nothing but patience bounds what `check` lets through.
+const LONGEST: Time = Time(2_000_000_000);
+const MOST_FLOWS: u64 = 2_000;
+const MOST_WINDOWS: usize = 1_000;
+const MOST_LINKS: usize = 100;
+
+fn rate(u: &mut Unstructured<'_>) -> Result<Rate> {
+    Ok(Rate(match u.int_in_range(0..=3)? {
+        0 => magnitude(u, u64::MAX)?,
+        1 => magnitude(u, 1_000_000_000_000_000)?,
+        _ => one_of(u, &[100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000])?,
+    }))
+}
+
+/// Nanoseconds: mostly within the run.
+fn ns(u: &mut Unstructured<'_>) -> Result<u64> {
+    Ok(match u.int_in_range(0..=7)? {
+        0 => magnitude(u, u64::MAX)?,
+        1 => 0,
+        2..=4 => one_of(u, &[1_000_000, 5_000_000, 10_000_000, 20_000_000])?,
+        _ => magnitude(u, LONGEST.0)?,
+    })
+}
+
+fn times(u: &mut Unstructured<'_>, most: usize) -> Result<Vec<Time>> {
+    let n = u.int_in_range(0..=most)?;
+    let mut times = (0..n).map(|_| ns(u).map(Time)).collect::<Result<Vec<_>>>()?;
+    if !u.ratio(1, 16)? {
+        times.sort_unstable();
+        times.dedup();
+    }
+    Ok(times)
+}
+
+fn queue(u: &mut Unstructured<'_>) -> Result<QueuePlan> {
+    Ok(QueuePlan {
+        policy: policy(u, 1)?,
+        limit: match u.int_in_range(0..=3)? {
+            0 => Limit::Packets(magnitude(u, u32::MAX.into())? as u32),
+            1 => Limit::Bytes(magnitude(u, u64::MAX)?),
+            _ => Limit::Packets(u.int_in_range(1..=100)?),
+        },
+        signal: one_of(u, &[Signal::Drop, Signal::Ecn, Signal::EcnOnly])?,
+        mean_packet: Bytes(one_of(u, &[1000, 1500, 40, 1, 0, 1_000_000_000, u64::MAX])?),
+    })
+}
+
+fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
+    let queue = if u.arbitrary()? { Some(queue(u)?) } else { None };
+    let times = if u.ratio(1, 4)? { times(u, 3)? } else { Vec::new() };
+    Ok(LinkPlan {
+        name: format!("link {i}"),
+        rate: rate(u)?,
+        delay: Dur(ns(u)?),
+        queue,
+        schedule: times.into_iter().map(|t| Ok((t, rate(u)?))).collect::<Result<_>>()?,
+        trace: u.arbitrary()?,
+    })
+}
+
+fn way(u: &mut Unstructured<'_>, links: usize) -> Result<Vec<usize>> {
+    let n = u.int_in_range(0..=5)?.max(usize::from(u.ratio(7, 8)?));
+    (0..n).map(|_| index(u, links)).collect()
+}
+
+/// An index below `n`, rarely `n`, which is one too far.
+fn index(u: &mut Unstructured<'_>, n: usize) -> Result<usize> {
+    if n == 0 || u.ratio(1, 64)? {
+        return Ok(n);
+    }
+    u.int_in_range(0..=n - 1)
+}
+
+fn count(u: &mut Unstructured<'_>) -> Result<u32> {
+    Ok(if u.ratio(1, 32)? { magnitude(u, u32::MAX.into())? as u32 } else { u.int_in_range(0..=12)? })
+}
+
+fn stop(u: &mut Unstructured<'_>) -> Result<Option<Time>> {
+    Ok(if u.arbitrary()? { Some(Time(ns(u)?)) } else { None })
+}
+
+fn per_second(u: &mut Unstructured<'_>) -> Result<f64> {
+    Ok(match u.int_in_range(0..=3)? {
+        0 => u.arbitrary()?,
+        1 => f64::from(u.int_in_range(1..=2_000_000u32)?),
+        _ => one_of(u, &[1.0, 50.0, 1000.0, 1e5, 1e-300, 1e9])?,
+    })
+}
+
+fn packet(u: &mut Unstructured<'_>) -> Result<Bytes> {
+    Ok(Bytes(if u.ratio(1, 8)? { magnitude(u, u64::MAX)? } else { u.int_in_range(1..=65_535)? }))
+}
+
+fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize) -> Result<TrafficPlan> {
+    let (start, jitter) = (Time(if u.arbitrary()? { 0 } else { ns(u)? }), Dur(ns(u)?));
+    let route = index(u, routes)?;
+    let kind = match u.int_in_range(0..=6)? {
+        0 => TrafficKind::Poisson {
+            transport: index(u, transports)?,
+            routes: way(u, routes)?,
+            rate: per_second(u)?,
+            start,
+            stop: Time(ns(u)?),
+            size: count(u)?,
+        },
+        1 => TrafficKind::Cbr {
+            route,
+            count: count(u)?,
+            rate: rate(u)?,
+            packet: packet(u)?,
+            start,
+            jitter,
+            stop: stop(u)?,
+        },
+        2 => TrafficKind::Packets {
+            route,
+            rate: per_second(u)?,
+            packet: packet(u)?,
+            size: one_of(u, &[SizeLaw::Constant, SizeLaw::Exponential])?,
+            start,
+            stop: stop(u)?,
+        },
+        _ => TrafficKind::Tcp {
+            transport: index(u, transports)?,
+            route,
+            count: count(u)?,
+            start,
+            jitter,
+            stop: stop(u)?,
+            size: if u.arbitrary()? { Some(count(u)?) } else { None },
+            trace: u.arbitrary()?,
+        },
+    };
+    Ok(TrafficPlan { name: format!("traffic {i}"), kind })
+}
+
+/// A dumbbell of several classes or any routes over any links.
+fn plan(u: &mut Unstructured<'_>) -> Result<Plan> {
+    let duration = Time(if u.ratio(1, 8)? { magnitude(u, u64::MAX)? } else { magnitude(u, LONGEST.0)? });
+    let links = (0..u.int_in_range(1..=8)?).map(|i| link(u, i)).collect::<Result<Vec<_>>>()?;
+    let l = links.len();
+    let routes = (0..u.int_in_range(1..=4)?)
+        .map(|_| Ok(RoutePlan { forward: way(u, l)?, reverse: way(u, l)? }))
+        .collect::<Result<Vec<_>>>()?;
+    let transports = (0..u.int_in_range(0..=2)?)
+        .map(|_| {
+            let preset = one_of(u, &marqueue_cc::config::PRESETS)?.into();
+            Ok(TransportPlan { preset, params: params(u, &marqueue_cc::config::Params::specs(), 0)? })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let groups = u.int_in_range(1..=4)?;
+    let traffic =
+        (0..groups).map(|i| traffic(u, i, routes.len(), transports.len())).collect::<Result<Vec<_>>>()?;
+    Ok(Plan { duration, boundaries: times(u, 3)?, sample: Dur(ns(u)?), links, routes, transports, traffic })
+}
+
+fn flows(plan: &Plan) -> u64 {
+    plan.traffic
+        .iter()
+        .map(|t| match t.kind {
+            TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } => count.into(),
+            TrafficKind::Poisson { .. } | TrafficKind::Packets { .. } => 1,
+        })
+        .sum()
+}
+
+/// Runs the first events of a plan that passes `check`.
+fn try_out(mut plan: Plan, seed: u64) {
+    if check(&plan).is_err() {
+        return;
+    }
+    if flows(&plan) > MOST_FLOWS || plan.boundaries.len() > MOST_WINDOWS || plan.links.len() > MOST_LINKS {
+        return;
+    }
+    plan.duration = plan.duration.min(LONGEST);
+    plan.boundaries.retain(|&edge| edge < plan.duration);
+    // Whoever watches a run looks at it every few thousand events: cancelled before it begins, it
+    // ends at the first look.
+    let control = Control::default();
+    control.cancel();
+    match run(&plan, seed, &control) {
+        Ok(_) | Err(RunError::Cancelled) => {}
+        Err(e) => panic!("the plan has passed the check: {e}"),
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    if data.first() == Some(&b'{') {
+        if let Ok(plan) = serde_json::from_slice(data) {
+            try_out(plan, 1);
+        }
+    } else if let Ok(plan) = plan(&mut Unstructured::new(data)) {
+        try_out(plan, data.len() as u64);
+    }
+});

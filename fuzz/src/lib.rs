@@ -1,0 +1,74 @@
+//! Values drawn from a fuzzer's bytes: whatever the declarations allow, their bounds more often than
+//! chance would have them.
+
+use arbitrary::{Result, Unstructured};
+use marqueue_core::params::{Kind, ParamSpec, ParamValues, PolicySpec, Value};
+use marqueue_core::Ecn;
+
+/// A whole number up to `max`, of any order of magnitude.
+pub fn magnitude(u: &mut Unstructured<'_>, max: u64) -> Result<u64> {
+    if u.ratio(1, 16)? {
+        return Ok(max);
+    }
+    let bits = u.int_in_range(0..=64 - max.leading_zeros())?;
+    let below = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+    u.int_in_range(0..=below.min(max))
+}
+
+/// One of `items`.
+pub fn one_of<T: Copy>(u: &mut Unstructured<'_>, items: &[T]) -> Result<T> {
+    u.choose(items).copied()
+}
+
+/// A number between two bounds: one of them, or anything between, on a linear or a logarithmic scale.
+fn number(u: &mut Unstructured<'_>, min: f64, max: f64) -> Result<f64> {
+    let share = f64::from(u.arbitrary::<u16>()?) / f64::from(u16::MAX);
+    Ok(match u.int_in_range(0..=4)? {
+        0 => min,
+        1 => max,
+        2 => min + (max - min) * share,
+        _ => {
+            let low = min.max(max * 1e-12);
+            (low * (max / low).powf(share)).clamp(min, max)
+        }
+    })
+}
+
+/// Values for some of the parameters declared. `depth`: how many policies may still be nested.
+pub fn params(u: &mut Unstructured<'_>, specs: &[ParamSpec], depth: u32) -> Result<ParamValues> {
+    let mut values = ParamValues::new();
+    for spec in specs {
+        if u.ratio(2, 3)? {
+            continue;
+        }
+        let value = match spec.kind {
+            Kind::Number { min, max, .. } => Value::Number(number(u, min, max)?),
+            Kind::Flag => Value::Flag(u.arbitrary()?),
+            Kind::Choice(names) => Value::Choice(one_of(u, names)?.into()),
+            Kind::Policy if depth == 0 => continue,
+            Kind::Policy => Value::Policy(policy(u, depth - 1)?),
+        };
+        values.insert(spec.name.into(), value);
+    }
+    Ok(values)
+}
+
+/// Any AQM with any parameters in their ranges.
+pub fn policy(u: &mut Unstructured<'_>, depth: u32) -> Result<PolicySpec> {
+    let catalogue = marqueue_aqm::catalogue();
+    let entry = u.choose(&catalogue)?;
+    Ok(PolicySpec { name: entry.name.into(), params: params(u, &entry.params, depth)? })
+}
+
+/// Any ECN field.
+pub fn ecn(u: &mut Unstructured<'_>) -> Result<Ecn> {
+    one_of(u, &[Ecn::NotEct, Ecn::Ect, Ecn::Ce])
+}
+
+/// Any settings of TCP that do not contradict each other.
+pub fn config(u: &mut Unstructured<'_>) -> Result<marqueue_cc::Config> {
+    use marqueue_core::params::ParamSet;
+    let preset = one_of(u, &marqueue_cc::config::PRESETS)?;
+    let values = params(u, &marqueue_cc::config::Params::specs(), 0)?;
+    marqueue_cc::Config::with_preset(preset, &values).map_err(|_| arbitrary::Error::IncorrectFormat)
+}
