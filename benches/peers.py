@@ -24,9 +24,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benches import ns2
-from benches.case import Case, avq, droptail, red
 from marqueue.scenario import compile
+from marqueue.validate import ns2
+from marqueue.validate.ns2.case import Case, avq, droptail, red
 
 ROOT = Path(__file__).parents[1]
 

@@ -11,10 +11,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from benches import ns2
-from benches.case import Case, avq, droptail, red
 from benches.papers import EXPERIMENT_1, EXPERIMENT_1_UNTIED, EXPERIMENT_2, TIES
-from benches.side import SEEDS, theirs
+from marqueue.validate import ns2
+from marqueue.validate.ns2.case import Case, avq, droptail, red
+from marqueue.validate.ns2.side import SEEDS, theirs
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "ns2"
 

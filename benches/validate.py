@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benches import ns2
-from benches.matrix import MATRIX
-from benches.side import Side, ours, theirs
+from marqueue.validate import ns2
+from marqueue.validate.ns2.matrix import MATRIX
+from marqueue.validate.ns2.side import Side, ours, theirs
 
 
 def row(side: Side) -> list[str]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benches.case import Case
 from benches.papers import EXPERIMENT_1, EXPERIMENT_1_UNTIED, EXPERIMENT_2, TIES
-from benches.side import Side, ours
+
+from marqueue.validate.ns2.case import Case
+from marqueue.validate.ns2.side import Side, ours
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "ns2"
 

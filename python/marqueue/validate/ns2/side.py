@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import Any
 
 import marqueue
-from benches import ns2
-from benches.case import Case
+from marqueue.validate import ns2
+from marqueue.validate.ns2.case import Case
 
 SEEDS = (1, 2, 3)
 
@@ -27,6 +27,7 @@ class Side:
 
     @property
     def span(self) -> str:
+        """When the window begins and ends."""
         return f"{self.begin:g}-{self.end:g} s"
 
     def disagreements(self, other: "Side") -> list[str]:

@@ -1,0 +1,1 @@
+"""What is known to be right, and how it is checked."""
