@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 EXTENSION := $(VENV)/.built
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-rust test-python lint format demo bench bench-peers validate-ns2 lock clean
+.PHONY: help setup build test test-rust test-python lint format demo bench bench-peers validate validate-ns2 lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,8 +54,11 @@ bench: ## Time queues, event lists and whole runs
 bench-peers: $(EXTENSION) ## Time whole runs side by side with ns-2
 	$(BIN)/python -m benches.peers
 
-validate-ns2: $(EXTENSION) ## Run dumbbells side by side with ns-2: utilization, queue, loss
-	$(BIN)/python -m benches.validate
+validate: $(EXTENSION) ## Check the simulator against theory and ns-2, in the quick form
+	$(BIN)/marqueue validate --quick
+
+validate-ns2: $(EXTENSION) ## Check all dumbbells against ns-2, with ns-2 installed
+	$(BIN)/marqueue validate --only ns2
 
 lock: ## Pin the newest versions of all dependencies (needs uv)
 	uv pip compile --upgrade --quiet --no-header --no-annotate --python-version 3.11 \

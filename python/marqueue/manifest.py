@@ -89,7 +89,7 @@ def describe(
     """The manifest of a run on this machine."""
     return Manifest(
         version=_core.version(),
-        commit=_commit(),
+        commit=commit(),
         scenario=scenario.to_dict(),
         scenario_hash=scenario.hash,
         seed=scenario.seed,
@@ -115,7 +115,7 @@ def describe(
     )
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
     """The commit, where this package lies in a working tree that tracks it."""
     here = Path(__file__)
 
