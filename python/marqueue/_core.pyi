@@ -26,6 +26,9 @@ def version() -> str:
 def aqm_catalogue() -> list[dict[str, Any]]:
     """Every AQM: name, summary, source, params, probes."""
 
+def loss_catalogue() -> list[dict[str, Any]]:
+    """Every model of loss: name, summary, source, params."""
+
 def tcp_params() -> list[dict[str, Any]]:
     """Every parameter of TCP."""
 

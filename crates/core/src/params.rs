@@ -242,6 +242,14 @@ fn show(v: &Value) -> String {
     }
 }
 
+/// The value of a parameter that has no default and must be given.
+///
+/// # Errors
+/// If it is missing.
+pub fn required<T>(value: Option<T>, name: &str) -> Result<T, ParamError> {
+    value.ok_or_else(|| ParamError::new(name, "missing, expected a value"))
+}
+
 /// Refuses names that are not declared. Called by [`params!`](crate::params!).
 ///
 /// # Errors

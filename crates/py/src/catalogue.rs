@@ -2,6 +2,7 @@
 
 use marqueue_cc::config::{preset, Params, PRESETS};
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, Value};
+use marqueue_sim::impair::{Entry, Loss};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -16,6 +17,25 @@ pub fn aqm_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         dict.set_item("source", entry.source)?;
         dict.set_item("params", specs(py, &entry.params)?)?;
         dict.set_item("probes", entry.probes)?;
+        list.append(dict)?;
+    }
+    Ok(list)
+}
+
+/// Every model of loss with its parameters.
+#[pyfunction]
+pub fn loss_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    models(py, Loss::catalogue())
+}
+
+fn models(py: Python<'_>, entries: Vec<Entry>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for entry in entries {
+        let dict = PyDict::new(py);
+        dict.set_item("name", entry.name)?;
+        dict.set_item("summary", entry.summary)?;
+        dict.set_item("source", entry.source)?;
+        dict.set_item("params", specs(py, &entry.params)?)?;
         list.append(dict)?;
     }
     Ok(list)

@@ -2,7 +2,7 @@
 
 use marqueue_aqm::Reason;
 use marqueue_core::Time;
-use marqueue_sim::result::{CwndTrace, FlowTable, LinkResult, LinkWindow, RunResult, Series, TraceRow};
+use marqueue_sim::result::{CwndTrace, FlowTable, LinkResult, LinkWindow, PipeResult, RunResult, Series, TraceRow};
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -14,6 +14,7 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("edges", seconds(py, &r.edges))?;
     dict.set_item("events", r.events)?;
     dict.set_item("links", list(py, r.links, link)?)?;
+    dict.set_item("pipes", list(py, r.pipes, pipe)?)?;
     dict.set_item("flows", flows(py, r.flows, windows)?)?;
     dict.set_item("cwnd", list(py, r.cwnd, cwnd)?)?;
     Ok(dict)
@@ -47,6 +48,14 @@ fn window(py: Python<'_>, w: LinkWindow) -> PyResult<Bound<'_, PyDict>> {
     let edges = array(py, w.delay_bins.iter().map(|b| b.0 as f64 / 1e9));
     let counts = array(py, w.delay_bins.iter().map(|b| b.1 as i64));
     dict.set_item("delay_bins", (edges, counts))?;
+    Ok(dict)
+}
+
+fn pipe(py: Python<'_>, p: PipeResult) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("link", p.link)?;
+    dict.set_item("packets", array(py, p.windows.iter().map(|w| w.packets)))?;
+    dict.set_item("lost", array(py, p.windows.iter().map(|w| w.lost)))?;
     Ok(dict)
 }
 

@@ -10,6 +10,7 @@ mod way;
 
 use crate::events::{EventQueue, Timers};
 use crate::flow::{fill_row, Flow};
+use crate::impair::Pipe;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
 use crate::result::{CwndTrace, FlowTable};
@@ -74,6 +75,32 @@ enum Source {
     Edge,
 }
 
+/// What a plan's parts have become before anything happens.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The transport settings.
+    pub configs: Vec<Config>,
+    /// By link, its queue if it has one.
+    pub resources: Vec<Option<Resource>>,
+    /// By link, its pipe if it is impaired.
+    pub pipes: Vec<Option<Box<Pipe>>>,
+}
+
+/// What is left when a run has ended.
+#[derive(Debug)]
+pub struct Remains {
+    /// By link, its queue if it has one.
+    pub resources: Vec<Option<Resource>>,
+    /// By link, its pipe if it is impaired.
+    pub pipes: Vec<Option<Box<Pipe>>>,
+    /// All flows.
+    pub flows: FlowTable,
+    /// Windows of the traced flows.
+    pub cwnd: Vec<CwndTrace>,
+    /// Events processed.
+    pub events: u64,
+}
+
 /// The state of a run.
 #[derive(Debug)]
 pub struct Engine {
@@ -81,6 +108,8 @@ pub struct Engine {
     events: EventQueue,
     sources: Vec<Source>,
     links: Vec<Link>,
+    /// For each link, its pipe if it is impaired.
+    pipes: Vec<Option<Box<Pipe>>>,
     routes: Routes,
     flows: Vec<Flow>,
     free_slots: Vec<u32>,
@@ -104,9 +133,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine at time zero. `resources[l]` is the queue of link `l`, if it has one.
-    pub fn new(plan: &Plan, seed: u64, configs: Vec<Config>, resources: Vec<Option<Resource>>) -> Engine {
-        let routes = Routes::new(plan, &population::answers_at_once(plan, &configs));
+    /// An engine at time zero, of what has been prepared for the plan.
+    pub fn new(plan: &Plan, seed: u64, prepared: Prepared) -> Engine {
+        let Prepared { configs, resources, pipes } = prepared;
+        let routes = Routes::new(plan, &population::answers_at_once(plan, &configs), &pipes);
         let near = plan.links.iter().zip(resources).zip(&routes.lead);
         let links = near
             .map(|((l, resource), &lead)| Link {
@@ -122,6 +152,7 @@ impl Engine {
             events: EventQueue::new(0),
             sources: Vec::new(),
             links,
+            pipes,
             routes,
             flows: Vec::new(),
             free_slots: Vec::new(),
@@ -176,8 +207,8 @@ impl Engine {
         true
     }
 
-    /// The links, flows, window traces and the number of events of a run that has ended.
-    pub fn finish(mut self) -> (Vec<Option<Resource>>, FlowTable, Vec<CwndTrace>, u64) {
+    /// What is left of a run that has ended.
+    pub fn finish(mut self) -> Remains {
         for flow in &mut self.flows {
             fill_row(&mut self.table, self.edges.len(), flow);
         }
@@ -189,7 +220,7 @@ impl Engine {
                 Near::Wire(_) | Near::Merged(_) => None,
             })
             .collect();
-        (resources, self.table, self.cwnd, self.processed)
+        Remains { resources, pipes: self.pipes, flows: self.table, cwnd: self.cwnd, events: self.processed }
     }
 }
 

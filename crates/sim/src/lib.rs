@@ -1,12 +1,13 @@
 //! The packet simulator.
 //!
 //! The way of a packet, in six files: [`traffic`] (who sends) → [`flow`] (sender) → [`route`] (which
-//! stage comes next) → [`resource`] (queue and server) or [`wire`] → [`engine`] (arrival at the next
-//! stage) → [`flow`] (receiver, and the acknowledgement's way back).
+//! stage comes next) → [`resource`] (queue and server) or [`wire`], behind it perhaps [`impair`] →
+//! [`engine`] (arrival at the next stage) → [`flow`] (receiver, and the acknowledgement's way back).
 
 mod engine;
 mod events;
 mod flow;
+pub mod impair;
 mod meter;
 pub mod plan;
 mod resource;

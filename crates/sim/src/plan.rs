@@ -45,6 +45,18 @@ pub struct LinkPlan {
     /// Record every arrival, loss, mark and departure.
     #[serde(default)]
     pub trace: bool,
+    /// What may happen to packets behind the transmitter.
+    #[serde(default)]
+    pub pipe: PipePlan,
+}
+
+/// The impairments of a pipe; see `impair`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PipePlan {
+    /// The model of loss and its parameters.
+    #[serde(default)]
+    pub loss: Option<PolicySpec>,
 }
 
 /// A managed, metered queue.

@@ -11,6 +11,8 @@ pub struct RunResult {
     pub edges: Vec<Time>,
     /// The metered links (those with a queue), in the order of the plan.
     pub links: Vec<LinkResult>,
+    /// The links whose pipe is impaired, in the order of the plan.
+    pub pipes: Vec<PipeResult>,
     /// All flows, in the order in which they were created.
     pub flows: FlowTable,
     /// Windows of the traced flows.
@@ -54,6 +56,24 @@ pub struct LinkWindow {
     /// Histogram of queueing delay: upper edge of each bin in ns with its count; two significant
     /// digits.
     pub delay_bins: Vec<(u64, u64)>,
+}
+
+/// The pipe of one link.
+#[derive(Clone, Debug)]
+pub struct PipeResult {
+    /// Index into the plan's links.
+    pub link: usize,
+    /// One for each measuring window.
+    pub windows: Vec<PipeWindow>,
+}
+
+/// Counts over one measuring window of one pipe: of the packets that were due at its far end then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PipeWindow {
+    /// Packets that entered the pipe.
+    pub packets: u64,
+    /// How many of them were lost.
+    pub lost: u64,
 }
 
 /// Time series of one link, sampled at `t`.

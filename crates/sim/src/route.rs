@@ -9,6 +9,7 @@
 //! the root at `e`, no later one can reach the wire before `e` plus the shortest delay between
 //! (the *lead*), so whatever reaches it earlier than that is settled.
 
+use crate::impair::Pipe;
 use crate::plan::Plan;
 use marqueue_core::Dur;
 
@@ -21,6 +22,8 @@ pub enum Stage {
     Chained(u32),
     /// It enters a merged wire.
     Merged(u32),
+    /// It passes the impaired pipe of the link that it comes from.
+    Pipe(u32),
     /// It arrives at its receiver.
     Receive,
     /// It arrives at its receiver, whose answer is chained to the link it comes from.
@@ -62,8 +65,8 @@ enum Entry {
 
 impl Routes {
     /// Lays out the routes of a plan. `answers_at_once[r]`: no receiver on route `r` holds back
-    /// acknowledgements.
-    pub fn new(plan: &Plan, answers_at_once: &[bool]) -> Routes {
+    /// acknowledgements; `pipes[l]`: the pipe of link `l`, if it is impaired.
+    pub fn new(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Routes {
         let feeders = feeders(plan, answers_at_once);
         let mut entries: Vec<Entry> = (0..plan.links.len())
             .map(|l| match (is_plain(plan, l), feeders[l].host, feeders[l].links.as_slice()) {
@@ -80,14 +83,18 @@ impl Routes {
             Entry::Chained(_) => Stage::Chained(l as u32),
             Entry::Merged => Stage::Merged(l as u32),
         };
+        let pipe = |l: usize| pipes[l].is_some().then_some(Stage::Pipe(l as u32));
         let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead };
         for route in &plan.routes {
             routes.first.push(routes.stages.len() as u32);
-            routes.stages.extend(route.forward.iter().map(|&l| stage(l)));
+            let stages = |way: &[usize]| -> Vec<Stage> {
+                way.iter().flat_map(|&l| [Some(stage(l)), pipe(l)]).flatten().collect()
+            };
+            routes.stages.extend(stages(&route.forward));
             let answer = route.reverse.first().map(|&l| stage(l));
             let known = matches!(answer, Some(Stage::Chained(_) | Stage::Merged(_)));
             routes.stages.push(if known { Stage::ReceiveChained } else { Stage::Receive });
-            routes.stages.extend(route.reverse.iter().map(|&l| stage(l)));
+            routes.stages.extend(stages(&route.reverse));
             routes.stages.push(Stage::Sender);
         }
         routes

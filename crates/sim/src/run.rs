@@ -1,11 +1,12 @@
 //! Running a plan.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Prepared, Remains};
 use crate::events::EventQueue;
+use crate::impair::Pipe;
 use crate::meter::Meter;
 use crate::plan::{LinkPlan, Plan, SizeLaw, TrafficKind};
 use crate::resource::Resource;
-use crate::result::RunResult;
+use crate::result::{PipeResult, RunResult};
 use marqueue_aqm::{Discipline, Env};
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
@@ -70,8 +71,8 @@ pub fn check(plan: &Plan) -> Result<(), RunError> {
 /// If the plan is invalid or the run was cancelled.
 pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunError> {
     check_plan(plan).map_err(RunError::Invalid)?;
-    let (configs, resources) = prepare(plan, seed).map_err(RunError::Invalid)?;
-    let mut engine = Engine::new(plan, seed, configs, resources);
+    let prepared = prepare(plan, seed).map_err(RunError::Invalid)?;
+    let mut engine = Engine::new(plan, seed, prepared);
     while engine.advance(EVENTS_A_LOOK) {
         control.done.store(engine.now().0, Ordering::Relaxed);
         if control.cancelled.load(Ordering::Relaxed) {
@@ -79,7 +80,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         }
     }
     control.done.store(plan.duration.0, Ordering::Relaxed);
-    let (resources, flows, cwnd, events) = engine.finish();
+    let Remains { resources, pipes, flows, cwnd, events } = engine.finish();
     let edges = std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect();
     let links = resources
         .into_iter()
@@ -91,12 +92,15 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
             Some(r.meter.into_result(l, r.trace))
         })
         .collect();
-    Ok(RunResult { edges, links, flows, cwnd, events })
+    let pipes = pipes
+        .into_iter()
+        .enumerate()
+        .filter_map(|(link, pipe)| Some(PipeResult { link, windows: pipe?.into_windows() }))
+        .collect();
+    Ok(RunResult { edges, links, pipes, flows, cwnd, events })
 }
 
-type Prepared = (Vec<Config>, Vec<Option<Resource>>);
-
-/// The transport settings, and the queue of each link that has one.
+/// The transport settings, and what each link has of a queue and an impaired pipe.
 fn prepare(plan: &Plan, seed: u64) -> Result<Prepared, ParamError> {
     let configs = plan
         .transports
@@ -110,7 +114,14 @@ fn prepare(plan: &Plan, seed: u64) -> Result<Prepared, ParamError> {
         .enumerate()
         .map(|(i, link)| queue_of(link, seed).map_err(|e| e.within(&format!("links[{i}].queue.policy"))))
         .collect::<Result<_, _>>()?;
-    Ok((configs, resources))
+    let windows = plan.boundaries.len() + 1;
+    let pipes = plan
+        .links
+        .iter()
+        .enumerate()
+        .map(|(i, link)| Pipe::of(link, windows, seed).map_err(|e| e.within(&format!("links[{i}].pipe"))))
+        .collect::<Result<_, _>>()?;
+    Ok(Prepared { configs, resources, pipes })
 }
 
 fn queue_of(link: &LinkPlan, seed: u64) -> Result<Option<Resource>, ParamError> {

@@ -13,6 +13,7 @@ import tomli_w
 
 from marqueue.report.builder import Cell, Report
 from marqueue.result import FLOW_FIGURES, LINK_FIGURES, RUN_FIGURES, Figure, Result
+from marqueue.result.pipe import PIPE_FIGURES
 from marqueue.result.summary import batched_figures, batches_sentence, route_rtts, warnings
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.stats import Estimate
@@ -51,6 +52,7 @@ def report(result: Result) -> Report:
     page.notes(warnings(result))
     _asked(page, result)
     _links(page, result)
+    _pipes(page, result)
     _flows(page, result)
     _windows(page, result)
     _figures(page, result)
@@ -95,6 +97,9 @@ def _asked(page: Report, result: Result) -> None:
     )
     columns = ["Link", "Rate", "Delay", "Buffer", "AQM", "Signal"]
     page.table(columns, [_link_row(result.link(name).plan) for name in result.links])
+    if result.pipes:
+        rows = [_pipe_row(result.pipe(name).plan) for name in result.pipes]
+        page.table(["Link", "Rate", "Delay", "Impairments"], rows)
     columns = ["Traffic", "Kind", "What", "Classes", "Transport"]
     page.table(columns, [_traffic_row(t) for t in result.scenario["traffic"]])
 
@@ -116,6 +121,12 @@ def _link_row(link: Mapping[str, Any]) -> list[Cell]:
         _policy_text(queue["policy"]),
         queue["signal"],
     ]
+
+
+def _pipe_row(link: Mapping[str, Any]) -> list[Cell]:
+    impairments = [f"{what}: {_policy_text(model)}" for what, model in link["pipe"].items()]
+    rate = RATE.write(Decimal(link["rate"]))
+    return [link["name"], rate, _time(link["delay"]), "; ".join(impairments)]
 
 
 def _policy_text(policy: Mapping[str, Any]) -> str:
@@ -168,6 +179,18 @@ def _links(page: Report, result: Result) -> None:
         ]
         if rows:
             page.table(["Reason", *result.links], rows, f"{heading}, by reason.")
+
+
+def _pipes(page: Report, result: Result) -> None:
+    """What happened behind the transmitters of impaired links."""
+    if not result.pipes:
+        return
+    page.table(
+        ["", *result.pipes],
+        _compare(PIPE_FIGURES, [result.pipe(name).figures() for name in result.pipes]),
+        "Impaired links over the measured time: what happened on the wire, behind queue and "
+        "transmitter. These losses are not among those of the queues.",
+    )
 
 
 def _compare(

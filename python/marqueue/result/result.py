@@ -19,6 +19,7 @@ import tomli_w
 from marqueue.manifest import Manifest
 from marqueue.result import names, tables
 from marqueue.result.link import Link, with_figures
+from marqueue.result.pipe import Pipe
 from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.result.window import Figure
 from marqueue.stats import Estimate, Floats
@@ -72,6 +73,7 @@ class Result:
         made = {
             "series": tables.series_table(plan, raws),
             "windows": tables.windows_table(plan, raws),
+            "pipes": tables.pipes_table(plan, raws),
             "queue_histogram": tables.queue_histogram_table(plan, raws),
             "delay_histogram": tables.delay_histogram_table(plan, raws),
             "flows": tables.flows_table(
@@ -166,6 +168,24 @@ class Result:
         return self._links[name]
 
     @property
+    def pipes(self) -> list[str]:
+        """The names of the links whose pipe is impaired."""
+        return tables.pipe_names(self.plan)
+
+    @cached_property
+    def _pipes(self) -> dict[str, Pipe]:
+        table = self.tables.get("pipes")
+        return {name: Pipe(self.plan, table, name, self.measured) for name in self.pipes}
+
+    def pipe(self, name: str | None = None) -> Pipe:
+        """The pipe of one impaired link; without a name, the only one there is."""
+        if name is None and len(self.pipes) == 1:
+            name = self.pipes[0]
+        if name not in self._pipes:
+            raise KeyError(f"pipe {name!r}, expected one of: {', '.join(self.pipes) or 'none'}")
+        return self._pipes[name]
+
+    @property
     def flows(self) -> pa.Table:
         """One row a flow, with its unit in each field's metadata.
 
@@ -245,8 +265,8 @@ class Result:
     # Conversion
 
     def to_arrow(self, name: str = "series") -> pa.Table:
-        """A table by name: series, windows, flows, queue_histogram, delay_histogram; trace and
-        cwnd where they were asked for.
+        """A table by name: series, windows, flows, queue_histogram, delay_histogram; pipes where
+        links are impaired; trace and cwnd where they were asked for.
         """
         if name not in self.tables:
             raise KeyError(f"table {name!r}, expected one of: {', '.join(self.tables)}")

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from marqueue.result.names import group_names
+from marqueue.result.pipe import PIPE_FIGURES
 from marqueue.result.traffic import FLOW_FIGURES
 from marqueue.result.window import LINK_FIGURES
 from marqueue.stats import Estimate
@@ -35,6 +36,7 @@ SHORT_LINK = (
 BATCHED = {"utilization": "utilization", "queue_mean": "queue"}
 #: Batches of a single replication, and samples in each below which nothing is said of it.
 BATCHES, BATCH_SAMPLES = 20, 10
+SHORT_PIPE = ("wire_loss_ratio",)
 SHORT_FLOWS = ("goodput", "jain", "fct_mean", "fct_p95")
 
 
@@ -58,9 +60,11 @@ def _link(result: Result, name: str, window: int | None) -> dict[str, Any]:
 
 def _part(result: Result, window: int | None) -> dict[str, Any]:
     """All figures of one span of time, in base units."""
+    pipes = {name: _plain(result.pipe(name).figures(window)) for name in result.pipes}
     return {
         **_span(result, window),
         "links": {name: _link(result, name, window) for name in result.links},
+        **({"pipes": pipes} if pipes else {}),
         "flows": _plain(result.traffic(window)),
         "groups": {g: _plain(result.traffic(window, group=g)) for g in result.groups},
         "classes": {c: _plain(result.traffic(window, class_=c)) for c in result.classes},
@@ -112,6 +116,12 @@ def table(result: Result) -> Table:
     for link_figure in LINK_FIGURES:
         if link_figure.name in SHORT_LINK:
             out.add_row(Text(link_figure.title), *(str(link_figure.shown(each)) for each in links))
+    out.add_section()
+    for name in result.pipes:
+        pipe = result.pipe(name).figures()
+        for figure in PIPE_FIGURES:
+            if figure.name in SHORT_PIPE and pipe[figure.name].n:
+                out.add_row(Text(f"{figure.title}, {name}"), str(figure.shown(pipe)))
     flows = result.traffic()
     out.add_section()
     for flow_figure in FLOW_FIGURES:

@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from marqueue.result.pipe import PIPE_COUNTS
+
 Raw = Mapping[str, Any]
 Plan = Mapping[str, Any]
 Array = npt.NDArray[Any]
@@ -74,6 +76,11 @@ class Columns:
 def link_names(plan: Plan) -> list[str]:
     """The names of the metered links, in the order of the plan."""
     return [link["name"] for link in plan["links"] if link["queue"] is not None]
+
+
+def pipe_names(plan: Plan) -> list[str]:
+    """The names of the links whose pipe is impaired, in the order of the plan."""
+    return [link["name"] for link in plan["links"] if link.get("pipe")]
 
 
 def _links(plan: Plan, raws: Sequence[Raw]) -> list[tuple[int, str, Raw]]:
@@ -140,6 +147,23 @@ def windows_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
         for reason in _reasons(rows, of):
             counts = [window[of].get(reason, 0) for *_, window in rows]
             out.add(f"{of}_{reason}", pa.uint64(), "packets", [counts])
+    return out.table()
+
+
+def pipes_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
+    """What impaired pipes did: one row a replication, link and window; None if all are clear."""
+    rows = [
+        (r, plan["links"][p["link"]]["name"], p) for r, raw in enumerate(raws) for p in raw["pipes"]
+    ]
+    if not rows:
+        return None
+    n = len(raws[0]["edges"]) - 1
+    out = Columns()
+    out.add("replication", pa.uint32(), "", (np.full(n, r) for r, _, _ in rows))
+    out.add_text("link", ((name, n) for _, name, _ in rows))
+    out.add("window", pa.uint32(), "", (np.arange(n) for _ in rows))
+    for column in PIPE_COUNTS:
+        out.add(column, pa.uint64(), "packets", (p[column] for _, _, p in rows))
     return out.table()
 
 

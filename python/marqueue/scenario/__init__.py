@@ -2,6 +2,7 @@
 
 from marqueue.scenario.compiler import class_names, compile
 from marqueue.scenario.fields import Aqm, Transport
+from marqueue.scenario.impairments import Loss
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.schema import schema
@@ -27,6 +28,7 @@ __all__ = [
     "Graph",
     "GraphClass",
     "GraphLink",
+    "Loss",
     "Packets",
     "ParkingLot",
     "Poisson",

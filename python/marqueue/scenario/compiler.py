@@ -126,6 +126,10 @@ class _Compiler:
             "delay": link.delay.base,
             "queue": None,
         }
+        pipe = link.impairments.pipe() if link.impairments else {}
+        if pipe:
+            plan["pipe"] = pipe
+            self.places[f"links.{index}.pipe"] = link.path
         table = link.table
         if table is None:
             return plan

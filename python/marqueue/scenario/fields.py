@@ -141,7 +141,7 @@ DECLARED = "x-declared"
 """In a JSON Schema: stands for the definition of this name, made of the engine's declarations."""
 
 
-class _Declared(ABC):
+class Declared(ABC):
     """A table whose keys the engine declares, as a type of field."""
 
     @classmethod
@@ -155,7 +155,7 @@ class _Declared(ABC):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        def read(value: object) -> _Declared:
+        def read(value: object) -> Declared:
             try:
                 return cls.read(value.table() if isinstance(value, cls) else value)
             except Refused as refused:
@@ -177,7 +177,7 @@ class _Declared(ABC):
 
 
 @dataclass(frozen=True)
-class Aqm(_Declared):
+class Aqm(Declared):
     """An AQM by name, with the parameters that were given, in the engine's units."""
 
     name: str
@@ -199,7 +199,7 @@ class Aqm(_Declared):
 
 
 @dataclass(frozen=True)
-class Transport(_Declared):
+class Transport(Declared):
     """Settings of TCP: a preset, and what differs from it, in the engine's units."""
 
     preset: str = "rfc"

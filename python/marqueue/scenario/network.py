@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 
 from marqueue.errors import Problem, show, unknown
+from marqueue.scenario.impairments import Impairments
 from marqueue.scenario.topology import (
     Dumbbell,
     Graph,
@@ -32,6 +33,8 @@ class OneWay:
     """The table of the scenario that it comes from."""
     table: Link | None = None
     """That table, if the queue and the schedule are this link's own; None for a plain wire."""
+    impairments: Impairments | None = None
+    """What may happen on its pipe; None for a clear one."""
 
 
 @dataclass(frozen=True)
@@ -60,20 +63,22 @@ class Network:
         self.links.append(link)
         return len(self.links) - 1
 
-    def wires(self, name: str, rate: Rate, delay: Duration, path: str) -> tuple[int, int]:
-        """Adds a pair of wires: there and back."""
-        there = self.add(OneWay(name, rate, delay, path))
+    def wires(
+        self, name: str, rate: Rate, delay: Duration, path: str, impairments: Impairments
+    ) -> tuple[int, int]:
+        """Adds a pair of wires: there, perhaps impaired, and back."""
+        there = self.add(OneWay(name, rate, delay, path, impairments=impairments))
         return there, self.add(OneWay(f"{name}/back", rate, delay, path))
 
     def queue(
         self, name: str, back: str, table: Queue, path: str, reverse: Queue | None = None
     ) -> tuple[int, int]:
         """Adds a link with a queue and its way back: a wire alike, or a queue of its own."""
-        there = self.add(OneWay(name, table.rate, table.delay, path, table))
+        there = self.add(OneWay(name, table.rate, table.delay, path, table, table))
         if reverse is None:
             return there, self.add(OneWay(back, table.rate, table.delay, path))
         return there, self.add(
-            OneWay(back, reverse.rate, reverse.delay, "topology.reverse", reverse)
+            OneWay(back, reverse.rate, reverse.delay, "topology.reverse", reverse, reverse)
         )
 
 
@@ -122,8 +127,12 @@ def _dumbbell(net: Network, topology: Dumbbell) -> None:
     for i, rtt in enumerate(topology.rtts):
         name = str(rtt)
         delay = _source_delay(net, f"topology.rtts.{i}", rtt, parts)
-        source, source_back = net.wires(f"{name}/source", access.rate, delay, "topology.access")
-        sink, sink_back = net.wires(f"{name}/sink", access.rate, access.delay, "topology.access")
+        source, source_back = net.wires(
+            f"{name}/source", access.rate, delay, "topology.access", access
+        )
+        sink, sink_back = net.wires(
+            f"{name}/sink", access.rate, access.delay, "topology.access", access
+        )
         net.classes.append(Class(name, (source, there, sink), (sink_back, back, source_back)))
 
 
@@ -134,7 +143,7 @@ def _star(net: Network, topology: Star) -> None:
     for i, each in enumerate(topology.classes):
         path = f"topology.classes.{i}"
         delay = _source_delay(net, f"{path}.rtt", each.rtt, parts)
-        source, source_back = net.wires(f"{each.name}/source", each.access, delay, path)
+        source, source_back = net.wires(f"{each.name}/source", each.access, delay, path, each)
         net.classes.append(Class(each.name, (source, there), (back, source_back)))
 
 
@@ -147,9 +156,11 @@ def _parking_lot(net: Network, topology: ParkingLot) -> None:
     access = topology.access
     for name, span in spans.items():
         source, source_back = net.wires(
-            f"{name}/source", access.rate, access.delay, "topology.access"
+            f"{name}/source", access.rate, access.delay, "topology.access", access
         )
-        sink, sink_back = net.wires(f"{name}/sink", access.rate, access.delay, "topology.access")
+        sink, sink_back = net.wires(
+            f"{name}/sink", access.rate, access.delay, "topology.access", access
+        )
         forward = (source, *(there for there, _ in span), sink)
         reverse = (sink_back, *(back for _, back in reversed(span)), source_back)
         net.classes.append(Class(name, forward, reverse))
@@ -172,7 +183,7 @@ def _graph(net: Network, topology: Graph) -> None:
                 f"{path}.buffer",
                 'missing, expected a buffer such as "100 packets" for what is managed',
             )
-        there = net.add(OneWay(table.name, table.rate, table.delay, path, table))
+        there = net.add(OneWay(table.name, table.rate, table.delay, path, table, table))
         edges.setdefault(table.from_, []).append((table.to, there))
         edges.setdefault(table.to, [])
         if table.duplex:

@@ -149,13 +149,19 @@ class Declaration:
 
 
 @dataclass(frozen=True)
-class AqmEntry:
-    """An AQM as the engine declares it."""
+class ModelEntry:
+    """What the engine declares of anything that is chosen by name."""
 
     name: str
     summary: str
     source: str
     params: tuple[Declaration, ...]
+
+
+@dataclass(frozen=True)
+class AqmEntry(ModelEntry):
+    """An AQM as the engine declares it."""
+
     probes: tuple[tuple[str, str], ...]
 
 
@@ -171,6 +177,21 @@ def aqms() -> dict[str, AqmEntry]:
             probes=tuple((name, unit) for name, unit in entry["probes"]),
         )
         for entry in _core.aqm_catalogue()
+    }
+
+
+@cache
+def losses() -> dict[str, ModelEntry]:
+    """All models of loss by name."""
+    return _models(_core.loss_catalogue())
+
+
+def _models(catalogue: Sequence[Mapping[str, Any]]) -> dict[str, ModelEntry]:
+    return {
+        entry["name"]: ModelEntry(
+            **{**entry, "params": tuple(Declaration(**spec) for spec in entry["params"])}
+        )
+        for entry in catalogue
     }
 
 
@@ -217,19 +238,34 @@ def read_all(declared: Sequence[Declaration], given: Mapping[str, object]) -> di
 
 def read_policy(value: object) -> tuple[str, dict[str, Value]]:
     """The name and the parameters of an AQM, given by its name alone or as a table."""
-    table = {"name": value} if isinstance(value, str) else value
-    if not isinstance(table, Mapping):
+    if not isinstance(value, str | Mapping):
         raise Refused([((), f"got {show(value)}, expected the name of an AQM or a table with it")])
-    if "name" not in table:
-        raise Refused([(("name",), f"missing, expected {one_of(aqms())}")])
-    name = table["name"]
-    if not isinstance(name, str) or name not in aqms():
-        raise Refused([(("name",) if value is table else (), unknown(name, aqms()))])
-    given = {key: each for key, each in table.items() if key != "name"}
-    return name, read_all(aqms()[name].params, given)
+    if isinstance(value, str) and value not in aqms():
+        raise Refused([((), unknown(value, aqms()))])
+    return read_model({"name": value} if isinstance(value, str) else value, "name", aqms())
 
 
 def write_policy(name: str, params: Mapping[str, Value]) -> dict[str, Any]:
     """The reverse of :func:`read_policy`: always a table."""
-    by_name = {spec.name: spec for spec in aqms()[name].params}
-    return {"name": name} | {key: by_name[key].write(value) for key, value in params.items()}
+    return write_model(name, params, "name", aqms())
+
+
+def read_model(
+    table: Mapping[str, object], key: str, models: Mapping[str, ModelEntry]
+) -> tuple[str, dict[str, Value]]:
+    """The name under ``key`` and the parameters beside it of one of ``models``."""
+    if key not in table:
+        raise Refused([((key,), f"missing, expected {one_of(models)}")])
+    name = table[key]
+    if not isinstance(name, str) or name not in models:
+        raise Refused([((key,), unknown(name, models))])
+    given = {other: each for other, each in table.items() if other != key}
+    return name, read_all(models[name].params, given)
+
+
+def write_model(
+    name: str, params: Mapping[str, Value], key: str, models: Mapping[str, ModelEntry]
+) -> dict[str, Any]:
+    """The reverse of :func:`read_model`."""
+    by_name = {spec.name: spec for spec in models[name].params}
+    return {key: name} | {each: by_name[each].write(value) for each, value in params.items()}

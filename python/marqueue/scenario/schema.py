@@ -4,6 +4,7 @@ from typing import Any
 
 from marqueue.scenario import parameters
 from marqueue.scenario.fields import DECLARED
+from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.model import Scenario
 
 
@@ -15,6 +16,7 @@ def schema() -> dict[str, Any]:
     definitions = document.setdefault("$defs", {})
     definitions["Aqm"] = _aqm()
     definitions["Transport"] = _transport()
+    definitions["Loss"] = _loss()
     return document
 
 
@@ -32,19 +34,27 @@ def _linked(part: Any) -> Any:
 
 def _aqm() -> dict[str, Any]:
     """A name, or a table for each AQM."""
-    tables = [
-        {
-            "type": "object",
-            "title": entry.name,
-            "description": f"{entry.summary}. {entry.source}.",
-            "properties": {"name": {"const": entry.name}}
-            | {spec.name: spec.json_schema() for spec in entry.params},
-            "required": ["name", *(spec.name for spec in entry.params if spec.required)],
-            "additionalProperties": False,
-        }
-        for entry in parameters.aqms().values()
-    ]
+    tables = [_model("name", entry) for entry in parameters.aqms().values()]
     return {"oneOf": [{"enum": list(parameters.aqms())}, *tables]}
+
+
+def _loss() -> dict[str, Any]:
+    """A share, or a table for each model."""
+    tables = [_model("model", entry) for entry in parameters.losses().values()]
+    return {"oneOf": [{"type": "string", "pattern": PERCENT}, *tables]}
+
+
+def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
+    """A table with a name under ``key`` and the parameters that go with it."""
+    return {
+        "type": "object",
+        "title": entry.name,
+        "description": f"{entry.summary}. {entry.source}.",
+        "properties": {key: {"const": entry.name}}
+        | {spec.name: spec.json_schema() for spec in entry.params},
+        "required": [key, *(spec.name for spec in entry.params if spec.required)],
+        "additionalProperties": False,
+    }
 
 
 def _transport() -> dict[str, Any]:

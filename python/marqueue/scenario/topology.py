@@ -12,6 +12,7 @@ from marqueue.scenario.fields import (
     PositiveRate,
     Table,
 )
+from marqueue.scenario.impairments import Impairments
 from marqueue.units import Duration, Rate
 
 Signal = Literal["drop", "ecn", "ecn-only"]
@@ -26,7 +27,7 @@ class RateChange(Table):
     """The rate from then on."""
 
 
-class Link(Table):
+class Link(Impairments):
     """What every link has that a scenario speaks of."""
 
     rate: PositiveRate
@@ -34,8 +35,8 @@ class Link(Table):
     delay: Duration
     """Propagation delay, one way."""
     buffer: Buffer | None = None
-    """How much may wait, the packet in transmission not counted; without it the link is a wire, on
-    which nothing is lost or measured."""
+    """How much may wait, the packet in transmission not counted; without it the link is a wire,
+    with a queue that has no end and is not measured."""
     aqm: Aqm | None = None
     """The AQM: its name, or a table with its name and parameters; by default droptail."""
     signal: Signal = "ecn"
@@ -57,8 +58,9 @@ class Queue(Link):
     """How much may wait, the packet in transmission not counted."""
 
 
-class Access(Table):
-    """The links between end systems and the network."""
+class Access(Impairments):
+    """The links between end systems and the network; packets are impaired on their way from source
+    to destination, not on their way back."""
 
     rate: PositiveRate = Rate(10**9)
     """Capacity."""
@@ -93,8 +95,9 @@ class ParkingLot(Table):
     """The access links at both ends of every class."""
 
 
-class StarClass(Table):
-    """Sources behind an access link of their own."""
+class StarClass(Impairments):
+    """Sources behind an access link of their own; packets are impaired on their way to the hub, not
+    on their way back."""
 
     name: Annotated[str, Field(min_length=1)]
     """Its name."""

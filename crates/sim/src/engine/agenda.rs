@@ -1,6 +1,6 @@
 //! What happens beside packets and timers: measuring windows, samples, traffic that starts and stops.
 
-use super::{resource, Engine, Near, Source};
+use super::{resource, Engine, Link, Near, Source};
 use crate::events::EventQueue;
 use crate::flow::Kind;
 use crate::plan::Plan;
@@ -15,7 +15,7 @@ impl Engine {
         let mut has_arrivals = vec![false; self.links.len()];
         for pair in self.routes.stages.windows(2) {
             if let (
-                Stage::Link(l) | Stage::Chained(l) | Stage::Merged(l),
+                Stage::Link(l) | Stage::Chained(l) | Stage::Merged(l) | Stage::Pipe(l),
                 Stage::Link(_) | Stage::Receive | Stage::Sender,
             ) = (pair[0], pair[1])
             {
@@ -83,12 +83,28 @@ impl Engine {
                 r.meter.close(self.now, r.qdisc.len(), r.qdisc.counters(), rate, busy);
             }
         }
+        self.assert_conserved();
         self.next_edge += 1;
         if last {
             return false;
         }
         self.schedule(Source::Edge, self.edges[self.next_edge]);
         true
+    }
+
+    /// Whatever was sent has been received, has been lost, or is somewhere.
+    fn assert_conserved(&self) {
+        let somewhere = |link: &Link| {
+            link.arriving.len()
+                + match &link.near {
+                    Near::Resource(r) => r.qdisc.len() as usize,
+                    Near::Merged(merged) => merged.pending.len(),
+                    Near::Wire(_) => 0,
+                }
+        };
+        let in_flight: u64 = self.flows.iter().map(|f| u64::from(f.in_flight)).sum();
+        let found: usize = self.links.iter().map(somewhere).sum();
+        assert_eq!(in_flight, found as u64, "packets appear or vanish between links");
     }
 
     pub(super) fn take_sample(&mut self) {

@@ -23,6 +23,7 @@ impl Engine {
                 }
             }
             Stage::Sender => self.acknowledged(packet),
+            Stage::Pipe(_) => unreachable!("a packet that arrives has passed the pipe"),
         }
     }
 
@@ -31,7 +32,9 @@ impl Engine {
     pub(super) fn send_from_host(&mut self, packet: Packet, stage: u32, now: Time) {
         match self.routes.stages[stage as usize] {
             Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, stage + 1, now),
-            Stage::Receive | Stage::ReceiveChained | Stage::Sender => unreachable!("a host sends into a link"),
+            Stage::Pipe(_) | Stage::Receive | Stage::ReceiveChained | Stage::Sender => {
+                unreachable!("a host sends into a link")
+            }
         }
     }
 
@@ -68,6 +71,10 @@ impl Engine {
                     None => return,
                 },
                 Stage::Merged(to) => return self.merge(to, l, Packet { stage: stage + 1, ..packet }, at, exit),
+                Stage::Pipe(_) => match self.pass(l, &packet, at) {
+                    Some(arrives) => (at, stage) = (arrives, stage + 1),
+                    None => return,
+                },
                 Stage::Link(_) | Stage::Receive | Stage::Sender => break,
             }
         }
@@ -77,6 +84,18 @@ impl Engine {
         if link.arriving.len() == 1 {
             self.events.set(link.arrival_source, at);
         }
+    }
+
+    /// A packet is due at the far end of the impaired link `l` at `due`. Returns when it arrives; one
+    /// that is lost is no longer in the network.
+    #[inline(never)]
+    fn pass(&mut self, l: u32, packet: &Packet, due: Time) -> Option<Time> {
+        let pipe = self.pipes[l as usize].as_mut()?;
+        let arrives = pipe.pass(due, &self.edges);
+        if arrives.is_none() {
+            self.left(packet);
+        }
+        arrives
     }
 
     /// A packet that left the root of the merged wire `l` at `exit` will enter it at `at`, coming

@@ -29,7 +29,8 @@ pub fn queue(name: &str, params: ParamValues, limit: u32, signal: Signal) -> Que
 }
 
 pub fn link(name: &str, rate: u64, delay: Dur, queue: Option<QueuePlan>) -> LinkPlan {
-    LinkPlan { name: name.into(), rate: Rate(rate), delay, queue, schedule: Vec::new(), trace: false }
+    let (name, pipe) = (name.into(), PipePlan::default());
+    LinkPlan { name, rate: Rate(rate), delay, queue, schedule: Vec::new(), trace: false, pipe }
 }
 
 /// A dumbbell: one class of hosts for each round-trip time, as ns-2's scenario scripts build it.

@@ -1,0 +1,98 @@
+//! What may happen to packets behind a transmitter, on the pipe: losses that no queue decided.
+//!
+//! A lost packet has used the capacity of its link; losses of a queue and of a pipe are counted apart.
+//! Each model is a file here and one line in the list below.
+
+mod pipe;
+
+pub use pipe::Pipe;
+
+use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
+use marqueue_core::Rng;
+
+/// Which packets a pipe loses.
+pub trait LossModel: Sized {
+    /// Its name in scenarios.
+    const NAME: &'static str;
+    /// One line on what it does.
+    const SUMMARY: &'static str;
+    /// Where it comes from.
+    const SOURCE: &'static str;
+    /// Its parameters.
+    type Params: ParamSet;
+
+    /// The model at the start of a run.
+    ///
+    /// # Errors
+    /// Names a parameter that is missing or contradicts another.
+    fn new(params: &Self::Params) -> Result<Self, ParamError>;
+
+    /// Is the next packet lost?
+    fn loses(&mut self, rng: &mut Rng) -> bool;
+}
+
+/// What the catalogue tells of a model.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// One line on what it does.
+    pub summary: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// Its parameters.
+    pub params: Vec<ParamSpec>,
+}
+
+macro_rules! losses {
+    ($($module:ident :: $model:ident),* $(,)?) => {
+        $(mod $module;)*
+
+        /// All models of loss.
+        #[derive(Debug)]
+        pub enum Loss {
+            $(#[allow(missing_docs)] $model($module::$model),)*
+        }
+
+        impl Loss {
+            /// The model that `spec` names.
+            ///
+            /// # Errors
+            /// If the name is unknown or a parameter is refused.
+            pub fn build(spec: &PolicySpec) -> Result<Loss, ParamError> {
+                $(if spec.name == $module::$model::NAME {
+                    let params = <$module::$model as LossModel>::Params::from_values(&spec.params)?;
+                    return Ok(Loss::$model($module::$model::new(&params)?));
+                })*
+                Err(unknown(&spec.name, &Loss::catalogue()))
+            }
+
+            /// Is the next packet lost?
+            #[inline]
+            pub fn loses(&mut self, rng: &mut Rng) -> bool {
+                match self { $(Loss::$model(model) => model.loses(rng),)* }
+            }
+
+            /// Every model there is.
+            pub fn catalogue() -> Vec<Entry> {
+                vec![$(Entry {
+                    name: $module::$model::NAME,
+                    summary: $module::$model::SUMMARY,
+                    source: $module::$model::SOURCE,
+                    params: <$module::$model as LossModel>::Params::specs(),
+                }),*]
+            }
+        }
+    };
+}
+
+losses! {
+    random::Random,
+    gilbert::Gilbert,
+    periodic::Periodic,
+}
+
+fn unknown(name: &str, catalogue: &[Entry]) -> ParamError {
+    let known: Vec<_> = catalogue.iter().map(|e| e.name).collect();
+    ParamError::new("name", format!("got \"{name}\", expected one of {}", known.join(", ")))
+}

@@ -1,0 +1,48 @@
+//! Every n-th packet is lost: the loss of the saw-tooth from which the square-root law is derived.
+//!
+//! Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance algorithm",
+//! ACM CCR 27(3), 1997, section 2. Without any chance in it, it also serves to see one loss and what
+//! follows.
+
+use super::LossModel;
+use marqueue_core::params::{required, ParamError};
+use marqueue_core::Rng;
+
+marqueue_core::params! {
+    /// Parameters of periodic losses.
+    pub struct Params {
+        /// Of so many packets the last is lost.
+        every: Option<f64> { unit: Packets, range: 1 => 1e9, default: None, source: "Mathis et al. 1997" },
+    }
+}
+
+/// See the head of this file.
+#[derive(Debug)]
+pub struct Periodic {
+    every: u32,
+    since: u32,
+}
+
+impl LossModel for Periodic {
+    const NAME: &'static str = "periodic";
+    const SUMMARY: &'static str = "Every n-th packet is lost";
+    const SOURCE: &'static str = "Mathis, Semke, Mahdavi, Ott, ACM CCR 27(3), 1997, section 2";
+    type Params = Params;
+
+    fn new(params: &Params) -> Result<Self, ParamError> {
+        let every = required(params.every, "every")?;
+        if every.fract() != 0.0 {
+            return Err(ParamError::new("every", format!("got {every}, expected a whole number of packets")));
+        }
+        Ok(Periodic { every: every as u32, since: 0 })
+    }
+
+    fn loses(&mut self, _: &mut Rng) -> bool {
+        self.since += 1;
+        let lost = self.since == self.every;
+        if lost {
+            self.since = 0;
+        }
+        lost
+    }
+}

@@ -1,0 +1,38 @@
+//! Independent losses: each packet is lost with the same probability.
+//!
+//! The channel of the square-root law and of PFTK at its simplest. A probability of zero draws, but
+//! loses nothing.
+
+use super::LossModel;
+use marqueue_core::params::{required, ParamError};
+use marqueue_core::Rng;
+
+marqueue_core::params! {
+    /// Parameters of independent losses.
+    pub struct Params {
+        /// Probability with which a packet is lost.
+        probability: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "none" },
+    }
+}
+
+/// See the head of this file.
+#[derive(Debug)]
+pub struct Random {
+    probability: f64,
+}
+
+impl LossModel for Random {
+    const NAME: &'static str = "random";
+    const SUMMARY: &'static str = "Each packet is lost with the same probability, independently";
+    const SOURCE: &'static str = "Bernoulli trials";
+    type Params = Params;
+
+    fn new(params: &Params) -> Result<Self, ParamError> {
+        Ok(Random { probability: required(params.probability, "probability")? })
+    }
+
+    #[inline]
+    fn loses(&mut self, rng: &mut Rng) -> bool {
+        rng.uniform() < self.probability
+    }
+}
