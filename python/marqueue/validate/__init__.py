@@ -7,7 +7,10 @@ its tolerance and the reason for it. ``RUNGS`` is the one list of them, the chea
 from marqueue.validate.beside_ns2 import BESIDE_NS2
 from marqueue.validate.check import Check
 from marqueue.validate.conservation import CONSERVATION
+from marqueue.validate.cubic import CUBIC
+from marqueue.validate.dctcp import DCTCP
 from marqueue.validate.ladder import Ladder, climb
+from marqueue.validate.loss_laws import LOSS_LAWS
 from marqueue.validate.queueing import QUEUEING
 from marqueue.validate.report import write_report
 from marqueue.validate.rung import Bench, Effort, Rung, Task
@@ -18,6 +21,9 @@ RUNGS = {
     for rung in (
         CONSERVATION,
         QUEUEING,
+        LOSS_LAWS,
+        CUBIC,
+        DCTCP,
         BESIDE_NS2,
     )
 }

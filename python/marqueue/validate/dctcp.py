@@ -21,8 +21,8 @@ PACKET = 1500
 """Bytes on the wire."""
 
 ALPHA_BECAUSE = (
-    "alpha/(2 T_C): the model's cycle has T_C round trips, a real number, but windows grow from one "
-    "round trip to the next: half a round trip."
+    "alpha/(2 T_C): the model's cycle has T_C round trips, a real number, but windows grow from "
+    "one round trip to the next: half a round trip."
 )
 QUEUE_BECAUSE = "N packets: the model's windows are real numbers, N windows are whole packets."
 
@@ -68,13 +68,13 @@ def checks(
     in_flight = RATE * RTT / (8 * PACKET) + 1
     w_star = (in_flight + threshold) / flows
     alpha = dctcp_alpha(w_star)
+    # A window grows by one in a round trip: its swing is also the number of them in a cycle, T_C.
     swing = (w_star + 1) * alpha / 2
-    cycle = swing
     what = f"{flows} flow{'s' * (flows > 1)}, K = {threshold}"
     mean = threshold + flows - flows * swing / 2
     return [
         Check(f"{what}: share of marks", "alpha, Alizadeh et al. (6)", figures["mark_ratio"],
-              alpha, alpha / (2 * cycle), ALPHA_BECAUSE),
+              alpha, alpha / (2 * swing), ALPHA_BECAUSE),
         # A saw-tooth is uniform over its amplitude.
         Check(f"{what}: amplitude of the queue", "Alizadeh et al. (8)",
               figures["queue_std"].scaled(math.sqrt(12)), flows * swing, float(flows),
@@ -101,7 +101,7 @@ def tasks(effort: Effort) -> list[Task]:
 DCTCP = Rung(
     "dctcp",
     "DCTCP's alpha and queue",
-    f"Flows of one round trip of {RTT * 1e3:g} ms share {RATE / 1e6:g} Mbit/s and a queue that marks "
-    "by steps at K packets. The model takes all flows for synchronised.",
+    f"Flows of one round trip of {RTT * 1e3:g} ms share {RATE / 1e6:g} Mbit/s and a queue that "
+    "marks by steps at K packets. The model takes all flows for synchronised.",
     tasks,
 )

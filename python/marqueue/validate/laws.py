@@ -108,8 +108,7 @@ def random_cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> flo
 
 
 def _stage(area: float, w_max: float, k: float, c: float) -> float:
-    """How long, s, until the integral of the window, segments s, is ``area``: Newton's method, which
-    cannot fail as the window is positive."""
+    """How long, s, until the integral of the window, segments s, is ``area``: Newton's method."""
     t = area / w_max
     for _ in range(60):
         excess = c * ((t - k) ** 4 - k**4) / 4 + w_max * t - area

@@ -1,4 +1,4 @@
-"""One TCP flow, or several, over a wide link that loses packets: what laws of throughput speak of."""
+"""A TCP flow, or several, over a wide link that loses packets: what laws of throughput are of."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ SEGMENT = 1000
 """Bytes."""
 WARMUP = 30.0
 """Seconds."""
+
+PACKET_COST = 1.2e-6
+"""CPU time of a packet and its acknowledgement, s, roughly."""
 
 Settings = Mapping[str, Any]
 
