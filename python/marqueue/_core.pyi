@@ -29,6 +29,12 @@ def aqm_catalogue() -> list[dict[str, Any]]:
 def loss_catalogue() -> list[dict[str, Any]]:
     """Every model of loss: name, summary, source, params."""
 
+def jitter_params() -> list[dict[str, Any]]:
+    """Every parameter of delay that varies."""
+
+def reorder_params() -> list[dict[str, Any]]:
+    """Every parameter of reordering."""
+
 def tcp_params() -> list[dict[str, Any]]:
     """Every parameter of TCP."""
 

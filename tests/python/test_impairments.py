@@ -6,6 +6,7 @@ import pytest
 from conftest import EXAMPLES, SMALL
 from marqueue import run
 from marqueue.errors import ScenarioError
+from marqueue.report import report
 from marqueue.result import Result
 from marqueue.scenario import Loss, compile, from_toml, load, schema
 
@@ -24,6 +25,18 @@ RANDOM = {"loss": {"name": "random", "params": {"probability": 0.01}}}
 @pytest.mark.parametrize("loss", ["1%", "{model='random', probability=0.01}", "1.0 %"])
 def test_a_loss_is_a_share_or_a_table(loss: str):
     assert pipes(f"{NECK}.loss={loss}") == {"bottleneck": RANDOM}
+
+
+def test_jitter_and_reordering_are_tables_and_jitter_may_be_its_mean():
+    assert pipes(f"{NECK}.jitter=2 ms") == {"bottleneck": {"jitter": {"mean": 0.002}}}
+    jitter = "{mean='2 ms', distribution='exponential', order='free'}"
+    reorder = "{probability=0.05, delay='10 ms'}"
+    assert pipes(f"{NECK}.jitter={jitter}", f"{NECK}.reorder={reorder}") == {
+        "bottleneck": {
+            "jitter": {"mean": 0.002, "distribution": "exponential", "order": "free"},
+            "reorder": {"probability": 0.05, "delay": 0.01},
+        }
+    }
 
 
 def test_no_impairment_leaves_no_trace_in_the_plan():
@@ -70,6 +83,11 @@ def access_of(class_: str) -> list[str]:
             "loss.to_good",
             "got 0 with to_bad 0, expected a chain that moves",
         ),
+        ("jitter=2", "jitter", 'got 2, expected a time such as "2 ms" or a table with mean'),
+        ("jitter=2 bytes", "jitter.mean", 'got "2 bytes", expected a time such as "40 ms"'),
+        ("jitter={mean='1 ms', order='lost'}", "jitter.order", "expected one of kept, free"),
+        ("reorder=5%", "reorder", 'got "5%", expected a table with probability and delay'),
+        ("reorder={probability=0.1}", "reorder.delay", "missing, expected a time"),
         (
             "loss={model='periodic', every='1.5 packets'}",
             "loss.every",
@@ -90,7 +108,10 @@ def test_a_scenario_with_impairments_reads_back_as_it_was_and_fits_the_schema():
         SMALL,
         [
             f"{NECK}.loss={{model='gilbert', to_bad=0.01, to_good=0.5}}",
+            f"{NECK}.jitter={{mean='1 ms', order='free'}}",
             "topology.access.loss=0.5%",
+            "topology.access.jitter=1 ms",
+            "topology.access.reorder={probability=0.1, delay='1 ms'}",
         ],
     )
     assert from_toml(scenario.to_toml()) == scenario
@@ -119,9 +140,22 @@ def test_what_was_lost_on_the_wire_is_reported_apart_from_the_queue(tmp_path):
     assert loaded == result
     page = (tmp_path / "result" / "report.html").read_text(encoding="utf-8")
     assert "Loss ratio on the wire" in page
-    assert "loss: random (probability = 0.02)" in page
+    assert "loss: model random, probability 0.02" in page
     with pytest.raises(KeyError, match="expected one of: bottleneck, 40 ms/source"):
         result.pipe("nowhere")
+
+
+def test_reordering_and_extra_delay_are_reported():
+    impairments = [f"{NECK}.jitter=2 ms", f"{NECK}.reorder={{probability=0.05, delay='10 ms'}}"]
+    result = run(from_toml(SMALL, impairments))
+    figures = result.pipe().figures()
+    assert abs(figures["reordered_ratio"].mean - 0.05) < 0.01
+    # 1000 bytes take 0.8 ms on a link that is busy most of the time: twelve packets in 10 ms.
+    assert 6 < figures["reordering_extent"].mean < 12.5
+    assert 0.0025 < figures["extra_delay"].mean < 0.006
+    page = report(result).render()
+    assert "jitter: mean 2 ms; reorder: probability 0.05, delay 10 ms" in page
+    assert "Reordering extent, mean [packets]" in page
 
 
 def test_goodput_under_random_loss_follows_the_square_root_law():

@@ -2,7 +2,7 @@
 
 use marqueue_cc::config::{preset, Params, PRESETS};
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, Value};
-use marqueue_sim::impair::{Entry, Loss};
+use marqueue_sim::impair::{Jitter, Loss, Reorder};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -25,12 +25,8 @@ pub fn aqm_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// Every model of loss with its parameters.
 #[pyfunction]
 pub fn loss_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    models(py, Loss::catalogue())
-}
-
-fn models(py: Python<'_>, entries: Vec<Entry>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
-    for entry in entries {
+    for entry in Loss::catalogue() {
         let dict = PyDict::new(py);
         dict.set_item("name", entry.name)?;
         dict.set_item("summary", entry.summary)?;
@@ -39,6 +35,18 @@ fn models(py: Python<'_>, entries: Vec<Entry>) -> PyResult<Bound<'_, PyList>> {
         list.append(dict)?;
     }
     Ok(list)
+}
+
+/// The parameters of delay that varies.
+#[pyfunction]
+pub fn jitter_params(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    specs(py, &Jitter::specs())
+}
+
+/// The parameters of reordering.
+#[pyfunction]
+pub fn reorder_params(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    specs(py, &Reorder::specs())
 }
 
 /// Every parameter of TCP.

@@ -56,6 +56,9 @@ fn pipe(py: Python<'_>, p: PipeResult) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("link", p.link)?;
     dict.set_item("packets", array(py, p.windows.iter().map(|w| w.packets)))?;
     dict.set_item("lost", array(py, p.windows.iter().map(|w| w.lost)))?;
+    dict.set_item("reordered", array(py, p.windows.iter().map(|w| w.reordered)))?;
+    dict.set_item("overtakings", array(py, p.windows.iter().map(|w| w.overtakings)))?;
+    dict.set_item("extra_delay", array(py, p.windows.iter().map(|w| w.extra_delay)))?;
     Ok(dict)
 }
 

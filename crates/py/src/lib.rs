@@ -11,6 +11,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(version, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::aqm_catalogue, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::loss_catalogue, m)?)?;
+    m.add_function(wrap_pyfunction!(catalogue::jitter_params, m)?)?;
+    m.add_function(wrap_pyfunction!(catalogue::reorder_params, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::tcp_params, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::tcp_presets, m)?)?;
     m.add_function(wrap_pyfunction!(run::check, m)?)?;

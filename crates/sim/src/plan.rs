@@ -57,6 +57,12 @@ pub struct PipePlan {
     /// The model of loss and its parameters.
     #[serde(default)]
     pub loss: Option<PolicySpec>,
+    /// Parameters of delay that varies.
+    #[serde(default)]
+    pub jitter: Option<ParamValues>,
+    /// Parameters of reordering.
+    #[serde(default)]
+    pub reorder: Option<ParamValues>,
 }
 
 /// A managed, metered queue.

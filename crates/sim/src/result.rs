@@ -68,12 +68,19 @@ pub struct PipeResult {
 }
 
 /// Counts over one measuring window of one pipe: of the packets that were due at its far end then.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PipeWindow {
     /// Packets that entered the pipe.
     pub packets: u64,
     /// How many of them were lost.
     pub lost: u64,
+    /// Packets that were overtaken by later ones (RFC 4737, section 4.1), counted when the first
+    /// that overtakes is due.
+    pub reordered: u64,
+    /// By how many others those were overtaken, all together.
+    pub overtakings: u64,
+    /// Time that packets took longer than propagation: sum in seconds.
+    pub extra_delay: f64,
 }
 
 /// Time series of one link, sampled at `t`.

@@ -8,6 +8,9 @@
 //! *merged*: packets may reach it in another order than they left the root, but once a packet leaves
 //! the root at `e`, no later one can reach the wire before `e` plus the shortest delay between
 //! (the *lead*), so whatever reaches it earlier than that is settled.
+//!
+//! Both hold for links whose pipe loses packets or delays them in order, since no delay gets shorter;
+//! not behind one that reorders.
 
 use crate::impair::Pipe;
 use crate::plan::Plan;
@@ -22,8 +25,10 @@ pub enum Stage {
     Chained(u32),
     /// It enters a merged wire.
     Merged(u32),
-    /// It passes the impaired pipe of the link that it comes from.
+    /// It passes the impaired pipe of the link that it comes from, which keeps the order.
     Pipe(u32),
+    /// It passes the pipe of the link that it comes from, which may reorder packets.
+    Scatter(u32),
     /// It arrives at its receiver.
     Receive,
     /// It arrives at its receiver, whose answer is chained to the link it comes from.
@@ -67,7 +72,7 @@ impl Routes {
     /// Lays out the routes of a plan. `answers_at_once[r]`: no receiver on route `r` holds back
     /// acknowledgements; `pipes[l]`: the pipe of link `l`, if it is impaired.
     pub fn new(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Routes {
-        let feeders = feeders(plan, answers_at_once);
+        let feeders = feeders(plan, answers_at_once, pipes);
         let mut entries: Vec<Entry> = (0..plan.links.len())
             .map(|l| match (is_plain(plan, l), feeders[l].host, feeders[l].links.as_slice()) {
                 (true, false, &[only]) => Entry::Chained(only),
@@ -83,7 +88,10 @@ impl Routes {
             Entry::Chained(_) => Stage::Chained(l as u32),
             Entry::Merged => Stage::Merged(l as u32),
         };
-        let pipe = |l: usize| pipes[l].is_some().then_some(Stage::Pipe(l as u32));
+        let pipe = |l: usize| match pipes[l].as_ref()?.keeps_order() {
+            true => Some(Stage::Pipe(l as u32)),
+            false => Some(Stage::Scatter(l as u32)),
+        };
         let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead };
         for route in &plan.routes {
             routes.first.push(routes.stages.len() as u32);
@@ -101,7 +109,9 @@ impl Routes {
     }
 }
 
-fn feeders(plan: &Plan, answers_at_once: &[bool]) -> Vec<Feeders> {
+fn feeders(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Vec<Feeders> {
+    // Behind a pipe that reorders, packets come as from a host: in no order that is known before.
+    let in_order = |l: usize| pipes[l].as_ref().is_none_or(|pipe| pipe.keeps_order()).then_some(l);
     let mut feeders = vec![Feeders::default(); plan.links.len()];
     let mut feed = |link: usize, by: Option<usize>| {
         let f = &mut feeders[link];
@@ -115,12 +125,12 @@ fn feeders(plan: &Plan, answers_at_once: &[bool]) -> Vec<Feeders> {
         let mut by = None;
         for &link in &route.forward {
             feed(link, by);
-            by = Some(link);
+            by = in_order(link);
         }
         by = by.filter(|_| at_once);
         for &link in &route.reverse {
             feed(link, by);
-            by = Some(link);
+            by = in_order(link);
         }
     }
     feeders

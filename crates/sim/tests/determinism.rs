@@ -163,3 +163,25 @@ fn looking_changes_nothing() {
         }
     }
 }
+
+/// The second flow's acknowledgement overtakes the first's on the way to the merged wire, and nobody else
+/// sends: only the wire's own event can let it in.
+#[test]
+fn a_merged_wire_is_entered_in_time_by_who_overtakes() {
+    let mut merged = plan();
+    let (source, destination, source_back) = (2, 3, 9);
+    merged.links[destination].delay = ms(9.0);
+    merged.links[6].delay = merged.links[source].delay;
+    merged.links[1].delay = Dur::ZERO;
+    merged.links[source_back].delay = Dur::ZERO;
+    merged.traffic = vec![tcp("first", 0, 1, 0.0), tcp("second", 1, 1, 0.0)];
+    for (traffic, at) in merged.traffic.iter_mut().zip([Time::ZERO, secs(0.001)]) {
+        let TrafficKind::Tcp { start, size, .. } = &mut traffic.kind else { unreachable!("tcp() makes TCP") };
+        (*start, *size) = (at, Some(1));
+    }
+    let mut by_events = merged.clone();
+    host_on_the_way_back(&mut by_events);
+    let (a, b) = (go(&merged, 1), go(&by_events, 1));
+    assert!(a.flows.end[1] < a.flows.end[0]);
+    assert!(happened(&a) == happened(&b));
+}

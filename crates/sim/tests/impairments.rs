@@ -1,10 +1,10 @@
-//! Pipes that lose packets: how many, in which pattern, and that nothing else changes.
+//! Pipes that lose, delay and reorder packets: how many, in which pattern, and that nothing else changes.
 
 mod common;
 
 use common::*;
 use marqueue_aqm::Signal;
-use marqueue_core::params::{ParamValues, PolicySpec};
+use marqueue_core::params::{ParamValues, PolicySpec, Value};
 use marqueue_core::{Bytes, Rate, Time};
 use marqueue_sim::plan::*;
 use marqueue_sim::result::RunResult;
@@ -135,6 +135,117 @@ fn chained_and_merged_wires_lose_the_same_packets_as_with_an_event_for_each() {
             assert!(a.pipes.iter().all(|p| p.windows.iter().any(|w| w.lost > 0)), "model {i}");
         }
     }
+}
+
+/// Delay that varies by 3 ms on average.
+fn jitter(distribution: &str, order: &str) -> Option<ParamValues> {
+    let mut params = values(&[("mean", 0.003)]);
+    params.insert("distribution".into(), Value::Choice(distribution.into()));
+    params.insert("order".into(), Value::Choice(order.into()));
+    Some(params)
+}
+
+fn reorder(probability: f64, delay: f64) -> Option<ParamValues> {
+    Some(values(&[("probability", probability), ("delay", delay)]))
+}
+
+#[test]
+fn wires_with_every_impairment_behave_as_with_an_event_for_each() {
+    type Impair = fn(usize) -> PipePlan;
+    let mixtures: [(&str, Impair); 4] = [
+        ("jitter in order", |_| PipePlan { jitter: jitter("exponential", "kept"), ..PipePlan::default() }),
+        ("jitter out of order", |_| PipePlan { jitter: jitter("uniform", "free"), ..PipePlan::default() }),
+        ("reordering here and there", |l| PipePlan {
+            reorder: reorder(0.05, 0.006).filter(|_| l.is_multiple_of(3)),
+            ..PipePlan::default()
+        }),
+        ("everything", |l| PipePlan {
+            loss: loss("random", &[("probability", 0.01)]),
+            jitter: jitter("uniform", if l % 2 == 0 { "kept" } else { "free" }),
+            reorder: reorder(0.02, 0.01).filter(|_| l > 4),
+        }),
+    ];
+    for (what, impair) in mixtures {
+        let mut plan = dumbbell(10.0);
+        for (l, link) in plan.links.iter_mut().enumerate() {
+            link.pipe = impair(l);
+        }
+        let (a, b) = (go(&plan, 1), go(&event_by_event(&plan), 1));
+        assert!(happened(&a) == happened(&b), "{what}");
+        let reordered: u64 = a.pipes.iter().map(|p| p.windows[0].reordered).sum();
+        assert_eq!(reordered > 0, what != "jitter in order", "{what}");
+        assert!(a.flows.delivered.iter().all(|&bytes| bytes > 0), "{what}");
+    }
+}
+
+/// One packet each 4 ms over a pipe of this kind, for 100 s.
+fn paced_over(pipe: PipePlan) -> RunResult {
+    let mut plan = dumbbell(100.0);
+    plan.traffic = vec![cbr(0)];
+    plan.links[0].pipe = pipe;
+    go(&plan, 3)
+}
+
+#[test]
+fn as_many_overtake_a_packet_as_are_sent_while_it_is_held_back() {
+    for (delay, extent) in [(0.003, 0.0), (0.009, 2.0), (0.021, 5.0)] {
+        let r = paced_over(PipePlan { reorder: reorder(0.01, delay), ..PipePlan::default() });
+        let w = &r.pipes[0].windows[0];
+        let n = w.packets as f64;
+        let held = w.extra_delay / delay;
+        assert!((held - 0.01 * n).abs() < 4.0 * (0.0099 * n).sqrt(), "{held} of {n} held back");
+        assert_eq!(w.lost, 0);
+        if extent == 0.0 {
+            assert_eq!((w.reordered, w.overtakings), (0, 0), "held back by less than the distance of packets");
+        } else {
+            // Those that follow are held back themselves with probability 0.01 each; and the last may
+            // not have been overtaken yet.
+            assert!((w.reordered as f64 - held).abs() <= 2.0, "{} reordered, {held} held back", w.reordered);
+            let mean = w.overtakings as f64 / w.reordered as f64;
+            assert!(mean <= extent && mean > extent * 0.96, "{mean} overtake, expected {extent}");
+        }
+    }
+}
+
+#[test]
+fn jitter_has_its_mean_and_keeps_the_order_if_told_to() {
+    for distribution in ["uniform", "exponential"] {
+        let free = paced_over(PipePlan { jitter: jitter(distribution, "free"), ..PipePlan::default() });
+        let kept = paced_over(PipePlan { jitter: jitter(distribution, "kept"), ..PipePlan::default() });
+        let (free, kept) = (&free.pipes[0].windows[0], &kept.pipes[0].windows[0]);
+        let n = free.packets as f64;
+        let mean = free.extra_delay / n;
+        // The standard deviation of the exponential law, the larger of the two, is its mean.
+        assert!((mean - 0.003).abs() < 4.0 * 0.003 / n.sqrt(), "{distribution}: {mean}");
+        assert!(kept.extra_delay > free.extra_delay, "{distribution}: whoever waits arrives later");
+        assert_eq!((kept.reordered, kept.overtakings), (0, 0));
+        // A packet is overtaken by the next, 4 ms behind, if its delay is so much longer: with
+        // uniform delays up to 6 ms with probability (1/3)^2/2 = 1/18, with exponential ones exp(-4/3)/2;
+        // by a later one more rarely.
+        let next = if distribution == "uniform" { 1.0 / 18.0 } else { (-4.0 / 3.0f64).exp() / 2.0 };
+        let share = free.reordered as f64 / n;
+        let sd = (next * (1.0 - next) / n).sqrt();
+        assert!(share > next - 4.0 * sd && share < 1.3 * next, "{distribution}: {share}, expected {next}");
+    }
+}
+
+#[test]
+fn tcp_takes_reordering_beyond_its_threshold_for_loss() {
+    let retransmits = |delay: f64| {
+        let mut plan = dumbbell(30.0);
+        plan.traffic = vec![tcp("one", 0, 1, 0.0)];
+        plan.links[0].queue = Some(queue("droptail", ParamValues::new(), 100, Signal::Drop));
+        plan.transports[0].params.extend(values(&[("max_window", 20.0)]));
+        plan.links[0].pipe.reorder = reorder(0.01, delay);
+        let r = go(&plan, 1);
+        (r.flows.retransmits[0], r.pipes[0].windows[0].reordered)
+    };
+    // A segment takes 1.6 ms: two overtake within 4 ms, three duplicates retransmit.
+    let (few, reordered) = retransmits(0.004);
+    assert!(reordered > 50, "{reordered}");
+    assert_eq!(few, 0);
+    let (many, reordered) = retransmits(0.012);
+    assert!(many as f64 > 0.8 * reordered as f64, "{many} of {reordered}");
 }
 
 #[test]

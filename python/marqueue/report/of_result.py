@@ -15,6 +15,7 @@ from marqueue.report.builder import Cell, Report
 from marqueue.result import FLOW_FIGURES, LINK_FIGURES, RUN_FIGURES, Figure, Result
 from marqueue.result.pipe import PIPE_FIGURES
 from marqueue.result.summary import batched_figures, batches_sentence, route_rtts, warnings
+from marqueue.scenario.impairments import written
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.stats import Estimate
 from marqueue.units import RATE, TIME
@@ -124,7 +125,10 @@ def _link_row(link: Mapping[str, Any]) -> list[Cell]:
 
 
 def _pipe_row(link: Mapping[str, Any]) -> list[Cell]:
-    impairments = [f"{what}: {_policy_text(model)}" for what, model in link["pipe"].items()]
+    impairments = [
+        f"{what}: {', '.join(f'{key} {value}' for key, value in table.items())}"
+        for what, table in written(link["pipe"]).items()
+    ]
     rate = RATE.write(Decimal(link["rate"]))
     return [link["name"], rate, _time(link["delay"]), "; ".join(impairments)]
 

@@ -7,12 +7,18 @@ from typing import Any
 
 from marqueue.scenario import Scenario
 from marqueue.scenario import class_names as names_of_classes
+from marqueue.scenario import route_classes as classes_of_routes
 from marqueue.units import Duration
 
 
 def class_names(scenario: Mapping[str, Any]) -> list[str]:
-    """The class of each of the plan's routes."""
+    """The classes of flows, in the order of the scenario."""
     return names_of_classes(Scenario.model_validate(scenario))
+
+
+def route_classes(scenario: Mapping[str, Any]) -> list[str]:
+    """The class of each of the plan's routes."""
+    return classes_of_routes(Scenario.model_validate(scenario))
 
 
 def group_names(scenario: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
@@ -20,7 +26,7 @@ def group_names(scenario: Mapping[str, Any], plan: Mapping[str, Any]) -> list[st
 
     A group that is spread over classes is an entry a class, named GROUP/CLASS.
     """
-    classes = class_names(scenario)
+    classes = route_classes(scenario)
     out = []
     for entry in plan["traffic"]:
         [settings] = entry["kind"].values()

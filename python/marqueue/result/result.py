@@ -69,7 +69,7 @@ class Result:
     ) -> Result:
         """Makes a result of what the engine returned, one entry a replication."""
         groups = names.group_names(scenario, plan)
-        classes = names.class_names(scenario)
+        classes = names.route_classes(scenario)
         made = {
             "series": tables.series_table(plan, raws),
             "windows": tables.windows_table(plan, raws),

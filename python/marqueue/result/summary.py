@@ -36,7 +36,7 @@ SHORT_LINK = (
 BATCHED = {"utilization": "utilization", "queue_mean": "queue"}
 #: Batches of a single replication, and samples in each below which nothing is said of it.
 BATCHES, BATCH_SAMPLES = 20, 10
-SHORT_PIPE = ("wire_loss_ratio",)
+SHORT_PIPE = ("wire_loss_ratio", "reordered_ratio", "extra_delay")
 SHORT_FLOWS = ("goodput", "jain", "fct_mean", "fct_p95")
 
 
@@ -120,7 +120,7 @@ def table(result: Result) -> Table:
     for name in result.pipes:
         pipe = result.pipe(name).figures()
         for figure in PIPE_FIGURES:
-            if figure.name in SHORT_PIPE and pipe[figure.name].n:
+            if figure.name in SHORT_PIPE and pipe[figure.name].mean > 0:
                 out.add_row(Text(f"{figure.title}, {name}"), str(figure.shown(pipe)))
     flows = result.traffic()
     out.add_section()
@@ -209,6 +209,12 @@ def warnings(result: Result) -> list[str]:
             "One-way traffic: no data crosses the way of the acknowledgements, which are "
             "neither delayed nor lost."
         )
+    unheld = _unheld(result)
+    if unheld:
+        out.append(
+            f"TCP without a queue that could tell it to slow down: {', '.join(unheld)}. What waits "
+            "on a wire is neither limited nor measured."
+        )
     unfinished = _unfinished(result)
     if unfinished:
         out.append(
@@ -233,6 +239,21 @@ def _one_way(plan: Mapping[str, Any]) -> bool:
     forward = {i for route in plan["routes"] for i in route["forward"]}
     queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
     return not any(queued & forward & set(route["reverse"]) for route in plan["routes"])
+
+
+def _unheld(result: Result) -> list[str]:
+    """The groups of TCP whose data crosses no queue."""
+    plan = result.plan
+    queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
+    groups = []
+    for group, entry in zip(group_names(result.scenario, plan), plan["traffic"], strict=True):
+        [settings] = entry["kind"].values()
+        routes = settings["routes"] if "routes" in settings else [settings["route"]]
+        if "transport" in settings and any(
+            queued.isdisjoint(plan["routes"][route]["forward"]) for route in routes
+        ):
+            groups.append(group)
+    return list(dict.fromkeys(groups))
 
 
 def _unfinished(result: Result) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from marqueue.result.pipe import PIPE_COUNTS
+from marqueue.result.pipe import PIPE_SUMS
 
 Raw = Mapping[str, Any]
 Plan = Mapping[str, Any]
@@ -162,8 +162,8 @@ def pipes_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
     out.add("replication", pa.uint32(), "", (np.full(n, r) for r, _, _ in rows))
     out.add_text("link", ((name, n) for _, name, _ in rows))
     out.add("window", pa.uint32(), "", (np.arange(n) for _ in rows))
-    for column in PIPE_COUNTS:
-        out.add(column, pa.uint64(), "packets", (p[column] for _, _, p in rows))
+    for column, (type_, unit) in PIPE_SUMS.items():
+        out.add(column, type_, unit, (p[column] for _, _, p in rows))
     return out.table()
 
 

@@ -1,8 +1,8 @@
 """Scenarios: what is simulated, read from TOML or built in Python, checked, made into a plan."""
 
-from marqueue.scenario.compiler import class_names, compile
+from marqueue.scenario.compiler import class_names, compile, route_classes
 from marqueue.scenario.fields import Aqm, Transport
-from marqueue.scenario.impairments import Loss
+from marqueue.scenario.impairments import Jitter, Loss, Reorder
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.schema import schema
@@ -28,12 +28,14 @@ __all__ = [
     "Graph",
     "GraphClass",
     "GraphLink",
+    "Jitter",
     "Loss",
     "Packets",
     "ParkingLot",
     "Poisson",
     "Queue",
     "RateChange",
+    "Reorder",
     "Scenario",
     "Star",
     "StarClass",
@@ -44,6 +46,7 @@ __all__ = [
     "from_dict",
     "from_toml",
     "load",
+    "route_classes",
     "schema",
     "with_overrides",
 ]

@@ -36,8 +36,16 @@ def compile(scenario: Scenario) -> Plan:
 
 
 def class_names(scenario: Scenario) -> list[str]:
-    """The classes of flows, in the order of the plan's routes."""
+    """The classes of flows."""
     return [each.name for each in network(scenario.topology).classes]
+
+
+def route_classes(scenario: Scenario) -> list[str]:
+    """The class of each of the plan's routes: all classes, then those that are used in reverse."""
+    compiler = _Compiler(scenario, network(scenario.topology))
+    return [
+        compiler.net.classes[i].name for i in (*range(len(compiler.net.classes)), *compiler.turned)
+    ]
 
 
 @dataclass
@@ -48,7 +56,18 @@ class _Compiler:
     places: dict[str, str] = field(default_factory=dict)
     """Where in the scenario a part of the plan comes from."""
 
+    turned: list[int] = field(init=False)
+    """The classes that are used in reverse: each has one more route, after all others."""
+
     def __post_init__(self) -> None:
+        self.problems = []
+        used = [
+            self.classes(f"traffic.{i}", table)
+            for i, table in enumerate(self.scenario.traffic)
+            if table.direction == "reverse"
+        ]
+        self.turned = list(dict.fromkeys(each for classes in used for each in classes))
+        # What is wrong with classes is said where each group is compiled.
         self.problems = self.net.problems
 
     def refuse(self, path: str, message: str) -> None:
@@ -70,6 +89,10 @@ class _Compiler:
             "routes": [
                 {"forward": list(each.forward), "reverse": list(each.reverse)}
                 for each in self.net.classes
+            ]
+            + [
+                {"forward": list(each.reverse), "reverse": list(each.forward)}
+                for each in (self.net.classes[i] for i in self.turned)
             ],
             "transports": [self.transport(i, name) for i, name in enumerate(s.transport)],
             "traffic": traffic,
@@ -178,7 +201,8 @@ class _Compiler:
         """The groups of the plan for one of the scenario's."""
         path = f"traffic.{index}"
         name = self.group_name(index, table)
-        routes = self.routes(path, table)
+        classes = self.classes(path, table)
+        routes = [self.route(each, table) for each in classes]
         self.check_times(path, table)
         if isinstance(table, Packets):
             self.check_sizes(path, table)
@@ -194,10 +218,10 @@ class _Compiler:
             }
             return [{"name": name, "kind": {"poisson": kind}}]
         groups = []
-        for position, route in enumerate(routes):
+        for position, (class_, route) in enumerate(zip(classes, routes, strict=True)):
             kind = common | {"route": route} | self.share(path, table, position, len(routes))
             if kind.get("count") != 0:
-                name_here = f"{name}/{self.net.classes[route].name}"
+                name_here = f"{name}/{self.net.classes[class_].name}"
                 groups.append({"name": name_here, "kind": {table.kind: kind}})
         return groups
 
@@ -233,23 +257,29 @@ class _Compiler:
             )
         return table.name
 
-    def routes(self, path: str, table: Traffic) -> list[int]:
+    def route(self, class_: int, table: Traffic) -> int:
+        """The route of a group's data in a class."""
+        if table.direction == "reverse":
+            return len(self.net.classes) + self.turned.index(class_)
+        return class_
+
+    def classes(self, path: str, table: Traffic) -> list[int]:
         """The classes of a group as indices."""
         names = [each.name for each in self.net.classes]
         if table.classes is None:
             return list(range(len(names)))
-        routes = []
+        classes = []
         for i, given in enumerate(table.classes):
             name = self.class_name(given)
             if name not in names:
                 self.refuse(f"{path}.classes.{i}", unknown(given, names))
-            elif names.index(name) in routes:
+            elif names.index(name) in classes:
                 self.refuse(
                     f"{path}.classes.{i}", f"got {show(given)} again, expected each class once"
                 )
             else:
-                routes.append(names.index(name))
-        return routes
+                classes.append(names.index(name))
+        return classes
 
     def class_name(self, given: str) -> str:
         """A dumbbell's classes are named by times, which may be written in several ways."""

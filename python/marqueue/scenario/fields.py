@@ -224,10 +224,8 @@ class Transport(Declared):
 
     def table(self) -> dict[str, Any]:
         """Preset and parameters."""
-        by_name = {spec.name: spec for spec in parameters.tcp_declarations()}
-        return {"preset": self.preset} | {
-            name: by_name[name].write(v) for name, v in self.params.items()
-        }
+        declared = parameters.tcp_declarations()
+        return {"preset": self.preset} | parameters.write_all(declared, self.params)
 
     def resolved(self) -> dict[str, Value]:
         """Every parameter with the value in force."""

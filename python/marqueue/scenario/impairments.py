@@ -1,7 +1,7 @@
 """What may happen to packets behind a transmitter, as the tables of links have it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -42,17 +42,79 @@ class Loss(Declared):
         return parameters.write_model(self.model, self.params, "model", parameters.losses())
 
 
+@dataclass(frozen=True)
+class Jitter(Declared):
+    """Delay that varies: the parameters that were given, in the engine's units."""
+
+    params: Mapping[str, Value] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """From a table, or from the mean of the extra delay alone."""
+        if isinstance(value, str):
+            value = {"mean": value}
+        return cls(_read(value, parameters.jitter_declarations(), 'a time such as "2 ms" or '))
+
+    def table(self) -> dict[str, Any]:
+        """The parameters."""
+        return parameters.write_all(parameters.jitter_declarations(), self.params)
+
+
+@dataclass(frozen=True)
+class Reorder(Declared):
+    """Reordering: the parameters that were given, in the engine's units."""
+
+    params: Mapping[str, Value] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """From a table."""
+        return cls(_read(value, parameters.reorder_declarations()))
+
+    def table(self) -> dict[str, Any]:
+        """The parameters."""
+        return parameters.write_all(parameters.reorder_declarations(), self.params)
+
+
+def _read(
+    value: object, declared: Sequence[parameters.Declaration], otherwise: str = ""
+) -> Mapping[str, Value]:
+    if not isinstance(value, Mapping):
+        keys = " and ".join(spec.name for spec in declared if spec.required)
+        raise Refused([((), f"got {show(value)}, expected {otherwise}a table with {keys}")])
+    return parameters.read_all(declared, value)
+
+
 class Impairments(Table):
-    """What may happen on the way, in this direction of a link; a packet that is lost has used its
-    capacity."""
+    """What may happen on the way, in this direction of a link, behind its queue and transmitter: a
+    packet that is lost has used the capacity."""
 
     loss: Loss | None = None
     """Losses on the wire: a share such as "1%", or a table with a model and its parameters."""
+    jitter: Jitter | None = None
+    """Delay that varies: the mean of what is added to the delay, or a table."""
+    reorder: Reorder | None = None
+    """Reordering: which share of packets is held back for how long, so that others overtake."""
 
     def pipe(self) -> dict[str, Any]:
         """For the plan: what there is, empty for a clear pipe."""
-        return {
-            name: {"name": each.model, "params": dict(each.params)}
-            for name, each in (("loss", self.loss),)
-            if each is not None
-        }
+        pipe: dict[str, Any] = {}
+        if self.loss is not None:
+            pipe["loss"] = {"name": self.loss.model, "params": dict(self.loss.params)}
+        if self.jitter is not None:
+            pipe["jitter"] = dict(self.jitter.params)
+        if self.reorder is not None:
+            pipe["reorder"] = dict(self.reorder.params)
+        return pipe
+
+
+def written(pipe: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Tables as a scenario has them, of a link's ``pipe`` in the plan."""
+    tables: dict[str, Declared] = {}
+    if "loss" in pipe:
+        tables["loss"] = Loss(pipe["loss"]["name"], pipe["loss"]["params"])
+    if "jitter" in pipe:
+        tables["jitter"] = Jitter(pipe["jitter"])
+    if "reorder" in pipe:
+        tables["reorder"] = Reorder(pipe["reorder"])
+    return {what: table.table() for what, table in tables.items()}

@@ -63,6 +63,14 @@ class Network:
         self.links.append(link)
         return len(self.links) - 1
 
+    def refuse_unmanaged(self, table: Link, path: str) -> None:
+        """What is said of a queue needs one."""
+        if table.buffer is None and (table.aqm is not None or table.trace):
+            self.refuse(
+                f"{path}.buffer",
+                'missing, expected a buffer such as "100 packets" for what is managed',
+            )
+
     def wires(
         self, name: str, rate: Rate, delay: Duration, path: str, impairments: Impairments
     ) -> tuple[int, int]:
@@ -71,12 +79,13 @@ class Network:
         return there, self.add(OneWay(f"{name}/back", rate, delay, path))
 
     def queue(
-        self, name: str, back: str, table: Queue, path: str, reverse: Queue | None = None
+        self, name: str, back: str, table: Queue, path: str, reverse: Link | None = None
     ) -> tuple[int, int]:
-        """Adds a link with a queue and its way back: a wire alike, or a queue of its own."""
+        """Adds a link with a queue and its way back: a wire alike, or a link of its own."""
         there = self.add(OneWay(name, table.rate, table.delay, path, table, table))
         if reverse is None:
             return there, self.add(OneWay(back, table.rate, table.delay, path))
+        self.refuse_unmanaged(reverse, "topology.reverse")
         return there, self.add(
             OneWay(back, reverse.rate, reverse.delay, "topology.reverse", reverse, reverse)
         )
@@ -178,11 +187,7 @@ def _graph(net: Network, topology: Graph) -> None:
             net.refuse(
                 f"{path}.to", f"got {show(table.to)}, expected a node other than where it begins"
             )
-        if table.buffer is None and (table.aqm is not None or table.trace):
-            net.refuse(
-                f"{path}.buffer",
-                'missing, expected a buffer such as "100 packets" for what is managed',
-            )
+        net.refuse_unmanaged(table, path)
         there = net.add(OneWay(table.name, table.rate, table.delay, path, table, table))
         edges.setdefault(table.from_, []).append((table.to, there))
         edges.setdefault(table.to, [])

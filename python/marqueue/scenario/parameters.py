@@ -173,7 +173,7 @@ def aqms() -> dict[str, AqmEntry]:
             name=entry["name"],
             summary=entry["summary"],
             source=entry["source"],
-            params=tuple(Declaration(**spec) for spec in entry["params"]),
+            params=_declarations(entry["params"]),
             probes=tuple((name, unit) for name, unit in entry["probes"]),
         )
         for entry in _core.aqm_catalogue()
@@ -183,22 +183,32 @@ def aqms() -> dict[str, AqmEntry]:
 @cache
 def losses() -> dict[str, ModelEntry]:
     """All models of loss by name."""
-    return _models(_core.loss_catalogue())
-
-
-def _models(catalogue: Sequence[Mapping[str, Any]]) -> dict[str, ModelEntry]:
     return {
-        entry["name"]: ModelEntry(
-            **{**entry, "params": tuple(Declaration(**spec) for spec in entry["params"])}
-        )
-        for entry in catalogue
+        entry["name"]: ModelEntry(**{**entry, "params": _declarations(entry["params"])})
+        for entry in _core.loss_catalogue()
     }
+
+
+def _declarations(specs: Sequence[Mapping[str, Any]]) -> tuple[Declaration, ...]:
+    return tuple(Declaration(**spec) for spec in specs)
+
+
+@cache
+def jitter_declarations() -> tuple[Declaration, ...]:
+    """The parameters of delay that varies."""
+    return _declarations(_core.jitter_params())
+
+
+@cache
+def reorder_declarations() -> tuple[Declaration, ...]:
+    """The parameters of reordering."""
+    return _declarations(_core.reorder_params())
 
 
 @cache
 def tcp_declarations() -> tuple[Declaration, ...]:
     """The parameters of TCP."""
-    return tuple(Declaration(**spec) for spec in _core.tcp_params())
+    return _declarations(_core.tcp_params())
 
 
 @cache
@@ -236,6 +246,12 @@ def read_all(declared: Sequence[Declaration], given: Mapping[str, object]) -> di
     return values
 
 
+def write_all(declared: Sequence[Declaration], values: Mapping[str, Value]) -> dict[str, Any]:
+    """The reverse of :func:`read_all`."""
+    by_name = {spec.name: spec for spec in declared}
+    return {name: by_name[name].write(value) for name, value in values.items()}
+
+
 def read_policy(value: object) -> tuple[str, dict[str, Value]]:
     """The name and the parameters of an AQM, given by its name alone or as a table."""
     if not isinstance(value, str | Mapping):
@@ -267,5 +283,4 @@ def write_model(
     name: str, params: Mapping[str, Value], key: str, models: Mapping[str, ModelEntry]
 ) -> dict[str, Any]:
     """The reverse of :func:`read_model`."""
-    by_name = {spec.name: spec for spec in models[name].params}
-    return {key: name} | {each: by_name[each].write(value) for each, value in params.items()}
+    return {key: name} | write_all(models[name].params, params)

@@ -1,11 +1,13 @@
 """The JSON Schema of scenarios, from which editors complete and check."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from marqueue.scenario import parameters
 from marqueue.scenario.fields import DECLARED
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.model import Scenario
+from marqueue.units import TIME
 
 
 def schema() -> dict[str, Any]:
@@ -17,6 +19,9 @@ def schema() -> dict[str, Any]:
     definitions["Aqm"] = _aqm()
     definitions["Transport"] = _transport()
     definitions["Loss"] = _loss()
+    mean = {"type": "string", "pattern": TIME.pattern}
+    definitions["Jitter"] = {"oneOf": [mean, _table(parameters.jitter_declarations())]}
+    definitions["Reorder"] = _table(parameters.reorder_declarations())
     return document
 
 
@@ -44,16 +49,24 @@ def _loss() -> dict[str, Any]:
     return {"oneOf": [{"type": "string", "pattern": PERCENT}, *tables]}
 
 
-def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
-    """A table with a name under ``key`` and the parameters that go with it."""
+def _table(declared: Sequence[parameters.Declaration]) -> dict[str, Any]:
+    """A table of these parameters."""
     return {
         "type": "object",
+        "properties": {spec.name: spec.json_schema() for spec in declared},
+        "required": [spec.name for spec in declared if spec.required],
+        "additionalProperties": False,
+    }
+
+
+def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
+    """A table with a name under ``key`` and the parameters that go with it."""
+    table = _table(entry.params)
+    return table | {
         "title": entry.name,
         "description": f"{entry.summary}. {entry.source}.",
-        "properties": {key: {"const": entry.name}}
-        | {spec.name: spec.json_schema() for spec in entry.params},
-        "required": [key, *(spec.name for spec in entry.params if spec.required)],
-        "additionalProperties": False,
+        "properties": {key: {"const": entry.name}} | table["properties"],
+        "required": [key, *table["required"]],
     }
 
 

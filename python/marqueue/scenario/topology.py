@@ -80,8 +80,9 @@ class Dumbbell(Table):
     access: Access = Access()
     """The access links; the delay is that on the destinations' side, the sources' side has the
     rest of half the round trip."""
-    reverse: Queue | None = None
-    """The bottleneck's way back; by default a wire of the same rate and delay."""
+    reverse: Link | None = None
+    """The bottleneck's way back, with a queue if it has a buffer; by default a wire of the same
+    rate and delay."""
 
 
 class ParkingLot(Table):
@@ -116,8 +117,9 @@ class Star(Table):
     """The classes of flows."""
     bottleneck: Queue
     """The link from the hub to the destinations."""
-    reverse: Queue | None = None
-    """The bottleneck's way back; by default a wire of the same rate and delay."""
+    reverse: Link | None = None
+    """The bottleneck's way back, with a queue if it has a buffer; by default a wire of the same
+    rate and delay."""
 
 
 class GraphLink(Link):

@@ -27,6 +27,9 @@ class Group(Table):
     """Its name, unique; by default its kind."""
     classes: Classes | None = None
     """The classes of the topology that it uses; by default all."""
+    direction: Literal["forward", "reverse"] | None = None
+    """reverse: its data takes the way back of its classes, acknowledgements the way there; by
+    default forward."""
     start: Duration = Duration(0)
     """When it starts."""
     stop: Duration | None = None

@@ -15,7 +15,7 @@ impl Engine {
         let mut has_arrivals = vec![false; self.links.len()];
         for pair in self.routes.stages.windows(2) {
             if let (
-                Stage::Link(l) | Stage::Chained(l) | Stage::Merged(l) | Stage::Pipe(l),
+                Stage::Link(l) | Stage::Chained(l) | Stage::Merged(l) | Stage::Pipe(l) | Stage::Scatter(l),
                 Stage::Link(_) | Stage::Receive | Stage::Sender,
             ) = (pair[0], pair[1])
             {

@@ -23,7 +23,7 @@ impl Engine {
                 }
             }
             Stage::Sender => self.acknowledged(packet),
-            Stage::Pipe(_) => unreachable!("a packet that arrives has passed the pipe"),
+            Stage::Pipe(_) | Stage::Scatter(_) => unreachable!("a packet that arrives has passed the pipe"),
         }
     }
 
@@ -32,7 +32,7 @@ impl Engine {
     pub(super) fn send_from_host(&mut self, packet: Packet, stage: u32, now: Time) {
         match self.routes.stages[stage as usize] {
             Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, stage + 1, now),
-            Stage::Pipe(_) | Stage::Receive | Stage::ReceiveChained | Stage::Sender => {
+            Stage::Pipe(_) | Stage::Scatter(_) | Stage::Receive | Stage::ReceiveChained | Stage::Sender => {
                 unreachable!("a host sends into a link")
             }
         }
@@ -75,6 +75,7 @@ impl Engine {
                     Some(arrives) => (at, stage) = (arrives, stage + 1),
                     None => return,
                 },
+                Stage::Scatter(_) => return self.scatter(l, Packet { stage: stage + 1, ..packet }, at),
                 Stage::Link(_) | Stage::Receive | Stage::Sender => break,
             }
         }
@@ -98,6 +99,23 @@ impl Engine {
         arrives
     }
 
+    /// A packet is due at the far end of link `l` at `due`, whose pipe may reorder packets: it takes its
+    /// place among those that will arrive.
+    #[inline(never)]
+    fn scatter(&mut self, l: u32, packet: Packet, due: Time) {
+        let Some(at) = self.pass(l, &packet, due) else { return };
+        let link = &mut self.links[l as usize];
+        let waiting = link.arriving.len();
+        let later = link.arriving.iter().rev().take_while(|other| other.0 > at).count();
+        link.arriving.insert(waiting - later, (at, packet));
+        if later == waiting {
+            self.events.set(link.arrival_source, at);
+        }
+        if let Some(pipe) = &mut self.pipes[l as usize] {
+            pipe.overtakes(later, waiting);
+        }
+    }
+
     /// A packet that left the root of the merged wire `l` at `exit` will enter it at `at`, coming
     /// from link `from`.
     #[inline(always)]
@@ -111,9 +129,10 @@ impl Engine {
         } else {
             pending.insert(pending.len() - after, (at, rank, packet));
         }
+        let overtakes_all = after > 0 && after + 1 == pending.len();
         let settled = exit + merged.lead;
         let source = self.links[l as usize].catch_up_source;
-        if !self.events.is_set(source) {
+        if overtakes_all || !self.events.is_set(source) {
             self.events.set(source, at);
         }
         self.settle(l, settled);

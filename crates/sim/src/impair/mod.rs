@@ -1,11 +1,16 @@
-//! What may happen to packets behind a transmitter, on the pipe: losses that no queue decided.
+//! What may happen to packets behind a transmitter, on the pipe: losses that no queue decided, delay
+//! that varies, reordering.
 //!
 //! A lost packet has used the capacity of its link; losses of a queue and of a pipe are counted apart.
-//! Each model is a file here and one line in the list below.
+//! Each model of loss is a file here and one line in the list below.
 
+mod jitter;
 mod pipe;
+mod reorder;
 
+pub use jitter::Jitter;
 pub use pipe::Pipe;
+pub use reorder::Reorder;
 
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
 use marqueue_core::Rng;

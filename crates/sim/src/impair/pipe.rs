@@ -1,15 +1,21 @@
 //! The impairments of one link, and what they have done.
 
-use super::Loss;
-use crate::plan::{LinkPlan, PipePlan};
+use super::{Jitter, Loss, Reorder};
+use crate::plan::LinkPlan;
 use crate::result::PipeWindow;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Rng, Time};
+use std::collections::VecDeque;
 
-/// The pipe of a link that is impaired.
+/// The pipe of a link that is impaired: a packet may be lost, else takes longer, and may be held back.
 #[derive(Debug)]
 pub struct Pipe {
     loss: Option<(Loss, Rng)>,
+    jitter: Option<(Jitter, Rng)>,
+    reorder: Option<(Reorder, Rng)>,
+    /// Of the packets on their way through a pipe that does not keep the order, in the order in which
+    /// they will arrive: by how many later ones each has been overtaken.
+    overtaken: VecDeque<u32>,
     /// One for each measuring window, and one for what is known already of the time after the end.
     windows: Vec<PipeWindow>,
     /// The window that the packets are in.
@@ -22,16 +28,28 @@ impl Pipe {
     /// # Errors
     /// If a model is unknown or a parameter is refused.
     pub fn of(link: &LinkPlan, windows: usize, seed: u64) -> Result<Option<Box<Pipe>>, ParamError> {
-        let PipePlan { loss } = &link.pipe;
-        if loss.is_none() {
+        let plan = &link.pipe;
+        let stream = |what: &str| Rng::named(seed, &format!("link/{}/{what}", link.name));
+        let part = |what: &'static str| move |e: ParamError| e.within(what);
+        let loss = plan.loss.as_ref().map(Loss::build).transpose().map_err(part("loss"))?;
+        let jitter = plan.jitter.as_ref().map(Jitter::build).transpose().map_err(part("jitter"))?;
+        let reorder = plan.reorder.as_ref().map(Reorder::build).transpose().map_err(part("reorder"))?;
+        if loss.is_none() && jitter.is_none() && reorder.is_none() {
             return Ok(None);
         }
-        let stream = |what: &str| Rng::named(seed, &format!("link/{}/{what}", link.name));
-        let loss = match loss {
-            Some(spec) => Some((Loss::build(spec).map_err(|e| e.within("loss"))?, stream("loss"))),
-            None => None,
-        };
-        Ok(Some(Box::new(Pipe { loss, windows: vec![PipeWindow::default(); windows + 1], window: 0 })))
+        Ok(Some(Box::new(Pipe {
+            loss: loss.map(|loss| (loss, stream("loss"))),
+            jitter: jitter.map(|jitter| (jitter, stream("jitter"))),
+            reorder: reorder.map(|reorder| (reorder, stream("reorder"))),
+            overtaken: VecDeque::new(),
+            windows: vec![PipeWindow::default(); windows + 1],
+            window: 0,
+        })))
+    }
+
+    /// Do packets leave it in the order in which they enter?
+    pub fn keeps_order(&self) -> bool {
+        self.reorder.is_none() && self.jitter.as_ref().is_none_or(|(jitter, _)| jitter.keeps_order())
     }
 
     /// A packet is due at the far end at `due`; packets come in the order of these times. Returns when
@@ -49,7 +67,28 @@ impl Pipe {
                 return None;
             }
         }
-        Some(due)
+        let mut at = due;
+        if let Some((jitter, rng)) = &mut self.jitter {
+            at = jitter.arrival(at, rng);
+        }
+        if let Some((reorder, rng)) = &mut self.reorder {
+            at = reorder.arrival(at, rng);
+        }
+        counts.extra_delay += (at - due).secs();
+        Some(at)
+    }
+
+    /// The packet that has just passed will arrive before `later` of the `waiting` others.
+    pub fn overtakes(&mut self, later: usize, waiting: usize) {
+        self.overtaken.drain(..self.overtaken.len() - waiting);
+        let counts = &mut self.windows[self.window];
+        let place = waiting - later;
+        for times in self.overtaken.range_mut(place..) {
+            counts.reordered += u64::from(*times == 0);
+            *times += 1;
+        }
+        counts.overtakings += later as u64;
+        self.overtaken.insert(place, 0);
     }
 
     /// What happened in each measuring window.
