@@ -11,8 +11,10 @@ from marqueue.validate.cubic import CUBIC
 from marqueue.validate.dctcp import DCTCP
 from marqueue.validate.ladder import Ladder, climb
 from marqueue.validate.loss_laws import LOSS_LAWS
+from marqueue.validate.phases import PHASES
 from marqueue.validate.queueing import QUEUEING
 from marqueue.validate.report import write_report
+from marqueue.validate.rtt_fairness import RTT_FAIRNESS
 from marqueue.validate.rung import Bench, Effort, Rung, Task
 from marqueue.validate.table import ladder_table
 
@@ -24,6 +26,8 @@ RUNGS = {
         LOSS_LAWS,
         CUBIC,
         DCTCP,
+        RTT_FAIRNESS,
+        PHASES,
         BESIDE_NS2,
     )
 }

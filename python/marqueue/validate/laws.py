@@ -60,7 +60,7 @@ def pftk(p: float, rtt: float, timeout: float, per_ack: int = 1) -> float:
     received = (1 - p) / p + window / 2 + by_timeout
     rounds = b / 2 * window + 1
     idle = by_timeout * timeout * backoff / (1 - p)
-    return received / (rounds + idle / rtt)
+    return float(received / (rounds + idle / rtt))
 
 
 def regular_cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:

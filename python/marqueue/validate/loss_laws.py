@@ -38,7 +38,7 @@ class Sender:
     @property
     def delays(self) -> bool:
         """Are its acknowledgements delayed?"""
-        return self.transport["delayed_ack"] != "0 s"
+        return bool(self.transport["delayed_ack"] != "0 s")
 
 
 RFC = {"preset": "rfc", "delayed_ack": "0 s"}
