@@ -17,7 +17,7 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	-max_len=4096 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-rust test-python fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale validate-ns2 lock clean
+.PHONY: help setup build test test-rust test-python fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale validate validate-ns2 lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,8 +78,11 @@ bench-peers: $(EXTENSION) ## Time whole runs side by side with ns-2 and ns-3
 bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the floor (10 minutes)
 	$(BIN)/python -m benches.scale
 
-validate-ns2: $(EXTENSION) ## Run dumbbells side by side with ns-2: utilization, queue, loss
-	$(BIN)/python -m benches.validate
+validate: $(EXTENSION) ## Check the simulator against theory and ns-2, in the quick form
+	$(BIN)/marqueue validate --quick
+
+validate-ns2: $(EXTENSION) ## Check all dumbbells against ns-2, with ns-2 installed
+	$(BIN)/marqueue validate --only ns2
 
 lock: ## Pin the newest versions of all dependencies (needs uv)
 	uv pip compile --upgrade --quiet --no-header --no-annotate --python-version 3.11 \

@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.case import Case
+from marqueue.validate.ns2.case import Case
 from marqueue.scenario import compile
 
 ROOT = Path(__file__).parents[1]

@@ -7,14 +7,14 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benches import ns2
-from benches.case import Case, avq, droptail, red
 from benches.papers import EXPERIMENT_1, EXPERIMENT_1_UNTIED, EXPERIMENT_2, TIES
-from benches.side import SEEDS, theirs
+from marqueue.validate import ns2
+from marqueue.validate.ns2.case import Case, avq, droptail, red
+from marqueue.validate.ns2.side import FIGURES, theirs
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "ns2"
 
@@ -26,6 +26,9 @@ ONE_FLOW = {
 }  # fmt: skip
 ONE_FLOW["red"] = replace(ONE_FLOW["droptail"], queue=red(30, 5, 15), ecn=True)
 ONE_FLOW["avq"] = replace(ONE_FLOW["droptail"], queue=avq(30), ecn=True)
+
+SEEDS = (1, 2, 3)
+"""Of ns-2."""
 
 APART = 0.5
 """Losses or marks further apart than this, in s, belong to different bursts."""
@@ -60,13 +63,16 @@ def write(name: str, data: Any) -> None:
 
 def sides(cases: Iterable[Case]) -> dict[str, Any]:
     """Means over the seeds by case and window."""
-    rounded = {
-        case.name: [
-            {name: round(value, 6) for name, value in asdict(side).items()} for side in theirs(case)
-        ]
-        for case in cases
-    }
-    return {"seeds": SEEDS} | rounded
+    return {"seeds": SEEDS} | {case.name: windows(case) for case in cases}
+
+
+def windows(case: Case) -> list[dict[str, float]]:
+    """The means of each window."""
+    return [
+        {"begin": side.begin, "end": side.end}
+        | {name: round(getattr(side, name).mean, 6) for name in FIGURES}
+        for side in theirs([ns2.run(case.ns2_arguments(seed)) for seed in SEEDS])
+    ]
 
 
 def one_flow(case: Case) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from benches import here
-from benches.case import Case, Queue
+from marqueue.validate.ns2.case import Case, Queue
 from benches.record import FOLDER, record, table
 from marqueue.plot import style
 

@@ -159,7 +159,7 @@ fn plan(u: &mut Unstructured<'_>) -> Result<Plan> {
         .collect::<Result<Vec<_>>>()?;
     let transports = (0..u.int_in_range(0..=2)?)
         .map(|_| {
-            let preset = one_of(u, &marqueue_cc::config::PRESETS)?.into();
+            let preset = one_of(u, &marqueue_cc::preset::PRESETS)?.into();
             Ok(TransportPlan { preset, params: params(u, &marqueue_cc::config::Params::specs(), 0)? })
         })
         .collect::<Result<Vec<_>>>()?;

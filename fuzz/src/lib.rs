@@ -68,7 +68,7 @@ pub fn ecn(u: &mut Unstructured<'_>) -> Result<Ecn> {
 /// Any settings of TCP that do not contradict each other.
 pub fn config(u: &mut Unstructured<'_>) -> Result<marqueue_cc::Config> {
     use marqueue_core::params::ParamSet;
-    let preset = one_of(u, &marqueue_cc::config::PRESETS)?;
+    let preset = one_of(u, &marqueue_cc::preset::PRESETS)?;
     let values = params(u, &marqueue_cc::config::Params::specs(), 0)?;
     marqueue_cc::Config::with_preset(preset, &values).map_err(|_| arbitrary::Error::IncorrectFormat)
 }

@@ -123,7 +123,7 @@ def describe(
     """The manifest of a run."""
     return Manifest(
         version=_core.version(),
-        commit=_commit(),
+        commit=commit(),
         scenario=scenario.to_dict(),
         scenario_hash=scenario.hash,
         seed=scenario.seed,
@@ -159,7 +159,7 @@ def here(started_at: str, wall_seconds: float, cpu_seconds: float, kept: int) ->
 
 
 @cache
-def _commit() -> str | None:
+def commit() -> str | None:
     """The commit, where this package lies in a working tree that tracks it."""
     here = Path(__file__)
 

@@ -4,7 +4,7 @@
 mod receiver_model;
 
 use marqueue_cc::algo::Law;
-use marqueue_cc::config::PRESETS;
+use marqueue_cc::preset::PRESETS;
 use marqueue_cc::Config;
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Dur, Ecn, Flags, Time};

@@ -210,8 +210,8 @@ pub enum TrafficKind {
         /// When they stop.
         stop: Option<Time>,
     },
-    /// Packets that arrive as a Poisson process with exponential or constant sizes, without any
-    /// control: the arrivals of M/M/1 and M/D/1.
+    /// Packets that arrive as a Poisson process, without any control: the arrivals of M/M/1, M/D/1
+    /// and M/G/1.
     Packets {
         /// Index into [`Plan::routes`].
         route: usize,
@@ -251,11 +251,18 @@ pub enum Gaps {
 }
 
 /// How packet sizes are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SizeLaw {
     /// All alike.
     Constant,
     /// Exponential, rounded up to whole bytes.
     Exponential,
+    /// One of two exponentials, rounded up to whole bytes, of which each brings half of all bytes
+    /// (balanced means; W. Whitt, "Approximating a point process by a renewal process", Oper. Res.
+    /// 30(1), 1982).
+    Hyperexponential {
+        /// Squared coefficient of variation, at least 1, before rounding.
+        scv: f64,
+    },
 }

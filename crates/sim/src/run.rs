@@ -4,7 +4,7 @@ use crate::engine::{Engine, Prepared, Remains};
 use crate::events::EventQueue;
 use crate::impair::Pipe;
 use crate::meter::Meter;
-use crate::plan::{LinkPlan, Plan, TrafficKind};
+use crate::plan::{LinkPlan, Plan, SizeLaw, TrafficKind};
 use crate::resource::Resource;
 use crate::result::{PipeResult, RunResult};
 use crate::trace::MOST_ROWS;
@@ -335,9 +335,12 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             check_rate(*rate, "rate")?;
             expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")
         }
-        TrafficKind::Packets { route, rate, packet, .. } => {
+        TrafficKind::Packets { route, rate, packet, size, .. } => {
             expect(route_ok(route), "route", "expected one that exists")?;
             arrivals(*rate, "packets")?;
+            if let SizeLaw::Hyperexponential { scv } = size {
+                expect(scv.is_finite() && *scv >= 1.0, "size.scv", "expected at least 1")?;
+            }
             expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")
         }
     }

@@ -108,6 +108,15 @@ impl Writer {
 pub fn draw_size(law: SizeLaw, mean: u32, rng: &mut Rng) -> u32 {
     match law {
         SizeLaw::Constant => mean,
-        SizeLaw::Exponential => (rng.exponential(f64::from(mean)).ceil() as u32).max(1),
+        SizeLaw::Exponential => whole_bytes(rng.exponential(f64::from(mean))),
+        SizeLaw::Hyperexponential { scv } => {
+            let many = 0.5 * (1.0 + ((scv - 1.0) / (scv + 1.0)).sqrt());
+            let share = if rng.uniform() < many { many } else { 1.0 - many };
+            whole_bytes(rng.exponential(f64::from(mean) / (2.0 * share)))
+        }
     }
+}
+
+fn whole_bytes(size: f64) -> u32 {
+    (size.ceil() as u32).max(1)
 }

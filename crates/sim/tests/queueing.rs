@@ -1,4 +1,4 @@
-//! Queueing theory: M/M/1 and M/D/1 within confidence intervals, Little's law to the nanosecond.
+//! Queueing theory: M/M/1, M/D/1 and M/G/1 within confidence intervals, Little's law to the nanosecond.
 //!
 //! Packets arrive as a Poisson process straight at the queue: a wire before it would space them by
 //! its own transmission times.
@@ -36,11 +36,21 @@ fn plan(rate: f64, size: SizeLaw, duration: f64) -> Plan {
 /// bytes is geometric.
 fn transmission(size: SizeLaw) -> (f64, f64) {
     let byte = 8.0 / RATE as f64;
+    let geometric = |mean: f64| {
+        let p = 1.0 - (-1.0 / mean).exp();
+        (1.0 / p, (2.0 - p) / (p * p))
+    };
     let (first, second) = match size {
         SizeLaw::Constant => (MEAN as f64, (MEAN * MEAN) as f64),
-        SizeLaw::Exponential => {
-            let p = 1.0 - (-1.0 / MEAN as f64).exp();
-            (1.0 / p, (2.0 - p) / (p * p))
+        SizeLaw::Exponential => geometric(MEAN as f64),
+        // Two exponentials that bring half of the bytes each have the means m/2p and m/2(1 - p), and
+        // together the second moment m^2/2p(1 - p) = m^2 (1 + scv).
+        SizeLaw::Hyperexponential { scv } => {
+            let p = 0.5 * (1.0 + (1.0 - 2.0 / (1.0 + scv)).sqrt());
+            [p, 1.0 - p].iter().fold((0.0, 0.0), |(first, second), share| {
+                let (one, two) = geometric(MEAN as f64 / (2.0 * share));
+                (first + share * one, second + share * two)
+            })
         }
     };
     (first * byte, second * byte * byte)
@@ -65,7 +75,7 @@ fn assert_mean(what: &str, values: &[f64], expected: f64, width: f64) {
 
 #[test]
 fn waiting_is_as_pollaczek_and_khinchine_say() {
-    for size in [SizeLaw::Constant, SizeLaw::Exponential] {
+    for size in [SizeLaw::Constant, SizeLaw::Exponential, SizeLaw::Hyperexponential { scv: 4.0 }] {
         for (rho, width) in [(0.3, 0.08), (0.6, 0.12), (0.85, 0.3)] {
             let (first, second) = transmission(size);
             let rate = rho / first;

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue import __version__
-from marqueue.cli import catalogue, compare, paper, run, sweep
+from marqueue.cli import catalogue, compare, paper, run, sweep, validate
 from marqueue.cli.console import errors
 from marqueue.errors import MarqueueError
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command("run", no_args_is_help=True)(run.run)
 app.command("sweep", no_args_is_help=True)(sweep.sweep)
 app.command("compare", no_args_is_help=True)(compare.compare)
+app.command("validate")(validate.validate)
 app.command("schema")(catalogue.schema)
 app.add_typer(catalogue.aqm, name="aqm")
 app.add_typer(catalogue.tcp, name="tcp")

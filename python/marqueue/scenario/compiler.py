@@ -211,6 +211,8 @@ class _Compiler:
         classes = self.classes(path, table)
         routes = [self.route(each, table) for each in classes]
         self.check_times(path, table)
+        if isinstance(table, Packets):
+            self.check_sizes(path, table)
         common: Plan = {"start": table.start.base, "stop": table.stop.base if table.stop else None}
         if isinstance(table, Poisson):
             kind = {
@@ -238,7 +240,7 @@ class _Compiler:
             return {
                 "rate": table.rate.per_second / classes,
                 "packet": table.packet.base,
-                "size": table.sizes,
+                "size": table.sizes if table.scv is None else {table.sizes: {"scv": table.scv}},
             }
         count = table.count // classes + (position < table.count % classes)
         spread: Plan = {"count": count, "jitter": table.jitter.base}
@@ -332,4 +334,14 @@ class _Compiler:
             self.refuse(
                 f"{path}.stop",
                 f"got {show(str(table.stop))}, expected a time after start ({table.start})",
+            )
+
+    def check_sizes(self, path: str, table: Packets) -> None:
+        """A coefficient of variation goes with the law that has one to be chosen."""
+        varied = table.sizes == "hyperexponential"
+        if varied and table.scv is None:
+            self.refuse(f"{path}.scv", "got nothing, expected a number from 1")
+        if not varied and table.scv is not None:
+            self.refuse(
+                f"{path}.scv", f'got {show(table.scv)}, expected sizes to be "hyperexponential"'
             )

@@ -115,15 +115,19 @@ class Paced(Group):
 
 
 class Packets(Group):
-    """Packets that arrive as a Poisson process, spread evenly over the classes: M/M/1 and M/D/1."""
+    """Packets that arrive as a Poisson process, spread evenly over the classes: M/M/1, M/D/1 and
+    M/G/1."""
 
     kind: Literal["packets"]
     rate: PositiveFrequency
     """How many packets arrive per second, over all classes."""
     packet: PacketSize
     """Mean size of a packet on the wire."""
-    sizes: Literal["constant", "exponential"] = "constant"
-    """How sizes are distributed."""
+    sizes: Literal["constant", "exponential", "hyperexponential"] = "constant"
+    """How sizes are distributed. hyperexponential: one of two exponentials, each of which brings
+    half of all bytes."""
+    scv: Annotated[float, Field(ge=1, le=1000)] | None = None
+    """Squared coefficient of variation of hyperexponential sizes, and only of these."""
 
 
 Traffic = Annotated[Tcp | Poisson | Cbr | Paced | Packets, Field(discriminator="kind")]

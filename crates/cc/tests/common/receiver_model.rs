@@ -4,7 +4,7 @@
 use marqueue_cc::config::{Dialect, Recovery};
 use marqueue_cc::control::Echo;
 use marqueue_cc::receiver::AckOut;
-use marqueue_cc::{Config, Receiver};
+use marqueue_cc::{Config, Options, Receiver};
 use marqueue_core::{Dur, Ecn, Flags, Time};
 use std::collections::BTreeSet;
 
@@ -59,13 +59,14 @@ impl Watch {
     pub fn segment(&mut self, seq: u32, flags: Flags, ecn: Ecn) {
         let (before, echo_before, held) = (self.next(), self.echo, self.receiver.deadline() != Time::NEVER);
         let in_order = seq == before && self.blocks().is_empty();
-        self.arrived.insert(seq);
+        let twice = !self.arrived.insert(seq) && self.config.dsack;
+        let timestamp = self.config.timestamp(self.now);
         let per_segment = self.config.echo == Echo::PerSegment;
         // RFC 3168, 6.1.3: from CE until CWR. RFC 8257, 3.2: as the segment says.
         self.echo = ecn == Ecn::Ce || !per_segment && self.echo && !flags.has(Flags::CWR);
         let turned = per_segment && self.echo != echo_before;
 
-        let got = self.receiver.on_segment(&self.config, self.now, seq, flags, ecn);
+        let got = self.receiver.on_segment(&self.config, self.now, seq, flags, ecn, timestamp);
         let syn = u32::from(before == 0 && self.next() > 0);
         assert_eq!(got.delivered, self.next() - before - syn);
         self.delivered += got.delivered;
@@ -76,13 +77,13 @@ impl Watch {
             None => assert!(delays && !held && !turned, "only the first of two segments in order is held back"),
             Some(ack) if held && turned => {
                 assert_eq!((ack.ack, ack.ece), (before, echo_before), "what was held back has its own echo");
-                self.sack(&ack, Some(seq));
+                self.options(&ack, Some(seq), twice);
             }
             Some(ack) => {
                 assert!(held || turned || !delays, "the first of two segments is held back");
                 let negotiates = flags.has(Flags::SYN | Flags::ECE);
                 assert_eq!((ack.ack, ack.ece), (self.next(), self.echo || negotiates));
-                self.sack(&ack, Some(seq));
+                self.options(&ack, Some(seq), twice);
             }
         }
         if let Some(ack) = got.ack {
@@ -99,29 +100,34 @@ impl Watch {
         assert!(deadline == Time::NEVER || deadline >= self.now && deadline <= self.now + self.config.delayed_ack);
     }
 
-    /// RFC 2018, sections 3 and 4.
-    fn sack(&self, ack: &AckOut, seq: Option<u32>) {
+    /// RFC 2018, sections 3 and 4; RFC 2883, section 4; RFC 7323, section 4.
+    fn options(&self, ack: &AckOut, seq: Option<u32>, twice: bool) {
         let there = self.blocks();
-        if self.config.recovery != Recovery::Sack || there.is_empty() {
-            assert_eq!((ack.sack, ack.bytes), (None, self.config.header));
+        let options = ack.options.unwrap_or(Options::NONE);
+        assert_eq!(options.echo.is_some(), self.config.timestamps);
+        assert!(options.echo.is_none_or(|echo| echo <= self.config.timestamp(self.now)), "of the future");
+        let n = options.sack.iter().position(|b| *b == (0, 0)).unwrap_or(MOST_BLOCKS);
+        let (used, unused) = options.sack.split_at(n);
+        assert!(unused.iter().all(|b| *b == (0, 0)));
+        if self.config.recovery != Recovery::Sack || there.is_empty() && !twice {
+            assert_eq!((n, ack.bytes), (0, self.config.header));
             return;
         }
-        let blocks = ack.sack.expect("there is something to report");
-        let n = blocks.iter().position(|b| *b == (0, 0)).unwrap_or(MOST_BLOCKS);
-        let (used, unused) = blocks.split_at(n);
-        assert!(unused.iter().all(|b| *b == (0, 0)));
+        let first = usize::from(twice);
+        assert_eq!(used.first().filter(|_| twice), seq.map(|s| (s, s + 1)).as_ref().filter(|_| twice));
+        let (used, n) = (&used[first..], n - first);
         assert!(used.iter().all(|b| there.contains(b)), "{used:?} of {there:?}");
         assert!((1..n).all(|i| !used[..i].contains(&used[i])), "a block twice: {used:?}");
         if let Some(newest) = there.iter().find(|b| seq.is_some_and(|s| b.0 <= s && s < b.1)) {
             assert_eq!(used.first(), Some(newest), "the block of the segment just received comes first");
         }
-        let n = n as u32;
+        let bytes = 8 * (n + first) as u32;
         match self.config.dialect {
             Dialect::Rfc => {
-                assert_eq!(n as usize, there.len().min(MOST_BLOCKS), "as many blocks as possible: {there:?}");
-                assert_eq!(ack.bytes, self.config.header + 8 * n + 4);
+                assert_eq!(n, there.len().min(MOST_BLOCKS - first), "as many blocks as possible: {there:?}");
+                assert_eq!(ack.bytes, self.config.header + bytes + 4);
             }
-            Dialect::Ns2 => assert_eq!(ack.bytes, self.config.header + 8 * n),
+            Dialect::Ns2 => assert_eq!(ack.bytes, self.config.header + bytes),
         }
     }
 
@@ -133,7 +139,7 @@ impl Watch {
             self.now = due;
             let ack = self.receiver.on_timer(&self.config);
             assert_eq!((ack.ack, ack.ece), (self.next(), self.echo));
-            self.sack(&ack, None);
+            self.options(&ack, None, false);
             self.acknowledged = ack.ack;
             self.timer_is_right();
         }

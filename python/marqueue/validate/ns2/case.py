@@ -26,6 +26,7 @@ class Queue:
 
 
 def droptail(limit: int) -> Queue:
+    """First in, first out."""
     return Queue("DropTail", limit, {}, {"name": "droptail"}, limit - 1)
 
 
@@ -102,6 +103,7 @@ def gkvq(limit: int, *, theta: float = 0.9) -> Queue:
 
 
 def rem(limit: int, q_ref: float, *, marks: bool = True) -> Queue:
+    """REM, without ECN marking by loss."""
     settings = {"markpkts_": marks, "pbo_": q_ref, "mean_pktsize_": 1000, "qib_": False}
     aqm = {"name": "rem-rate", "q_ref": f"{q_ref} packets"}
     return Queue("REM", limit, settings, aqm, limit - 1, "ecn-only" if marks else "drop")
@@ -110,6 +112,7 @@ def rem(limit: int, q_ref: float, *, marks: bool = True) -> Queue:
 def pi(
     limit: int, q_ref: float, *, marks: bool = True, a: float = 1.822e-5, b: float = 1.816e-5
 ) -> Queue:
+    """The PI controller, which without ECN marks by loss."""
     settings = {
         "qref_": q_ref,
         "a_": a,

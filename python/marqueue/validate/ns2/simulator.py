@@ -1,10 +1,12 @@
 """Running ns-2: dumbbell.tcl with its arguments, and what it prints."""
 
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +15,8 @@ SCRIPT = Path(__file__).with_name("dumbbell.tcl")
 PACKAGE = "ns2"
 BYTES_WRAP = 2**32
 """Tcl reads the byte counters of ns-2 modulo this."""
+POLL = 0.02
+"""How often, in seconds, a running ns-2 is looked at."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +70,14 @@ def install() -> None:
         )
 
 
-def run(arguments: Mapping[str, str]) -> Run:
-    """Runs dumbbell.tcl."""
+def run(arguments: Mapping[str, str], look: Callable[[], None] = lambda: None) -> Run:
+    """Runs dumbbell.tcl. ``look`` is called all the while; if it raises, ns-2 is ended."""
     command = ["ns", str(SCRIPT), *(each for pair in arguments.items() for each in pair)]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryDirectory() as directory:
-        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=directory)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        process = subprocess.Popen(
+            command, stdout=out, stderr=subprocess.STDOUT, cwd=directory, text=True
+        )
+        usage = _wait(process, look)
         out.seek(0)
         text = out.read()
     if process.returncode != 0:
@@ -87,6 +92,22 @@ def run(arguments: Mapping[str, str]) -> Run:
         setup=once["cpu_setup"],
         peak_kb=int(once["peak_kb"]),
     )
+
+
+def _wait(process: subprocess.Popen[str], look: Callable[[], None]) -> resource.struct_rusage:
+    """Waits for the end of a process, and tells what it took."""
+    try:
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return usage
+            look()
+            time.sleep(POLL)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
 
 
 def _window(a: list[float], b: list[float], rate: float) -> Window:

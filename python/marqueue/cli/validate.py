@@ -1,0 +1,94 @@
+"""``marqueue validate``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from marqueue.cli.console import errors, output, print_json, progress_bar
+from marqueue.errors import MarqueueError, RunError, unknown
+from marqueue.place import refuse_place, whole
+
+WIDTH = 160
+"""Columns that the table takes at least: a narrower one could not be read."""
+
+
+def validate(
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only", metavar="RUNG", help="Only this rung; may be given again.", show_default="all"
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer and shorter runs: about two minutes.")
+    ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            metavar="N",
+            help="How many runs at a time.",
+            show_default="one a processor",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Write a report with pictures there.",
+            show_default=False,
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace DIR if it exists.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the checks as JSON, and nothing else.")
+    ] = False,
+) -> None:
+    """Check the simulator against theory and against ns-2, and print what was compared.
+
+    Each check has a figure with its confidence interval, what it should be and by which law, how
+    far apart the two may be and why, and a verdict.
+
+    [bold]Examples[/bold]
+
+    marqueue validate --quick
+
+    marqueue validate --only loss-laws --out results/validation
+
+    Exit codes: 0 all passed, 1 some did not, 2 a mistake that the message explains, 130
+    interrupted.
+    """
+    # The rungs bring everything that runs and draws, which other commands do without.
+    from marqueue.validate import RUNGS, Effort, climb, ladder_table, write_report
+
+    for name in only or ():
+        if name not in RUNGS:
+            raise MarqueueError(f"--only: {unknown(name, RUNGS)}")
+        if reason := RUNGS[name].missing():
+            raise RunError(f"--only {name}: {reason}")
+    chosen = [rung for name, rung in RUNGS.items() if not only or name in only]
+    if out:
+        refuse_place(out, force)
+    try:
+        with progress_bar("validate") as progress:
+            ladder = climb(chosen, Effort.QUICK if quick else Effort.FULL, jobs, progress)
+    except KeyboardInterrupt:
+        errors.print("Interrupted; nothing was written.")
+        raise
+    if out:
+        with whole(out) as fresh:
+            write_report(ladder, fresh)
+    if json:
+        print_json(ladder.as_dict())
+    else:
+        Console(width=max(output.width, WIDTH)).print(ladder_table(ladder))
+        if out:
+            output.print(f"Report: {out / 'report.html'}", highlight=False, soft_wrap=True)
+    if not ladder.passed:
+        raise typer.Exit(1)
