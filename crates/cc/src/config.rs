@@ -199,8 +199,8 @@ pub struct Config {
 /// The timestamps option, padded to whole words (RFC 7323, appendix A).
 pub const TIMESTAMPS_BYTES: u32 = 12;
 
-/// The timestamp clock ticks no faster than this, so that 32 bits last for 71 minutes.
-const SHORTEST_TICK: Dur = Dur(1000);
+/// A tick of the timestamp clock: 32 bits last for 71 minutes.
+const TICK: Dur = Dur(1000);
 
 /// The largest window that a window field of 16 bits can say (RFC 7323, 2.3).
 fn largest_window_bytes(scale: f64) -> u32 {
@@ -288,17 +288,13 @@ impl Config {
 
     /// The timestamp of a segment sent now (RFC 7323, 5.4).
     pub fn timestamp(&self, now: Time) -> u32 {
-        (now.0 / self.tick().0) as u32
+        (now.0 / TICK.0) as u32
     }
 
     /// When the segment was sent whose timestamp has come back: less than one tick before it was, and at
     /// least one before now.
     pub fn sent_at(&self, echo: u32, now: Time) -> Time {
         let ticks = self.timestamp(now).wrapping_sub(echo).max(1);
-        Time(now.0.saturating_sub(u64::from(ticks) * self.tick().0))
-    }
-
-    fn tick(&self) -> Dur {
-        self.granularity.max(SHORTEST_TICK)
+        Time(now.0.saturating_sub(u64::from(ticks) * TICK.0))
     }
 }

@@ -333,7 +333,11 @@ impl Core {
     /// Opens the window for `acked` segments: slow start (RFC 5681, 3.1), or the window law.
     fn open(&mut self, tx: &Tx<'_>, acked: u32) {
         if self.window.in_slow_start() {
-            self.window.cwnd += f64::from(acked).min(tx.config.abc_limit);
+            // RFC 3465, 2.2. Several segments at once do not carry it past ssthresh: after a timeout an
+            // acknowledgement may be of a whole window.
+            let Window { cwnd, ssthresh } = self.window;
+            let more = f64::from(acked).min(tx.config.abc_limit);
+            self.window.cwnd = (cwnd + more).min(ssthresh.max(cwnd + 1.0));
         } else {
             let segments = if tx.config.dialect == Dialect::Ns2 { 1.0 } else { f64::from(acked) };
             let acked = Acked { now: tx.now, config: tx.config, rto: &self.rto, segments };

@@ -1,11 +1,11 @@
 //! Presets: sets of values for TCP's parameters. What a preset does not set has its default.
 //!
 //! `linux` is what Linux 6 does by default, in the terms of this TCP. What Linux does beside and this
-//! does not: HyStart in slow start; pacing and TSO; quick acknowledgements at the start of a connection
-//! and compressed ones under SACK; autotuned buffers (here a buffer never limits, window scale or not);
-//! undoing a window reduction found spurious by D-SACK, timestamps or F-RTO; PRR for cuts by ECN; RTO as
-//! SRTT + max(4 RTTVAR, 200 ms) where RFC 6298 has max(SRTT + 4 RTTVAR, 200 ms); the metrics of earlier
-//! connections. ECN is off, as for a host that only answers when asked for it (tcp_ecn = 2).
+//! does not: HyStart, without which the first slow start overshoots a deep buffer; pacing and TSO;
+//! quick acknowledgements at the start of a connection and compressed ones under SACK; autotuned buffers
+//! (here a buffer never limits, window scale or not); undoing a window reduction found spurious by
+//! D-SACK, timestamps or F-RTO; PRR for cuts by ECN; the metrics of earlier connections. ECN is off, as
+//! for a host that only answers when asked for it (tcp_ecn = 2).
 
 use marqueue_core::params::{ParamError, ParamValues, Value};
 
@@ -37,7 +37,9 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             number("delayed_ack", 0.0),
         ])),
         // net/ipv4/tcp.c and Documentation/networking/ip-sysctl.rst. A segment of 1448 bytes is what an
-        // Ethernet frame of 1500 leaves beside headers and timestamps; segments are timed in microseconds.
+        // Ethernet frame of 1500 leaves beside headers and timestamps. Its RTO is SRTT + max(4 RTTVAR,
+        // 200 ms), which is RFC 6298's with a G of 200 ms. Two segments an acknowledgement in slow start
+        // are all that a receiver acknowledges at once.
         "linux" => Ok(ParamValues::from([
             choice("control", "cubic"),
             choice("recovery", "sack"),
@@ -48,10 +50,10 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             flag("dsack", true),
             number("segment", 1448.0),
             number("initial_window", 10.0),
-            number("abc_limit", 1e9),
+            number("abc_limit", 2.0),
             number("min_rto", 0.2),
             number("max_rto", 120.0),
-            number("granularity", 1e-6),
+            number("granularity", 0.2),
             number("delayed_ack", 0.04),
         ])),
         _ => Err(ParamError::new("preset", format!("got \"{name}\", expected one of {}", PRESETS.join(", ")))),

@@ -29,7 +29,7 @@ mod rfc_7323 {
         let (c, mut r) = (set(&[("delayed_ack", 0.1)], &[("timestamps", true)]), Receiver::default());
         assert_eq!(echo(data(&mut r, &c, 0, 7)), 7, "the SYN's");
         assert_eq!(data(&mut r, &c, 1, 100), None);
-        assert_eq!(echo(data(&mut r, &c, 2, 110)), 100, "4.2, case A: the earliest of two");
+        assert_eq!(echo(data(&mut r, &c, 2, 110)), 100, "4.3, case A: the earliest of two");
         // 3 is late. Case B: nothing beyond a hole counts.
         assert_eq!(echo(data(&mut r, &c, 4, 120)), 100);
         assert_eq!(echo(data(&mut r, &c, 5, 121)), 100);

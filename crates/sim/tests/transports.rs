@@ -124,3 +124,22 @@ fn what_does_not_go_together_is_refused() {
     write(&mut never, 1, 20_001.0, Gaps::Constant, None);
     assert!(matches!(check(&never), Err(RunError::Invalid(e)) if e.path == "traffic[0].every"));
 }
+
+/// After the first slow start, which without HyStart overshoots.
+#[test]
+fn linux_leaves_codel_in_control() {
+    let mut under_codel = plan("linux", &[], 4, 500);
+    under_codel.links[0].queue = Some(queue("codel", values(&[]), 500, Signal::Drop));
+    under_codel.boundaries = vec![secs(10.0)];
+    // More would have windows of a few segments, and lose more by the square-root law alone.
+    for flows in [1, 2, 4] {
+        let TrafficKind::Tcp { count, .. } = &mut under_codel.traffic[0].kind else { unreachable!("tcp() makes TCP") };
+        *count = flows;
+        let result = go(&under_codel, 1);
+        let window = &result.links[0].windows[1];
+        let lost = window.counters.drops.iter().sum::<u64>() as f64 / window.counters.arrivals as f64;
+        assert!(lost < 0.03, "{flows} flows lose {lost}");
+        assert!(mean_queue(window) < 20.0, "{flows} flows queue {}", mean_queue(window));
+        assert!(utilization(window) > 0.9, "{flows} flows use {}", utilization(window));
+    }
+}

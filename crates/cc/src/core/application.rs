@@ -72,7 +72,7 @@ impl Core {
         self.window = match tx.config.after_idle {
             AfterIdle::Keep => self.window,
             AfterIdle::Restart => Window { cwnd: restart, ssthresh },
-            // RFC 2861, 3.2: ssthresh keeps three quarters of the window.
+            // RFC 2861: ssthresh keeps three quarters of the window.
             AfterIdle::Decay => Window {
                 cwnd: (cwnd * 0.5f64.powi((idle.0 / rto.0).min(64) as i32)).max(restart),
                 ssthresh: ssthresh.max(0.75 * cwnd),

@@ -21,7 +21,7 @@ pub struct NewReno {
 
 impl NewReno {
     /// Step 3, partial acknowledgement, of `acked` segments, after the retransmission of the next hole:
-    /// the window shrinks by what was acknowledged and grows by one. RFC 9937, 5: of the segments
+    /// the window shrinks by what was acknowledged and grows by one. RFC 9937: of the segments
     /// acknowledged, those that duplicates stood for were delivered before.
     fn deflate(&mut self, core: &mut Core, acked: u32) {
         let take = acked - 1;

@@ -19,7 +19,7 @@ pub struct Circumstances {
     pub repairing: bool,
     /// The smoothed round-trip time.
     pub srtt: Dur,
-    /// As many segments are sacked as make a loss without reordering (DupThresh).
+    /// So many segments are sacked that they make a loss without reordering (DupThresh).
     pub many_sacked: bool,
 }
 
