@@ -23,6 +23,8 @@ app.command("compare", no_args_is_help=True)(compare.compare)
 app.command("schema")(catalogue.schema)
 app.add_typer(catalogue.aqm, name="aqm")
 app.add_typer(catalogue.tcp, name="tcp")
+app.add_typer(catalogue.paced, name="paced")
+app.add_typer(catalogue.link, name="link")
 app.add_typer(paper.paper, name="paper")
 
 
