@@ -169,3 +169,11 @@ def test_goodput_under_random_loss_follows_the_square_root_law():
     goodput = result.traffic()["goodput"]
     assert 0.75 * law < goodput.mean < 1.1 * law
     assert result.link().figures()["drops"].mean == 0
+
+
+def test_the_command_shows_what_links_may_do(marqueue):
+    shown = marqueue("link", "show")
+    assert shown.returncode == 0
+    for said in ("random", "gilbert", "periodic", "to_bad", "jitter", "reorder", "kept, free"):
+        assert said in shown.stdout
+    assert "beta" in marqueue("paced", "show").stdout

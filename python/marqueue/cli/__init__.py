@@ -25,6 +25,8 @@ app.command("validate")(validate.validate)
 app.command("schema")(catalogue.schema)
 app.add_typer(catalogue.aqm, name="aqm")
 app.add_typer(catalogue.tcp, name="tcp")
+app.add_typer(catalogue.paced, name="paced")
+app.add_typer(catalogue.link, name="link")
 app.add_typer(paper.paper, name="paper")
 
 

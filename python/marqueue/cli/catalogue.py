@@ -1,4 +1,4 @@
-"""``marqueue aqm``, ``marqueue tcp`` and ``marqueue schema``: what there is to choose from."""
+"""``marqueue aqm``, ``tcp``, ``paced``, ``link`` and ``schema``: what there is to choose from."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -12,7 +12,12 @@ from marqueue.errors import MarqueueError, one_of, unknown
 from marqueue.scenario import schema as scenario_schema
 from marqueue.scenario.parameters import (
     Declaration,
+    ModelEntry,
     aqms,
+    jitter_declarations,
+    losses,
+    rate_laws,
+    reorder_declarations,
     resolved_tcp,
     tcp_declarations,
     tcp_presets,
@@ -20,6 +25,8 @@ from marqueue.scenario.parameters import (
 
 aqm = typer.Typer(no_args_is_help=True, help="The AQMs and their parameters.")
 tcp = typer.Typer(no_args_is_help=True, help="The settings of TCP.")
+paced = typer.Typer(no_args_is_help=True, help="The rate laws of paced flows.")
+link = typer.Typer(no_args_is_help=True, help="What links may do to packets.")
 
 
 @aqm.command("list")
@@ -67,6 +74,31 @@ def tcp_show() -> None:
         )
     output.print("[bold]Presets[/bold]")
     output.print(presets)
+
+
+@paced.command("show")
+def paced_show() -> None:
+    """Show the rate laws of paced flows and their parameters."""
+    for entry in rate_laws().values():
+        _model(entry)
+
+
+@link.command("show")
+def link_show() -> None:
+    """Show the models of loss, jitter and reordering, and their parameters."""
+    for entry in losses().values():
+        _model(entry, "loss, model ")
+    output.print("[bold]jitter[/bold]: Delay that varies")
+    output.print(_parameters(jitter_declarations()))
+    output.print("\n[bold]reorder[/bold]: A share of packets is held back")
+    output.print(_parameters(reorder_declarations()))
+
+
+def _model(entry: ModelEntry, what: str = "") -> None:
+    output.print(f"[bold]{what}{entry.name}[/bold]: {entry.summary}", highlight=False)
+    output.print(f"Source: {entry.source}", highlight=False)
+    output.print(_parameters(entry.params))
+    output.print()
 
 
 def schema() -> None:

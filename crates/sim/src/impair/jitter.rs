@@ -32,7 +32,7 @@ marqueue_core::params! {
     /// Parameters of delay that varies.
     pub struct Params {
         /// Mean of the extra delay.
-        mean: Option<f64> { unit: Seconds, range: 0.0 => 3600.0, default: None, source: "none" },
+        mean: Option<f64> { unit: Seconds, range: 0.0 => 3600.0, default: None, source: "marqueue" },
         /// Its distribution: uniform from zero to twice the mean, or exponential.
         distribution: Distribution { default: Distribution::Uniform, source: "marqueue" },
         /// Does a packet wait for the one before it (kept), or may it overtake (free)?

@@ -11,7 +11,7 @@ marqueue_core::params! {
     /// Parameters of independent losses.
     pub struct Params {
         /// Probability with which a packet is lost.
-        probability: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "none" },
+        probability: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "marqueue" },
     }
 }
 

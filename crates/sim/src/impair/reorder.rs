@@ -11,9 +11,9 @@ marqueue_core::params! {
     /// Parameters of reordering.
     pub struct Params {
         /// Probability with which a packet is held back.
-        probability: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "none" },
+        probability: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "marqueue" },
         /// For how long.
-        delay: Option<f64> { unit: Seconds, range: 0.0 => 3600.0, default: None, source: "none" },
+        delay: Option<f64> { unit: Seconds, range: 0.0 => 3600.0, default: None, source: "marqueue" },
     }
 }
 
