@@ -106,7 +106,11 @@ class Keep:
         if self.path is None:
             return None
         try:
-            with np.load(self.path / replication.file, allow_pickle=False) as file:
+            # Opened here, because numpy leaves a damaged file open.
+            with (
+                (self.path / replication.file).open("rb") as opened,
+                np.load(opened, allow_pickle=False) as file,
+            ):
                 tree = json.loads(str(file["tree"]))
                 raw = _filled(tree["raw"], file)
                 return Outcome(replication, raw, tree["cpu_seconds"], kept=True)

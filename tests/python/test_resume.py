@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from conftest import COMMAND, SMALL
-from marqueue import MarqueueError, Result, Scenario, run, with_overrides
+from marqueue import MarqueueError, Result, Scenario, from_toml, run, with_overrides
 from marqueue.compare import compare
 from marqueue.keep import Keep
 from marqueue.limits import Limits
@@ -143,18 +143,18 @@ def test_force_begins_anew(marqueue, small_file: Path, tmp_path: Path, kept: Kee
     assert not kept.path.exists()
 
 
+@pytest.fixture(scope="module")
+def whole() -> Result:
+    return run(from_toml(SMALL.replace('warmup = "1 s"', 'warmup = "1 s"\ncuts = ["2 s"]')))
+
+
+@pytest.fixture(scope="module")
+def cut(whole: Result) -> Result:
+    """Ends in the second of the windows that are measured, from 2 to 4 s."""
+    return run(Scenario.model_validate(whole.scenario), limits=Limits(max_events=5000), jobs=1)
+
+
 class TestLimits:
-    @pytest.fixture(scope="class")
-    def whole(self) -> Result:
-        from marqueue import from_toml
-
-        return run(from_toml(SMALL.replace('warmup = "1 s"', 'warmup = "1 s"\ncuts = ["2 s"]')))
-
-    @pytest.fixture(scope="class")
-    def cut(self, whole: Result) -> Result:
-        """Ends in the second of the windows that are measured, from 2 to 4 s."""
-        return run(Scenario.model_validate(whole.scenario), limits=Limits(max_events=5000), jobs=1)
-
     def test_a_limit_of_events_is_the_same_whatever_runs_at_a_time(self, cut: Result):
         again = run(Scenario.model_validate(cut.scenario), limits=Limits(max_events=5000), jobs=3)
         assert again.summary() == cut.summary()
