@@ -7,8 +7,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from marqueue.validate.ns2.case import Case
 from marqueue.scenario import compile
+from marqueue.validate.ns2.case import Case
 
 ROOT = Path(__file__).parents[1]
 PROGRAMS = ("once", "floor")

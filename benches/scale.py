@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from benches import here
-from marqueue.validate.ns2.case import Case, Queue
 from benches.record import FOLDER, record, table
 from marqueue.plot import style
+from marqueue.validate.ns2.case import Case, Queue
 
 FLOWS = (100, 1_000, 10_000, 100_000, 1_000_000)
 CLASSES = 160

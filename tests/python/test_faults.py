@@ -47,7 +47,18 @@ quantities = st.builds(
     st.sampled_from(UNITS),
 )
 words = st.sampled_from(
-    ["auto", "droptail", "avq-inner", "red", "tcp", "cbr", "packets", "poisson", "dumbbell", "graph"]
+    [
+        "auto",
+        "droptail",
+        "avq-inner",
+        "red",
+        "tcp",
+        "cbr",
+        "packets",
+        "poisson",
+        "dumbbell",
+        "graph",
+    ]
 )
 leaves = st.one_of(
     st.none(),
@@ -140,7 +151,9 @@ def test_any_file_is_answered(tmp_path_factory: pytest.TempPathFactory, content:
         st.text(max_size=30),
         st.builds(
             "{}={}".format,
-            st.sampled_from(["duration", "traffic.0.count", "topology.bottleneck.aqm", "transport"]),
+            st.sampled_from(
+                ["duration", "traffic.0.count", "topology.bottleneck.aqm", "transport"]
+            ),
             st.one_of(quantities, st.text(max_size=20), st.just("1" + "0" * 5000)),
         ),
     ),

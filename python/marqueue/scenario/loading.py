@@ -12,7 +12,6 @@ from marqueue.scenario.compiler import compile
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
 
-
 TOO_DEEP = "nested too deeply, expected a few tables within each other"
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from marqueue.errors import Problem, show, unknown
 from marqueue.scenario.impairments import Impairments
 from marqueue.scenario.topology import (
+    Access,
     Dumbbell,
     Graph,
     GraphClass,
@@ -16,6 +17,7 @@ from marqueue.scenario.topology import (
     ParkingLot,
     Queue,
     Star,
+    StarClass,
     Topology,
 )
 from marqueue.units import Duration, Rate
@@ -76,11 +78,12 @@ class Network:
             )
 
     def wires(
-        self, name: str, rate: Rate, delay: Duration, path: str, access: Access
+        self, name: str, rate: Rate, delay: Duration, path: str, table: Access | StarClass
     ) -> tuple[int, int]:
         """Adds a pair of wires: there, perhaps impaired, and back."""
-        there = OneWay(name, rate, delay, path, impairments=access, trace=access.trace)
-        back = OneWay(f"{name}/back", rate, delay, path, trace=access.trace, back_of=name)
+        trace = isinstance(table, Access) and table.trace
+        there = OneWay(name, rate, delay, path, impairments=table, trace=trace)
+        back = OneWay(f"{name}/back", rate, delay, path, trace=trace, back_of=name)
         return self.add(there), self.add(back)
 
     def queue(
