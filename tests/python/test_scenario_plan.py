@@ -228,3 +228,27 @@ def test_packets_and_constant_rate_traffic():
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_engine_accepts_the_plan_of_an_example(path):
     _core.check(json.dumps(compile(load(path))))
+
+
+MM1 = next(path for path in EXAMPLES if path.stem == "mm1")
+
+
+def test_the_law_of_packet_sizes_reaches_the_plan():
+    assert compile(load(MM1))["traffic"][0]["kind"]["packets"]["size"] == "exponential"
+    varied = load(MM1, ["traffic.0.sizes=hyperexponential", "traffic.0.scv=6.0"])
+    size = compile(varied)["traffic"][0]["kind"]["packets"]["size"]
+    assert size == {"hyperexponential": {"scv": 6.0}}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["traffic.0.sizes=hyperexponential"], "traffic.0.scv: got nothing"),
+        (["traffic.0.scv=4.0"], 'traffic.0.scv: got 4.0, expected sizes to be "hyperexponential"'),
+        (["traffic.0.sizes=hyperexponential", "traffic.0.scv=0.5"], "traffic.0.scv"),
+    ],
+)
+def test_a_coefficient_of_variation_belongs_to_one_law(overrides: list[str], said: str):
+    with pytest.raises(ScenarioError, match="scv") as refused:
+        compile(load(MM1, overrides))
+    assert said in str(refused.value)

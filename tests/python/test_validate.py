@@ -170,7 +170,7 @@ def test_the_table_and_the_report(marqueue, tmp_path: Path):
     ("arguments", "said"),
     [
         (["--only", "loss-law"], 'did you mean "loss-laws"?'),
-        (["--jobs", "0"], "0 is not in the range"),
+        (["--jobs", "0"], "greater than or equal to 1"),
     ],
 )
 def test_mistakes(marqueue, arguments: list[str], said: str):
