@@ -1,4 +1,4 @@
-"""Whatever scenario is accepted runs to its end, and its result can be summed up, saved and read."""
+"""Whatever scenario is accepted runs to its end, and its result can be summed up and saved."""
 
 import json
 from pathlib import Path
@@ -66,9 +66,7 @@ buffers = st.one_of(
 )
 schedules = st.lists(st.integers(1, DURATION - 1), max_size=2, unique=True).flatmap(
     lambda at: st.tuples(*(rates for _ in at)).map(
-        lambda to: [
-            {"at": f"{t} us", "rate": rate} for t, rate in zip(sorted(at), to, strict=True)
-        ]
+        lambda to: [{"at": f"{t} us", "rate": rate} for t, rate in zip(sorted(at), to, strict=True)]
     )
 )
 link: dict[str, st.SearchStrategy[Any]] = {
