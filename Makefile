@@ -10,11 +10,11 @@ EXTENSION := $(VENV)/.built
 # multiple of the speed, and any toolchain will do. What is found stays out of the tree: a crash
 # becomes a test of the crate that it is about.
 FUZZ_TARGETS := plan qdisc receiver sender
-FUZZ_RUNS ?= 2000
+FUZZ_RUNS ?= 5000
 FUZZ_SECONDS ?= 1800
 fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	cargo fuzz run --sanitizer none $(1) fuzz/corpus/$(1) fuzz/seeds/$(1) -- \
-	-max_len=4096 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
+	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test test-rust test-python fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale validate validate-ns2 lock clean
@@ -53,6 +53,7 @@ fuzz-long: ## Fuzz every target for FUZZ_SECONDS, from where the last time ended
 
 lint: $(EXTENSION) ## Check formats, clippy, ruff and types
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -60,6 +61,7 @@ lint: $(EXTENSION) ## Check formats, clippy, ruff and types
 
 format: $(VENV)/.installed ## Format every source
 	cargo fmt --all
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix --select I
 	$(BIN)/ruff format
 

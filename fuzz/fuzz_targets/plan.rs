@@ -14,7 +14,7 @@ use marqueue_sim::plan::*;
 use marqueue_sim::{check, run, Control, RunError};
 
 /// How much of a plan is run: nothing but patience bounds what `check` lets through.
-const LONGEST: Time = Time(2_000_000_000);
+const LONGEST: Time = Time(500_000_000);
 const MOST_FLOWS: u64 = 2_000;
 const MOST_WINDOWS: usize = 1_000;
 const MOST_LINKS: usize = 100;
@@ -164,8 +164,7 @@ fn plan(u: &mut Unstructured<'_>) -> Result<Plan> {
         })
         .collect::<Result<Vec<_>>>()?;
     let groups = u.int_in_range(1..=4)?;
-    let traffic =
-        (0..groups).map(|i| traffic(u, i, routes.len(), transports.len())).collect::<Result<Vec<_>>>()?;
+    let traffic = (0..groups).map(|i| traffic(u, i, routes.len(), transports.len())).collect::<Result<Vec<_>>>()?;
     Ok(Plan { duration, boundaries: times(u, 3)?, sample: Dur(ns(u)?), links, routes, transports, traffic })
 }
 

@@ -72,5 +72,6 @@ def write_pcapng(
     ``flows`` has one row a flow: class (uint32) and transport (int64, -1 for UDP). ``packets`` has
     ns (uint64), flow, seq, bytes (uint32), ecn (uint8: 0 not ECT, 1 ECT, 2 CE), inbound, ack, syn,
     ece, cwr (bool), timestamp (int64; -1 for none), and sack (uint32), of which packet ``i`` has
-    those from ``sack_edges[i]`` to ``sack_edges[i + 1]`` (int64). Raises OSError if the file cannot be written.
+    those from ``sack_edges[i]`` to ``sack_edges[i + 1]`` (int64). Raises OSError if the file cannot
+    be written.
     """

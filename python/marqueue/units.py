@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from marqueue.errors import show
 
 _NUMBER = r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?"
-"""Without sign. What has a longer exponent is no quantity of any world, nor one that Decimal takes."""
+"""Without sign. What has a longer exponent is no quantity of any world; Decimal would overflow."""
 
 _TEXT = re.compile(rf"\s*(?P<number>[+-]?{_NUMBER})\s*(?P<unit>\S*)\s*")
 

@@ -1,4 +1,4 @@
-"""Whatever scenario is accepted runs to its end, and its result can be summed up, saved and read."""
+"""Whatever scenario is accepted runs to its end, and its result can be summed up and saved."""
 
 import json
 from pathlib import Path

@@ -87,8 +87,8 @@ def _value(text: str) -> object:
 
 
 def _toml(text: str) -> dict[str, Any]:
-    """Raises ValueError, also for what Python's parser stumbles over: numbers of thousands of digits,
-    and more brackets than its stack holds."""
+    """Raises ValueError, also for what Python's parser stumbles over: numbers of thousands of
+    digits, and more brackets than its stack holds."""
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -167,7 +167,7 @@ impl Watch {
             if self.sender.is_done() {
                 return;
             }
-            self.now = self.now + Dur(1_000_000);
+            self.now += Dur(1_000_000);
             let core = self.sender.core();
             if core.una < core.max {
                 self.ack(core.max, false, &[]);
