@@ -13,7 +13,7 @@ use receiver_model::Watch;
 
 fn config(preset: &str, recovery: &str, control: &str, delayed_ack: f64) -> Config {
     let choice = |name: &str| Value::Choice(name.into());
-    let values: ParamValues = [
+    let mut values: ParamValues = [
         ("recovery", choice(recovery)),
         ("control", choice(control)),
         ("ecn", Value::Flag(true)),
@@ -21,6 +21,11 @@ fn config(preset: &str, recovery: &str, control: &str, delayed_ack: f64) -> Conf
     ]
     .map(|(name, value)| (name.to_string(), value))
     .into();
+    if recovery != "sack" {
+        // Both need SACK blocks.
+        values.insert("dsack".into(), Value::Flag(false));
+        values.insert("loss_detection".into(), choice("dupack"));
+    }
     Config::with_preset(preset, &values).expect("the settings are valid")
 }
 

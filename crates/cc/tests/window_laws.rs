@@ -317,6 +317,6 @@ fn slow_start_is_the_same_under_all() {
 
 #[test]
 fn a_flow_stays_small() {
-    // Three and a half cache lines, and what few senders have is behind a pointer.
-    assert!(std::mem::size_of::<Core>() <= 232, "{}", std::mem::size_of::<Core>());
+    // Four cache lines, and what few senders have is behind a pointer.
+    assert!(std::mem::size_of::<Core>() <= 256, "{}", std::mem::size_of::<Core>());
 }

@@ -35,7 +35,7 @@ fn happened(r: &RunResult) -> String {
     let windows = r.edges.len() - 1;
     let delivered: Vec<u64> = f.delivered.chunks(windows).map(|row| row.iter().sum()).collect();
     let columns = (&f.start, &f.end, &f.sent, &f.retransmits, &f.timeouts, &f.ecn_cuts);
-    format!("{:?} {columns:?} {delivered:?} {:?}", r.traces[0], r.senders)
+    format!("{:?} {columns:?} {delivered:?} {:?}", r.traces[0].1, r.senders)
 }
 
 #[test]

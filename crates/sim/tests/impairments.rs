@@ -71,7 +71,7 @@ fn event_by_event(plan: &Plan) -> Plan {
 
 /// Everything that happened, but for how many events it took.
 fn happened(r: &RunResult) -> String {
-    format!("{:?} {:?} {:?} {:?}", r.links, r.pipes, r.flows, r.senders)
+    format!("{:?} {:?} {:?} {:?} {:?}", r.links, r.traces, r.pipes, r.flows, r.senders)
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn hop_by_hop(plan: &Plan) -> Plan {
 
 /// Everything but the number of events.
 fn happened(r: &RunResult) -> String {
-    format!("{:?} {:?} {:?}", r.links, r.flows, r.senders)
+    format!("{:?} {:?} {:?} {:?}", r.links, r.traces, r.flows, r.senders)
 }
 
 #[test]
