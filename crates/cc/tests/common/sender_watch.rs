@@ -71,10 +71,10 @@ impl Watch {
         }
     }
 
-    /// Time passes; a timer that is due expires.
+    /// Time passes; timers that are due expire.
     pub fn wait(&mut self, dur: Dur) {
         let until = self.now + dur;
-        if self.sender.deadline() <= until {
+        while self.sender.deadline() <= until {
             self.time_out();
         }
         self.now = until.max(self.now);
