@@ -122,7 +122,7 @@ def tasks(effort: Effort) -> list[Task]:
     curves = effort.pick(((3_000, 0.2), (10_000, 0.1), (30_000, 0.2)), ((3_000, 0.2),))
     randoms = effort.pick(((3e-4, 0.2), (1e-4, 0.2), (1e-4, 0.1)), ((3e-4, 0.2),))
     friends = effort.pick(((1000, 0.01), (1000, 0.03), (200, 0.02)), ((1000, 0.02),))
-    events, replications = 200, 10
+    events, replications = effort.pick(400, 200), 10
     return [
         *(
             Task(f"cubic, every {n}", PACKET_COST * CYCLES * n, partial(regular, every=n, rtt=rtt))
