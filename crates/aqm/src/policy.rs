@@ -1,5 +1,7 @@
 //! What a policy sees and what it may say.
 
+use crate::buffer::{Buffer, Drawn};
+use crate::door::Door;
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, Rate, Rng, Time};
 use serde::{Deserialize, Serialize};
@@ -18,11 +20,14 @@ pub enum Reason {
     Virtual,
     /// It had stood in the queue for too long.
     Sojourn,
+    /// A packet drawn from the queue was of the same flow.
+    Matched,
 }
 
 impl Reason {
     /// All reasons, in the order of their discriminants.
-    pub const ALL: [Reason; 5] = [Reason::Overflow, Reason::Early, Reason::Forced, Reason::Virtual, Reason::Sojourn];
+    pub const ALL: [Reason; 6] =
+        [Reason::Overflow, Reason::Early, Reason::Forced, Reason::Virtual, Reason::Sojourn, Reason::Matched];
 
     /// The name in results.
     pub fn name(self) -> &'static str {
@@ -32,6 +37,7 @@ impl Reason {
             Reason::Forced => "forced",
             Reason::Virtual => "virtual",
             Reason::Sojourn => "sojourn",
+            Reason::Matched => "matched",
         }
     }
 }
@@ -120,16 +126,47 @@ pub struct Cx<'a> {
     pub env: &'a Env,
     /// This queue's own random stream.
     pub rng: &'a mut Rng,
-    /// Packets waiting, without the arriving or departing one and without the one in transmission.
-    pub len: u32,
-    /// Bytes waiting, counted the same way.
-    pub bytes: u64,
+    /// What waits.
+    pub queue: &'a mut Buffer,
+    /// Where lost packets go.
+    pub door: &'a mut Door,
 }
 
 impl Cx<'_> {
+    /// Packets waiting, without the arriving or departing one and without the one in transmission.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.queue.len()
+    }
+
+    /// Bytes waiting, counted the same way.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    /// Draws up to `draws` waiting packets, with replacement, each with the same chance: the first of
+    /// `flow`, if there is one.
+    #[inline]
+    pub fn draw_match(&mut self, flow: u32, draws: u32) -> Option<Drawn> {
+        (0..draws).find_map(|_| self.queue.draw(self.rng).filter(|drawn| drawn.packet.flow == flow))
+    }
+
+    /// [`Cx::draw_match`] with chances in proportion to size; no waiting packet is larger than `largest`
+    /// bytes.
+    pub fn draw_match_by_size(&mut self, flow: u32, draws: u32, largest: u32) -> Option<Drawn> {
+        (0..draws).find_map(|_| self.queue.draw_by_size(self.rng, largest).filter(|drawn| drawn.packet.flow == flow))
+    }
+
+    /// Loses a packet that was drawn and still waits.
+    pub fn evict(&mut self, drawn: Drawn, reason: Reason) {
+        let packet = self.queue.take(drawn);
+        self.door.lose(packet, reason);
+    }
+
     /// Has the buffer no room for this packet?
     pub fn is_full(&self, packet: &Packet) -> bool {
-        self.env.limit.overflows(self.len, self.bytes, packet.bytes)
+        self.env.limit.overflows(self.len(), self.bytes(), packet.bytes)
     }
 
     /// Would a mark on this packet be a loss?

@@ -1,6 +1,7 @@
 //! Parameters are declared once, with unit, range, default and source. The scenario schema, the
 //! command line's help, the documentation and the checks all come from that declaration.
 
+use crate::dscp::Dscp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,6 +49,8 @@ pub enum Value {
     Choice(String),
     /// A policy with parameters of its own.
     Policy(PolicySpec),
+    /// Numbers by name.
+    Table(BTreeMap<String, f64>),
 }
 
 /// Values by parameter name.
@@ -82,6 +85,17 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Another policy.
     Policy,
+    /// A differentiated services code point.
+    Dscp,
+    /// Numbers in `unit` between `min` and `max`, both included, by code point.
+    PerDscp {
+        /// Base unit.
+        unit: Unit,
+        /// Smallest value allowed.
+        min: f64,
+        /// Largest value allowed.
+        max: f64,
+    },
 }
 
 /// A parameter as declared.
@@ -218,19 +232,35 @@ pub fn check(spec: &ParamSpec, value: &Value) -> Result<(), ParamError> {
     let refuse =
         |expected: String| Err(ParamError::new(spec.name, format!("got {}, expected {expected}", show(value))));
     match (&spec.kind, value) {
-        (Kind::Number { unit, min, max }, Value::Number(x)) => {
-            if x.is_finite() && min <= x && x <= max {
-                return Ok(());
-            }
-            refuse(format!("a number between {min} and {max} (unit: {})", unit.name()))
-        }
+        (Kind::Number { unit, min, max }, Value::Number(x)) => match in_range(*x, *unit, *min, *max) {
+            Ok(()) => Ok(()),
+            Err(expected) => refuse(expected),
+        },
         (Kind::Number { unit, .. }, _) => refuse(format!("a number (unit: {})", unit.name())),
         (Kind::Flag, Value::Flag(_)) | (Kind::Policy, Value::Policy(_)) => Ok(()),
         (Kind::Flag, _) => refuse("true or false".into()),
         (Kind::Policy, _) => refuse("a table with the name of an AQM".into()),
         (Kind::Choice(names), Value::Choice(s)) if names.contains(&s.as_str()) => Ok(()),
         (Kind::Choice(names), _) => refuse(format!("one of {}", names.join(", "))),
+        (Kind::Dscp, Value::Choice(s)) if Dscp::parse(s).is_some() => Ok(()),
+        (Kind::Dscp, _) => refuse(Dscp::EXPECTED.into()),
+        (Kind::PerDscp { unit, min, max }, Value::Table(table)) => table.iter().try_for_each(|(name, x)| {
+            let path = format!("{}.{name}", spec.name);
+            if Dscp::parse(name).is_none() {
+                return Err(ParamError::new(path, format!("got \"{name}\", expected {}", Dscp::EXPECTED)));
+            }
+            in_range(*x, *unit, *min, *max).map_err(|e| ParamError::new(path, format!("got {x}, expected {e}")))
+        }),
+        (Kind::PerDscp { .. }, _) => refuse("a table from DSCPs to numbers".into()),
     }
+}
+
+/// What was expected, if `x` is not between `min` and `max`.
+fn in_range(x: f64, unit: Unit, min: f64, max: f64) -> Result<(), String> {
+    if x.is_finite() && min <= x && x <= max {
+        return Ok(());
+    }
+    Err(format!("a number between {min} and {max} (unit: {})", unit.name()))
 }
 
 fn show(v: &Value) -> String {
@@ -239,6 +269,7 @@ fn show(v: &Value) -> String {
         Value::Number(x) => x.to_string(),
         Value::Choice(s) => format!("\"{s}\""),
         Value::Policy(p) => format!("the policy {}", p.name),
+        Value::Table(_) => "a table".into(),
     }
 }
 
@@ -395,6 +426,14 @@ mod tests {
 
     #[test]
     fn errors_name_the_parameter_the_value_and_what_was_expected() {
+        let spec = |kind| ParamSpec { name: "weights", doc: "", kind, default: None, auto: "", source: "" };
+        let table = |name: &str, x| Value::Table([(name.to_string(), x)].into());
+        let weights = spec(Kind::PerDscp { unit: Unit::One, min: 1.0, max: 10.0 });
+        assert_eq!(check(&weights, &table("AF11", 2.0)), Ok(()));
+        let refused = |value: &Value| check(&weights, value).unwrap_err().to_string();
+        assert_eq!(refused(&table("AF11", 0.5)), "weights.AF11: got 0.5, expected a number between 1 and 10 (unit: 1)");
+        assert_eq!(refused(&table("AF14", 2.0)), format!("weights.AF14: got \"AF14\", expected {}", Dscp::EXPECTED));
+        assert_eq!(refused(&Value::Number(2.0)), "weights: got 2, expected a table from DSCPs to numbers");
         let e = |pairs: &[(&str, Value)]| Example::from_values(&values(pairs)).unwrap_err().to_string();
         assert_eq!(e(&[("w", Value::Number(1.5))]), "w: got 1.5, expected a number between 0 and 1 (unit: fraction)");
         assert_eq!(e(&[("mode", Value::Choice("bits".into()))]), "mode: got \"bits\", expected one of packets, bytes");

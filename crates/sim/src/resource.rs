@@ -62,9 +62,12 @@ impl Resource {
         self.meter.queue_was(self.waiting, now);
         let fate = self.qdisc.enqueue(now, packet);
         match fate {
-            Fate::Lost => self.collect_lost(now),
+            Fate::Lost => {}
             Fate::Queued => self.note(now, TraceKind::Arrive, &packet),
             Fate::Marked => self.note(now, TraceKind::Mark, &packet),
+        }
+        if self.qdisc.has_lost() {
+            self.collect_lost(now);
         }
         self.look_ahead();
     }
