@@ -45,6 +45,11 @@ impl Dscp {
     /// What a code point may look like, for error messages.
     pub const EXPECTED: &'static str = "a DSCP: DF, LE, EF, VA, CS0 to CS7, AF11 to AF43, or 0 to 63";
 
+    /// The names that code points have, with their values.
+    pub fn names() -> &'static [(&'static str, u8)] {
+        &NAMES
+    }
+
     /// From a name or a number.
     pub fn parse(text: &str) -> Option<Dscp> {
         let named = NAMES.iter().find(|(name, _)| *name == text).map(|&(_, value)| value);

@@ -1,6 +1,7 @@
 //! What there is to configure: AQMs, TCP, and their parameters as declared.
 
 use marqueue_cc::config::{preset, Params, PRESETS};
+use marqueue_core::dscp::Dscp;
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -38,6 +39,16 @@ pub fn tcp_presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
+/// What a code point may look like, for error messages, and the names that code points have.
+#[pyfunction]
+pub fn dscps(py: Python<'_>) -> PyResult<(&'static str, Bound<'_, PyDict>)> {
+    let dict = PyDict::new(py);
+    for (name, value) in Dscp::names() {
+        dict.set_item(name, value)?;
+    }
+    Ok((Dscp::EXPECTED, dict))
+}
+
 fn specs<'py>(py: Python<'py>, specs: &[ParamSpec]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for s in specs {
@@ -56,6 +67,8 @@ fn spec<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> 
         Kind::Flag => ("flag", None, None),
         Kind::Choice(names) => ("choice", None, Some(names)),
         Kind::Policy => ("policy", None, None),
+        Kind::Dscp => ("dscp", None, None),
+        Kind::PerDscp { unit, min, max } => ("per-dscp", Some((unit.name(), min, max)), None),
     };
     dict.set_item("kind", kind)?;
     dict.set_item("unit", numeric.map(|n| n.0))?;
@@ -88,5 +101,6 @@ fn value<'py>(py: Python<'py>, v: &Value) -> PyResult<Bound<'py, PyAny>> {
             dict.set_item("params", param_values(py, &p.params)?)?;
             dict.into_any()
         }
+        Value::Table(table) => table.clone().into_pyobject(py)?.into_any(),
     })
 }

@@ -12,6 +12,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(catalogue::aqm_catalogue, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::tcp_params, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::tcp_presets, m)?)?;
+    m.add_function(wrap_pyfunction!(catalogue::dscps, m)?)?;
     m.add_function(wrap_pyfunction!(run::check, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_class::<run::Control>()?;

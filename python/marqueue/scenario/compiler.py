@@ -10,6 +10,7 @@ from marqueue.errors import Problem, ScenarioError, show, unknown
 from marqueue.scenario.fields import AUTO, Aqm
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.network import Network, OneWay, network
+from marqueue.scenario.parameters import dscp_value
 from marqueue.scenario.topology import Dumbbell
 from marqueue.scenario.traffic import Cbr, Packets, Poisson, Tcp, Traffic
 from marqueue.steady import MSER_BATCH, MSER_BATCHES
@@ -176,6 +177,7 @@ class _Compiler:
         name = self.group_name(index, table)
         routes = self.routes(path, table)
         self.check_times(path, table)
+        dscp = dscp_value(table.dscp)
         common: Plan = {"start": table.start.base, "stop": table.stop.base if table.stop else None}
         if isinstance(table, Poisson):
             kind = {
@@ -186,13 +188,13 @@ class _Compiler:
                 "stop": (table.stop or self.scenario.duration).base,
                 "size": table.size.base,
             }
-            return [{"name": name, "kind": {"poisson": kind}}]
+            return [{"name": name, "dscp": dscp, "kind": {"poisson": kind}}]
         groups = []
         for position, route in enumerate(routes):
             kind = common | {"route": route} | self.share(path, table, position, len(routes))
             if kind.get("count") != 0:
                 name_here = f"{name}/{self.net.classes[route].name}"
-                groups.append({"name": name_here, "kind": {table.kind: kind}})
+                groups.append({"name": name_here, "dscp": dscp, "kind": {table.kind: kind}})
         return groups
 
     def share(self, path: str, table: Tcp | Cbr | Packets, position: int, classes: int) -> Plan:

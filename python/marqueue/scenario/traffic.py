@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from marqueue.scenario.fields import (
+    Dscp,
     PacketSize,
     PositiveFrequency,
     PositivePackets,
@@ -31,6 +32,8 @@ class Group(Table):
     """When it starts."""
     stop: Duration | None = None
     """When it stops sending anything new; by default never."""
+    dscp: Dscp = "DF"
+    """Code point of its packets and of their acknowledgements."""
 
 
 class Tcp(Group):

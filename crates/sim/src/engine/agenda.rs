@@ -137,6 +137,7 @@ impl Engine {
                 let packet = Packet::data(f, *sent, draw_size(*law, *bytes, &mut arrivals.rng));
                 *sent += 1;
                 let flow = &mut self.flows[f as usize];
+                let packet = Packet { dscp: flow.dscp, ..packet };
                 let stage = flow.data_stage;
                 flow.in_flight += 1;
                 self.table.sent[flow.row as usize] += 1;
