@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue import __version__
-from marqueue.cli import catalogue, compare, paper, run
+from marqueue.cli import catalogue, compare, paper, run, theory
 from marqueue.cli.console import errors
 from marqueue.errors import MarqueueError
 
@@ -24,6 +24,7 @@ app.command("schema")(catalogue.schema)
 app.add_typer(catalogue.aqm, name="aqm")
 app.add_typer(catalogue.tcp, name="tcp")
 app.add_typer(paper.paper, name="paper")
+app.add_typer(theory.theory, name="theory")
 
 
 def _version(wanted: bool) -> None:
