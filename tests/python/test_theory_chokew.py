@@ -117,7 +117,12 @@ def test_chokew_is_fairer_than_equal_losses_equation_22(p: float, ratio: float) 
     if ratio == 1.0:
         assert under_chokew == pytest.approx(1.0)
     else:
-        assert 1 < under_chokew < under_red
+        assert under_chokew < under_red
+
+
+def test_near_starvation_the_faster_flow_gets_less_which_22_does_not_exclude() -> None:
+    assert 1 < fairness((4.0, 1.0), 5.0, 150.0)[0] < 4
+    assert fairness((4.0, 1.0), 30.0, 150.0)[0] < 1
 
 
 @pytest.mark.parametrize(

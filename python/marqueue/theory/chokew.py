@@ -35,7 +35,9 @@ from marqueue.errors import MarqueueError
 Floats = npt.NDArray[np.float64]
 
 #: To what the equations are solved, relative.
-TOLERANCE = 1e-12
+TOLERANCE = 1e-10
+#: Halvings of an interval that lead there and further.
+HALVINGS = 50
 #: The largest p0 that is looked at; beyond it every flow that can be blocked is.
 LARGEST_P0 = 1e7
 
@@ -224,7 +226,7 @@ class _Mix:
     def _shares(self, entering: float) -> Floats:
         """r of each kind: where r * entering meets lambda eta, which falls as r rises."""
         low, high = np.zeros_like(self.bound), self.bound.copy()
-        for _ in range(200):
+        for _ in range(HALVINGS):
             r = (low + high) / 2
             q = self._dropping(r)
             enters = self._sent(q, entering) * (1 - q / 2)
@@ -256,6 +258,9 @@ def fairness(alphas: Sequence[float], p: float, queue_rate: float) -> tuple[floa
     ``alphas`` are those of lambda_i = alpha_i sqrt(3 / (2 q_i)), packets/s, ``p`` is the flows'
     drawing factor, ``queue_rate`` the rate, packets/s, at which packets of all flows enter the
     queue.
+
+    The paper calls CHOKeW fairer where the first ratio lies between 1 and the second. It proves the
+    upper bound only: near starvation the flow with the larger alpha gets less than the other.
     """
     delivered = []
     for alpha in alphas:
