@@ -12,6 +12,10 @@ use std::collections::VecDeque;
 /// A place: a packet with the time at which it arrived, or a hole (`Time::NEVER`).
 type Place = (Time, Packet);
 
+/// Counting is faster than this many draws and one more for every so many places (benches/draws).
+const FEW_DRAWS: usize = 20;
+const PLACES_PER_DRAW: usize = 16;
+
 /// A packet that was drawn. It names a place of the buffer as it stood at the draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
@@ -114,10 +118,27 @@ impl Buffer {
     }
 
     /// Draws up to `draws` packets, with replacement, each with the same chance: the first of `flow`, if there is
-    /// one.
+    /// one. Where that is faster the packets of the flow are counted instead: never more work than a look at
+    /// each place.
     #[inline]
     pub fn draw_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
+        if draws as usize > FEW_DRAWS + self.places.len() / PLACES_PER_DRAW {
+            return self.count_match(rng, flow, draws);
+        }
         (0..draws).find_map(|_| self.draw(rng).filter(|drawn| drawn.packet.flow == flow))
+    }
+
+    /// The outcome of that many draws without making them: if k of n packets are of the flow, one of m draws hits
+    /// one of them with chance 1 - (1 - k/n)^m, and it is equally likely to be each.
+    fn count_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
+        let of_flow = |place: &Place| place.0 != Time::NEVER && place.1.flow == flow;
+        let k = self.places.iter().map(|place| u32::from(of_flow(place))).sum::<u32>();
+        if k == 0 || rng.uniform() < (1.0 - f64::from(k) / f64::from(self.len())).powf(f64::from(draws)) {
+            return None;
+        }
+        let which = rng.below(k) as usize;
+        let found = self.places.iter().enumerate().filter(|(_, place)| of_flow(place)).nth(which);
+        found.map(|(place, &(_, packet))| Drawn { place, packet })
     }
 
     /// [`Buffer::draw_match`] with chances in proportion to size; no packet is larger than `largest` bytes.
@@ -214,6 +235,33 @@ mod tests {
         let chi: f64 =
             counts.iter().enumerate().map(|(i, &c)| (f64::from(c) - expected(i)).powi(2) / expected(i)).sum();
         assert!(chi < 72.05, "{chi}");
+    }
+
+    #[test]
+    fn counting_sees_no_holes_and_has_the_chance_of_that_many_draws() {
+        let (mut buffer, mut rng) = (Buffer::default(), Rng::named(4, "count"));
+        // Of a hundred packets, ten of flow 0, thirty-eight of another flow are taken out: k = 10, n = 62.
+        (0..100).for_each(|seq| buffer.push(Time(0), Packet::data(if seq % 10 == 0 { 0 } else { 1 }, seq, 100)));
+        while buffer.len() > 62 {
+            let drawn = buffer.draw(&mut rng).unwrap();
+            if drawn.packet.flow == 1 {
+                buffer.take(drawn);
+            }
+        }
+        assert_eq!(buffer.holes, 38);
+        let (n, mut counts) = (40_000, [0u32; 10]);
+        for _ in 0..n {
+            if let Some(drawn) = buffer.count_match(&mut rng, 0, 7) {
+                assert_eq!(buffer.places[drawn.place].1.seq, drawn.packet.seq);
+                counts[drawn.packet.seq as usize / 10] += 1;
+            }
+        }
+        let (hits, p) = (f64::from(counts.iter().sum::<u32>()), 1.0 - (52.0f64 / 62.0).powi(7));
+        let deviation = (f64::from(n) * p * (1.0 - p)).sqrt();
+        assert!((hits - f64::from(n) * p).abs() < 5.0 * deviation, "{hits}");
+        let chi: f64 = counts.iter().map(|&c| (f64::from(c) - hits / 10.0).powi(2) / (hits / 10.0)).sum();
+        assert!(chi < 27.88, "{chi}");
+        assert!(buffer.count_match(&mut rng, 2, u32::MAX).is_none());
     }
 
     #[derive(Clone, Debug)]
