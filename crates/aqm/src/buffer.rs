@@ -130,6 +130,7 @@ impl Buffer {
 
     /// The outcome of that many draws without making them: if k of n packets are of the flow, one of m draws hits
     /// one of them with chance 1 - (1 - k/n)^m, and it is equally likely to be each.
+    #[inline(never)]
     fn count_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
         let of_flow = |place: &Place| place.0 != Time::NEVER && place.1.flow == flow;
         let k = self.places.iter().map(|place| u32::from(of_flow(place))).sum::<u32>();
@@ -147,6 +148,7 @@ impl Buffer {
     }
 
     /// Takes out a packet that was drawn; the buffer must not have changed since.
+    #[inline(never)]
     pub fn take(&mut self, drawn: Drawn) -> Packet {
         let place = &mut self.places[drawn.place];
         assert!(place.0 != Time::NEVER, "a packet is taken once");
@@ -226,7 +228,7 @@ mod tests {
     #[test]
     fn a_draw_by_size_hits_bytes_equally_often() {
         let (buffer, mut rng) = (buffer(40), Rng::named(3, "draw"));
-        let mut counts = vec![0u32; 40];
+        let mut counts = [0u32; 40];
         for _ in 0..80_000 {
             counts[buffer.draw_by_size(&mut rng, 150).unwrap().packet.seq as usize] += 1;
         }

@@ -318,6 +318,8 @@ impl<S: Scheduler> Fair<S> {
 }
 
 impl<S: Scheduler> Qdisc for Fair<S> {
+    // Schedulers stay out of the way: inlined, they would slow down the single queues that share their callers.
+    #[inline(never)]
     fn enqueue(&mut self, now: Time, packet: Packet) -> Fate {
         self.door.arrives(&packet);
         self.tell_time(now);
@@ -338,6 +340,7 @@ impl<S: Scheduler> Qdisc for Fair<S> {
         }
     }
 
+    #[inline(never)]
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)> {
         self.tell_time(now);
         while let Some(class) = self.scheduler.next(&self.queues) {

@@ -144,7 +144,7 @@ pub struct Cx<'a> {
 impl Cx<'_> {
     /// Packets waiting, without the arriving or departing one and without the one in transmission.
     #[inline]
-    pub fn len(&self) -> u32 {
+    pub fn packets(&self) -> u32 {
         self.queue.len()
     }
 
@@ -162,7 +162,7 @@ impl Cx<'_> {
 
     /// Has the buffer no room for this packet?
     pub fn is_full(&self, packet: &Packet) -> bool {
-        self.env.limit.overflows(self.len(), self.bytes(), packet.bytes)
+        self.env.limit.overflows(self.packets(), self.bytes(), packet.bytes)
     }
 
     /// Would a mark on this packet be a loss?

@@ -185,6 +185,9 @@ fn choke_makes_the_draws_that_it_is_told_to() {
     }
 }
 
+/// A way to make some draws: the place of the first match.
+type Way<'a> = &'a dyn Fn(&mut Rng, u32) -> Option<usize>;
+
 #[test]
 fn however_draws_are_made_their_outcome_is_the_same() {
     let buffer = waiting();
@@ -193,8 +196,7 @@ fn however_draws_are_made_their_outcome_is_the_same() {
     let queue = |rng: &mut Rng, m| buffer.draw_match(rng, 0, m).map(|drawn| drawn.packet.seq as usize);
     let serial = |rng: &mut Rng, m| rivals::serial(&places, rng, 0, m);
     let gathered = |rng: &mut Rng, m| rivals::gathered(&places, rng, 0, m);
-    let ways: [(&str, &dyn Fn(&mut Rng, u32) -> Option<usize>); 3] =
-        [("queue", &queue), ("serial", &serial), ("gathered", &gathered)];
+    let ways: [(&str, Way<'_>); 3] = [("queue", &queue), ("serial", &serial), ("gathered", &gathered)];
     for (name, draw) in ways {
         for m in [1, 2, 5, 16, 17, 30] {
             let mut rng = Rng::named(u64::from(m), name);

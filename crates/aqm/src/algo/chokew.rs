@@ -79,7 +79,7 @@ impl Draws {
     #[inline]
     pub(super) fn queue_with(&mut self, cx: &Cx<'_>, packet: &Packet) -> f64 {
         self.largest = self.largest.max(packet.bytes);
-        self.params.mode.queue(cx.len() + 1, cx.bytes() + u64::from(packet.bytes), cx.env.mean_packet)
+        self.params.mode.queue(cx.packets() + 1, cx.bytes() + u64::from(packet.bytes), cx.env.mean_packet)
     }
 
     /// Figure 2.

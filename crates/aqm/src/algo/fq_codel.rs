@@ -55,7 +55,7 @@ pub struct FqCodel {
 
 impl FqCodel {
     /// A queue moves to the end of the old ones.
-    fn to_old(&mut self, class: Class) {
+    fn make_old(&mut self, class: Class) {
         self.state[class].0 = List::Old;
         self.old.push_back(class);
     }
@@ -106,7 +106,7 @@ impl Scheduler for FqCodel {
             }
             list.pop_front();
             self.state[class].1 += self.quantum;
-            self.to_old(class);
+            self.make_old(class);
         }
     }
 
@@ -120,7 +120,7 @@ impl Scheduler for FqCodel {
         match self.state[class].0 {
             List::New => {
                 self.new.pop_front();
-                self.to_old(class);
+                self.make_old(class);
             }
             List::Old | List::None => {
                 self.old.pop_front();
