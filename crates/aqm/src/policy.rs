@@ -78,10 +78,19 @@ pub enum Limit {
 
 impl Limit {
     /// Would a queue of `len` packets and `bytes` bytes overflow by one more packet of `size`?
+    #[inline]
     pub fn overflows(self, len: u32, bytes: u64, size: u32) -> bool {
         match self {
             Limit::Packets(n) => len >= n,
             Limit::Bytes(n) => bytes + u64::from(size) > n,
+        }
+    }
+
+    /// Is a queue of `len` packets and `bytes` bytes too long?
+    pub fn is_exceeded(self, len: u32, bytes: u64) -> bool {
+        match self {
+            Limit::Packets(n) => len > n,
+            Limit::Bytes(n) => bytes > n,
         }
     }
 
@@ -135,7 +144,7 @@ pub struct Cx<'a> {
 impl Cx<'_> {
     /// Packets waiting, without the arriving or departing one and without the one in transmission.
     #[inline]
-    pub fn len(&self) -> u32 {
+    pub fn packets(&self) -> u32 {
         self.queue.len()
     }
 
@@ -143,19 +152,6 @@ impl Cx<'_> {
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.queue.bytes()
-    }
-
-    /// Draws up to `draws` waiting packets, with replacement, each with the same chance: the first of
-    /// `flow`, if there is one.
-    #[inline]
-    pub fn draw_match(&mut self, flow: u32, draws: u32) -> Option<Drawn> {
-        (0..draws).find_map(|_| self.queue.draw(self.rng).filter(|drawn| drawn.packet.flow == flow))
-    }
-
-    /// [`Cx::draw_match`] with chances in proportion to size; no waiting packet is larger than `largest`
-    /// bytes.
-    pub fn draw_match_by_size(&mut self, flow: u32, draws: u32, largest: u32) -> Option<Drawn> {
-        (0..draws).find_map(|_| self.queue.draw_by_size(self.rng, largest).filter(|drawn| drawn.packet.flow == flow))
     }
 
     /// Loses a packet that was drawn and still waits.
@@ -166,7 +162,7 @@ impl Cx<'_> {
 
     /// Has the buffer no room for this packet?
     pub fn is_full(&self, packet: &Packet) -> bool {
-        self.env.limit.overflows(self.len(), self.bytes(), packet.bytes)
+        self.env.limit.overflows(self.packets(), self.bytes(), packet.bytes)
     }
 
     /// Would a mark on this packet be a loss?

@@ -1,7 +1,7 @@
 //! Differentiated services code points: the six-bit field by which packets tell what treatment they want
 //! (RFC 2474), and tables from code points to numbers.
 
-use crate::params::{Kind, ParamType, Unit, Value};
+use crate::params::{whole, Kind, ParamError, ParamType, Unit, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -110,6 +110,14 @@ impl PerDscp {
         self.values.get(&dscp.0).copied()
     }
 
+    /// Are they counts? `path` is the parameter's.
+    ///
+    /// # Errors
+    /// Names the first that is not whole.
+    pub fn check_whole(&self, path: &str) -> Result<(), ParamError> {
+        self.given.iter().try_for_each(|(name, &x)| whole(format!("{path}.{name}"), x).map(drop))
+    }
+
     /// For each code point its number, or `other`.
     pub fn or(&self, other: f64) -> [f64; CODE_POINTS] {
         let mut all = [other; CODE_POINTS];
@@ -143,7 +151,7 @@ mod tests {
 
     #[test]
     fn names_and_numbers_are_the_same_code_points() {
-        let value = |text| Dscp::parse(text).map(Dscp::value);
+        let value = |text: &str| Dscp::parse(text).map(Dscp::value);
         assert_eq!((value("DF"), value("CS0"), value("0")), (Some(0), Some(0), Some(0)));
         assert_eq!((value("AF43"), value("EF"), value("63")), (Some(38), Some(46), Some(63)));
         assert_eq!((value("64"), value("AF14"), value("-1"), value("")), (None, None, None, None));

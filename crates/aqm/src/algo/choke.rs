@@ -11,7 +11,7 @@
 
 use super::red::{self, Red, Seen};
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use marqueue_core::params::{refuse_unknown, ParamError, ParamSet, ParamSpec, ParamValues};
+use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
@@ -22,27 +22,8 @@ marqueue_core::params! {
     }
 }
 
-/// Parameters: RED's and the number of draws.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Params {
-    /// Those of RED.
-    pub red: red::Params,
-    /// Those of the draw.
-    pub drawing: Drawing,
-}
-
-impl ParamSet for Params {
-    fn specs() -> Vec<ParamSpec> {
-        [Drawing::specs(), red::Params::specs()].concat()
-    }
-
-    fn from_values(values: &ParamValues) -> Result<Self, ParamError> {
-        refuse_unknown(&Self::specs(), values)?;
-        let own = Drawing::specs();
-        let (drawing, red) = values.clone().into_iter().partition(|(name, _)| own.iter().any(|s| s.name == name));
-        Ok(Params { red: red::Params::from_values(&red)?, drawing: Drawing::from_values(&drawing)? })
-    }
-}
+/// Parameters: the number of draws and RED's.
+pub type Params = (Drawing, red::Params);
 
 /// State of CHOKe.
 #[derive(Debug)]
@@ -58,20 +39,20 @@ impl Aqm for Choke {
     const PROBES: &'static [(&'static str, &'static str)] = Red::PROBES;
     type Params = Params;
 
-    fn new(p: &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
-        Ok(Choke { red: Red::new(&p.red, env, rng, now)?, draws: p.drawing.draws as u32 })
+    fn new((drawing, red): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
+        Ok(Choke { red: Red::new(red, env, rng, now)?, draws: whole("draws", drawing.draws)? })
     }
 
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         let seen = Seen::all(cx);
         self.red.observe(cx, seen);
         if self.red.average() > self.red.thresholds().0 {
-            if let Some(drawn) = cx.draw_match(packet.flow, self.draws) {
+            if let Some(drawn) = cx.queue.draw_match(cx.rng, packet.flow, self.draws) {
                 cx.evict(drawn, Reason::Matched);
                 return Verdict::Drop(Reason::Matched);
             }
         }
-        self.red.judge(cx, packet, Seen::all(cx))
+        self.red.judge(cx, packet, seen)
     }
 
     fn on_idle(&mut self, now: Time) {

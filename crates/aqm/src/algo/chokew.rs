@@ -16,7 +16,7 @@
 
 use crate::mode::Mode;
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use marqueue_core::params::{ParamError, ParamSet, ParamSpec, ParamValues};
+use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, PerDscp, Rng, Time};
 
 marqueue_core::params! {
@@ -55,18 +55,6 @@ impl Params {
     }
 }
 
-/// Splits values between the parameters of CHOKeW and what a variant adds.
-///
-/// # Errors
-/// As [`ParamSet::from_values`].
-pub(super) fn split<Added: ParamSet>(values: &ParamValues) -> Result<(Params, Added), ParamError> {
-    let all: Vec<ParamSpec> = [Params::specs(), Added::specs()].concat();
-    marqueue_core::params::refuse_unknown(&all, values)?;
-    let own = Params::specs();
-    let (chokew, added) = values.clone().into_iter().partition(|(name, _)| own.iter().any(|s| s.name == name));
-    Ok((Params::from_values(&chokew)?, Added::from_values(&added)?))
-}
-
 /// The drawing factor and what follows from it, whatever the queue is measured by.
 #[derive(Debug)]
 pub(super) struct Draws {
@@ -91,7 +79,7 @@ impl Draws {
     #[inline]
     pub(super) fn queue_with(&mut self, cx: &Cx<'_>, packet: &Packet) -> f64 {
         self.largest = self.largest.max(packet.bytes);
-        self.params.mode.queue(cx.len() + 1, cx.bytes() + u64::from(packet.bytes), cx.env.mean_packet)
+        self.params.mode.queue(cx.packets() + 1, cx.bytes() + u64::from(packet.bytes), cx.env.mean_packet)
     }
 
     /// Figure 2.
@@ -104,16 +92,15 @@ impl Draws {
         }
     }
 
-    /// Is the queue long enough for draws?
+    /// Figure 1, steps 3 and 4: how many packets the arrival is compared with at most, if the queue is long
+    /// enough for that.
     #[inline]
-    pub(super) fn are_due(&self, l: f64) -> bool {
-        l > self.params.l_th
-    }
-
-    /// Figure 1, steps 3 and 4: how many packets the arrival is compared with at most.
-    #[inline]
-    pub(super) fn number(&self, cx: &mut Cx<'_>, packet: &Packet) -> u32 {
-        let p = self.params.mode.chance(self.p0 / self.weights[usize::from(packet.dscp.value())], packet, cx.env.mean_packet);
+    pub(super) fn number(&self, cx: &mut Cx<'_>, packet: &Packet, l: f64) -> u32 {
+        if l <= self.params.l_th {
+            return 0;
+        }
+        let p = self.p0 / self.weights[usize::from(packet.dscp.value())];
+        let p = self.params.mode.chance(p, packet, cx.env.mean_packet);
         let whole = p.floor();
         whole as u32 + u32::from(cx.rng.uniform() < p - whole)
     }
@@ -123,13 +110,10 @@ impl Draws {
     #[inline]
     pub(super) fn matched(&self, cx: &mut Cx<'_>, packet: &Packet, m: u32) -> bool {
         let drawn = match self.params.mode {
-            Mode::Packets => cx.draw_match(packet.flow, m),
-            Mode::Bytes => cx.draw_match_by_size(packet.flow, m, self.largest),
+            Mode::Packets => cx.queue.draw_match(cx.rng, packet.flow, m),
+            Mode::Bytes => cx.queue.draw_match_by_size(cx.rng, self.largest, packet.flow, m),
         };
-        drawn.is_some_and(|drawn| {
-            cx.evict(drawn, Reason::Matched);
-            true
-        })
+        drawn.map(|drawn| cx.evict(drawn, Reason::Matched)).is_some()
     }
 
     pub(super) fn probe(&self, out: &mut Vec<f64>) {
@@ -157,8 +141,8 @@ impl Aqm for ChokeW {
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         let l = self.draws.queue_with(cx, packet);
         self.draws.adapt(l);
-        let m = self.draws.number(cx, packet);
-        if self.draws.are_due(l) && self.draws.matched(cx, packet, m) {
+        let m = self.draws.number(cx, packet, l);
+        if self.draws.matched(cx, packet, m) {
             return Verdict::Drop(Reason::Matched);
         }
         Verdict::Pass

@@ -8,9 +8,9 @@
 //! Departures: the paper does not say what an idle period does; here the average is not touched by it.
 //! Defaults: w_q is that of the paper's RED.
 
-use super::chokew::{self, split, Draws};
+use super::chokew::{self, Draws};
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use marqueue_core::params::{ParamError, ParamSet, ParamSpec, ParamValues};
+use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
@@ -22,23 +22,7 @@ marqueue_core::params! {
 }
 
 /// Parameters: CHOKeW's and the weight of the average.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Params {
-    /// Those of CHOKeW.
-    pub chokew: chokew::Params,
-    /// Those of the average.
-    pub averaging: Averaging,
-}
-
-impl ParamSet for Params {
-    fn specs() -> Vec<ParamSpec> {
-        [chokew::Params::specs(), Averaging::specs()].concat()
-    }
-
-    fn from_values(values: &ParamValues) -> Result<Self, ParamError> {
-        split(values).map(|(chokew, averaging)| Params { chokew, averaging })
-    }
-}
+pub type Params = (chokew::Params, Averaging);
 
 /// State of CHOKeW with an average.
 #[derive(Debug)]
@@ -55,15 +39,15 @@ impl Aqm for ChokeWAvg {
     const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1"), ("avg", "packets")];
     type Params = Params;
 
-    fn new(p: &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
-        Ok(ChokeWAvg { draws: Draws::new(&p.chokew)?, w_q: p.averaging.w_q, avg: 0.0 })
+    fn new((chokew, averaging): &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
+        Ok(ChokeWAvg { draws: Draws::new(chokew)?, w_q: averaging.w_q, avg: 0.0 })
     }
 
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         self.avg = (1.0 - self.w_q) * self.avg + self.w_q * self.draws.queue_with(cx, packet);
         self.draws.adapt(self.avg);
-        let m = self.draws.number(cx, packet);
-        if self.draws.are_due(self.avg) && self.draws.matched(cx, packet, m) {
+        let m = self.draws.number(cx, packet, self.avg);
+        if self.draws.matched(cx, packet, m) {
             return Verdict::Drop(Reason::Matched);
         }
         Verdict::Pass

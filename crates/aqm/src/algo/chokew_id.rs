@@ -8,9 +8,9 @@
 //! Sees: what CHOKeW sees, and departures. Decides: drop (matched).
 //! Defaults: those of CHOKeW; the paper gives no size of the ID buffer.
 
-use super::chokew::{self, split, Draws};
+use super::chokew::{self, Draws};
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use marqueue_core::params::{ParamError, ParamSet, ParamSpec, ParamValues};
+use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Dur, Packet, Rng, Time};
 
 marqueue_core::params! {
@@ -22,23 +22,7 @@ marqueue_core::params! {
 }
 
 /// Parameters: CHOKeW's and the size of the memory.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Params {
-    /// Those of CHOKeW.
-    pub chokew: chokew::Params,
-    /// Those of the memory.
-    pub memory: Memory,
-}
-
-impl ParamSet for Params {
-    fn specs() -> Vec<ParamSpec> {
-        [chokew::Params::specs(), Memory::specs()].concat()
-    }
-
-    fn from_values(values: &ParamValues) -> Result<Self, ParamError> {
-        split(values).map(|(chokew, memory)| Params { chokew, memory })
-    }
-}
+pub type Params = (chokew::Params, Memory);
 
 /// The last flow ids, the order of which does not matter to a draw.
 #[derive(Debug)]
@@ -83,18 +67,15 @@ impl Aqm for ChokeWId {
     const PROBES: &'static [(&'static str, &'static str)] = Draws::PROBES;
     type Params = Params;
 
-    fn new(p: &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
-        let ids = Ids { flows: Vec::new(), size: p.memory.ids as usize, oldest: 0 };
-        Ok(ChokeWId { draws: Draws::new(&p.chokew)?, ids })
+    fn new((chokew, memory): &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
+        let ids = Ids { flows: Vec::new(), size: whole("ids", memory.ids)? as usize, oldest: 0 };
+        Ok(ChokeWId { draws: Draws::new(chokew)?, ids })
     }
 
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         let l = self.draws.queue_with(cx, packet);
         self.draws.adapt(l);
-        let m = self.draws.number(cx, packet);
-        if !self.draws.are_due(l) {
-            return Verdict::Pass;
-        }
+        let m = self.draws.number(cx, packet, l);
         let matched = if cx.rng.uniform() < self.ids.len() / (self.ids.len() + l) {
             self.ids.matched(cx.rng, packet.flow, m.saturating_mul(2))
         } else {

@@ -7,10 +7,10 @@
 //! Sees: what CHOKeW and RED see. Decides: drop (matched), else as RED.
 //! Defaults: those of both.
 
-use super::chokew::{self, split, Draws};
+use super::chokew::{self, Draws};
 use super::red::{self, Red, Seen};
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use marqueue_core::params::{ParamError, ParamSet, ParamSpec, ParamValues};
+use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
@@ -32,23 +32,7 @@ marqueue_core::params! {
 }
 
 /// Parameters: CHOKeW's and RED's.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Params {
-    /// Those of CHOKeW.
-    pub chokew: chokew::Params,
-    /// Those of RED.
-    pub behind: Behind,
-}
-
-impl ParamSet for Params {
-    fn specs() -> Vec<ParamSpec> {
-        [chokew::Params::specs(), Behind::specs()].concat()
-    }
-
-    fn from_values(values: &ParamValues) -> Result<Self, ParamError> {
-        split(values).map(|(chokew, behind)| Params { chokew, behind })
-    }
-}
+pub type Params = (chokew::Params, Behind);
 
 /// State of CHOKeW with RED.
 #[derive(Debug)]
@@ -64,26 +48,26 @@ impl Aqm for ChokeWRed {
     const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1"), ("avg", "packets"), ("p", "fraction")];
     type Params = Params;
 
-    fn new(p: &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
+    fn new((chokew, behind): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
         let red = red::Params {
-            min_th: Some(p.behind.min_th),
-            max_th: Some(p.behind.max_th),
-            max_p: p.behind.max_p,
-            w_q: Some(p.behind.w_q),
-            gentle: p.behind.gentle,
-            wait: p.behind.wait,
+            min_th: Some(behind.min_th),
+            max_th: Some(behind.max_th),
+            max_p: behind.max_p,
+            w_q: Some(behind.w_q),
+            gentle: behind.gentle,
+            wait: behind.wait,
             mark_p: 1.0,
-            mode: p.chokew.mode,
+            mode: chokew.mode,
         };
-        Ok(ChokeWRed { draws: Draws::new(&p.chokew)?, red: Red::new(&red, env, rng, now)? })
+        Ok(ChokeWRed { draws: Draws::new(chokew)?, red: Red::new(&red, env, rng, now)? })
     }
 
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         let (l, seen) = (self.draws.queue_with(cx, packet), Seen::all(cx));
         self.draws.adapt(l);
         self.red.observe(cx, seen);
-        let m = self.draws.number(cx, packet);
-        if self.draws.are_due(l) && self.draws.matched(cx, packet, m) {
+        let m = self.draws.number(cx, packet, l);
+        if self.draws.matched(cx, packet, m) {
             return Verdict::Drop(Reason::Matched);
         }
         self.red.judge(cx, packet, seen)

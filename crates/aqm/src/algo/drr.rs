@@ -11,7 +11,7 @@
 //! Defaults: a quantum of the usual packet size.
 
 use super::droptail::{self, DropTail};
-use crate::fair::{Arrived, Class, Classify, Queues, Scheduler};
+use crate::fair::{Class, Classify, Queues, Scheduler};
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, PerDscp, Rng, Time};
@@ -43,12 +43,6 @@ pub struct Drr {
     credited: bool,
 }
 
-impl Drr {
-    fn end_turn(&mut self) {
-        self.credited = false;
-    }
-}
-
 impl Scheduler for Drr {
     const NAME: &'static str = "drr";
     const SUMMARY: &'static str = "Serves flows or classes in turn, a quantum of bytes each";
@@ -75,29 +69,29 @@ impl Scheduler for Drr {
         self.classify.key(packet)
     }
 
-    fn opened(&mut self, class: Class, _: u32) {
+    fn opened(&mut self, class: Class) {
         if self.accounts.len() <= class {
             self.accounts.resize(class + 1, (0.0, 0.0));
         }
-        self.turns.push_back(class);
     }
 
-    fn joined(&mut self, class: Class, packet: &Packet, arrived: &Arrived<'_>) {
-        if arrived.first {
+    fn joined(&mut self, class: Class, packet: &Packet, first: bool) {
+        if first {
             self.accounts[class] = (self.quantum * self.weights.get(packet.dscp).unwrap_or(1.0), 0.0);
+            self.turns.push_back(class);
         }
     }
 
     fn pushed_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>) {
         if queues.is_empty(class) {
             if self.turns.front() == Some(&class) {
-                self.end_turn();
+                self.credited = false;
             }
             self.turns.retain(|&c| c != class);
         }
     }
 
-    fn next<A>(&mut self, queues: &Queues<A>, _: Time) -> Option<Class> {
+    fn next<A>(&mut self, queues: &Queues<A>) -> Option<Class> {
         loop {
             let &class = self.turns.front()?;
             let (quantum, deficit) = &mut self.accounts[class];
@@ -109,7 +103,7 @@ impl Scheduler for Drr {
                 return Some(class);
             }
             self.turns.rotate_left(1);
-            self.end_turn();
+            self.credited = false;
         }
     }
 
@@ -117,11 +111,7 @@ impl Scheduler for Drr {
         self.accounts[class].1 -= f64::from(bytes.unwrap_or(0));
         if queues.is_empty(class) {
             self.turns.pop_front();
-            self.end_turn();
+            self.credited = false;
         }
-    }
-
-    fn remembers(&self, _: Class) -> bool {
-        false
     }
 }

@@ -3,19 +3,20 @@
 //! RFC 8290, sections 4.1 (enqueue) and 4.2 (dequeue).
 //!
 //! Flows are hashed to queues. A queue that was empty is new and goes before the old ones, for one quantum of
-//! bytes; then queues are served in turn, a quantum each. When the buffer is full the longest queue loses its
-//! last packet.
+//! bytes; then queues are served in turn, a quantum each. When the buffer overflows the longest queue loses half of
+//! its bytes, at most 64 packets, from its head.
 //!
 //! Sees: flows, sizes, sojourn times. Decides: which queue is served; mark, as CoDel.
-//! Departures: section 4.1.3 loses up to half of the longest queue, from its head, as a batch that spares CPU
-//! time; here it loses its last packet. A queue that has left the lists forgets its CoDel state.
+//! Departures: CoDel does not count what an overflow takes (Linux adds it to CoDel's count). CoDel spares the
+//! last packet of each queue, as RFC 8289 has it for one queue; Linux spares only the last one of all queues,
+//! so it also drops where many flows hold a packet each.
 //! Defaults: RFC 8290, section 5.2; RFC 8289.
 
 use super::codel::{self, Codel};
-use crate::fair::{Arrived, Class, Queues, Scheduler};
+use crate::fair::{Class, PushOut, Queues, Scheduler};
 use crate::hashing::Buckets;
 use crate::policy::{Aqm, Env};
-use marqueue_core::params::ParamError;
+use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Packet, Rng, Time};
 use std::collections::VecDeque;
 
@@ -54,7 +55,7 @@ pub struct FqCodel {
 
 impl FqCodel {
     /// A queue moves to the end of the old ones.
-    fn to_old(&mut self, class: Class) {
+    fn make_old(&mut self, class: Class) {
         self.state[class].0 = List::Old;
         self.old.push_back(class);
     }
@@ -64,11 +65,12 @@ impl Scheduler for FqCodel {
     const NAME: &'static str = "fq_codel";
     const SUMMARY: &'static str = "Serves hashed flows in turn, sparse ones first, with CoDel in each queue";
     const SOURCE: &'static str = "Hoeiland-Joergensen et al., RFC 8290, 2018";
+    const PUSH_OUT: PushOut = PushOut::Half { at_most: 64 };
     type Params = Params;
     type Policy = Codel;
 
     fn new(p: &Params, _: &Env, rng: &mut Rng) -> Result<Self, ParamError> {
-        let buckets = Buckets::new(p.queues as u32, rng);
+        let buckets = Buckets::new(whole("queues", p.queues)?, rng);
         Ok(FqCodel { buckets, quantum: p.quantum as i64, new: VecDeque::new(), old: VecDeque::new(), state: Vec::new() })
     }
 
@@ -80,14 +82,13 @@ impl Scheduler for FqCodel {
         self.buckets.of(packet.flow)
     }
 
-    fn opened(&mut self, class: Class, _: u32) {
+    fn opened(&mut self, class: Class) {
         if self.state.len() <= class {
             self.state.resize(class + 1, (List::None, 0));
         }
-        self.state[class] = (List::None, 0);
     }
 
-    fn joined(&mut self, class: Class, _: &Packet, _: &Arrived<'_>) {
+    fn joined(&mut self, class: Class, _: &Packet, _: bool) {
         if self.state[class].0 == List::None {
             self.state[class] = (List::New, self.quantum);
             self.new.push_back(class);
@@ -96,7 +97,7 @@ impl Scheduler for FqCodel {
 
     fn pushed_out<A>(&mut self, _: Class, _: &Packet, _: &Queues<A>) {}
 
-    fn next<A>(&mut self, _: &Queues<A>, _: Time) -> Option<Class> {
+    fn next<A>(&mut self, _: &Queues<A>) -> Option<Class> {
         loop {
             let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };
             let &class = list.front()?;
@@ -105,7 +106,7 @@ impl Scheduler for FqCodel {
             }
             list.pop_front();
             self.state[class].1 += self.quantum;
-            self.to_old(class);
+            self.make_old(class);
         }
     }
 
@@ -119,7 +120,7 @@ impl Scheduler for FqCodel {
         match self.state[class].0 {
             List::New => {
                 self.new.pop_front();
-                self.to_old(class);
+                self.make_old(class);
             }
             List::Old | List::None => {
                 self.old.pop_front();
@@ -128,7 +129,8 @@ impl Scheduler for FqCodel {
         }
     }
 
-    fn remembers(&self, class: Class) -> bool {
-        self.state[class].0 != List::None
+    /// CoDel's state outlives the packets: a queue that is back soon drops on where it left off.
+    fn remembers(&self, _: Class) -> bool {
+        true
     }
 }

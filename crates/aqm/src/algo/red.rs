@@ -187,7 +187,7 @@ impl Seen {
     /// All that waits.
     #[inline]
     pub fn all(cx: &Cx<'_>) -> Seen {
-        Seen { len: cx.len(), bytes: cx.bytes() }
+        Seen { len: cx.packets(), bytes: cx.bytes() }
     }
 }
 

@@ -5,8 +5,9 @@
 //! Two REDs: that for `in` packets averages the `in` packets that wait, that for `out` packets averages all.
 //!
 //! Sees: the queue and its `in` packets at each arrival, idle periods. Decides: as RED.
-//! Departures: which packets are `in` is told by their code point; in the paper an edge router marks
-//! them. As in ns-2.35 an `in` arrival moves both averages, an `out` arrival that of all packets.
+//! Which packets are `in` is told by their code point; in the paper an edge router marks them.
+//! Departures: an `in` arrival moves both averages, an `out` arrival that of all packets, as in the paper;
+//! in ns-2.35 an `out` arrival moves neither, so that with few `in` packets its average lags behind.
 //! Defaults: Wen, Fang and Sun 2008, section 4; w_q and wait are RED's.
 
 use super::red::{self, Red, Seen};

@@ -6,14 +6,15 @@
 //! queue loses its last packet.
 //!
 //! Sees: flows. Decides: which queue is served.
-//! Departures: the hash is salted once a run; the paper perturbs it now and then.
+//! Departures: the hash is salted once a run; the paper perturbs it now and then. The longest queue is that
+//! with most bytes, not packets.
 //! Defaults: the number of queues is that of Linux's sfq.
 
 use super::droptail::{self, DropTail};
-use crate::fair::{Arrived, Class, Queues, Scheduler};
+use crate::fair::{Class, Queues, Scheduler};
 use crate::hashing::Buckets;
 use crate::policy::{Aqm, Env};
-use marqueue_core::params::ParamError;
+use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Packet, Rng, Time};
 use std::collections::VecDeque;
 
@@ -41,7 +42,7 @@ impl Scheduler for Sfq {
     type Policy = DropTail;
 
     fn new(p: &Params, _: &Env, rng: &mut Rng) -> Result<Self, ParamError> {
-        Ok(Sfq { buckets: Buckets::new(p.queues as u32, rng), turns: VecDeque::new() })
+        Ok(Sfq { buckets: Buckets::new(whole("queues", p.queues)?, rng), turns: VecDeque::new() })
     }
 
     fn policy(_: &Params, env: &Env, rng: &Rng, now: Time) -> Result<DropTail, ParamError> {
@@ -52,11 +53,11 @@ impl Scheduler for Sfq {
         self.buckets.of(packet.flow)
     }
 
-    fn opened(&mut self, class: Class, _: u32) {
-        self.turns.push_back(class);
+    fn joined(&mut self, class: Class, _: &Packet, first: bool) {
+        if first {
+            self.turns.push_back(class);
+        }
     }
-
-    fn joined(&mut self, _: Class, _: &Packet, _: &Arrived<'_>) {}
 
     fn pushed_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>) {
         if queues.is_empty(class) {
@@ -64,7 +65,7 @@ impl Scheduler for Sfq {
         }
     }
 
-    fn next<A>(&mut self, _: &Queues<A>, _: Time) -> Option<Class> {
+    fn next<A>(&mut self, _: &Queues<A>) -> Option<Class> {
         self.turns.pop_front()
     }
 
@@ -72,9 +73,5 @@ impl Scheduler for Sfq {
         if !queues.is_empty(class) {
             self.turns.push_back(class);
         }
-    }
-
-    fn remembers(&self, _: Class) -> bool {
-        false
     }
 }

@@ -12,14 +12,15 @@
 //!
 //! By flow, the queues share the buffer and the longest loses its last packet when it is full. By code point
 //! (the aggregate mode of Wen, Fang and Sun 2009, section 4.2) `room` can split the buffer.
-//! Departures: V follows the link's rate at each arrival; a rate that changes in between counts from then.
+//! A packet that is pushed out takes its tag with it: fluid sharing never gets to serve it, or stops.
+//! Departures: a rate that changes counts from the next arrival or departure on.
 //! Defaults: weight 1.
 
 use super::droptail::{self, DropTail};
-use crate::fair::{Arrived, Class, Classify, Queues, Scheduler};
+use crate::fair::{Class, Classify, Queues, Scheduler};
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dscp, Packet, PerDscp, Rng, Time};
+use marqueue_core::{Dscp, Packet, PerDscp, Rate, Rng, Time};
 use std::collections::{BTreeSet, VecDeque};
 
 marqueue_core::params! {
@@ -28,7 +29,7 @@ marqueue_core::params! {
         /// What packets share a queue.
         classify: Classify { default: Classify::Flow, source: "Demers, Keshav and Shenker 1989; by code point: Wen, Fang and Sun 2009, section 4.2" },
         /// Weight of a queue by the code point of the packet that opens it; 1 if it has none.
-        weights: PerDscp { unit: One, range: 1e-6 => 1e6, default: PerDscp::default(), source: "Parekh and Gallager 1993" },
+        weights: PerDscp { unit: One, range: 1e-3 => 1e3, default: PerDscp::default(), source: "Parekh and Gallager 1993" },
         /// How many packets the queue of a code point may hold, within the buffer that all share.
         room: PerDscp { unit: Packets, range: 1.0 => 1e9, default: PerDscp::default(), source: "Wen, Fang and Sun 2009, section 4.2" },
     }
@@ -56,9 +57,10 @@ pub struct Wfq {
     weights: PerDscp,
     room: PerDscp,
     fluids: Vec<Fluid>,
-    /// Virtual time, bytes a unit of weight, and when it was that.
+    /// Virtual time, bytes a unit of weight, when it was that, and the link's rate from then on.
     v: f64,
     at: Time,
+    rate: Rate,
     /// Queues that fluid sharing still serves, by their last tag.
     busy: BTreeSet<(u64, Class)>,
     busy_weight: f64,
@@ -69,37 +71,24 @@ pub struct Wfq {
 }
 
 impl Wfq {
-    /// Lets virtual time run until `now`.
-    fn advance(&mut self, now: Time, env: &Env) {
-        let mut left = (now - self.at).secs() * env.rate.bytes_per_sec();
-        self.at = now;
-        while let Some(&(last, class)) = self.busy.first() {
-            let until = (f64::from_bits(last) - self.v).max(0.0) * self.busy_weight;
-            if until > left {
-                self.v += left / self.busy_weight;
-                return;
-            }
-            left -= until;
-            self.v = self.v.max(f64::from_bits(last));
-            self.busy.pop_first();
-            self.busy_weight -= self.fluids[class].weight;
-            if self.fluids[class].tags.is_empty() {
-                self.finished.push(class);
-            }
-        }
-        self.busy_weight = 0.0;
+    /// Does fluid sharing still serve this queue?
+    fn is_busy(&self, class: Class) -> bool {
+        self.busy.contains(&(rank(self.fluids[class].last), class))
     }
 
     /// The last tag of a queue changes.
     fn set_last(&mut self, class: Class, last: f64) {
         let fluid = &mut self.fluids[class];
-        if self.busy.remove(&(rank(fluid.last), class)) {
-            self.busy_weight -= fluid.weight;
-        }
+        let was_busy = self.busy.remove(&(rank(fluid.last), class));
         fluid.last = last;
-        if last > self.v {
+        let is_busy = last > self.v;
+        if is_busy {
             self.busy.insert((rank(last), class));
-            self.busy_weight += fluid.weight;
+        }
+        match (was_busy, is_busy) {
+            (false, true) => self.busy_weight += fluid.weight,
+            (true, false) => self.busy_weight -= fluid.weight,
+            _ => {}
         }
     }
 }
@@ -111,10 +100,11 @@ impl Scheduler for Wfq {
     type Params = Params;
     type Policy = DropTail;
 
-    fn new(p: &Params, _: &Env, _: &mut Rng) -> Result<Self, ParamError> {
+    fn new(p: &Params, env: &Env, _: &mut Rng) -> Result<Self, ParamError> {
         if p.classify == Classify::Flow && !p.room.is_empty() {
             return Err(ParamError::new("room", "got a table, expected none with classify = \"flow\""));
         }
+        p.room.check_whole("room")?;
         Ok(Wfq {
             classify: p.classify,
             weights: p.weights.clone(),
@@ -122,6 +112,7 @@ impl Scheduler for Wfq {
             fluids: Vec::new(),
             v: 0.0,
             at: Time::ZERO,
+            rate: env.rate,
             busy: BTreeSet::new(),
             busy_weight: 0.0,
             heads: BTreeSet::new(),
@@ -144,21 +135,43 @@ impl Scheduler for Wfq {
         }
     }
 
-    fn opened(&mut self, class: Class, _: u32) {
+    /// Virtual time runs.
+    fn clock(&mut self, now: Time, rate: Rate) {
+        let mut left = (now - std::mem::replace(&mut self.at, now)).secs() * self.rate.bytes_per_sec();
+        self.rate = rate;
+        while let Some(&(last, class)) = self.busy.first() {
+            let until = (f64::from_bits(last) - self.v) * self.busy_weight;
+            if until > left {
+                self.v = (self.v + left / self.busy_weight).min(f64::from_bits(last));
+                return;
+            }
+            left -= until;
+            self.v = f64::from_bits(last);
+            self.busy.pop_first();
+            self.busy_weight -= self.fluids[class].weight;
+            if self.fluids[class].tags.is_empty() {
+                self.finished.push(class);
+            }
+        }
+        // Whatever rounding has left.
+        self.busy_weight = 0.0;
+    }
+
+    fn opened(&mut self, class: Class) {
         if self.fluids.len() <= class {
             self.fluids.resize_with(class + 1, Fluid::default);
         }
     }
 
-    fn joined(&mut self, class: Class, packet: &Packet, arrived: &Arrived<'_>) {
-        self.advance(arrived.now, arrived.env);
+    fn joined(&mut self, class: Class, packet: &Packet, first: bool) {
+        let idle = !self.is_busy(class);
         let fluid = &mut self.fluids[class];
-        if fluid.tags.is_empty() && fluid.last <= self.v {
+        if idle && first {
             fluid.weight = self.weights.get(packet.dscp).unwrap_or(1.0);
         }
         let tag = fluid.last.max(self.v) + f64::from(packet.bytes) / fluid.weight;
         fluid.tags.push_back(tag);
-        if fluid.tags.len() == 1 {
+        if first {
             self.heads.insert((rank(tag), class));
         }
         self.set_last(class, tag);
@@ -166,15 +179,17 @@ impl Scheduler for Wfq {
 
     fn pushed_out<A>(&mut self, class: Class, packet: &Packet, _: &Queues<A>) {
         let fluid = &mut self.fluids[class];
-        let Some(tag) = fluid.tags.pop_back() else { return };
+        let tag = fluid.tags.pop_back().expect("a packet that waits has a tag");
         if fluid.tags.is_empty() {
             self.heads.remove(&(rank(tag), class));
         }
-        let before = tag - f64::from(packet.bytes) / fluid.weight;
-        self.set_last(class, before.max(0.0));
+        // The tag before it: rounding must not make another of one that is still there.
+        let start = tag - f64::from(packet.bytes) / fluid.weight;
+        let before = fluid.tags.back().copied().unwrap_or(start.max(0.0));
+        self.set_last(class, before);
     }
 
-    fn next<A>(&mut self, _: &Queues<A>, _: Time) -> Option<Class> {
+    fn next<A>(&mut self, _: &Queues<A>) -> Option<Class> {
         self.heads.pop_first().map(|(_, class)| class)
     }
 
@@ -188,7 +203,7 @@ impl Scheduler for Wfq {
 
     /// Fluid sharing may still be serving what has already left.
     fn remembers(&self, class: Class) -> bool {
-        self.fluids[class].last > self.v
+        self.is_busy(class)
     }
 
     fn forgets(&mut self) -> Option<Class> {
