@@ -7,9 +7,10 @@
 use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use marqueue_aqm::{Limit, Signal};
-use marqueue_core::params::ParamSet;
+use marqueue_core::params::{ParamSet, ParamSpec, PolicySpec};
 use marqueue_core::{Bytes, Dur, Rate, Time};
 use marqueue_fuzz::{magnitude, one_of, params, policy};
+use marqueue_sim::impair::{Jitter, Loss, Reorder};
 use marqueue_sim::plan::*;
 use marqueue_sim::{check, run, Control, RunError};
 
@@ -70,7 +71,37 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         queue,
         schedule: times.into_iter().map(|t| Ok((t, rate(u)?))).collect::<Result<_>>()?,
         trace: u.arbitrary()?,
+        pipe: pipe(u)?,
     })
+}
+
+/// One of a catalogue, with parameters in their ranges.
+fn one_with_params(u: &mut Unstructured<'_>, entries: &[(&'static str, Vec<ParamSpec>)]) -> Result<PolicySpec> {
+    let (name, specs) = u.choose(entries)?;
+    Ok(PolicySpec { name: (*name).into(), params: params(u, specs, 0)? })
+}
+
+fn pipe(u: &mut Unstructured<'_>) -> Result<PipePlan> {
+    if u.ratio(2, 3)? {
+        return Ok(PipePlan::default());
+    }
+    let losses: Vec<_> = Loss::catalogue().into_iter().map(|e| (e.name, e.params)).collect();
+    Ok(PipePlan {
+        loss: if u.arbitrary()? { Some(one_with_params(u, &losses)?) } else { None },
+        jitter: if u.arbitrary()? { Some(params(u, &Jitter::specs(), 0)?) } else { None },
+        reorder: if u.arbitrary()? { Some(params(u, &Reorder::specs(), 0)?) } else { None },
+    })
+}
+
+fn write(u: &mut Unstructured<'_>) -> Result<Option<WritePlan>> {
+    if u.ratio(2, 3)? {
+        return Ok(None);
+    }
+    Ok(Some(WritePlan {
+        packets: count(u)?,
+        every: Dur(ns(u)?),
+        gaps: one_of(u, &[Gaps::Constant, Gaps::Exponential])?,
+    }))
 }
 
 fn way(u: &mut Unstructured<'_>, links: usize) -> Result<Vec<usize>> {
@@ -106,10 +137,26 @@ fn packet(u: &mut Unstructured<'_>) -> Result<Bytes> {
     Ok(Bytes(if u.ratio(1, 8)? { magnitude(u, u64::MAX)? } else { u.int_in_range(1..=65_535)? }))
 }
 
+/// The laws of paced flows.
+fn laws() -> Vec<(&'static str, Vec<ParamSpec>)> {
+    marqueue_cc::paced::Law::catalogue().into_iter().map(|e| (e.name, e.params)).collect()
+}
+
 fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize) -> Result<TrafficPlan> {
     let (start, jitter) = (Time(if u.arbitrary()? { 0 } else { ns(u)? }), Dur(ns(u)?));
     let route = index(u, routes)?;
-    let kind = match u.int_in_range(0..=6)? {
+    let kind = match u.int_in_range(0..=7)? {
+        3 => TrafficKind::Paced {
+            control: one_with_params(u, &laws())?,
+            route,
+            count: count(u)?,
+            rate: rate(u)?,
+            packet: packet(u)?,
+            ecn: u.arbitrary()?,
+            start,
+            jitter,
+            stop: stop(u)?,
+        },
         0 => TrafficKind::Poisson {
             transport: index(u, transports)?,
             routes: way(u, routes)?,
@@ -131,7 +178,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             route,
             rate: per_second(u)?,
             packet: packet(u)?,
-            size: one_of(u, &[SizeLaw::Constant, SizeLaw::Exponential])?,
+            size: one_of(u, &[SizeLaw::Constant, SizeLaw::Exponential, SizeLaw::Hyperexponential { scv: 4.0 }])?,
             start,
             stop: stop(u)?,
         },
@@ -144,9 +191,10 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             stop: stop(u)?,
             size: if u.arbitrary()? { Some(count(u)?) } else { None },
             trace: u.arbitrary()?,
+            write: write(u)?,
         },
     };
-    Ok(TrafficPlan { name: format!("traffic {i}"), kind })
+    Ok(TrafficPlan { name: format!("traffic {i}"), dscp: u.int_in_range(0..=63)?, kind })
 }
 
 /// A dumbbell of several classes or any routes over any links.
@@ -172,7 +220,9 @@ fn flows(plan: &Plan) -> u64 {
     plan.traffic
         .iter()
         .map(|t| match t.kind {
-            TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } => count.into(),
+            TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
+                count.into()
+            }
             TrafficKind::Poisson { .. } | TrafficKind::Packets { .. } => 1,
         })
         .sum()

@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use common::{Op, Watch};
 use libfuzzer_sys::fuzz_target;
 use marqueue_aqm::{Discipline, Env, Limit, Signal};
-use marqueue_core::{Bytes, Dur, Rate, Rng};
+use marqueue_core::{Bytes, Dscp, Dur, Rate, Rng};
 use marqueue_fuzz::{ecn, magnitude, one_of, policy};
 
 /// Wider than any link of a plan may be (see `marqueue_sim::run`).
@@ -29,8 +29,13 @@ fn env(u: &mut Unstructured<'_>) -> Result<Env> {
 
 fn op(u: &mut Unstructured<'_>) -> Result<Op> {
     Ok(match u.int_in_range(0..=9)? {
-        0..=2 => Op::Enqueue { bytes: 1 + magnitude(u, LARGEST_PACKET)? as u32, ecn: ecn(u)? },
-        3 => Op::Burst { count: u.int_in_range(1..=100)? },
+        0..=2 => Op::Enqueue {
+            flow: u.int_in_range(0..=7)?,
+            dscp: Dscp::from_bits(one_of(u, &[0, 10, 46])?),
+            bytes: 1 + magnitude(u, LARGEST_PACKET)? as u32,
+            ecn: ecn(u)?,
+        },
+        3 => Op::Burst { count: u.int_in_range(1..=100)?, flows: u.int_in_range(1..=8)? },
         4..=5 => Op::Dequeue,
         6 => Op::Drain,
         7..=8 => Op::Wait { ns: magnitude(u, 4_000_000_000)? },

@@ -45,6 +45,16 @@ pub fn params(u: &mut Unstructured<'_>, specs: &[ParamSpec], depth: u32) -> Resu
             Kind::Number { min, max, .. } => Value::Number(number(u, min, max)?),
             Kind::Flag => Value::Flag(u.arbitrary()?),
             Kind::Choice(names) => Value::Choice(one_of(u, names)?.into()),
+            Kind::Dscp => Value::Choice(one_of(u, &["DF", "AF11", "46"])?.into()),
+            Kind::PerDscp { min, max, .. } => {
+                let mut table = std::collections::BTreeMap::new();
+                for name in ["DF", "AF11", "46"] {
+                    if u.arbitrary()? {
+                        table.insert(name.to_string(), number(u, min, max)?);
+                    }
+                }
+                Value::Table(table)
+            }
             Kind::Policy if depth == 0 => continue,
             Kind::Policy => Value::Policy(policy(u, depth - 1)?),
         };

@@ -51,6 +51,9 @@ def reorder_params() -> list[dict[str, Any]]:
 def tcp_params() -> list[dict[str, Any]]:
     """Every parameter of TCP."""
 
+def dscps() -> tuple[str, dict[str, int]]:
+    """What a code point may look like, for error messages, and the names that code points have."""
+
 def tcp_presets() -> dict[str, dict[str, Any]]:
     """What each preset of TCP sets."""
 

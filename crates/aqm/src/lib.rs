@@ -4,12 +4,19 @@
 //! holds the packets. [`algo::Discipline`] is the one list of all of them.
 
 pub mod algo;
+mod buffer;
+mod door;
+pub mod fair;
+mod hashing;
 pub mod mode;
 pub mod policy;
 pub mod qdisc;
 mod virtual_queue;
 
 pub use algo::{catalogue, Discipline, Entry};
+pub use buffer::{Buffer, Drawn};
+pub use door::{Counters, Door};
+pub use fair::{Fair, Scheduler};
 pub use mode::Mode;
 pub use policy::{Aqm, Cx, Env, Limit, Reason, Signal, Verdict};
-pub use qdisc::{Counters, Fate, Qdisc, Single};
+pub use qdisc::{Fate, Qdisc, Single};

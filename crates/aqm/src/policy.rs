@@ -1,5 +1,7 @@
 //! What a policy sees and what it may say.
 
+use crate::buffer::{Buffer, Drawn};
+use crate::door::Door;
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, Rate, Rng, Time};
 use serde::{Deserialize, Serialize};
@@ -18,11 +20,14 @@ pub enum Reason {
     Virtual,
     /// It had stood in the queue for too long.
     Sojourn,
+    /// A packet drawn from the queue was of the same flow.
+    Matched,
 }
 
 impl Reason {
     /// All reasons, in the order of their discriminants.
-    pub const ALL: [Reason; 5] = [Reason::Overflow, Reason::Early, Reason::Forced, Reason::Virtual, Reason::Sojourn];
+    pub const ALL: [Reason; 6] =
+        [Reason::Overflow, Reason::Early, Reason::Forced, Reason::Virtual, Reason::Sojourn, Reason::Matched];
 
     /// The name in results.
     pub fn name(self) -> &'static str {
@@ -32,6 +37,7 @@ impl Reason {
             Reason::Forced => "forced",
             Reason::Virtual => "virtual",
             Reason::Sojourn => "sojourn",
+            Reason::Matched => "matched",
         }
     }
 }
@@ -72,10 +78,19 @@ pub enum Limit {
 
 impl Limit {
     /// Would a queue of `len` packets and `bytes` bytes overflow by one more packet of `size`?
+    #[inline]
     pub fn overflows(self, len: u32, bytes: u64, size: u32) -> bool {
         match self {
             Limit::Packets(n) => len >= n,
             Limit::Bytes(n) => bytes + u64::from(size) > n,
+        }
+    }
+
+    /// Is a queue of `len` packets and `bytes` bytes too long?
+    pub fn is_exceeded(self, len: u32, bytes: u64) -> bool {
+        match self {
+            Limit::Packets(n) => len > n,
+            Limit::Bytes(n) => bytes > n,
         }
     }
 
@@ -120,16 +135,34 @@ pub struct Cx<'a> {
     pub env: &'a Env,
     /// This queue's own random stream.
     pub rng: &'a mut Rng,
-    /// Packets waiting, without the arriving or departing one and without the one in transmission.
-    pub len: u32,
-    /// Bytes waiting, counted the same way.
-    pub bytes: u64,
+    /// What waits.
+    pub queue: &'a mut Buffer,
+    /// Where lost packets go.
+    pub door: &'a mut Door,
 }
 
 impl Cx<'_> {
+    /// Packets waiting, without the arriving or departing one and without the one in transmission.
+    #[inline]
+    pub fn packets(&self) -> u32 {
+        self.queue.len()
+    }
+
+    /// Bytes waiting, counted the same way.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    /// Loses a packet that was drawn and still waits.
+    pub fn evict(&mut self, drawn: Drawn, reason: Reason) {
+        let packet = self.queue.take(drawn);
+        self.door.lose(packet, reason);
+    }
+
     /// Has the buffer no room for this packet?
     pub fn is_full(&self, packet: &Packet) -> bool {
-        self.env.limit.overflows(self.len, self.bytes, packet.bytes)
+        self.env.limit.overflows(self.packets(), self.bytes(), packet.bytes)
     }
 
     /// Would a mark on this packet be a loss?

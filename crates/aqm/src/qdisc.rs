@@ -1,55 +1,10 @@
 //! Disciplines: they hold the packets, apply verdicts, and account for every packet.
 
+use crate::buffer::Buffer;
+use crate::door::{Counters, Door};
 use crate::policy::{Aqm, Cx, Env, Reason, Signal, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Ecn, Packet, Rng, Time};
-use std::collections::VecDeque;
-
-/// Cumulative counts of one queue.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Packets that arrived.
-    pub arrivals: u64,
-    /// Bytes that arrived.
-    pub arrived_bytes: u64,
-    /// Packets that left for transmission.
-    pub departures: u64,
-    /// Bytes that left for transmission.
-    pub departed_bytes: u64,
-    /// Lost packets by [`Reason`].
-    pub drops: [u64; Reason::ALL.len()],
-    /// Lost bytes.
-    pub dropped_bytes: u64,
-    /// Packets that got a CE mark here, by [`Reason`].
-    pub marks: [u64; Reason::ALL.len()],
-}
-
-impl Counters {
-    /// All lost packets.
-    pub fn dropped(&self) -> u64 {
-        self.drops.iter().sum()
-    }
-
-    /// All packets marked.
-    pub fn marked(&self) -> u64 {
-        self.marks.iter().sum()
-    }
-}
-
-/// The one door by which packets are lost: it counts them and hands them to whoever must know.
-#[derive(Debug, Default)]
-struct Door {
-    counters: Counters,
-    lost: Vec<(Packet, Reason)>,
-}
-
-impl Door {
-    fn lose(&mut self, packet: Packet, reason: Reason) {
-        self.counters.drops[reason as usize] += 1;
-        self.counters.dropped_bytes += u64::from(packet.bytes);
-        self.lost.push((packet, reason));
-    }
-}
 
 /// What became of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,9 +58,7 @@ pub trait Qdisc {
 #[derive(Debug)]
 pub struct Single<A> {
     policy: A,
-    /// Packets with the times at which they arrived.
-    fifo: VecDeque<(Time, Packet)>,
-    bytes: u64,
+    queue: Buffer,
     env: Env,
     rng: Rng,
     door: Door,
@@ -114,7 +67,7 @@ pub struct Single<A> {
 /// The context of a decision about a queue as it now stands.
 macro_rules! cx {
     ($self:ident, $now:expr) => {
-        Cx { now: $now, env: &$self.env, rng: &mut $self.rng, len: $self.fifo.len() as u32, bytes: $self.bytes }
+        Cx { now: $now, env: &$self.env, rng: &mut $self.rng, queue: &mut $self.queue, door: &mut $self.door }
     };
 }
 
@@ -125,70 +78,67 @@ impl<A: Aqm> Single<A> {
     /// If the policy refuses its parameters.
     pub fn new(params: &A::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
         let policy = A::new(params, &env, &rng, Time::ZERO)?;
-        Ok(Self { policy, fifo: VecDeque::new(), bytes: 0, env, rng, door: Door::default() })
+        Ok(Self { policy, queue: Buffer::default(), env, rng, door: Door::default() })
     }
+}
 
-    /// Turns a mark into CE, a loss, or nothing (see [`Signal`]).
-    fn signal(&mut self, mut packet: Packet, reason: Reason) -> Option<(Packet, Fate)> {
-        match (self.env.signal, packet.ecn) {
-            (Signal::Drop, _) | (Signal::Ecn, Ecn::NotEct) => {
-                self.door.lose(packet, reason);
-                None
-            }
-            (Signal::EcnOnly, Ecn::NotEct) => Some((packet, Fate::Queued)),
-            (_, Ecn::Ect) => {
-                packet.ecn = Ecn::Ce;
-                self.door.counters.marks[reason as usize] += 1;
-                Some((packet, Fate::Marked))
-            }
-            (_, Ecn::Ce) => Some((packet, Fate::Marked)),
+/// Turns a mark into CE, a loss, or nothing (see [`Signal`]).
+#[inline]
+pub(crate) fn settle(signal: Signal, door: &mut Door, mut packet: Packet, reason: Reason) -> Option<(Packet, Fate)> {
+    match (signal, packet.ecn) {
+        (Signal::Drop, _) | (Signal::Ecn, Ecn::NotEct) => {
+            door.lose(packet, reason);
+            None
         }
+        (Signal::EcnOnly, Ecn::NotEct) => Some((packet, Fate::Queued)),
+        (_, Ecn::Ect) => {
+            packet.ecn = Ecn::Ce;
+            door.counters.marks[reason as usize] += 1;
+            Some((packet, Fate::Marked))
+        }
+        (_, Ecn::Ce) => Some((packet, Fate::Marked)),
     }
 }
 
 impl<A: Aqm> Qdisc for Single<A> {
     #[inline]
     fn enqueue(&mut self, now: Time, packet: Packet) -> Fate {
-        self.door.counters.arrivals += 1;
-        self.door.counters.arrived_bytes += u64::from(packet.bytes);
+        self.door.arrives(&packet);
         let verdict = self.policy.on_arrival(&mut cx!(self, now), &packet);
         if let Verdict::Drop(reason) = verdict {
             self.door.lose(packet, reason);
             return Fate::Lost;
         }
-        if self.env.limit.overflows(self.fifo.len() as u32, self.bytes, packet.bytes) {
+        if self.env.limit.overflows(self.queue.len(), self.queue.bytes(), packet.bytes) {
             self.door.lose(packet, Reason::Overflow);
             return Fate::Lost;
         }
         let (packet, fate) = match verdict {
-            Verdict::Mark(reason) => match self.signal(packet, reason) {
+            Verdict::Mark(reason) => match settle(self.env.signal, &mut self.door, packet, reason) {
                 Some(kept) => kept,
                 None => return Fate::Lost,
             },
             _ => (packet, Fate::Queued),
         };
-        self.bytes += u64::from(packet.bytes);
-        self.fifo.push_back((now, packet));
+        self.queue.push(now, packet);
         debug_assert!(self.conserves());
         fate
     }
 
     #[inline]
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)> {
-        while let Some((arrived, packet)) = self.fifo.pop_front() {
-            self.bytes -= u64::from(packet.bytes);
+        while let Some((arrived, packet)) = self.queue.pop() {
             let sojourn = now.since(arrived);
             let kept = match self.policy.on_departure(&mut cx!(self, now), &packet, sojourn) {
                 Verdict::Pass => Some(packet),
-                Verdict::Mark(reason) => self.signal(packet, reason).map(|(p, _)| p),
+                Verdict::Mark(reason) => settle(self.env.signal, &mut self.door, packet, reason).map(|(p, _)| p),
                 Verdict::Drop(reason) => {
                     self.door.lose(packet, reason);
                     None
                 }
             };
             if let Some(packet) = kept {
-                self.door.counters.departures += 1;
-                self.door.counters.departed_bytes += u64::from(packet.bytes);
+                self.door.departs(&packet);
                 debug_assert!(self.conserves());
                 return Some((packet, sojourn));
             }
@@ -208,11 +158,11 @@ impl<A: Aqm> Qdisc for Single<A> {
 
     #[inline]
     fn len(&self) -> u32 {
-        self.fifo.len() as u32
+        self.queue.len()
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.queue.bytes()
     }
 
     fn counters(&self) -> &Counters {

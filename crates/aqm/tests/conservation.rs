@@ -1,18 +1,21 @@
-//! Under any sequence of operations every algorithm keeps count of every packet and byte, keeps the
-//! order of arrival, and settles a signal as the environment says.
+//! Under any sequence of operations every algorithm keeps count of every packet and byte, keeps the order of
+//! arrival (a scheduler that of each flow), and settles a signal as the environment says.
 
 mod common;
 
 use common::{Op, Watch};
 use marqueue_aqm::{catalogue, Discipline, Env, Limit, Signal};
-use marqueue_core::{Bytes, Dur, Ecn, PolicySpec, Rate, Rng};
+use marqueue_core::{Bytes, Dscp, Dur, Ecn, PolicySpec, Rate, Rng, Value};
 use proptest::prelude::*;
+
+const FLOWS: u32 = 6;
 
 fn op() -> impl Strategy<Value = Op> {
     let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect), Just(Ecn::Ce)];
     prop_oneof![
-        6 => (1u32..3000, ecn).prop_map(|(bytes, ecn)| Op::Enqueue { bytes, ecn }),
-        1 => (1u32..60).prop_map(|count| Op::Burst { count }),
+        6 => (0..FLOWS, 0u8..64, 1u32..3000, ecn)
+            .prop_map(|(flow, dscp, bytes, ecn)| Op::Enqueue { flow, dscp: Dscp::from_bits(dscp), bytes, ecn }),
+        1 => (1u32..60, 1..=FLOWS).prop_map(|(count, flows)| Op::Burst { count, flows }),
         5 => Just(Op::Dequeue),
         1 => Just(Op::Drain),
         4 => (0u64..20_000_000).prop_map(|ns| Op::Wait { ns }),
@@ -33,19 +36,49 @@ fn env() -> impl Strategy<Value = Env> {
     })
 }
 
-/// Every algorithm with its defaults, and every one inside AVQ's virtual queue.
+/// Settings under which short queues and few packets see all of an algorithm.
+fn busy_settings() -> Vec<PolicySpec> {
+    let thresholds = [("l_th", 2.0), ("l_minus", 4.0), ("l_plus", 6.0), ("p_plus", 0.5), ("p_minus", 0.25)];
+    let weights = Value::Table([("AF11".to_string(), 2.0), ("46".to_string(), 3.5)].into());
+    let chokew = |name: &str, more: &[(&str, Value)]| {
+        let numbers = thresholds.iter().map(|(k, v)| (k.to_string(), Value::Number(*v)));
+        let more = more.iter().map(|(k, v)| (k.to_string(), v.clone()));
+        let params = numbers.chain(more).chain([("weights".to_string(), weights.clone())]).collect();
+        PolicySpec { name: name.into(), params }
+    };
+    let spec = |name: &str, more: &[(&str, Value)]| PolicySpec {
+        name: name.into(),
+        params: more.iter().map(|(k, v)| (k.to_string(), v.clone())).collect(),
+    };
+    let (one, bytes) = (Value::Number(1.0), Value::Choice("bytes".into()));
+    vec![
+        chokew("chokew", &[]),
+        chokew("chokew", &[("mode", bytes.clone())]),
+        chokew("chokew-id", &[("ids", Value::Number(3.0))]),
+        chokew("chokew-avg", &[("w_q", one.clone())]),
+        chokew("chokew-red", &[("w_q", one.clone()), ("min_th", one.clone()), ("max_th", Value::Number(5.0))]),
+        spec("choke", &[("w_q", one.clone()), ("min_th", one.clone()), ("max_th", Value::Number(20.0))]),
+        spec("drr", &[("weights", weights.clone()), ("quantum", Value::Number(300.0))]),
+        spec("wfq", &[("weights", weights.clone())]),
+        spec("fq_codel", &[("queues", Value::Number(4.0)), ("quantum", Value::Number(300.0))]),
+        spec("sfq", &[("queues", Value::Number(4.0))]),
+    ]
+}
+
+/// Every algorithm with its defaults, and those of this file's settings; each also in AVQ's virtual queue.
 fn policies() -> Vec<PolicySpec> {
     let names = catalogue().into_iter().map(|e| e.name);
-    let plain: Vec<_> = names.map(|n| PolicySpec { name: n.into(), params: Default::default() }).collect();
+    let defaults = names.map(|n| PolicySpec { name: n.into(), params: Default::default() });
+    let plain: Vec<_> = defaults.chain(busy_settings()).collect();
     let inside = plain.iter().map(|inner| PolicySpec {
         name: "avq-inner".into(),
-        params: [("inner".to_string(), marqueue_core::Value::Policy(inner.clone()))].into(),
+        params: [("inner".to_string(), Value::Policy(inner.clone()))].into(),
     });
     plain.iter().cloned().chain(inside).collect()
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn packets_and_bytes_are_conserved_and_leave_in_order(

@@ -92,6 +92,82 @@ fn parameters_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn the_thresholds_of_chokew_stand_in_their_order() {
+    for name in ["chokew", "chokew-id", "chokew-red", "chokew-avg"] {
+        assert_eq!(
+            refusal(&spec(name, &[("l_th", number(125.0))])),
+            "l_minus: got 125 packets, expected more than l_th = 125 packets (l_th < l_minus < l_plus)"
+        );
+        assert_eq!(
+            refusal(&spec(name, &[("l_plus", number(120.0))])),
+            "l_plus: got 120 packets, expected more than l_minus = 125 packets (l_th < l_minus < l_plus)"
+        );
+    }
+}
+
+#[test]
+fn weights_are_at_least_one_and_of_code_points_that_exist() {
+    let weights = |pairs: &[(&str, f64)]| {
+        spec("chokew", &[("weights", Value::Table(pairs.iter().map(|(k, v)| (k.to_string(), *v)).collect()))])
+    };
+    assert!(build(&weights(&[("AF11", 1.0), ("AF21", 1.5), ("46", 2.0), ("CS7", 2.5)])).is_ok());
+    assert_eq!(
+        refusal(&weights(&[("AF11", 0.5)])),
+        "weights.AF11: got 0.5, expected a number between 1 and 1000000 (unit: 1)"
+    );
+    assert_eq!(
+        refusal(&weights(&[("AF14", 2.0)])),
+        "weights.AF14: got \"AF14\", expected a DSCP: DF, LE, EF, VA, CS0 to CS7, AF11 to AF43, or 0 to 63"
+    );
+    assert_eq!(
+        refusal(&weights(&[("46", 2.0), ("EF", 3.0)])),
+        "weights.EF: got \"EF\", expected a code point of its own, not that of \"46\""
+    );
+    assert_eq!(
+        refusal(&spec("drr", &[("weights", number(2.0))])),
+        "weights: got 2, expected a table from DSCPs to numbers"
+    );
+    assert_eq!(
+        refusal(&spec("rio", &[("in_dscp", Value::Choice("in".into()))])),
+        "in_dscp: got \"in\", expected a DSCP: DF, LE, EF, VA, CS0 to CS7, AF11 to AF43, or 0 to 63"
+    );
+}
+
+#[test]
+fn counts_are_whole() {
+    for (name, parameter) in [("choke", "draws"), ("chokew-id", "ids"), ("sfq", "queues"), ("fq_codel", "queues")] {
+        assert_eq!(
+            refusal(&spec(name, &[(parameter, number(1.5))])),
+            format!("{parameter}: got 1.5, expected a whole number up to 4294967295")
+        );
+    }
+    let room = |x| {
+        spec(
+            "wfq",
+            &[("classify", Value::Choice("dscp".into())), ("room", Value::Table([("EF".to_string(), x)].into()))],
+        )
+    };
+    assert!(build(&room(7.0)).is_ok());
+    assert_eq!(refusal(&room(7.5)), "room.EF: got 7.5, expected a whole number up to 4294967295");
+}
+
+#[test]
+fn thresholds_of_a_red_inside_another_algorithm_are_named_as_there() {
+    assert_eq!(
+        refusal(&spec("rio", &[("in_min_th", number(210.0))])),
+        "in_max_th: got 210 packets, expected more than min_th = 210 packets"
+    );
+    assert_eq!(
+        refusal(&spec("chokew-red", &[("max_th", number(50.0))])),
+        "max_th: got 50 packets, expected more than min_th = 100 packets"
+    );
+    assert_eq!(
+        refusal(&spec("wfq", &[("room", Value::Table([("EF".to_string(), 7.0)].into()))])),
+        "room: got a table, expected none with classify = \"flow\""
+    );
+}
+
+#[test]
 fn an_error_inside_the_virtual_queue_names_the_way_there() {
     let inside = |inner: PolicySpec| spec("avq-inner", &[("inner", Value::Policy(inner))]);
     assert_eq!(

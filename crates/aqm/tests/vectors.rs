@@ -3,10 +3,11 @@
 //!
 //! A line with `about` begins a case: where its numbers come from, the policy, its environment. Every
 //! further line is an operation at `t` nanoseconds; timers that fall due by then run before it. Packets
-//! are numbered by arrival; `times` repeats one.
+//! are numbered by arrival; `times` repeats one. They are of flow 0 and code point DF unless `flow` and `dscp`
+//! say otherwise. `also` names the packets that an arrival makes the queue lose besides itself.
 
 use marqueue_aqm::{catalogue, Discipline, Env, Qdisc};
-use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time};
+use marqueue_core::{Bytes, Dscp, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,10 +35,33 @@ struct EnvSpec {
 #[derive(Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 enum Op {
-    Enqueue { t: u64, times: Option<u32>, bytes: u32, ecn: String, fate: String, lost: Option<String> },
+    Enqueue(Arrival),
     Dequeue { t: u64, seq: Option<u32>, ecn: Option<String>, lost: Option<BTreeMap<String, String>> },
     Probe { t: u64, values: BTreeMap<String, f64> },
     Rate { t: u64, rate: Rate },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arrival {
+    t: u64,
+    times: Option<u32>,
+    #[serde(default)]
+    flow: u32,
+    dscp: Option<String>,
+    bytes: u32,
+    ecn: String,
+    fate: String,
+    lost: Option<String>,
+    #[serde(default)]
+    also: BTreeMap<String, String>,
+}
+
+impl Arrival {
+    fn packet(&self, seq: u32) -> Packet {
+        let dscp = self.dscp.as_ref().map_or(Dscp::default(), |name| Dscp::parse(name).expect("a code point"));
+        Packet { ecn: ecn(&self.ecn), dscp, ..Packet::data(self.flow, seq, self.bytes) }
+    }
 }
 
 fn ecn(name: &str) -> Ecn {
@@ -74,16 +98,16 @@ impl Replay {
     }
 
     fn apply(&mut self, op: &Op, at: &str) {
-        let (Op::Enqueue { t, .. } | Op::Dequeue { t, .. } | Op::Probe { t, .. } | Op::Rate { t, .. }) = op;
+        let (Op::Enqueue(Arrival { t, .. }) | Op::Dequeue { t, .. } | Op::Probe { t, .. } | Op::Rate { t, .. }) = op;
         let now = Time(*t);
         self.run_timers(now);
         match op {
-            Op::Enqueue { times, bytes, ecn: field, fate, lost, .. } => {
-                for _ in 0..times.unwrap_or(1) {
-                    let packet = Packet { ecn: ecn(field), ..Packet::data(0, self.arrived, *bytes) };
-                    let got = format!("{:?}", self.queue.enqueue(now, packet)).to_lowercase();
-                    assert_eq!(&got, fate, "{at}: fate");
-                    let expected = lost.iter().map(|reason| (self.arrived.to_string(), reason.clone())).collect();
+            Op::Enqueue(arrival) => {
+                for _ in 0..arrival.times.unwrap_or(1) {
+                    let got = format!("{:?}", self.queue.enqueue(now, arrival.packet(self.arrived))).to_lowercase();
+                    assert_eq!(got, arrival.fate, "{at}: fate");
+                    let own = arrival.lost.iter().map(|reason| (self.arrived.to_string(), reason.clone()));
+                    let expected: BTreeMap<_, _> = own.chain(arrival.also.clone()).collect();
                     assert_eq!(self.lost(), expected, "{at}: lost");
                     self.arrived += 1;
                 }

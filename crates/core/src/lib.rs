@@ -2,11 +2,13 @@
 //!
 //! Nothing here reads a clock, the environment or a global generator.
 
+pub mod dscp;
 pub mod packet;
 pub mod params;
 pub mod rng;
 pub mod units;
 
+pub use dscp::{Dscp, PerDscp};
 pub use packet::{Ecn, Flags, Packet};
 pub use params::{ParamError, ParamSpec, ParamValues, PolicySpec, Value};
 pub use rng::Rng;

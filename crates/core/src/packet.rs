@@ -1,5 +1,7 @@
 //! The packet: a small `Copy` value that moves from ring to ring.
 
+use crate::dscp::Dscp;
+
 /// The two-bit ECN field of the IP header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
@@ -74,6 +76,8 @@ pub struct Packet {
     pub flags: Flags,
     /// ECN field.
     pub ecn: Ecn,
+    /// Differentiated services code point.
+    pub dscp: Dscp,
 }
 
 impl Packet {
@@ -82,7 +86,16 @@ impl Packet {
 
     /// A data packet that has not been queued anywhere yet.
     pub fn data(flow: u32, seq: u32, bytes: u32) -> Packet {
-        Packet { flow, seq, bytes, stage: 0, options: Packet::NO_OPTIONS, flags: Flags::NONE, ecn: Ecn::NotEct }
+        Packet {
+            flow,
+            seq,
+            bytes,
+            stage: 0,
+            options: Packet::NO_OPTIONS,
+            flags: Flags::NONE,
+            ecn: Ecn::NotEct,
+            dscp: Dscp::default(),
+        }
     }
 }
 

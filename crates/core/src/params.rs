@@ -1,6 +1,7 @@
 //! Parameters are declared once, with unit, range, default and source. The scenario schema, the
 //! command line's help, the documentation and the checks all come from that declaration.
 
+use crate::dscp::Dscp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,6 +49,8 @@ pub enum Value {
     Choice(String),
     /// A policy with parameters of its own.
     Policy(PolicySpec),
+    /// Numbers by name.
+    Table(BTreeMap<String, f64>),
 }
 
 /// Values by parameter name.
@@ -82,6 +85,17 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Another policy.
     Policy,
+    /// A differentiated services code point.
+    Dscp,
+    /// Numbers in `unit` between `min` and `max`, both included, by code point.
+    PerDscp {
+        /// Base unit.
+        unit: Unit,
+        /// Smallest value allowed.
+        min: f64,
+        /// Largest value allowed.
+        max: f64,
+    },
 }
 
 /// A parameter as declared.
@@ -140,6 +154,31 @@ pub trait ParamSet: Sized {
     /// # Errors
     /// Names the parameter, the value and what was expected.
     fn from_values(values: &ParamValues) -> Result<Self, ParamError>;
+}
+
+/// Two sets as one: what a variant adds to the parameters of what it is a variant of. No name is in both.
+impl<A: ParamSet, B: ParamSet> ParamSet for (A, B) {
+    fn specs() -> Vec<ParamSpec> {
+        [A::specs(), B::specs()].concat()
+    }
+
+    fn from_values(values: &ParamValues) -> Result<Self, ParamError> {
+        refuse_unknown(&Self::specs(), values)?;
+        let first = A::specs();
+        let (a, b) = values.clone().into_iter().partition(|(name, _)| first.iter().any(|spec| spec.name == name));
+        Ok((A::from_values(&a)?, B::from_values(&b)?))
+    }
+}
+
+/// The number of a parameter that counts something.
+///
+/// # Errors
+/// If it is not whole, or larger than a count can be.
+pub fn whole(path: impl Into<String>, x: f64) -> Result<u32, ParamError> {
+    if x.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&x) {
+        return Ok(x as u32);
+    }
+    Err(ParamError::new(path, format!("got {x}, expected a whole number up to {}", u32::MAX)))
 }
 
 /// A type that a parameter can have.
@@ -218,19 +257,53 @@ pub fn check(spec: &ParamSpec, value: &Value) -> Result<(), ParamError> {
     let refuse =
         |expected: String| Err(ParamError::new(spec.name, format!("got {}, expected {expected}", show(value))));
     match (&spec.kind, value) {
-        (Kind::Number { unit, min, max }, Value::Number(x)) => {
-            if x.is_finite() && min <= x && x <= max {
-                return Ok(());
-            }
-            refuse(format!("a number between {min} and {max} (unit: {})", unit.name()))
-        }
+        (Kind::Number { unit, min, max }, Value::Number(x)) => match in_range(*x, *unit, *min, *max) {
+            Ok(()) => Ok(()),
+            Err(expected) => refuse(expected),
+        },
         (Kind::Number { unit, .. }, _) => refuse(format!("a number (unit: {})", unit.name())),
         (Kind::Flag, Value::Flag(_)) | (Kind::Policy, Value::Policy(_)) => Ok(()),
         (Kind::Flag, _) => refuse("true or false".into()),
         (Kind::Policy, _) => refuse("a table with the name of an AQM".into()),
         (Kind::Choice(names), Value::Choice(s)) if names.contains(&s.as_str()) => Ok(()),
         (Kind::Choice(names), _) => refuse(format!("one of {}", names.join(", "))),
+        (Kind::Dscp, Value::Choice(s)) if Dscp::parse(s).is_some() => Ok(()),
+        (Kind::Dscp, _) => refuse(Dscp::EXPECTED.into()),
+        (Kind::PerDscp { unit, min, max }, Value::Table(table)) => {
+            check_table(spec.name, table, |x| in_range(x, *unit, *min, *max))
+        }
+        (Kind::PerDscp { .. }, _) => refuse("a table from DSCPs to numbers".into()),
     }
+}
+
+/// Checks the entries of a table from code points to numbers.
+fn check_table(
+    parameter: &str,
+    table: &BTreeMap<String, f64>,
+    in_range: impl Fn(f64) -> Result<(), String>,
+) -> Result<(), ParamError> {
+    let mut names = BTreeMap::new();
+    for (name, &x) in table {
+        let refuse = |got: String, expected: &str| {
+            Err(ParamError::new(format!("{parameter}.{name}"), format!("got {got}, expected {expected}")))
+        };
+        let Some(dscp) = Dscp::parse(name) else { return refuse(format!("\"{name}\""), Dscp::EXPECTED) };
+        if let Some(other) = names.insert(dscp, name) {
+            return refuse(format!("\"{name}\""), &format!("a code point of its own, not that of \"{other}\""));
+        }
+        if let Err(expected) = in_range(x) {
+            return refuse(x.to_string(), &expected);
+        }
+    }
+    Ok(())
+}
+
+/// What was expected, if `x` is not between `min` and `max`.
+fn in_range(x: f64, unit: Unit, min: f64, max: f64) -> Result<(), String> {
+    if x.is_finite() && min <= x && x <= max {
+        return Ok(());
+    }
+    Err(format!("a number between {min} and {max} (unit: {})", unit.name()))
 }
 
 fn show(v: &Value) -> String {
@@ -239,6 +312,7 @@ fn show(v: &Value) -> String {
         Value::Number(x) => x.to_string(),
         Value::Choice(s) => format!("\"{s}\""),
         Value::Policy(p) => format!("the policy {}", p.name),
+        Value::Table(_) => "a table".into(),
     }
 }
 
@@ -403,6 +477,16 @@ mod tests {
 
     #[test]
     fn errors_name_the_parameter_the_value_and_what_was_expected() {
+        let spec = |kind| ParamSpec { name: "weights", doc: "", kind, default: None, auto: "", source: "" };
+        let table = |name: &str, x| Value::Table([(name.to_string(), x)].into());
+        let weights = spec(Kind::PerDscp { unit: Unit::One, min: 1.0, max: 10.0 });
+        assert_eq!(check(&weights, &table("AF11", 2.0)), Ok(()));
+        let refused = |value: &Value| check(&weights, value).unwrap_err().to_string();
+        assert_eq!(refused(&table("AF11", 0.5)), "weights.AF11: got 0.5, expected a number between 1 and 10 (unit: 1)");
+        assert_eq!(refused(&table("AF14", 2.0)), format!("weights.AF14: got \"AF14\", expected {}", Dscp::EXPECTED));
+        assert_eq!(refused(&Value::Number(2.0)), "weights: got 2, expected a table from DSCPs to numbers");
+        let twice = Value::Table([("46".to_string(), 1.0), ("EF".to_string(), 2.0)].into());
+        assert_eq!(refused(&twice), "weights.EF: got \"EF\", expected a code point of its own, not that of \"46\"");
         let e = |pairs: &[(&str, Value)]| Example::from_values(&values(pairs)).unwrap_err().to_string();
         assert_eq!(e(&[("w", Value::Number(1.5))]), "w: got 1.5, expected a number between 0 and 1 (unit: fraction)");
         assert_eq!(e(&[("mode", Value::Choice("bits".into()))]), "mode: got \"bits\", expected one of packets, bytes");
@@ -411,6 +495,35 @@ mod tests {
             e(&[("w", Value::Number(f64::NAN))]),
             "w: got NaN, expected a number between 0 and 1 (unit: fraction)"
         );
+    }
+
+    params! {
+        /// What a variant adds.
+        pub struct Added {
+            /// How many.
+            n: f64 { unit: One, range: 0.0 => 1e12, default: 3.0, source: "test" },
+        }
+    }
+
+    #[test]
+    fn two_sets_are_read_as_one() {
+        type Both = (Example, Added);
+        let (example, added) =
+            Both::from_values(&values(&[("w", Value::Number(0.25)), ("n", Value::Number(7.0))])).unwrap();
+        assert_eq!((example.w, added.n), (0.25, 7.0));
+        let e = Both::from_values(&values(&[("x", Value::Number(0.0))])).unwrap_err().to_string();
+        assert_eq!(e, "x: unknown parameter, expected one of: w, mode, th, n");
+        assert!(Both::from_values(&values(&[("n", Value::Number(-1.0))]))
+            .unwrap_err()
+            .to_string()
+            .starts_with("n: got -1"));
+    }
+
+    #[test]
+    fn a_count_is_whole() {
+        assert_eq!(whole("n", 7.0), Ok(7));
+        assert_eq!(whole("n", 1.5).unwrap_err().to_string(), "n: got 1.5, expected a whole number up to 4294967295");
+        assert!(whole("n", 1e10).is_err() && whole("n", -1.0).is_err());
     }
 
     #[test]

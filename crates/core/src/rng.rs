@@ -25,6 +25,11 @@ impl Rng {
         Rng::named(self.0.clone().next_u64(), name)
     }
 
+    /// Sixty-four random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     /// Uniform on [0, 1).
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -44,7 +49,7 @@ impl Rng {
         // Lemire 2019: multiply and reject, so every value is equally likely.
         loop {
             let m = (self.0.next_u64() >> 32) * u64::from(n);
-            if (m as u32) >= n.wrapping_neg() % n {
+            if (m as u32) >= n || (m as u32) >= n.wrapping_neg() % n {
                 return (m >> 32) as u32;
             }
         }

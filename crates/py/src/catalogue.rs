@@ -3,6 +3,7 @@
 use marqueue_cc::config::Params;
 use marqueue_cc::paced;
 use marqueue_cc::preset::{preset, PRESETS};
+use marqueue_core::dscp::Dscp;
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, Value};
 use marqueue_sim::impair::{Jitter, Loss, Reorder};
 use pyo3::prelude::*;
@@ -85,6 +86,16 @@ pub fn tcp_presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
+/// What a code point may look like, for error messages, and the names that code points have.
+#[pyfunction]
+pub fn dscps(py: Python<'_>) -> PyResult<(&'static str, Bound<'_, PyDict>)> {
+    let dict = PyDict::new(py);
+    for (name, value) in Dscp::names() {
+        dict.set_item(name, value)?;
+    }
+    Ok((Dscp::EXPECTED, dict))
+}
+
 fn specs<'py>(py: Python<'py>, specs: &[ParamSpec]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for s in specs {
@@ -103,6 +114,8 @@ fn spec<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> 
         Kind::Flag => ("flag", None, None),
         Kind::Choice(names) => ("choice", None, Some(names)),
         Kind::Policy => ("policy", None, None),
+        Kind::Dscp => ("dscp", None, None),
+        Kind::PerDscp { unit, min, max } => ("per-dscp", Some((unit.name(), min, max)), None),
     };
     dict.set_item("kind", kind)?;
     dict.set_item("unit", numeric.map(|n| n.0))?;
@@ -135,5 +148,6 @@ fn value<'py>(py: Python<'py>, v: &Value) -> PyResult<Bound<'py, PyAny>> {
             dict.set_item("params", param_values(py, &p.params)?)?;
             dict.into_any()
         }
+        Value::Table(table) => table.clone().into_pyobject(py)?.into_any(),
     })
 }

@@ -21,7 +21,7 @@ use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::wire::Wire;
 use marqueue_cc::{Config, Segment};
-use marqueue_core::{Dur, Packet, Time};
+use marqueue_core::{Dscp, Dur, Packet, Time};
 use std::collections::VecDeque;
 
 /// No source.
@@ -120,6 +120,8 @@ pub struct Engine {
     timers_source: u32,
     arrivals: Vec<Arrivals>,
     configs: Vec<Config>,
+    /// Code points of the traffic groups.
+    dscps: Vec<Dscp>,
     /// Edges of the measuring windows, without zero, the duration last.
     edges: Vec<Time>,
     next_edge: usize,
@@ -164,6 +166,7 @@ impl Engine {
             timers_source: NONE,
             arrivals: Vec::new(),
             configs,
+            dscps: plan.traffic.iter().map(|t| Dscp::from_bits(t.dscp)).collect(),
             edges: plan.boundaries.iter().copied().chain([plan.duration]).collect(),
             next_edge: 0,
             sample: plan.sample,

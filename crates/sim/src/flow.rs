@@ -4,13 +4,15 @@ use crate::result::FlowTable;
 use crate::traffic::Writer;
 use marqueue_cc::{paced, Receiver, Sender};
 use marqueue_core::units::Transmitter;
-use marqueue_core::{Ecn, Time};
+use marqueue_core::{Dscp, Ecn, Time};
 
 /// One flow, or a free slot for one.
 #[derive(Debug)]
 pub struct Flow {
     /// What it is.
     pub kind: Kind,
+    /// Code point of its packets, both ways.
+    pub dscp: Dscp,
     /// Its row in the flow table.
     pub row: u32,
     /// The stage at which its data begins.

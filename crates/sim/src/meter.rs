@@ -3,7 +3,7 @@
 
 use crate::result::{LinkResult, LinkWindow, Series};
 use hdrhistogram::Histogram;
-use marqueue_aqm::{Counters, Discipline, Qdisc};
+use marqueue_aqm::{Counters, Discipline, Qdisc, Reason};
 use marqueue_core::{Dur, Rate, Time};
 
 /// Significant digits of the delay histogram.
@@ -124,7 +124,8 @@ impl Meter {
 }
 
 fn minus(a: &Counters, b: &Counters) -> Counters {
-    let each = |a: &[u64; 5], b: &[u64; 5]| std::array::from_fn(|i| a[i] - b[i]);
+    type ByReason = [u64; Reason::ALL.len()];
+    let each = |a: &ByReason, b: &ByReason| -> ByReason { std::array::from_fn(|i| a[i] - b[i]) };
     Counters {
         arrivals: a.arrivals - b.arrivals,
         arrived_bytes: a.arrived_bytes - b.arrived_bytes,

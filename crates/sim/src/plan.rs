@@ -126,6 +126,9 @@ pub struct TransportPlan {
 pub struct TrafficPlan {
     /// Its name, unique; keys the random streams of its flows.
     pub name: String,
+    /// Code point of its packets and of their acknowledgements.
+    #[serde(default)]
+    pub dscp: u8,
     /// What its flows are.
     pub kind: TrafficKind,
 }

@@ -64,13 +64,15 @@ impl Resource {
             trace.arrives(now, &packet, self.waiting);
         }
         match self.qdisc.enqueue(now, packet) {
-            Fate::Lost => self.collect_lost(now, self.waiting),
-            Fate::Queued => {}
+            Fate::Lost | Fate::Queued => {}
             Fate::Marked => {
                 if let Some(trace) = &mut self.trace {
                     trace.marks(now, &Packet { ecn: Ecn::Ce, ..packet }, self.waiting, self.qdisc.counters());
                 }
             }
+        }
+        if self.qdisc.has_lost() {
+            self.collect_lost(now, self.waiting);
         }
         self.look_ahead();
     }

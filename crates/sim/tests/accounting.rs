@@ -116,7 +116,7 @@ fn flows_of_a_poisson_process_complete() {
         stop: secs(25.0),
         size: 20,
     };
-    plan.traffic = vec![TrafficPlan { name: "short".into(), kind }];
+    plan.traffic = vec![TrafficPlan { name: "short".into(), dscp: 0, kind }];
     let r = go(&plan, 1);
     let n = r.flows.start.len() as f64;
     // 200 are expected; five standard deviations.
@@ -178,7 +178,7 @@ fn cbr(name: &str, route: usize, count: u32, rate: u64) -> TrafficPlan {
         jitter: Dur::from_secs(0.1),
         stop: Some(secs(20.0)),
     };
-    TrafficPlan { name: name.into(), kind }
+    TrafficPlan { name: name.into(), dscp: 0, kind }
 }
 
 #[test]

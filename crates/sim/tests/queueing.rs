@@ -28,7 +28,7 @@ fn plan(rate: f64, size: SizeLaw, duration: f64) -> Plan {
         links: vec![link("queue", RATE, ms(1.0), Some(endless))],
         routes: vec![RoutePlan { forward: vec![0], reverse: Vec::new() }],
         transports: Vec::new(),
-        traffic: vec![TrafficPlan { name: "packets".into(), kind }],
+        traffic: vec![TrafficPlan { name: "packets".into(), dscp: 0, kind }],
     }
 }
 

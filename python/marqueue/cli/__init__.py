@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue import __version__
-from marqueue.cli import catalogue, compare, paper, run, sweep, validate
+from marqueue.cli import catalogue, compare, paper, run, sweep, theory, validate
 from marqueue.cli.console import errors
 from marqueue.errors import MarqueueError
 
@@ -28,6 +28,7 @@ app.add_typer(catalogue.tcp, name="tcp")
 app.add_typer(catalogue.paced, name="paced")
 app.add_typer(catalogue.link, name="link")
 app.add_typer(paper.paper, name="paper")
+app.add_typer(theory.theory, name="theory")
 
 
 def _version(wanted: bool) -> None:

@@ -149,7 +149,9 @@ def _policy_text(policy: Mapping[str, Any]) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return _policy_text(value)
+        if "name" in value:
+            return _policy_text(value)
+        return ", ".join(f"{key}: {_value(each)}" for key, each in value.items()) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -333,7 +335,7 @@ def _policy(page: Report, title: str, policy: Mapping[str, Any]) -> None:
         return
     page.table(SETTINGS, _rows(declared, given, given, "default"), title)
     for name, value in given.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and "name" in value:
             _policy(page, f"{value['name']} as {name} of {title}", value)
 
 

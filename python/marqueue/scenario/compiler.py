@@ -10,6 +10,7 @@ from marqueue.errors import Problem, ScenarioError, show, unknown
 from marqueue.scenario.fields import AUTO, Aqm
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.network import Network, OneWay, network
+from marqueue.scenario.parameters import dscp_value
 from marqueue.scenario.topology import Dumbbell
 from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp, Traffic
 from marqueue.steady import MSER_BATCH, MSER_BATCHES
@@ -211,6 +212,7 @@ class _Compiler:
         classes = self.classes(path, table)
         routes = [self.route(each, table) for each in classes]
         self.check_times(path, table)
+        dscp = dscp_value(table.dscp)
         if isinstance(table, Packets):
             self.check_sizes(path, table)
         common: Plan = {"start": table.start.base, "stop": table.stop.base if table.stop else None}
@@ -223,13 +225,13 @@ class _Compiler:
                 "stop": (table.stop or self.scenario.duration).base,
                 "size": table.size.base,
             }
-            return [{"name": name, "kind": {"poisson": kind}}]
+            return [{"name": name, "dscp": dscp, "kind": {"poisson": kind}}]
         groups = []
         for position, (class_, route) in enumerate(zip(classes, routes, strict=True)):
             kind = common | {"route": route} | self.share(path, table, position, len(routes))
             if kind.get("count") != 0:
                 name_here = f"{name}/{self.net.classes[class_].name}"
-                groups.append({"name": name_here, "kind": {table.kind: kind}})
+                groups.append({"name": name_here, "dscp": dscp, "kind": {table.kind: kind}})
         return groups
 
     def share(

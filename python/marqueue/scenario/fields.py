@@ -105,6 +105,21 @@ Buffer = Annotated[
 """Packets or bytes."""
 
 
+def _read_dscp(value: object) -> str:
+    try:
+        return parameters.read_dscp(value)
+    except ValueError as error:
+        raise mistake(str(error)) from None
+
+
+Dscp = Annotated[
+    str,
+    PlainValidator(_read_dscp),
+    WithJsonSchema(parameters.DSCP_SCHEMA),
+]
+"""A differentiated services code point, by its name or its number."""
+
+
 AUTO = "auto"
 """As warm-up: found in the time series of a pilot."""
 

@@ -30,6 +30,41 @@ Value = bool | float | str | dict[str, Any]
 
 Location = tuple[str, ...]
 
+DSCP_SCHEMA: dict[str, Any] = {
+    "anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0, "maximum": 63}]
+}
+"""A differentiated services code point in a JSON Schema."""
+
+
+def dscp_expected() -> str:
+    """What a code point may look like."""
+    return _core.dscps()[0]
+
+
+def dscp_value(text: str) -> int:
+    """The six bits of a code point as :func:`read_dscp` gives it."""
+    named = _core.dscps()[1]
+    return named[text] if text in named else int(text)
+
+
+def read_dscp(value: object) -> str:
+    """A code point of a scenario: its name, or its number if it has none.
+
+    Raises :class:`ValueError` with what was expected.
+    """
+    named = _core.dscps()[1]
+    if isinstance(value, str) and value in named:
+        number = named[value]
+    elif isinstance(value, str) and value.isascii() and value.isdigit():
+        number = int(value)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    else:
+        number = -1
+    if not 0 <= number < 64:
+        raise ValueError(f"got {show(value)}, expected {dscp_expected()}")
+    return next((name for name, each in named.items() if each == number), str(number))
+
 
 class Refused(MarqueueError, ValueError):
     """Values that the declarations refuse, with all that is wrong with them."""
@@ -46,7 +81,7 @@ class Declaration:
 
     name: str
     doc: str
-    kind: Literal["number", "flag", "choice", "policy"]
+    kind: Literal["number", "flag", "choice", "policy", "dscp", "per-dscp"]
     unit: str | None
     min: float | None
     max: float | None
@@ -84,8 +119,11 @@ class Declaration:
                 return one_of(self.choices or ())
             case "policy":
                 return "the name of an AQM, or a table with its name and parameters"
-        dimension = WRITTEN_OUT.get(self.unit or "")
-        return f"{dimension[0].expected if dimension else 'a number'}, {self.range}"
+            case "dscp":
+                return dscp_expected()
+            case "per-dscp":
+                return "a table from DSCPs to numbers"
+        return self._expected_number
 
     def read(self, value: object) -> Value:
         """A value of a scenario in the engine's terms."""
@@ -97,9 +135,33 @@ class Declaration:
             case "policy":
                 name, params = read_policy(value)
                 return {"name": name, "params": params}
+            case "dscp":
+                try:
+                    return read_dscp(value)
+                except ValueError as error:
+                    raise Refused([((), str(error))]) from None
+            case "per-dscp" if isinstance(value, Mapping):
+                return self._per_dscp(value)
             case "number":
                 return self._number(value)
         raise Refused([((), f"got {show(value)}, expected {self.expected}")])
+
+    def _per_dscp(self, given: Mapping[str, object]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        problems: list[tuple[Location, str]] = []
+        for name, value in given.items():
+            try:
+                dscp = read_dscp(name)
+                if dscp in values:
+                    raise ValueError(f"got {show(name)} for the second time as {dscp}")
+                values[dscp] = self._number(value)
+            except Refused as refused:
+                problems += [((name,), message) for _, message in refused.problems]
+            except ValueError as error:
+                problems.append(((name,), str(error)))
+        if problems:
+            raise Refused(problems)
+        return values
 
     def _number(self, value: object) -> float:
         try:
@@ -111,16 +173,26 @@ class Declaration:
             else:
                 raise ValueError
         except (ValueError, OverflowError):
-            raise Refused([((), f"got {show(value)}, expected {self.expected}")]) from None
+            raise Refused([((), f"got {show(value)}, expected {self._expected_number}")]) from None
         if self.min is None or self.max is None or not self.min <= number <= self.max:
-            raise Refused([((), f"got {show(value)}, expected {self.expected}")])
+            raise Refused([((), f"got {show(value)}, expected {self._expected_number}")])
         return number
+
+    @property
+    def _expected_number(self) -> str:
+        dimension = WRITTEN_OUT.get(self.unit or "")
+        return f"{dimension[0].expected if dimension else 'a number'}, {self.range}"
 
     def write(self, value: Value) -> Any:
         """The reverse of :meth:`read`."""
         if isinstance(value, dict):
+            if self.kind == "per-dscp":
+                return {dscp: self._write_number(number) for dscp, number in value.items()}
             return write_policy(value["name"], value["params"])
-        if self.kind == "number" and self.unit in WRITTEN_OUT:
+        return self._write_number(value)
+
+    def _write_number(self, value: bool | float | str) -> Any:
+        if self.unit in WRITTEN_OUT and not isinstance(value, str):
             dimension, scale = WRITTEN_OUT[self.unit]
             return dimension.write(Decimal(repr(value)) * scale)
         if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -136,16 +208,24 @@ class Declaration:
                 schema = {"enum": self.choices}
             case "policy":
                 schema = {"$ref": "#/$defs/Aqm"}
-            case "number" if self.unit in WRITTEN_OUT:
-                schema = {"type": "string", "pattern": WRITTEN_OUT[self.unit][0].pattern}
+            case "dscp":
+                schema = DSCP_SCHEMA
+            case "per-dscp":
+                schema = {"type": "object", "additionalProperties": self._number_schema()}
             case _:
-                schema = {"type": "number", "minimum": self.min, "maximum": self.max}
+                schema = self._number_schema()
         allowed = f" Range: {self.range}." if self.range else ""
         default = f" Default: {self.auto}." if self.auto else ""
+        schema = dict(schema)
         schema["description"] = f"{self.doc}{allowed}{default} Source: {self.source}."
         if self.default is not None:
             schema["default"] = self.write(self.default)
         return schema
+
+    def _number_schema(self) -> dict[str, Any]:
+        if self.unit in WRITTEN_OUT:
+            return {"type": "string", "pattern": WRITTEN_OUT[self.unit][0].pattern}
+        return {"type": "number", "minimum": self.min, "maximum": self.max}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from marqueue.scenario.fields import (
+    Dscp,
     PacketSize,
     PositiveDuration,
     PositiveFrequency,
@@ -37,6 +38,8 @@ class Group(Table):
     """When it starts."""
     stop: Duration | None = None
     """When it stops sending anything new; by default never."""
+    dscp: Dscp = "DF"
+    """Code point of its packets and of their acknowledgements."""
 
 
 class Tcp(Group):

@@ -22,7 +22,7 @@ use super::Discipline;
 use crate::policy::{Aqm, Cx, Env, Limit, Reason, Signal, Verdict};
 use crate::qdisc::{Fate, Qdisc};
 use crate::virtual_queue::Capacity;
-use marqueue_core::params::{refuse_unknown, ParamError, ParamSet, ParamSpec, ParamValues, PolicySpec};
+use marqueue_core::params::{ParamError, ParamValues, PolicySpec};
 use marqueue_core::{Dur, Ecn, Packet, Rate, Rng, Time};
 use std::collections::VecDeque;
 
@@ -35,26 +35,7 @@ marqueue_core::params! {
 }
 
 /// Parameters: AVQ's and the inner AQM.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Params {
-    /// Those of AVQ.
-    pub avq: avq::Params,
-    /// The AQM in the virtual queue.
-    pub inside: Inside,
-}
-
-impl ParamSet for Params {
-    fn specs() -> Vec<ParamSpec> {
-        [avq::Params::specs(), Inside::specs()].concat()
-    }
-
-    fn from_values(values: &ParamValues) -> Result<Self, ParamError> {
-        refuse_unknown(&Self::specs(), values)?;
-        let own = Inside::specs();
-        let (inside, avq) = values.clone().into_iter().partition(|(name, _)| own.iter().any(|s| s.name == name));
-        Ok(Params { avq: avq::Params::from_values(&avq)?, inside: Inside::from_values(&inside)? })
-    }
-}
+pub type Params = (avq::Params, Inside);
 
 /// The queue that is only imagined: packets served at C~ under the inner AQM.
 #[derive(Debug)]
@@ -145,8 +126,7 @@ impl Aqm for AvqInner {
         &[("virtual_capacity", "bit/s"), ("virtual_capacity_share", "fraction"), ("virtual_queue", "packets")];
     type Params = Params;
 
-    fn new(params: &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
-        let Params { avq, inside } = params;
+    fn new((avq, inside): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
         let discipline = Discipline::build(&inside.inner, Self::virtual_env(avq, env), rng.child("inner"))
             .map_err(|e| e.within("inner"))?;
         let queue = VirtualQueue { discipline: Box::new(discipline), now, in_service: 0.0 };
@@ -161,11 +141,11 @@ impl Aqm for AvqInner {
         self.collect_late();
 
         let copy = Packet { bytes: size as u32, ecn: Ecn::NotEct, ..*packet };
-        let own = match self.queue.arrive(copy) {
-            Fate::Lost => self.queue.discipline.drain_lost().next().map(|(_, reason)| reason),
-            Fate::Queued | Fate::Marked => None,
-        };
-        self.collect_late();
+        let fate = self.queue.arrive(copy);
+        let mut lost = self.queue.discipline.drain_lost().map(|(_, reason)| reason);
+        // An arrival is the last that it makes the queue lose.
+        let own = if fate == Fate::Lost { lost.next_back() } else { None };
+        self.late.extend(lost);
         let signal = own.or_else(|| self.late.pop_front());
         if counts(cx, packet, signal.is_some()) {
             self.capacity.admit(cx.now, c, size);

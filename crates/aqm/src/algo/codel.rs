@@ -66,7 +66,7 @@ impl Codel {
     /// RFC 8289, section 5.6: has the sojourn time been above target for an interval?
     #[inline]
     fn ok_to_drop(&mut self, cx: &Cx<'_>, sojourn: Dur) -> bool {
-        if sojourn < self.target || cx.bytes <= self.max_packet {
+        if sojourn < self.target || cx.bytes() <= self.max_packet {
             self.first_above = None;
             return false;
         }

@@ -1,7 +1,9 @@
 //! The registration list: one line an algorithm.
 
+use crate::door::Counters;
+use crate::fair::{self, Fair, Scheduler};
 use crate::policy::{Aqm, Env, Reason};
-use crate::qdisc::{Counters, Fate, Qdisc, Single};
+use crate::qdisc::{Fate, Qdisc, Single};
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -20,15 +22,66 @@ pub struct Entry {
     pub probes: &'static [(&'static str, &'static str)],
 }
 
-macro_rules! disciplines {
-    ($($module:ident :: $policy:ident),* $(,)?) => {
-        $(pub mod $module;)*
+/// What makes a discipline an entry of the list.
+pub trait Algorithm: Qdisc + Sized {
+    /// Its name in scenarios.
+    const NAME: &'static str;
+    /// One line on what it does.
+    const SUMMARY: &'static str;
+    /// The paper or RFC that defines it.
+    const SOURCE: &'static str;
+    /// Names of the internal variables that [`Qdisc::probe`] reports, with units.
+    const PROBES: &'static [(&'static str, &'static str)] = &[];
+    /// Its parameters.
+    type Params: ParamSet;
 
+    /// An empty queue in `env`.
+    ///
+    /// # Errors
+    /// If the parameters contradict each other or the environment.
+    fn build(params: &Self::Params, env: Env, rng: Rng) -> Result<Self, ParamError>;
+}
+
+impl<A: Aqm> Algorithm for Single<A> {
+    const NAME: &'static str = A::NAME;
+    const SUMMARY: &'static str = A::SUMMARY;
+    const SOURCE: &'static str = A::SOURCE;
+    const PROBES: &'static [(&'static str, &'static str)] = A::PROBES;
+    type Params = A::Params;
+
+    fn build(params: &A::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
+        Single::new(params, env, rng)
+    }
+}
+
+impl<S: Scheduler> Algorithm for Fair<S>
+where
+    S::Params: Clone,
+{
+    const NAME: &'static str = S::NAME;
+    const SUMMARY: &'static str = S::SUMMARY;
+    const SOURCE: &'static str = S::SOURCE;
+    const PROBES: &'static [(&'static str, &'static str)] = fair::PROBES;
+    type Params = S::Params;
+
+    fn build(params: &S::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
+        Fair::new(params.clone(), env, rng)
+    }
+}
+
+/// A policy of the list manages one queue; a scheduler serves many.
+macro_rules! disciplines {
+    (policies { $($policy_file:ident :: $policy:ident),* $(,)? } schedulers { $($file:ident :: $scheduler:ident),* $(,)? }) => {
+        $(pub mod $policy_file;)*
+        $(pub mod $file;)*
+        disciplines! { @all $($policy: Single<$policy_file::$policy>,)* $($scheduler: Fair<$file::$scheduler>,)* }
+    };
+    (@all $($variant:ident : $discipline:ty),* $(,)?) => {
         /// All disciplines, dispatched by a branch rather than a pointer.
         #[allow(missing_docs)]
         #[derive(Debug)]
         pub enum Discipline {
-            $($policy(Single<$module::$policy>),)*
+            $($variant($discipline),)*
         }
 
         impl Discipline {
@@ -37,50 +90,70 @@ macro_rules! disciplines {
             /// # Errors
             /// If the name is unknown or a parameter is refused.
             pub fn build(spec: &PolicySpec, env: Env, rng: Rng) -> Result<Self, ParamError> {
-                $(if spec.name == $module::$policy::NAME {
-                    let params = <$module::$policy as Aqm>::Params::from_values(&spec.params)?;
-                    return Ok(Self::$policy(Single::new(&params, env, rng)?));
+                $(if spec.name == <$discipline as Algorithm>::NAME {
+                    let params = <$discipline as Algorithm>::Params::from_values(&spec.params)?;
+                    return Ok(Self::$variant(Algorithm::build(&params, env, rng)?));
                 })*
                 Err(unknown(&spec.name))
             }
 
-            /// The names of the policy's internal variables.
+            /// Its name in scenarios.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => <$discipline as Algorithm>::NAME,)* }
+            }
+
+            /// The names of the internal variables.
             pub fn probes(&self) -> &'static [(&'static str, &'static str)] {
-                match self { $(Self::$policy(_) => $module::$policy::PROBES,)* }
+                match self { $(Self::$variant(_) => <$discipline as Algorithm>::PROBES,)* }
             }
         }
 
         /// Forwards to whichever discipline it is.
         macro_rules! each {
             ($this:expr, $q:ident => $body:expr) => {
-                match $this { $(Discipline::$policy($q) => $body,)* }
+                match $this { $(Discipline::$variant($q) => $body,)* }
             };
         }
 
         /// Every algorithm there is, in the order of the list.
         pub fn catalogue() -> Vec<Entry> {
             vec![$(Entry {
-                name: $module::$policy::NAME,
-                summary: $module::$policy::SUMMARY,
-                source: $module::$policy::SOURCE,
-                params: <$module::$policy as Aqm>::Params::specs(),
-                probes: $module::$policy::PROBES,
+                name: <$discipline as Algorithm>::NAME,
+                summary: <$discipline as Algorithm>::SUMMARY,
+                source: <$discipline as Algorithm>::SOURCE,
+                params: <$discipline as Algorithm>::Params::specs(),
+                probes: <$discipline as Algorithm>::PROBES,
             }),*]
         }
     };
 }
 
 disciplines! {
-    droptail::DropTail,
-    red::Red,
-    rem::Rem,
-    rem_rate::RemRate,
-    pi::Pi,
-    gkvq::Gkvq,
-    avq::Avq,
-    avq_inner::AvqInner,
-    codel::Codel,
-    pie::Pie,
+    policies {
+        droptail::DropTail,
+        red::Red,
+        rem::Rem,
+        rem_rate::RemRate,
+        pi::Pi,
+        gkvq::Gkvq,
+        avq::Avq,
+        avq_inner::AvqInner,
+        codel::Codel,
+        pie::Pie,
+        blue::Blue,
+        rio::Rio,
+        choke::Choke,
+        chokew::ChokeW,
+        chokew_id::ChokeWId,
+        chokew_red::ChokeWRed,
+        chokew_avg::ChokeWAvg,
+    }
+    schedulers {
+        sfq::Sfq,
+        drr::Drr,
+        wfq::Wfq,
+        fq_codel::FqCodel,
+    }
 }
 
 fn unknown(name: &str) -> ParamError {

@@ -74,7 +74,7 @@ impl Aqm for Pi {
 
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
         let Params { a, b, q_ref, mode, .. } = self.params;
-        let q = mode.queue(cx.len, cx.bytes, cx.env.mean_packet);
+        let q = mode.queue(cx.packets(), cx.bytes(), cx.env.mean_packet);
         self.p = (self.p + a * (q - q_ref) - b * (self.q - q_ref)).clamp(0.0, 1.0);
         self.q = q;
         self.next += self.period;

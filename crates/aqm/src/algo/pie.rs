@@ -68,7 +68,7 @@ impl Pie {
     fn spares(&self, cx: &Cx<'_>) -> bool {
         self.burst > 0.0
             || (self.delay < self.params.delay_ref / 2.0 && self.p < 0.2)
-            || cx.bytes <= 2 * cx.env.mean_packet.0
+            || cx.bytes() <= 2 * cx.env.mean_packet.0
     }
 
     /// Section 5.4: signals come neither in clusters nor in long gaps.
@@ -129,7 +129,7 @@ impl Aqm for Pie {
 
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
         let Params { delay_ref, t_update, alpha, beta, max_burst, .. } = self.params;
-        let old = std::mem::replace(&mut self.delay, cx.bytes as f64 / cx.env.rate.bytes_per_sec());
+        let old = std::mem::replace(&mut self.delay, cx.bytes() as f64 / cx.env.rate.bytes_per_sec());
         let mut step = tuning(self.p) * (alpha * (self.delay - delay_ref) + beta * (self.delay - old));
         if self.p >= 0.1 {
             step = step.min(0.02);
@@ -152,6 +152,7 @@ impl Aqm for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Buffer, Door};
     use crate::policy::{Limit, Signal};
     use marqueue_core::params::ParamSet;
     use marqueue_core::{Bytes, ParamValues, Rate};
@@ -187,14 +188,22 @@ mod tests {
         }
     }
 
+    /// Fifteen packets of 1000 bytes.
+    fn fifteen() -> (Buffer, Door) {
+        let mut queue = Buffer::default();
+        (0..15).for_each(|seq| queue.push(Time::ZERO, Packet::data(0, seq, 1000)));
+        (queue, Door::default())
+    }
+
     #[test]
     fn marks_are_neither_clustered_nor_far_apart() {
         let (env, mut rng) = (env(), Rng::named(1, "pie"));
+        let (mut queue, mut door) = fifteen();
         let mut pie = pie(&env, &rng);
         (pie.p, pie.delay, pie.burst) = (0.05, 0.015, 0.0);
         let mut gaps = vec![0u32];
         for _ in 0..200_000 {
-            let mut cx = Cx { now: Time::ZERO, env: &env, rng: &mut rng, len: 15, bytes: 15_000 };
+            let mut cx = Cx { now: Time::ZERO, env: &env, rng: &mut rng, queue: &mut queue, door: &mut door };
             *gaps.last_mut().unwrap() += 1;
             match pie.on_arrival(&mut cx, &Packet::data(0, 0, 1000)) {
                 Verdict::Mark(Reason::Early) => gaps.push(0),
@@ -215,9 +224,10 @@ mod tests {
     fn signals_are_losses_from_mark_ecnth_on() {
         let verdict = |p| {
             let (env, mut rng) = (env(), Rng::named(1, "pie"));
+            let (mut queue, mut door) = fifteen();
             let mut pie = pie(&env, &rng);
             (pie.p, pie.delay, pie.burst, pie.accumulated) = (p, 0.015, 0.0, 8.5);
-            let mut cx = Cx { now: Time::ZERO, env: &env, rng: &mut rng, len: 15, bytes: 15_000 };
+            let mut cx = Cx { now: Time::ZERO, env: &env, rng: &mut rng, queue: &mut queue, door: &mut door };
             pie.on_arrival(&mut cx, &Packet::data(0, 0, 1000))
         };
         assert_eq!(verdict(0.0999), Verdict::Mark(Reason::Early));

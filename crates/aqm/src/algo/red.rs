@@ -94,12 +94,100 @@ impl Red {
         }
     }
 
-    /// Is the queue too short for any signal? ns-2.35 compares it, in its unit, with one.
-    fn hardly_any(&self, cx: &Cx<'_>) -> bool {
-        match self.mode {
-            Mode::Packets => cx.len <= 1,
-            Mode::Bytes => cx.bytes <= 1,
+    /// An arrival finds `seen`; the average follows it.
+    pub(super) fn observe(&mut self, cx: &Cx<'_>, seen: Seen) {
+        if let Some(since) = self.idle_since.take() {
+            let m = ((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet)).floor();
+            self.avg *= (1.0 - self.w_q).powi(m.min(f64::from(i32::MAX)) as i32);
         }
+        let q = self.mode.queue(seen.len, seen.bytes, cx.env.mean_packet);
+        self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q;
+    }
+
+    /// What the average says of the arriving packet.
+    pub(super) fn judge(&mut self, cx: &mut Cx<'_>, packet: &Packet, seen: Seen) -> Verdict {
+        let step = match self.mode {
+            Mode::Packets => 1.0,
+            Mode::Bytes => f64::from(packet.bytes),
+        };
+        self.count += step;
+        // ns-2.35 compares the queue, in its unit, with one.
+        let hardly_any = match self.mode {
+            Mode::Packets => seen.len <= 1,
+            Mode::Bytes => seen.bytes <= 1,
+        };
+        let verdict = if self.avg < self.min_th || hardly_any {
+            self.above = false;
+            Verdict::Pass
+        } else if self.avg >= self.hard_limit() {
+            Verdict::Drop(Reason::Forced)
+        } else if !self.above {
+            self.above = true;
+            self.count = step;
+            Verdict::Pass
+        } else {
+            self.draw(cx, packet)
+        };
+        if verdict != Verdict::Pass || cx.is_full(packet) {
+            self.count = 0.0;
+        }
+        verdict
+    }
+
+    /// Signals at random.
+    fn draw(&self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        let p_b = self.p_b();
+        let p_a = self.p_a(p_b, packet, cx.env.mean_packet.0 as f64);
+        match cx.rng.uniform() < p_a {
+            true if p_b > self.mark_p => Verdict::Drop(Reason::Early),
+            true => Verdict::Mark(Reason::Early),
+            false => Verdict::Pass,
+        }
+    }
+
+    /// The average from which on every packet is lost.
+    pub(super) fn hard_limit(&self) -> f64 {
+        if self.gentle {
+            2.0 * self.max_th
+        } else {
+            self.max_th
+        }
+    }
+
+    /// The average queue, packets.
+    pub(super) fn average(&self) -> f64 {
+        self.avg
+    }
+
+    /// The thresholds, packets.
+    pub(super) fn thresholds(&self) -> (f64, f64) {
+        (self.min_th, self.max_th)
+    }
+
+    /// p_b, zero below `min_th`.
+    pub(super) fn probability(&self) -> f64 {
+        if self.avg < self.min_th {
+            0.0
+        } else {
+            self.p_b()
+        }
+    }
+}
+
+/// The queue that an average follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    /// Packets.
+    pub len: u32,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Seen {
+    /// All that waits.
+    #[inline]
+    pub fn all(cx: &Cx<'_>) -> Seen {
+        Seen { len: cx.packets(), bytes: cx.bytes() }
     }
 }
 
@@ -138,42 +226,9 @@ impl Aqm for Red {
     }
 
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        let mean_packet = cx.env.mean_packet.0 as f64;
-        if let Some(since) = self.idle_since.take() {
-            let m = ((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet)).floor();
-            self.avg *= (1.0 - self.w_q).powi(m.min(f64::from(i32::MAX)) as i32);
-        }
-        let q = self.mode.queue(cx.len, cx.bytes, cx.env.mean_packet);
-        self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q;
-
-        let step = match self.mode {
-            Mode::Packets => 1.0,
-            Mode::Bytes => f64::from(packet.bytes),
-        };
-        self.count += step;
-        let hard = if self.gentle { 2.0 * self.max_th } else { self.max_th };
-        let verdict = if self.avg < self.min_th || self.hardly_any(cx) {
-            self.above = false;
-            Verdict::Pass
-        } else if self.avg >= hard {
-            Verdict::Drop(Reason::Forced)
-        } else if !self.above {
-            self.above = true;
-            self.count = step;
-            Verdict::Pass
-        } else {
-            let p_b = self.p_b();
-            let p_a = self.p_a(p_b, packet, mean_packet);
-            match cx.rng.uniform() < p_a {
-                true if p_b > self.mark_p => Verdict::Drop(Reason::Early),
-                true => Verdict::Mark(Reason::Early),
-                false => Verdict::Pass,
-            }
-        };
-        if verdict != Verdict::Pass || cx.is_full(packet) {
-            self.count = 0.0;
-        }
-        verdict
+        let seen = Seen::all(cx);
+        self.observe(cx, seen);
+        self.judge(cx, packet, seen)
     }
 
     fn on_idle(&mut self, now: Time) {
@@ -181,7 +236,7 @@ impl Aqm for Red {
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
-        out.extend([self.avg, if self.avg < self.min_th { 0.0 } else { self.p_b() }]);
+        out.extend([self.avg, self.probability()]);
     }
 }
 

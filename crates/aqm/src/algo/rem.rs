@@ -136,7 +136,7 @@ impl Aqm for Rem {
 
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
         let Params { alpha, q_ref, mode, .. } = self.price.params;
-        let q = mode.queue(cx.len, cx.bytes, cx.env.mean_packet);
+        let q = mode.queue(cx.packets(), cx.bytes(), cx.env.mean_packet);
         self.price.step(q - (1.0 - alpha) * self.q - alpha * q_ref);
         self.q = q;
     }

@@ -56,7 +56,7 @@ impl Aqm for RemRate {
 
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
         let Params { alpha, q_ref, period, mode, .. } = self.price.params;
-        let q = mode.queue(cx.len, cx.bytes, cx.env.mean_packet);
+        let q = mode.queue(cx.packets(), cx.bytes(), cx.env.mean_packet);
         let excess = (self.arrived - period * cx.env.rate.bytes_per_sec()) / cx.env.mean_packet.0 as f64;
         self.price.step(excess + alpha * (q - q_ref));
         self.arrived = 0.0;

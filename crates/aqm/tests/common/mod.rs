@@ -2,13 +2,14 @@
 //! a signal is settled as the environment says. Driven by tests and by the fuzzer.
 
 use marqueue_aqm::{Discipline, Fate, Limit, Qdisc, Signal};
-use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
+use marqueue_core::{Dscp, Dur, Ecn, Packet, Rate, Time};
+use std::collections::BTreeMap;
 
 /// What can be done to a queue.
 #[derive(Clone, Debug)]
 pub enum Op {
-    Enqueue { bytes: u32, ecn: Ecn },
-    Burst { count: u32 },
+    Enqueue { flow: u32, dscp: Dscp, bytes: u32, ecn: Ecn },
+    Burst { count: u32, flows: u32 },
     Dequeue,
     Drain,
     Wait { ns: u64 },
@@ -18,24 +19,35 @@ pub enum Op {
 /// Most timers that one [`Op::Wait`] follows; the wait ends with the last of them.
 const TIMERS_A_WAIT: u32 = 1_000;
 
+/// Those that keep the order of each flow only.
+const SCHEDULERS: [&str; 4] = ["sfq", "drr", "wfq", "fq_codel"];
+
 /// A queue and what has been seen of it.
 pub struct Watch {
     pub queue: Discipline,
     pub now: Time,
     pub arrived: u32,
-    /// The number that the next departure has at least.
-    next: u32,
+    /// The number that the next departure has at least; of a scheduler's, by flow and code point.
+    next: BTreeMap<(u32, Dscp), u32>,
     lost: u64,
 }
 
 impl Watch {
     pub fn new(queue: Discipline) -> Watch {
-        Watch { queue, now: Time::ZERO, arrived: 0, next: 0, lost: 0 }
+        Watch { queue, now: Time::ZERO, arrived: 0, next: BTreeMap::new(), lost: 0 }
     }
 
-    fn enqueue(&mut self, bytes: u32, ecn: Ecn) {
+    /// Packets with the same key leave in the order of their arrival.
+    fn order(&self, packet: &Packet) -> (u32, Dscp) {
+        match self.queue.name() {
+            name if SCHEDULERS.contains(&name) => (packet.flow, packet.dscp),
+            _ => (0, Dscp::default()),
+        }
+    }
+
+    fn enqueue(&mut self, flow: u32, dscp: Dscp, bytes: u32, ecn: Ecn) {
         let signal = self.queue.env_mut().signal;
-        let packet = Packet { ecn, ..Packet::data(0, self.arrived, bytes) };
+        let packet = Packet { ecn, dscp, ..Packet::data(flow, self.arrived, bytes) };
         self.arrived += 1;
         let fate = self.queue.enqueue(self.now, packet);
         let may_mark = signal != Signal::Drop && ecn != Ecn::NotEct;
@@ -50,9 +62,9 @@ impl Watch {
     fn dequeue(&mut self) -> bool {
         let departed = self.queue.dequeue(self.now);
         if let Some((p, sojourn)) = departed {
-            assert!(p.seq >= self.next && p.seq < self.arrived, "packet {} left out of order", p.seq);
+            let next = self.next.insert(self.order(&p), p.seq + 1).unwrap_or(0);
+            assert!(p.seq >= next && p.seq < self.arrived, "packet {} left out of order", p.seq);
             assert!(sojourn <= self.now - Time::ZERO, "it waited for longer than there has been time");
-            self.next = p.seq + 1;
         }
         self.collect();
         departed.is_some()
@@ -81,8 +93,10 @@ impl Watch {
 
     pub fn apply(&mut self, op: &Op) {
         match *op {
-            Op::Enqueue { bytes, ecn } => self.enqueue(bytes, ecn),
-            Op::Burst { count } => (0..count).for_each(|_| self.enqueue(1000, Ecn::Ect)),
+            Op::Enqueue { flow, dscp, bytes, ecn } => self.enqueue(flow, dscp, bytes, ecn),
+            Op::Burst { count, flows } => {
+                (0..count).for_each(|i| self.enqueue(i % flows, Dscp::default(), 1000, Ecn::Ect));
+            }
             Op::Dequeue => drop(self.dequeue()),
             Op::Drain => while self.dequeue() {},
             Op::Wait { ns } => self.wait(ns),

@@ -166,6 +166,7 @@ impl Engine {
                 // Numbers only tell packets apart.
                 *sent = sent.wrapping_add(1);
                 let flow = &mut self.flows[f as usize];
+                let packet = Packet { dscp: flow.dscp, ..packet };
                 let stage = flow.data_stage;
                 flow.in_flight += 1;
                 self.table.sent[flow.row as usize] += 1;

@@ -50,6 +50,7 @@ impl Engine {
     #[inline(always)]
     fn acknowledgement(&mut self, flow: u32, ack: &AckOut) -> (Packet, u32) {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
+        packet.dscp = self.flows[flow as usize].dscp;
         packet.flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
         if let Some(options) = ack.options {
             packet.options = self.attach(Attachment::Options(options));
@@ -124,7 +125,7 @@ impl Engine {
         let config = &self.configs[tcp.transport as usize];
         let (header, wire) = (config.header, config.wire);
         let timestamp = if config.timestamps { config.timestamp(self.now) } else { Packet::NO_OPTIONS };
-        let stage = flow.data_stage;
+        let (stage, dscp) = (flow.data_stage, flow.dscp);
         flow.in_flight += self.segments.len() as u32;
         let mut segments = std::mem::take(&mut self.segments);
         let now = self.now;
@@ -132,6 +133,7 @@ impl Engine {
             let mut packet = Packet::data(f, segment.seq, if segment.seq == 0 { header } else { wire });
             packet.flags = segment.flags;
             packet.options = timestamp;
+            packet.dscp = dscp;
             packet.ecn = if segment.ect { Ecn::Ect } else { Ecn::NotEct };
             self.send_from_host(packet, stage, now);
         }
@@ -220,7 +222,7 @@ impl Engine {
         if now >= cbr.stop {
             return;
         }
-        let packet = Packet::data(f, cbr.sent as u32, cbr.bytes);
+        let packet = Packet { dscp: flow.dscp, ..Packet::data(f, cbr.sent as u32, cbr.bytes) };
         cbr.sent += 1;
         let next = now + cbr.spacing.transmit(cbr.bytes);
         let stage = flow.data_stage;

@@ -14,6 +14,7 @@ impl Engine {
     pub(super) fn report(&mut self, flow: u32, report: &Report) -> (Packet, u32) {
         let mut packet = Packet::data(flow, report.echo, REPORT_BYTES);
         packet.flags = Flags::ACK;
+        packet.dscp = self.flows[flow as usize].dscp;
         packet.options = self.attach(Attachment::Report(*report));
         (packet, self.flows[flow as usize].ack_stage)
     }
@@ -36,7 +37,7 @@ impl Engine {
         let Kind::Paced(paced) = &mut flow.kind else { return };
         if let Some(seq) = paced.sender.on_timer(now) {
             let mut packet = Packet::data(f, seq, paced.bytes);
-            packet.ecn = paced.ecn;
+            (packet.ecn, packet.dscp) = (paced.ecn, flow.dscp);
             let stage = flow.data_stage;
             flow.in_flight += 1;
             self.send_from_host(packet, stage, now);

@@ -83,7 +83,7 @@ pub fn tcp(name: &str, route: usize, count: u32, jitter: f64) -> TrafficPlan {
         trace: false,
         write: None,
     };
-    TrafficPlan { name: name.into(), kind }
+    TrafficPlan { name: name.into(), dscp: 0, kind }
 }
 
 pub fn ns2(recovery: &str, ecn: bool) -> TransportPlan {

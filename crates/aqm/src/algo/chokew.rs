@@ -1,0 +1,154 @@
+//! CHOKeW: matched drops with priority weights.
+//!
+//! Wen, Fang and Sun, "Differentiated Bandwidth Allocation with TCP Protection in Core Routers", IEEE TPDS
+//! 20(1), 2009, figures 1 and 2.
+//!
+//! L counts the queue with the arrival. L < L-: p0 <- max(0, p0 - p-); L > L+: p0 <- p0 + p+.
+//! p = p0/w(k) for an arrival of level k; m = floor(p), plus one with probability p - m. Past L_th the arrival
+//! is compared with up to m packets drawn at random; the first of the same flow is lost together with it.
+//!
+//! Sees: the queue at each arrival, flows of drawn packets, code points. Decides: drop (matched).
+//!
+//! The state is one number, p0, whatever the number of flows. Draws are with replacement.
+//! In byte mode the thresholds count bytes, a draw hits packets in proportion to their size, and a
+//! larger arrival is compared with more packets: fairness in bytes, which the paper does not treat.
+//! Defaults: section 4 of the paper. A code point without a weight has weight 1.
+
+use crate::mode::Mode;
+use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Packet, PerDscp, Rng, Time};
+
+marqueue_core::params! {
+    /// Parameters of CHOKeW.
+    pub struct Params {
+        /// L_th: queue up to which nothing is drawn.
+        l_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 100.0, source: "Wen, Fang and Sun 2009, section 4" },
+        /// L-: queue below which p0 falls.
+        l_minus: f64 { unit: Packets, range: 0.0 => 1e9, default: 125.0, source: "Wen, Fang and Sun 2009, section 4" },
+        /// L+: queue above which p0 rises.
+        l_plus: f64 { unit: Packets, range: 0.0 => 1e9, default: 175.0, source: "Wen, Fang and Sun 2009, section 4" },
+        /// p+: step up of p0 at an arrival.
+        p_plus: f64 { unit: One, range: 0.0 => 100.0, default: 0.002, source: "Wen, Fang and Sun 2009, section 4" },
+        /// p-: step down of p0 at an arrival.
+        p_minus: f64 { unit: One, range: 0.0 => 100.0, default: 0.001, source: "Wen, Fang and Sun 2009, section 4" },
+        /// w(k): priority weight by code point.
+        weights: PerDscp { unit: One, range: 1.0 => 1e6, default: PerDscp::default(), source: "Wen, Fang and Sun 2009, section 2.1" },
+        /// In what the queue is measured; in bytes draws and their number go by packet size.
+        mode: Mode { default: Mode::Packets, source: "Wen, Fang and Sun 2009, section 4" },
+    }
+}
+
+impl Params {
+    /// L_th < L- < L+ (section 2.2).
+    fn check_order(&self) -> Result<(), ParamError> {
+        let Params { l_th, l_minus, l_plus, .. } = *self;
+        if l_th >= l_minus {
+            let expected = format!("more than l_th = {l_th} packets (l_th < l_minus < l_plus)");
+            return Err(ParamError::new("l_minus", format!("got {l_minus} packets, expected {expected}")));
+        }
+        if l_minus >= l_plus {
+            let expected = format!("more than l_minus = {l_minus} packets (l_th < l_minus < l_plus)");
+            return Err(ParamError::new("l_plus", format!("got {l_plus} packets, expected {expected}")));
+        }
+        Ok(())
+    }
+}
+
+/// The drawing factor and what follows from it, whatever the queue is measured by.
+#[derive(Debug)]
+pub(super) struct Draws {
+    params: Params,
+    /// By code point.
+    weights: [f64; 64],
+    p0: f64,
+    /// The largest packet seen, bytes.
+    largest: u32,
+}
+
+impl Draws {
+    /// Names of what [`Draws::probe`] reports.
+    pub(super) const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1")];
+
+    pub(super) fn new(params: &Params) -> Result<Draws, ParamError> {
+        params.check_order()?;
+        Ok(Draws { params: params.clone(), weights: params.weights.or(1.0), p0: 0.0, largest: 0 })
+    }
+
+    /// L: the queue with the arrival, packets.
+    #[inline]
+    pub(super) fn queue_with(&mut self, cx: &Cx<'_>, packet: &Packet) -> f64 {
+        self.largest = self.largest.max(packet.bytes);
+        self.params.mode.queue(cx.packets() + 1, cx.bytes() + u64::from(packet.bytes), cx.env.mean_packet)
+    }
+
+    /// Figure 2.
+    #[inline]
+    pub(super) fn adapt(&mut self, l: f64) {
+        if l < self.params.l_minus {
+            self.p0 = (self.p0 - self.params.p_minus).max(0.0);
+        } else if l > self.params.l_plus {
+            self.p0 += self.params.p_plus;
+        }
+    }
+
+    /// Figure 1, steps 3 and 4: how many packets the arrival is compared with at most, if the queue is long
+    /// enough for that.
+    #[inline]
+    pub(super) fn number(&self, cx: &mut Cx<'_>, packet: &Packet, l: f64) -> u32 {
+        if l <= self.params.l_th {
+            return 0;
+        }
+        let p = self.p0 / self.weights[usize::from(packet.dscp.value())];
+        let p = self.params.mode.chance(p, packet, cx.env.mean_packet);
+        let whole = p.floor();
+        whole as u32 + u32::from(cx.rng.uniform() < p - whole)
+    }
+
+    /// Figure 1, step 5: draws up to `m` packets; the first of the arrival's flow is lost, and so must the
+    /// arrival be.
+    #[inline]
+    pub(super) fn matched(&self, cx: &mut Cx<'_>, packet: &Packet, m: u32) -> bool {
+        let drawn = match self.params.mode {
+            Mode::Packets => cx.queue.draw_match(cx.rng, packet.flow, m),
+            Mode::Bytes => cx.queue.draw_match_by_size(cx.rng, self.largest, packet.flow, m),
+        };
+        drawn.map(|drawn| cx.evict(drawn, Reason::Matched)).is_some()
+    }
+
+    pub(super) fn probe(&self, out: &mut Vec<f64>) {
+        out.push(self.p0);
+    }
+}
+
+/// State of CHOKeW.
+#[derive(Debug)]
+pub struct ChokeW {
+    draws: Draws,
+}
+
+impl Aqm for ChokeW {
+    const NAME: &'static str = "chokew";
+    const SUMMARY: &'static str = "Loses arrivals with drawn packets of the same flow, the more the lower its weight";
+    const SOURCE: &'static str = "Wen, Fang and Sun, IEEE TPDS 20(1), 2009";
+    const PROBES: &'static [(&'static str, &'static str)] = Draws::PROBES;
+    type Params = Params;
+
+    fn new(p: &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
+        Ok(ChokeW { draws: Draws::new(p)? })
+    }
+
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        let l = self.draws.queue_with(cx, packet);
+        self.draws.adapt(l);
+        let m = self.draws.number(cx, packet, l);
+        if self.draws.matched(cx, packet, m) {
+            return Verdict::Drop(Reason::Matched);
+        }
+        Verdict::Pass
+    }
+
+    fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
+        self.draws.probe(out);
+    }
+}

@@ -1,0 +1,60 @@
+//! CHOKeW that measures the average queue.
+//!
+//! Wen, Fang and Sun 2009, section 4 ("CHOKeW-avg").
+//!
+//! avg <- (1 - w_q) avg + w_q L at each arrival takes the place of L in figures 1 and 2.
+//!
+//! Sees: the queue at each arrival, flows of drawn packets, code points. Decides: drop (matched).
+//! Departures: the paper does not say what an idle period does; here the average is not touched by it.
+//! Defaults: w_q is that of the paper's RED.
+
+use super::chokew::{self, Draws};
+use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Packet, Rng, Time};
+
+marqueue_core::params! {
+    /// What this adds to CHOKeW's parameters.
+    pub struct Averaging {
+        /// Weight of a new sample in the average.
+        w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.002, source: "Wen, Fang and Sun 2009, section 4 (RED)" },
+    }
+}
+
+/// Parameters: CHOKeW's and the weight of the average.
+pub type Params = (chokew::Params, Averaging);
+
+/// State of CHOKeW with an average.
+#[derive(Debug)]
+pub struct ChokeWAvg {
+    draws: Draws,
+    w_q: f64,
+    avg: f64,
+}
+
+impl Aqm for ChokeWAvg {
+    const NAME: &'static str = "chokew-avg";
+    const SUMMARY: &'static str = "CHOKeW that goes by the average queue";
+    const SOURCE: &'static str = "Wen, Fang and Sun, IEEE TPDS 20(1), 2009, section 4";
+    const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1"), ("avg", "packets")];
+    type Params = Params;
+
+    fn new((chokew, averaging): &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
+        Ok(ChokeWAvg { draws: Draws::new(chokew)?, w_q: averaging.w_q, avg: 0.0 })
+    }
+
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        self.avg = (1.0 - self.w_q) * self.avg + self.w_q * self.draws.queue_with(cx, packet);
+        self.draws.adapt(self.avg);
+        let m = self.draws.number(cx, packet, self.avg);
+        if self.draws.matched(cx, packet, m) {
+            return Verdict::Drop(Reason::Matched);
+        }
+        Verdict::Pass
+    }
+
+    fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
+        self.draws.probe(out);
+        out.push(self.avg);
+    }
+}

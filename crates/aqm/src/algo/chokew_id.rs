@@ -1,0 +1,98 @@
+//! CHOKeW with a memory of flows: the ID buffer.
+//!
+//! Wen, Fang and Sun 2009, section 5.1, figure 15.
+//!
+//! The flow ids of the last L_ID packets forwarded are kept. Past L_th, with probability L_ID/(L_ID + L), up to
+//! 2m draws are made from them instead of from the queue; a match loses the arrival only.
+//!
+//! Sees: what CHOKeW sees, and departures. Decides: drop (matched).
+//! Defaults: those of CHOKeW; the paper gives no size of the ID buffer.
+
+use super::chokew::{self, Draws};
+use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use marqueue_core::params::{whole, ParamError};
+use marqueue_core::{Dur, Packet, Rng, Time};
+
+marqueue_core::params! {
+    /// What this adds to CHOKeW's parameters.
+    pub struct Memory {
+        /// How many flow ids are kept.
+        ids: f64 { unit: Packets, range: 1.0 => 1e7, default: 500.0, source: "as many as the paper's queue may hold" },
+    }
+}
+
+/// Parameters: CHOKeW's and the size of the memory.
+pub type Params = (chokew::Params, Memory);
+
+/// The last flow ids, the order of which does not matter to a draw.
+#[derive(Debug)]
+struct Ids {
+    flows: Vec<u32>,
+    size: usize,
+    oldest: usize,
+}
+
+impl Ids {
+    fn push(&mut self, flow: u32) {
+        if self.flows.len() < self.size {
+            self.flows.push(flow);
+        } else {
+            self.flows[self.oldest] = flow;
+            self.oldest = (self.oldest + 1) % self.size;
+        }
+    }
+
+    fn len(&self) -> f64 {
+        self.flows.len() as f64
+    }
+
+    /// Is one of `m` ids drawn that of `flow`?
+    fn matched(&self, rng: &mut Rng, flow: u32, m: u32) -> bool {
+        let n = self.flows.len() as u32;
+        (0..m).any(|_| self.flows[rng.below(n) as usize] == flow)
+    }
+}
+
+/// State of CHOKeW with an ID buffer.
+#[derive(Debug)]
+pub struct ChokeWId {
+    draws: Draws,
+    ids: Ids,
+}
+
+impl Aqm for ChokeWId {
+    const NAME: &'static str = "chokew-id";
+    const SUMMARY: &'static str = "CHOKeW that also draws from the flow ids of packets already forwarded";
+    const SOURCE: &'static str = "Wen, Fang and Sun, IEEE TPDS 20(1), 2009, section 5.1";
+    const PROBES: &'static [(&'static str, &'static str)] = Draws::PROBES;
+    type Params = Params;
+
+    fn new((chokew, memory): &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
+        let ids = Ids { flows: Vec::new(), size: whole("ids", memory.ids)? as usize, oldest: 0 };
+        Ok(ChokeWId { draws: Draws::new(chokew)?, ids })
+    }
+
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        let l = self.draws.queue_with(cx, packet);
+        self.draws.adapt(l);
+        let m = self.draws.number(cx, packet, l);
+        let matched = if cx.rng.uniform() < self.ids.len() / (self.ids.len() + l) {
+            self.ids.matched(cx.rng, packet.flow, m.saturating_mul(2))
+        } else {
+            self.draws.matched(cx, packet, m)
+        };
+        match matched {
+            true => Verdict::Drop(Reason::Matched),
+            false => Verdict::Pass,
+        }
+    }
+
+    fn on_departure(&mut self, _: &mut Cx<'_>, packet: &Packet, _: Dur) -> Verdict {
+        self.ids.push(packet.flow);
+        Verdict::Pass
+    }
+
+    fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
+        self.draws.probe(out);
+    }
+}

@@ -1,0 +1,84 @@
+//! CHOKeW in front of RED.
+//!
+//! Wen, Fang and Sun 2009, section 4.6 ("CHOKeW-RED").
+//!
+//! An arrival that finds no match is RED's, as in CHOKe.
+//!
+//! Sees: what CHOKeW and RED see. Decides: drop (matched), else as RED.
+//! Defaults: those of both.
+
+use super::chokew::{self, Draws};
+use super::red::{self, Red, Seen};
+use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Packet, Rng, Time};
+
+marqueue_core::params! {
+    /// What this adds to CHOKeW's parameters.
+    pub struct Behind {
+        /// RED's average queue below which it signals nothing.
+        min_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 100.0, source: "Wen, Fang and Sun 2009, section 4" },
+        /// RED's average queue at which its probability reaches max_p.
+        max_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 200.0, source: "Wen, Fang and Sun 2009, section 4" },
+        /// RED's probability at max_th.
+        max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.02, source: "Wen, Fang and Sun 2009, section 4" },
+        /// Weight of a new sample in RED's average.
+        w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.002, source: "Wen, Fang and Sun 2009, section 4" },
+        /// RED's probability goes from max_p at max_th up to 1 at 2 max_th, instead of 1 at max_th.
+        gentle: bool { default: true, source: "Wen, Fang and Sun 2009, section 4" },
+        /// At least 1/p_b packets between two signals of RED.
+        wait: bool { default: true, source: "ns-2.35 wait_" },
+    }
+}
+
+/// Parameters: CHOKeW's and RED's.
+pub type Params = (chokew::Params, Behind);
+
+/// State of CHOKeW with RED.
+#[derive(Debug)]
+pub struct ChokeWRed {
+    draws: Draws,
+    red: Red,
+}
+
+impl Aqm for ChokeWRed {
+    const NAME: &'static str = "chokew-red";
+    const SUMMARY: &'static str = "CHOKeW's matched drops in front of RED";
+    const SOURCE: &'static str = "Wen, Fang and Sun, IEEE TPDS 20(1), 2009, section 4.6";
+    const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1"), ("avg", "packets"), ("p", "fraction")];
+    type Params = Params;
+
+    fn new((chokew, behind): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
+        let red = red::Params {
+            min_th: Some(behind.min_th),
+            max_th: Some(behind.max_th),
+            max_p: behind.max_p,
+            w_q: Some(behind.w_q),
+            gentle: behind.gentle,
+            wait: behind.wait,
+            mark_p: 1.0,
+            mode: chokew.mode,
+        };
+        Ok(ChokeWRed { draws: Draws::new(chokew)?, red: Red::new(&red, env, rng, now)? })
+    }
+
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        let (l, seen) = (self.draws.queue_with(cx, packet), Seen::all(cx));
+        self.draws.adapt(l);
+        self.red.observe(cx, seen);
+        let m = self.draws.number(cx, packet, l);
+        if self.draws.matched(cx, packet, m) {
+            return Verdict::Drop(Reason::Matched);
+        }
+        self.red.judge(cx, packet, seen)
+    }
+
+    fn on_idle(&mut self, now: Time) {
+        self.red.on_idle(now);
+    }
+
+    fn probe(&self, now: Time, env: &Env, out: &mut Vec<f64>) {
+        self.draws.probe(out);
+        self.red.probe(now, env, out);
+    }
+}

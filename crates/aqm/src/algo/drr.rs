@@ -1,0 +1,117 @@
+//! DRR: deficit round robin.
+//!
+//! Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", IEEE/ACM ToN 4(3), 1996.
+//!
+//! Queues with packets take turns. At its turn a queue's deficit grows by its quantum, and it sends while its
+//! first packet is no larger than the deficit, which falls by what it sends; an empty queue's deficit is zero.
+//! When the buffer is full the longest queue loses its last packet.
+//!
+//! Sees: flows or code points, sizes. Decides: which queue is served.
+//! Departures: queues are per flow without collisions, as the paper's analysis assumes; it hashes flows.
+//! Defaults: a quantum of the usual packet size.
+
+use super::droptail::{self, DropTail};
+use crate::fair::{Class, Classify, Queues, Scheduler};
+use crate::policy::{Aqm, Env};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Packet, PerDscp, Rng, Time};
+use std::collections::VecDeque;
+
+marqueue_core::params! {
+    /// Parameters of DRR.
+    pub struct Params {
+        /// What a queue of weight 1 may send at each turn.
+        quantum: Option<f64> { unit: Bytes, range: 1.0 => 1e9, default: None, auto: "the usual packet size", source: "Shreedhar and Varghese 1996, section IV" },
+        /// What packets share a queue.
+        classify: Classify { default: Classify::Flow, source: "Shreedhar and Varghese 1996, section III" },
+        /// Weight of a queue by the code point of the packet that opens it; 1 if it has none.
+        weights: PerDscp { unit: One, range: 1.0 => 1e6, default: PerDscp::default(), source: "Shreedhar and Varghese 1996, section III (Quantum_i)" },
+    }
+}
+
+/// State of DRR.
+#[derive(Debug)]
+pub struct Drr {
+    quantum: f64,
+    classify: Classify,
+    weights: PerDscp,
+    /// Queues that hold packets, that whose turn it is first.
+    turns: VecDeque<Class>,
+    /// By queue: its quantum and its deficit, bytes.
+    accounts: Vec<(f64, f64)>,
+    /// Has the first queue been given its quantum for this turn?
+    credited: bool,
+}
+
+impl Scheduler for Drr {
+    const NAME: &'static str = "drr";
+    const SUMMARY: &'static str = "Serves flows or classes in turn, a quantum of bytes each";
+    const SOURCE: &'static str = "Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996";
+    type Params = Params;
+    type Policy = DropTail;
+
+    fn new(p: &Params, env: &Env, _: &mut Rng) -> Result<Self, ParamError> {
+        Ok(Drr {
+            quantum: p.quantum.unwrap_or(env.mean_packet.0 as f64),
+            classify: p.classify,
+            weights: p.weights.clone(),
+            turns: VecDeque::new(),
+            accounts: Vec::new(),
+            credited: false,
+        })
+    }
+
+    fn policy(_: &Params, env: &Env, rng: &Rng, now: Time) -> Result<DropTail, ParamError> {
+        DropTail::new(&droptail::Params {}, env, rng, now)
+    }
+
+    fn key(&self, packet: &Packet) -> u32 {
+        self.classify.key(packet)
+    }
+
+    fn opened(&mut self, class: Class) {
+        if self.accounts.len() <= class {
+            self.accounts.resize(class + 1, (0.0, 0.0));
+        }
+    }
+
+    fn joined(&mut self, class: Class, packet: &Packet, first: bool) {
+        if first {
+            self.accounts[class] = (self.quantum * self.weights.get(packet.dscp).unwrap_or(1.0), 0.0);
+            self.turns.push_back(class);
+        }
+    }
+
+    fn pushed_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>) {
+        if queues.is_empty(class) {
+            if self.turns.front() == Some(&class) {
+                self.credited = false;
+            }
+            self.turns.retain(|&c| c != class);
+        }
+    }
+
+    fn next<A>(&mut self, queues: &Queues<A>) -> Option<Class> {
+        loop {
+            let &class = self.turns.front()?;
+            let (quantum, deficit) = &mut self.accounts[class];
+            if !std::mem::replace(&mut self.credited, true) {
+                *deficit += *quantum;
+            }
+            let first = queues.first_bytes(class).expect("queues take turns only with packets");
+            if f64::from(first) <= *deficit {
+                return Some(class);
+            }
+            self.turns.rotate_left(1);
+            self.credited = false;
+        }
+    }
+
+    fn served<A>(&mut self, class: Class, bytes: Option<u32>, queues: &Queues<A>) {
+        self.accounts[class].1 -= f64::from(bytes.unwrap_or(0));
+        if queues.is_empty(class) {
+            self.turns.pop_front();
+            self.credited = false;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! RIO: RED with in and out.
+//!
+//! Clark and Fang, "Explicit Allocation of Best-Effort Packet Delivery Service", IEEE/ACM ToN 6(4), 1998.
+//!
+//! Two REDs: that for `in` packets averages the `in` packets that wait, that for `out` packets averages all.
+//!
+//! Sees: the queue and its `in` packets at each arrival, idle periods. Decides: as RED.
+//! Which packets are `in` is told by their code point; in the paper an edge router marks them.
+//! Departures: an `in` arrival moves both averages, an `out` arrival that of all packets, as in the paper;
+//! in ns-2.35 an `out` arrival moves neither, so that with few `in` packets its average lags behind.
+//! Defaults: Wen, Fang and Sun 2008, section 4; w_q and wait are RED's.
+
+use super::red::{self, Red, Seen};
+use crate::mode::Mode;
+use crate::policy::{Aqm, Cx, Env, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Dscp, Dur, Packet, Rng, Time};
+
+marqueue_core::params! {
+    /// Parameters of RIO.
+    pub struct Params {
+        /// Code point of `in` packets.
+        in_dscp: Dscp { default: Dscp::parse("AF11").expect("a name"), source: "RFC 2597: the lowest drop precedence" },
+        /// Average of `in` packets below which none of them is signalled.
+        in_min_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 110.0, source: "Wen, Fang and Sun 2008, section 4" },
+        /// Average of `in` packets at which their probability reaches in_max_p.
+        in_max_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 210.0, source: "Wen, Fang and Sun 2008, section 4" },
+        /// Probability of `in` packets at in_max_th.
+        in_max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.01, source: "Wen, Fang and Sun 2008, section 4" },
+        /// Average queue below which no `out` packet is signalled.
+        out_min_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 100.0, source: "Wen, Fang and Sun 2008, section 4" },
+        /// Average queue at which the probability of `out` packets reaches out_max_p.
+        out_max_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 200.0, source: "Wen, Fang and Sun 2008, section 4" },
+        /// Probability of `out` packets at out_max_th.
+        out_max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.02, source: "Wen, Fang and Sun 2008, section 4" },
+        /// Weight of a new sample in both averages.
+        w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.002, source: "Wen, Fang and Sun 2008, section 4" },
+        /// From max_p at max_th up to 1 at 2 max_th, instead of 1 at max_th.
+        gentle: bool { default: true, source: "Wen, Fang and Sun 2008, section 4" },
+        /// At least 1/p_b packets between two signals.
+        wait: bool { default: true, source: "ns-2.35 wait_" },
+    }
+}
+
+/// State of RIO.
+#[derive(Debug)]
+pub struct Rio {
+    in_dscp: Dscp,
+    inside: Red,
+    all: Red,
+    /// The `in` packets that wait.
+    waiting: Seen,
+}
+
+impl Aqm for Rio {
+    const NAME: &'static str = "rio";
+    const SUMMARY: &'static str = "Two REDs in one queue: a mild one for `in` packets, a strict one for the rest";
+    const SOURCE: &'static str = "Clark and Fang, IEEE/ACM ToN 6(4), 1998";
+    const PROBES: &'static [(&'static str, &'static str)] =
+        &[("avg_in", "packets"), ("avg", "packets"), ("p_in", "fraction"), ("p_out", "fraction")];
+    type Params = Params;
+
+    fn new(p: &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
+        let red = |prefix: &str, min_th, max_th, max_p| {
+            let params = red::Params {
+                min_th: Some(min_th),
+                max_th: Some(max_th),
+                max_p,
+                w_q: Some(p.w_q),
+                gentle: p.gentle,
+                wait: p.wait,
+                mark_p: 1.0,
+                mode: Mode::Packets,
+            };
+            Red::new(&params, env, rng, now).map_err(|e| ParamError::new(format!("{prefix}_{}", e.path), e.message))
+        };
+        Ok(Rio {
+            in_dscp: p.in_dscp,
+            inside: red("in", p.in_min_th, p.in_max_th, p.in_max_p)?,
+            all: red("out", p.out_min_th, p.out_max_th, p.out_max_p)?,
+            waiting: Seen { len: 0, bytes: 0 },
+        })
+    }
+
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        let all = Seen::all(cx);
+        self.all.observe(cx, all);
+        if packet.dscp != self.in_dscp {
+            return self.all.judge(cx, packet, all);
+        }
+        self.inside.observe(cx, self.waiting);
+        let verdict = self.inside.judge(cx, packet, self.waiting);
+        let stays = match verdict {
+            Verdict::Pass => true,
+            Verdict::Mark(_) => !cx.mark_loses(packet),
+            Verdict::Drop(_) => false,
+        };
+        if stays && !cx.is_full(packet) {
+            self.waiting.len += 1;
+            self.waiting.bytes += u64::from(packet.bytes);
+        }
+        verdict
+    }
+
+    fn on_departure(&mut self, _: &mut Cx<'_>, packet: &Packet, _: Dur) -> Verdict {
+        if packet.dscp == self.in_dscp {
+            self.waiting.len -= 1;
+            self.waiting.bytes -= u64::from(packet.bytes);
+        }
+        Verdict::Pass
+    }
+
+    fn on_idle(&mut self, now: Time) {
+        self.inside.on_idle(now);
+        self.all.on_idle(now);
+    }
+
+    fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
+        out.extend([self.inside.average(), self.all.average(), self.inside.probability(), self.all.probability()]);
+    }
+}

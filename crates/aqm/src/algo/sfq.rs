@@ -1,0 +1,77 @@
+//! SFQ: stochastic fairness queueing.
+//!
+//! McKenney, "Stochastic Fairness Queueing", IEEE INFOCOM 1990.
+//!
+//! Flows are hashed to queues, which are served in turn, a packet each. When the buffer is full the longest
+//! queue loses its last packet.
+//!
+//! Sees: flows. Decides: which queue is served.
+//! Departures: the hash is salted once a run; the paper perturbs it now and then. The longest queue is that
+//! with most bytes, not packets.
+//! Defaults: the number of queues is that of Linux's sfq.
+
+use super::droptail::{self, DropTail};
+use crate::fair::{Class, Queues, Scheduler};
+use crate::hashing::Buckets;
+use crate::policy::{Aqm, Env};
+use marqueue_core::params::{whole, ParamError};
+use marqueue_core::{Packet, Rng, Time};
+use std::collections::VecDeque;
+
+marqueue_core::params! {
+    /// Parameters of SFQ.
+    pub struct Params {
+        /// How many queues.
+        queues: f64 { unit: One, range: 1.0 => 1e6, default: 1024.0, source: "Linux sfq, divisor" },
+    }
+}
+
+/// State of SFQ.
+#[derive(Debug)]
+pub struct Sfq {
+    buckets: Buckets,
+    /// Queues that hold packets, the next one first.
+    turns: VecDeque<Class>,
+}
+
+impl Scheduler for Sfq {
+    const NAME: &'static str = "sfq";
+    const SUMMARY: &'static str = "Serves hashed flows in turn, a packet each";
+    const SOURCE: &'static str = "McKenney, IEEE INFOCOM 1990";
+    type Params = Params;
+    type Policy = DropTail;
+
+    fn new(p: &Params, _: &Env, rng: &mut Rng) -> Result<Self, ParamError> {
+        Ok(Sfq { buckets: Buckets::new(whole("queues", p.queues)?, rng), turns: VecDeque::new() })
+    }
+
+    fn policy(_: &Params, env: &Env, rng: &Rng, now: Time) -> Result<DropTail, ParamError> {
+        DropTail::new(&droptail::Params {}, env, rng, now)
+    }
+
+    fn key(&self, packet: &Packet) -> u32 {
+        self.buckets.of(packet.flow)
+    }
+
+    fn joined(&mut self, class: Class, _: &Packet, first: bool) {
+        if first {
+            self.turns.push_back(class);
+        }
+    }
+
+    fn pushed_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>) {
+        if queues.is_empty(class) {
+            self.turns.retain(|&c| c != class);
+        }
+    }
+
+    fn next<A>(&mut self, _: &Queues<A>) -> Option<Class> {
+        self.turns.pop_front()
+    }
+
+    fn served<A>(&mut self, class: Class, _: Option<u32>, queues: &Queues<A>) {
+        if !queues.is_empty(class) {
+            self.turns.push_back(class);
+        }
+    }
+}

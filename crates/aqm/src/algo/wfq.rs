@@ -1,0 +1,212 @@
+//! WFQ: weighted fair queueing, packet by packet.
+//!
+//! Demers, Keshav and Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", ACM SIGCOMM 1989; Parekh
+//! and Gallager, "A Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks: The
+//! Single-Node Case", IEEE/ACM ToN 1(3), 1993 (PGPS).
+//!
+//! Virtual time grows at rate C / (sum of the weights of the queues that generalized processor sharing would
+//! still serve). A packet of L bytes that joins queue i at t gets S = max(F_i, V(t)), F_i = S + L/w_i; the packet
+//! with the least F is served first.
+//!
+//! Sees: flows or code points, sizes, arrival times. Decides: which queue is served.
+//!
+//! By flow, the queues share the buffer and the longest loses its last packet when it is full. By code point
+//! (the aggregate mode of Wen, Fang and Sun 2009, section 4.2) `room` can split the buffer.
+//! A packet that is pushed out takes its tag with it: fluid sharing never gets to serve it, or stops.
+//! Departures: a rate that changes counts from the next arrival or departure on.
+//! Defaults: weight 1.
+
+use super::droptail::{self, DropTail};
+use crate::fair::{Class, Classify, Queues, Scheduler};
+use crate::policy::{Aqm, Env};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Dscp, Packet, PerDscp, Rate, Rng, Time};
+use std::collections::{BTreeSet, VecDeque};
+
+marqueue_core::params! {
+    /// Parameters of WFQ.
+    pub struct Params {
+        /// What packets share a queue.
+        classify: Classify { default: Classify::Flow, source: "Demers, Keshav and Shenker 1989; by code point: Wen, Fang and Sun 2009, section 4.2" },
+        /// Weight of a queue by the code point of the packet that opens it; 1 if it has none.
+        weights: PerDscp { unit: One, range: 1e-3 => 1e3, default: PerDscp::default(), source: "Parekh and Gallager 1993" },
+        /// How many packets the queue of a code point may hold, within the buffer that all share.
+        room: PerDscp { unit: Packets, range: 1.0 => 1e9, default: PerDscp::default(), source: "Wen, Fang and Sun 2009, section 4.2" },
+    }
+}
+
+/// A non-negative virtual time as an integer in the same order.
+fn rank(virtual_time: f64) -> u64 {
+    virtual_time.to_bits()
+}
+
+/// A queue as fluid fair sharing sees it.
+#[derive(Debug, Default)]
+struct Fluid {
+    weight: f64,
+    /// Finishing tags of the packets that wait.
+    tags: VecDeque<f64>,
+    /// The tag given last.
+    last: f64,
+}
+
+/// State of WFQ.
+#[derive(Debug)]
+pub struct Wfq {
+    classify: Classify,
+    weights: PerDscp,
+    room: PerDscp,
+    fluids: Vec<Fluid>,
+    /// Virtual time, bytes a unit of weight, when it was that, and the link's rate from then on.
+    v: f64,
+    at: Time,
+    rate: Rate,
+    /// Queues that fluid sharing still serves, by their last tag.
+    busy: BTreeSet<(u64, Class)>,
+    busy_weight: f64,
+    /// Queues that hold packets, by their first tag.
+    heads: BTreeSet<(u64, Class)>,
+    /// Empty queues that fluid sharing has just finished with.
+    finished: Vec<Class>,
+}
+
+impl Wfq {
+    /// Does fluid sharing still serve this queue?
+    fn is_busy(&self, class: Class) -> bool {
+        self.busy.contains(&(rank(self.fluids[class].last), class))
+    }
+
+    /// The last tag of a queue changes.
+    fn set_last(&mut self, class: Class, last: f64) {
+        let fluid = &mut self.fluids[class];
+        let was_busy = self.busy.remove(&(rank(fluid.last), class));
+        fluid.last = last;
+        let is_busy = last > self.v;
+        if is_busy {
+            self.busy.insert((rank(last), class));
+        }
+        match (was_busy, is_busy) {
+            (false, true) => self.busy_weight += fluid.weight,
+            (true, false) => self.busy_weight -= fluid.weight,
+            _ => {}
+        }
+    }
+}
+
+impl Scheduler for Wfq {
+    const NAME: &'static str = "wfq";
+    const SUMMARY: &'static str = "Serves flows or classes in the order in which weighted fluid sharing would end";
+    const SOURCE: &'static str = "Demers, Keshav and Shenker 1989; Parekh and Gallager, IEEE/ACM ToN 1(3), 1993";
+    type Params = Params;
+    type Policy = DropTail;
+
+    fn new(p: &Params, env: &Env, _: &mut Rng) -> Result<Self, ParamError> {
+        if p.classify == Classify::Flow && !p.room.is_empty() {
+            return Err(ParamError::new("room", "got a table, expected none with classify = \"flow\""));
+        }
+        p.room.check_whole("room")?;
+        Ok(Wfq {
+            classify: p.classify,
+            weights: p.weights.clone(),
+            room: p.room.clone(),
+            fluids: Vec::new(),
+            v: 0.0,
+            at: Time::ZERO,
+            rate: env.rate,
+            busy: BTreeSet::new(),
+            busy_weight: 0.0,
+            heads: BTreeSet::new(),
+            finished: Vec::new(),
+        })
+    }
+
+    fn policy(_: &Params, env: &Env, rng: &Rng, now: Time) -> Result<DropTail, ParamError> {
+        DropTail::new(&droptail::Params {}, env, rng, now)
+    }
+
+    fn key(&self, packet: &Packet) -> u32 {
+        self.classify.key(packet)
+    }
+
+    fn room(&self, key: u32) -> u32 {
+        match self.classify {
+            Classify::Flow => u32::MAX,
+            Classify::Dscp => self.room.get(Dscp::from_bits(key as u8)).map_or(u32::MAX, |packets| packets as u32),
+        }
+    }
+
+    /// Virtual time runs.
+    fn clock(&mut self, now: Time, rate: Rate) {
+        let mut left = (now - std::mem::replace(&mut self.at, now)).secs() * self.rate.bytes_per_sec();
+        self.rate = rate;
+        while let Some(&(last, class)) = self.busy.first() {
+            let until = (f64::from_bits(last) - self.v) * self.busy_weight;
+            if until > left {
+                self.v = (self.v + left / self.busy_weight).min(f64::from_bits(last));
+                return;
+            }
+            left -= until;
+            self.v = f64::from_bits(last);
+            self.busy.pop_first();
+            self.busy_weight -= self.fluids[class].weight;
+            if self.fluids[class].tags.is_empty() {
+                self.finished.push(class);
+            }
+        }
+        // Whatever rounding has left.
+        self.busy_weight = 0.0;
+    }
+
+    fn opened(&mut self, class: Class) {
+        if self.fluids.len() <= class {
+            self.fluids.resize_with(class + 1, Fluid::default);
+        }
+    }
+
+    fn joined(&mut self, class: Class, packet: &Packet, first: bool) {
+        let idle = !self.is_busy(class);
+        let fluid = &mut self.fluids[class];
+        if idle && first {
+            fluid.weight = self.weights.get(packet.dscp).unwrap_or(1.0);
+        }
+        let tag = fluid.last.max(self.v) + f64::from(packet.bytes) / fluid.weight;
+        fluid.tags.push_back(tag);
+        if first {
+            self.heads.insert((rank(tag), class));
+        }
+        self.set_last(class, tag);
+    }
+
+    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, _: &Queues<A>) {
+        let fluid = &mut self.fluids[class];
+        let tag = fluid.tags.pop_back().expect("a packet that waits has a tag");
+        if fluid.tags.is_empty() {
+            self.heads.remove(&(rank(tag), class));
+        }
+        // The tag before it: rounding must not make another of one that is still there.
+        let start = tag - f64::from(packet.bytes) / fluid.weight;
+        let before = fluid.tags.back().copied().unwrap_or(start.max(0.0));
+        self.set_last(class, before);
+    }
+
+    fn next<A>(&mut self, _: &Queues<A>) -> Option<Class> {
+        self.heads.pop_first().map(|(_, class)| class)
+    }
+
+    fn served<A>(&mut self, class: Class, _: Option<u32>, _: &Queues<A>) {
+        let tags = &mut self.fluids[class].tags;
+        tags.pop_front();
+        if let Some(&head) = tags.front() {
+            self.heads.insert((rank(head), class));
+        }
+    }
+
+    /// Fluid sharing may still be serving what has already left.
+    fn remembers(&self, class: Class) -> bool {
+        self.is_busy(class)
+    }
+
+    fn forgets(&mut self) -> Option<Class> {
+        self.finished.pop()
+    }
+}

@@ -1,0 +1,318 @@
+//! The buffer of a queue: first in, first out, with a uniform draw and removal from the middle, both in
+//! constant time.
+//!
+//! It is a ring with holes. A packet that is taken from the middle leaves a hole; a draw picks places until
+//! it hits a packet, so every packet is equally likely. As there are never more holes than packets, a draw
+//! takes two picks on average at most. Holes are closed once they are the majority: two moves a removal, in the
+//! long run.
+
+use marqueue_core::{Packet, Rng, Time};
+use std::collections::VecDeque;
+
+/// A place: a packet with the time at which it arrived, or a hole (`Time::NEVER`).
+type Place = (Time, Packet);
+
+/// Counting is faster than this many draws and one more for every so many places (benches/draws).
+const FEW_DRAWS: usize = 20;
+const PLACES_PER_DRAW: usize = 16;
+
+/// A packet that was drawn. It names a place of the buffer as it stood at the draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    place: usize,
+    /// The packet.
+    pub packet: Packet,
+}
+
+/// The packets that wait, in the order of arrival.
+#[derive(Clone, Debug, Default)]
+pub struct Buffer {
+    places: VecDeque<Place>,
+    holes: usize,
+    bytes: u64,
+}
+
+impl Buffer {
+    /// Packets waiting.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        (self.places.len() - self.holes) as u32
+    }
+
+    /// Is nothing waiting?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        // The first place is never a hole.
+        self.places.is_empty()
+    }
+
+    /// Bytes waiting.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Adds a packet that arrives at `now`.
+    #[inline]
+    pub fn push(&mut self, now: Time, packet: Packet) {
+        self.bytes += u64::from(packet.bytes);
+        self.places.push_back((now, packet));
+    }
+
+    /// Takes the packet that has waited longest.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Time, Packet)> {
+        let (arrived, packet) = self.places.pop_front()?;
+        self.bytes -= u64::from(packet.bytes);
+        if self.holes > 0 {
+            self.drop_leading_holes();
+            self.close_holes();
+        }
+        Some((arrived, packet))
+    }
+
+    /// Takes the packet that came last.
+    pub fn pop_last(&mut self) -> Option<(Time, Packet)> {
+        loop {
+            let (arrived, packet) = self.places.pop_back()?;
+            if arrived == Time::NEVER {
+                self.holes -= 1;
+                continue;
+            }
+            self.bytes -= u64::from(packet.bytes);
+            self.close_holes();
+            return Some((arrived, packet));
+        }
+    }
+
+    /// The packet that has waited longest.
+    #[inline]
+    pub fn first(&self) -> Option<&Packet> {
+        self.places.front().map(|(_, packet)| packet)
+    }
+
+    /// Draws a packet, each with the same chance; `None` if there is none.
+    #[inline]
+    pub fn draw(&self, rng: &mut Rng) -> Option<Drawn> {
+        if self.places.is_empty() {
+            return None;
+        }
+        loop {
+            let place = rng.below(self.places.len() as u32) as usize;
+            let (arrived, packet) = self.places[place];
+            if arrived != Time::NEVER {
+                return Some(Drawn { place, packet });
+            }
+        }
+    }
+
+    /// Draws a packet with a chance in proportion to its size, none being larger than `largest` bytes;
+    /// `None` if there is none.
+    pub fn draw_by_size(&self, rng: &mut Rng, largest: u32) -> Option<Drawn> {
+        loop {
+            let drawn = self.draw(rng)?;
+            if rng.below(largest) < drawn.packet.bytes {
+                return Some(drawn);
+            }
+        }
+    }
+
+    /// Draws up to `draws` packets, with replacement, each with the same chance: the first of `flow`, if there is
+    /// one. Where that is faster the packets of the flow are counted instead: never more work than a look at
+    /// each place.
+    #[inline]
+    pub fn draw_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
+        if draws as usize > FEW_DRAWS + self.places.len() / PLACES_PER_DRAW {
+            return self.count_match(rng, flow, draws);
+        }
+        (0..draws).find_map(|_| self.draw(rng).filter(|drawn| drawn.packet.flow == flow))
+    }
+
+    /// The outcome of that many draws without making them: if k of n packets are of the flow, one of m draws hits
+    /// one of them with chance 1 - (1 - k/n)^m, and it is equally likely to be each.
+    #[inline(never)]
+    fn count_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
+        let of_flow = |place: &Place| place.0 != Time::NEVER && place.1.flow == flow;
+        let k = self.places.iter().map(|place| u32::from(of_flow(place))).sum::<u32>();
+        if k == 0 || rng.uniform() < (1.0 - f64::from(k) / f64::from(self.len())).powf(f64::from(draws)) {
+            return None;
+        }
+        let which = rng.below(k) as usize;
+        let found = self.places.iter().enumerate().filter(|(_, place)| of_flow(place)).nth(which);
+        found.map(|(place, &(_, packet))| Drawn { place, packet })
+    }
+
+    /// [`Buffer::draw_match`] with chances in proportion to size; no packet is larger than `largest` bytes.
+    pub fn draw_match_by_size(&self, rng: &mut Rng, largest: u32, flow: u32, draws: u32) -> Option<Drawn> {
+        (0..draws).find_map(|_| self.draw_by_size(rng, largest).filter(|drawn| drawn.packet.flow == flow))
+    }
+
+    /// Takes out a packet that was drawn; the buffer must not have changed since.
+    #[inline(never)]
+    pub fn take(&mut self, drawn: Drawn) -> Packet {
+        let place = &mut self.places[drawn.place];
+        assert!(place.0 != Time::NEVER, "a packet is taken once");
+        place.0 = Time::NEVER;
+        self.bytes -= u64::from(drawn.packet.bytes);
+        self.holes += 1;
+        self.drop_leading_holes();
+        self.close_holes();
+        drawn.packet
+    }
+
+    fn drop_leading_holes(&mut self) {
+        while self.places.front().is_some_and(|place| place.0 == Time::NEVER) {
+            self.places.pop_front();
+            self.holes -= 1;
+        }
+    }
+
+    fn close_holes(&mut self) {
+        if 2 * self.holes > self.places.len() {
+            self.places.retain(|place| place.0 != Time::NEVER);
+            self.holes = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{prop_assert, prop_assert_eq, prop_oneof, proptest, Just, Strategy};
+
+    fn buffer(n: u32) -> Buffer {
+        let mut buffer = Buffer::default();
+        (0..n).for_each(|seq| buffer.push(Time(u64::from(seq)), Packet::data(0, seq, 100 + seq)));
+        buffer
+    }
+
+    /// Counts of `n` draws by sequence number.
+    fn tally(buffer: &Buffer, rng: &mut Rng, n: u32, sequence_numbers: usize) -> Vec<u32> {
+        let mut counts = vec![0; sequence_numbers];
+        for _ in 0..n {
+            counts[buffer.draw(rng).unwrap().packet.seq as usize] += 1;
+        }
+        counts
+    }
+
+    /// The 0.1% points of the chi-square distribution.
+    const CHI_SQUARE: [(usize, f64); 3] = [(9, 27.88), (20, 45.31), (39, 72.05)];
+
+    fn assert_uniform(buffer: &Buffer, rng: &mut Rng, waiting: usize) {
+        let draws = 2_000 * waiting as u32;
+        let counts = tally(buffer, rng, draws, 200);
+        let drawn: Vec<f64> = counts.into_iter().filter(|&c| c > 0).map(f64::from).collect();
+        assert_eq!(drawn.len(), waiting, "only and all waiting packets");
+        let chi: f64 = drawn.iter().map(|c| (c - 2e3).powi(2) / 2e3).sum();
+        let (_, bound) = CHI_SQUARE.iter().find(|(degrees, _)| *degrees == waiting - 1).unwrap();
+        assert!(chi < *bound, "{chi} with {waiting} packets and {} holes", buffer.holes);
+    }
+
+    #[test]
+    fn every_waiting_packet_is_drawn_equally_often() {
+        let (mut buffer, mut rng) = (buffer(40), Rng::named(1, "draw"));
+        assert_uniform(&buffer, &mut rng, 40);
+        // Holes everywhere, as many as there may be.
+        while buffer.len() > 21 {
+            let drawn = buffer.draw(&mut rng).unwrap();
+            buffer.take(drawn);
+        }
+        assert!(buffer.holes > 10);
+        assert_uniform(&buffer, &mut rng, 21);
+        // And after some have left at the head and the tail, so that the ring has moved on.
+        (0..7).for_each(|_| assert!(buffer.pop().is_some() && buffer.pop_last().is_some()));
+        (0..3).for_each(|i| buffer.push(Time(0), Packet::data(0, 100 + i, 100)));
+        assert_uniform(&buffer, &mut rng, 10);
+    }
+
+    #[test]
+    fn a_draw_by_size_hits_bytes_equally_often() {
+        let (buffer, mut rng) = (buffer(40), Rng::named(3, "draw"));
+        let mut counts = [0u32; 40];
+        for _ in 0..80_000 {
+            counts[buffer.draw_by_size(&mut rng, 150).unwrap().packet.seq as usize] += 1;
+        }
+        // Packet i has 100 + i bytes, all have 4780.
+        let expected = |seq: usize| 8e4 * (100 + seq) as f64 / 4780.0;
+        let chi: f64 =
+            counts.iter().enumerate().map(|(i, &c)| (f64::from(c) - expected(i)).powi(2) / expected(i)).sum();
+        assert!(chi < 72.05, "{chi}");
+    }
+
+    #[test]
+    fn counting_sees_no_holes_and_has_the_chance_of_that_many_draws() {
+        let (mut buffer, mut rng) = (Buffer::default(), Rng::named(4, "count"));
+        // Of a hundred packets, ten of flow 0, thirty-eight of another flow are taken out: k = 10, n = 62.
+        (0..100).for_each(|seq| buffer.push(Time(0), Packet::data(if seq % 10 == 0 { 0 } else { 1 }, seq, 100)));
+        while buffer.len() > 62 {
+            let drawn = buffer.draw(&mut rng).unwrap();
+            if drawn.packet.flow == 1 {
+                buffer.take(drawn);
+            }
+        }
+        assert_eq!(buffer.holes, 38);
+        let (n, mut counts) = (40_000, [0u32; 10]);
+        for _ in 0..n {
+            if let Some(drawn) = buffer.count_match(&mut rng, 0, 7) {
+                assert_eq!(buffer.places[drawn.place].1.seq, drawn.packet.seq);
+                counts[drawn.packet.seq as usize / 10] += 1;
+            }
+        }
+        let (hits, p) = (f64::from(counts.iter().sum::<u32>()), 1.0 - (52.0f64 / 62.0).powi(7));
+        let deviation = (f64::from(n) * p * (1.0 - p)).sqrt();
+        assert!((hits - f64::from(n) * p).abs() < 5.0 * deviation, "{hits}");
+        let chi: f64 = counts.iter().map(|&c| (f64::from(c) - hits / 10.0).powi(2) / (hits / 10.0)).sum();
+        assert!(chi < 27.88, "{chi}");
+        assert!(buffer.count_match(&mut rng, 2, u32::MAX).is_none());
+    }
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        Push,
+        Pop,
+        PopLast,
+        Take,
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![4 => Just(Op::Push), 2 => Just(Op::Pop), 1 => Just(Op::PopLast), 4 => Just(Op::Take)]
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_list_from_which_packets_may_be_taken(ops in proptest::collection::vec(op(), 1..400), start in 0u32..100) {
+            let (mut buffer, mut rng) = (buffer(start), Rng::named(2, "draw"));
+            let mut model: Vec<(Time, u32)> = (0..start).map(|seq| (Time(u64::from(seq)), seq)).collect();
+            let mut seq = start;
+            let entry = |(arrived, packet): (Time, Packet)| (arrived, packet.seq);
+            for op in ops {
+                match op {
+                    Op::Push => {
+                        buffer.push(Time(u64::from(seq)), Packet::data(0, seq, 100 + seq));
+                        model.push((Time(u64::from(seq)), seq));
+                        seq += 1;
+                    }
+                    Op::Pop => {
+                        let first = if model.is_empty() { None } else { Some(model.remove(0)) };
+                        prop_assert_eq!(buffer.pop().map(entry), first);
+                    }
+                    Op::PopLast => prop_assert_eq!(buffer.pop_last().map(entry), model.pop()),
+                    Op::Take => match buffer.draw(&mut rng) {
+                        None => prop_assert!(model.is_empty()),
+                        Some(drawn) => {
+                            let taken = buffer.take(drawn).seq;
+                            let place = model.iter().position(|(_, seq)| *seq == taken);
+                            prop_assert!(place.is_some(), "{} does not wait", taken);
+                            model.remove(place.unwrap());
+                        }
+                    },
+                }
+                prop_assert_eq!(buffer.len() as usize, model.len());
+                prop_assert_eq!(buffer.is_empty(), model.is_empty());
+                prop_assert_eq!(buffer.first().map(|p| p.seq), model.first().map(|&(_, seq)| seq));
+                prop_assert_eq!(buffer.bytes(), model.iter().map(|&(_, seq)| u64::from(100 + seq)).sum::<u64>());
+                prop_assert!(2 * buffer.holes <= buffer.places.len());
+            }
+        }
+    }
+}

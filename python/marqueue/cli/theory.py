@@ -1,0 +1,106 @@
+"""``marqueue theory``: what models say of a scenario."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from marqueue.cli.console import output, print_json, table
+from marqueue.scenario import load
+from marqueue.theory.chokew import Equilibrium
+from marqueue.theory.chokew_scenario import of_scenario
+
+theory = typer.Typer(no_args_is_help=True, help="What models say of a scenario.")
+
+
+@theory.callback()
+def _group() -> None:
+    """What models say of a scenario."""
+
+
+@theory.command("chokew", no_args_is_help=True)
+def chokew(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The scenario, in TOML.", show_default=False)
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Replace a value.", show_default=False),
+    ] = None,
+    law: Annotated[
+        str,
+        typer.Option(
+            metavar="sqrt|pftk",
+            help="How fast TCP sends at a given loss: the paper's square root law, or with "
+            "timeouts (Padhye et al. 2000).",
+        ),
+    ] = "pftk",
+    queue: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            metavar="PACKETS",
+            help="The queue; by default that above which p0 rises (L+).",
+            show_default=False,
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
+) -> None:
+    """Solve the model of CHOKeW for a scenario: who gets what share of the link.
+
+    Example: marqueue theory chokew scenarios/chokew.toml --json
+    """
+    if law not in ("sqrt", "pftk"):
+        raise typer.BadParameter(f"got {law!r}, expected sqrt or pftk", param_hint="--law")
+    solved = of_scenario(load(file, set_ or []), "sqrt" if law == "sqrt" else "pftk", queue)
+    if json:
+        print_json(_plain(solved))
+        return
+    output.print(
+        f"p0 = {solved.p0:.4g}, queue {solved.queue:g} packets, waiting time "
+        f"{solved.waiting_time:.4g} s",
+        highlight=False,
+    )
+    listing = table(
+        "flows", "count", "weight", "p", "starved from", "r", "q", "sent (1/s)", "delivered (1/s)"
+    )
+    for share in solved.shares:
+        numbers = (
+            share.drawing_factor,
+            share.starvation_bound,
+            share.matching_probability,
+            share.dropping_probability,
+            share.sent,
+            share.delivered,
+        )
+        listing.add_row(
+            share.flows.name,
+            str(share.flows.count),
+            f"{share.flows.weight:g}",
+            *(f"{x:.4g}" for x in numbers),
+        )
+    output.print(listing)
+
+
+def _plain(solved: Equilibrium) -> dict[str, Any]:
+    return {
+        "p0": solved.p0,
+        "queue_packets": solved.queue,
+        "waiting_time_s": solved.waiting_time,
+        "flows": [
+            {
+                "name": share.flows.name,
+                "kind": share.flows.kind,
+                "count": share.flows.count,
+                "weight": share.flows.weight,
+                "drawing_factor": share.drawing_factor,
+                "starvation_bound": share.starvation_bound,
+                "matching_probability": share.matching_probability,
+                "dropping_probability": share.dropping_probability,
+                "sent_packets_per_s": share.sent,
+                "delivered_packets_per_s": share.delivered,
+                "starved": share.starved,
+            }
+            for share in solved.shares
+        ],
+    }

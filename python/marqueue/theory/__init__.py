@@ -1,0 +1,1 @@
+"""Theory: models of what the simulator simulates, each a module named after what it models."""

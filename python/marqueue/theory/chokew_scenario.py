@@ -1,0 +1,100 @@
+"""From a scenario with a CHOKeW link to the flows of its model."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from marqueue import _core
+from marqueue.errors import Problem, ScenarioError
+from marqueue.scenario import Scenario, compile
+from marqueue.scenario.parameters import aqms, dscp_value
+from marqueue.theory.chokew import Equilibrium, Flows, equilibrium
+
+Law = Literal["sqrt", "pftk"]
+"""How fast TCP sends at a given loss: the square root law, or with timeouts."""
+
+MODELLED = "chokew"
+
+
+def of_scenario(scenario: Scenario, law: Law = "pftk", queue: float | None = None) -> Equilibrium:
+    """What the model says of a scenario with one CHOKeW link that all flows cross.
+
+    ``queue`` is L, packets; by default the queue above which p0 rises, L+. Raises
+    :class:`ScenarioError` if the scenario is outside the model: another AQM, flows that begin and
+    end, several sizes of packets.
+    """
+    plan = compile(scenario)
+    index, link = _the_link(plan)
+    flows, sizes = [], set()
+    for i, group in enumerate(plan["traffic"]):
+        [(kind, what)] = group["kind"].items()
+        if kind not in ("tcp", "cbr") or what.get("size"):
+            raise _outside(
+                f"traffic.{i}", f"{group['name']} is not of long TCP or constant-rate flows"
+            )
+        route = plan["routes"][what["route"]]
+        if index not in route["forward"]:
+            raise _outside(f"traffic.{i}", f"{group['name']} does not cross {link['name']}")
+        settings = _settings(plan, what) if kind == "tcp" else {}
+        size = settings["wire"] if kind == "tcp" else what["packet"]
+        sizes.add(size)
+        flows.append(
+            Flows(
+                name=group["name"],
+                kind=kind,
+                count=what["count"],
+                weight=_weight(link["queue"]["policy"], group["dscp"]),
+                rtt=_round_trip(plan, route, size) if kind == "tcp" else 0.0,
+                rate=what["rate"] / (8 * size) if kind == "cbr" else 0.0,
+                rto=settings["min_rto"] if kind == "tcp" and law == "pftk" else 0.0,
+            )
+        )
+    if len(sizes) > 1:
+        named = ", ".join(f"{size:g}" for size in sorted(sizes))
+        raise _outside("traffic", f"packets of one size, got {named} bytes")
+    l_plus = _parameter(link["queue"]["policy"], "l_plus")
+    capacity = link["rate"] / (8 * sizes.pop())
+    return equilibrium(flows, capacity, l_plus if queue is None else queue)
+
+
+def _outside(path: str, message: str) -> ScenarioError:
+    return ScenarioError([Problem(path, f"outside the model of CHOKeW: {message}")])
+
+
+def _the_link(plan: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    links = [
+        (i, link)
+        for i, link in enumerate(plan["links"])
+        if link["queue"] and link["queue"]["policy"]["name"] == MODELLED
+    ]
+    if len(links) != 1:
+        raise _outside("topology", f"expected one link with aqm = chokew, got {len(links)}")
+    return links[0]
+
+
+def _parameter(policy: dict[str, Any], name: str) -> Any:
+    default = next(spec.default for spec in aqms()[MODELLED].params if spec.name == name)
+    return policy["params"].get(name, default)
+
+
+def _weight(policy: dict[str, Any], dscp: int) -> float:
+    weights = _parameter(policy, "weights")
+    return next((w for name, w in weights.items() if dscp_value(name) == dscp), 1.0)
+
+
+def _settings(plan: dict[str, Any], what: dict[str, Any]) -> dict[str, float]:
+    """Size on the wire, bytes, and the least retransmission timeout, s."""
+    transport = plan["transports"][what["transport"]]
+    values = {**_core.tcp_presets()[transport["preset"]], **transport["params"]}
+    defaults = {spec["name"]: spec["default"] for spec in _core.tcp_params()}
+    values = defaults | values
+    header = values["header"] if values["count_header"] else 0.0
+    return {"wire": values["segment"] + header, "min_rto": values["min_rto"]}
+
+
+def _round_trip(plan: dict[str, Any], route: dict[str, Any], size: float) -> float:
+    """Without queueing, s: propagation both ways and the transmission of a full packet."""
+    there = [plan["links"][i] for i in route["forward"]]
+    back = [plan["links"][i] for i in route["reverse"]]
+    propagation = sum(link["delay"] for link in there + back) / 1e9
+    return float(propagation + sum(8 * size / link["rate"] for link in there))
