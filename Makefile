@@ -10,7 +10,7 @@ EXTENSION := $(VENV)/.built
 # multiple of the speed, and any toolchain will do. What is found stays out of the tree: a crash
 # becomes a test of the crate that it is about.
 FUZZ_TARGETS := plan qdisc receiver sender
-FUZZ_RUNS ?= 5000
+FUZZ_RUNS ?= 2000
 FUZZ_SECONDS ?= 1800
 fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	cargo fuzz run --sanitizer none $(1) fuzz/corpus/$(1) fuzz/seeds/$(1) -- \
@@ -94,4 +94,4 @@ lock: ## Pin the newest versions of all dependencies (needs uv)
 	cargo update
 
 clean: ## Remove whatever was built
-	rm -rf $(VENV) target python/marqueue/_core*.so
+	rm -rf $(VENV) target fuzz/target python/marqueue/_core*.so
