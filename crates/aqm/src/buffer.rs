@@ -144,7 +144,26 @@ impl Buffer {
 
     /// [`Buffer::draw_match`] with chances in proportion to size; no packet is larger than `largest` bytes.
     pub fn draw_match_by_size(&self, rng: &mut Rng, largest: u32, flow: u32, draws: u32) -> Option<Drawn> {
+        if draws > self.len() {
+            return self.count_match_by_size(rng, flow, draws);
+        }
         (0..draws).find_map(|_| self.draw_by_size(rng, largest).filter(|drawn| drawn.packet.flow == flow))
+    }
+
+    /// The same with one look at each place, as [`Buffer::count_match`] is.
+    fn count_match_by_size(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
+        let own = || self.places.iter().enumerate().filter(|(_, place)| place.0 != Time::NEVER && place.1.flow == flow);
+        let bytes: u64 = own().map(|(_, place)| u64::from(place.1.bytes)).sum();
+        if bytes == 0 || rng.uniform() < (1.0 - bytes as f64 / self.bytes as f64).powf(f64::from(draws)) {
+            return None;
+        }
+        let mut left = rng.uniform() * bytes as f64;
+        let found = own().find(|(_, place)| {
+            left -= f64::from(place.1.bytes);
+            left < 0.0
+        });
+        // Rounding may leave a trace at the end.
+        found.or_else(|| own().last()).map(|(place, &(_, packet))| Drawn { place, packet })
     }
 
     /// Takes out a packet that was drawn; the buffer must not have changed since.

@@ -46,9 +46,14 @@ impl Ids {
         self.flows.len() as f64
     }
 
-    /// Is one of `m` ids drawn that of `flow`?
+    /// Is one of `m` ids drawn that of `flow`? More draws than ids cost as much as a look at each: one
+    /// number against the chance of a match.
     fn matched(&self, rng: &mut Rng, flow: u32, m: u32) -> bool {
         let n = self.flows.len() as u32;
+        if m > n {
+            let own = self.flows.iter().filter(|&&id| id == flow).count() as f64;
+            return rng.uniform() < 1.0 - (1.0 - own / f64::from(n)).powf(f64::from(m));
+        }
         (0..m).any(|_| self.flows[rng.below(n) as usize] == flow)
     }
 }

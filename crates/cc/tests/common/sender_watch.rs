@@ -90,6 +90,11 @@ impl Watch {
         // RFC 2018, section 8: what was sacked is no longer relied on.
         self.sacked.clear();
         self.sender.on_timer(&self.config, self.now, &mut self.out);
+        if self.sender.deadline() == due {
+            // That of repairs and that of retransmissions may be due at the same instant.
+            self.check();
+            self.sender.on_timer(&self.config, self.now, &mut self.out);
+        }
         assert!(self.sender.deadline() > due, "a timer that does not move on");
         self.check();
         true
