@@ -163,7 +163,7 @@ impl Buffer {
             left < 0.0
         });
         // Rounding may leave a trace at the end.
-        found.or_else(|| own().last()).map(|(place, &(_, packet))| Drawn { place, packet })
+        found.or_else(|| own().next_back()).map(|(place, &(_, packet))| Drawn { place, packet })
     }
 
     /// Takes out a packet that was drawn; the buffer must not have changed since.

@@ -43,6 +43,24 @@ pub struct Drr {
     credited: bool,
 }
 
+impl Drr {
+    /// Rounds in which nobody would be served, all at once: a quantum may be much smaller than a packet.
+    fn skip_rounds<A>(&mut self, queues: &Queues<A>) {
+        let needed = |&class: &Class| {
+            let (quantum, deficit) = self.accounts[class];
+            let first = queues.first_bytes(class).expect("queues take turns only with packets");
+            ((f64::from(first) - deficit) / quantum).ceil()
+        };
+        let rounds = self.turns.iter().map(needed).fold(f64::INFINITY, f64::min) - 1.0;
+        if rounds > 0.0 {
+            for &class in &self.turns {
+                let (quantum, deficit) = &mut self.accounts[class];
+                *deficit += rounds * *quantum;
+            }
+        }
+    }
+}
+
 impl Scheduler for Drr {
     const NAME: &'static str = "drr";
     const SUMMARY: &'static str = "Serves flows or classes in turn, a quantum of bytes each";
@@ -92,7 +110,12 @@ impl Scheduler for Drr {
     }
 
     fn next<A>(&mut self, queues: &Queues<A>) -> Option<Class> {
+        let mut passed_over = 0;
         loop {
+            if passed_over == self.turns.len() {
+                self.skip_rounds(queues);
+                passed_over = 0;
+            }
             let &class = self.turns.front()?;
             let (quantum, deficit) = &mut self.accounts[class];
             if !std::mem::replace(&mut self.credited, true) {
@@ -104,6 +127,7 @@ impl Scheduler for Drr {
             }
             self.turns.rotate_left(1);
             self.credited = false;
+            passed_over += 1;
         }
     }
 

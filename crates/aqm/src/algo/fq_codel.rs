@@ -59,6 +59,14 @@ impl FqCodel {
         self.state[class].0 = List::Old;
         self.old.push_back(class);
     }
+
+    /// Rounds in which nobody would be served, all at once: a quantum may be much smaller than a packet.
+    fn skip_rounds(&mut self) {
+        let rounds = self.old.iter().map(|&class| (-self.state[class].1 / self.quantum).max(0)).min().unwrap_or(0);
+        for &class in &self.old {
+            self.state[class].1 += rounds * self.quantum;
+        }
+    }
 }
 
 impl Scheduler for FqCodel {
@@ -98,7 +106,13 @@ impl Scheduler for FqCodel {
     fn pushed_out<A>(&mut self, _: Class, _: &Packet, _: &Queues<A>) {}
 
     fn next<A>(&mut self, _: &Queues<A>) -> Option<Class> {
+        let mut passed_over = 0;
         loop {
+            if self.new.is_empty() && passed_over > self.old.len() {
+                self.skip_rounds();
+                passed_over = 0;
+            }
+            passed_over += 1;
             let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };
             let &class = list.front()?;
             if self.state[class].1 > 0 {
