@@ -115,6 +115,19 @@ pub struct ParamSpec {
     pub source: &'static str,
 }
 
+/// What a catalogue tells of one of its entries.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// One line on what it does.
+    pub summary: &'static str,
+    /// The paper or RFC that defines it.
+    pub source: &'static str,
+    /// Its parameters.
+    pub params: Vec<ParamSpec>,
+}
+
 /// Why a set of parameter values was refused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamError {

@@ -1,6 +1,6 @@
 //! What a rate law sees and decides. Rates are in packets a second.
 
-use marqueue_core::params::{ParamSet, ParamSpec};
+use marqueue_core::params::ParamSet;
 
 /// What happened in one control interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,17 +42,4 @@ pub trait RateLaw: Sized {
     fn on_congestion(&mut self, rate: f64) -> f64 {
         rate
     }
-}
-
-/// What the catalogue tells of a law.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// Its name in scenarios.
-    pub name: &'static str,
-    /// One line on what it does.
-    pub summary: &'static str,
-    /// The paper that defines it.
-    pub source: &'static str,
-    /// Its parameters.
-    pub params: Vec<ParamSpec>,
 }

@@ -15,11 +15,11 @@ pub mod sender;
 
 mod aimd;
 
-pub use law::{Entry, Interval, RateLaw};
+pub use law::{Interval, RateLaw};
 pub use receiver::{Receiver, Report};
 pub use sender::Sender;
 
-use marqueue_core::params::{ParamError, ParamSet, PolicySpec};
+use marqueue_core::params::{Entry, ParamError, ParamSet, PolicySpec};
 
 macro_rules! laws {
     ($($module:ident :: $law:ident),* $(,)?) => {

@@ -12,7 +12,7 @@ pub use jitter::Jitter;
 pub use pipe::Pipe;
 pub use reorder::Reorder;
 
-use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
+use marqueue_core::params::{Entry, ParamError, ParamSet, PolicySpec};
 use marqueue_core::Rng;
 
 /// Which packets a pipe loses.
@@ -34,19 +34,6 @@ pub trait LossModel: Sized {
 
     /// Is the next packet lost?
     fn loses(&mut self, rng: &mut Rng) -> bool;
-}
-
-/// What the catalogue tells of a model.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// Its name in scenarios.
-    pub name: &'static str,
-    /// One line on what it does.
-    pub summary: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
-    /// Its parameters.
-    pub params: Vec<ParamSpec>,
 }
 
 macro_rules! losses {
