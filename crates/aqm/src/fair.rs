@@ -3,8 +3,8 @@
 
 use crate::buffer::Buffer;
 use crate::door::{Counters, Door};
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use crate::qdisc::{settle, Fate, Qdisc};
+use crate::policy::{Aqm, Cx, Env, Reason};
+use crate::qdisc::{apply, Fate, Qdisc};
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Dur, Packet, Rate, Rng, Time};
 use std::collections::BTreeMap;
@@ -249,14 +249,8 @@ impl<S: Scheduler> Fair<S> {
             return None;
         }
         let mut cx = Cx { now, env: &self.env, rng: &mut self.rng, queue: packets, door: &mut self.door };
-        match policy.on_arrival(&mut cx, &packet) {
-            Verdict::Pass => Some((packet, Fate::Queued)),
-            Verdict::Mark(reason) => settle(self.env.signal, &mut self.door, packet, reason),
-            Verdict::Drop(reason) => {
-                self.door.lose(packet, reason);
-                None
-            }
-        }
+        let verdict = policy.on_arrival(&mut cx, &packet);
+        apply(verdict, self.env.signal, &mut self.door, packet)
     }
 
     /// Loses packets of the longest queues until the buffer holds the others. Is the packet that came last, to
@@ -300,15 +294,8 @@ impl<S: Scheduler> Fair<S> {
             let sojourn = now.since(arrived);
             let Queue { packets, policy, .. } = self.queues.get_mut(class);
             let mut cx = Cx { now, env: &self.env, rng: &mut self.rng, queue: packets, door: &mut self.door };
-            let kept = match policy.on_departure(&mut cx, &packet, sojourn) {
-                Verdict::Pass => Some(packet),
-                Verdict::Mark(reason) => settle(self.env.signal, &mut self.door, packet, reason).map(|(p, _)| p),
-                Verdict::Drop(reason) => {
-                    self.door.lose(packet, reason);
-                    None
-                }
-            };
-            if let Some(packet) = kept {
+            let verdict = policy.on_departure(&mut cx, &packet, sojourn);
+            if let Some((packet, _)) = apply(verdict, self.env.signal, &mut self.door, packet) {
                 return Some((packet, sojourn));
             }
         }

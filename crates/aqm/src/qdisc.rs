@@ -82,9 +82,22 @@ impl<A: Aqm> Single<A> {
     }
 }
 
+/// What a verdict leaves of a packet.
+#[inline(always)]
+pub(crate) fn apply(verdict: Verdict, signal: Signal, door: &mut Door, packet: Packet) -> Option<(Packet, Fate)> {
+    match verdict {
+        Verdict::Pass => Some((packet, Fate::Queued)),
+        Verdict::Mark(reason) => settle(signal, door, packet, reason),
+        Verdict::Drop(reason) => {
+            door.lose(packet, reason);
+            None
+        }
+    }
+}
+
 /// Turns a mark into CE, a loss, or nothing (see [`Signal`]).
 #[inline]
-pub(crate) fn settle(signal: Signal, door: &mut Door, mut packet: Packet, reason: Reason) -> Option<(Packet, Fate)> {
+fn settle(signal: Signal, door: &mut Door, mut packet: Packet, reason: Reason) -> Option<(Packet, Fate)> {
     match (signal, packet.ecn) {
         (Signal::Drop, _) | (Signal::Ecn, Ecn::NotEct) => {
             door.lose(packet, reason);
@@ -129,15 +142,8 @@ impl<A: Aqm> Qdisc for Single<A> {
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)> {
         while let Some((arrived, packet)) = self.queue.pop() {
             let sojourn = now.since(arrived);
-            let kept = match self.policy.on_departure(&mut cx!(self, now), &packet, sojourn) {
-                Verdict::Pass => Some(packet),
-                Verdict::Mark(reason) => settle(self.env.signal, &mut self.door, packet, reason).map(|(p, _)| p),
-                Verdict::Drop(reason) => {
-                    self.door.lose(packet, reason);
-                    None
-                }
-            };
-            if let Some(packet) = kept {
+            let verdict = self.policy.on_departure(&mut cx!(self, now), &packet, sojourn);
+            if let Some((packet, _)) = apply(verdict, self.env.signal, &mut self.door, packet) {
                 self.door.departs(&packet);
                 debug_assert!(self.conserves());
                 return Some((packet, sojourn));
