@@ -9,9 +9,9 @@ import pyarrow as pa
 from matplotlib.figure import Figure
 
 from marqueue.papers.quantity import Quantity
-from marqueue.plot import Curve, panels, sweep, timeseries
+from marqueue.plot import Curve, cdf, panels, sweep, timeseries
 from marqueue.report.builder import Cell
-from marqueue.stats import Estimate
+from marqueue.stats import Estimate, Floats
 
 #: How time series of several replications are drawn.
 BAND = "Line: the first replication; band: the range of all."
@@ -113,3 +113,13 @@ def _series(curves: Sequence[Curve]) -> pa.Table:
         for r, values in enumerate(c.values)
     ]
     return pa.concat_tables([pa.table(part) for part in parts])
+
+
+def distribution(
+    name: str, caption: str, samples: Mapping[str, Floats], quantity: str, unit: str = ""
+) -> Drawn:
+    """The share of flows that are at most at x, a curve a scheme."""
+    rows = pa.concat_tables(
+        pa.table({"of": [of] * len(values), "value": values}) for of, values in samples.items()
+    )
+    return Drawn(name, caption, cdf(samples, quantity, unit), rows)
