@@ -1,6 +1,9 @@
 """What is measured: figures of link and flows in one of two windows, at each place of a sweep."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from marqueue.papers.quantity import FIGURES, FLOWS, Quantity, Runs, side_by_side, single
 from marqueue.result import Result
@@ -35,6 +38,19 @@ def least(run: Result, of: str, group: str | None = None, window: int = SETTLED)
     """What the worst off flow of a group got."""
     rates = [float(each.rates.min()) * 1e-6 for each in run.flow_sets(window, group=group)]
     return single("Goodput of the worst off", of, rates, "Mbit/s")
+
+
+def overflow(run: Result, of: str, window: int = SETTLED) -> Quantity:
+    """The share of arrivals that were lost because the buffer was full."""
+    windows = run.link().windows(window)
+    values = [each.drops["overflow"] / each.arrivals for each in windows]
+    return single("Share of arrivals lost to a full buffer", of, values)
+
+
+def together(quantities: Sequence[Quantity], of: str) -> Quantity:
+    """The sum of quantities of the same kind."""
+    values = sum(each.values for each in quantities)
+    return replace(quantities[0], of=of, values=np.asarray(values))
 
 
 def mean_of(run: Result, of: str, series: str, label: str, window: int = SETTLED) -> Quantity:
