@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.chokew.measures import of_flows, swept
+from marqueue.papers.chokew.measures import of_flows, of_link, swept
 from marqueue.papers.chokew.setups import label, under
 from marqueue.papers.drawn import Drawn, against
 from marqueue.papers.paper import Experiment
@@ -31,13 +31,14 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Jain's index."""
-    return {
-        f"jain.{scheme}": swept(
-            runs, {float(n): name(scheme, n) for n in FLOWS}, "N", of_flows, label(scheme), "jain"
-        )
-        for scheme in (*COMPARED, *BESIDE)
-    }
+    """Jain's index; queue and losses for the ledger."""
+    out = {}
+    for scheme in (*COMPARED, *BESIDE):
+        names, of = {float(n): name(scheme, n) for n in FLOWS}, label(scheme)
+        out[f"jain.{scheme}"] = swept(runs, names, "N", of_flows, of, "jain")
+        out[f"queue.{scheme}"] = swept(runs, names, "N", of_link, of, "queue_mean")
+        out[f"losses.{scheme}"] = swept(runs, names, "N", of_link, of, "loss_ratio")
+    return out
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:

@@ -41,9 +41,7 @@ def measure(runs: Runs) -> Quantities:
         names = {float(n): name(scheme, n) for n in FLOWS}
         for when, window in {"": SETTLED, "-500": RISING}.items():
             for key, figure in {"utilization": "utilization", "queue": "queue_mean"}.items():
-                out[f"{key}{when}.{scheme}"] = swept(
-                    runs, names, "N", of_link, of, figure, window
-                )
+                out[f"{key}{when}.{scheme}"] = swept(runs, names, "N", of_link, of, figure, window)
         out[f"goodput.{scheme}"] = swept(runs, names, "N", of_flows, of, "goodput")
         out[f"p0.{scheme}"] = swept(runs, names, "N", mean_of, of, "p0", "p0")
         for key, group in {"low": level(1), "high": level(2)}.items():

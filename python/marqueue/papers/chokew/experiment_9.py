@@ -6,13 +6,13 @@ from marqueue.papers.chokew.measures import mean_of, of_flows, overflow, swept, 
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
 from marqueue.papers.drawn import Drawn, against
 from marqueue.papers.paper import Experiment
-from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "rio-3")
 UDP = (1, 2, 4, 7, 10)
 VARIABLE = "UDP flows"
-LOW, HIGH = ("TCP w = 1", level(1)), ("TCP w = 2", level(2))
+GROUPS = {"low": ("TCP w = 1", level(1)), "high": ("TCP w = 2", level(2)), "udp": ("UDP", "udp")}
 
 
 def name(scheme: str, flows: int) -> str:
@@ -34,16 +34,12 @@ def measure(runs: Runs) -> Quantities:
     out = {}
     for scheme in COMPARED:
         names = {float(flows): name(scheme, flows) for flows in UDP}
-
-        def goodput(of: str, group: str, scheme: str = scheme, names=names) -> Quantity:
+        for key, (of, group) in GROUPS.items():
             of = f"{label(scheme)}, {of}"
-            return swept(runs, names, VARIABLE, of_flows, of, "goodput", group)
-
-        low, high = goodput(*LOW), goodput(*HIGH)
-        out[f"goodput.{scheme}-low"] = low
-        out[f"goodput.{scheme}-high"] = high
-        out[f"goodput.{scheme}-tcp"] = together([low, high], f"{label(scheme)}, all TCP")
-        out[f"goodput.{scheme}-udp"] = goodput("UDP", "udp")
+            found = swept(runs, names, VARIABLE, of_flows, of, "goodput", group)
+            out[f"goodput.{scheme}-{key}"] = found
+        both = [out[f"goodput.{scheme}-low"], out[f"goodput.{scheme}-high"]]
+        out[f"goodput.{scheme}-tcp"] = together(both, f"{label(scheme)}, all TCP")
     names = {float(flows): name("chokew", flows) for flows in UDP}
     out["p0"] = swept(runs, names, VARIABLE, mean_of, "CHOKeW", "p0", "p0")
     out["overflow"] = swept(runs, names, VARIABLE, overflow, "CHOKeW")
@@ -65,7 +61,7 @@ EXPERIMENT = Experiment(
         "50 TCP flows of each level and UDP flows of 10 Mbit/s each with weight 2, or in. RIO has "
         "the thresholds of section 4, those of RIO_3.",
         "Runs last 300 s, of which the first 100 s are left out: with so many arrivals p0 settles "
-        "within 30 s. With one UDP flow and without the paper's 10 Mbit/s links nothing changes.",
+        "within 30 s.",
     ),
     setups=setups,
     measure=measure,

@@ -68,6 +68,6 @@ def swept(
     measure: Callable[..., Quantity],
     *arguments: object,
 ) -> Quantity:
-    """What is measured, with these arguments, of each of these runs, by the value of the variable."""
+    """What is measured of each of these runs, by the value of the variable."""
     parts = {place: measure(runs[name], *arguments) for place, name in names.items()}
     return side_by_side(parts, variable)
