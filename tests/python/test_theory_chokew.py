@@ -209,7 +209,7 @@ def test_the_command_prints_json_and_refuses_in_one_line(tmp_path: Path) -> None
     assert [flows["starved"] for flows in solved["flows"]] == [False, False, True]
     done = CliRunner().invoke(app, ["theory", "chokew", str(file), "--law", "cubic"])
     assert done.exit_code == 2
-    assert "sqrt or pftk" in done.output
+    assert "sqrt, pftk, pairs" in done.output
 
 
 def test_flows_that_take_a_matched_pair_for_one_loss_need_more_drawing() -> None:
