@@ -60,7 +60,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
 EXPERIMENT = Experiment(
     readings=(
         "25, 50, 75 and 100 flows of each level; goodput is that of 500 s after the first 500 s.",
-        "At 400 flows p0 has still not quite settled then: see the entry on the rise of p0.",
+        "At 400 flows p0 rises until 600 s: the first 100 s of these 500 s are part of its rise.",
     ),
     setups=setups,
     measure=measure,
