@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -208,4 +209,13 @@ def test_the_command_prints_json_and_refuses_in_one_line(tmp_path: Path) -> None
     assert [flows["starved"] for flows in solved["flows"]] == [False, False, True]
     done = CliRunner().invoke(app, ["theory", "chokew", str(file), "--law", "cubic"])
     assert done.exit_code == 2
-    assert "sqrt or pftk" in done.output
+    assert "sqrt, pftk, pairs" in done.output
+
+
+def test_flows_that_take_a_matched_pair_for_one_loss_need_more_drawing() -> None:
+    alone = equilibrium(mix(rto=0.2), 125.0, 150.0)
+    paired = equilibrium([replace(f, lost_at_once=2.0) for f in mix(rto=0.2)], 125.0, 150.0)
+    # They send at a loss of q as the others at q / 2, so that the link is full at a higher q.
+    assert paired.p0 > 1.5 * alone.p0
+    with pytest.raises(ModelError, match="lost_at_once"):
+        equilibrium([replace(f, lost_at_once=0.5) for f in mix()], 125.0, 150.0)

@@ -1,14 +1,14 @@
 """``marqueue theory``: what models say of a scenario."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from marqueue.cli.console import output, print_json, table
 from marqueue.scenario import load
 from marqueue.theory.chokew import Equilibrium
-from marqueue.theory.chokew_scenario import of_scenario
+from marqueue.theory.chokew_scenario import Law, of_scenario
 
 theory = typer.Typer(no_args_is_help=True, help="What models say of a scenario.")
 
@@ -30,9 +30,9 @@ def chokew(
     law: Annotated[
         str,
         typer.Option(
-            metavar="sqrt|pftk",
-            help="How fast TCP sends at a given loss: the paper's square root law, or with "
-            "timeouts (Padhye et al. 2000).",
+            metavar="sqrt|pftk|pairs",
+            help="How fast TCP sends at a given loss: the paper's square root law; with timeouts "
+            "(Padhye et al. 2000); with these, and each matched pair as one loss.",
         ),
     ] = "pftk",
     queue: Annotated[
@@ -50,9 +50,11 @@ def chokew(
 
     Example: marqueue theory chokew scenarios/chokew.toml --json
     """
-    if law not in ("sqrt", "pftk"):
-        raise typer.BadParameter(f"got {law!r}, expected sqrt or pftk", param_hint="--law")
-    solved = of_scenario(load(file, set_ or []), "sqrt" if law == "sqrt" else "pftk", queue)
+    laws: dict[str, Law] = {each: each for each in get_args(Law)}
+    if law not in laws:
+        expected = f"expected one of {', '.join(laws)}"
+        raise typer.BadParameter(f"got {law!r}, {expected}", param_hint="--law")
+    solved = of_scenario(load(file, set_ or []), laws[law], queue)
     if json:
         print_json(_plain(solved))
         return

@@ -9,9 +9,9 @@ import pyarrow as pa
 from matplotlib.figure import Figure
 
 from marqueue.papers.quantity import Quantity
-from marqueue.plot import Curve, panels, sweep, timeseries
+from marqueue.plot import Curve, cdf, panels, sweep, timeseries
 from marqueue.report.builder import Cell
-from marqueue.stats import Estimate
+from marqueue.stats import Estimate, Floats
 
 #: How time series of several replications are drawn.
 BAND = "Line: the first replication; band: the range of all."
@@ -22,7 +22,7 @@ class Drawn:
     """A figure, and what it was drawn from."""
 
     name: str
-    """As the paper calls it: ``Figure 6``."""
+    """As the paper calls it, ``Figure 6``; or of our own, ``Model 1``."""
     caption: str
     figure: Figure
     data: pa.Table
@@ -59,14 +59,24 @@ def _plain(head: str, cell: Cell) -> list[tuple[str, Cell]]:
     return [(head, cell)]
 
 
-def against(name: str, caption: str, quantities: Sequence[Quantity], variable: str) -> Drawn:
-    """Estimates of one quantity, a curve a scheme, against the swept variable."""
+def against(
+    name: str,
+    caption: str,
+    quantities: Sequence[Quantity],
+    variable: str,
+    model: Sequence[Quantity] = (),
+) -> Drawn:
+    """Estimates of one quantity, a curve a scheme, against the swept variable.
+
+    Where ``model`` has a quantity of the same scheme, the estimates are marks and it is the line.
+    """
     first = quantities[0]
     schemes = {quantity.of: quantity.estimates for quantity in quantities}
-    figure = sweep(first.places, schemes, variable, first.label, first.unit)
+    lines = {quantity.of: list(quantity.values[0]) for quantity in model}
+    figure = sweep(first.places, schemes, variable, first.label, first.unit, model=lines)
     rows = [
-        {"of": q.of, variable: place, **estimate.as_dict()}
-        for q in quantities
+        {"of": of, variable: place, **estimate.as_dict()}
+        for of, q in [(q.of, q) for q in quantities] + [(f"{q.of}, model", q) for q in model]
         for place, estimate in zip(q.places, q.estimates, strict=True)
     ]
     return Drawn(name, caption, figure, pa.Table.from_pylist(rows))
@@ -113,3 +123,13 @@ def _series(curves: Sequence[Curve]) -> pa.Table:
         for r, values in enumerate(c.values)
     ]
     return pa.concat_tables([pa.table(part) for part in parts])
+
+
+def distribution(
+    name: str, caption: str, samples: Mapping[str, Floats], quantity: str, unit: str = ""
+) -> Drawn:
+    """The share of flows that are at most at x, a curve a scheme."""
+    rows = pa.concat_tables(
+        pa.table({"of": [of] * len(values), "value": values}) for of, values in samples.items()
+    )
+    return Drawn(name, caption, cdf(samples, quantity, unit), rows)

@@ -79,12 +79,13 @@ def read_reference(path: Path) -> Reference:
 Row = tuple[str, str, Estimate | None, Estimate | None]
 
 
-def rows(note: Note, reference: Reference, quantities: Quantities) -> list[Row]:
+def rows(note: Note, reference: Reference | None, quantities: Quantities) -> list[Row]:
     """The numbers of an entry: what, the paper's, the reference's, ours."""
     out: list[Row] = []
     for number in note.number:
-        theirs = number.reference and reference.estimate(number.reference, number.at)
+        named = number.reference
+        theirs = reference.estimate(named, number.at) if reference and named else None
         here = number.here and quantities[number.here]
         ours = here.estimates[here.place(number.at)] if here else None
-        out.append((number.what, number.paper, theirs or None, ours))
+        out.append((number.what, number.paper, theirs, ours))
     return out

@@ -47,8 +47,16 @@ def _seed(of: Reproduction) -> int:
     return int(_first(of).seed)
 
 
-def _number_heads(of: Reproduction) -> tuple[str, ...]:
-    return ("", "Paper", of.reference.name, "Here")
+def _numbers(of: Reproduction, note: Note) -> tuple[Sequence[str], list[Sequence[Cell]]]:
+    """The table of an entry of the ledger; with a column for the reference if there is one."""
+    rows = of.ledger_rows(note)
+    if of.reference is None:
+        return ("", "Paper", "Here"), [(what, paper, here) for what, paper, _, here in rows]
+    return ("", "Paper", of.reference.name, "Here"), list(rows)
+
+
+def _made(of: Reproduction) -> list[str]:
+    return [f"Reference: {of.reference.name}. {of.reference.made}"] if of.reference else []
 
 
 def _experiment(report: Report, of: Reproduction, number: str) -> None:
@@ -56,7 +64,7 @@ def _experiment(report: Report, of: Reproduction, number: str) -> None:
     report.notes(of.paper.experiment(number).readings, "How the paper is read")
     report.verdicts(of.verdicts[c.id] for c in of.claims if c.experiment == number)
     for drawn in of.drawn[number]:
-        caption = f"{drawn.name} of the paper. {drawn.caption}"
+        caption = f"{drawn.name}. {drawn.caption}"
         if isinstance(drawn, Drawn):
             report.figure(drawn.figure, caption)
         else:
@@ -67,11 +75,12 @@ def _ledger(report: Report, of: Reproduction) -> None:
     if not of.notes:
         return
     report.section("Ledger")
-    report.text(f"Reference: {of.reference.name}. {of.reference.made}")
+    for made in _made(of):
+        report.text(made)
     for note in of.notes:
         report.notes(note.text, note.title)
         if note.number:
-            report.table(_number_heads(of), of.ledger_rows(note))
+            report.table(*_numbers(of, note))
 
 
 def _reproduce(report: Report, of: Reproduction) -> None:
@@ -124,8 +133,7 @@ def ledger_page(of: Reproduction) -> str:
         ),
         "",
         "## Ledger",
-        "",
-        f"Reference: {of.reference.name}. {of.reference.made}",
+        *(line for made in _made(of) for line in ("", made)),
     ]
     for note in of.notes:
         lines += ["", f"### {note.title}", *_note(of, note)]
@@ -140,7 +148,7 @@ def _note(of: Reproduction, note: Note) -> Iterable[str]:
     for paragraph in note.text:
         yield from ("", paragraph)
     if note.number:
-        yield from ("", *_markdown(_number_heads(of), of.ledger_rows(note)))
+        yield from ("", *_markdown(*_numbers(of, note)))
 
 
 def _markdown(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterable[str]:

@@ -3,7 +3,7 @@
 paper.toml        who, what, where; the experiments
 claims.toml       what the paper says, as data (claims.py)
 ledger.toml       what does not reproduce, and why (ledger.py)
-reference.toml    numbers of a reference simulator (ledger.py)
+reference.toml    numbers of a reference simulator, if there are any (ledger.py)
 scenarios/        the set-ups, ordinary scenario files
 experiment_N.py   EXPERIMENT: variations of the set-ups, measures, figures
 """

@@ -62,9 +62,10 @@ class Reproduction:
         return [note for note in every if note.experiment in (None, *self.runs)]
 
     @cached_property
-    def reference(self) -> ledger.Reference:
-        """The reference simulator's numbers."""
-        return ledger.read_reference(self.paper.folder / "reference.toml")
+    def reference(self) -> ledger.Reference | None:
+        """The reference simulator's numbers, if there are any."""
+        path = self.paper.folder / "reference.toml"
+        return ledger.read_reference(path) if path.exists() else None
 
     @cached_property
     def drawn(self) -> dict[str, Sequence[Drawn | Tabled]]:

@@ -86,6 +86,9 @@ def on(axes: Axes | None) -> tuple[Figure, Axes]:
     return figure_of, axes
 
 
+#: How many characters a legend is wide, and how many the mark before a name takes.
+CHARACTERS, MARK = 100, 8
+
 #: Units of data files that figures show in others, with the factor.
 SHOWN = {
     "bit/s": ("Mbit/s", 1e-6),
@@ -103,9 +106,11 @@ def label(quantity: str, unit: str = "") -> str:
 
 
 def legend(axes: Axes, columns: int = 5) -> None:
-    """A legend above the panel, where it hides nothing; none for fewer than two curves."""
+    """A legend above the panel, where it hides nothing; none for fewer than two curves. Long names
+    take fewer columns, so that it is no wider than the panel."""
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1:
+        columns = min(columns, max(1, CHARACTERS // (max(map(len, names)) + MARK)))
         with themed():
             axes.legend(
                 handles,

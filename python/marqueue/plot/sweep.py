@@ -19,20 +19,27 @@ def sweep(
     quantity: str,
     unit: str = "",
     *,
+    model: Mapping[str, Sequence[float]] | None = None,
     log: bool = False,
     axes: Axes | None = None,
 ) -> Figure:
     """Draws one curve a scheme through its estimates, with their intervals as error bars.
 
-    ``schemes[name][i]`` belongs to ``x[i]``; ``variable`` and ``quantity`` name the axes.
+    ``schemes[name][i]`` belongs to ``x[i]``; ``variable`` and ``quantity`` name the axes. ``model``
+    has what a model says of schemes: a line in the colour of the scheme, whose estimates are then
+    marks alone.
     """
     figure, axes = style.on(axes)
+    modelled = model or {}
     for (name, estimates), look in zip(schemes.items(), style.looks(len(schemes)), strict=True):
         if len(estimates) != len(x):
             raise ValueError(f"{name}: got {len(estimates)} estimates for {len(x)} values of x")
         mean = [e.mean for e in estimates]
         half = [np.nan if e.half_width is None else e.half_width for e in estimates]
         bars = None if np.isnan(half).all() else half
+        if name in modelled:
+            axes.plot(x, modelled[name], color=look["color"], linestyle=look["linestyle"])
+            look["linestyle"] = "none"
         axes.errorbar(x, mean, yerr=bars, label=name, **look)
     axes.set_xlabel(variable)
     axes.set_ylabel(style.label(quantity, unit))

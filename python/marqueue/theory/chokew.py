@@ -88,6 +88,9 @@ class Flows:
     """Of constant-rate flows: packets/s, each."""
     rto: float = 0.0
     """Of TCP: the least retransmission timeout, s; 0 leaves timeouts out of the model."""
+    lost_at_once: float = 1.0
+    """Of TCP: packets lost for each time that it slows down. 2 if it takes the pair of a matched
+    drop for one loss, as it does where both are of one window."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,7 @@ def _check(flows: Sequence[Flows], capacity: float, queue: float) -> None:
             (f.count >= 1, "count", f.count, "at least 1"),
             (f.weight >= 1, "weight", f.weight, "at least 1 (w >= 1, section 2.1)"),
             (f.kind == "cbr" or f.rtt > 0, "rtt", f.rtt, "more than 0 s"),
+            (f.lost_at_once >= 1, "lost_at_once", f.lost_at_once, "at least 1 packet"),
             (f.kind == "tcp" or f.rate > 0, "rate", f.rate, "more than 0 packets/s"),
         )
         for holds, key, value, expected in rules:
@@ -190,6 +194,7 @@ class _Mix:
         #: r at which q = 1 (9): no flow can hold a larger share of the queue.
         self.bound = np.minimum(-np.expm1(-math.log(2) / self.p), 1 - 1e-15)
         self.rto = np.array([f.rto for f in flows])
+        self.lost_at_once = np.array([f.lost_at_once for f in flows])
 
     def solve(self) -> _Mix:
         """Finds the entering rate at which the shares of the queue add up to one."""
@@ -216,6 +221,7 @@ class _Mix:
 
     def _sent(self, q: Floats, entering: float) -> Floats:
         """lambda, packets/s: of TCP by footnote 8, or with timeouts."""
+        q = q / self.lost_at_once
         rtt = self.rtt + self.queue / entering
         timeout = np.where(self.rto > 0, np.maximum(self.rto, rtt), 0.0)
         between = rtt * np.sqrt(q / 1.5)

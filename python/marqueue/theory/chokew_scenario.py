@@ -10,8 +10,9 @@ from marqueue.scenario import Scenario, compile
 from marqueue.scenario.parameters import aqms, dscp_value
 from marqueue.theory.chokew import Equilibrium, Flows, equilibrium
 
-Law = Literal["sqrt", "pftk"]
-"""How fast TCP sends at a given loss: the square root law, or with timeouts."""
+Law = Literal["sqrt", "pftk", "pairs"]
+"""How fast TCP sends at a given loss: the square root law; with timeouts; or with timeouts, the two
+packets of a matched drop being one loss to it."""
 
 MODELLED = "chokew"
 
@@ -46,7 +47,8 @@ def of_scenario(scenario: Scenario, law: Law = "pftk", queue: float | None = Non
                 weight=_weight(link["queue"]["policy"], group["dscp"]),
                 rtt=_round_trip(plan, route, size) if kind == "tcp" else 0.0,
                 rate=what["rate"] / (8 * size) if kind == "cbr" else 0.0,
-                rto=settings["min_rto"] if kind == "tcp" and law == "pftk" else 0.0,
+                rto=settings["min_rto"] if kind == "tcp" and law != "sqrt" else 0.0,
+                lost_at_once=2.0 if law == "pairs" else 1.0,
             )
         )
     if len(sizes) > 1:

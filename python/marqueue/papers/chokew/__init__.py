@@ -1,0 +1,1 @@
+"""Wen, Fang and Sun, "Differentiated Bandwidth Allocation with TCP Protection in Core Routers"."""

@@ -1,0 +1,60 @@
+"""Figure 11: fairness between flows of four round-trip times."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.chokew.measures import of_flows, of_link, swept
+from marqueue.papers.chokew.setups import label, under
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.scenario import Scenario
+
+#: RED and BLUE as in the paper; the others for the ledger.
+COMPARED = ("chokew", "red", "blue")
+BESIDE = ("choke", "fq_codel")
+FLOWS = (160, 200, 240, 280)
+RTTS = 'topology.rtts=["6 ms", "60 ms", "100 ms", "150 ms"]'
+
+
+def name(scheme: str, flows: int) -> str:
+    """Of a set-up."""
+    return f"{scheme}-{flows}"
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme and number of flows."""
+    return {
+        name(scheme, n): under(scheme, {1.0: n}, overrides=[RTTS])
+        for scheme in (*COMPARED, *BESIDE)
+        for n in FLOWS
+    }
+
+
+def measure(runs: Runs) -> Quantities:
+    """Jain's index; queue and losses for the ledger."""
+    out = {}
+    for scheme in (*COMPARED, *BESIDE):
+        names, of = {float(n): name(scheme, n) for n in FLOWS}, label(scheme)
+        out[f"jain.{scheme}"] = swept(runs, names, "N", of_flows, of, "jain")
+        out[f"queue.{scheme}"] = swept(runs, names, "N", of_link, of, "queue_mean")
+        out[f"losses.{scheme}"] = swept(runs, names, "N", of_link, of, "loss_ratio")
+    return out
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """A curve a scheme."""
+    compared = [quantities[f"jain.{scheme}"] for scheme in (*COMPARED, *BESIDE)]
+    caption = "Jain's index of goodputs. CHOKe and FQ-CoDel are not in the paper's."
+    return [against("Figure 11", caption, compared, "TCP flows")]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "All flows have weight 1; a quarter each has a round-trip propagation delay of 6, 60, 100 "
+        "and 150 ms. Goodputs are those of 500 s after the first 500 s.",
+        "CHOKe, and FQ-CoDel as a scheme with a queue a flow, are shown beside them.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,80 @@
+"""Figures 12, 13 and 14: does CHOKeW need RED?"""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.chokew.measures import RISING, SETTLED, mean_of, of_flows, of_link, swept
+from marqueue.papers.chokew.setups import label, level, under
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.scenario import Scenario
+
+COMPARED = ("chokew", "chokew-red-002", "chokew-red-005", "chokew-red-010", "chokew-avg")
+FLOWS = (50, 100, 150, 200, 250)
+#: CHOKeW where a packet has 40 bytes of headers beside its 1000 of payload, as ns-2 has it.
+HEADERS = "headers"
+HEADERS_FLOWS = 100
+
+
+def name(scheme: str, flows: int) -> str:
+    """Of a set-up."""
+    return f"{scheme}-{flows}"
+
+
+def halves(flows: int) -> Mapping[float, int]:
+    """So many flows, half of weight 1 and half of weight 2."""
+    return {1.0: flows // 2, 2.0: flows // 2}
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme and number of flows; one with headers."""
+    each = {name(scheme, n): under(scheme, halves(n)) for scheme in COMPARED for n in FLOWS}
+    counted = ["transport.default.count_header=true"]
+    return each | {HEADERS: under("chokew", halves(HEADERS_FLOWS), overrides=counted)}
+
+
+def measure(runs: Runs) -> Quantities:
+    """Utilization, queue, goodput, p0, and how much more the higher level gets."""
+    out: dict[str, Quantity] = {}
+    for scheme in COMPARED:
+        of = label(scheme)
+        names = {float(n): name(scheme, n) for n in FLOWS}
+        for when, window in {"": SETTLED, "-500": RISING}.items():
+            for key, figure in {"utilization": "utilization", "queue": "queue_mean"}.items():
+                out[f"{key}{when}.{scheme}"] = swept(runs, names, "N", of_link, of, figure, window)
+        out[f"goodput.{scheme}"] = swept(runs, names, "N", of_flows, of, "goodput")
+        out[f"p0.{scheme}"] = swept(runs, names, "N", mean_of, of, "p0", "p0")
+        for key, group in {"low": level(1), "high": level(2)}.items():
+            out[f"{key}.{scheme}"] = swept(
+                runs, names, "N", of_flows, f"{of}, {key}", "goodput", group
+            )
+    with_headers = "CHOKeW, 40-byte headers"
+    out["goodput.headers"] = of_flows(runs[HEADERS], with_headers, "goodput")
+    out["utilization.headers"] = of_link(runs[HEADERS], with_headers, "utilization")
+    return out
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """A figure a quantity."""
+
+    def drawn(figure: str, key: str, caption: str) -> Drawn:
+        compared = [quantities[f"{key}.{scheme}"] for scheme in COMPARED]
+        return against(figure, caption, compared, "TCP flows")
+
+    return [
+        drawn("Figure 12", "utilization", "Utilization of the link."),
+        drawn("Figure 13", "queue", "Mean queue."),
+        drawn("Figure 14", "goodput", "Goodput of all flows."),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "Half of the flows have weight 1 and half weight 2, as in Experiment 5; the paper does not "
+        "say. Figures are those of 500 s after the first 500 s.",
+        "CHOKeW-avg, which goes by RED's average of the queue, is shown beside them.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

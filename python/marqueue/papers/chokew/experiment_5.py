@@ -1,0 +1,47 @@
+"""Figure 5: what two levels get as flows are added."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.chokew.measures import RISING, SETTLED, of_flows, starved, swept
+from marqueue.papers.chokew.setups import level, under
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.scenario import Scenario
+
+FLOWS = (50, 100, 150, 200, 250)
+NAMES = {float(n): f"flows-{n}" for n in FLOWS}
+LEVELS = {"low": ("w = 1", level(1)), "high": ("w = 2", level(2))}
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a number of flows, half of each level."""
+    return {
+        name: under("chokew", {1.0: int(n) // 2, 2.0: int(n) // 2}) for n, name in NAMES.items()
+    }
+
+
+def measure(runs: Runs) -> Quantities:
+    """Goodput and starved flows of each level."""
+    out = {}
+    for key, (of, group) in LEVELS.items():
+        for when, window in {"": SETTLED, "-500": RISING}.items():
+            out[f"goodput{when}.{key}"] = swept(
+                runs, NAMES, "N", of_flows, of, "goodput", group, window
+            )
+        out[f"starved.{key}"] = swept(runs, NAMES, "N", starved, of, group)
+    return out
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """A curve a level."""
+    both = [quantities[f"goodput.{key}"] for key in LEVELS]
+    return [against("Figure 5", "Goodput of all flows of a level.", both, "TCP flows")]
+
+
+EXPERIMENT = Experiment(
+    readings=("As in Experiment 4, with 50 to 250 flows, half of weight 1 and half of weight 2.",),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,68 @@
+"""Figures 7 and 8: three and four levels, more and more flows."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.chokew.measures import of_flows, starved, swept
+from marqueue.papers.chokew.setups import level, under
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.scenario import Scenario
+
+WEIGHTS = (1.0, 1.5, 2.0, 2.5)
+#: Figures by how many levels there are.
+FIGURES = {3: "Figure 7", 4: "Figure 8"}
+#: Flows of each level.
+EACH = (25, 50, 75, 100)
+
+
+def name(levels: int, each: int) -> str:
+    """Of a set-up."""
+    return f"levels-{levels}-{each}"
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a number of levels and of flows of each."""
+    return {
+        name(levels, each): under("chokew", dict.fromkeys(WEIGHTS[:levels], each))
+        for levels in FIGURES
+        for each in EACH
+    }
+
+
+def measure(runs: Runs) -> Quantities:
+    """Goodput and starved flows of each level."""
+    out = {}
+    for levels in FIGURES:
+        names = {float(each): name(levels, each) for each in EACH}
+        for k, weight in enumerate(WEIGHTS[:levels], start=1):
+            of, group = f"w = {weight:g}", level(k)
+            out[f"goodput.{levels}-{k}"] = swept(
+                runs, names, "flows a level", of_flows, of, "goodput", group
+            )
+            out[f"starved.{levels}-{k}"] = swept(runs, names, "flows a level", starved, of, group)
+    return out
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """A figure a number of levels, a curve a level."""
+    return [
+        against(
+            figure,
+            f"Goodput of all flows of a level, {levels} levels.",
+            [quantities[f"goodput.{levels}-{k}"] for k in range(1, levels + 1)],
+            "TCP flows of each level",
+        )
+        for levels, figure in FIGURES.items()
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "25, 50, 75 and 100 flows of each level; goodput is that of 500 s after the first 500 s.",
+        "At 400 flows p0 rises until 600 s: the first 100 s of these 500 s are part of its rise.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,69 @@
+"""Figures 9 and 10: constant-rate flows of ten times the link's rate, against RIO."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.chokew.measures import mean_of, of_flows, overflow, swept, together
+from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.scenario import Scenario
+
+COMPARED = ("chokew", "rio-3")
+UDP = (1, 2, 4, 7, 10)
+VARIABLE = "UDP flows"
+GROUPS = {"low": ("TCP w = 1", level(1)), "high": ("TCP w = 2", level(2)), "udp": ("UDP", "udp")}
+
+
+def name(scheme: str, flows: int) -> str:
+    """Of a set-up."""
+    return f"{scheme}-{flows}"
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme and number of constant-rate flows, beside 50 TCP flows of each level."""
+    return {
+        name(scheme, flows): under(scheme, {1.0: 50, 2.0: 50}, udp(flows), overrides=BESIDE_UDP)
+        for scheme in COMPARED
+        for flows in UDP
+    }
+
+
+def measure(runs: Runs) -> Quantities:
+    """Goodput of each level, of all TCP and of the constant-rate flows; p0."""
+    out = {}
+    for scheme in COMPARED:
+        names = {float(flows): name(scheme, flows) for flows in UDP}
+        for key, (of, group) in GROUPS.items():
+            of = f"{label(scheme)}, {of}"
+            found = swept(runs, names, VARIABLE, of_flows, of, "goodput", group)
+            out[f"goodput.{scheme}-{key}"] = found
+        both = [out[f"goodput.{scheme}-low"], out[f"goodput.{scheme}-high"]]
+        out[f"goodput.{scheme}-tcp"] = together(both, f"{label(scheme)}, all TCP")
+    names = {float(flows): name("chokew", flows) for flows in UDP}
+    out["p0"] = swept(runs, names, VARIABLE, mean_of, "CHOKeW", "p0", "p0")
+    out["overflow"] = swept(runs, names, VARIABLE, overflow, "CHOKeW")
+    return out
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """Goodput, and p0."""
+    curves = ("chokew-low", "chokew-high", "chokew-udp", "rio-3-tcp", "rio-3-udp")
+    goodputs = [quantities[f"goodput.{curve}"] for curve in curves]
+    return [
+        against("Figure 9", "Goodput of all flows of a kind.", goodputs, VARIABLE),
+        against("Figure 10", "The basic drawing factor.", [quantities["p0"]], VARIABLE),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "50 TCP flows of each level and UDP flows of 10 Mbit/s each with weight 2, or in. RIO has "
+        "the thresholds of section 4, those of RIO_3.",
+        "Runs last 300 s, of which the first 100 s are left out: with so many arrivals p0 settles "
+        "within 30 s.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,73 @@
+"""What is measured: figures of link and flows in one of two windows, at each place of a sweep."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from marqueue.papers.quantity import FIGURES, FLOWS, Quantity, Runs, side_by_side, single
+from marqueue.result import Result
+
+#: Window in which p0 rises from 0, and that in which it has settled.
+RISING, SETTLED = 0, 1
+
+
+def of_link(run: Result, of: str, figure: str, window: int = SETTLED) -> Quantity:
+    """A figure of the link."""
+    taken = FIGURES[figure]
+    values = [taken.value(each) * taken.scale for each in run.link().windows(window)]
+    return single(taken.label, of, values, taken.unit)
+
+
+def of_flows(
+    run: Result, of: str, figure: str, group: str | None = None, window: int = SETTLED
+) -> Quantity:
+    """A figure of the flows of a group."""
+    taken = FLOWS[figure]
+    values = [taken.value(each) * taken.scale for each in run.flow_sets(window, group=group)]
+    return single(taken.label, of, values, taken.unit)
+
+
+def starved(run: Result, of: str, group: str | None = None, window: int = SETTLED) -> Quantity:
+    """How many flows of a group got nothing."""
+    counts = [float((each.delivered == 0).sum()) for each in run.flow_sets(window, group=group)]
+    return single("Flows that got nothing", of, counts, "flows")
+
+
+def least(run: Result, of: str, group: str | None = None, window: int = SETTLED) -> Quantity:
+    """What the worst off flow of a group got."""
+    rates = [float(each.rates.min()) * 1e-6 for each in run.flow_sets(window, group=group)]
+    return single("Goodput of the worst off", of, rates, "Mbit/s")
+
+
+def overflow(run: Result, of: str, window: int = SETTLED) -> Quantity:
+    """The share of arrivals that were lost because the buffer was full."""
+    windows = run.link().windows(window)
+    values = [each.drops["overflow"] / each.arrivals for each in windows]
+    return single("Share of arrivals lost to a full buffer", of, values)
+
+
+def together(quantities: Sequence[Quantity], of: str) -> Quantity:
+    """The sum of quantities of the same kind."""
+    values = sum(each.values for each in quantities)
+    return replace(quantities[0], of=of, values=np.asarray(values))
+
+
+def mean_of(run: Result, of: str, series: str, label: str, window: int = SETTLED) -> Quantity:
+    """The mean of a series of the link."""
+    begin, end = run.span(window)
+    t, values = run.link().series(series)
+    inside = (begin < t) & (t <= end)
+    return single(label, of, values[:, inside].mean(axis=1))
+
+
+def swept(
+    runs: Runs,
+    names: Mapping[float, str],
+    variable: str,
+    measure: Callable[..., Quantity],
+    *arguments: object,
+) -> Quantity:
+    """What is measured of each of these runs, by the value of the variable."""
+    parts = {place: measure(runs[name], *arguments) for place, name in names.items()}
+    return side_by_side(parts, variable)

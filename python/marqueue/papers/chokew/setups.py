@@ -1,0 +1,77 @@
+"""The set-ups: levels of long flows under a scheme, and constant-rate flows beside them."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from marqueue.scenario import Scenario, from_dict
+
+FOLDER = Path(__file__).parent
+FILE = FOLDER / "scenarios" / "levels.toml"
+
+#: Of the priority levels, from the lowest, which has weight 1.
+CODE_POINTS = ("DF", "AF11", "AF21", "AF31")
+
+#: The rate of the paper's flows that do not respond.
+UDP_RATE = "10 Mbit/s"
+
+
+@cache
+def schemes() -> dict[str, dict[str, Any]]:
+    """The schemes by name: a label, whether they have weights, and their table of parameters."""
+    return tomllib.loads((FOLDER / "schemes.toml").read_text(encoding="utf-8"))
+
+
+def label(scheme: str) -> str:
+    """What a scheme is called in figures."""
+    return str(schemes()[scheme]["label"])
+
+
+def level(k: int) -> str:
+    """The group of the flows of priority level ``k``, counted from 1."""
+    return f"level {k}"
+
+
+def under(
+    scheme: str,
+    levels: Mapping[float, int],
+    *more: Mapping[str, Any],
+    overrides: Sequence[str] = (),
+) -> Scenario:
+    """Long TCP flows under a scheme: how many of each weight, from weight 1 up; ``more`` are other
+    groups of traffic.
+    """
+    data = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    [tcp] = data["traffic"]
+    points = dict(zip(CODE_POINTS, levels, strict=False))
+    data["traffic"] = [
+        tcp | {"name": level(k), "count": count, "dscp": point}
+        for k, (point, count) in enumerate(zip(points, levels.values(), strict=True), start=1)
+    ] + list(more)
+    aqm = dict(schemes()[scheme]["aqm"])
+    if schemes()[scheme].get("weighted"):
+        aqm["weights"] = {point: weight for point, weight in points.items() if weight != 1}
+    data["topology"]["bottleneck"]["aqm"] = aqm
+    data["name"] = f"{label(scheme)}, " + " and ".join(
+        f"{count} flows of weight {weight:g}" for weight, count in levels.items()
+    )
+    return from_dict(data, overrides, origin=str(FILE))
+
+
+def udp(count: int, rate: str = UDP_RATE, dscp: str = CODE_POINTS[1]) -> dict[str, Any]:
+    """Constant-rate flows, by default of the high level of two."""
+    return {
+        "name": "udp",
+        "kind": "cbr",
+        "count": count,
+        "rate": rate,
+        "packet": "1000 B",
+        "jitter": "1 s",
+        "dscp": dscp,
+    }
+
+
+#: With constant-rate flows p0 settles within seconds: more arrive.
+BESIDE_UDP = ('duration="300 s"', 'cuts=["100 s"]')
