@@ -53,7 +53,7 @@ def stages(result: Result) -> tuple[Floats, Floats, Floats]:
     W_max - W = C (K - t)^3 gives K at every point of its steep part. W_max is the window at the
     cut, except after a cut below the one before it (fast convergence, 4.7), which is left out.
     """
-    table = result.to_arrow("cwnd")
+    table = result.to_arrow("tcp")
     t, cwnd = table["t"].to_numpy(), table["cwnd"].to_numpy()
     cut = 1 + np.flatnonzero(cwnd[1:] < CUT * cwnd[:-1])
     cut = cut[len(cut) // 2 :]
