@@ -106,17 +106,6 @@ impl Buffer {
         }
     }
 
-    /// Draws a packet with a chance in proportion to its size, none being larger than `largest` bytes;
-    /// `None` if there is none.
-    pub fn draw_by_size(&self, rng: &mut Rng, largest: u32) -> Option<Drawn> {
-        loop {
-            let drawn = self.draw(rng)?;
-            if rng.below(largest) < drawn.packet.bytes {
-                return Some(drawn);
-            }
-        }
-    }
-
     /// Draws up to `draws` packets, with replacement, each with the same chance: the first of `flow`, if there is
     /// one. Where that is faster the packets of the flow are counted instead: never more work than a look at
     /// each place.
@@ -144,10 +133,23 @@ impl Buffer {
 
     /// [`Buffer::draw_match`] with chances in proportion to size; no packet is larger than `largest` bytes.
     pub fn draw_match_by_size(&self, rng: &mut Rng, largest: u32, flow: u32, draws: u32) -> Option<Drawn> {
-        if draws > self.len() {
-            return self.count_match_by_size(rng, flow, draws);
+        // Picks that come out against small packets are as good as a look at each, at the most.
+        let mut picks = FEW_DRAWS + self.places.len();
+        let mut left = draws;
+        while left > 0 {
+            if picks == 0 {
+                return self.count_match_by_size(rng, flow, left);
+            }
+            picks -= 1;
+            let drawn = self.draw(rng)?;
+            if rng.below(largest) < drawn.packet.bytes {
+                if drawn.packet.flow == flow {
+                    return Some(drawn);
+                }
+                left -= 1;
+            }
         }
-        (0..draws).find_map(|_| self.draw_by_size(rng, largest).filter(|drawn| drawn.packet.flow == flow))
+        None
     }
 
     /// The same with one look at each place, as [`Buffer::count_match`] is.
@@ -249,7 +251,7 @@ mod tests {
         let (buffer, mut rng) = (buffer(40), Rng::named(3, "draw"));
         let mut counts = [0u32; 40];
         for _ in 0..80_000 {
-            counts[buffer.draw_by_size(&mut rng, 150).unwrap().packet.seq as usize] += 1;
+            counts[buffer.draw_match_by_size(&mut rng, 150, 0, 1).unwrap().packet.seq as usize] += 1;
         }
         // Packet i has 100 + i bytes, all have 4780.
         let expected = |seq: usize| 8e4 * (100 + seq) as f64 / 4780.0;
