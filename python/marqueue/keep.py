@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ class Keep:
     path: Path | None = None
     resume: bool = False
     identity: dict[str, Any] = field(init=False, default_factory=dict)
+    _beginning: Lock = field(init=False, default_factory=Lock, repr=False, compare=False)
 
     @classmethod
     def beside(cls, result: Path, resume: bool, force: bool) -> Keep:
@@ -138,13 +140,17 @@ class Keep:
         """Makes the directory and says whose it is."""
         if self.path is None or self.there:
             return
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            part = self.path / f"{IDENTITY}.part-{os.getpid()}"
-            part.write_text(json.dumps(self.identity, indent=2) + "\n", encoding="utf-8")
-            part.replace(self.path / IDENTITY)
-        except OSError as error:
-            raise _unwritable(self.path, error) from None
+        # Replications that end at the same time come here together.
+        with self._beginning:
+            if self.there:
+                return
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                part = self.path / f"{IDENTITY}.part-{os.getpid()}"
+                part.write_text(json.dumps(self.identity, indent=2) + "\n", encoding="utf-8")
+                part.replace(self.path / IDENTITY)
+            except OSError as error:
+                raise _unwritable(self.path, error) from None
 
     def forget(self, replications: Iterable[Replication]) -> None:
         """Removes replications that are part of a result."""

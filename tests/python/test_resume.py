@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -88,6 +90,20 @@ def kept(small: Scenario, tmp_path: Path) -> Keep:
     assert keep.path is not None
     sorted(keep.path.glob("*.npz"))[-1].unlink()
     return keep
+
+
+def test_many_threads_begin_to_keep_together(tmp_path: Path):
+    for attempt in range(50):
+        keep, barrier = Keep(tmp_path / f"{attempt}.kept"), Barrier(8)
+
+        def begin(keep: Keep = keep, barrier: Barrier = barrier) -> None:
+            barrier.wait()
+            keep.begin()
+
+        with ThreadPoolExecutor(8) as threads:
+            begun = [threads.submit(begin) for _ in range(8)]
+        assert [each.exception() for each in begun] == [None] * 8
+        assert keep.there
 
 
 def test_only_what_is_missing_is_run(small: Scenario, kept: Keep):
