@@ -78,3 +78,24 @@ proptest! {
         watch.finish();
     }
 }
+
+/// ns-2's Sack1 counts its `pipe` down by one at every acknowledgement in recovery, whatever that says.
+/// Duplicates that it has nothing to send for are made up for as soon as it has: in one go, beyond its
+/// window. ns-2.35 does the same (tcp-sack1.cc), so this is no fault of the sender.
+#[test]
+fn ns2_sack1_makes_up_for_duplicates_it_could_not_answer() {
+    let numbers = [("initial_window", 60.0)];
+    let mut watch = Watch::new(config_of("ns2", &[("recovery", "sack")], &numbers, &[]), Some(60), 0.5);
+    watch.ack(1, false, &[]);
+    for end in 3..=5 {
+        watch.ack(1, false, &[(2, end)]);
+    }
+    assert_eq!(watch.sender.core().counts.retransmits, 1);
+    for _ in 0..100 {
+        watch.ack(1, false, &[]);
+    }
+    assert_eq!((watch.sender.core().window.cwnd, watch.sender.core().counts.retransmits), (30.0, 1));
+    watch.ack(1, false, &[(59, 61)]);
+    assert_eq!(watch.sender.core().counts.retransmits, 1 + 54, "segments 5 to 58 at a window of 30");
+    watch.finish();
+}

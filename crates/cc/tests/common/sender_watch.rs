@@ -16,6 +16,9 @@ pub struct Watch {
     max: u32,
     cwnd: f64,
     inflation: u32,
+    /// What ns-2's Sack1 may send at once beyond its window: its `pipe` falls by one with every
+    /// acknowledgement in recovery, by two with a partial one, below zero if there was nothing to send.
+    saved: u32,
     /// What was reported as received since the last timeout, while no acknowledgement has
     /// contradicted it.
     sacked: Ranges,
@@ -34,6 +37,7 @@ impl Watch {
             max: 0,
             cwnd: 1.0,
             inflation: 0,
+            saved: 0,
             sacked: Ranges::default(),
         };
         watch.sender.start(&watch.config, watch.now, &mut watch.out);
@@ -44,6 +48,9 @@ impl Watch {
     /// An acknowledgement, however absurd.
     pub fn ack(&mut self, ack: u32, ece: bool, blocks: &[(u32, u32)]) {
         self.believe(ack, blocks);
+        if self.config.dialect == Dialect::Ns2 && self.config.recovery == Recovery::Sack {
+            self.saved += 2;
+        }
         self.sender.on_ack(&self.config, self.now, &Ack { ack, ece, sack: blocks, echo: None }, &mut self.out);
         if ack < self.una.max(1) || ack > self.max {
             assert!(self.out.is_empty(), "an answer to an acknowledgement of nothing, or of what was never sent");
@@ -89,6 +96,7 @@ impl Watch {
         self.now = due;
         // RFC 2018, section 8: what was sacked is no longer relied on.
         self.sacked.clear();
+        self.saved = 0;
         self.sender.on_timer(&self.config, self.now, &mut self.out);
         if self.sender.deadline() == due {
             // That of repairs and that of retransmissions may be due at the same instant.
@@ -117,6 +125,7 @@ impl Watch {
         self.check_timer();
         let core = self.sender.core();
         (self.una, self.max, self.cwnd, self.inflation) = (core.una, core.max, window.cwnd, core.inflation);
+        self.saved = self.saved.saturating_sub(self.out.len() as u32);
         self.out.clear();
     }
 
@@ -124,7 +133,7 @@ impl Watch {
         let core = self.sender.core();
         // Limited transmit and the retransmission itself come on top of the window.
         let window = self.cwnd.max(core.window.cwnd) + f64::from(self.inflation.max(core.inflation));
-        let room = window + f64::from(self.config.dupthresh) + 1.0;
+        let room = window + f64::from(self.config.dupthresh + self.saved) + 1.0;
         assert!(self.out.len() as f64 <= room, "{} segments by a window of {window}", self.out.len());
         let mut max = self.max;
         for segment in &self.out {
