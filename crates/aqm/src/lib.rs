@@ -11,6 +11,7 @@ mod hashing;
 pub mod mode;
 pub mod policy;
 pub mod qdisc;
+mod ticks;
 mod virtual_queue;
 
 pub use algo::{catalogue, Discipline, Entry};

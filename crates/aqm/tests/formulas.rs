@@ -228,3 +228,38 @@ fn gkvq_marks_at_departure_what_the_paper_marks_in_the_queue() {
     assert!(named.len() > 10_000, "only {} packets were to be marked", named.len());
     assert!(differ * 100 <= named.len(), "{differ} of {} packets differ", named.len());
 }
+
+/// A timer every microsecond for an hour would be 3.6 10^9 of them. At an empty queue the state comes to rest,
+/// and then there are none; they go on where they would have been.
+#[test]
+fn timers_rest_while_a_queue_is_idle() {
+    let period = 1_000;
+    let hour = Time(3_600_000 * MS);
+    for spec in [
+        spec("pie", &[("t_update", 1e-6)]),
+        spec("pi", &[("w", 1e6)]),
+        spec("rem", &[("period", 1e-6)]),
+        spec("rem-rate", &[("period", 1e-6)]),
+    ] {
+        let mut queue = queue(&spec, env(1000, Signal::Ecn));
+        for seq in 0..200 {
+            queue.enqueue(Time::ZERO, Packet::data(0, seq, PACKET));
+        }
+        let mut timers_until = |queue: &mut Discipline, until: Time| {
+            let mut n = 0;
+            while queue.next_timer() <= until {
+                let due = queue.next_timer();
+                assert_eq!(due.0 % period, 0, "{}: out of step", spec.name);
+                queue.on_timer(due);
+                n += 1;
+            }
+            n
+        };
+        assert_eq!(timers_until(&mut queue, Time(MS)), 1000, "{}: every microsecond while packets wait", spec.name);
+        while queue.dequeue(Time(MS)).is_some() {}
+        assert!(timers_until(&mut queue, hour) < 1_000_000, "{}: it does not rest", spec.name);
+        let arrival = Time(hour.0 + 700);
+        queue.enqueue(arrival, Packet::data(0, 200, PACKET));
+        assert_eq!(queue.next_timer(), Time(hour.0 + period), "{}: in step", spec.name);
+    }
+}

@@ -14,6 +14,7 @@
 
 use crate::mode::Mode;
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use crate::ticks::Ticks;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -37,8 +38,7 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub struct Pi {
     params: Params,
-    period: Dur,
-    next: Time,
+    ticks: Ticks,
     /// q[k], packets.
     q: f64,
     p: f64,
@@ -56,11 +56,12 @@ impl Aqm for Pi {
             return Err(ParamError::new("b", format!("got {}, expected less than a = {}", params.b, params.a)));
         }
         let period = Dur::from_secs(1.0 / params.w);
-        Ok(Pi { params: params.clone(), period, next: now + period, q: 0.0, p: 0.0 })
+        Ok(Pi { params: params.clone(), ticks: Ticks::new(now, period), q: 0.0, p: 0.0 })
     }
 
     #[inline]
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        self.ticks.wake(cx.now);
         if cx.rng.uniform() < self.params.mode.chance(self.p, packet, cx.env.mean_packet) {
             Verdict::Mark(Reason::Early)
         } else {
@@ -69,15 +70,16 @@ impl Aqm for Pi {
     }
 
     fn next_timer(&self) -> Time {
-        self.next
+        self.ticks.due()
     }
 
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
         let Params { a, b, q_ref, mode, .. } = self.params;
         let q = mode.queue(cx.packets(), cx.bytes(), cx.env.mean_packet);
+        let before = (self.p, self.q);
         self.p = (self.p + a * (q - q_ref) - b * (self.q - q_ref)).clamp(0.0, 1.0);
         self.q = q;
-        self.next += self.period;
+        self.ticks.tick(cx.packets() == 0 && before == (self.p, self.q));
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {

@@ -12,11 +12,14 @@
 //!
 //! The latency is the queue over the link's rate (Little's law, section 4.3): the rate is known here, so
 //! neither timestamps nor the estimate of section 5.2 are needed.
-//! Departures: PIE is always active; section 5.3 would switch it off below a third of the buffer.
+//! Section 5.3, which is optional: PIE is switched on by a queue longer than a share of the buffer, and
+//! switched off by calm: p = 0 and two delays in a row below half the reference. Off, it signals nothing
+//! and computes nothing. By default it is always on (as in Linux), `activation` sets the share.
 //! Defaults: RFC 8033, sections 4 and 5.
 
 use crate::mode::Mode;
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use crate::ticks::Ticks;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -35,6 +38,8 @@ marqueue_core::params! {
         max_burst: f64 { unit: Seconds, range: 0.0 => 100.0, default: 0.15, source: "RFC 8033, section 4.4" },
         /// From this probability on a signal is a loss, even to a packet that could be marked.
         mark_ecnth: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.1, source: "RFC 8033, section 5.1" },
+        /// The share of the buffer beyond which it is switched on; 0 if it is always on, 1/3 in the RFC's example.
+        activation: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.0, source: "RFC 8033, section 5.3" },
         /// Whether a packet's chance grows with its size.
         mode: Mode { default: Mode::Packets, source: "RFC 8033, section 4.1" },
     }
@@ -44,8 +49,9 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub struct Pie {
     params: Params,
-    period: Dur,
-    next: Time,
+    ticks: Ticks,
+    /// active_.
+    active: bool,
     /// drop_prob_.
     p: f64,
     /// accu_prob_: what the packets since the last signal have drawn.
@@ -85,6 +91,33 @@ impl Pie {
         }
         hit
     }
+
+    /// Sections 4.2 and 4.4.
+    fn compute(&mut self, cx: &Cx<'_>) {
+        let Params { delay_ref, t_update, alpha, beta, max_burst, activation, .. } = self.params;
+        let old = std::mem::replace(&mut self.delay, cx.bytes() as f64 / cx.env.rate.bytes_per_sec());
+        let mut step = tuning(self.p) * (alpha * (self.delay - delay_ref) + beta * (self.delay - old));
+        if self.p >= 0.1 {
+            step = step.min(0.02);
+        }
+        self.p += step;
+        if self.delay == 0.0 && old == 0.0 {
+            self.p *= 0.98;
+        }
+        self.p = self.p.clamp(0.0, 1.0);
+        let calm = self.p == 0.0 && self.delay < delay_ref / 2.0 && old < delay_ref / 2.0;
+        self.burst = if calm { max_burst } else { (self.burst - t_update).max(0.0) };
+        self.active = activation == 0.0 || !calm;
+    }
+
+    /// Section 5.3: an arrival may make the queue long enough to switch PIE on, as it began.
+    fn activate(&mut self, cx: &Cx<'_>, packet: &Packet) {
+        let queue = (cx.bytes() + u64::from(packet.bytes)) as f64;
+        if queue > self.params.activation * cx.env.limit.bytes(cx.env.mean_packet) {
+            self.active = true;
+            (self.p, self.accumulated, self.delay, self.burst) = (0.0, 0.0, 0.0, self.params.max_burst);
+        }
+    }
 }
 
 impl Aqm for Pie {
@@ -95,10 +128,9 @@ impl Aqm for Pie {
     type Params = Params;
 
     fn new(params: &Params, _: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
-        let period = Dur::from_secs(params.t_update);
         Ok(Pie {
-            period,
-            next: now + period,
+            ticks: Ticks::new(now, Dur::from_secs(params.t_update)),
+            active: params.activation == 0.0,
             p: 0.0,
             accumulated: 0.0,
             delay: 0.0,
@@ -109,6 +141,11 @@ impl Aqm for Pie {
 
     #[inline]
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        self.ticks.wake(cx.now);
+        if !self.active {
+            self.activate(cx, packet);
+            return Verdict::Pass;
+        }
         if cx.is_full(packet) {
             self.accumulated = 0.0;
             return Verdict::Pass;
@@ -124,24 +161,15 @@ impl Aqm for Pie {
     }
 
     fn next_timer(&self) -> Time {
-        self.next
+        self.ticks.due()
     }
 
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
-        let Params { delay_ref, t_update, alpha, beta, max_burst, .. } = self.params;
-        let old = std::mem::replace(&mut self.delay, cx.bytes() as f64 / cx.env.rate.bytes_per_sec());
-        let mut step = tuning(self.p) * (alpha * (self.delay - delay_ref) + beta * (self.delay - old));
-        if self.p >= 0.1 {
-            step = step.min(0.02);
+        let before = (self.p, self.delay, self.burst);
+        if self.active {
+            self.compute(cx);
         }
-        self.p += step;
-        if self.delay == 0.0 && old == 0.0 {
-            self.p *= 0.98;
-        }
-        self.p = self.p.clamp(0.0, 1.0);
-        let calm = self.p == 0.0 && self.delay < delay_ref / 2.0 && old < delay_ref / 2.0;
-        self.burst = if calm { max_burst } else { (self.burst - t_update).max(0.0) };
-        self.next += self.period;
+        self.ticks.tick(cx.packets() == 0 && before == (self.p, self.delay, self.burst));
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {

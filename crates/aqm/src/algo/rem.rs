@@ -17,6 +17,7 @@
 
 use crate::mode::Mode;
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use crate::ticks::Ticks;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -42,28 +43,34 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub(super) struct Price {
     pub(super) params: Params,
-    period: Dur,
-    next: Time,
+    ticks: Ticks,
     mu: f64,
     p: f64,
 }
 
 impl Price {
     pub(super) fn new(params: &Params, now: Time) -> Price {
-        let period = Dur::from_secs(params.period);
-        Price { params: params.clone(), period, next: now + period, mu: 0.0, p: 0.0 }
+        let ticks = Ticks::new(now, Dur::from_secs(params.period));
+        Price { params: params.clone(), ticks, mu: 0.0, p: 0.0 }
     }
 
     /// When it changes next.
     pub(super) fn next(&self) -> Time {
-        self.next
+        self.ticks.due()
     }
 
-    /// mu <- max(0, mu + gamma excess); p = 1 - phi^(-mu).
-    pub(super) fn step(&mut self, excess: f64) {
+    /// Has it fallen to zero?
+    pub(super) fn is_zero(&self) -> bool {
+        self.mu == 0.0
+    }
+
+    /// mu <- max(0, mu + gamma excess); p = 1 - phi^(-mu). `still`: the queue is empty, and there is nothing
+    /// beside this price that the next excess depends on.
+    pub(super) fn step(&mut self, excess: f64, still: bool) {
+        let before = (self.mu, self.p);
         self.mu = (self.mu + self.params.gamma * excess).max(0.0);
         self.p = 1.0 - self.params.phi.powf(-self.mu);
-        self.next += self.period;
+        self.ticks.tick(still && before == (self.mu, self.p));
     }
 
     #[inline]
@@ -76,7 +83,8 @@ impl Price {
     }
 
     #[inline]
-    pub(super) fn at_arrival(&self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    pub(super) fn at_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        self.ticks.wake(cx.now);
         if cx.mark_loses(packet) {
             self.draw(cx, packet)
         } else {
@@ -137,7 +145,8 @@ impl Aqm for Rem {
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
         let Params { alpha, q_ref, mode, .. } = self.price.params;
         let q = mode.queue(cx.packets(), cx.bytes(), cx.env.mean_packet);
-        self.price.step(q - (1.0 - alpha) * self.q - alpha * q_ref);
+        let still = cx.packets() == 0 && q == self.q;
+        self.price.step(q - (1.0 - alpha) * self.q - alpha * q_ref, still);
         self.q = q;
     }
 

@@ -58,7 +58,10 @@ impl Aqm for RemRate {
         let Params { alpha, q_ref, period, mode, .. } = self.price.params;
         let q = mode.queue(cx.packets(), cx.bytes(), cx.env.mean_packet);
         let excess = (self.arrived - period * cx.env.rate.bytes_per_sec()) / cx.env.mean_packet.0 as f64;
-        self.price.step(excess + alpha * (q - q_ref));
+        // Unlike that of `rem` this excess depends on the link's rate, which may change while the queue is
+        // empty: a price of zero stays at zero whatever the rate is.
+        let still = q == 0.0 && self.arrived == 0.0 && self.price.is_zero();
+        self.price.step(excess + alpha * (q - q_ref), still);
         self.arrived = 0.0;
     }
 
