@@ -2,6 +2,9 @@
 
 A replication is a function of plan, seed and engine, and its file is named by plan and seed. What
 was killed in the middle of a file leaves one that no replication is named by.
+
+A result names the commit that it was made from. So what another commit, or other sources of the
+same one, have kept is refused: its numbers would stand under a name that is not theirs.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import numpy as np
 
 from marqueue import _core
 from marqueue.errors import RunError, differing_values
+from marqueue.manifest import commit
 
 IDENTITY = "run.json"
 
@@ -88,7 +92,8 @@ class Keep:
         """Says what is kept here; raises RunError if what is there is of something else."""
         self.identity = {
             "version": _core.version(),
-            "engine": _engine(),
+            "commit": commit(),
+            "code": _code(),
             **json.loads(json.dumps(identity)),
         }
         if self.path is None or not self.there:
@@ -178,10 +183,13 @@ def _unwritable(path: Path, error: OSError) -> RunError:
 
 
 @cache
-def _engine() -> str:
-    """The build of the engine: two of one version may differ."""
-    file = Path(_core.__file__)
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+def _code() -> str:
+    """What runs: engine and package. Two of one version and commit may differ."""
+    package = Path(_core.__file__).parent
+    digest = hashlib.sha256(Path(_core.__file__).read_bytes())
+    for file in sorted(package.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 ARRAY = "array"

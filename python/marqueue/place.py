@@ -1,10 +1,12 @@
 """Where a result is put: its directory appears whole or not at all."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from marqueue.errors import RunError
 
@@ -34,3 +36,9 @@ def whole(directory: Path) -> Iterator[Path]:
         raise RunError(f"{directory}: cannot be written: {error.strerror or error}") from None
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def write_json(path: Path, value: Any, *, sort_keys: bool = True) -> None:
+    """A file of a result, as people can read it; there is no NaN in JSON."""
+    text = json.dumps(value, indent=2, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")

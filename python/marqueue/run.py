@@ -74,10 +74,15 @@ def run(
 
 
 def run_each(
-    scenarios: Sequence[Scenario], *, jobs: int | None = None, progress: Progress | None = None
+    scenarios: Sequence[Scenario],
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> list[Result]:
-    """The results of several scenarios, whose replications share the threads."""
-    pool: Pool[Result | None] = Pool(jobs, progress=progress)
+    """The results of several scenarios, whose replications share the threads, and are kept in
+    ``keep``."""
+    pool: Pool[Result | None] = Pool(jobs, keep, progress=progress)
     works = [Asked.of(each, None, None, ()).work(pool, NO_LIMITS) for each in scenarios]
     found: dict[int, Result] = {}
     with closing(pool.complete(works, sum(work.seconds for work in works))) as results:

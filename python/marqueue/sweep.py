@@ -31,7 +31,7 @@ from marqueue.grid import Axis, Point, grid
 from marqueue.keep import Keep
 from marqueue.limits import NO_LIMITS, Limits
 from marqueue.manifest import here
-from marqueue.place import refuse_place, whole
+from marqueue.place import refuse_place, whole, write_json
 from marqueue.pool import Pool, Progress
 from marqueue.result import CIRCUMSTANCES, CONFIDENCE, FLOW_FIGURES, LINK_FIGURES, Window
 from marqueue.result.window import Figure
@@ -204,7 +204,7 @@ class Sweep:
         pq.write_table(table, directory / "figures.parquet", compression="zstd")
         pyarrow.csv.write_csv(table, directory / "figures.csv")
         (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
-        _write_json(directory / "summary.json", self.summary())
+        write_json(directory / "summary.json", self.summary())
         sweep_report(self, figures).write(directory / "report.html")
 
 
@@ -278,14 +278,9 @@ def sweep(
         cpu = (_read_json(fresh / name / CIRCUMSTANCES)["cpu_seconds"] for name in ended)
         swept.write(fresh, figures)
         made = here(started_at, time.perf_counter() - started, sum(cpu), len(points) - len(missing))
-        _write_json(fresh / CIRCUMSTANCES, dataclasses.asdict(made))
+        write_json(fresh / CIRCUMSTANCES, dataclasses.asdict(made))
     return swept
 
 
 def _read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _write_json(path: Path, value: Any) -> None:
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")

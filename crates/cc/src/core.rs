@@ -92,6 +92,8 @@ pub struct Core {
     pub window: Window,
     /// What cut it last.
     pub last_cut: LastCut,
+    /// A round-trip time has been measured since this was last cleared.
+    pub measured: bool,
     /// The peer speaks ECN.
     pub ecn_negotiated: bool,
     /// ECN asked for less than a window of one segment.
@@ -137,6 +139,7 @@ impl Core {
             limited: 0,
             window: Window { cwnd: 1.0, ssthresh: config.initial_ssthresh },
             last_cut: LastCut::Nothing,
+            measured: false,
             ecn_negotiated: false,
             ecn_floor: false,
             deadline: Time::NEVER,
@@ -251,6 +254,7 @@ impl Core {
         let Some((_, sent)) = self.timed.filter(|&(seq, _)| self.una > seq) else { return };
         self.timed = None;
         self.end_back_off(ack.ece);
+        self.measured = true;
         self.rto.sample(tx.config, sent, tx.now);
     }
 
@@ -259,6 +263,7 @@ impl Core {
     fn measure_echo(&mut self, tx: &Tx<'_>, ack: &Ack<'_>, flight: u32) {
         if let Some(echo) = ack.echo {
             let sent = tx.config.sent_at(echo, tx.now);
+            self.measured = true;
             self.rto.sample_often(tx.config, sent, tx.now, flight.div_ceil(2));
         }
     }
@@ -403,6 +408,15 @@ impl Core {
         }
         self.cwr_pending = true;
         left
+    }
+
+    /// A retransmission is lost too: a second signal (RFC 5681, 4.3). What is outstanding says nothing
+    /// about the network while it is being repaired, so it is ssthresh that is cut.
+    pub fn cut_again(&mut self, config: &Config) {
+        let left = self.control.decrease(config, self.window.cwnd, Signal::Loss);
+        self.window.ssthresh = (self.window.ssthresh * left).max(2.0);
+        self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+        self.cwr_pending = true;
     }
 
     /// A loss has been found: fast recovery begins, the window cut or not.

@@ -134,9 +134,11 @@ mod rfc_8985 {
         assert_eq!(l.time_out()[0], 3);
     }
 
-    #[test]
-    fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
-        let mut l = ten();
+    /// The retransmission of segment 1 is lost; returns what is left of ssthresh.
+    fn retransmission_lost(reduction: &str) -> f64 {
+        let choices = [("recovery", "sack"), ("loss_detection", "rack"), ("reduction", reduction)];
+        let mut l = Lead::open(set(&choices, 10, &[]), None);
+        l.now = at(0.2);
         assert_eq!([l.sack(1, &[(2, 3)]), l.sack(1, &[(2, 4)])], [[11], [12]]);
         l.now = at(0.201);
         assert_eq!(l.sack(1, &[(2, 5)]), [1]);
@@ -151,7 +153,20 @@ mod rfc_8985 {
         assert_eq!(l.sender.core().counts.retransmits, 1);
         assert_eq!(l.sack(1, &[(2, 14)])[0], 1, "13 was sent after it");
         assert_eq!(l.sender.core().counts.timeouts, 0);
-        assert_eq!(l.ssthresh(), 5.0, "one cut for one recovery");
+        l.ssthresh()
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
+        assert_eq!(retransmission_lost("cut"), 2.5, "9.3: and is a second signal");
+        assert_eq!(retransmission_lost("prr"), 5.0, "9.3: but not with proportional rate reduction");
+    }
+
+    #[test]
+    fn blocks_of_which_the_first_was_lost_are_no_reordering() {
+        let mut l = ten();
+        // The acknowledgement that told of segments 3 and 4 was lost, that of 8 tells of both.
+        assert_eq!(l.sack(1, &[(8, 9), (3, 5)])[..2], [1, 2], "three are sacked, and none came late");
     }
 
     #[test]
@@ -244,6 +259,29 @@ mod rfc_8985 {
         #[test]
         fn a_probe_that_came_twice_repaired_nothing() {
             assert_eq!(probed(Some((5, 6))).cwnd(), 10.0);
+        }
+
+        #[test]
+        fn time_runs_from_the_last_data_sent_or_acknowledged() {
+            let mut l = rack(10, &[], None);
+            l.now = at(0.25);
+            l.ack(1);
+            assert_eq!(l.sender.deadline(), at(0.3), "7.2: a duplicate does not put it off");
+        }
+
+        #[test]
+        fn there_is_no_second_probe_before_a_round_trip_was_measured() {
+            let config = set(&[("recovery", "sack"), ("loss_detection", "rack")], 10, &[("dsack", true)]);
+            let mut l = Lead::unwritten(config, None);
+            assert_eq!(l.write(1), [1]);
+            assert_eq!(l.time_out(), [1]);
+            l.now += Dur::from_secs(0.05);
+            // What is acknowledged was sent twice (Karn): no measurement.
+            l.sack(2, &[(1, 2)]);
+            assert_eq!(l.write(1), [2]);
+            assert_eq!(l.time_out(), [], "7.3: no probe");
+            assert_eq!(l.time_out(), [2], "but the retransmission timer");
+            assert_eq!(l.sender.core().counts.timeouts, 1);
         }
 
         #[test]

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from marqueue.cli import options
-from marqueue.cli.console import errors, output, print_json, progress_bar, table
+from marqueue.cli.console import output, print_json, progress_bar, resumable, table
 from marqueue.errors import MarqueueError, unknown
+from marqueue.keep import Keep
 from marqueue.papers import PAPERS
 from marqueue.place import refuse_place
 
@@ -50,6 +51,7 @@ def paper_run(
         ),
     ] = None,
     force: options.Force = False,
+    resume: options.Resume = False,
     json: Annotated[
         bool,
         typer.Option("--json", help="Print quantities and verdicts as JSON, and nothing else."),
@@ -67,12 +69,10 @@ def paper_run(
             raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
     directory = out or Path("results") / f"paper-{key}"
     refuse_place(directory, force)
-    try:
-        with progress_bar(f"{key} {' '.join(chosen)}") as progress:
-            result = PAPERS[key].run(chosen, quick, directory, jobs, progress)
-    except KeyboardInterrupt:
-        errors.print("Interrupted; nothing was written.")
-        raise
+    keep = Keep.beside(directory, resume, force)
+    with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(keep):
+        result = PAPERS[key].run(chosen, quick, directory, jobs, progress, keep)
+    keep.discard()
     if json:
         print_json(result.summary())
     else:

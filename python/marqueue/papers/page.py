@@ -10,6 +10,7 @@ from marqueue.papers.ledger import Note
 from marqueue.papers.reproduction import Reproduction
 from marqueue.report import Report
 from marqueue.report.builder import OUTCOMES, Cell, show
+from marqueue.result import CIRCUMSTANCES
 
 
 def page(of: Reproduction) -> Report:
@@ -91,18 +92,11 @@ def _reproduce(report: Report, of: Reproduction) -> None:
         "figure is in data/, as Parquet; quantities and verdicts are in summary.json."
     )
     manifest = _first(of)
-    made = manifest.circumstances
-    # CPU time, because runs share the threads: their wall times overlap.
-    cpu = sum(
-        run.manifest.circumstances.cpu_seconds for runs in of.runs.values() for run in runs.values()
-    )
     facts: dict[str, Cell] = {
         "Version": manifest.version,
         "Commit": manifest.commit,
-        "Python": made.python,
         "Runs": sum(run.replications for runs in of.runs.values() for run in runs.values()),
-        "CPU time of the runs [s]": round(cpu, 1),
-        "Host": ", ".join(str(v) for v in made.host.values() if v is not None),
+        "When, where and how long": CIRCUMSTANCES,
     }
     report.facts(facts)
 

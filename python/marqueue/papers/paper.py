@@ -11,12 +11,16 @@ experiment_N.py   EXPERIMENT: variations of the set-ups, measures, figures
 from __future__ import annotations
 
 import importlib
+import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from marqueue.keep import Keep
+from marqueue.manifest import here
 from marqueue.pool import Progress
 from marqueue.run import run_each
 from marqueue.scenario import Scenario
@@ -80,21 +84,41 @@ class Paper:
         out: Path,
         jobs: int | None,
         progress: Progress | None,
+        keep: Keep,
     ) -> Reproduction:
-        """Runs these experiments and writes data, figures and a report into ``out``."""
+        """Runs these experiments and writes data, figures and a report into ``out``.
+
+        Replications that have ended are put into ``keep``, and those that are there are not run
+        again. Raises RunError if what is kept is of another run.
+        """
         from marqueue.papers.reproduction import Reproduction
 
+        started_at = datetime.now(UTC).isoformat(timespec="seconds")
+        started = time.perf_counter()
         setups = {number: self.experiment(number).setups() for number in experiments}
         each = {
             (number, name): replicated(scenario, QUICK if quick else FULL)
             for number, named in setups.items()
             for name, scenario in named.items()
         }
+        keep.belong_to(
+            {
+                "paper": self.key,
+                "setups": {f"{n} {name}": setup.to_dict() for (n, name), setup in each.items()},
+            }
+        )
         runs: dict[str, dict[str, Result]] = {number: {} for number in setups}
-        results = run_each(list(each.values()), jobs=jobs, progress=progress)
+        results = run_each(list(each.values()), jobs=jobs, progress=progress, keep=keep)
         for (number, name), result in zip(each, results, strict=True):
             runs[number][name] = result
-        reproduction = Reproduction(self, quick, runs)
+        parts = [result.manifest.circumstances for result in results]
+        made = here(
+            started_at,
+            time.perf_counter() - started,
+            sum(part.cpu_seconds for part in parts),
+            sum(part.kept for part in parts),
+        )
+        reproduction = Reproduction(self, quick, runs, made)
         reproduction.write(out)
         return reproduction
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -16,13 +16,15 @@ from rich.table import Table
 from rich.text import Text
 
 from marqueue.papers import ledger
+from marqueue.manifest import Circumstances
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.verdict import judge
-from marqueue.place import whole
+from marqueue.place import whole, write_json
 from marqueue.report import Outcome, Verdict
 from marqueue.report.builder import OUTCOMES
+from marqueue.result import CIRCUMSTANCES
 
 if TYPE_CHECKING:
     from marqueue.papers.paper import Paper
@@ -33,10 +35,13 @@ STYLES: dict[Outcome, str] = {"holds": "green", "partly": "yellow", "fails": "re
 class Reproduction:
     """The outcome of experiments of a paper."""
 
-    def __init__(self, paper: Paper, quick: bool, runs: Mapping[str, Runs]) -> None:
+    def __init__(
+        self, paper: Paper, quick: bool, runs: Mapping[str, Runs], made: Circumstances
+    ) -> None:
         self.paper = paper
         self.quick = quick
         self.runs = runs
+        self.made = made
         self.report = Path("report.html")
 
     @cached_property
@@ -150,7 +155,10 @@ class Reproduction:
         self.report = directory / self.report.name
 
     def _write(self, out: Path) -> None:
-        """Writes report, ledger, summary, the data behind the figures and the set-ups as run."""
+        """Writes report, ledger, summary, the data behind the figures and the set-ups as run.
+
+        All but the circumstances is a function of paper, version, commit and form.
+        """
         from marqueue.papers.page import ledger_page, page
 
         (out / "data").mkdir(parents=True)
@@ -162,8 +170,8 @@ class Reproduction:
             for name, run in runs.items():
                 path = out / "scenarios" / f"experiment-{number}-{name}.toml"
                 path.write_text(tomli_w.dumps(run.scenario), encoding="utf-8")
-        text = json.dumps(self.summary(), indent=2, sort_keys=True, ensure_ascii=False)
-        (out / "summary.json").write_text(text + "\n", encoding="utf-8")
+        write_json(out / "summary.json", self.summary())
+        write_json(out / CIRCUMSTANCES, dataclasses.asdict(self.made))
         (out / "ledger.md").write_text(ledger_page(self), encoding="utf-8")
         page(self).write(out / self.report)
 

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import tomli_w
 
 from marqueue.manifest import Circumstances, Manifest
+from marqueue.place import write_json
 from marqueue.result import names, pcapng, tables
 from marqueue.result.link import Link, with_figures
 from marqueue.result.pipe import Pipe
@@ -335,16 +336,16 @@ class Result:
         for link, file in pcapng.files(self).items():
             self.write_pcapng(path / file, link)
         (path / "scenario.toml").write_text(tomli_w.dumps(self.scenario), encoding="utf-8")
-        _write_json(path / "plan.json", self.plan)
-        _write_json(path / "summary.json", self.summary(), sort_keys=True)
+        write_json(path / "plan.json", self.plan, sort_keys=False)
+        write_json(path / "summary.json", self.summary())
         if page:
             # It brings fonts and drawing, which take longer than many a run.
             from marqueue.report import write_report
 
             write_report(self, path / "report.html")
         manifest = dataclasses.asdict(self.manifest)
-        _write_json(path / CIRCUMSTANCES, manifest.pop("circumstances"))
-        _write_json(path / "manifest.json", manifest)
+        write_json(path / CIRCUMSTANCES, manifest.pop("circumstances"), sort_keys=False)
+        write_json(path / "manifest.json", manifest, sort_keys=False)
         return path
 
     def write_pcapng(
@@ -374,8 +375,3 @@ class Result:
 
 def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:
     return {f.name: f.estimate(sets, CONFIDENCE) for f in figures}
-
-
-def _write_json(path: Path, value: Any, *, sort_keys: bool = False) -> None:
-    text = json.dumps(value, indent=2, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")

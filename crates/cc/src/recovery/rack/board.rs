@@ -90,10 +90,11 @@ impl Board {
         self.sacked.add(start.max(self.first), end);
     }
 
-    /// The segment is lost.
-    pub fn lose(&mut self, seq: u32) {
+    /// The segment is lost, as it was last sent.
+    pub fn lose(&mut self, seq: u32) -> Sent {
         self.set_fate(seq, Fate::Lost);
         self.lost_from = self.lost_from.min(seq);
+        self.segments[(seq - self.first) as usize]
     }
 
     /// The first segment that is lost and has not been sent again since.

@@ -17,10 +17,23 @@ pub struct Circumstances {
     pub dsack: bool,
     /// A loss is being repaired.
     pub repairing: bool,
+    /// It has ended a recovery.
+    pub recovered: bool,
     /// The smoothed round-trip time.
     pub srtt: Dur,
     /// So many segments are sacked that they make a loss without reordering (DupThresh).
     pub many_sacked: bool,
+}
+
+/// What [`Detector::detect`] found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Found {
+    /// There are new losses.
+    pub lost: bool,
+    /// When the last of the retransmissions was sent that are among them.
+    pub retransmission: Option<Time>,
+    /// Until when to wait for segments that may just be late.
+    pub wait: Option<Time>,
 }
 
 /// The most recently sent segment that has arrived, and how far segments arrive out of order.
@@ -89,24 +102,20 @@ impl Detector {
             self.dsack_round = Some(c.nxt);
             self.multiple += 1;
             self.persist = PERSIST;
+        } else if c.recovered {
+            self.persist = self.persist.saturating_sub(1);
+            if self.persist == 0 {
+                self.multiple = 1;
+            }
         }
         let none = !self.reordering_seen && (c.repairing || c.many_sacked);
         let wide = Dur((self.min_rtt.0 / 4).saturating_mul(self.multiple.into()));
         self.window = if none { Dur::ZERO } else { wide.min(c.srtt) };
     }
 
-    /// Step 4: a recovery is over.
-    pub fn recovered(&mut self) {
-        self.persist = self.persist.saturating_sub(1);
-        if self.persist == 0 {
-            self.multiple = 1;
-        }
-    }
-
-    /// Step 5: finds the segments that are lost; tells whether there are new ones, and until when to wait
-    /// for those that may just be late.
-    pub fn detect(&self, board: &mut Board, now: Time) -> (bool, Option<Time>) {
-        let (mut lost, mut wait, mut i) = (false, None, 0);
+    /// Step 5: finds the segments that are lost.
+    pub fn detect(&self, board: &mut Board, now: Time) -> Found {
+        let (mut found, mut i) = (Found::default(), 0);
         while let Some((here, seq, at)) = board.unheard(i) {
             if at > self.latest.0 {
                 break;
@@ -117,14 +126,15 @@ impl Detector {
             }
             let due = at + self.rtt + self.window;
             if due <= now {
-                board.lose(seq);
-                lost = true;
+                let sent = board.lose(seq);
+                found.lost = true;
+                found.retransmission = found.retransmission.max(sent.again.then_some(sent.at));
                 i = here;
             } else {
-                wait = wait.max(Some(due));
+                found.wait = found.wait.max(Some(due));
             }
         }
-        (lost, wait)
+        found
     }
 
     /// Section 6.3: the retransmission timer has expired. Lost is the first segment, and whatever has been

@@ -7,9 +7,12 @@
 //! retransmission timer.
 //! Sends while less than the window is in flight, as RFC 6675 counts it: first what is lost, from below,
 //! then new data.
-//! Departures: RACK.min_RTT is the smallest of the whole connection; after a timeout the scoreboard is
-//! kept, and only what section 6.3 says is lost is sent again; a loss in a window that ECN has just cut
-//! is repaired without a second cut (RFC 3168, 6.1.2).
+//! If a retransmission is lost too, and the window is not reduced in proportion, it is cut a second time,
+//! once for all retransmissions that were sent since the last cut (section 9.3; RFC 5681, 4.3).
+//! Departures: RACK.min_RTT is the smallest of the whole connection, where section 6.2 recommends the
+//! smallest of some minutes: paths do not change here. After a timeout the scoreboard is kept, and only
+//! what section 6.3 says is lost is sent again. A loss in a window that ECN has just cut is repaired without
+//! a second cut (RFC 3168, 6.1.2).
 
 mod board;
 mod detector;
@@ -17,6 +20,7 @@ mod probe;
 
 use super::prr::{Progress, Reducing};
 use super::Repair;
+use crate::config::Reduction;
 use crate::core::{Core, LastCut, Tx};
 use crate::sender::Ack;
 use board::Board;
@@ -46,6 +50,20 @@ pub struct Rack {
     phase: Phase,
     /// Until when late segments are waited for.
     wait: Option<Time>,
+    /// When the window was last cut for a loss.
+    cut_at: Time,
+    /// SND.UNA and SND.NXT when the time for a probe was last counted from.
+    progress: (u32, u32),
+}
+
+/// What an acknowledgement, or the timer for late segments, has brought.
+#[derive(Clone, Copy, Debug, Default)]
+struct News {
+    /// It carries a D-SACK.
+    dsack: bool,
+    /// It has ended a recovery.
+    recovered: bool,
+    progress: Progress,
 }
 
 impl Rack {
@@ -60,7 +78,7 @@ impl Rack {
         self.repair_and_fill(core, tx, false);
     }
 
-    /// Sends what is lost, then new data, while the window has room. If a recovery has just begun, the
+    /// Sends what is lost, then new data, while the window has room. If the window has just been cut, the
     /// fast retransmit goes out though there may be none.
     fn repair_and_fill(&mut self, core: &mut Core, tx: &mut Tx<'_>, mut begun: bool) {
         // Before the handshake there is nothing to send but the SYN.
@@ -89,11 +107,15 @@ impl Rack {
             }
         }
         board.trim(ack.ack);
-        for &(start, end) in ack.sack.iter().filter(|b| b.1 > ack.ack) {
-            board.sack(start.max(ack.ack), end, |seq, sent| {
+        // From below: the first block is the latest, and what lies below it has not come late if the
+        // acknowledgement that should have told of it was lost.
+        let mut from = ack.ack;
+        while let Some(&(start, end)) = ack.sack.iter().filter(|b| b.1 > from).min_by_key(|b| b.0) {
+            board.sack(start.max(from), end, |seq, sent| {
                 delivered += 1;
                 detector.arrived(seq, sent, tx.now, original(sent.at));
             });
+            from = end;
         }
         delivered
     }
@@ -106,40 +128,55 @@ impl Rack {
         (start < end && (start < ack.ack || within)).then_some(start)
     }
 
-    /// Steps 4 and 5: finds losses. Tells whether fast recovery begins with them.
-    fn detect(&mut self, core: &mut Core, tx: &mut Tx<'_>, dsack: bool, progress: Progress) -> bool {
+    /// Steps 4 and 5: finds losses. Tells whether fast recovery begins with them, or the window is cut again.
+    fn detect(&mut self, core: &mut Core, tx: &mut Tx<'_>, news: News) -> bool {
+        let News { dsack, recovered, progress } = news;
         self.detector.widen(Circumstances {
             una: core.una,
             nxt: core.max,
             dsack,
             repairing: self.phase != Phase::Open,
+            recovered,
             srtt: Dur::from_secs(core.rto.srtt(tx.config)),
             many_sacked: self.board.count_sacked() >= tx.config.dupthresh,
         });
         let before = self.board.in_flight() + progress.delivered;
-        let (lost, wait) = self.detector.detect(&mut self.board, tx.now);
-        self.wait = wait;
-        let begins = lost && self.phase == Phase::Open;
+        let found = self.detector.detect(&mut self.board, tx.now);
+        self.wait = found.wait;
+        let begins = found.lost && self.phase == Phase::Open;
+        let mut again = false;
         if begins {
             self.phase = Phase::Fast;
             self.probe.forget();
             self.reducing = Reducing::begin(tx.config.reduction, before);
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));
             core.recover = core.max;
+            self.cut_at = tx.now;
+        } else if tx.config.reduction == Reduction::Cut && found.retransmission.is_some_and(|at| at >= self.cut_at) {
+            core.cut_again(tx.config);
+            self.cut_at = tx.now;
+            again = true;
         }
         if self.phase == Phase::Fast {
             let in_flight = self.board.in_flight();
-            self.reducing.on_ack(core, Progress { in_flight, safe: progress.safe && !lost, ..progress });
+            self.reducing.on_ack(core, Progress { in_flight, safe: progress.safe && !found.lost, ..progress });
         }
-        begins
+        begins || again
     }
 
-    /// The timer beside the retransmission timer: for segments that may be late, or for a probe (7.2).
-    fn set_timer(&self, core: &mut Core, tx: &Tx<'_>) {
+    /// The timer beside the retransmission timer: for segments that may be late, or for a probe, counted
+    /// from when new data was last sent or acknowledged (7.2).
+    fn set_timer(&mut self, core: &mut Core, tx: &Tx<'_>) {
         let quiet = self.phase == Phase::Open && self.board.count_sacked() == 0 && !self.probe.is_out();
+        let before = std::mem::replace(&mut self.progress, (core.una, core.max));
         core.repair_deadline = match self.wait {
             Some(due) => due,
-            None if quiet && core.una > 0 && core.flight() > 0 => Probe::due(core, tx),
+            None if quiet && core.una > 0 && core.flight() > 0 => {
+                if before == self.progress {
+                    return;
+                }
+                Probe::due(core, tx)
+            }
             None => Time::NEVER,
         };
     }
@@ -148,19 +185,21 @@ impl Rack {
     fn leave(&mut self, core: &mut Core) {
         self.reducing.end(core);
         self.phase = Phase::Open;
-        self.detector.recovered();
         core.last_cut = LastCut::Repaired;
     }
 
-    fn on_new_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+    /// Tells whether that ends a recovery.
+    fn on_new_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) -> bool {
         if self.phase == Phase::Fast {
             core.acknowledge(tx, ack);
         } else {
             core.acknowledge_and_open(tx, ack);
         }
-        if self.phase != Phase::Open && core.una >= core.recover {
+        let recovered = self.phase != Phase::Open && core.una >= core.recover;
+        if recovered {
             self.leave(core);
         }
+        recovered
     }
 }
 
@@ -183,11 +222,9 @@ impl Repair for Rack {
         }
         let delivered = self.take_in(tx, ack);
         let advances = ack.ack > core.una;
-        if advances {
-            self.on_new_ack(core, tx, ack);
-        }
+        let recovered = advances && self.on_new_ack(core, tx, ack);
         let progress = Progress { delivered, in_flight: 0, safe: advances };
-        let begun = self.detect(core, tx, dsack.is_some(), progress);
+        let begun = self.detect(core, tx, News { dsack: dsack.is_some(), recovered, progress });
         self.repair_and_fill(core, tx, begun);
     }
 
@@ -198,12 +235,14 @@ impl Repair for Rack {
     /// Late segments are lost now, or the flight is probed.
     fn on_timer(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
         if self.wait.is_some() {
-            let begun = self.detect(core, tx, false, Progress::default());
+            let begun = self.detect(core, tx, News::default());
             return self.repair_and_fill(core, tx, begun);
         }
-        let again = !can_send_new(core, tx);
-        self.send(core, tx, if again { core.max - 1 } else { core.nxt });
-        self.probe.sent(core, again);
+        if core.measured {
+            let again = !can_send_new(core, tx);
+            self.send(core, tx, if again { core.max - 1 } else { core.nxt });
+            self.probe.sent(core, again);
+        }
         core.set_timer(tx);
     }
 
@@ -219,6 +258,7 @@ impl Repair for Rack {
         self.reducing = Reducing::AtOnce;
         self.probe.forget();
         self.wait = None;
+        self.cut_at = tx.now;
         self.detector.lose_on_timeout(&mut self.board, core.una, tx.now);
         self.send(core, tx, core.una);
         self.fill(core, tx);

@@ -1,5 +1,8 @@
 //! Tail loss probes: RFC 8985, section 7. A flight whose last segments are lost draws no
 //! acknowledgement; a probe after two round trips draws one, earlier than the retransmission timer.
+//! There is no second probe before the fate of the first is known, and none before a round trip has been
+//! measured since (7.3): else probes that are acknowledged late would keep a path that has become longer
+//! from being noticed.
 //!
 //! Departure: the time for which a receiver may hold back its acknowledgement of a single segment
 //! (TLP.max_ack_delay) is the one that the connection is set to, not 200 ms.
@@ -25,8 +28,9 @@ impl Probe {
     }
 
     /// A probe has just been sent.
-    pub fn sent(&mut self, core: &Core, again: bool) {
+    pub fn sent(&mut self, core: &mut Core, again: bool) {
         self.out = Some((core.max, again));
+        core.measured = false;
     }
 
     /// Recovery begins, which will tell.
