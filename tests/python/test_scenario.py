@@ -85,6 +85,11 @@ NECK = "topology.bottleneck"
             "RACK needs recovery by SACK",
         ),
         (
+            'transport.default={preset="linux",segment="65495 B"}',
+            "transport.default.segment",
+            "at most 65483 B: with 52 B of headers an IPv4 packet of 65535 B",
+        ),
+        (
             "transport.default.window_scale=1.5",
             "transport.default.window_scale",
             "expected a whole number, 0 to 14",

@@ -202,6 +202,9 @@ pub const TIMESTAMPS_BYTES: u32 = 12;
 /// A tick of the timestamp clock: 32 bits last for 71 minutes.
 const TICK: Dur = Dur(1000);
 
+/// The longest IPv4 packet, bytes: its length field has 16 bits (RFC 791, 3.1).
+const LONGEST_PACKET: u32 = 65_535;
+
 /// The largest window that a window field of 16 bits can say (RFC 7323, 2.3).
 fn largest_window_bytes(scale: f64) -> u32 {
     65535 << scale as u32
@@ -270,6 +273,14 @@ impl Config {
     /// What goes together.
     fn check(&self) -> Result<(), ParamError> {
         let bad = |path: &str, message: &str| Err(ParamError::new(path, message));
+        if self.wire > LONGEST_PACKET {
+            let (got, headers) = (self.segment, self.wire - self.segment);
+            let most = LONGEST_PACKET - headers;
+            return bad(
+                "segment",
+                &format!("got {got} B, expected at most {most} B: with {headers} B of headers an IPv4 packet of {LONGEST_PACKET} B"),
+            );
+        }
         let rfc = self.dialect == Dialect::Rfc;
         if self.loss_detection == LossDetection::Rack && !(rfc && self.recovery == Recovery::Sack) {
             return bad("loss_detection", "got rack, expected dupack: RACK needs recovery by SACK and dialect rfc");

@@ -75,6 +75,19 @@ mod rfc_9937 {
     }
 
     #[test]
+    fn duplicates_that_a_receiver_makes_up_let_out_no_more_than_was_in_flight() {
+        for recovery in ["reno", "newreno"] {
+            let (mut l, _) = answers(recovery, "prr");
+            for _ in 0..200 {
+                l.ack(1);
+            }
+            // The 20 segments of the window and two by limited transmit; then 6.2: as much as the 18 that were
+            // in flight when recovery began.
+            assert!(l.sender.core().counts.sent <= 1 + 22 + 18, "{recovery}: {}", l.sender.core().counts.sent);
+        }
+    }
+
+    #[test]
     fn a_burst_of_losses_is_repaired_one_for_one() {
         // 1 to 15 of 20 are lost: 16 to 20 arrive. RFC 6675 by itself bursts at the third duplicate.
         let sent = |reduction| {

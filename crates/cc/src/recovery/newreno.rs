@@ -26,7 +26,7 @@ impl NewReno {
     fn deflate(&mut self, core: &mut Core, acked: u32) {
         let take = acked - 1;
         let from_inflation = take.min(core.inflation);
-        let delivered = acked.saturating_sub(core.inflation).max(1);
+        let delivered = self.reducing.credible(acked.saturating_sub(core.inflation));
         core.inflation -= from_inflation;
         core.window.cwnd = (core.window.cwnd - f64::from(take - from_inflation)).max(1.0);
         let in_flight = core.flight().saturating_sub(core.inflation + 1);

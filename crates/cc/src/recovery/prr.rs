@@ -6,8 +6,14 @@
 //! more be sent while more than ssthresh are in flight (section 6.2): the window comes down over the
 //! round trip, at the pace of the law's cut. With less in flight, what was delivered may be replaced,
 //! and one segment more if all goes well, up to ssthresh.
-//! Departures: segments, not bytes; a recovery that the reordering timer begins has delivered nothing
-//! yet and sends its fast retransmit alone.
+//! Without SACK a duplicate acknowledgement stands for one segment delivered, and of what SND.UNA passes
+//! only that counts which no duplicate stood for; all together no more than was in flight (6.2), however
+//! many duplicates a receiver makes up.
+//! Departures: segments, not bytes. A recovery that the reordering timer begins has delivered nothing yet
+//! and sends its fast retransmit alone. An acknowledgement that delivers nothing leaves what may be sent as
+//! it is, as in 6.2, counted from what is in flight now: the RFC leaves the window, so that losses found
+//! meanwhile would go out at once, beyond what was delivered. Without SACK, duplicates before recovery are
+//! taken off RecoverFS as segments that are sacked are: so recovery is the same with and without SACK.
 
 use crate::config::Reduction;
 use crate::core::Core;
@@ -62,6 +68,14 @@ impl Reducing {
             let ssthresh = core.window.ssthresh;
             let send = prr.send(progress, ssthresh);
             core.window.cwnd = (f64::from(progress.in_flight) + send).max(1.0);
+        }
+    }
+
+    /// Of `n` segments that seem to have been delivered, but are not sacked, so many as can be (6.2).
+    pub fn credible(&self, n: u32) -> u32 {
+        match self {
+            Reducing::AtOnce => n,
+            Reducing::InProportion(prr) => n.min(prr.recover_flight.saturating_sub(prr.delivered)),
         }
     }
 

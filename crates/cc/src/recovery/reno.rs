@@ -71,9 +71,10 @@ pub(super) fn enter(core: &mut Core, tx: &mut Tx<'_>) -> Reducing {
 
 /// Another duplicate in recovery: one segment more has arrived.
 pub(super) fn on_duplicate(core: &mut Core, tx: &mut Tx<'_>, reducing: &mut Reducing) {
-    core.inflation += 1;
+    let delivered = reducing.credible(1);
+    core.inflation += delivered;
     let in_flight = core.flight().saturating_sub(core.inflation);
-    reducing.on_ack(core, Progress { delivered: 1, in_flight, safe: false });
+    reducing.on_ack(core, Progress { delivered, in_flight, safe: false });
     fill(core, tx, reducing);
 }
 
