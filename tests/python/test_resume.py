@@ -25,19 +25,23 @@ LONG = ["--set", "duration=60 s", "--set", "warmup=10 s", "--jobs", "2"]
 SWEEP = ["--over", "traffic.long.count=2,5,8", "--over", "topology.bottleneck.aqm=red,pie"]
 
 ASKED = {
-    "run": ["run", *LONG, "-r", "10"],
-    "until": ["run", *LONG, "--until", "utilization ±0.0001%", "-r", "10"],
-    "auto": ["run", *LONG[:2], "--set", "warmup=auto", "-r", "8"],
-    "sweep": ["sweep", *LONG, "-r", "3", *SWEEP],
+    "run": ["run", "small.toml", *LONG, "-r", "10"],
+    "until": ["run", "small.toml", *LONG, "--until", "utilization ±0.0001%", "-r", "10"],
+    "auto": ["run", "small.toml", *LONG[:2], "--set", "warmup=auto", "-r", "8"],
+    "sweep": ["sweep", "small.toml", *LONG, "-r", "3", *SWEEP],
+    "paper": ["paper", "run", "avq", "5", "--quick", "--jobs", "2"],
 }
 
 
-def kill_when_something_is_kept(arguments: list[str], scenario: Path, out: Path) -> None:
+def kill_when_something_is_kept(arguments: list[str], out: Path) -> None:
     """SIGKILL to the process and all it started, once replications, or a point, are kept."""
     kept = out.with_name(f"{out.name}.kept")
-    command = [*COMMAND, arguments[0], str(scenario), *arguments[1:], "--out", str(out)]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        [*COMMAND, *arguments, "--out", str(out)],
+        cwd=out.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     wanted = "points/*/manifest.json" if arguments[0] == "sweep" else "*.npz"
     deadline = time.monotonic() + 100
@@ -63,14 +67,13 @@ def files(directory: Path) -> dict[str, bytes]:
 def test_killed_and_resumed_is_the_same_to_the_byte(
     marqueue, small_file: Path, tmp_path: Path, arguments: list[str]
 ):
-    command, *options = arguments
-    undisturbed = marqueue(command, small_file, *options, "--out", "undisturbed")
+    undisturbed = marqueue(*arguments, "--out", "undisturbed")
     assert undisturbed.returncode == 0, undisturbed.stderr
-    kill_when_something_is_kept(arguments, small_file, tmp_path / "killed")
-    refused = marqueue(command, small_file, *options, "--out", "killed")
+    kill_when_something_is_kept(arguments, tmp_path / "killed")
+    refused = marqueue(*arguments, "--out", "killed")
     assert refused.returncode == 2
     assert "--resume goes on from there" in refused.stderr
-    resumed = marqueue(command, small_file, *options, "--out", "killed", "--resume")
+    resumed = marqueue(*arguments, "--out", "killed", "--resume")
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stderr.startswith("Going on from killed.kept.\n")
     expected, found = files(tmp_path / "undisturbed"), files(tmp_path / "killed")
@@ -135,14 +138,19 @@ def test_another_scenario_or_seed_is_refused(small: Scenario, kept: Keep, change
     assert said in str(raised.value)
 
 
-def test_another_version_or_rule_is_refused(small: Scenario, kept: Keep):
+def test_another_rule_is_refused(small: Scenario, kept: Keep):
     with pytest.raises(MarqueueError, match="max_events: kept with nothing, now 1000"):
         run(small, keep=kept, limits=Limits(max_events=1000))
+
+
+@pytest.mark.parametrize("of", ["version", "commit", "code"])
+def test_what_other_code_has_kept_is_refused(small: Scenario, kept: Keep, of: str):
+    """A result names the commit that it was made from."""
     assert kept.path is not None
     identity = kept.path / "run.json"
-    found = json.loads(identity.read_text()) | {"version": "0.0.1"}
+    found = json.loads(identity.read_text()) | {of: "another"}
     identity.write_text(json.dumps(found))
-    with pytest.raises(MarqueueError, match=r'version: kept with "0\.0\.1"'):
+    with pytest.raises(MarqueueError, match=f'{of}: kept with "another", now '):
         run(small, keep=kept)
 
 

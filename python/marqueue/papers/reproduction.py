@@ -15,8 +15,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from marqueue.papers import ledger
 from marqueue.manifest import Circumstances
+from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.quantity import Quantities, Quantity, Runs
