@@ -14,7 +14,8 @@
 //! neither timestamps nor the estimate of section 5.2 are needed.
 //! Section 5.3, which is optional: PIE is switched on by a queue longer than a share of the buffer, and
 //! switched off by calm: p = 0 and two delays in a row below half the reference. Off, it signals nothing
-//! and computes nothing. By default it is always on (as in Linux), `activation` sets the share.
+//! and computes nothing. By default it is always on (as in Linux), `activation` sets the share. (FreeBSD's
+//! PIE, with the same switch, also waits for an empty queue before it is switched off.)
 //! Defaults: RFC 8033, sections 4 and 5.
 
 use crate::mode::Mode;

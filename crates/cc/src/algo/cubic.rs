@@ -10,9 +10,11 @@
 //! avoidance begins (4.8).
 //! Not included: HyStart++ (4.10: slow start is Reno's) and the answer to spurious signals (4.9).
 //! Departures: an acknowledgement of several segments counts as several when cwnd follows the
-//! target, or delayed acknowledgements would make it follow half as fast; an acknowledgement never
-//! shrinks the window, where W_est has just come above W_cubic; a stage begins with the first
-//! acknowledgement that may open the window.
+//! target (sections 4.4 and 4.5 count acknowledgements), or delayed acknowledgements would make it follow
+//! half as fast; an acknowledgement never shrinks the window, where W_est has just come above W_cubic; a
+//! stage begins with the first acknowledgement that may open the window, and one that begins above W_max
+//! begins on its plateau. An ECN echo leaves its share of cwnd (RFC 3168), and only ssthresh is that share
+//! of what is outstanding, from which section 4.6 takes both.
 //! Time in which the application does not use the window is no part of t (5.8): what passes between
 //! two acknowledgements, of which the later one finds the window unused.
 

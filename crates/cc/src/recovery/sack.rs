@@ -1,8 +1,9 @@
 //! Loss recovery by selective acknowledgements: RFC 6675, with its rescue retransmission.
 //!
-//! Departure: after a timeout the scoreboard is cleared (RFC 2018, section 8) rather than kept
+//! Departures: after a timeout the scoreboard is cleared (RFC 2018, section 8) rather than kept
 //! (RFC 6675, 5.1, leaves the choice); a loss in a window that ECN has just cut is repaired without a
-//! second cut (RFC 3168, 6.1.2).
+//! second cut (RFC 3168, 6.1.2); an acknowledgement that advances is no duplicate even if it brings news of
+//! segments above (section 2 counts it), so that recovery begins with the next one, as without SACK.
 
 use super::prr::{Progress, Reducing};
 use super::Repair;
