@@ -165,6 +165,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             start,
             stop: Time(ns(u)?),
             size: count(u)?,
+            law: one_of(u, &[FlowSizes::Constant, FlowSizes::Pareto { shape: 1.2 }, FlowSizes::Pareto { shape: 1.0 }])?,
         },
         1 => TrafficKind::Cbr {
             route,
