@@ -72,6 +72,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         schedule: times.into_iter().map(|t| Ok((t, rate(u)?))).collect::<Result<_>>()?,
         trace: u.arbitrary()?,
         pipe: pipe(u)?,
+        cpu: None,
     })
 }
 
@@ -164,6 +165,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             start,
             stop: Time(ns(u)?),
             size: count(u)?,
+            law: one_of(u, &[FlowSizes::Constant, FlowSizes::Pareto { shape: 1.2 }, FlowSizes::Pareto { shape: 1.0 }])?,
         },
         1 => TrafficKind::Cbr {
             route,
@@ -194,7 +196,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             write: write(u)?,
         },
     };
-    Ok(TrafficPlan { name: format!("traffic {i}"), dscp: u.int_in_range(0..=63)?, kind })
+    Ok(TrafficPlan { name: format!("traffic {i}"), dscp: u.int_in_range(0..=63)?, class: 0, kind })
 }
 
 /// A dumbbell of several classes or any routes over any links.

@@ -193,6 +193,7 @@ mod tests {
             limit: Limit::Packets(100),
             delay: Dur::ZERO,
             signal: Signal::Ecn,
+            densities: None,
         }
     }
 
