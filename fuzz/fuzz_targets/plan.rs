@@ -72,6 +72,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         schedule: times.into_iter().map(|t| Ok((t, rate(u)?))).collect::<Result<_>>()?,
         trace: u.arbitrary()?,
         pipe: pipe(u)?,
+        cpu: None,
     })
 }
 
@@ -194,7 +195,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             write: write(u)?,
         },
     };
-    Ok(TrafficPlan { name: format!("traffic {i}"), dscp: u.int_in_range(0..=63)?, kind })
+    Ok(TrafficPlan { name: format!("traffic {i}"), dscp: u.int_in_range(0..=63)?, class: 0, kind })
 }
 
 /// A dumbbell of several classes or any routes over any links.

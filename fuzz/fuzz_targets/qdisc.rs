@@ -24,6 +24,7 @@ fn env(u: &mut Unstructured<'_>) -> Result<Env> {
         },
         delay: Dur(magnitude(u, 1 << 62)?),
         signal: one_of(u, &[Signal::Drop, Signal::Ecn, Signal::EcnOnly])?,
+        densities: None,
     })
 }
 

@@ -121,6 +121,31 @@ FREQUENCY = Dimension(
 )
 
 
+_MEGA = Decimal(10**6)
+CLOCK = Dimension(
+    "a clock",
+    "25 Mcycles/s",
+    {
+        "cycles/s": Decimal(1),
+        "kcycles/s": Decimal(10**3),
+        "Mcycles/s": _MEGA,
+        "Gcycles/s": _GIGA,
+        "Hz": Decimal(1),
+        "kHz": Decimal(10**3),
+        "MHz": _MEGA,
+        "GHz": _GIGA,
+    },
+    ("cycles/s", "kcycles/s", "Mcycles/s", "Gcycles/s"),
+)
+DENSITY = Dimension("a density", "2 cycles/bit", {"cycles/bit": _MEGA}, ("cycles/bit",))
+CYCLES = Dimension(
+    "a number of cycles",
+    "1000 cycles",
+    {"cycles": _MEGA, "kcycles": 1000 * _MEGA, "Mcycles": _MEGA * _MEGA},
+    ("cycles", "kcycles", "Mcycles"),
+)
+
+
 @dataclass(frozen=True, order=True)
 class Quantity:
     """A whole number of base units; in scenarios a text."""
@@ -228,3 +253,33 @@ class Frequency(Quantity):
     def per_second(self) -> float:
         """Events per second."""
         return self.base / 1e9
+
+
+class Clock(Quantity):
+    """Cycles per second of a CPU core."""
+
+    dimension = CLOCK
+    largest = 10**15
+
+
+class Density(Quantity):
+    """Millionths of a CPU cycle per bit."""
+
+    dimension = DENSITY
+    largest = 10**15
+
+    @property
+    def cycles_per_bit(self) -> float:
+        """In cycles per bit."""
+        return self.base / 1e6
+
+
+class Cycles(Quantity):
+    """Millionths of a CPU cycle."""
+
+    dimension = CYCLES
+
+    @property
+    def cycles(self) -> float:
+        """In cycles."""
+        return self.base / 1e6

@@ -29,6 +29,7 @@ impl Link {
             limit: Limit::Packets(2 * standing),
             delay: Dur(5_000_000),
             signal: Signal::Drop,
+            densities: None,
         };
         let l = f64::from(standing);
         // p0 = 10, and stays: the queue is never longer again than at the start.

@@ -29,6 +29,7 @@ impl Link {
             limit: Limit::Packets(2 * STANDING),
             delay: Dur(5_000_000),
             signal: Signal::Ecn,
+            densities: None,
         };
         let spec = PolicySpec { name: name.into(), params: Default::default() };
         let queue = Discipline::build(&spec, env, Rng::named(1, "bench")).expect("the defaults are valid");

@@ -80,14 +80,14 @@ pub trait Scheduler: Sized {
     fn clock(&mut self, _now: Time, _rate: Rate) {}
     /// A queue came into being.
     fn opened(&mut self, _class: Class) {}
-    /// A packet joined a queue, as its `first` or behind others.
-    fn joined(&mut self, class: Class, packet: &Packet, first: bool);
+    /// A packet joined a queue, as its `first` or behind others. The environment says what a packet costs.
+    fn joined(&mut self, class: Class, packet: &Packet, first: bool, env: &Env);
     /// A queue lost a packet because the buffer overflowed.
-    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>);
+    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>, env: &Env);
     /// The queue to serve; `None` only if none holds a packet.
-    fn next<A>(&mut self, queues: &Queues<A>) -> Option<Class>;
-    /// The queue just served gave up these bytes; `None`: it was empty, or its policy lost all that it held.
-    fn served<A>(&mut self, class: Class, bytes: Option<u32>, queues: &Queues<A>);
+    fn next<A>(&mut self, queues: &Queues<A>, env: &Env) -> Option<Class>;
+    /// The queue just served gave up this packet; `None`: it was empty, or its policy lost all that it held.
+    fn served<A>(&mut self, class: Class, packet: Option<&Packet>, queues: &Queues<A>, env: &Env);
     /// Is an empty queue to be kept?
     fn remembers(&self, _class: Class) -> bool {
         false
@@ -135,9 +135,9 @@ impl<A> Queues<A> {
         self.get(class).packets.is_empty()
     }
 
-    /// Size of the packet that is first in this queue.
-    pub fn first_bytes(&self, class: Class) -> Option<u32> {
-        self.get(class).packets.first().map(|packet| packet.bytes)
+    /// The packet that is first in this queue.
+    pub fn first(&self, class: Class) -> Option<&Packet> {
+        self.get(class).packets.first()
     }
 
     /// The queue that holds most, in bytes; of equals the one with the lowest key.
@@ -284,7 +284,7 @@ impl<S: Scheduler> Fair<S> {
 
     fn lose_from(&mut self, class: Class, victim: Option<(Time, Packet)>) {
         let (_, victim) = victim.expect("the longest queue holds packets");
-        self.scheduler.pushed_out(class, &victim, &self.queues);
+        self.scheduler.pushed_out(class, &victim, &self.queues, &self.env);
         self.door.lose(victim, Reason::Overflow);
     }
 
@@ -317,7 +317,7 @@ impl<S: Scheduler> Qdisc for Fair<S> {
         };
         let first = self.queues.is_empty(class);
         self.queues.push(class, now, packet);
-        self.scheduler.joined(class, &packet, first);
+        self.scheduler.joined(class, &packet, first, &self.env);
         let stays = self.push_out(class);
         debug_assert!(self.conserves());
         if stays {
@@ -330,9 +330,9 @@ impl<S: Scheduler> Qdisc for Fair<S> {
     #[inline(never)]
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)> {
         self.tell_time(now);
-        while let Some(class) = self.scheduler.next(&self.queues) {
+        while let Some(class) = self.scheduler.next(&self.queues, &self.env) {
             let taken = self.take(now, class);
-            self.scheduler.served(class, taken.map(|(packet, _)| packet.bytes), &self.queues);
+            self.scheduler.served(class, taken.as_ref().map(|(packet, _)| packet), &self.queues, &self.env);
             self.close_if_idle(class);
             if let Some((packet, sojourn)) = taken {
                 self.door.departs(&packet);

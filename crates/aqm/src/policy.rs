@@ -52,6 +52,11 @@ pub enum Verdict {
     Mark(Reason),
     /// Lose it.
     Drop(Reason),
+    /// Let it through, and tell the next resource that this one is congested: DRQ sets the ECN field to 10.
+    Signal,
+    /// Tell its sender about congestion where the ECN field says how far, not whether it is ECN-capable
+    /// (DRQ's 11): a mark if the sender answers marks, else a loss.
+    Congest(Reason),
 }
 
 /// How a mark reaches the sender.
@@ -115,7 +120,7 @@ impl Limit {
 /// parameters of its own, and reads them at each use: the rate may change.
 #[derive(Clone, Debug)]
 pub struct Env {
-    /// The rate of the server behind the queue.
+    /// The rate of the server behind the queue; of a CPU, at the mean density.
     pub rate: Rate,
     /// The usual size of a data packet on this link.
     pub mean_packet: Bytes,
@@ -125,6 +130,59 @@ pub struct Env {
     pub delay: Dur,
     /// How marks reach senders.
     pub signal: Signal,
+    /// Where the server is a CPU: what is known of the processing that packets take.
+    pub densities: Option<Box<Densities>>,
+}
+
+impl Env {
+    /// Cycles a bit that `packet`'s class takes of the CPU; 1 at a link.
+    #[inline]
+    pub fn density(&self, packet: &Packet) -> f64 {
+        self.densities.as_ref().map_or(1.0, |d| d.of(packet.class))
+    }
+
+    /// What of the server `packet` takes: its bytes at a link; at a CPU its cycles, in bytes of mean
+    /// density.
+    #[inline]
+    pub fn cost(&self, packet: &Packet) -> f64 {
+        let bytes = f64::from(packet.bytes);
+        self.densities.as_ref().map_or(bytes, |d| bytes * d.of(packet.class) / d.mean)
+    }
+}
+
+/// What a CPU knows of the processing that packets take: cycles a bit by class. They are told, or
+/// learned from measured cycles.
+///
+/// Shin, Chong and Rhee, "Dual-resource TCP/AQM for Processing-constrained Networks", assumption A1 and
+/// equation (1).
+#[derive(Clone, Debug)]
+pub struct Densities {
+    by_class: Vec<f64>,
+    mean: f64,
+    /// Weight of a new measurement, if it learns.
+    lambda: Option<f64>,
+}
+
+impl Densities {
+    /// Those that are told, whose `mean` makes bits of cycles; with `lambda` only where learning begins.
+    pub fn new(by_class: Vec<f64>, mean: f64, lambda: Option<f64>) -> Densities {
+        Densities { by_class, mean, lambda }
+    }
+
+    /// Cycles a bit of a class.
+    #[inline]
+    pub fn of(&self, class: u8) -> f64 {
+        self.by_class[usize::from(class)]
+    }
+
+    /// A packet of `class` took so many cycles a bit (1).
+    #[inline]
+    pub fn measured(&mut self, class: u8, density: f64) {
+        if let Some(lambda) = self.lambda {
+            let w = &mut self.by_class[usize::from(class)];
+            *w = (1.0 - lambda) * *w + lambda * density;
+        }
+    }
 }
 
 /// The context of one decision.

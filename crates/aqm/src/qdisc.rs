@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::door::{Counters, Door};
 use crate::policy::{Aqm, Cx, Env, Reason, Signal, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dur, Ecn, Packet, Rng, Time};
+use marqueue_core::{Dur, Ecn, Flags, Packet, Rng, Time};
 
 /// What became of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +92,22 @@ pub(crate) fn apply(verdict: Verdict, signal: Signal, door: &mut Door, packet: P
             door.lose(packet, reason);
             None
         }
+        Verdict::Signal => Some((signalled(packet), Fate::Queued)),
+        Verdict::Congest(reason) => congest(signal, door, packet, reason),
+    }
+}
+
+/// DRQ's 10.
+fn signalled(packet: Packet) -> Packet {
+    Packet { ecn: Ecn::Ect, ..packet }
+}
+
+/// DRQ's 11: a mark if the sender answers it and marks are in use, else a loss.
+fn congest(signal: Signal, door: &mut Door, packet: Packet, reason: Reason) -> Option<(Packet, Fate)> {
+    match (signal, packet.flags.has(Flags::ANSWERS_CE)) {
+        (Signal::Ecn | Signal::EcnOnly, true) => settle(signal, door, signalled(packet), reason),
+        (Signal::EcnOnly, false) => Some((packet, Fate::Queued)),
+        (Signal::Drop, _) | (Signal::Ecn, false) => settle(Signal::Drop, door, packet, reason),
     }
 }
 
@@ -126,13 +142,7 @@ impl<A: Aqm> Qdisc for Single<A> {
             self.door.lose(packet, Reason::Overflow);
             return Fate::Lost;
         }
-        let (packet, fate) = match verdict {
-            Verdict::Mark(reason) => match settle(self.env.signal, &mut self.door, packet, reason) {
-                Some(kept) => kept,
-                None => return Fate::Lost,
-            },
-            _ => (packet, Fate::Queued),
-        };
+        let Some((packet, fate)) = apply(verdict, self.env.signal, &mut self.door, packet) else { return Fate::Lost };
         self.queue.push(now, packet);
         debug_assert!(self.conserves());
         fate

@@ -33,6 +33,7 @@ fn env() -> impl Strategy<Value = Env> {
         limit,
         delay: Dur(5_000_000),
         signal,
+        densities: None,
     })
 }
 

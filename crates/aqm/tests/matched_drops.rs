@@ -17,7 +17,7 @@ const ARRIVALS: u32 = 40_000;
 
 fn env() -> Env {
     let (rate, mean_packet, limit) = (Rate(8_000_000), Bytes(1000), Limit::Packets(1000));
-    Env { rate, mean_packet, limit, delay: Dur::ZERO, signal: Signal::Drop }
+    Env { rate, mean_packet, limit, delay: Dur::ZERO, signal: Signal::Drop, densities: None }
 }
 
 fn policy<A: Aqm>(numbers: &[(&str, f64)], others: &[(&str, Value)]) -> A {

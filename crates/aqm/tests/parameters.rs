@@ -18,6 +18,7 @@ fn build(spec: &PolicySpec) -> Result<Discipline, String> {
         limit: Limit::Packets(100),
         delay: Dur::ZERO,
         signal: Signal::Ecn,
+        densities: None,
     };
     Discipline::build(spec, env, Rng::named(1, "parameters")).map_err(|e| e.to_string())
 }

@@ -6,8 +6,8 @@
 //! are numbered by arrival; `times` repeats one. They are of flow 0 and code point DF unless `flow` and `dscp`
 //! say otherwise. `also` names the packets that an arrival makes the queue lose besides itself.
 
-use marqueue_aqm::{catalogue, Discipline, Env, Qdisc};
-use marqueue_core::{Bytes, Dscp, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time};
+use marqueue_aqm::{catalogue, Densities, Discipline, Env, Qdisc};
+use marqueue_core::{Bytes, Dscp, Dur, Ecn, Flags, Packet, PolicySpec, Rate, Rng, Time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,6 +30,8 @@ struct EnvSpec {
     limit: marqueue_aqm::Limit,
     delay: Dur,
     signal: marqueue_aqm::Signal,
+    /// At a CPU, cycles a bit by class.
+    densities: Option<Vec<f64>>,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +51,10 @@ struct Arrival {
     #[serde(default)]
     flow: u32,
     dscp: Option<String>,
+    #[serde(default)]
+    class: u8,
+    #[serde(default)]
+    answers_ce: bool,
     bytes: u32,
     ecn: String,
     fate: String,
@@ -60,7 +66,8 @@ struct Arrival {
 impl Arrival {
     fn packet(&self, seq: u32) -> Packet {
         let dscp = self.dscp.as_ref().map_or(Dscp::default(), |name| Dscp::parse(name).expect("a code point"));
-        Packet { ecn: ecn(&self.ecn), dscp, ..Packet::data(self.flow, seq, self.bytes) }
+        let flags = if self.answers_ce { Flags::ANSWERS_CE } else { Flags::NONE };
+        Packet { ecn: ecn(&self.ecn), dscp, flags, class: self.class, ..Packet::data(self.flow, seq, self.bytes) }
     }
 }
 
@@ -80,8 +87,13 @@ struct Replay {
 
 impl Replay {
     fn new(case: &Case) -> Replay {
-        let EnvSpec { rate, mean_packet, limit, delay, signal } = case.env;
-        let env = Env { rate, mean_packet, limit, delay, signal };
+        let EnvSpec { rate, mean_packet, limit, delay, signal, densities } = &case.env;
+        let densities = densities.as_ref().map(|w| {
+            let mean = w.iter().sum::<f64>() / w.len() as f64;
+            Box::new(Densities::new(w.clone(), mean, None))
+        });
+        let (rate, mean_packet, limit, delay, signal) = (*rate, *mean_packet, *limit, *delay, *signal);
+        let env = Env { rate, mean_packet, limit, delay, signal, densities };
         let queue = Discipline::build(&case.policy, env, Rng::named(1, "vectors")).expect("valid parameters");
         Replay { queue, arrived: 0 }
     }

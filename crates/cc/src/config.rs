@@ -5,7 +5,7 @@ use crate::algo::Law;
 use crate::control::Echo;
 use crate::preset::preset;
 use marqueue_core::params::{ParamError, ParamSet, ParamValues};
-use marqueue_core::{Dur, Time};
+use marqueue_core::{Dur, Ecn, Time};
 
 marqueue_core::choice! {
     /// How losses are repaired.
@@ -16,6 +16,25 @@ marqueue_core::choice! {
         NewReno = "newreno",
         /// Selective acknowledgements (RFC 2018, RFC 6675).
         Sack = "sack",
+    }
+}
+
+marqueue_core::choice! {
+    /// With which ECN field data sets out whose sender answers CE.
+    pub enum EcnField {
+        /// ECT: a queue may mark it (RFC 3168).
+        Ect = "ect",
+        /// 00, the initial state of DRQ, which to a queue under RFC 3168 is not ECN-capable.
+        Initial = "initial",
+    }
+}
+
+impl From<EcnField> for Ecn {
+    fn from(field: EcnField) -> Ecn {
+        match field {
+            EcnField::Ect => Ecn::Ect,
+            EcnField::Initial => Ecn::NotEct,
+        }
     }
 }
 
@@ -91,6 +110,8 @@ marqueue_core::params! {
         aimd_b: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.5, source: "RFC 5681" },
         /// Negotiate and use ECN.
         ecn: bool { default: false, source: "RFC 3168" },
+        /// Under ecn, the ECN field of data that is ECN-capable.
+        ecn_field: EcnField { default: EcnField::Ect, source: "RFC 3168, section 5; Shin, Chong and Rhee, section III-B" },
         /// Carry timestamps, 12 bytes more a packet, and time every acknowledgement of new data by them.
         timestamps: bool { default: false, source: "RFC 7323" },
         /// Let the receiver report segments that arrive twice, in its first SACK block.
@@ -160,6 +181,8 @@ pub struct Config {
     pub aimd_b: f64,
     /// Negotiate and use ECN.
     pub ecn: bool,
+    /// ECN field of data that is ECN-capable.
+    pub ecn_field: Ecn,
     /// Carry timestamps.
     pub timestamps: bool,
     /// Report segments that arrive twice.
@@ -226,6 +249,7 @@ impl From<&Params> for Config {
             aimd_a: p.aimd_a,
             aimd_b: p.aimd_b,
             ecn: p.ecn,
+            ecn_field: p.ecn_field.into(),
             timestamps: p.timestamps,
             dsack: p.dsack,
             segment,

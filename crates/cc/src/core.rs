@@ -182,6 +182,9 @@ impl Core {
         }
         // RFC 3168, 6.1.5: retransmissions are not ECN-capable; ns-2 sends all data as such.
         let ect = seq > 0 && if ns2 { tx.config.ecn } else { self.ecn_negotiated && new };
+        if ect {
+            flags |= Flags::ANSWERS_CE;
+        }
         let nothing_outstanding = self.una == self.max;
         if new {
             self.max = seq + 1;

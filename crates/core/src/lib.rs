@@ -12,4 +12,4 @@ pub use dscp::{Dscp, PerDscp};
 pub use packet::{Ecn, Flags, Packet};
 pub use params::{ParamError, ParamSpec, ParamValues, PolicySpec, Value};
 pub use rng::Rng;
-pub use units::{Bytes, Dur, Rate, Time};
+pub use units::{Bytes, Dur, Hz, MicroCycles, Rate, Time};

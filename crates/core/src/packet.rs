@@ -30,6 +30,9 @@ impl Flags {
     pub const CWR: Flags = Flags(8);
     /// Sent before: carries no new data.
     pub const RETRANSMIT: Flags = Flags(16);
+    /// Its sender answers CE, whatever its ECN field says: what a queue under DRQ, whose marks give that
+    /// field another meaning, must know otherwise.
+    pub const ANSWERS_CE: Flags = Flags(32);
 
     /// Are all bits of `other` set?
     pub fn has(self, other: Flags) -> bool {
@@ -78,6 +81,8 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Differentiated services code point.
     pub dscp: Dscp,
+    /// Its class of processing: what a CPU looks up what it has to do.
+    pub class: u8,
 }
 
 impl Packet {
@@ -95,6 +100,7 @@ impl Packet {
             flags: Flags::NONE,
             ecn: Ecn::NotEct,
             dscp: Dscp::default(),
+            class: 0,
         }
     }
 }

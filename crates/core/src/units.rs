@@ -26,6 +26,16 @@ pub struct Bytes(pub u64);
 #[serde(transparent)]
 pub struct Rate(pub u64);
 
+/// Clock of a CPU core in cycles per second; never zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Hz(pub u64);
+
+/// Millionths of a CPU cycle, so that a density such as 0.25 cycles a bit is a whole number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MicroCycles(pub u64);
+
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);

@@ -42,8 +42,9 @@ fn window(py: Python<'_>, w: LinkWindow) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("dropped_bytes", c.dropped_bytes)?;
     dict.set_item("drops", by_reason(py, &c.drops)?)?;
     dict.set_item("marks", by_reason(py, &c.marks)?)?;
-    dict.set_item("capacity_bits", w.capacity_bits)?;
-    dict.set_item("sent_bits", w.sent_bits)?;
+    dict.set_item("capacity", w.capacity)?;
+    dict.set_item("used", w.used)?;
+    dict.set_item("used_by_class", array(py, w.used_by_class.iter().copied()))?;
     dict.set_item("queue_s", array(py, w.queue_ns.iter().map(|&ns| ns as f64 / 1e9)))?;
     dict.set_item("delay_sum", w.delay_sum)?;
     dict.set_item("delay_sum_sq", w.delay_sum_sq)?;

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let events = result.events;
     let packets: u64 = result.links.iter().flat_map(|l| &l.windows).map(|w| w.counters.departures).sum();
     let last = result.links.first().and_then(|l| l.windows.last()).ok_or("expected a link with a queue")?;
-    let utilization = last.sent_bits / last.capacity_bits;
+    let utilization = last.used / last.capacity;
     let status = read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).ok_or("no VmHWM")?.trim().trim_end_matches(" kB");
     println!(

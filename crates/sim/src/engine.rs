@@ -120,8 +120,8 @@ pub struct Engine {
     timers_source: u32,
     arrivals: Vec<Arrivals>,
     configs: Vec<Config>,
-    /// Code points of the traffic groups.
-    dscps: Vec<Dscp>,
+    /// Code points and classes of processing of the traffic groups.
+    labels: Vec<(Dscp, u8)>,
     /// Edges of the measuring windows, without zero, the duration last.
     edges: Vec<Time>,
     next_edge: usize,
@@ -166,7 +166,7 @@ impl Engine {
             timers_source: NONE,
             arrivals: Vec::new(),
             configs,
-            dscps: plan.traffic.iter().map(|t| Dscp::from_bits(t.dscp)).collect(),
+            labels: plan.traffic.iter().map(|t| (Dscp::from_bits(t.dscp), t.class)).collect(),
             edges: plan.boundaries.iter().copied().chain([plan.duration]).collect(),
             next_edge: 0,
             sample: plan.sample,

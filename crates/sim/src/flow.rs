@@ -13,6 +13,8 @@ pub struct Flow {
     pub kind: Kind,
     /// Code point of its packets, both ways.
     pub dscp: Dscp,
+    /// Class of processing of its packets, both ways.
+    pub class: u8,
     /// Its row in the flow table.
     pub row: u32,
     /// The stage at which its data begins.

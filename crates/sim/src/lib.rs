@@ -1,10 +1,11 @@
 //! The packet simulator.
 //!
 //! The way of a packet, in six files: [`traffic`] (who sends) → [`flow`] (sender) → [`route`] (which
-//! stage comes next) → [`resource`] (queue and server) or [`wire`], behind it perhaps [`impair`] →
+//! stage comes next) → [`resource`] (queue and server, a link or a [`cpu`]) or [`wire`], behind it perhaps [`impair`] →
 //! [`engine`] (arrival at the next stage) → [`flow`] (receiver, and the acknowledgement's way back).
 
 pub mod attachment;
+mod cpu;
 mod engine;
 mod events;
 mod flow;

@@ -4,7 +4,7 @@
 use crate::result::{LinkResult, LinkWindow, Series};
 use hdrhistogram::Histogram;
 use marqueue_aqm::{Counters, Discipline, Qdisc, Reason};
-use marqueue_core::{Dur, Rate, Time};
+use marqueue_core::{Dur, Time};
 
 /// Significant digits of the delay histogram.
 const DIGITS: u8 = 2;
@@ -20,7 +20,7 @@ pub struct Meter {
     /// Up to when the queue has been accounted for.
     queue_at: Time,
     /// Up to when the capacity has been accounted for.
-    rate_at: Time,
+    speed_at: Time,
     last_delay: Option<Dur>,
     series: Series,
     /// Counters, bits sent and capacity at the last sample.
@@ -28,15 +28,15 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter at time zero.
-    pub fn new(probes: &[(&'static str, &'static str)]) -> Meter {
+    /// A meter at time zero, of traffic of so many classes of processing.
+    pub fn new(probes: &[(&'static str, &'static str)], classes: usize) -> Meter {
         Meter {
-            window: LinkWindow::default(),
+            window: LinkWindow { used_by_class: vec![0.0; classes], ..LinkWindow::default() },
             delays: Histogram::new(DIGITS).expect("two digits are allowed"),
             closed: Vec::new(),
             base: Counters::default(),
             queue_at: Time::ZERO,
-            rate_at: Time::ZERO,
+            speed_at: Time::ZERO,
             last_delay: None,
             series: Series {
                 probes: probes.iter().map(|&(name, unit)| (name, unit, Vec::new())).collect(),
@@ -57,18 +57,21 @@ impl Meter {
         self.queue_at = now;
     }
 
-    /// Until `now` the rate was `rate`.
-    pub fn rate_was(&mut self, rate: Rate, now: Time) {
-        self.window.capacity_bits += rate.0 as f64 * (now - self.rate_at).secs();
-        self.rate_at = now;
+    /// Until `now` the server did `speed` a second.
+    pub fn speed_was(&mut self, speed: f64, now: Time) {
+        self.window.capacity += speed * (now - self.speed_at).secs();
+        self.speed_at = now;
     }
 
-    /// A packet's transmission begins after it has waited for `delay`.
+    /// The service of a packet of `class` begins after it has waited for `delay`; it takes so much `work`.
     #[inline]
-    pub fn departs(&mut self, delay: Dur, bytes: u32) {
+    pub fn departs(&mut self, delay: Dur, work: f64, class: u8) {
         let d = delay.secs();
         let w = &mut self.window;
-        w.sent_bits += f64::from(bytes) * 8.0;
+        w.used += work;
+        if let Some(used) = w.used_by_class.get_mut(usize::from(class)) {
+            *used += work;
+        }
         w.delay_sum += d;
         w.delay_sum_sq += d * d;
         if let Some(last) = self.last_delay.replace(delay) {
@@ -77,36 +80,37 @@ impl Meter {
         self.delays.record(delay.0).expect("the histogram grows");
     }
 
-    /// Closes the window at `now`: `len` packets wait, the server is busy until `busy_until`.
-    pub fn close(&mut self, now: Time, len: u32, counters: &Counters, rate: Rate, busy_until: Time) {
+    /// Closes the window at `now`: `len` packets wait, and of what is in service the server still has `ahead`
+    /// to do.
+    pub fn close(&mut self, now: Time, len: u32, counters: &Counters, speed: f64, ahead: f64) {
         self.queue_was(len, now);
-        self.rate_was(rate, now);
-        // What is still being sent belongs to the next window.
-        let ahead = rate.0 as f64 * busy_until.since(now).secs();
-        self.window.sent_bits -= ahead;
+        self.speed_was(speed, now);
+        // What is still to be done belongs to the next window.
+        self.window.used -= ahead;
         self.window.counters = minus(counters, &self.base);
         self.base = counters.clone();
         self.window.delay_bins =
             self.delays.iter_recorded().map(|b| (b.value_iterated_to(), b.count_at_value())).collect();
         self.delays.reset();
         // The sampler's sums run over windows.
-        self.sampled.1 -= self.window.sent_bits;
-        self.sampled.2 -= self.window.capacity_bits;
-        let next = LinkWindow { sent_bits: ahead, ..LinkWindow::default() };
+        self.sampled.1 -= self.window.used;
+        self.sampled.2 -= self.window.capacity;
+        let used_by_class = vec![0.0; self.window.used_by_class.len()];
+        let next = LinkWindow { used: ahead, used_by_class, ..LinkWindow::default() };
         self.closed.push(std::mem::replace(&mut self.window, next));
     }
 
     /// Takes a sample at `now`.
-    pub fn sample(&mut self, now: Time, qdisc: &Discipline, rate: Rate, busy_until: Time) {
-        self.rate_was(rate, now);
+    pub fn sample(&mut self, now: Time, qdisc: &Discipline, speed: f64, ahead: f64) {
+        self.speed_was(speed, now);
         let c = qdisc.counters();
-        let sent = self.window.sent_bits - rate.0 as f64 * busy_until.since(now).secs();
+        let sent = self.window.used - ahead;
         let (old, old_sent, old_capacity) = &self.sampled;
         let s = &mut self.series;
         s.t.push(now.secs());
         s.queue.push(qdisc.len());
         s.queue_bytes.push(qdisc.bytes());
-        s.utilization.push((sent - old_sent) / (self.window.capacity_bits - old_capacity));
+        s.utilization.push((sent - old_sent) / (self.window.capacity - old_capacity));
         s.drops.push((c.dropped() - old.dropped()) as u32);
         s.marks.push((c.marked() - old.marked()) as u32);
         let mut values = Vec::with_capacity(s.probes.len());
@@ -114,7 +118,7 @@ impl Meter {
         for ((_, _, column), value) in s.probes.iter_mut().zip(values) {
             column.push(value);
         }
-        self.sampled = (c.clone(), sent, self.window.capacity_bits);
+        self.sampled = (c.clone(), sent, self.window.capacity);
     }
 
     /// Everything that was measured.

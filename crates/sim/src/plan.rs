@@ -1,9 +1,9 @@
 //! What the engine runs: a scenario with every name resolved to an index and every value to its
 //! base unit. Python writes it; nothing here knows how it came about.
 
-use marqueue_aqm::{Limit, Signal};
+use marqueue_aqm::{Densities, Limit, Signal};
 use marqueue_core::params::{ParamValues, PolicySpec};
-use marqueue_core::{Bytes, Dur, Rate, Time};
+use marqueue_core::{Bytes, Dur, Hz, MicroCycles, Rate, Time};
 use serde::{Deserialize, Serialize};
 
 /// One run, without its seed.
@@ -27,6 +27,16 @@ pub struct Plan {
     pub traffic: Vec<TrafficPlan>,
 }
 
+impl Plan {
+    /// How many classes of processing there are; none without a CPU.
+    pub fn classes(&self) -> usize {
+        if self.links.iter().all(|link| link.cpu.is_none()) {
+            return 0;
+        }
+        self.traffic.iter().map(|t| usize::from(t.class) + 1).max().unwrap_or(0)
+    }
+}
+
 /// A one-way link: a queue, a transmitter and a pipe.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +58,45 @@ pub struct LinkPlan {
     /// What may happen to packets behind the transmitter.
     #[serde(default)]
     pub pipe: PipePlan,
+    /// The server is this CPU, not a transmitter: then `rate` is what it processes at the mean density, and
+    /// nothing comes behind it, no delay and no pipe.
+    #[serde(default)]
+    pub cpu: Option<CpuPlan>,
+}
+
+/// A CPU that processes packets before they go on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuPlan {
+    /// Clock of a core.
+    pub clock: Hz,
+    /// Cores, which serve one queue.
+    pub cores: u32,
+    /// By class of processing, what packets take.
+    pub work: Vec<WorkPlan>,
+    /// Weight of a new measurement in the densities that are learned; without it they stay as told.
+    #[serde(default)]
+    pub lambda: Option<f64>,
+}
+
+impl CpuPlan {
+    /// What its queue is told of the processing that packets take, where it does `rate` at the mean density.
+    pub fn densities(&self, rate: Rate) -> Densities {
+        let speed = self.clock.0 as f64 * f64::from(self.cores);
+        Densities::new(self.work.iter().map(|w| w.density).collect(), speed / rate.0 as f64, self.lambda)
+    }
+}
+
+/// What the packets of one class take of a CPU.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkPlan {
+    /// Cycles a bit.
+    pub per_bit: MicroCycles,
+    /// Cycles a packet, whatever its size.
+    pub per_packet: MicroCycles,
+    /// Cycles a bit that the queue is told.
+    pub density: f64,
 }
 
 /// The impairments of a pipe; see `impair`.
@@ -65,11 +114,23 @@ pub struct PipePlan {
     pub reorder: Option<ParamValues>,
 }
 
+impl PipePlan {
+    /// Is there any impairment?
+    pub fn is_any(&self) -> bool {
+        self.loss.is_some() || self.jitter.is_some() || self.reorder.is_some()
+    }
+}
+
 impl LinkPlan {
     /// Has it a queue to serve? Also a link whose rate changes has one, and one whose packets are
     /// recorded, though neither need be managed or metered.
     pub fn has_queue(&self) -> bool {
         self.queue.is_some() || !self.schedule.is_empty() || self.trace
+    }
+
+    /// May packets leave its server in another order than they entered it?
+    pub fn overtakes(&self) -> bool {
+        self.cpu.as_ref().is_some_and(|cpu| cpu.cores > 1)
     }
 }
 
@@ -129,6 +190,9 @@ pub struct TrafficPlan {
     /// Code point of its packets and of their acknowledgements.
     #[serde(default)]
     pub dscp: u8,
+    /// Class of processing of its packets and of their acknowledgements: index into [`CpuPlan::work`].
+    #[serde(default)]
+    pub class: u8,
     /// What its flows are.
     pub kind: TrafficKind,
 }

@@ -8,8 +8,18 @@
 use crate::meter::Meter;
 use crate::trace::Trace;
 use marqueue_aqm::{Discipline, Fate, Qdisc};
+use crate::cpu::Cpu;
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
+
+/// What serves a queue.
+#[derive(Debug)]
+pub enum Server {
+    /// The transmitter of a link.
+    Link(Transmitter),
+    /// A CPU.
+    Cpu(Box<Cpu>),
+}
 
 /// A queue and its server.
 #[derive(Debug)]
@@ -22,9 +32,9 @@ pub struct Resource {
     pub trace: Option<Box<Trace>>,
     /// Packets lost since the engine last looked.
     pub lost: Vec<Packet>,
-    transmitter: Transmitter,
+    server: Server,
     delay: Dur,
-    /// When the server becomes, or became, free.
+    /// When the server, or one of its cores, becomes or became free.
     free: Time,
     /// The server has found the queue empty.
     idle: bool,
@@ -38,13 +48,13 @@ pub struct Resource {
 
 impl Resource {
     /// An idle resource.
-    pub fn new(qdisc: Discipline, rate: Rate, delay: Dur, schedule: &[(Time, Rate)], meter: Meter) -> Resource {
+    pub fn new(qdisc: Discipline, server: Server, delay: Dur, schedule: &[(Time, Rate)], meter: Meter) -> Resource {
         let mut resource = Resource {
             qdisc,
             meter,
             trace: None,
             lost: Vec::new(),
-            transmitter: Transmitter::new(rate),
+            server,
             delay,
             free: Time::ZERO,
             idle: true,
@@ -125,17 +135,29 @@ impl Resource {
             self.collect_lost(now, self.waiting.saturating_sub(1));
         }
         self.idle = next.is_none();
+        let mut done = now;
         if let Some((packet, sojourn)) = &next {
-            self.free = now + self.transmitter.transmit(packet.bytes);
-            self.meter.departs(*sojourn, packet.bytes);
+            let work = match &mut self.server {
+                Server::Link(transmitter) => {
+                    done = now + transmitter.transmit(packet.bytes);
+                    self.free = done;
+                    f64::from(packet.bytes) * 8.0
+                }
+                Server::Cpu(cpu) => {
+                    let served = cpu.process(now, packet, self.qdisc.env_mut());
+                    (done, self.free) = (served.done, served.free);
+                    served.cycles
+                }
+            };
+            self.meter.departs(*sojourn, work, packet.class);
             if let Some(trace) = &mut self.trace {
                 trace.departs(now, packet, *sojourn, self.qdisc.len(), self.qdisc.counters());
             }
-        } else {
-            self.transmitter.restart();
+        } else if let Server::Link(transmitter) = &mut self.server {
+            transmitter.restart();
         }
         self.look_ahead();
-        next.map(|(packet, _)| (packet, self.free + self.delay))
+        next.map(|(packet, _)| (packet, done + self.delay))
     }
 
     /// A server that is free takes a packet that has just arrived.
@@ -159,20 +181,27 @@ impl Resource {
         }
     }
 
-    /// Until when the server is busy with what has departed.
-    pub fn busy_until(&self) -> Time {
-        self.free
+    /// What the server does in a second: bits, or cycles.
+    pub fn speed(&self) -> f64 {
+        match &self.server {
+            Server::Link(transmitter) => transmitter.rate().0 as f64,
+            Server::Cpu(cpu) => cpu.speed(),
+        }
     }
 
-    /// The rate in force.
-    pub fn rate(&self) -> Rate {
-        self.transmitter.rate()
+    /// What of the packets that have departed the server has still to do at `now`.
+    pub fn ahead(&self, now: Time) -> f64 {
+        match &self.server {
+            Server::Link(transmitter) => transmitter.rate().0 as f64 * self.free.since(now).secs(),
+            Server::Cpu(cpu) => cpu.ahead(now),
+        }
     }
 
     fn change_rate(&mut self) {
-        if let Some((at, rate)) = self.schedule.pop() {
-            self.meter.rate_was(self.transmitter.rate(), at);
-            self.transmitter.set_rate(rate);
+        let speed = self.speed();
+        if let (Some((at, rate)), Server::Link(transmitter)) = (self.schedule.pop(), &mut self.server) {
+            self.meter.speed_was(speed, at);
+            transmitter.set_rate(rate);
             self.qdisc.env_mut().rate = rate;
         }
     }

@@ -44,10 +44,13 @@ pub struct LinkResult {
 pub struct LinkWindow {
     /// Arrivals, departures, losses and marks in this window.
     pub counters: Counters,
-    /// Bits that the link could have sent: the integral of its rate.
-    pub capacity_bits: f64,
-    /// Bits that it did send.
-    pub sent_bits: f64,
+    /// What the server could have done: bits that a link could have sent, cycles that a CPU could have spent.
+    pub capacity: f64,
+    /// What of that it did.
+    pub used: f64,
+    /// The same by class of processing, where a plan has classes; of a packet that is being served when the
+    /// window ends, all of it.
+    pub used_by_class: Vec<f64>,
     /// `queue_ns[q]`: for how many nanoseconds `q` packets were waiting (the one in transmission
     /// does not wait).
     pub queue_ns: Vec<u64>,

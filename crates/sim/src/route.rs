@@ -10,7 +10,7 @@
 //! (the *lead*), so whatever reaches it earlier than that is settled.
 //!
 //! Both hold for links whose pipe loses packets or delays them in order, since no delay gets shorter;
-//! not behind one that reorders.
+//! not behind one that reorders, nor behind a CPU of several cores.
 
 use crate::impair::Pipe;
 use crate::plan::Plan;
@@ -29,6 +29,8 @@ pub enum Stage {
     Pipe(u32),
     /// It passes the pipe of the link that it comes from, which may reorder packets.
     Scatter(u32),
+    /// It leaves the CPU of several cores that it comes from, which may have overtaken others.
+    Cores(u32),
     /// It arrives at its receiver.
     Receive,
     /// It arrives at its receiver, whose answer is chained to the link it comes from.
@@ -88,15 +90,16 @@ impl Routes {
             Entry::Chained(_) => Stage::Chained(l as u32),
             Entry::Merged => Stage::Merged(l as u32),
         };
-        let pipe = |l: usize| match pipes[l].as_ref()?.keeps_order() {
-            true => Some(Stage::Pipe(l as u32)),
-            false => Some(Stage::Scatter(l as u32)),
+        let behind = |l: usize| match &pipes[l] {
+            Some(pipe) if pipe.keeps_order() => Some(Stage::Pipe(l as u32)),
+            Some(_) => Some(Stage::Scatter(l as u32)),
+            None => plan.links[l].overtakes().then_some(Stage::Cores(l as u32)),
         };
         let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead };
         for route in &plan.routes {
             routes.first.push(routes.stages.len() as u32);
             let stages = |way: &[usize]| -> Vec<Stage> {
-                way.iter().flat_map(|&l| [Some(stage(l)), pipe(l)]).flatten().collect()
+                way.iter().flat_map(|&l| [Some(stage(l)), behind(l)]).flatten().collect()
             };
             routes.stages.extend(stages(&route.forward));
             let answer = route.reverse.first().map(|&l| stage(l));
@@ -110,8 +113,12 @@ impl Routes {
 }
 
 fn feeders(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Vec<Feeders> {
-    // Behind a pipe that reorders, packets come as from a host: in no order that is known before.
-    let in_order = |l: usize| pipes[l].as_ref().is_none_or(|pipe| pipe.keeps_order()).then_some(l);
+    // Behind a pipe that reorders, or several cores, packets come as from a host: in no order that is known
+    // before.
+    let in_order = |l: usize| {
+        let keeps_order = pipes[l].as_ref().is_none_or(|pipe| pipe.keeps_order()) && !plan.links[l].overtakes();
+        keeps_order.then_some(l)
+    };
     let mut feeders = vec![Feeders::default(); plan.links.len()];
     let mut feed = |link: usize, by: Option<usize>| {
         let f = &mut feeders[link];

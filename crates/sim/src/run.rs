@@ -1,17 +1,19 @@
 //! Running a plan.
 
+use crate::cpu::Cpu;
 use crate::engine::{Engine, Prepared, Remains};
 use crate::events::EventQueue;
 use crate::impair::Pipe;
 use crate::meter::Meter;
-use crate::plan::{LinkPlan, Plan, SizeLaw, TrafficKind};
-use crate::resource::Resource;
+use crate::plan::{CpuPlan, LinkPlan, Plan, SizeLaw, TrafficKind};
+use crate::resource::{Resource, Server};
 use crate::result::{PipeResult, RunResult};
 use crate::trace::MOST_ROWS;
 use marqueue_aqm::{Discipline, Env};
 use marqueue_cc::paced::Law;
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
+use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Rate, Rng, Time};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,6 +24,10 @@ const FASTEST: u64 = 1_000_000_000_000_000;
 const LONGEST_DELAY: Dur = Dur(1 << 62);
 /// The largest usual packet, bytes.
 const LARGEST_PACKET: u64 = 1_000_000_000;
+/// The most cores of a CPU.
+const MOST_CORES: u32 = 1024;
+/// The most cycles a bit that a queue can be told.
+const DENSEST: f64 = 1e9;
 /// Most arrivals a second of a random process: the clock counts nanoseconds.
 const MOST_ARRIVALS: f64 = 1e9;
 /// Most flows that are there from the start.
@@ -168,7 +174,7 @@ fn prepare(plan: &Plan, seed: u64) -> Result<Prepared, ParamError> {
         .links
         .iter()
         .enumerate()
-        .map(|(i, link)| queue_of(link, seed).map_err(|e| e.within(&format!("links[{i}].queue.policy"))))
+        .map(|(i, link)| queue_of(plan, link, seed).map_err(|e| e.within(&format!("links[{i}].queue.policy"))))
         .collect::<Result<_, _>>()?;
     let windows = plan.boundaries.len() + 1;
     let pipes = plan
@@ -180,7 +186,7 @@ fn prepare(plan: &Plan, seed: u64) -> Result<Prepared, ParamError> {
     Ok(Prepared { configs, resources, pipes })
 }
 
-fn queue_of(link: &LinkPlan, seed: u64) -> Result<Option<Resource>, ParamError> {
+fn queue_of(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Option<Resource>, ParamError> {
     let queue = match &link.queue {
         Some(queue) => queue.clone(),
         None if link.has_queue() => crate::plan::QueuePlan::endless(),
@@ -192,11 +198,16 @@ fn queue_of(link: &LinkPlan, seed: u64) -> Result<Option<Resource>, ParamError> 
         limit: queue.limit,
         delay: link.delay,
         signal: queue.signal,
+        densities: link.cpu.as_ref().map(|cpu| Box::new(cpu.densities(link.rate))),
     };
     let rng = Rng::named(seed, &format!("link/{}", link.name));
     let discipline = Discipline::build(&queue.policy, env, rng)?;
-    let meter = Meter::new(discipline.probes());
-    let mut resource = Resource::new(discipline, link.rate, link.delay, &link.schedule, meter);
+    let meter = Meter::new(discipline.probes(), plan.classes());
+    let server = match &link.cpu {
+        Some(cpu) => Server::Cpu(Box::new(Cpu::new(cpu))),
+        None => Server::Link(Transmitter::new(link.rate)),
+    };
+    let mut resource = Resource::new(discipline, server, link.delay, &link.schedule, meter);
     resource.trace = link.trace.then(Box::default);
     Ok(Some(resource))
 }
@@ -234,6 +245,9 @@ fn check_plan(plan: &Plan) -> Result<(), ParamError> {
             let message =
                 format!("got {} s, expected at most {} s", link.delay.0 / 1_000_000_000, LONGEST_DELAY.secs());
             return bad(format!("links[{i}].delay"), message);
+        }
+        if let Some(cpu) = &link.cpu {
+            check_cpu(plan, link, cpu).map_err(|e| e.within(&format!("links[{i}]")))?;
         }
         if let Some(size) =
             link.queue.as_ref().map(|q| q.mean_packet.0).filter(|size| !(1..=LARGEST_PACKET).contains(size))
@@ -287,6 +301,35 @@ fn check_sizes(plan: &Plan) -> Result<(), ParamError> {
         return Err(ParamError::new("sample", message));
     }
     Ok(())
+}
+
+/// A CPU has a queue, nothing behind it, and an entry for each class of processing.
+fn check_cpu(plan: &Plan, link: &LinkPlan, cpu: &CpuPlan) -> Result<(), ParamError> {
+    let refuse = |path: &str, message: String| Err(ParamError::new(path, message));
+    if link.queue.is_none() || link.delay > Dur::ZERO || !link.schedule.is_empty() || link.pipe.is_any() {
+        return refuse("cpu", "expected a queue, and neither delay, schedule nor pipe".into());
+    }
+    if !(1..=FASTEST).contains(&cpu.clock.0) {
+        return refuse("cpu.clock", format!("got {} cycles/s, expected 1 to {FASTEST}", cpu.clock.0));
+    }
+    if !(1..=MOST_CORES).contains(&cpu.cores) {
+        return refuse("cpu.cores", format!("got {}, expected 1 to {MOST_CORES}", cpu.cores));
+    }
+    if cpu.work.len() < plan.classes() {
+        return refuse("cpu.work", format!("got {} classes, expected {}", cpu.work.len(), plan.classes()));
+    }
+    for (i, work) in cpu.work.iter().enumerate() {
+        if !(0.0..=DENSEST).contains(&work.density) {
+            let message = format!("got {} cycles/bit, expected 0 to {DENSEST}", work.density);
+            return refuse(&format!("cpu.work[{i}].density"), message);
+        }
+    }
+    match cpu.lambda {
+        Some(lambda) if !(lambda > 0.0 && lambda < 1.0) => {
+            refuse("cpu.lambda", format!("got {lambda}, expected more than 0 and less than 1"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Below one bit a second a packet would take longer than any run.

@@ -70,7 +70,7 @@ fn every_queue_conserves_packets_with_and_without_ecn() {
                 assert!((0..=40).contains(&standing), "{what}: {standing} stand there");
                 // A queue of n packets for as long as it takes; the last one stands at the edge.
                 assert!(w.queue_ns.len() <= 41, "{what}: a queue of {}", w.queue_ns.len() - 1);
-                assert!(w.sent_bits <= w.capacity_bits * (1.0 + 1e-12), "{what}");
+                assert!(w.used <= w.capacity * (1.0 + 1e-12), "{what}");
                 let delays: u64 = w.delay_bins.iter().map(|b| b.1).sum();
                 assert_eq!(delays, c.departures, "{what}");
                 assert_eq!(c.dropped_bytes == 0, c.dropped() == 0, "{what}");
@@ -116,7 +116,7 @@ fn flows_of_a_poisson_process_complete() {
         stop: secs(25.0),
         size: 20,
     };
-    plan.traffic = vec![TrafficPlan { name: "short".into(), dscp: 0, kind }];
+    plan.traffic = vec![TrafficPlan { name: "short".into(), dscp: 0, class: 0, kind }];
     let r = go(&plan, 1);
     let n = r.flows.start.len() as f64;
     // 200 are expected; five standard deviations.
@@ -158,7 +158,7 @@ fn a_changing_rate_is_integrated() {
     plan.transports = vec![ns2("sack", false)];
     plan.traffic = vec![tcp("a", 0, 20, 0.5)];
     let r = go(&plan, 1);
-    let capacity: Vec<f64> = r.links[0].windows.iter().map(|w| w.capacity_bits).collect();
+    let capacity: Vec<f64> = r.links[0].windows.iter().map(|w| w.capacity).collect();
     let expected = [25e6, 25e6 + 10e6, 5e6 + 120e6];
     for (c, e) in capacity.iter().zip(expected) {
         assert!((c - e).abs() < 1.0, "{capacity:?}");
@@ -178,7 +178,7 @@ fn cbr(name: &str, route: usize, count: u32, rate: u64) -> TrafficPlan {
         jitter: Dur::from_secs(0.1),
         stop: Some(secs(20.0)),
     };
-    TrafficPlan { name: name.into(), dscp: 0, kind }
+    TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
 }
 
 #[test]

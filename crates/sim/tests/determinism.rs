@@ -75,7 +75,7 @@ fn late_process(plan: &mut Plan) {
         stop: secs(12.0),
         size: 5,
     };
-    plan.traffic.push(TrafficPlan { name: "late process".into(), dscp: 0, kind });
+    plan.traffic.push(TrafficPlan { name: "late process".into(), dscp: 0, class: 0, kind });
 }
 
 /// A host that could send into the way back: arrivals there become events of their own, where before

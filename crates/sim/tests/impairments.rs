@@ -42,7 +42,7 @@ fn cbr(route: usize) -> TrafficPlan {
         jitter: ms(100.0),
         stop: None,
     };
-    TrafficPlan { name: "cbr".into(), dscp: 0, kind }
+    TrafficPlan { name: "cbr".into(), dscp: 0, class: 0, kind }
 }
 
 fn paced(route: usize) -> TrafficPlan {
@@ -57,7 +57,7 @@ fn paced(route: usize) -> TrafficPlan {
         jitter: ms(100.0),
         stop: None,
     };
-    TrafficPlan { name: "paced".into(), dscp: 0, kind }
+    TrafficPlan { name: "paced".into(), dscp: 0, class: 0, kind }
 }
 
 /// Every link but the bottleneck is entered by events, because a host might send into it.

@@ -22,7 +22,7 @@ fn paced(name: &str, rate: u64, ecn: bool, law: &[(&str, f64)]) -> TrafficPlan {
         jitter: ms(100.0),
         stop: None,
     };
-    TrafficPlan { name: name.into(), dscp: 0, kind }
+    TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
 }
 
 fn plan(rate: u64, queue: QueuePlan, duration: f64, traffic: Vec<TrafficPlan>) -> Plan {

@@ -28,7 +28,7 @@ fn plan(rate: f64, size: SizeLaw, duration: f64) -> Plan {
         links: vec![link("queue", RATE, ms(1.0), Some(endless))],
         routes: vec![RoutePlan { forward: vec![0], reverse: Vec::new() }],
         transports: Vec::new(),
-        traffic: vec![TrafficPlan { name: "packets".into(), dscp: 0, kind }],
+        traffic: vec![TrafficPlan { name: "packets".into(), dscp: 0, class: 0, kind }],
     }
 }
 
@@ -138,7 +138,7 @@ fn littles_law_holds_to_the_nanosecond() {
         assert_eq!(arrived, left, "everybody has left");
         let time: u64 = windows.iter().flat_map(|w| &w.queue_ns).sum();
         assert_eq!(time, plan.duration.0, "every nanosecond is accounted for");
-        let sent: f64 = windows.iter().map(|w| w.sent_bits).sum();
+        let sent: f64 = windows.iter().map(|w| w.used).sum();
         let departed: u64 = windows.iter().map(|w| w.counters.departed_bytes).sum();
         assert!((sent - 8.0 * departed as f64).abs() < 1e-3, "{sent} {departed}");
     }

@@ -33,7 +33,7 @@ fn packets(rate: f64) -> TrafficPlan {
         start: Time::ZERO,
         stop: None,
     };
-    TrafficPlan { name: "packets".into(), dscp: 0, kind }
+    TrafficPlan { name: "packets".into(), dscp: 0, class: 0, kind }
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn cubic_takes_a_long_fat_link_back_sooner_than_reno() {
             jitter: Dur::ZERO,
             stop: Some(secs(11.0)),
         };
-        plan.traffic.push(TrafficPlan { name: "flood".into(), dscp: 0, kind });
+        plan.traffic.push(TrafficPlan { name: "flood".into(), dscp: 0, class: 0, kind });
         utilization(&go(&plan, 1).links[0].windows[1])
     };
     let (cubic, reno) = (after_the_flood("cubic"), after_the_flood("reno"));

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from marqueue.result.tables import (
     COUNTERS,
     SERIES,
+    WORK,
     Raw,
     delay_histogram_table,
     link_names,
@@ -21,7 +22,7 @@ from marqueue.result.tables import (
     series_table,
     windows_table,
 )
-from marqueue.result.window import LINK_FIGURES, Window, merge
+from marqueue.result.window import LINK_FIGURES, Window, merge, share_figures
 from marqueue.stats import Delays, Estimate, Floats
 from marqueue.steady import BatchMeans
 
@@ -41,8 +42,11 @@ class Link:
         self._boundaries: Sequence[int] = plan["boundaries"]
         self._data = {
             table: data[table].filter(pc.equal(data[table]["link"], name))
-            for table in ("series", "windows", "queue_histogram", "delay_histogram")
+            for table in ("series", "windows", "queue_histogram", "delay_histogram", "shares")
+            if table in data
         }
+        #: What its server counts: bits, or cycles of a CPU.
+        self.unit = "cycles" if self.plan.get("cpu") else "bits"
 
     @property
     def replications(self) -> int:
@@ -101,6 +105,8 @@ class Link:
         rows = self._data["windows"].to_pylist()
         queue = _split(self._data["queue_histogram"], ("queue", "seconds"))
         delay = _split(self._data["delay_histogram"], ("upper", "packets"))
+        groups = self._groups()
+        capacity, used = WORK[self.unit]
         out: list[list[Window]] = []
         for row in rows:
             key = (row["replication"], row["window"])
@@ -111,8 +117,8 @@ class Link:
             window = Window(
                 seconds=row["end"] - row["begin"],
                 **{name: row[name] for name in COUNTERS},
-                capacity_bits=row["capacity_bits"],
-                sent_bits=row["sent_bits"],
+                capacity=row[capacity],
+                used=row[used],
                 jitter_sum=row["jitter_sum"],
                 drops=_by_reason(row, "drops_"),
                 marks=_by_reason(row, "marks_"),
@@ -124,10 +130,19 @@ class Link:
                     upper,
                     counts.astype(np.int64),
                 ),
+                groups=groups.get(key, {}),
             )
             if row["window"] == 0:
                 out.append([])
             out[-1].append(window)
+        return out
+
+    def _groups(self) -> dict[tuple[int, int], dict[str, float]]:
+        """By (replication, window) what the server did for each group of traffic."""
+        out: dict[tuple[int, int], dict[str, float]] = {}
+        for row in self._data["shares"].to_pylist() if "shares" in self._data else ():
+            key = (row["replication"], row["window"])
+            out.setdefault(key, {})[row["group"]] = row[WORK[self.unit][1]]
         return out
 
     def windows(self, window: int | None = None) -> list[Window]:
@@ -151,6 +166,19 @@ class Link:
         """
         windows = self.windows(window)
         return {f.name: f.estimate(windows, confidence) for f in LINK_FIGURES}
+
+    def shares(
+        self, window: int | None = None, confidence: float = 0.95
+    ) -> dict[str, dict[str, Estimate]]:
+        """What groups of traffic had of the server; empty in a scenario without CPUs.
+
+        By group ``rate`` (bit/s, of a CPU cycles/s) and ``share`` (of what the server could do).
+        """
+        windows = self.windows(window)
+        return {
+            group: {f.name: f.estimate(windows, confidence) for f in share_figures(group)}
+            for group in (windows[0].groups if windows else ())
+        }
 
     def reasons(
         self, of: str, window: int | None = None, confidence: float = 0.95

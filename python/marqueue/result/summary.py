@@ -51,10 +51,12 @@ def _span(result: Result, window: int | None) -> dict[str, Any]:
 
 def _link(result: Result, name: str, window: int | None) -> dict[str, Any]:
     link = result.link(name)
+    shares = link.shares(window)
     return {
         **_plain(link.figures(window)),
         "drops_by_reason": _plain(link.reasons("drops", window)),
         "marks_by_reason": _plain(link.reasons("marks", window)),
+        **({"groups": {g: _plain(each) for g, each in shares.items()}} if shares else {}),
     }
 
 

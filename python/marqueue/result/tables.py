@@ -38,9 +38,9 @@ SERIES = {
     "marks": (pa.uint32(), "packets"),
 }
 COUNTERS = ("arrivals", "arrived_bytes", "departures", "departed_bytes", "dropped_bytes")
+WORK = {"bits": ("capacity_bits", "sent_bits"), "cycles": ("capacity_cycles", "used_cycles")}
+"""What servers could do and did, by what they count: links bits, CPUs cycles."""
 SUMS = {
-    "capacity_bits": "bits",
-    "sent_bits": "bits",
     "delay_sum": "s",
     "delay_sum_sq": "s^2",
     "jitter_sum": "s",
@@ -98,6 +98,11 @@ class Columns:
 def link_names(plan: Plan) -> list[str]:
     """The names of the metered links, in the order of the plan."""
     return [link["name"] for link in plan["links"] if link["queue"] is not None]
+
+
+def served_units(plan: Plan) -> dict[str, str]:
+    """By entry of the plan's links what its server counts: bits, or cycles."""
+    return {link["name"]: "cycles" if link.get("cpu") else "bits" for link in plan["links"]}
 
 
 def pipe_names(plan: Plan) -> list[str]:
@@ -164,12 +169,41 @@ def windows_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
     for column in COUNTERS:
         unit = "bytes" if column.endswith("bytes") else "packets"
         out.add(column, pa.uint64(), unit, [[window[column] for *_, window in rows]])
+    served = served_units(plan)
+    for unit in sorted({served[name] for name in link_names(plan)}):
+        for column, of in zip(WORK[unit], ("capacity", "used"), strict=True):
+            values = [w[of] if served[name] == unit else np.nan for _, name, _, w in rows]
+            out.add(column, pa.float64(), unit, [values])
     for column, unit in SUMS.items():
         out.add(column, pa.float64(), unit, [[window[column] for *_, window in rows]])
     for of in ("drops", "marks"):
         for reason in _reasons(rows, of):
             counts = [window[of].get(reason, 0) for *_, window in rows]
             out.add(f"{of}_{reason}", pa.uint64(), "packets", [counts])
+    return out.table()
+
+
+def shares_table(plan: Plan, raws: Sequence[Raw], groups: Sequence[str]) -> pa.Table | None:
+    """What groups of traffic had of each server: one row a replication, link, window and group.
+
+    ``groups`` names each entry of the plan's traffic. None without a CPU: only there are groups
+    told apart.
+    """
+    classes = {entry.get("class"): g for g, entry in zip(groups, plan["traffic"], strict=True)}
+    if None in classes:
+        return None
+    rows = _windows(plan, raws)
+    served = served_units(plan)
+    out = Columns()
+    _window_keys(out, rows, [len(classes)] * len(rows))
+    names = [classes[c] for c in sorted(classes)]
+    out.add_text("group", ((name, 1) for _ in rows for name in names))
+    for unit, (_, column) in WORK.items():
+        values = (
+            w["used_by_class"][sorted(classes)] if served[name] == unit else [np.nan] * len(classes)
+            for _, name, _, w in rows
+        )
+        out.add(column, pa.float64(), unit, values)
     return out.table()
 
 

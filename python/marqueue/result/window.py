@@ -37,8 +37,9 @@ class Window:
     departures: int
     departed_bytes: int
     dropped_bytes: int
-    capacity_bits: float
-    sent_bits: float
+    #: What the server could have done, and what it did: a link bits, a CPU cycles.
+    capacity: float
+    used: float
     #: Sum of |difference of queueing delays| over consecutive departures, s.
     jitter_sum: float
     drops: dict[str, int]
@@ -46,6 +47,8 @@ class Window:
     #: ``queue[q]``: for how many seconds ``q`` packets were waiting.
     queue: Floats
     delays: Delays
+    #: What the server did for each group of traffic, where groups are told apart.
+    groups: dict[str, float]
 
     @property
     def dropped(self) -> int:
@@ -65,13 +68,14 @@ class Window:
             departures=self.departures + other.departures,
             departed_bytes=self.departed_bytes + other.departed_bytes,
             dropped_bytes=self.dropped_bytes + other.dropped_bytes,
-            capacity_bits=self.capacity_bits + other.capacity_bits,
-            sent_bits=self.sent_bits + other.sent_bits,
+            capacity=self.capacity + other.capacity,
+            used=self.used + other.used,
             jitter_sum=self.jitter_sum + other.jitter_sum,
             drops=_add(self.drops, other.drops),
             marks=_add(self.marks, other.marks),
             queue=merge_times([self.queue, other.queue]),
             delays=self.delays + other.delays,
+            groups={g: self.groups[g] + other.groups[g] for g in self.groups},
         )
 
 
@@ -148,7 +152,7 @@ def _delay_quantile(share: float) -> Callable[[Window], float]:
 
 #: All figures of a link, in the order of reports.
 LINK_FIGURES: tuple[Figure[Window], ...] = (
-    Figure("utilization", "Utilization", "", lambda w: w.sent_bits, lambda w: w.capacity_bits),
+    Figure("utilization", "Utilization", "", lambda w: w.used, lambda w: w.capacity),
     Figure("loss_ratio", "Loss ratio", "", lambda w: w.dropped, lambda w: w.arrivals),
     Figure("mark_ratio", "Mark ratio", "", lambda w: w.marked, lambda w: w.departures),
     Figure("drops", "Packets lost", "", lambda w: w.dropped),
@@ -170,3 +174,11 @@ LINK_FIGURES: tuple[Figure[Window], ...] = (
     # RFC 3393, section 4.5, of consecutive packets of the link, without sign.
     Figure("jitter", "Delay variation", "ms", lambda w: w.jitter_sum, lambda w: w.departures, 1e3),
 )
+
+
+def share_figures(group: str) -> tuple[Figure[Window], Figure[Window]]:
+    """The figures of what a group of traffic had of a server, in bits or cycles."""
+    return (
+        Figure("rate", "Rate", "", lambda w: w.groups[group] / w.seconds),
+        Figure("share", "Share", "", lambda w: w.groups[group], lambda w: w.capacity),
+    )

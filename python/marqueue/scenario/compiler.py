@@ -7,16 +7,20 @@ from typing import Any
 
 from marqueue import _core
 from marqueue.errors import Problem, ScenarioError, show, unknown
+from marqueue.scenario.cpu import Cpu, nominal_rate, work
 from marqueue.scenario.fields import AUTO, Aqm
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.network import Network, OneWay, network
 from marqueue.scenario.parameters import dscp_value
-from marqueue.scenario.topology import Dumbbell
+from marqueue.scenario.topology import Dumbbell, Link
 from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp, Traffic
 from marqueue.steady import MSER_BATCH, MSER_BATCHES
-from marqueue.units import Duration, Size
+from marqueue.units import Duration, Quantity, Size
 
 Plan = dict[str, Any]
+
+MOST_GROUPS = 256
+"""That packets can tell a CPU apart."""
 
 
 def compile(scenario: Scenario) -> Plan:
@@ -83,6 +87,9 @@ class _Compiler:
     def plan(self) -> Plan:
         """The whole plan."""
         s = self.scenario
+        if self.net.cpus and len(s.traffic) > MOST_GROUPS:
+            expected = f"at most {MOST_GROUPS} where packets pass a CPU"
+            self.refuse("traffic", f"got {len(s.traffic)} groups, expected {expected}")
         traffic: list[Plan] = []
         for i, table in enumerate(s.traffic):
             for group in self.group(i, table):
@@ -140,7 +147,7 @@ class _Compiler:
         least = MSER_BATCH * MSER_BATCHES
         if s.sample.base == 0:
             self.refuse("warmup", f'got "{AUTO}" without a time series, expected sample above zero')
-        elif all(link.table is None or link.table.buffer is None for link in self.net.links):
+        elif not any(link.managed for link in self.net.links):
             self.refuse("warmup", f'got "{AUTO}", expected a link with a buffer')
         elif s.duration.base < least * s.sample.base:
             self.refuse(
@@ -151,6 +158,8 @@ class _Compiler:
     def link(self, index: int, link: OneWay) -> Plan:
         """A link; what it has besides rate and delay is in its table."""
         self.places[f"links.{index}"] = link.path
+        if link.cpu is not None:
+            return self.cpu(index, link, link.cpu)
         plan: Plan = {
             "name": link.name,
             "rate": link.rate.base,
@@ -166,19 +175,7 @@ class _Compiler:
         if table is None:
             return plan
         if table.buffer is not None:
-            aqm = table.aqm or Aqm("droptail")
-            limit = {"bytes" if isinstance(table.buffer, Size) else "packets": table.buffer.base}
-            plan["queue"] = {
-                "policy": {"name": aqm.name, "params": dict(aqm.params)},
-                "limit": limit,
-                "signal": table.signal,
-                "mean_packet": table.packet.base if table.packet else self.usual_packet(),
-            }
-            queue = f"links.{index}.queue"
-            self.places[queue] = link.path
-            self.places[f"{queue}.policy"] = f"{link.path}.aqm"
-            self.places[f"{queue}.limit"] = f"{link.path}.buffer"
-            self.places[f"{queue}.mean_packet"] = f"{link.path}.packet"
+            plan["queue"] = self.queue(index, link.path, table, table.buffer)
         previous = Duration(0)
         for i, change in enumerate(table.schedule):
             if not previous < change.at < self.scenario.duration:
@@ -191,12 +188,70 @@ class _Compiler:
         plan["schedule"] = [[change.at.base, change.rate.base] for change in table.schedule]
         return plan
 
-    def usual_packet(self) -> int:
-        """The size of the first traffic's data packets on the wire."""
-        first = self.scenario.traffic[0]
-        if isinstance(first, Cbr | Paced | Packets):
-            return first.packet.base
-        transport = self.scenario.transport.get(first.transport)
+    def queue(self, index: int, path: str, table: Link | Cpu, buffer: Quantity) -> Plan:
+        """A managed queue."""
+        aqm = table.aqm or Aqm("droptail")
+        queue = f"links.{index}.queue"
+        self.places[queue] = path
+        self.places[f"{queue}.policy"] = f"{path}.aqm"
+        self.places[f"{queue}.limit"] = f"{path}.buffer"
+        self.places[f"{queue}.mean_packet"] = f"{path}.packet"
+        usual = table.packet.base if table.packet else self.packet(self.scenario.traffic[0])
+        return {
+            "policy": {"name": aqm.name, "params": dict(aqm.params)},
+            "limit": {"bytes" if isinstance(buffer, Size) else "packets": buffer.base},
+            "signal": table.signal,
+            "mean_packet": usual,
+        }
+
+    def cpu(self, index: int, link: OneWay, table: Cpu) -> Plan:
+        """A CPU: an entry of the plan's links that knows what each group takes of it."""
+        groups = [(self.name_of(i, each), each) for i, each in enumerate(self.scenario.traffic)]
+        names = [name for name, _ in groups]
+        for name in table.processing:
+            if name not in names:
+                self.refuse(f"{link.path}.processing.{name}", unknown(name, names))
+        takes = [
+            work(table.processing.get(name, each.processing), self.packet(each) or 1)
+            for name, each in groups
+        ]
+        self.places[f"links.{index}.cpu"] = link.path
+        return {
+            "name": link.name,
+            "rate": nominal_rate(table, [takes[i]["density"] for i in self.passing(index)]),
+            "delay": 0,
+            "queue": self.queue(index, link.path, table, table.buffer),
+            "trace": link.trace,
+            "cpu": {
+                "clock": table.clock.base,
+                "cores": table.cores,
+                "work": takes,
+                "lambda": table.learning,
+            },
+        }
+
+    def passing(self, link: int) -> list[int]:
+        """The groups whose data cross a link."""
+        ways = {
+            None: [each.forward for each in self.net.classes],
+            "forward": [each.forward for each in self.net.classes],
+            "reverse": [each.reverse for each in self.net.classes],
+        }
+        quiet = len(self.problems)
+        passing = [
+            i
+            for i, table in enumerate(self.scenario.traffic)
+            if any(link in ways[table.direction][c] for c in self.classes(f"traffic.{i}", table))
+        ]
+        # What is wrong with classes is said where each group is compiled.
+        del self.problems[quiet:]
+        return passing
+
+    def packet(self, table: Traffic) -> int:
+        """The size of a group's data packets on the wire; 0 if its transport is unknown."""
+        if isinstance(table, Cbr | Paced | Packets):
+            return table.packet.base
+        transport = self.scenario.transport.get(table.transport)
         return transport.wire_bytes if transport else 0
 
     def transport(self, index: int, name: str) -> Plan:
@@ -212,7 +267,9 @@ class _Compiler:
         classes = self.classes(path, table)
         routes = [self.route(each, table) for each in classes]
         self.check_times(path, table)
-        dscp = dscp_value(table.dscp)
+        label = {"dscp": dscp_value(table.dscp)}
+        if self.net.cpus:
+            label["class"] = index
         if isinstance(table, Packets):
             self.check_sizes(path, table)
         common: Plan = {"start": table.start.base, "stop": table.stop.base if table.stop else None}
@@ -225,13 +282,13 @@ class _Compiler:
                 "stop": (table.stop or self.scenario.duration).base,
                 "size": table.size.base,
             }
-            return [{"name": name, "dscp": dscp, "kind": {"poisson": kind}}]
+            return [{"name": name, **label, "kind": {"poisson": kind}}]
         groups = []
         for position, (class_, route) in enumerate(zip(classes, routes, strict=True)):
             kind = common | {"route": route} | self.share(path, table, position, len(routes))
             if kind.get("count") != 0:
                 name_here = f"{name}/{self.net.classes[class_].name}"
-                groups.append({"name": name_here, "dscp": dscp, "kind": {table.kind: kind}})
+                groups.append({"name": name_here, **label, "kind": {table.kind: kind}})
         return groups
 
     def share(
@@ -269,19 +326,23 @@ class _Compiler:
             "gaps": table.gaps or "constant",
         }
 
-    def group_name(self, index: int, table: Traffic) -> str:
+    def name_of(self, index: int, table: Traffic) -> str:
         """The given name, or the kind; unnamed ones of a kind are numbered from the second on."""
-        tables = self.scenario.traffic
-        if table.name is None:
-            earlier = sum(
-                other.name is None and other.kind == table.kind for other in tables[:index]
-            )
-            return table.kind if earlier == 0 else f"{table.kind} {earlier + 1}"
-        if any(other.name == table.name for other in tables[:index]):
+        if table.name is not None:
+            return table.name
+        tables = self.scenario.traffic[:index]
+        earlier = sum(other.name is None and other.kind == table.kind for other in tables)
+        return table.kind if earlier == 0 else f"{table.kind} {earlier + 1}"
+
+    def group_name(self, index: int, table: Traffic) -> str:
+        """The name of a group, which no other may have been given."""
+        if table.name is not None and any(
+            other.name == table.name for other in self.scenario.traffic[:index]
+        ):
             self.refuse(
                 f"traffic.{index}.name", f"got {show(table.name)} again, expected names that differ"
             )
-        return table.name
+        return self.name_of(index, table)
 
     def route(self, class_: int, table: Traffic) -> int:
         """The route of a group's data in a class."""

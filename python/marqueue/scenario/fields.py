@@ -23,7 +23,7 @@ from marqueue._core import TIMESTAMPS_BYTES
 from marqueue.errors import show, unknown
 from marqueue.scenario import parameters
 from marqueue.scenario.parameters import Refused, Value
-from marqueue.units import Duration, Frequency, Packets, Quantity, Rate, Size
+from marqueue.units import Clock, Duration, Frequency, Packets, Quantity, Rate, Size
 
 Q = TypeVar("Q", bound=Quantity)
 
@@ -65,6 +65,7 @@ def _packet_size(size: Size) -> Size:
 
 PositiveDuration = Annotated[Duration, AfterValidator(_above_zero)]
 PositiveRate = Annotated[Rate, AfterValidator(_above_zero)]
+PositiveClock = Annotated[Clock, AfterValidator(_above_zero)]
 PacketSize = Annotated[Size, AfterValidator(_above_zero), AfterValidator(_packet_size)]
 PositivePackets = Annotated[Packets, AfterValidator(_above_zero)]
 PositiveFrequency = Annotated[Frequency, AfterValidator(_above_zero)]

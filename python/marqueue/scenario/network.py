@@ -2,11 +2,13 @@
 classes of flows that cross some of them there and back."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from marqueue.errors import Problem, show, unknown
+from marqueue.scenario.cpu import Cpu
 from marqueue.scenario.impairments import Impairments
 from marqueue.scenario.topology import (
     Access,
@@ -41,6 +43,13 @@ class OneWay:
     """Are its packets recorded?"""
     back_of: str | None = None
     """The link whose way back it is."""
+    cpu: Cpu | None = None
+    """If it is no link but this CPU, whose rate follows from the traffic."""
+
+    @property
+    def managed(self) -> bool:
+        """Has it a queue that is measured?"""
+        return self.cpu is not None or (self.table is not None and self.table.buffer is not None)
 
 
 @dataclass(frozen=True)
@@ -59,15 +68,38 @@ class Network:
     links: list[OneWay] = field(default_factory=list)
     classes: list[Class] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    cpus: dict[int, int] = field(default_factory=dict)
+    """By link that has a CPU in front of it, that CPU; both as indices."""
 
     def refuse(self, path: str, message: str) -> None:
         """Notes a problem."""
         self.problems.append(Problem(path, message))
 
     def add(self, link: OneWay) -> int:
-        """Adds a link and gives its index."""
+        """Adds a link, behind its CPU if it has one, and gives its index."""
+        cpu = link.table.cpu if link.table else None
+        if cpu is not None:
+            self.cpus[len(self.links) + 1] = len(self.links)
+            self.links.append(
+                OneWay(
+                    f"{link.name}/cpu",
+                    link.rate,
+                    Duration(0),
+                    f"{link.path}.cpu",
+                    trace=cpu.trace,
+                    cpu=cpu,
+                )
+            )
         self.links.append(link)
         return len(self.links) - 1
+
+    def add_class(self, name: str, forward: Iterable[int], reverse: Iterable[int]) -> None:
+        """Adds a class of flows that cross these links and the CPUs in front of them."""
+        self.classes.append(Class(name, self._way(forward), self._way(reverse)))
+
+    def _way(self, links: Iterable[int]) -> tuple[int, ...]:
+        steps = ((self.cpus[i], i) if i in self.cpus else (i,) for i in links)
+        return tuple(chain.from_iterable(steps))
 
     def refuse_unmanaged(self, table: Link, path: str) -> None:
         """What is said of a queue needs one."""
@@ -152,7 +184,7 @@ def _dumbbell(net: Network, topology: Dumbbell) -> None:
         sink, sink_back = net.wires(
             f"{name}/sink", access.rate, access.delay, "topology.access", access
         )
-        net.classes.append(Class(name, (source, there, sink), (sink_back, back, source_back)))
+        net.add_class(name, (source, there, sink), (sink_back, back, source_back))
 
 
 def _star(net: Network, topology: Star) -> None:
@@ -163,7 +195,7 @@ def _star(net: Network, topology: Star) -> None:
         path = f"topology.classes.{i}"
         delay = _source_delay(net, f"{path}.rtt", each.rtt, parts)
         source, source_back = net.wires(f"{each.name}/source", each.access, delay, path, each)
-        net.classes.append(Class(each.name, (source, there), (back, source_back)))
+        net.add_class(each.name, (source, there), (back, source_back))
 
 
 def _parking_lot(net: Network, topology: ParkingLot) -> None:
@@ -182,7 +214,7 @@ def _parking_lot(net: Network, topology: ParkingLot) -> None:
         )
         forward = (source, *(there for there, _ in span), sink)
         reverse = (sink_back, *(back for _, back in reversed(span)), source_back)
-        net.classes.append(Class(name, forward, reverse))
+        net.add_class(name, forward, reverse)
 
 
 Edges = dict[str, list[tuple[str, int]]]
@@ -235,7 +267,7 @@ def _graph_class(net: Network, edges: Edges, table: GraphClass, path: str) -> No
                 return
             way += leg
         ways.append(tuple(way))
-    net.classes.append(Class(table.name, ways[0], ways[1]))
+    net.add_class(table.name, ways[0], ways[1])
 
 
 def _shortest(links: list[OneWay], edges: Edges, start: str, end: str) -> tuple[int, ...]:

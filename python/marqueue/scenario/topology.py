@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from marqueue.scenario.cpu import Cpu, Signal
 from marqueue.scenario.fields import (
     Aqm,
     Buffer,
@@ -14,8 +15,6 @@ from marqueue.scenario.fields import (
 )
 from marqueue.scenario.impairments import Impairments
 from marqueue.units import Duration, Rate
-
-Signal = Literal["drop", "ecn", "ecn-only"]
 
 
 class RateChange(Table):
@@ -50,6 +49,9 @@ class Link(Impairments):
     trace: bool = False
     """Record every packet that arrives, is marked, is lost or departs, here and on the way back
     that is a wire alike: as a table, and as a pcapng file for Wireshark."""
+    cpu: Cpu | None = None
+    """A CPU that packets pass before they join the queue; its name is that of the link with
+    "/cpu"."""
 
 
 class Queue(Link):

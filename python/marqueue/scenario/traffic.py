@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from marqueue.scenario.cpu import BriefProcessing
 from marqueue.scenario.fields import (
     Dscp,
     PacketSize,
@@ -40,6 +41,9 @@ class Group(Table):
     """When it stops sending anything new; by default never."""
     dscp: Dscp = "DF"
     """Code point of its packets and of their acknowledgements."""
+    processing: BriefProcessing | None = None
+    """What its packets and their acknowledgements take of each CPU on their way: a density such as
+    "2 cycles/bit", or a table; by default nothing."""
 
 
 class Tcp(Group):

@@ -6,6 +6,9 @@
 //! first packet is no larger than the deficit, which falls by what it sends; an empty queue's deficit is zero.
 //! When the buffer is full the longest queue loses its last packet.
 //!
+//! At a CPU deficits are of cycles: a quantum of bytes is what these take at the mean density (the DRR-RED of
+//! Shin, Chong and Rhee, "Dual-resource TCP/AQM for Processing-constrained Networks", section IV).
+//!
 //! Sees: flows or code points, sizes. Decides: which queue is served.
 //! Departures: queues are per flow without collisions, as the paper's analysis assumes; it hashes flows.
 //! Defaults: a quantum of the usual packet size.
@@ -45,11 +48,11 @@ pub struct Drr {
 
 impl Drr {
     /// Rounds in which nobody would be served, all at once: a quantum may be much smaller than a packet.
-    fn skip_rounds<A>(&mut self, queues: &Queues<A>) {
+    fn skip_rounds<A>(&mut self, queues: &Queues<A>, env: &Env) {
         let needed = |&class: &Class| {
             let (quantum, deficit) = self.accounts[class];
-            let first = queues.first_bytes(class).expect("queues take turns only with packets");
-            ((f64::from(first) - deficit) / quantum).ceil()
+            let first = queues.first(class).expect("queues take turns only with packets");
+            ((env.cost(first) - deficit) / quantum).ceil()
         };
         let rounds = self.turns.iter().map(needed).fold(f64::INFINITY, f64::min) - 1.0;
         if rounds > 0.0 {
@@ -93,14 +96,14 @@ impl Scheduler for Drr {
         }
     }
 
-    fn joined(&mut self, class: Class, packet: &Packet, first: bool) {
+    fn joined(&mut self, class: Class, packet: &Packet, first: bool, _: &Env) {
         if first {
             self.accounts[class] = (self.quantum * self.weights.get(packet.dscp).unwrap_or(1.0), 0.0);
             self.turns.push_back(class);
         }
     }
 
-    fn pushed_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>) {
+    fn pushed_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>, _: &Env) {
         if queues.is_empty(class) {
             if self.turns.front() == Some(&class) {
                 self.credited = false;
@@ -109,11 +112,11 @@ impl Scheduler for Drr {
         }
     }
 
-    fn next<A>(&mut self, queues: &Queues<A>) -> Option<Class> {
+    fn next<A>(&mut self, queues: &Queues<A>, env: &Env) -> Option<Class> {
         let mut passed_over = 0;
         loop {
             if passed_over == self.turns.len() {
-                self.skip_rounds(queues);
+                self.skip_rounds(queues, env);
                 passed_over = 0;
             }
             let &class = self.turns.front()?;
@@ -121,8 +124,8 @@ impl Scheduler for Drr {
             if !std::mem::replace(&mut self.credited, true) {
                 *deficit += *quantum;
             }
-            let first = queues.first_bytes(class).expect("queues take turns only with packets");
-            if f64::from(first) <= *deficit {
+            let first = queues.first(class).expect("queues take turns only with packets");
+            if env.cost(first) <= *deficit {
                 return Some(class);
             }
             self.turns.rotate_left(1);
@@ -131,8 +134,8 @@ impl Scheduler for Drr {
         }
     }
 
-    fn served<A>(&mut self, class: Class, bytes: Option<u32>, queues: &Queues<A>) {
-        self.accounts[class].1 -= f64::from(bytes.unwrap_or(0));
+    fn served<A>(&mut self, class: Class, packet: Option<&Packet>, queues: &Queues<A>, env: &Env) {
+        self.accounts[class].1 -= packet.map_or(0.0, |packet| env.cost(packet));
         if queues.is_empty(class) {
             self.turns.pop_front();
             self.credited = false;

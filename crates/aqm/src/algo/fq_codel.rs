@@ -96,16 +96,16 @@ impl Scheduler for FqCodel {
         }
     }
 
-    fn joined(&mut self, class: Class, _: &Packet, _: bool) {
+    fn joined(&mut self, class: Class, _: &Packet, _: bool, _: &Env) {
         if self.state[class].0 == List::None {
             self.state[class] = (List::New, self.quantum);
             self.new.push_back(class);
         }
     }
 
-    fn pushed_out<A>(&mut self, _: Class, _: &Packet, _: &Queues<A>) {}
+    fn pushed_out<A>(&mut self, _: Class, _: &Packet, _: &Queues<A>, _: &Env) {}
 
-    fn next<A>(&mut self, _: &Queues<A>) -> Option<Class> {
+    fn next<A>(&mut self, _: &Queues<A>, _: &Env) -> Option<Class> {
         let mut passed_over = 0;
         loop {
             if self.new.is_empty() && passed_over > self.old.len() {
@@ -124,9 +124,9 @@ impl Scheduler for FqCodel {
         }
     }
 
-    fn served<A>(&mut self, class: Class, bytes: Option<u32>, _: &Queues<A>) {
-        if let Some(bytes) = bytes {
-            self.state[class].1 -= i64::from(bytes);
+    fn served<A>(&mut self, class: Class, packet: Option<&Packet>, _: &Queues<A>, env: &Env) {
+        if let Some(packet) = packet {
+            self.state[class].1 -= env.cost(packet).round() as i64;
             return;
         }
         // It was found empty: a new queue has to wait for its turn among the old ones, lest sparse flows that

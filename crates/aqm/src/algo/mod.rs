@@ -147,6 +147,7 @@ disciplines! {
         chokew_id::ChokeWId,
         chokew_red::ChokeWRed,
         chokew_avg::ChokeWAvg,
+        drq::Drq,
     }
     schedulers {
         sfq::Sfq,

@@ -164,6 +164,7 @@ mod tests {
             limit: Limit::Packets(100),
             delay: Dur::ZERO,
             signal: Signal::Ecn,
+            densities: None,
         }
     }
 

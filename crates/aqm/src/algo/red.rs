@@ -254,6 +254,7 @@ mod tests {
             limit: Limit::Packets(100),
             delay: Dur(20_000_000),
             signal: Signal::Ecn,
+            densities: None,
         }
     }
 

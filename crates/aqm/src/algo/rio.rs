@@ -91,9 +91,9 @@ impl Aqm for Rio {
         self.inside.observe(cx, self.waiting);
         let verdict = self.inside.judge(cx, packet, self.waiting);
         let stays = match verdict {
-            Verdict::Pass => true,
+            Verdict::Pass | Verdict::Signal => true,
             Verdict::Mark(_) => !cx.mark_loses(packet),
-            Verdict::Drop(_) => false,
+            Verdict::Drop(_) | Verdict::Congest(_) => false,
         };
         if stays && !cx.is_full(packet) {
             self.waiting.len += 1;

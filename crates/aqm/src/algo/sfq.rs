@@ -53,23 +53,23 @@ impl Scheduler for Sfq {
         self.buckets.of(packet.flow)
     }
 
-    fn joined(&mut self, class: Class, _: &Packet, first: bool) {
+    fn joined(&mut self, class: Class, _: &Packet, first: bool, _: &Env) {
         if first {
             self.turns.push_back(class);
         }
     }
 
-    fn pushed_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>) {
+    fn pushed_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>, _: &Env) {
         if queues.is_empty(class) {
             self.turns.retain(|&c| c != class);
         }
     }
 
-    fn next<A>(&mut self, _: &Queues<A>) -> Option<Class> {
+    fn next<A>(&mut self, _: &Queues<A>, _: &Env) -> Option<Class> {
         self.turns.pop_front()
     }
 
-    fn served<A>(&mut self, class: Class, _: Option<u32>, queues: &Queues<A>) {
+    fn served<A>(&mut self, class: Class, _: Option<&Packet>, queues: &Queues<A>, _: &Env) {
         if !queues.is_empty(class) {
             self.turns.push_back(class);
         }

@@ -163,13 +163,13 @@ impl Scheduler for Wfq {
         }
     }
 
-    fn joined(&mut self, class: Class, packet: &Packet, first: bool) {
+    fn joined(&mut self, class: Class, packet: &Packet, first: bool, env: &Env) {
         let idle = !self.is_busy(class);
         let fluid = &mut self.fluids[class];
         if idle && first {
             fluid.weight = self.weights.get(packet.dscp).unwrap_or(1.0);
         }
-        let tag = fluid.last.max(self.v) + f64::from(packet.bytes) / fluid.weight;
+        let tag = fluid.last.max(self.v) + env.cost(packet) / fluid.weight;
         fluid.tags.push_back(tag);
         if first {
             self.heads.insert((rank(tag), class));
@@ -177,23 +177,23 @@ impl Scheduler for Wfq {
         self.set_last(class, tag);
     }
 
-    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, _: &Queues<A>) {
+    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, _: &Queues<A>, env: &Env) {
         let fluid = &mut self.fluids[class];
         let tag = fluid.tags.pop_back().expect("a packet that waits has a tag");
         if fluid.tags.is_empty() {
             self.heads.remove(&(rank(tag), class));
         }
         // The tag before it: rounding must not make another of one that is still there.
-        let start = tag - f64::from(packet.bytes) / fluid.weight;
+        let start = tag - env.cost(packet) / fluid.weight;
         let before = fluid.tags.back().copied().unwrap_or(start.max(0.0));
         self.set_last(class, before);
     }
 
-    fn next<A>(&mut self, _: &Queues<A>) -> Option<Class> {
+    fn next<A>(&mut self, _: &Queues<A>, _: &Env) -> Option<Class> {
         self.heads.pop_first().map(|(_, class)| class)
     }
 
-    fn served<A>(&mut self, class: Class, _: Option<u32>, _: &Queues<A>) {
+    fn served<A>(&mut self, class: Class, _: Option<&Packet>, _: &Queues<A>, _: &Env) {
         let tags = &mut self.fluids[class].tags;
         tags.pop_front();
         if let Some(&head) = tags.front() {

@@ -15,7 +15,12 @@ impl Engine {
         let mut has_arrivals = vec![false; self.links.len()];
         for pair in self.routes.stages.windows(2) {
             if let (
-                Stage::Link(l) | Stage::Chained(l) | Stage::Merged(l) | Stage::Pipe(l) | Stage::Scatter(l),
+                Stage::Link(l)
+                | Stage::Chained(l)
+                | Stage::Merged(l)
+                | Stage::Pipe(l)
+                | Stage::Scatter(l)
+                | Stage::Cores(l),
                 Stage::Link(_) | Stage::Receive | Stage::Sender,
             ) = (pair[0], pair[1])
             {
@@ -96,8 +101,8 @@ impl Engine {
                 self.release_lost(l);
                 let r = resource(&mut self.links, l);
                 assert!(r.qdisc.conserves(), "packets appear or vanish at link {l}");
-                let (rate, busy) = (r.rate(), r.busy_until());
-                r.meter.close(self.now, r.qdisc.len(), r.qdisc.counters(), rate, busy);
+                let (speed, ahead) = (r.speed(), r.ahead(self.now));
+                r.meter.close(self.now, r.qdisc.len(), r.qdisc.counters(), speed, ahead);
             }
         }
         self.assert_conserved();
@@ -124,8 +129,8 @@ impl Engine {
                 self.catch_up(l, self.now);
                 self.release_lost(l);
                 let r = resource(&mut self.links, l);
-                let (rate, busy) = (r.rate(), r.busy_until());
-                r.meter.sample(self.now, &r.qdisc, rate, busy);
+                let (speed, ahead) = (r.speed(), r.ahead(self.now));
+                r.meter.sample(self.now, &r.qdisc, speed, ahead);
             }
         }
         self.next_sample += self.sample;
@@ -166,7 +171,7 @@ impl Engine {
                 // Numbers only tell packets apart.
                 *sent = sent.wrapping_add(1);
                 let flow = &mut self.flows[f as usize];
-                let packet = Packet { dscp: flow.dscp, ..packet };
+                let packet = Packet { dscp: flow.dscp, class: flow.class, ..packet };
                 let stage = flow.data_stage;
                 flow.in_flight += 1;
                 self.table.sent[flow.row as usize] += 1;

@@ -50,7 +50,8 @@ impl Engine {
     #[inline(always)]
     fn acknowledgement(&mut self, flow: u32, ack: &AckOut) -> (Packet, u32) {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
-        packet.dscp = self.flows[flow as usize].dscp;
+        let flow_now = &self.flows[flow as usize];
+        (packet.dscp, packet.class) = (flow_now.dscp, flow_now.class);
         packet.flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
         if let Some(options) = ack.options {
             packet.options = self.attach(Attachment::Options(options));
@@ -125,7 +126,7 @@ impl Engine {
         let config = &self.configs[tcp.transport as usize];
         let (header, wire) = (config.header, config.wire);
         let timestamp = if config.timestamps { config.timestamp(self.now) } else { Packet::NO_OPTIONS };
-        let (stage, dscp) = (flow.data_stage, flow.dscp);
+        let (stage, dscp, class, ect) = (flow.data_stage, flow.dscp, flow.class, config.ecn_field);
         flow.in_flight += self.segments.len() as u32;
         let mut segments = std::mem::take(&mut self.segments);
         let now = self.now;
@@ -134,7 +135,8 @@ impl Engine {
             packet.flags = segment.flags;
             packet.options = timestamp;
             packet.dscp = dscp;
-            packet.ecn = if segment.ect { Ecn::Ect } else { Ecn::NotEct };
+            packet.class = class;
+            packet.ecn = if segment.ect { ect } else { Ecn::NotEct };
             self.send_from_host(packet, stage, now);
         }
         self.segments = segments;
@@ -222,7 +224,7 @@ impl Engine {
         if now >= cbr.stop {
             return;
         }
-        let packet = Packet { dscp: flow.dscp, ..Packet::data(f, cbr.sent as u32, cbr.bytes) };
+        let packet = Packet { dscp: flow.dscp, class: flow.class, ..Packet::data(f, cbr.sent as u32, cbr.bytes) };
         cbr.sent += 1;
         let next = now + cbr.spacing.transmit(cbr.bytes);
         let stage = flow.data_stage;

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::attachment::Attachment;
 use crate::flow::Kind;
 use marqueue_cc::paced::Report;
-use marqueue_core::{Flags, Packet};
+use marqueue_core::{Ecn, Flags, Packet};
 
 /// Size of a report on the wire, bytes: headers of IP and UDP, and four numbers.
 const REPORT_BYTES: u32 = 44;
@@ -14,7 +14,8 @@ impl Engine {
     pub(super) fn report(&mut self, flow: u32, report: &Report) -> (Packet, u32) {
         let mut packet = Packet::data(flow, report.echo, REPORT_BYTES);
         packet.flags = Flags::ACK;
-        packet.dscp = self.flows[flow as usize].dscp;
+        let flow_now = &self.flows[flow as usize];
+        (packet.dscp, packet.class) = (flow_now.dscp, flow_now.class);
         packet.options = self.attach(Attachment::Report(*report));
         (packet, self.flows[flow as usize].ack_stage)
     }
@@ -37,7 +38,10 @@ impl Engine {
         let Kind::Paced(paced) = &mut flow.kind else { return };
         if let Some(seq) = paced.sender.on_timer(now) {
             let mut packet = Packet::data(f, seq, paced.bytes);
-            (packet.ecn, packet.dscp) = (paced.ecn, flow.dscp);
+            (packet.ecn, packet.dscp, packet.class) = (paced.ecn, flow.dscp, flow.class);
+            if paced.ecn == Ecn::Ect {
+                packet.flags |= Flags::ANSWERS_CE;
+            }
             let stage = flow.data_stage;
             flow.in_flight += 1;
             self.send_from_host(packet, stage, now);

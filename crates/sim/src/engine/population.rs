@@ -115,9 +115,19 @@ impl Engine {
         let receive =
             stages.iter().position(|s| matches!(s, Stage::Receive | Stage::ReceiveChained)).unwrap_or_default() as u32;
         let ack_stage = data_stage + receive + 1;
-        let dscp = self.dscps[group as usize];
-        let flow =
-            Flow { kind, dscp, row, data_stage, ack_stage, window: 0, delivered: 0, in_flight: 0, timer: Time::NEVER };
+        let (dscp, class) = self.labels[group as usize];
+        let flow = Flow {
+            kind,
+            dscp,
+            class,
+            row,
+            data_stage,
+            ack_stage,
+            window: 0,
+            delivered: 0,
+            in_flight: 0,
+            timer: Time::NEVER,
+        };
         match self.free_slots.pop() {
             Some(slot) => {
                 self.flows[slot as usize] = flow;

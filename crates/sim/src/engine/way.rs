@@ -23,7 +23,9 @@ impl Engine {
                 }
             }
             Stage::Sender => self.acknowledged(packet),
-            Stage::Pipe(_) | Stage::Scatter(_) => unreachable!("a packet that arrives has passed the pipe"),
+            Stage::Pipe(_) | Stage::Scatter(_) | Stage::Cores(_) => {
+                unreachable!("a packet that arrives has passed the pipe")
+            }
         }
     }
 
@@ -32,9 +34,12 @@ impl Engine {
     pub(super) fn send_from_host(&mut self, packet: Packet, stage: u32, now: Time) {
         match self.routes.stages[stage as usize] {
             Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, stage + 1, now),
-            Stage::Pipe(_) | Stage::Scatter(_) | Stage::Receive | Stage::ReceiveChained | Stage::Sender => {
-                unreachable!("a host sends into a link")
-            }
+            Stage::Pipe(_)
+            | Stage::Scatter(_)
+            | Stage::Cores(_)
+            | Stage::Receive
+            | Stage::ReceiveChained
+            | Stage::Sender => unreachable!("a host sends into a link"),
         }
     }
 
@@ -76,6 +81,10 @@ impl Engine {
                     None => return,
                 },
                 Stage::Scatter(_) => return self.scatter(l, Packet { stage: stage + 1, ..packet }, at),
+                Stage::Cores(_) => {
+                    self.take_place(l, Packet { stage: stage + 1, ..packet }, at);
+                    return;
+                }
                 Stage::Link(_) | Stage::Receive | Stage::Sender => break,
             }
         }
@@ -104,6 +113,16 @@ impl Engine {
     #[inline(never)]
     fn scatter(&mut self, l: u32, packet: Packet, due: Time) {
         let Some(at) = self.pass(l, &packet, due) else { return };
+        let (later, waiting) = self.take_place(l, packet, at);
+        if let Some(pipe) = &mut self.pipes[l as usize] {
+            pipe.overtakes(later, waiting);
+        }
+    }
+
+    /// A packet will arrive at the far end of link `l` at `at`, in whatever order. Returns how many others
+    /// will so later, and how many there are.
+    #[inline(never)]
+    fn take_place(&mut self, l: u32, packet: Packet, at: Time) -> (usize, usize) {
         let link = &mut self.links[l as usize];
         let waiting = link.arriving.len();
         let later = link.arriving.iter().rev().take_while(|other| other.0 > at).count();
@@ -111,9 +130,7 @@ impl Engine {
         if later == waiting {
             self.events.set(link.arrival_source, at);
         }
-        if let Some(pipe) = &mut self.pipes[l as usize] {
-            pipe.overtakes(later, waiting);
-        }
+        (later, waiting)
     }
 
     /// A packet that left the root of the merged wire `l` at `exit` will enter it at `at`, coming

@@ -30,7 +30,7 @@ pub fn queue(name: &str, params: ParamValues, limit: u32, signal: Signal) -> Que
 
 pub fn link(name: &str, rate: u64, delay: Dur, queue: Option<QueuePlan>) -> LinkPlan {
     let (name, pipe) = (name.into(), PipePlan::default());
-    LinkPlan { name, rate: Rate(rate), delay, queue, schedule: Vec::new(), trace: false, pipe }
+    LinkPlan { name, rate: Rate(rate), delay, queue, schedule: Vec::new(), trace: false, pipe, cpu: None }
 }
 
 /// A dumbbell: one class of hosts for each round-trip time, as ns-2's scenario scripts build it.
@@ -83,7 +83,7 @@ pub fn tcp(name: &str, route: usize, count: u32, jitter: f64) -> TrafficPlan {
         trace: false,
         write: None,
     };
-    TrafficPlan { name: name.into(), dscp: 0, kind }
+    TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
 }
 
 pub fn ns2(recovery: &str, ecn: bool) -> TransportPlan {
@@ -103,5 +103,5 @@ pub fn mean_queue(w: &LinkWindow) -> f64 {
 }
 
 pub fn utilization(w: &LinkWindow) -> f64 {
-    w.sent_bits / w.capacity_bits
+    w.used / w.capacity
 }

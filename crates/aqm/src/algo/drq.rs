@@ -1,0 +1,91 @@
+//! DRQ: dual-resource queue, for links and for CPUs.
+//!
+//! Shin, Chong and Rhee, "Dual-resource TCP/AQM for Processing-constrained Networks", section III-B, figure 3.
+//!
+//! RED's average queue gives the pre-marking probability phi (10)-(14); with u = w phi at a CPU, w the cycles a
+//! bit of the packet's class, and u = phi at a link, delta = u^2 and epsilon = sqrt(2) u (22)-(23). The ECN field
+//! goes from 00 (initial) over 10 (signalled) to 11 (congested): to 11 with probability delta; if not, from 00
+//! to 10 or from 10 to 11 with probability epsilon. Over a path, to 11 with about (sum of u)^2 (30).
+//!
+//! Sees: the queue at each arrival, idle periods, the packet's class and ECN field. Decides: signal (10), and at
+//! 11 a mark or, of a packet whose sender does not answer marks, a loss.
+//! Departures: none from the paper. From RED: the average alone decides; signals are independent, not spread,
+//! and there is no hard limit, since figure 3 has neither.
+//! Defaults: the paper's section IV; the queue is counted in bits, as (7) and (14) have it.
+
+use super::red::{self, Red, Seen};
+use crate::mode::Mode;
+use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Ecn, Packet, Rng, Time};
+
+marqueue_core::params! {
+    /// Parameters of DRQ: those of its RED.
+    pub struct Params {
+        /// Average queue below which phi is zero.
+        min_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 50.0, source: "Shin et al., section IV-A" },
+        /// Average queue at which phi reaches max_p.
+        max_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 550.0, source: "Shin et al., section IV-A" },
+        /// phi at max_th; it goes on to 1 at 2 max_th.
+        max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.1, source: "Shin et al., section IV-A" },
+        /// Weight of a new sample in the average.
+        w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1e-4, source: "Shin et al., section IV-A" },
+        /// In what the queue is measured.
+        mode: Mode { default: Mode::Bytes, source: "Shin et al., equations (7) and (14)" },
+    }
+}
+
+/// State of DRQ.
+#[derive(Debug)]
+pub struct Drq {
+    red: Red,
+}
+
+impl Aqm for Drq {
+    const NAME: &'static str = "drq";
+    const SUMMARY: &'static str = "Marks so that links and CPUs on a path are shared in proportional fairness";
+    const SOURCE: &'static str = "Shin, Chong and Rhee, Dual-resource TCP/AQM for Processing-constrained Networks";
+    const PROBES: &'static [(&'static str, &'static str)] = &[("avg", "packets"), ("phi", "fraction")];
+    type Params = Params;
+
+    fn new(p: &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
+        let params = red::Params {
+            min_th: Some(p.min_th),
+            max_th: Some(p.max_th),
+            max_p: p.max_p,
+            w_q: Some(p.w_q),
+            gentle: true,
+            wait: false,
+            mark_p: 1.0,
+            mode: p.mode,
+        };
+        Ok(Drq { red: Red::new(&params, env, rng, now)? })
+    }
+
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        let seen = Seen::all(cx);
+        self.red.observe(cx, seen);
+        let u = cx.env.density(packet) * self.red.probability();
+        if u == 0.0 || packet.ecn == Ecn::Ce {
+            return Verdict::Pass;
+        }
+        if cx.rng.uniform() < u * u {
+            return Verdict::Congest(Reason::Early);
+        }
+        if cx.rng.uniform() >= std::f64::consts::SQRT_2 * u {
+            return Verdict::Pass;
+        }
+        match packet.ecn {
+            Ecn::NotEct => Verdict::Signal,
+            Ecn::Ect | Ecn::Ce => Verdict::Congest(Reason::Early),
+        }
+    }
+
+    fn on_idle(&mut self, now: Time) {
+        self.red.on_idle(now);
+    }
+
+    fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
+        out.extend([self.red.average(), self.red.probability()]);
+    }
+}

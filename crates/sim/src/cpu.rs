@@ -1,0 +1,103 @@
+//! A CPU: cores that serve one queue, each packet for as long as its processing takes.
+
+use crate::plan::{CpuPlan, WorkPlan};
+use marqueue_aqm::Env;
+use marqueue_core::{Dur, Packet, Time};
+
+/// State of a CPU.
+#[derive(Debug)]
+pub struct Cpu {
+    clock: u64,
+    cores: Vec<Core>,
+    classes: Vec<Class>,
+}
+
+/// One core.
+#[derive(Clone, Debug, Default)]
+struct Core {
+    /// When it will have done, or had done, what it was given.
+    free: Time,
+    /// What of a nanosecond is left over from the packets of this busy period, in units of 1/clock ns.
+    carried: u64,
+}
+
+/// What packets of a class take, and the size and the time of the one seen last: most are alike.
+#[derive(Clone, Debug)]
+struct Class {
+    work: WorkPlan,
+    bytes: u32,
+    took: Took,
+}
+
+/// What one packet takes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Took {
+    cycles: f64,
+    /// Whole nanoseconds, and what is left over in units of 1/clock ns.
+    ns: u64,
+    rest: u64,
+}
+
+/// A packet that a core has taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// When it will have been processed.
+    pub done: Time,
+    /// When the next packet can be taken.
+    pub free: Time,
+    /// What it takes.
+    pub cycles: f64,
+}
+
+impl Cpu {
+    /// An idle CPU.
+    pub fn new(plan: &CpuPlan) -> Cpu {
+        Cpu {
+            clock: plan.clock.0,
+            cores: vec![Core::default(); plan.cores as usize],
+            classes: plan.work.iter().map(|&work| Class { work, bytes: 0, took: took(work, 0, plan.clock.0) }).collect(),
+        }
+    }
+
+    /// Cycles a second of all cores.
+    pub fn speed(&self) -> f64 {
+        self.clock as f64 * self.cores.len() as f64
+    }
+
+    /// Cycles that the cores still have to spend on what they have taken.
+    pub fn ahead(&self, now: Time) -> f64 {
+        self.cores.iter().map(|core| core.free.since(now).secs()).sum::<f64>() * self.clock as f64
+    }
+
+    /// The core that became free first takes `packet` at `now`; the queue is told what it took.
+    pub fn process(&mut self, now: Time, packet: &Packet, env: &mut Env) -> Served {
+        let class = &mut self.classes[usize::from(packet.class)];
+        if class.bytes != packet.bytes {
+            (class.bytes, class.took) = (packet.bytes, took(class.work, packet.bytes, self.clock));
+        }
+        let Took { cycles, ns, rest } = class.took;
+        if let Some(densities) = &mut env.densities {
+            densities.measured(packet.class, cycles / (8.0 * f64::from(packet.bytes)));
+        }
+        let core = self.cores.iter_mut().min_by_key(|core| core.free).expect("a CPU has a core");
+        if core.free < now {
+            core.carried = 0;
+        }
+        let carried = core.carried + rest;
+        let over = u64::from(carried >= self.clock);
+        core.carried = carried - over * self.clock;
+        core.free = now + Dur(ns + over);
+        let done = core.free;
+        let free = self.cores.iter().map(|core| core.free).min().unwrap_or(done).max(now);
+        Served { done, free, cycles }
+    }
+}
+
+/// What a packet of `bytes` takes: mu + nu M in the words of Shin et al., equation (1).
+fn took(work: WorkPlan, bytes: u32, clock: u64) -> Took {
+    let micro_cycles = u128::from(work.per_bit.0) * u128::from(bytes) * 8 + u128::from(work.per_packet.0);
+    // A millionth of a cycle takes 1000/clock ns.
+    let scaled = micro_cycles * 1000;
+    let ns = u64::try_from(scaled / u128::from(clock)).unwrap_or(u64::MAX).min(u64::MAX - 1);
+    Took { cycles: micro_cycles as f64 / 1e6, ns, rest: (scaled % u128::from(clock)) as u64 }
+}
