@@ -33,7 +33,9 @@ def test_a_source_that_nothing_stops_is_refused() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 2**32 - 1))
-def test_each_source_has_a_full_bottleneck_where_nobody_gets_more(m: int, n: int, seed: int) -> None:
+def test_each_source_has_a_full_bottleneck_where_nobody_gets_more(
+    m: int, n: int, seed: int
+) -> None:
     # Bertsekas and Gallager: an allocation is max-min fair iff every source has a bottleneck.
     rng = np.random.default_rng(seed)
     routes = rng.random((m, n)) < 0.4

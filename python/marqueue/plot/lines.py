@@ -1,4 +1,5 @@
-"""Curves against any variable: what theory says as lines, what was computed step by step as marks."""
+"""Curves against any variable: what theory says as lines, what was computed step by step as
+marks."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ class Filling:
 def max_min(usage: csr_array, capacity: Floats, weight: Floats | None = None) -> Filling:
     """Max-min fair rates in proportion to ``weight`` (1 by default).
 
-    ``usage`` is ``(M, N)``, resources by sources; ``capacity`` ``(M,)``, infinity for a resource that
-    stops nobody. Raises :class:`ModelError` for a source that nothing stops.
+    ``usage`` is ``(M, N)``, resources by sources; ``capacity`` ``(M,)``, infinity for a resource
+    that stops nobody. Raises :class:`ModelError` for a source that nothing stops.
     """
     return fill(usage, weight, lambda load, growth: (capacity - load) / growth)
 
@@ -55,7 +55,6 @@ def fill(usage: csr_array, weight: Floats | None, limit: Limit) -> Filling:
     """
     sources = usage.shape[1]
     weight = np.ones(sources) if weight is None else weight
-    used = (usage != 0).astype(np.int64)
     level = np.zeros(sources)
     bottleneck = np.full(sources, -1, dtype=np.int64)
     while (rising := bottleneck < 0).any():
@@ -71,6 +70,6 @@ def fill(usage: csr_array, weight: Floats | None, limit: Limit) -> Filling:
             )
         full = np.flatnonzero(stops <= first + SAME * abs(first))
         for resource in full[::-1]:
-            met = rising & (used[[resource]].toarray()[0] > 0)
+            met = rising & (usage[[resource]].toarray()[0] > 0)
             level[met], bottleneck[met] = first, resource
     return Filling(level * weight, bottleneck, level)

@@ -14,9 +14,10 @@ pub struct Jittered<L> {
     /// The greatest number of steps that feedback is late.
     jitter: u32,
     draws: Vec<Rng>,
-    /// `history[slot * N + i]`, slot n & mask being that of step n.
+    /// `history[i * slots + (n & (slots - 1))]`: a source's is in one place, as it looks back by any
+    /// number of steps.
     history: Vec<f64>,
-    mask: usize,
+    slots: usize,
     prices: Prices,
     arrivals: Arrivals,
     now: usize,
@@ -28,13 +29,13 @@ impl<L: Law> Jittered<L> {
     pub fn new(network: Network, jitter: u32, seed: u64) -> Jittered<L> {
         let longest = network.sources.iter().map(|s| s.delay).max().unwrap_or(1) as usize + jitter as usize;
         let slots = (longest + 1).next_power_of_two();
-        let start: Vec<f64> = network.sources.iter().map(|s| s.start).collect();
-        let draws = (0..start.len()).map(|i| Rng::named(seed, &format!("source/{i}/feedback"))).collect();
+        let history = network.sources.iter().flat_map(|s| std::iter::repeat_n(s.start, slots)).collect();
+        let draws = (0..network.sources.len()).map(|i| Rng::named(seed, &format!("source/{i}/feedback"))).collect();
         Jittered {
             jitter,
             draws,
-            history: start.repeat(slots),
-            mask: slots - 1,
+            history,
+            slots,
             prices: Prices::new(network.resources, longest),
             arrivals: Arrivals::new(&network),
             network,
@@ -43,8 +44,9 @@ impl<L: Law> Jittered<L> {
         }
     }
 
-    fn row(&self, step: usize) -> usize {
-        (step & self.mask) * self.network.sources.len()
+    /// Where a source's rate of a step is; steps before the first wrap to the first.
+    fn place(&self, source: usize, step: usize) -> usize {
+        source * self.slots + (step & (self.slots - 1))
     }
 }
 
@@ -53,22 +55,24 @@ impl<L: Law> Map for Jittered<L> {
         self.prices.set(self.now, prices);
         self.now += 1;
         let now = self.now;
-        let (old, new) = (self.row(now - 1), self.row(now));
+        let mut all = Rates::NONE;
         for i in 0..self.network.sources.len() {
             let late = self.draws[i].below(self.jitter + 1);
             let source = &self.network.sources[i];
             let back = source.route.iter().map(|hop| (source.delay - hop.forward + late, hop.resource));
             let seen = Seen {
-                previous: self.history[old + i],
-                reference: self.history[self.row(now.wrapping_sub((source.delay + late) as usize)) + i],
+                previous: self.history[self.place(i, now - 1)],
+                reference: self.history[self.place(i, now.wrapping_sub((source.delay + late) as usize))],
                 price: L::FEEDBACK.of(back.map(|(ago, resource)| self.prices.get(now, ago, resource))),
             };
             let rate = L::next(source.parameters, seen);
-            self.history[new + i] = rate;
             source.route.iter().for_each(|hop| self.arrivals.send(now, hop, rate));
+            let place = self.place(i, now);
+            self.history[place] = rate;
+            all.add(Rates::of(rate));
         }
         self.arrivals.settle(now);
-        Rates::of(self.history[new..new + self.network.sources.len()].iter().copied())
+        all
     }
 
     fn arrivals(&self) -> &[f64] {
@@ -76,6 +80,6 @@ impl<L: Law> Map for Jittered<L> {
     }
 
     fn rate(&self, source: usize) -> f64 {
-        self.history[self.row(self.now) + source]
+        self.history[self.place(source, self.now)]
     }
 }

@@ -35,18 +35,15 @@ pub struct Rates {
 impl Rates {
     const NONE: Rates = Rates { sum: 0.0, squares: 0.0, least: f64::INFINITY, greatest: f64::NEG_INFINITY };
 
+    fn of(rate: f64) -> Rates {
+        Rates { sum: rate, squares: rate * rate, least: rate, greatest: rate }
+    }
+
     fn add(&mut self, other: Rates) {
         self.sum += other.sum;
         self.squares += other.squares;
-        self.least = self.least.min(other.least);
-        self.greatest = self.greatest.max(other.greatest);
-    }
-
-    fn of(rates: impl Iterator<Item = f64>) -> Rates {
-        rates.fold(Rates::NONE, |mut all, x| {
-            all.add(Rates { sum: x, squares: x * x, least: x, greatest: x });
-            all
-        })
+        self.least = if other.least < self.least { other.least } else { self.least };
+        self.greatest = if other.greatest > self.greatest { other.greatest } else { self.greatest };
     }
 }
 

@@ -8,13 +8,16 @@ use super::{Map, Rates};
 use std::marker::PhantomData;
 use std::ops::Range;
 
+/// How many sources are worked on at once: independent of each other, they share vector registers.
+const LANES: usize = 8;
+
 /// Sources of one delay: `rates[row * width + k]`, row n mod D being that of step n.
 #[derive(Debug)]
 struct Block {
     delay: usize,
     width: usize,
     rates: Vec<f64>,
-    parameters: Vec<(f64, f64)>,
+    parameters: (Vec<f64>, Vec<f64>),
     runs: Vec<Run>,
 }
 
@@ -83,34 +86,68 @@ impl Block {
             delay,
             width: row.len(),
             rates: row.repeat(delay),
-            parameters: members.iter().map(|&s| sources[s].parameters).collect(),
+            parameters: members.iter().map(|&s| sources[s].parameters).unzip(),
             runs,
         }
     }
 
     fn step<L: Law>(&mut self, now: usize, prices: &Prices, arrivals: &mut Arrivals) -> Rates {
-        let (old, new) = self.rows(now);
         let mut all = Rates::NONE;
+        let mut rows = Rows {
+            // Until it is written, the row of a step holds what was set D steps before.
+            old: (now - 1) % self.delay * self.width,
+            new: now % self.delay * self.width,
+            rates: &mut self.rates,
+            parameters: (&self.parameters.0, &self.parameters.1),
+        };
         for run in &self.runs {
             let back = |hop: &Hop| self.delay as u32 - hop.forward;
             let price = L::FEEDBACK.of(run.route.iter().map(|hop| prices.get(now, back(hop), hop.resource)));
-            let mut rates = Rates::NONE;
-            for k in run.sources.clone() {
-                let seen = Seen { previous: self.rates[old + k], reference: self.rates[new + k], price };
-                let rate = L::next(self.parameters[k], seen);
-                self.rates[new + k] = rate;
-                rates.add(Rates { sum: rate, squares: rate * rate, least: rate, greatest: rate });
-            }
+            let rates = rows.advance::<L>(run.sources.clone(), price);
             run.route.iter().for_each(|hop| arrivals.send(now, hop, rates.sum));
             all.add(rates);
         }
         all
     }
+}
 
-    /// Where the rows of the step before `now` and of `now` begin. Until it is written, the latter
-    /// holds what was set D steps ago.
-    fn rows(&self, now: usize) -> (usize, usize) {
-        ((now - 1) % self.delay * self.width, now % self.delay * self.width)
+/// The two rows of a block that a step is about.
+struct Rows<'a> {
+    rates: &'a mut [f64],
+    parameters: (&'a [f64], &'a [f64]),
+    /// Where the row of the step before begins.
+    old: usize,
+    /// Where that of this step does.
+    new: usize,
+}
+
+impl Rows<'_> {
+    /// The next rates of sources that see the same price.
+    fn advance<L: Law>(&mut self, sources: Range<usize>, price: f64) -> Rates {
+        let mut lanes = [Rates::NONE; LANES];
+        let mut first = sources.start;
+        while first + LANES <= sources.end {
+            let next: [f64; LANES] = std::array::from_fn(|lane| self.next::<L>(first + lane, price));
+            self.rates[self.new + first..self.new + first + LANES].copy_from_slice(&next);
+            for (all, rate) in lanes.iter_mut().zip(next) {
+                all.add(Rates::of(rate));
+            }
+            first += LANES;
+        }
+        let mut all = Rates::NONE;
+        lanes.into_iter().for_each(|lane| all.add(lane));
+        for k in first..sources.end {
+            let rate = self.next::<L>(k, price);
+            self.rates[self.new + k] = rate;
+            all.add(Rates::of(rate));
+        }
+        all
+    }
+
+    #[inline(always)]
+    fn next<L: Law>(&self, k: usize, price: f64) -> f64 {
+        let seen = Seen { previous: self.rates[self.old + k], reference: self.rates[self.new + k], price };
+        L::next((self.parameters.0[k], self.parameters.1[k]), seen)
     }
 }
 

@@ -6,9 +6,9 @@ modulus 1 or more, then A v = diag(z^D_i) v for some v, so that |A v| >= |v|. He
 
     a norm |S A S^-1| below 1, S any positive diagonal, is enough for any A,                (N)
 
-since S and the diagonal of delays commute. A symmetric A has its spectral radius for a norm, which is
-Theorem 1; so has one that S makes symmetric, such as MKC's with other gains for each source. For other
-matrices stability without delays does not suffice: :func:`search` finds delays that show it.
+since S and the diagonal of delays commute. A symmetric A has its spectral radius for a norm, which
+is Theorem 1; so has one that S makes symmetric, such as MKC's with other gains for each source. For
+other matrices stability without delays does not suffice: :func:`search` finds delays that show it.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def judge(jacobian: npt.ArrayLike) -> Verdict:
         reason = f"not symmetric, but a norm that delays do not change is {norm:.6g}"
         return Verdict("stable under any delays", reason, radius, norm)
     reason = (
-        f"stable without delays (spectral radius {radius:.6g}) but not symmetric, and the least norm "
-        f"that delays do not change is {norm:.6g}: Theorem 1 says nothing"
+        f"stable without delays (spectral radius {radius:.6g}) but not symmetric, and the least "
+        f"norm that delays do not change is {norm:.6g}: Theorem 1 says nothing"
     )
     return Verdict("not decided", reason, radius, norm)
 
@@ -85,7 +85,8 @@ def is_symmetric(matrix: npt.ArrayLike) -> bool:
 
 
 def symmetriser(matrix: npt.ArrayLike) -> Floats | None:
-    """The positive diagonal S, ``(N,)``, with S A S^-1 symmetric, or None: s_i^2 a_ik = s_k^2 a_ki."""
+    """The positive diagonal S, ``(N,)``, with S A S^-1 symmetric, or None: s_i^2 a_ik = s_k^2
+    a_ki."""
     a = _square(matrix)
     scale = SYMMETRIC * float(np.abs(a).max(initial=1e-300))
     square = np.full(len(a), np.nan)

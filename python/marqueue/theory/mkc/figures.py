@@ -37,8 +37,8 @@ class Steps:
 
 
 def figure_1(delay: int, steps: int = 150) -> Trajectory:
-    """Classic Kelly control of one source; kappa 1/2, omega 10 Mb/s, C 1000 Mb/s. From x = omega: the
-    paper does not say from where."""
+    """Classic Kelly control of one source; kappa 1/2, omega 10 Mb/s, C 1000 Mb/s. From x = omega:
+    the paper does not say from where."""
     network = Network.single(1e9, 1, delay)
     return iterate(network, Kelly(0.5, 10e6), Loss(network.capacity), 10e6, steps)
 
@@ -79,13 +79,16 @@ def steps_over_epsilon(law: type[Mkc] | type[Aimd]) -> Steps:
 
 
 def steps_over_capacity(law: type[Mkc] | type[Aimd], growing: bool) -> Steps:
-    """Figures 7 (b) and 8 (b): two sources, or one for every 500 kb/s (rounded up, at least two)."""
+    """Figures 7 (b) and 8 (b): two sources, or one for every 500 kb/s (rounded up, at least
+    two)."""
     sources = np.array([max(2, math.ceil(c / PER_SOURCE)) if growing else 2 for c in CAPACITIES])
     steps = _steps(law, np.full(len(CAPACITIES), EPSILON), CAPACITIES, sources)
     return Steps(CAPACITIES, steps.theory, steps.iterated)
 
 
-def _steps(law: type[Mkc] | type[Aimd], epsilons: Floats, capacities: Floats, sources: Floats) -> Steps:
+def _steps(
+    law: type[Mkc] | type[Aimd], epsilons: Floats, capacities: Floats, sources: Floats
+) -> Steps:
     formula = convergence.steps_mkc if law is Mkc else convergence.steps_aimd
     theory, iterated = [], []
     for epsilon, capacity, n in zip(epsilons, capacities, sources, strict=True):

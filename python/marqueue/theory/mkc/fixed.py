@@ -7,9 +7,9 @@ maximum of
 
 which is strictly concave where prices rise, so that there is one, found by Newton's method.
 
-MKC (12): alpha_i = beta_i x_i times the highest price of the route. So all sources of one bottleneck
-have rates in proportion to alpha_i / beta_i, 1 / price being the level of water-filling: a resource
-stops those that use it at the level at which its price is one over the level.
+MKC (12): alpha_i = beta_i x_i times the highest price of the route. So all sources of one
+bottleneck have rates in proportion to alpha_i / beta_i, 1 / price being the level of water-filling:
+a resource stops those that use it at the level at which its price is one over the level.
 """
 
 from __future__ import annotations
@@ -85,15 +85,15 @@ def of_kelly(network: Network, law: Kelly, price: Static) -> FixedPoint:
         rates = rates + share * step
     if np.all(np.abs(pays * rates) <= 1e-9 * omega):
         return FixedPoint(network, rates, price(network.arrivals(rates)))
-    raise ModelError(f"price: no stationary rates were found in {ROUNDS} rounds, expected a price "
-                     "that rises with what arrives")
+    raise ModelError(
+        f"price: no stationary rates were found in {ROUNDS} rounds, expected a price "
+        "that rises with what arrives"
+    )
 
 
-def _newton(
-    network: Network, rates: Floats, omega: Floats, pays: Floats, price: Static
-) -> Floats:
-    """The Newton step: (diag(omega / x^2) + A diag(p') A^T)^-1 applied to what is left, by the matrix
-    inversion lemma in the M resources, which are few."""
+def _newton(network: Network, rates: Floats, omega: Floats, pays: Floats, price: Static) -> Floats:
+    """The Newton step: (diag(omega / x^2) + A diag(p') A^T)^-1 applied to what is left, by the
+    matrix inversion lemma in the M resources, which are few."""
     usage = network.usage
     inverse = rates**2 / omega
     slopes = price.slope(usage @ rates)
@@ -135,7 +135,8 @@ def _level(price: Static, load: Floats, growth: Floats) -> Floats:
     low, high = np.full_like(load, 1e-150), np.full_like(load, 1e150)
     for _ in range(HALVINGS):
         middle = np.sqrt(low * high)
-        above = middle * price(load + growth * middle) > 1
+        with np.errstate(over="ignore"):
+            above = middle * price(load + growth * middle) > 1
         low, high = np.where(above, low, middle), np.where(above, middle, high)
         if np.all(high <= low * (1 + 1e-15)):
             break

@@ -79,8 +79,8 @@ class Aimd:
 
 @dataclass(frozen=True)
 class Scalable:
-    """Scalable TCP by rate: a share a more a step, or a cut by b where there was a loss; defaults of
-    T. Kelly, PFLDnet 2003."""
+    """Scalable TCP by rate: a share a more a step, or a cut by b where there was a loss; defaults
+    of T. Kelly, PFLDnet 2003."""
 
     a: npt.ArrayLike = 0.01
     """The share that is added."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,10 +44,16 @@ class Delayed:
         """The length of y."""
         return int(next(iter(self.lags.values())).shape[0])
 
+    def undelayed(self) -> Floats:
+        """``(size, size)``: the system with all lags 1."""
+        return np.asarray(sum(matrix.toarray() for matrix in self.lags.values()))
+
     def companion(self) -> csr_array:
         """``(size L, size L)``, L the longest lag: the system without delays that does the same."""
         n, longest = self.size, max(self.lags)
-        rows, columns, values = [], [], []
+        rows: list[npt.NDArray[Any]] = []
+        columns: list[npt.NDArray[Any]] = []
+        values: list[Floats] = []
         for lag, matrix in self.lags.items():
             entries = matrix.tocoo()
             rows.append(entries.row)
@@ -89,7 +96,9 @@ class _Entries:
         self.size = size
         self.by_lag: dict[int, list[csr_array]] = {}
 
-    def add(self, lag: npt.ArrayLike, row: npt.ArrayLike, column: npt.ArrayLike, value: Floats) -> None:
+    def add(
+        self, lag: npt.ArrayLike, row: npt.ArrayLike, column: npt.ArrayLike, value: Floats
+    ) -> None:
         lags, rows, columns = np.broadcast_arrays(lag, row, column)
         for d in np.unique(lags):
             of = lags == d
@@ -101,7 +110,8 @@ class _Entries:
 
 
 def _loops(network: Network, obeyed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], ...]:
-    """All ways from a source k over a resource j to a source i that obeys it: hops of i and of k."""
+    """All ways from a source k over a resource j to a source i that obeys it: hops of i and of
+    k."""
     pairs_i, pairs_k = [], []
     hops = np.arange(len(network.resource))
     for j in range(network.resources):

@@ -1,12 +1,12 @@
 """MKC without loss: adaptive prices that make X* = gamma C whatever the number of sources.
 
-EMKC settles above capacity, X* = C + N alpha / beta, and loses p* = N alpha / (C beta + N alpha) for
-ever. With the price :class:`~marqueue.theory.mkc.price.Virtual` the sum of rates settles at gamma C,
-as long as the virtual capacity that this takes, V* = gamma C - N alpha / beta, is not negative; then
-V = 0, and every source has alpha / beta. The paper leaves it to future work (5.3).
+EMKC settles above capacity, X* = C + N alpha / beta, and loses p* = N alpha / (C beta + N alpha)
+for ever. With the price :class:`~marqueue.theory.mkc.price.Virtual` the sum of rates settles at
+gamma C, as long as the virtual capacity that this takes, V* = gamma C - N alpha / beta, is not
+negative; then V = 0, and every source has alpha / beta. The paper leaves it to future work (5.3).
 
-The sum of rates obeys, with equal delays, X(n) = (1 - beta) X(n-D) + beta V(n-B) + N alpha, which is
-linear, and V(n+1) = V(n) + a (gamma C - X(n-F)). So its modes are the roots of
+The sum of rates obeys, with equal delays, X(n) = (1 - beta) X(n-D) + beta V(n-B) + N alpha, which
+is linear, and V(n+1) = V(n) + a (gamma C - X(n-F)). So its modes are the roots of
 
     (z - 1) (z^D - 1 + beta) + a beta = 0.
 
@@ -77,6 +77,7 @@ def steady_loss(capacity: float, sources: int, alpha: float, beta: float) -> flo
 def steady_loss_free(
     capacity: float, sources: int, alpha: float, beta: float, target: float
 ) -> float:
-    """The same with adaptive prices: none while V* >= 0, and a while on, until N alpha / beta = C."""
+    """The same with adaptive prices: none while V* >= 0, and a while on, until N alpha / beta =
+    C."""
     total = max(target * capacity, sources * alpha / beta)
     return max(0.0, 1 - capacity / total)

@@ -87,8 +87,8 @@ def iterate(
     source's own stream of ``seed``; the reference rate is always the one that the feedback answers.
 
     Raises :class:`ModelError` for parameters that are no such, and for rates at the beginning that
-    leave a resource without arrivals. Warns (:class:`~marqueue.theory.mkc.laws.StabilityWarning`) of
-    an EMKC that is unstable.
+    leave a resource without arrivals. Warns (:class:`~marqueue.theory.mkc.laws.StabilityWarning`)
+    of an EMKC that is unstable.
     """
     watched = tuple(range(min(network.sources, 10))) if watch is None else tuple(watch)
     for i in watched:
@@ -110,7 +110,9 @@ def _start(
     for i in np.flatnonzero(rates < 0)[:1]:
         raise ModelError(f"start[{i}]: got {rates[i]:g}, expected at least 0")
     for j in np.flatnonzero(network.arrivals(rates) <= 0)[:1]:
-        raise ModelError(f"start: nothing arrives at resource {j}, expected some source to send there")
+        raise ModelError(
+            f"start: nothing arrives at resource {j}, expected some source to send there"
+        )
     return _core.RateMap(
         law.name,
         law.parameters(network.sources),
@@ -143,4 +145,7 @@ def _steps(
             arrivals[n], *figures[:, n] = state.step(prices[n - 1])
             rates[n] = state.rates(chosen)
             prices[n] = routers(arrivals[n])
-    return Trajectory(watched, rates, arrivals, prices, *figures, network.sources)
+    total, squares, least, greatest = figures
+    return Trajectory(
+        watched, rates, arrivals, prices, total, squares, least, greatest, network.sources
+    )

@@ -2,8 +2,8 @@
 
 Time is counted in steps of control. A resource j sees the rate that source i set F_ij steps ago
 (forward delay), and its price acts on the source B_ij steps after it was set (backward delay);
-F_ij + B_ij = D_i for every resource of a route (section 2). The paper counts so that D = 1 is a price
-that answers the latest rate: therefore D_i >= 1, and 0 <= F_ij < D_i.
+F_ij + B_ij = D_i for every resource of a route (section 2). The paper counts so that D = 1 is a
+price that answers the latest rate: therefore D_i >= 1, and 0 <= F_ij < D_i.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Network:
     ) -> Network:
         """A network of any routes.
 
-        ``routes[i]`` lists the resources of source i (0 to M - 1). ``delay`` is D, one for all or one a
-        source; ``forward`` is F, one for all, one a source, or a list a source with one a hop.
+        ``routes[i]`` lists the resources of source i (0 to M - 1). ``delay`` is D, one for all or
+        one a source; ``forward`` is F, one for all, one a source, or a list a source with one a
+        hop.
 
         Raises :class:`ModelError` with place, value and what was expected: a capacity that is not
         above 0, a source without a route, a resource that there is not or that nobody uses, a delay
@@ -66,7 +67,7 @@ class Network:
         unused = np.setdiff1d(np.arange(len(capacities)), resource)
         if len(unused):
             raise ModelError(
-                f"capacity[{unused[0]}]: the resource is on no route, expected a source that uses it"
+                f"capacity[{unused[0]}]: the resource is on no route, expected one that leads over it"
             )
         delays = one_each("delay", delay, len(routes)).astype(np.int64)
         forwards = _forward(forward, lengths)
@@ -131,9 +132,7 @@ class Network:
     def usage(self) -> csr_array:
         """``(M, N)``: 1 where a source crosses a resource, else 0."""
         ones = np.ones(len(self.resource))
-        return csr_array(
-            (ones, (self.resource, self.source)), shape=(self.resources, self.sources)
-        )
+        return csr_array((ones, (self.resource, self.source)), shape=(self.resources, self.sources))
 
     def arrivals(self, rates: Floats) -> Floats:
         """X, ``(M,)``: what constant rates ``(N,)`` bring to each resource."""
@@ -151,7 +150,9 @@ def one_each(name: str, given: Any, count: int) -> Floats:
     except (TypeError, ValueError):
         raise ModelError(f"{name}: got {given!r}, expected numbers") from None
     if values.ndim != 1 or len(values) not in (1, count):
-        raise ModelError(f"{name}: got {values.size} values, expected one, or {count}, one a source")
+        raise ModelError(
+            f"{name}: got {values.size} values, expected one, or {count}, one a source"
+        )
     for i, value in enumerate(values):
         if not np.isfinite(value):
             raise ModelError(f"{name}[{i}]: got {value:g}, expected a finite number")

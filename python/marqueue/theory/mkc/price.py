@@ -93,13 +93,14 @@ class Power:
 
 @dataclass(frozen=True)
 class Virtual:
-    """The loss at a virtual capacity V that adapts until X = target C, whatever the number of sources:
+    """The loss at a virtual capacity V that adapts until X = target C, whatever the number of
+    sources:
 
         p(n) = (X(n) - V(n)) / X(n),    V(n+1) = V(n) + gain (target C - X(n)),  0 <= V <= C.
 
     AVQ does so with its virtual queue (Kunniyur and Srikant, SIGCOMM 2001, equation (1)); the MKC
-    paper names it as a way to a price without loss (section 5.3). The bounds are AVQ's: an idle link
-    must not wind up, and V = 0 is a price of 1.
+    paper names it as a way to a price without loss (section 5.3). The bounds are AVQ's: an idle
+    link must not wind up, and V = 0 is a price of 1.
     """
 
     capacity: Floats
