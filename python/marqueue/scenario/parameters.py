@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 from marqueue import _core
 from marqueue.errors import MarqueueError, one_of, show, unknown, unknown_key
-from marqueue.units import FREQUENCY, PACKETS, SIZE, TIME, Dimension
+from marqueue.units import FREQUENCY, PACKETS, RATE, SIZE, TIME, Dimension
 
 WRITTEN_OUT: dict[str, tuple[Dimension, int]] = {
     "s": (TIME, 10**9),
     "1/s": (FREQUENCY, 10**9),
     "packets": (PACKETS, 1),
     "bytes": (SIZE, 1),
+    "bit/s": (RATE, 1),
 }
 """The engine's units that scenarios write out: dimension, and its base units in one of them."""
 

@@ -5,7 +5,7 @@ use crate::fair::{self, Fair, Scheduler};
 use crate::policy::{Aqm, Env, Reason};
 use crate::qdisc::{Fate, Qdisc, Single};
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
-use marqueue_core::{Dur, Packet, Rng, Time};
+use marqueue_core::{Dur, Packet, Price, Rng, Time};
 
 /// What the catalogue tells of an algorithm.
 #[derive(Clone, Debug)]
@@ -147,6 +147,7 @@ disciplines! {
         chokew_id::ChokeWId,
         chokew_red::ChokeWRed,
         chokew_avg::ChokeWAvg,
+        mkc::Mkc,
     }
     schedulers {
         sfq::Sfq,
@@ -197,6 +198,9 @@ impl Qdisc for Discipline {
     }
     fn env_mut(&mut self) -> &mut Env {
         each!(self, q => q.env_mut())
+    }
+    fn price(&self, packet: &Packet) -> Option<Price> {
+        each!(self, q => q.price(packet))
     }
     fn probe(&self, now: Time, out: &mut Vec<f64>) {
         each!(self, q => q.probe(now, out));
