@@ -185,6 +185,8 @@ pub trait Aqm: Sized {
     const SOURCE: &'static str;
     /// Names of the internal variables that [`Aqm::probe`] reports, with units.
     const PROBES: &'static [(&'static str, &'static str)] = &[];
+    /// Has it a price to tell ([`Aqm::price`])?
+    const PRICES: bool = false;
     /// Its parameters.
     type Params: ParamSet;
 

@@ -337,7 +337,7 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             check_rate(*rate, "rate")?;
             expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")?;
             let message = format!("expected at least {LEAST_WITH_SIGNALS} bytes, which the headers take");
-            expect(law.header(0, 0.0).is_none() || packet.0 >= LEAST_WITH_SIGNALS, "packet", &message)
+            expect(!law.listens() || packet.0 >= LEAST_WITH_SIGNALS, "packet", &message)
         }
         TrafficKind::Packets { route, rate, packet, size, .. } => {
             expect(route_ok(route), "route", "expected one that exists")?;

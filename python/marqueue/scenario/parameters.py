@@ -244,6 +244,16 @@ class AqmEntry(ModelEntry):
     """An AQM as the engine declares it."""
 
     probes: tuple[tuple[str, str], ...]
+    prices: bool
+    """Does it tell packets the price of the link?"""
+
+
+@dataclass(frozen=True)
+class RateLawEntry(ModelEntry):
+    """A rate law as the engine declares it."""
+
+    listens: bool
+    """Do its flows listen to routers that tell a price?"""
 
 
 @cache
@@ -256,6 +266,7 @@ def aqms() -> dict[str, AqmEntry]:
             source=entry["source"],
             params=_declarations(entry["params"]),
             probes=tuple((name, unit) for name, unit in entry["probes"]),
+            prices=entry["prices"],
         )
         for entry in _core.aqm_catalogue()
     }
@@ -268,9 +279,12 @@ def losses() -> dict[str, ModelEntry]:
 
 
 @cache
-def rate_laws() -> dict[str, ModelEntry]:
+def rate_laws() -> dict[str, RateLawEntry]:
     """All rate laws of paced flows by name."""
-    return _models(_core.rate_catalogue())
+    return {
+        entry["name"]: RateLawEntry(**{**entry, "params": _declarations(entry["params"])})
+        for entry in _core.rate_catalogue()
+    }
 
 
 def _models(catalogue: Sequence[Mapping[str, Any]]) -> dict[str, ModelEntry]:

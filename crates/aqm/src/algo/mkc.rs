@@ -71,6 +71,7 @@ impl Aqm for Mkc {
     const SUMMARY: &'static str = "Tells packets that ask for it the price of the link: (arrival rate - C) / arrival rate";
     const SOURCE: &'static str = "Zhang, Kang and Loguinov, SIGCOMM 2004";
     const PROBES: &'static [(&'static str, &'static str)] = &[("price", "1"), ("arrival_rate", "bit/s")];
+    const PRICES: bool = true;
     type Params = Params;
 
     fn new(params: &Params, _: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {

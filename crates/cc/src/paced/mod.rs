@@ -85,6 +85,11 @@ macro_rules! laws {
                 match self { $(Law::$law(law) => law.header(seq, rate),)* }
             }
 
+            /// Do its packets carry a header for routers?
+            pub fn listens(&self) -> bool {
+                self.header(0, 1.0).is_some()
+            }
+
             /// See [`RateLaw::on_signals`].
             pub fn on_signals(&mut self, rate: f64, heard: &Heard) -> f64 {
                 match self { $(Law::$law(law) => law.on_signals(rate, heard),)* }
