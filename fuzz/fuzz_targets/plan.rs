@@ -157,6 +157,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             start,
             jitter,
             stop: stop(u)?,
+            trace: u.arbitrary()?,
         },
         0 => TrafficKind::Poisson {
             transport: index(u, transports)?,

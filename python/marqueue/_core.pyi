@@ -67,13 +67,13 @@ def version() -> str:
     """The version of the engine."""
 
 def aqm_catalogue() -> list[dict[str, Any]]:
-    """Every AQM: name, summary, source, params, probes."""
+    """Every AQM: name, summary, source, params, probes, prices."""
 
 def loss_catalogue() -> list[dict[str, Any]]:
     """Every model of loss: name, summary, source, params."""
 
 def rate_catalogue() -> list[dict[str, Any]]:
-    """Every rate law of paced flows: name, summary, source, params."""
+    """Every rate law of paced flows: name, summary, source, params, listens."""
 
 def jitter_params() -> list[dict[str, Any]]:
     """Every parameter of delay that varies."""

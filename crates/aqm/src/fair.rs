@@ -6,7 +6,7 @@ use crate::door::{Counters, Door};
 use crate::policy::{Aqm, Cx, Env, Reason};
 use crate::qdisc::{apply, Fate, Qdisc};
 use marqueue_core::params::{ParamError, ParamSet};
-use marqueue_core::{Dur, Packet, Rate, Rng, Time};
+use marqueue_core::{Dur, Packet, Price, Rate, Rng, Time};
 use std::collections::BTreeMap;
 
 marqueue_core::choice! {
@@ -371,6 +371,11 @@ impl<S: Scheduler> Qdisc for Fair<S> {
 
     fn env_mut(&mut self) -> &mut Env {
         &mut self.env
+    }
+
+    fn price(&self, packet: &Packet) -> Option<Price> {
+        let class = self.queues.by_key.get(&self.scheduler.key(packet))?;
+        self.queues.get(*class).policy.price()
     }
 
     fn probe(&self, _: Time, out: &mut Vec<f64>) {

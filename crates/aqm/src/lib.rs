@@ -4,6 +4,7 @@
 //! holds the packets. [`algo::Discipline`] is the one list of all of them.
 
 pub mod algo;
+mod arrival_rate;
 mod buffer;
 mod door;
 pub mod fair;

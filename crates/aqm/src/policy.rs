@@ -3,7 +3,7 @@
 use crate::buffer::{Buffer, Drawn};
 use crate::door::Door;
 use marqueue_core::params::{ParamError, ParamSet};
-use marqueue_core::{Bytes, Dur, Ecn, Packet, Rate, Rng, Time};
+use marqueue_core::{Bytes, Dur, Ecn, Packet, Price, Rate, Rng, Time};
 use serde::{Deserialize, Serialize};
 
 /// Why a packet was marked or dropped.
@@ -243,6 +243,8 @@ pub trait Aqm: Sized {
     const SOURCE: &'static str;
     /// Names of the internal variables that [`Aqm::probe`] reports, with units.
     const PROBES: &'static [(&'static str, &'static str)] = &[];
+    /// Has it a price to tell ([`Aqm::price`])?
+    const PRICES: bool = false;
     /// Its parameters.
     type Params: ParamSet;
 
@@ -272,6 +274,12 @@ pub trait Aqm: Sized {
 
     /// The time of [`Aqm::next_timer`] has come.
     fn on_timer(&mut self, _cx: &mut Cx<'_>) {}
+
+    /// What it tells packets that carry [`Signals`](marqueue_core::Signals), if anything. Whoever asks fills in
+    /// the router.
+    fn price(&self) -> Option<Price> {
+        None
+    }
 
     /// Appends the values of [`Aqm::PROBES`], as they are at `now`.
     fn probe(&self, _now: Time, _env: &Env, _out: &mut Vec<f64>) {}

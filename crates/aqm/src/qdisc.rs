@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::door::{Counters, Door};
 use crate::policy::{Aqm, Cx, Env, Reason, Signal, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dur, Ecn, Flags, Packet, Rng, Time};
+use marqueue_core::{Dur, Ecn, Flags, Packet, Price, Rng, Time};
 
 /// What became of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub trait Qdisc {
     fn drain_lost(&mut self) -> std::vec::Drain<'_, (Packet, Reason)>;
     /// The environment, to change the rate.
     fn env_mut(&mut self) -> &mut Env;
+    /// What `packet`, which has just arrived, is told if it carries [`Signals`](marqueue_core::Signals).
+    fn price(&self, packet: &Packet) -> Option<Price>;
     /// Appends the values of the policy's probes.
     fn probe(&self, now: Time, out: &mut Vec<f64>);
 
@@ -197,6 +199,10 @@ impl<A: Aqm> Qdisc for Single<A> {
 
     fn env_mut(&mut self) -> &mut Env {
         &mut self.env
+    }
+
+    fn price(&self, _: &Packet) -> Option<Price> {
+        self.policy.price()
     }
 
     fn probe(&self, now: Time, out: &mut Vec<f64>) {

@@ -6,10 +6,12 @@ pub mod dscp;
 pub mod packet;
 pub mod params;
 pub mod rng;
+pub mod signals;
 pub mod units;
 
 pub use dscp::{Dscp, PerDscp};
 pub use packet::{Ecn, Flags, Packet};
 pub use params::{ParamError, ParamSpec, ParamValues, PolicySpec, Value};
 pub use rng::Rng;
+pub use signals::{Price, Signals};
 pub use units::{Bytes, Dur, Hz, MicroCycles, Rate, Time};

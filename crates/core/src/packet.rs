@@ -33,6 +33,8 @@ impl Flags {
     /// Its sender answers CE, whatever its ECN field says: what a queue under DRQ, whose marks give that
     /// field another meaning, must know otherwise.
     pub const ANSWERS_CE: Flags = Flags(32);
+    /// Data that carries [`Signals`](crate::Signals).
+    pub const SIGNALS: Flags = Flags(64);
 
     /// Are all bits of `other` set?
     pub fn has(self, other: Flags) -> bool {
@@ -72,8 +74,8 @@ pub struct Packet {
     /// Where it goes next: a stage of the simulator's route table. Only up to date while the packet
     /// stands somewhere; on its way the stage travels beside it.
     pub stage: u32,
-    /// TCP options. Data: its timestamp, if the connection has timestamps. Acknowledgement: slot of its
-    /// options in the simulator's pool, or `Packet::NO_OPTIONS`.
+    /// TCP options. Data: its timestamp, if the connection has timestamps. Acknowledgement, and data that has
+    /// [`Flags::SIGNALS`]: slot of what it carries in the simulator's pool, or `Packet::NO_OPTIONS`.
     pub options: u32,
     /// Kind and TCP flags.
     pub flags: Flags,

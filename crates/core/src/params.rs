@@ -21,6 +21,8 @@ pub enum Unit {
     Seconds,
     /// One over seconds.
     PerSecond,
+    /// Bits a second.
+    BitsPerSecond,
 }
 
 impl Unit {
@@ -33,6 +35,7 @@ impl Unit {
             Unit::Bytes => "bytes",
             Unit::Seconds => "s",
             Unit::PerSecond => "1/s",
+            Unit::BitsPerSecond => "bit/s",
         }
     }
 }

@@ -4,7 +4,8 @@ use marqueue_cc::config::Params;
 use marqueue_cc::paced;
 use marqueue_cc::preset::{preset, PRESETS};
 use marqueue_core::dscp::Dscp;
-use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, Value};
+use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, PolicySpec, Value};
+use marqueue_core::Bytes;
 use marqueue_sim::impair::{Jitter, Loss, Reorder};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -16,6 +17,7 @@ pub fn aqm_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     for entry in marqueue_aqm::catalogue() {
         let dict = model(py, entry.name, entry.summary, entry.source, &entry.params)?;
         dict.set_item("probes", entry.probes)?;
+        dict.set_item("prices", entry.prices)?;
         list.append(dict)?;
     }
     Ok(list)
@@ -52,9 +54,17 @@ fn model<'py>(
 pub fn rate_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
     for law in paced::Law::catalogue() {
-        list.append(model(py, law.name, law.summary, law.source, &law.params)?)?;
+        let dict = model(py, law.name, law.summary, law.source, &law.params)?;
+        dict.set_item("listens", listens(law.name))?;
+        list.append(dict)?;
     }
     Ok(list)
+}
+
+/// Do flows under the law listen to routers?
+fn listens(law: &str) -> bool {
+    let by_default = PolicySpec { name: law.into(), params: ParamValues::new() };
+    paced::Law::build(&by_default, Bytes(1000)).is_ok_and(|law| law.listens())
 }
 
 /// The parameters of delay that varies.

@@ -3,7 +3,7 @@
 use marqueue_aqm::Reason;
 use marqueue_cc::Options;
 use marqueue_core::{Dur, Ecn, Flags, Packet, Time};
-use marqueue_sim::result::{FlowTable, LinkResult, LinkWindow, PipeResult, RunResult, SenderTrace, Series};
+use marqueue_sim::result::{FlowTable, LinkResult, LinkWindow, PacedTrace, PipeResult, RunResult, SenderTrace, Series};
 use marqueue_sim::trace::{Trace, TraceKind};
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -21,6 +21,7 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("flows", flows(py, r.flows, windows)?)?;
     dict.set_item("traces", list(py, r.traces, trace)?)?;
     dict.set_item("senders", list(py, r.senders, sender)?)?;
+    dict.set_item("paced", list(py, r.paced, paced)?)?;
     Ok(dict)
 }
 
@@ -179,6 +180,16 @@ fn sender(py: Python<'_>, s: SenderTrace) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("rtt", array(py, shown().map(|x| x.rtt.map_or(f64::NAN, Dur::secs))))?;
     dict.set_item("srtt", array(py, shown().map(|x| x.rtt.map_or(f64::NAN, |_| x.srtt))))?;
     dict.set_item("rto", array(py, shown().map(|x| x.rto.secs())))?;
+    Ok(dict)
+}
+
+fn paced(py: Python<'_>, s: PacedTrace) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    let bits = f64::from(s.bytes) * 8.0;
+    dict.set_item("flow", s.flow)?;
+    dict.set_item("t", array(py, s.rows.iter().map(|r| r.0.secs())))?;
+    dict.set_item("rate", array(py, s.rows.iter().map(|r| r.1 .0 * bits)))?;
+    dict.set_item("price", array(py, s.rows.iter().map(|r| r.1 .1.unwrap_or(f64::NAN))))?;
     Ok(dict)
 }
 

@@ -1,8 +1,9 @@
-//! What an acknowledgement carries besides its number. It does not fit into a packet, which holds the slot
-//! of it in the engine's pool.
+//! What an acknowledgement carries besides its number, or data for routers. It does not fit into a packet, which
+//! holds the slot of it in the engine's pool.
 
 use marqueue_cc::paced::Report;
 use marqueue_cc::Options;
+use marqueue_core::Signals;
 
 /// What is attached.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +12,8 @@ pub enum Attachment {
     Options(Options),
     /// What the receiver of a paced flow tells.
     Report(Report),
+    /// What the data of a flow that listens to routers carries.
+    Signals(Signals),
 }
 
 impl Attachment {
@@ -19,7 +22,7 @@ impl Attachment {
     pub fn options(&self) -> &Options {
         match self {
             Attachment::Options(options) => options,
-            Attachment::Report(_) => &Options::NONE,
+            Attachment::Report(_) | Attachment::Signals(_) => &Options::NONE,
         }
     }
 }

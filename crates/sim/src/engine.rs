@@ -16,7 +16,7 @@ use crate::flow::{fill_row, Flow};
 use crate::impair::Pipe;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
-use crate::result::{FlowTable, SenderTrace};
+use crate::result::{FlowTable, PacedTrace, SenderTrace};
 use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::wire::Wire;
@@ -98,8 +98,10 @@ pub struct Remains {
     pub pipes: Vec<Option<Box<Pipe>>>,
     /// All flows.
     pub flows: FlowTable,
-    /// What the traced senders showed.
+    /// What the traced senders of TCP showed.
     pub senders: Vec<SenderTrace>,
+    /// What those of paced flows showed.
+    pub paced: Vec<PacedTrace>,
     /// Events processed.
     pub events: u64,
 }
@@ -135,6 +137,7 @@ pub struct Engine {
     segments: Vec<Segment>,
     table: FlowTable,
     senders: Vec<SenderTrace>,
+    paced: Vec<PacedTrace>,
     processed: u64,
 }
 
@@ -177,6 +180,7 @@ impl Engine {
             segments: Vec::new(),
             table: FlowTable::default(),
             senders: Vec::new(),
+            paced: Vec::new(),
             processed: 0,
         };
         engine.number_sources(plan);
@@ -241,7 +245,14 @@ impl Engine {
                 Near::Wire(_) | Near::Merged(_) => None,
             })
             .collect();
-        Remains { resources, pipes: self.pipes, flows: self.table, senders: self.senders, events: self.processed }
+        Remains {
+            resources,
+            pipes: self.pipes,
+            flows: self.table,
+            senders: self.senders,
+            paced: self.paced,
+            events: self.processed,
+        }
     }
 }
 

@@ -97,6 +97,8 @@ pub struct Paced {
     pub bytes: u32,
     /// Of its data packets.
     pub ecn: Ecn,
+    /// Index of its sender's trace, if it has one.
+    pub trace: Option<u32>,
 }
 
 /// Adds the row of a new flow.

@@ -278,6 +278,9 @@ pub enum TrafficKind {
         jitter: Dur,
         /// When they stop.
         stop: Option<Time>,
+        /// Record every change of the rate and of the price that is obeyed.
+        #[serde(default)]
+        trace: bool,
     },
     /// Packets that arrive as a Poisson process, without any control: the arrivals of M/M/1, M/D/1
     /// and M/G/1.

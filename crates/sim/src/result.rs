@@ -22,8 +22,10 @@ pub struct RunResult {
     /// The packets of the traced links, with their indices into the plan's links, in the order of
     /// the plan.
     pub traces: Vec<(usize, Trace)>,
-    /// The senders of the traced flows.
+    /// The senders of the traced TCP flows.
     pub senders: Vec<SenderTrace>,
+    /// The senders of the traced paced flows.
+    pub paced: Vec<PacedTrace>,
     /// Events that the engine processed.
     pub events: u64,
 }
@@ -135,11 +137,22 @@ pub struct FlowTable {
     pub ecn_cuts: Vec<u32>,
 }
 
-/// One traced flow: a row at every change of its sender.
+/// One traced TCP flow: a row at every change of its sender.
 #[derive(Clone, Debug)]
 pub struct SenderTrace {
     /// Row of the flow table.
     pub flow: u32,
     /// Times, and what a sender shows from then on.
     pub rows: Vec<(Time, Shown)>,
+}
+
+/// One traced paced flow: a row at every change of its sender.
+#[derive(Clone, Debug)]
+pub struct PacedTrace {
+    /// Row of the flow table.
+    pub flow: u32,
+    /// Size of its packets on the wire, bytes.
+    pub bytes: u32,
+    /// Times, and from then on: the rate in packets a second, and the latest price that was obeyed.
+    pub rows: Vec<(Time, (f64, Option<f64>))>,
 }

@@ -14,7 +14,7 @@ use marqueue_cc::paced::Law;
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
 use marqueue_core::units::Transmitter;
-use marqueue_core::{Dur, Rate, Rng, Time};
+use marqueue_core::{Dur, Rate, Rng, Signals, Time};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -28,6 +28,8 @@ const LARGEST_PACKET: u64 = 1_000_000_000;
 const MOST_CORES: u32 = 1024;
 /// The most cycles a bit that a queue can be told.
 const DENSEST: f64 = 1e9;
+/// The smallest packet that carries signals, bytes: headers of IP and UDP, and the header for routers.
+const LEAST_WITH_SIGNALS: u64 = 28 + Signals::BYTES as u64;
 /// Most arrivals a second of a random process: the clock counts nanoseconds.
 const MOST_ARRIVALS: f64 = 1e9;
 /// Most flows that are there from the start.
@@ -143,7 +145,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         }
     };
     control.done.store(ended.0, Ordering::Relaxed);
-    let Remains { resources, pipes, flows, senders, events } = engine.finish();
+    let Remains { resources, pipes, flows, senders, paced, events } = engine.finish();
     let edges = std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect();
     let (mut links, mut traces) = (Vec::new(), Vec::new());
     for (l, resource) in resources.into_iter().enumerate() {
@@ -159,7 +161,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         .enumerate()
         .filter_map(|(link, pipe)| Some(PipeResult { link, windows: pipe?.into_windows() }))
         .collect();
-    Ok(RunResult { edges, ended, links, pipes, traces, flows, senders, events })
+    Ok(RunResult { edges, ended, links, pipes, traces, flows, senders, paced, events })
 }
 
 /// The transport settings, and what each link has of a queue and an impaired pipe.
@@ -376,10 +378,12 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")
         }
         TrafficKind::Paced { control, route, rate, packet, .. } => {
-            Law::build(control).map_err(|e| e.within("control"))?;
+            let law = Law::build(control, *packet).map_err(|e| e.within("control"))?;
             expect(answered(route), "route", "expected one that exists and leads back")?;
             check_rate(*rate, "rate")?;
-            expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")
+            expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")?;
+            let message = format!("expected at least {LEAST_WITH_SIGNALS} bytes, which the headers take");
+            expect(!law.listens() || packet.0 >= LEAST_WITH_SIGNALS, "packet", &message)
         }
         TrafficKind::Packets { route, rate, packet, size, .. } => {
             expect(route_ok(route), "route", "expected one that exists")?;

@@ -56,6 +56,7 @@ fn paced(route: usize) -> TrafficPlan {
         start: Time::ZERO,
         jitter: ms(100.0),
         stop: None,
+        trace: false,
     };
     TrafficPlan { name: "paced".into(), dscp: 0, class: 0, kind }
 }

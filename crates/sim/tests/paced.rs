@@ -21,6 +21,7 @@ fn paced(name: &str, rate: u64, ecn: bool, law: &[(&str, f64)]) -> TrafficPlan {
         start: Time::ZERO,
         jitter: ms(100.0),
         stop: None,
+        trace: false,
     };
     TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
 }

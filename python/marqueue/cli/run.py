@@ -10,7 +10,7 @@ from marqueue.cli.console import output, print_json, progress_bar, resumable, sa
 from marqueue.keep import Keep
 from marqueue.place import refuse_place, whole
 from marqueue.run import run as run_scenario
-from marqueue.scenario import load
+from marqueue.scenario import cautions, load
 
 
 def run(
@@ -49,6 +49,8 @@ def run(
     scenario = load(file, [*(set_ or ()), *overrides])
     directory = out or Path("results") / slug(scenario.name)
     refuse_place(directory, force)
+    for each in cautions(scenario):
+        say(f"Warning: {each}")
     keep = Keep.beside(directory, resume, force)
     with progress_bar(scenario.name) as progress, resumable(keep):
         result = run_scenario(

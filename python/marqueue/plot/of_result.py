@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +37,20 @@ SENDER = (
     ("Window", "packets", {"cwnd": "cwnd", "ssthresh": "ssthresh"}),
     ("Time", "s", {"rtt": "latest RTT", "srtt": "smoothed RTT", "rto": "timeout"}),
 )
+
+
+#: Curves that can still be told apart.
+MOST_RATES = 12
+
+
+def _flow_names(result: Result, replication: int) -> dict[int, str]:
+    """What the flows of a replication are called: by group, and by number if it has several."""
+    flows = result.flows.filter(pc.equal(result.flows["replication"], replication))
+    groups = dict(zip(flows["flow"].to_pylist(), flows["group"].to_pylist(), strict=True))
+    flows_of = Counter(groups.values())
+    return {
+        flow: f"{group} ({flow})" if flows_of[group] > 1 else group for flow, group in groups.items()
+    }
 
 
 class Plots:
@@ -126,6 +141,25 @@ class Plots:
             )
             panel.label_outer()
         return figure
+
+    def rates(self, replication: int = 0, *, axes: Axes | None = None) -> Figure:
+        """The sending rates of the traced paced flows over time.
+
+        Raises KeyError if none was traced.
+        """
+        result = self._result
+        table = result.to_arrow("paced")
+        table = table.filter(pc.equal(table["replication"], replication))
+        shown = {name: table[name].to_numpy() for name in table.column_names}
+        flows = np.unique(shown["flow"])[:MOST_RATES]
+        names = _flow_names(result, replication)
+        curves = [
+            Curve(shown["t"][here], shown["rate"][here] / 1e6, names[flow])
+            for flow in flows
+            for here in [shown["flow"] == flow]
+        ]
+        end, warmup = float(result.ends[replication]), result.warmup
+        return steps(curves, "Rate", "Mbit/s", end=end, warmup=warmup, above=0.0, axes=axes)
 
     def windows(self, figure: str, quantity: str, unit: str = "", scale: float = 1.0) -> Figure:
         """A figure of every link in every measured window."""

@@ -280,6 +280,10 @@ def _figures(page: Report, result: Result) -> None:
                 f"Share of time at each queue length{at}, all replications together.",
             )
     _senders(page, result)
+    if "paced" in result.tables:
+        page.figure(
+            result.plot.rates(), "Sending rates of the traced paced flows in the first replication."
+        )
     if any(len(f.completion_times) for f in result.flow_sets()):
         page.figure(
             result.plot.completion_times(),

@@ -91,6 +91,7 @@ class Result:
             ),
             "trace": tables.trace_table(plan, raws),
             "tcp": tables.tcp_table(raws),
+            "paced": tables.paced_table(raws),
         }
         kept = {name: table for name, table in made.items() if table is not None}
         result = cls(scenario, plan, manifest, kept)
@@ -299,7 +300,7 @@ class Result:
 
     def to_arrow(self, name: str = "series") -> pa.Table:
         """A table by name: series, windows, flows, queue_histogram, delay_histogram; pipes where
-        links are impaired; trace and tcp where they were asked for.
+        links are impaired; trace, tcp and paced where they were asked for.
         """
         if name not in self.tables:
             raise KeyError(f"table {name!r}, expected one of: {', '.join(self.tables)}")

@@ -16,6 +16,7 @@ from marqueue.result.names import group_names
 from marqueue.result.pipe import PIPE_FIGURES
 from marqueue.result.traffic import FLOW_FIGURES
 from marqueue.result.window import LINK_FIGURES
+from marqueue.scenario import Scenario, cautions
 from marqueue.stats import Estimate
 from marqueue.steady import BatchMeans
 
@@ -196,7 +197,7 @@ def route_rtts(plan: Mapping[str, Any]) -> list[float]:
 def warnings(result: Result) -> list[str]:
     """What makes the figures less general than they look."""
     plan = result.plan
-    out = _remarks(result)
+    out = [*_remarks(result), *cautions(Scenario.model_validate(result.scenario))]
     if result.replications == 1:
         out.append("One replication: nothing is known of the spread from one to another.")
     if result.warmup == 0:

@@ -352,6 +352,20 @@ def tcp_table(raws: Sequence[Raw]) -> pa.Table | None:
     return out.table()
 
 
+def paced_table(raws: Sequence[Raw]) -> pa.Table | None:
+    """Every change of the senders of the traced paced flows, or None if none was traced."""
+    rows = [(r, s) for r, raw in enumerate(raws) for s in raw["paced"]]
+    if not rows:
+        return None
+    out = Columns()
+    out.add("replication", pa.uint32(), "", (np.full(len(s["t"]), r) for r, s in rows))
+    out.add("flow", pa.uint32(), "", (np.full(len(s["t"]), s["flow"]) for _, s in rows))
+    out.add("t", pa.float64(), "s", (s["t"] for _, s in rows))
+    out.add("rate", pa.float64(), "bit/s", (s["rate"] for _, s in rows))
+    out.add("price", pa.float64(), "1", (s["price"] for _, s in rows))
+    return out.table()
+
+
 def write(tables: Mapping[str, pa.Table], directory: Path) -> None:
     """Writes each table as NAME.parquet; the same tables give the same bytes."""
     for name, table in tables.items():

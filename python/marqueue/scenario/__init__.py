@@ -1,5 +1,6 @@
 """Scenarios: what is simulated, read from TOML or built in Python, checked, made into a plan."""
 
+from marqueue.scenario.cautions import cautions
 from marqueue.scenario.compiler import class_names, compile, route_classes, ways_back
 from marqueue.scenario.fields import Aqm, RateLaw, Transport
 from marqueue.scenario.impairments import Jitter, Loss, Reorder
@@ -43,6 +44,7 @@ __all__ = [
     "StarClass",
     "Tcp",
     "Transport",
+    "cautions",
     "class_names",
     "compile",
     "from_dict",

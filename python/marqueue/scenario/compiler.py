@@ -309,7 +309,8 @@ class _Compiler:
         if isinstance(table, Paced):
             control = {"name": table.control.name, "params": dict(table.control.params)}
             paced = {"rate": table.rate.base, "packet": table.packet.base, "ecn": table.ecn}
-            return spread | paced | {"control": control}
+            traced = {"trace": True} if table.trace else {}
+            return spread | paced | {"control": control} | traced
         return spread | {
             "transport": self.transport_index(path, table.transport),
             "size": table.size.base if table.size else None,

@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 from marqueue import _core
 from marqueue.errors import MarqueueError, one_of, show, unknown, unknown_key
-from marqueue.units import FREQUENCY, PACKETS, SIZE, TIME, Dimension
+from marqueue.units import FREQUENCY, PACKETS, RATE, SIZE, TIME, Dimension
 
 WRITTEN_OUT: dict[str, tuple[Dimension, int]] = {
     "s": (TIME, 10**9),
     "1/s": (FREQUENCY, 10**9),
     "packets": (PACKETS, 1),
     "bytes": (SIZE, 1),
+    "bit/s": (RATE, 1),
 }
 """The engine's units that scenarios write out: dimension, and its base units in one of them."""
 
@@ -243,6 +244,16 @@ class AqmEntry(ModelEntry):
     """An AQM as the engine declares it."""
 
     probes: tuple[tuple[str, str], ...]
+    prices: bool
+    """Does it tell packets the price of the link?"""
+
+
+@dataclass(frozen=True)
+class RateLawEntry(ModelEntry):
+    """A rate law as the engine declares it."""
+
+    listens: bool
+    """Do its flows listen to routers that tell a price?"""
 
 
 @cache
@@ -255,6 +266,7 @@ def aqms() -> dict[str, AqmEntry]:
             source=entry["source"],
             params=_declarations(entry["params"]),
             probes=tuple((name, unit) for name, unit in entry["probes"]),
+            prices=entry["prices"],
         )
         for entry in _core.aqm_catalogue()
     }
@@ -267,9 +279,12 @@ def losses() -> dict[str, ModelEntry]:
 
 
 @cache
-def rate_laws() -> dict[str, ModelEntry]:
+def rate_laws() -> dict[str, RateLawEntry]:
     """All rate laws of paced flows by name."""
-    return _models(_core.rate_catalogue())
+    return {
+        entry["name"]: RateLawEntry(**{**entry, "params": _declarations(entry["params"])})
+        for entry in _core.rate_catalogue()
+    }
 
 
 def _models(catalogue: Sequence[Mapping[str, Any]]) -> dict[str, ModelEntry]:

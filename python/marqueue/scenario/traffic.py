@@ -119,7 +119,8 @@ class Cbr(Group):
 
 class Paced(Group):
     """Flows controlled by rate, spread evenly over the classes: each sends packets at even
-    distances and repeats none; a law moves the rate by what the receiver reports lost or marked."""
+    distances and repeats none; a law moves the rate by what the receiver reports lost or marked, or
+    by what routers have written into packets."""
 
     kind: Literal["paced"]
     control: RateLaw = RateLaw()
@@ -127,13 +128,15 @@ class Paced(Group):
     rate: PositiveRate
     """With what each starts."""
     packet: PacketSize = Size(1000)
-    """Size of a packet on the wire."""
+    """Size of a packet on the wire; of laws that listen to routers it has 20 bytes for these."""
     ecn: bool = False
     """Are its packets ECN-capable?"""
     count: Count = 1
     """How many flows."""
     jitter: Duration = Duration(10**9)
     """Each starts at a random time up to this much later."""
+    trace: bool = False
+    """Record every change of the rate and of the price that it obeys."""
 
 
 class Packets(Group):

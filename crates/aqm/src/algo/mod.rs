@@ -5,7 +5,7 @@ use crate::fair::{self, Fair, Scheduler};
 use crate::policy::{Aqm, Env, Reason};
 use crate::qdisc::{Fate, Qdisc, Single};
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
-use marqueue_core::{Dur, Packet, Rng, Time};
+use marqueue_core::{Dur, Packet, Price, Rng, Time};
 
 /// What the catalogue tells of an algorithm.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Entry {
     pub params: Vec<ParamSpec>,
     /// Its internal variables with their units.
     pub probes: &'static [(&'static str, &'static str)],
+    /// Does it tell packets the price of the link?
+    pub prices: bool,
 }
 
 /// What makes a discipline an entry of the list.
@@ -32,6 +34,8 @@ pub trait Algorithm: Qdisc + Sized {
     const SOURCE: &'static str;
     /// Names of the internal variables that [`Qdisc::probe`] reports, with units.
     const PROBES: &'static [(&'static str, &'static str)] = &[];
+    /// Does it tell packets the price of the link?
+    const PRICES: bool;
     /// Its parameters.
     type Params: ParamSet;
 
@@ -47,6 +51,7 @@ impl<A: Aqm> Algorithm for Single<A> {
     const SUMMARY: &'static str = A::SUMMARY;
     const SOURCE: &'static str = A::SOURCE;
     const PROBES: &'static [(&'static str, &'static str)] = A::PROBES;
+    const PRICES: bool = A::PRICES;
     type Params = A::Params;
 
     fn build(params: &A::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
@@ -62,6 +67,7 @@ where
     const SUMMARY: &'static str = S::SUMMARY;
     const SOURCE: &'static str = S::SOURCE;
     const PROBES: &'static [(&'static str, &'static str)] = fair::PROBES;
+    const PRICES: bool = S::Policy::PRICES;
     type Params = S::Params;
 
     fn build(params: &S::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
@@ -123,6 +129,7 @@ macro_rules! disciplines {
                 source: <$discipline as Algorithm>::SOURCE,
                 params: <$discipline as Algorithm>::Params::specs(),
                 probes: <$discipline as Algorithm>::PROBES,
+                prices: <$discipline as Algorithm>::PRICES,
             }),*]
         }
     };
@@ -148,6 +155,7 @@ disciplines! {
         chokew_red::ChokeWRed,
         chokew_avg::ChokeWAvg,
         drq::Drq,
+        mkc::Mkc,
     }
     schedulers {
         sfq::Sfq,
@@ -198,6 +206,9 @@ impl Qdisc for Discipline {
     }
     fn env_mut(&mut self) -> &mut Env {
         each!(self, q => q.env_mut())
+    }
+    fn price(&self, packet: &Packet) -> Option<Price> {
+        each!(self, q => q.price(packet))
     }
     fn probe(&self, now: Time, out: &mut Vec<f64>) {
         each!(self, q => q.probe(now, out));

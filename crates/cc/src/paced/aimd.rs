@@ -36,7 +36,7 @@ impl RateLaw for Aimd {
     const SOURCE: &'static str = "Chiu and Jain 1989; Rejaie, Handley, Estrin (RAP), INFOCOM 1999";
     type Params = Params;
 
-    fn new(params: &Params) -> Aimd {
+    fn new(params: &Params, _: f64) -> Aimd {
         Aimd { alpha: params.alpha, beta: params.beta, interval: params.interval }
     }
 
@@ -67,7 +67,7 @@ mod tests {
     /// cut.
     #[test]
     fn two_rates_under_common_feedback_converge_to_equality() {
-        let mut law = Aimd::new(&Params::from_values(&Default::default()).unwrap());
+        let mut law = Aimd::new(&Params::from_values(&Default::default()).unwrap(), 8000.0);
         let (mut a, mut b): (f64, f64) = (95.0, 5.0);
         let quiet = Interval { seconds: 0.1, reports: 7, ..Interval::default() };
         let mut cuts = 0;
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn neither_silence_nor_an_interval_with_a_cut_raises_the_rate() {
-        let mut law = Aimd::new(&Params::from_values(&Default::default()).unwrap());
+        let mut law = Aimd::new(&Params::from_values(&Default::default()).unwrap(), 8000.0);
         let interval = Interval { seconds: 0.1, reports: 7, ..Interval::default() };
         assert_eq!(law.on_interval(50.0, &interval), 60.0);
         assert_eq!(law.on_interval(50.0, &Interval { reports: 0, ..interval }), 50.0);

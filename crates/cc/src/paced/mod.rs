@@ -9,17 +9,22 @@
 //! A law is one file here and one line in the list below.
 
 pub mod law;
+mod listener;
 pub mod pace;
 pub mod receiver;
 pub mod sender;
 
 mod aimd;
+mod emkc;
+mod emkc_naive;
+mod kelly;
 
-pub use law::{Interval, RateLaw};
+pub use law::{Heard, Interval, RateLaw};
 pub use receiver::{Receiver, Report};
 pub use sender::Sender;
 
 use marqueue_core::params::{Entry, ParamError, ParamSet, PolicySpec};
+use marqueue_core::{Bytes, Signals};
 
 macro_rules! laws {
     ($($module:ident :: $law:ident),* $(,)?) => {
@@ -30,14 +35,15 @@ macro_rules! laws {
         }
 
         impl Law {
-            /// The law that `spec` names.
+            /// The law that `spec` names, of a flow that sends such packets.
             ///
             /// # Errors
             /// If the name is unknown or a parameter is refused.
-            pub fn build(spec: &PolicySpec) -> Result<Law, ParamError> {
+            pub fn build(spec: &PolicySpec, packet: Bytes) -> Result<Law, ParamError> {
+                let bits = packet.0 as f64 * 8.0;
                 $(if spec.name == $module::$law::NAME {
                     let params = <$module::$law as RateLaw>::Params::from_values(&spec.params)?;
-                    return Ok(Law::$law($module::$law::new(&params)));
+                    return Ok(Law::$law($module::$law::new(&params, bits)));
                 })*
                 let known: Vec<_> = Law::catalogue().iter().map(|e| e.name).collect();
                 let message = format!("got \"{}\", expected one of {}", spec.name, known.join(", "));
@@ -68,10 +74,38 @@ macro_rules! laws {
             pub fn on_congestion(&mut self, rate: f64) -> f64 {
                 match self { $(Law::$law(law) => law.on_congestion(rate),)* }
             }
+
+            /// See [`RateLaw::on_silence`].
+            pub fn on_silence(&mut self, rate: f64) -> f64 {
+                match self { $(Law::$law(law) => law.on_silence(rate),)* }
+            }
+
+            /// See [`RateLaw::header`].
+            pub fn header(&self, seq: u32, rate: f64) -> Option<Signals> {
+                match self { $(Law::$law(law) => law.header(seq, rate),)* }
+            }
+
+            /// Do its packets carry a header for routers?
+            pub fn listens(&self) -> bool {
+                self.header(0, 1.0).is_some()
+            }
+
+            /// See [`RateLaw::on_signals`].
+            pub fn on_signals(&mut self, rate: f64, heard: &Heard) -> f64 {
+                match self { $(Law::$law(law) => law.on_signals(rate, heard),)* }
+            }
+
+            /// See [`RateLaw::price`].
+            pub fn price(&self) -> Option<f64> {
+                match self { $(Law::$law(law) => law.price(),)* }
+            }
         }
     };
 }
 
 laws! {
     aimd::Aimd,
+    kelly::Kelly,
+    emkc::Emkc,
+    emkc_naive::EmkcNaive,
 }

@@ -1,8 +1,8 @@
 //! The sender of a paced stream: paces, takes reports in, asks its law.
 
 use super::pace::Pace;
-use super::{Interval, Law, Report};
-use marqueue_core::{Dur, Time};
+use super::{Heard, Interval, Law, Report};
+use marqueue_core::{Dur, Signals, Time};
 
 /// The slowest rate: a packet in 64 s (RFC 5348, t_mbi).
 const SLOWEST: f64 = 1.0 / 64.0;
@@ -73,6 +73,16 @@ impl Sender {
         self.pace.rate()
     }
 
+    /// What packet `seq`, which leaves now, carries for routers, if the law listens to them.
+    pub fn header(&self, seq: u32) -> Option<Signals> {
+        self.law.header(seq, self.pace.rate())
+    }
+
+    /// What it shows: the rate in force, packets a second, and the latest price that it has heard.
+    pub fn shown(&self) -> (f64, Option<f64>) {
+        (self.pace.rate(), self.law.price())
+    }
+
     /// When [`Sender::on_timer`] wants to be called; never after the stop.
     pub fn deadline(&self) -> Time {
         let control = self.control.map_or(Time::NEVER, |(_, end)| end);
@@ -89,7 +99,7 @@ impl Sender {
     pub fn on_timer(&mut self, now: Time) -> Option<u32> {
         if now >= self.silent_at {
             self.counts.timeouts += 1;
-            self.cut(now);
+            self.cut(now, Law::on_silence);
             self.await_report(now);
         }
         if self.control.is_some_and(|(_, end)| now >= end) {
@@ -117,7 +127,11 @@ impl Sender {
         self.reported.marked += marked;
         if report.congested > self.recover {
             self.counts.ecn_cuts += u32::from(lost == 0);
-            self.cut(now);
+            self.cut(now, Law::on_congestion);
+        }
+        if let (Some(signals), Some(srtt)) = (report.signals, self.srtt) {
+            let heard = Heard { now, srtt, signals };
+            self.set_rate(now, |law, rate| law.on_signals(rate, &heard));
         }
         if self.control.is_none() {
             self.begin_interval(now);
@@ -133,10 +147,10 @@ impl Sender {
         seq
     }
 
-    /// Congestion: the law cuts the rate, once for all that has been sent so far.
-    fn cut(&mut self, now: Time) {
+    /// Congestion, or silence: the law cuts the rate, once for all that has been sent so far.
+    fn cut(&mut self, now: Time, ask: impl FnOnce(&mut Law, f64) -> f64) {
         self.recover = self.counts.sent;
-        self.set_rate(now, |law, rate| law.on_congestion(rate));
+        self.set_rate(now, ask);
         self.interval.cut = true;
     }
 

@@ -1,5 +1,6 @@
 //! The two ends of a flow: data is received and answered, acknowledgements are taken in, timers fire.
 
+use super::paced::signals;
 use super::Engine;
 use crate::attachment::Attachment;
 use crate::events::Judgement;
@@ -26,8 +27,9 @@ impl Engine {
             }
             Kind::Cbr(_) | Kind::Packets => (u64::from(packet.bytes), None),
             Kind::Paced(paced) => {
-                let report = paced.receiver.on_packet(packet.seq, packet.ecn);
                 flow.delivered += u64::from(packet.bytes);
+                let signals = signals(&self.attachments, &mut self.attachments_free, &packet);
+                let report = paced.receiver.on_packet(packet.seq, packet.ecn, signals);
                 return Some(self.report(packet.flow, &report));
             }
             Kind::Gone => (0, None),

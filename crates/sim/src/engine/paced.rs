@@ -2,17 +2,32 @@
 
 use super::Engine;
 use crate::attachment::Attachment;
-use crate::flow::Kind;
+use crate::flow::{Kind, Paced};
+use crate::result::PacedTrace;
 use marqueue_cc::paced::Report;
-use marqueue_core::{Ecn, Flags, Packet};
+use marqueue_core::{Ecn, Flags, Packet, Signals, Time};
 
-/// Size of a report on the wire, bytes: headers of IP and UDP, and four numbers.
+/// Size of a report on the wire, bytes: headers of IP and UDP, and four numbers. The header for routers comes on
+/// top.
 const REPORT_BYTES: u32 = 44;
+
+/// What a packet that is received carries for routers; its slot is free then.
+pub(super) fn signals(pool: &[Attachment], free: &mut Vec<u32>, packet: &Packet) -> Option<Signals> {
+    if !packet.flags.has(Flags::SIGNALS) {
+        return None;
+    }
+    free.push(packet.options);
+    match pool[packet.options as usize] {
+        Attachment::Signals(signals) => Some(signals),
+        Attachment::Options(_) | Attachment::Report(_) => unreachable!("data that carries signals has them"),
+    }
+}
 
 impl Engine {
     /// The packet that carries a report, and the stage at which it starts.
     pub(super) fn report(&mut self, flow: u32, report: &Report) -> (Packet, u32) {
-        let mut packet = Packet::data(flow, report.echo, REPORT_BYTES);
+        let bytes = REPORT_BYTES + report.signals.map_or(0, |_| Signals::BYTES);
+        let mut packet = Packet::data(flow, report.echo, bytes);
         packet.flags = Flags::ACK;
         let flow_now = &self.flows[flow as usize];
         (packet.dscp, packet.class) = (flow_now.dscp, flow_now.class);
@@ -28,6 +43,7 @@ impl Engine {
             unreachable!("a paced flow's acknowledgement is a report")
         };
         paced.sender.on_report(now, report);
+        trace(&mut self.paced, paced, now);
         self.rearm(packet.flow);
     }
 
@@ -36,16 +52,32 @@ impl Engine {
         let now = self.now;
         let flow = &mut self.flows[f as usize];
         let Kind::Paced(paced) = &mut flow.kind else { return };
-        if let Some(seq) = paced.sender.on_timer(now) {
+        let due = paced.sender.on_timer(now);
+        trace(&mut self.paced, paced, now);
+        if let Some(seq) = due {
             let mut packet = Packet::data(f, seq, paced.bytes);
             (packet.ecn, packet.dscp, packet.class) = (paced.ecn, flow.dscp, flow.class);
             if paced.ecn == Ecn::Ect {
                 packet.flags |= Flags::ANSWERS_CE;
             }
-            let stage = flow.data_stage;
+            let (stage, header) = (flow.data_stage, paced.sender.header(seq));
             flow.in_flight += 1;
+            if let Some(header) = header {
+                packet.flags |= Flags::SIGNALS;
+                packet.options = self.attach(Attachment::Signals(header));
+            }
             self.send_from_host(packet, stage, now);
         }
         self.rearm(f);
+    }
+}
+
+/// What a sender shows now, if that is another than before and somebody looks.
+fn trace(traces: &mut [PacedTrace], paced: &Paced, now: Time) {
+    let Some(index) = paced.trace else { return };
+    let rows = &mut traces[index as usize].rows;
+    let shown = paced.sender.shown();
+    if rows.last().is_none_or(|row| row.1 != shown) {
+        rows.push((now, shown));
     }
 }

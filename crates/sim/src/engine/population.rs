@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::flow::{add_row, Cbr, Flow, Kind, Paced, Tcp};
 use crate::plan::{Plan, TrafficKind};
-use crate::result::SenderTrace;
+use crate::result::{PacedTrace, SenderTrace};
 use crate::route::Stage;
 use crate::traffic::{Arrivals, Writer};
 use marqueue_cc::{paced, Config, Receiver, Sender};
@@ -46,8 +46,8 @@ impl Engine {
                         self.enter_timer(f, at);
                     }
                 }
-                TrafficKind::Paced { control, route, count, rate, packet, ecn, start, jitter, stop } => {
-                    let law = paced::Law::build(control).expect("the plan has been checked");
+                TrafficKind::Paced { control, route, count, rate, packet, ecn, start, jitter, stop, trace } => {
+                    let law = paced::Law::build(control, *packet).expect("the plan has been checked");
                     for i in 0..*count {
                         let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
                         let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
@@ -57,8 +57,13 @@ impl Engine {
                             receiver: paced::Receiver::default(),
                             bytes: packet.0 as u32,
                             ecn: if *ecn { Ecn::Ect } else { Ecn::NotEct },
+                            trace: trace.then_some(self.paced.len() as u32),
                         }));
                         let f = self.add_flow(kind, group, *route as u32, at, 0);
+                        if *trace {
+                            let flow = self.flows[f as usize].row;
+                            self.paced.push(PacedTrace { flow, bytes: packet.0 as u32, rows: Vec::new() });
+                        }
                         self.enter_timer(f, at);
                     }
                 }

@@ -2,8 +2,10 @@
 //! changed at every hop stays in a register.
 
 use super::{resource, Engine, Near};
+use crate::attachment::Attachment;
 use crate::route::Stage;
-use marqueue_core::{Flags, Packet, Time};
+use marqueue_aqm::Qdisc;
+use marqueue_core::{Flags, Packet, Price, Time};
 
 impl Engine {
     /// The first packet of link `l` arrives at its next stage.
@@ -174,14 +176,25 @@ impl Engine {
         if now > Time::ZERO {
             self.catch_up(l, Time(now.0 - 1));
         }
-        let resource = resource(&mut self.links, l);
-        resource.enqueue(now, packet);
-        if let Some((packet, at)) = resource.start(now) {
+        resource(&mut self.links, l).enqueue(now, packet);
+        if packet.flags.has(Flags::SIGNALS) {
+            self.tell(l, &packet);
+        }
+        if let Some((packet, at)) = resource(&mut self.links, l).start(now) {
             self.leave(l, packet, packet.stage, at);
         }
         self.release_lost(l);
         if !self.events.is_set(self.links[l as usize].catch_up_source) {
             self.arm(l);
+        }
+    }
+
+    /// A packet that carries signals has arrived at the queue of link `l`, which may have something to say.
+    #[inline(never)]
+    fn tell(&mut self, l: u32, packet: &Packet) {
+        let said = resource(&mut self.links, l).qdisc.price(packet);
+        if let (Some(price), Attachment::Signals(signals)) = (said, &mut self.attachments[packet.options as usize]) {
+            signals.hear(Price { router: l, ..price });
         }
     }
 
@@ -235,14 +248,14 @@ impl Engine {
     /// A packet has left the network.
     #[cold]
     fn left(&mut self, packet: &Packet) {
-        if packet.flags.has(Flags::ACK) {
+        if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SIGNALS) {
             self.release_options(packet);
         }
         self.flows[packet.flow as usize].in_flight -= 1;
         self.reuse_if_gone(packet.flow);
     }
 
-    /// An acknowledgement has arrived or is lost.
+    /// An acknowledgement, or data with signals, has arrived or is lost.
     pub(super) fn release_options(&mut self, packet: &Packet) {
         if packet.options != Packet::NO_OPTIONS {
             self.attachments_free.push(packet.options);

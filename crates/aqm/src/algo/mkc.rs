@@ -1,0 +1,102 @@
+//! MKC: the router of max-min Kelly control.
+//!
+//! Zhang, Kang and Loguinov, "Delayed stability and performance of distributed congestion control",
+//! SIGCOMM 2004, section 6.2.
+//!
+//! At the end of each interval of delta seconds, with S the bytes that arrived during it, lost ones too:
+//!     X = S / delta, p = (X - C) / X, seq <- seq + 1, S <- 0.
+//! A packet that arrives in the next interval and whose header has a lower price gets this one.
+//!
+//! Sees: arrivals. Decides: nothing; what does not fit into the buffer is lost. Packets without the header
+//! count and pass. Two variables, and one addition a packet.
+//!
+//! Departures: if nothing has arrived, (58) would be minus infinity, a price that no rate can be moved by. X
+//! is taken to be at least one usual packet an interval, the least that a router can tell from
+//! nothing: p says that the link is free, as far as that can be known. To keep the last price would be to go on
+//! speaking of a congestion that is over. Before the end of the first interval nothing is said.
+//! C is the link's rate in force when the price is computed, which is when the first packet after the end of the
+//! interval arrives.
+//! Default: delta as in the paper's Figures 10 and 11; Figure 12 has 100 to 180 ms.
+
+use crate::arrival_rate::{ArrivalRate, Ended};
+use crate::policy::{Aqm, Cx, Env, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Packet, Price, Rng, Time};
+
+marqueue_core::params! {
+    /// Parameters of MKC's router.
+    pub struct Params {
+        /// The interval over which arrivals are averaged.
+        delta: f64 { unit: Seconds, range: 1e-6 => 3600.0, default: 0.05, source: "Zhang, Kang, Loguinov 2004, section 6.3" },
+    }
+}
+
+/// What a router says of `capacity` bit/s after an interval in which packets arrived at `rate` bit/s: (58).
+pub(super) fn price(rate: f64, capacity: f64, env: &Env, delta: f64) -> f64 {
+    let least = env.mean_packet.0.max(1) as f64 * 8.0 / delta;
+    let rate = rate.max(least);
+    (rate - capacity) / rate
+}
+
+/// The latest price and how many there have been.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Announced {
+    pub p: f64,
+    seq: u64,
+}
+
+impl Announced {
+    /// Another price, after so many intervals.
+    pub fn next(self, p: f64, ended: Ended) -> Announced {
+        Announced { p, seq: self.seq + ended.count() }
+    }
+
+    /// As packets take it along.
+    pub fn price(self, delta: f64) -> Option<Price> {
+        let price = Price { router: 0, seq: self.seq as u32, p: self.p as f32, delta: delta as f32 };
+        (self.seq > 0).then_some(price)
+    }
+}
+
+/// State of MKC's router.
+#[derive(Debug)]
+pub struct Mkc {
+    arrivals: ArrivalRate,
+    rate: f64,
+    announced: Announced,
+}
+
+impl Aqm for Mkc {
+    const NAME: &'static str = "mkc";
+    const SUMMARY: &'static str = "Tells packets that ask for it the price of the link: (arrival rate - C) / arrival rate";
+    const SOURCE: &'static str = "Zhang, Kang and Loguinov, SIGCOMM 2004";
+    const PROBES: &'static [(&'static str, &'static str)] = &[("price", "1"), ("arrival_rate", "bit/s")];
+    const PRICES: bool = true;
+    type Params = Params;
+
+    fn new(params: &Params, _: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
+        let arrivals = ArrivalRate::new(params.delta, now);
+        Ok(Mkc { arrivals, rate: 0.0, announced: Announced::default() })
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        if let Some(ended) = self.arrivals.arrives(cx.now, packet.bytes) {
+            self.rate = ended.last();
+            let p = price(self.rate, cx.env.rate.0 as f64, cx.env, self.arrivals.delta());
+            self.announced = self.announced.next(p, ended);
+        }
+        Verdict::Pass
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.announced.price(self.arrivals.delta())
+    }
+
+    fn probe(&self, now: Time, env: &Env, out: &mut Vec<f64>) {
+        out.extend(match self.arrivals.ended(now) {
+            Some(ended) => [price(ended.last(), env.rate.0 as f64, env, self.arrivals.delta()), ended.last()],
+            None => [self.announced.p, self.rate],
+        });
+    }
+}

@@ -1,0 +1,95 @@
+//! What routers tell the senders of a flow: the packet header of MKC.
+//!
+//! Zhang, Kang and Loguinov, "Delayed stability and performance of distributed congestion control",
+//! SIGCOMM 2004, section 6.1 and Figure 9: 16 bytes that routers write, and 4 for the sender alone. The
+//! receiver sends all of it back.
+//!
+//! Departure: a header says by its router field how the prices of several routers combine. The paper's flows
+//! learn that of the most congested router; classic Kelly control (its equation (8)) needs the sum.
+
+/// What one router says: the router's part of the header.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Price {
+    /// Who says it.
+    pub router: u32,
+    /// How many prices it has computed so far, this one included.
+    pub seq: u32,
+    /// The price p: its estimate of loss, negative where there is room.
+    pub p: f32,
+    /// The interval over which it was measured, s.
+    pub delta: f32,
+}
+
+/// The header.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Signals {
+    /// What the routers on the way have said so far.
+    pub price: Price,
+    /// The sender's own: comes back as it went.
+    pub usr: u32,
+}
+
+impl Signals {
+    /// Bytes on the wire.
+    pub const BYTES: u32 = 20;
+    /// The router of a header that no router has written to yet.
+    const NOBODY: u32 = u32::MAX;
+    /// The router of a header to which each router adds its price.
+    const EVERYBODY: u32 = u32::MAX - 1;
+
+    /// A header that will hold the highest price on its way.
+    pub fn of_the_worst(usr: u32) -> Signals {
+        let price = Price { router: Signals::NOBODY, seq: 0, p: f32::NEG_INFINITY, delta: 0.0 };
+        Signals { price, usr }
+    }
+
+    /// A header that will hold the sum of all prices on its way; its number of prices and its interval are
+    /// the sum and the longest of theirs.
+    pub fn of_all(usr: u32) -> Signals {
+        Signals { price: Price { router: Signals::EVERYBODY, seq: 0, p: 0.0, delta: 0.0 }, usr }
+    }
+
+    /// A router says its price.
+    pub fn hear(&mut self, said: Price) {
+        let price = &mut self.price;
+        if price.router == Signals::EVERYBODY {
+            price.seq = price.seq.wrapping_add(said.seq);
+            price.p += said.p;
+            price.delta = price.delta.max(said.delta);
+        } else if said.p > price.p {
+            *price = said;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn price(router: u32, seq: u32, p: f32) -> Price {
+        Price { router, seq, p, delta: 0.05 * router as f32 }
+    }
+
+    #[test]
+    fn the_header_is_as_long_as_it_says() {
+        assert_eq!(std::mem::size_of::<Signals>(), Signals::BYTES as usize);
+    }
+
+    #[test]
+    fn the_most_congested_router_has_its_say() {
+        let mut signals = Signals::of_the_worst(7);
+        signals.hear(price(1, 10, -3.0));
+        signals.hear(price(2, 4, -0.5));
+        signals.hear(price(3, 8, -0.5));
+        assert_eq!(signals, Signals { price: price(2, 4, -0.5), usr: 7 });
+    }
+
+    #[test]
+    fn prices_add_up_where_they_are_asked_to() {
+        let mut signals = Signals::of_all(7);
+        signals.hear(price(1, 10, -3.0));
+        signals.hear(price(2, 4, 0.5));
+        let Price { seq, p, delta, .. } = signals.price;
+        assert_eq!((seq, p, delta), (14, -2.5, 0.1));
+    }
+}
