@@ -63,12 +63,12 @@ def _experiment(report: Report, of: Reproduction, number: str) -> None:
     report.section(f"Experiment {number}: {of.paper.experiments[number]}")
     report.notes(of.paper.experiment(number).readings, "How the paper is read")
     report.verdicts(of.verdicts[c.id] for c in of.claims if c.experiment == number)
+    report.text(*of.paper.experiment(number).found)
     for drawn in of.drawn[number]:
-        caption = f"{drawn.name}. {drawn.caption}"
         if isinstance(drawn, Drawn):
-            report.figure(drawn.figure, caption)
+            report.figure(drawn.figure, drawn.caption, drawn.name)
         else:
-            report.table(drawn.columns, drawn.rows, caption)
+            report.table(drawn.columns, drawn.rows, f"{drawn.name}. {drawn.caption}")
 
 
 def _ledger(report: Report, of: Reproduction) -> None:

@@ -28,6 +28,13 @@ def of_flows(
     return single(taken.label, of, values, taken.unit)
 
 
+def ratio(run: Result, of: str, first: str, second: str) -> Quantity:
+    """How many times what a flow of one group gets a flow of another gets, in bytes."""
+    a, b = (of_flows(run, of, "goodput_per_flow", group) for group in (first, second))
+    label = f"Goodput of a flow, {first} over {second}"
+    return replace(a, label=label, values=a.values / b.values, unit="")
+
+
 def starved(run: Result, of: str, group: str | None = None, window: int = SETTLED) -> Quantity:
     """How many flows of a group got nothing."""
     counts = [float((each.delivered == 0).sum()) for each in run.flow_sets(window, group=group)]
