@@ -87,8 +87,9 @@ def _reproduce(report: Report, of: Reproduction) -> None:
     report.section("How to reproduce this")
     report.code(command(of))
     report.text(
-        "The set-ups as run are in scenarios/, each a file for marqueue run; the data behind each "
-        "figure is in data/, as Parquet; quantities and verdicts are in summary.json."
+        "The set-ups as run are in scenarios/, each a file for marqueue run; the figures are in "
+        "figures/, as SVG, and the data behind each in data/, as Parquet; quantities and verdicts "
+        "are in summary.json."
     )
     manifest = _first(of)
     made = manifest.circumstances

@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import BESIDE_UDP, label, udp, under
 from marqueue.papers.drawn import Drawn, Tabled, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.report.builder import Cell
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "chokew-id", "choke", "red", "fq_codel")
@@ -49,6 +50,9 @@ def measure(runs: Runs) -> Quantities:
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
     """The attacker's goodput over the number of its flow ids, and the same as a table."""
+    rows: list[list[Cell]] = [
+        [label(scheme), *quantities[f"attacker.{scheme}"].estimates] for scheme in COMPARED
+    ]
     return [
         against(
             "Attack 1",
@@ -62,13 +66,9 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             "Attack 2",
             "The same as a table: Mbit/s, by the number of flow ids.",
             ("", *(f"{n}" for n in IDS)),
-            [
-                [label(scheme), *quantities[f"attacker.{scheme}"].estimates]
-                for scheme in COMPARED
-            ]
-            + [["A fair share", *(n / (50 + n) for n in IDS)]],
+            [*rows, ["A fair share", *(n / (50 + n) for n in IDS)]],
         ),
-    ]  # fmt: skip
+    ]
 
 
 EXPERIMENT = Experiment(

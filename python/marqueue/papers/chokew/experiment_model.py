@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from marqueue.papers.chokew.measures import mean_of, of_flows, swept
+from marqueue.papers.chokew.measures import leaky, mean_of, of_flows, of_link, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, level, udp, under
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import Drawn, Tabled, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.result import Result
@@ -141,7 +141,7 @@ COMPARED = {
 
 def measure(runs: Runs) -> Quantities:
     """What simulation and model say, and how many times the model simulation is."""
-    out = {}
+    out: dict[str, Quantity] = {}
     for key, each in COMPARED.items():
         found = swept(runs, each.names, each.variable, each.simulated)
         out[key] = found
@@ -155,10 +155,30 @@ def measure(runs: Runs) -> Quantities:
         if each.curve:
             says = each.model("pairs", each.curve)
             out[f"curve.{key}"] = replace(found, values=says, places=each.curve)
+    return out | waiting(runs)
+
+
+def waiting(runs: Runs) -> dict[str, Quantity]:
+    """How long packets wait: in simulation, by (15) from what enters there, and in the model."""
+    out = {}
+    for key in ("weights", "flows"):
+        each = COMPARED[f"p0.{key}"]
+        wait = swept(runs, each.names, each.variable, of_link, "CHOKeW", "delay_mean")
+        by_15 = swept(runs, each.names, each.variable, leaky, "CHOKeW")
+        says = [[1e3 * solved(each.at, place, "pairs").waiting_time for place in each.names]]
+        out[f"wait.{key}"] = wait
+        out[f"leaky.{key}"] = by_15
+        out[f"pairs.wait.{key}"] = replace(wait, values=np.array(says))
+        out[f"ratio.wait.{key}"] = replace(
+            wait,
+            label="Queueing delay over that by (15)",
+            values=wait.values / by_15.values,
+            unit="",
+        )
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
     """Shares with marks for simulation and lines for the model; p0 by each law of TCP."""
     marks = "Marks: simulation; lines: the model with timeouts and pairs."
     shares = ("share.low", "share.high")
@@ -195,6 +215,23 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
             "Weight of the higher level",
         ),
         factor("Model 4", "p0.flows", "p0 with UDP flows beside 100 of TCP.", "UDP flows"),
+        Tabled(
+            "Model 5",
+            "How long packets that get through wait beside 100 TCP flows, ms: in simulation; by "
+            "(15), from the queue and the rate at which packets enter it there; in the model.",
+            ("UDP flows", "Simulation", "By (15)", "Model"),
+            [
+                [shown]
+                + [
+                    quantities[f"{of}.{key}"].estimates[quantities[f"wait.{key}"].place(place)]
+                    for of in ("wait", "leaky", "pairs.wait")
+                ]
+                for shown, key, place in (
+                    ("none", "weights", 2.0),
+                    *((f"{n}", "flows", float(n)) for n in UDP),
+                )
+            ],
+        ),
     ]
 
 

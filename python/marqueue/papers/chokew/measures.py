@@ -54,6 +54,17 @@ def overflow(run: Result, of: str, window: int = SETTLED) -> Quantity:
     return single("Share of arrivals lost to a full buffer", of, values)
 
 
+def leaky(run: Result, of: str, window: int = SETTLED) -> Quantity:
+    """How long packets wait by (15): the mean queue over the rate at which packets enter it, which is
+    departures and the one in two matched drops that had entered.
+    """
+    windows = run.link().windows(window)
+    entered = [(each.departures + each.drops["matched"] / 2) / each.seconds for each in windows]
+    queue = of_link(run, of, "queue_mean", window)
+    values = 1e3 * queue.values / np.array(entered)[:, np.newaxis]
+    return replace(queue, label="Queueing delay by (15)", values=values, unit="ms")
+
+
 def together(quantities: Sequence[Quantity], of: str) -> Quantity:
     """The sum of quantities of the same kind."""
     values = sum(each.values for each in quantities)

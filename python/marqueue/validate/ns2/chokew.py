@@ -26,9 +26,9 @@ QUEUES = {
 UDP = (1, 10)
 
 
-def dumbbell(name: str, queue: Queue, **rest: int) -> Case:
+def dumbbell(name: str, queue: Queue) -> Case:
     """A hundred TCP flows; under RIO half of them, and all of constant rate, are `in`."""
-    case = Case(
+    return Case(
         name,
         queue,
         "sack",
@@ -43,26 +43,30 @@ def dumbbell(name: str, queue: Queue, **rest: int) -> Case:
         duration=300.0,
         edges=(100.0,),
     )
-    return replace(case, **rest)
 
 
 #: Figure 9: by scheme and number of constant-rate flows.
 FIGURE_9 = {
-    (scheme, n): dumbbell(f"{scheme}, {n} UDP of 10 Mbit/s", queue, cbr=n, cbr_rate=10_000_000)
+    (scheme, n): replace(
+        dumbbell(f"{scheme}, {n} UDP of 10 Mbit/s", queue), cbr=n, cbr_rate=10_000_000
+    )
     for scheme, queue in QUEUES.items()
     for n in UDP
 }
 
-#: One that sends half of what the link carries: it leaves TCP enough to tell shares apart.
+#: One that sends about half of what the link carries, so that there are shares to tell apart; of
+#: just half every packet would tie with a departure.
 HALF = [
-    dumbbell(f"{scheme}, 1 UDP of 0.5 Mbit/s", queue, cbr=1, cbr_rate=500_000)
+    replace(dumbbell(f"{scheme}, 1 UDP of 0.47 Mbit/s", queue), cbr=1, cbr_rate=470_000)
     for scheme, queue in QUEUES.items()
 ]
 
 #: Figure 4: 200 flows for the paper's 500 s from the start, and as long again.
 FIGURE_4 = {
     scheme: replace(
-        dumbbell(f"{scheme}, 200 flows", queue, flows=200, inside=100),
+        dumbbell(f"{scheme}, 200 flows", queue),
+        flows=200,
+        inside=100,
         duration=1000.0,
         edges=(500.0,),
     )
