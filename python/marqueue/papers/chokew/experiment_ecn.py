@@ -39,7 +39,8 @@ def measure(runs: Runs) -> Quantities:
     out = {}
     for scheme in COMPARED:
         names, of = {float(n): name(scheme, n) for n in WITH}, label(scheme)
-        out[f"ecn.{scheme}"] = swept(runs, names, VARIABLE, ratio, of, "ecn", level(1))
+        with_over = (of, "with ECN over without", "ecn", level(1))
+        out[f"ecn.{scheme}"] = swept(runs, names, VARIABLE, ratio, *with_over)
         for key, figure in {"marks": "mark_ratio", "losses": "loss_ratio"}.items():
             out[f"{key}.{scheme}"] = swept(runs, names, VARIABLE, of_link, of, figure)
     return out
@@ -62,9 +63,9 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             (
                 "",
                 "Flows with ECN",
-                "Packets marked, share",
-                "Packets lost, share",
-                "Goodput with ECN over without",
+                "Marked",
+                "Lost",
+                "With ECN over without",
             ),
             [
                 [label(scheme), f"{n}",
@@ -86,8 +87,12 @@ EXPERIMENT = Experiment(
     draw=draw,
     found=(
         "A matched drop is no signal that could be a mark: it takes two packets from one flow, and "
-        "the one of them that waits has been let in already. CHOKeW therefore marks nothing, "
-        "treats flows with and without ECN alike however many of each there are, and whoever pays "
-        "for ECN gets none of what it is for: losses stay as they are.",
+        "the one that waits has been let in already. CHOKeW therefore marks nothing, treats flows "
+        "with and without ECN alike however many of each there are, and flows with ECN have none "
+        "of its benefit: as many packets are lost as without.",
+        "Under RED, where losses become marks, flows with ECN get a sixth to a fifth more than "
+        "others, and fewer packets are lost the more of them there are. Under FQ-CoDel they get "
+        "less than others with so many flows on so slow a link; the ledger says why that is "
+        "likely.",
     ),
 )

@@ -66,8 +66,8 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
                 "Rate [Mbit/s]",
                 "UDP [Mbit/s]",
                 "TCP [Mbit/s]",
-                "Jain's index, TCP",
-                "Queueing delay, mean [ms]",
+                "Jain's index",
+                "Delay [ms]",
             ),
             [
                 [label(scheme), f"{rate:g}",
@@ -89,10 +89,14 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     found=(
-        "A queue a flow gives a flow its fair share, however much it sends. CHOKeW does not share: "
-        "it lets a flow of some times its fair share through, two to three times as much as is "
-        "fair, and blocks one of the link's rate. An honest flow of constant rate is so worse off "
-        "the more it sends, and there is no rate at which it is told what would be fair. RED lets "
-        "all of it through. For this CHOKeW keeps one number a level, FQ-CoDel a queue a flow.",
+        "A queue a flow gives a flow its fair share, however much it sends, and the wait is the "
+        "shortest. CHOKeW does not share: a flow of constant rate gets more than its fair share, "
+        "at most nearly three times as much, while it sends up to half of what the link carries; "
+        "beyond it gets less the more it sends, half a fair share at the link's rate and nothing "
+        "at ten times that. RED lets nearly all of it through, and TCP has what is left.",
+        "So CHOKeW protects TCP from who sends much, as well as a queue a flow does, and is as "
+        "even between TCP flows; it does not protect it from who sends at a constant rate and "
+        "somewhat too much, and there is no rate at which such a flow is told what would be fair. "
+        "For this CHOKeW keeps one number, FQ-CoDel a queue a flow.",
     ),
 )

@@ -49,7 +49,7 @@ def measure(runs: Runs) -> Quantities:
             size: of_flows(run, of, "goodput_per_flow", group) for size, group in SIZES.items()
         }
         out[f"goodput.{name}"] = side_by_side(parts, "bytes")
-        out[f"sizes.{name}"] = ratio(run, of, "large", "small")
+        out[f"sizes.{name}"] = ratio(run, of, "1500 over 500 B", "large", "small")
     return out
 
 

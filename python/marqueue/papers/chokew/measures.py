@@ -28,11 +28,12 @@ def of_flows(
     return single(taken.label, of, values, taken.unit)
 
 
-def ratio(run: Result, of: str, first: str, second: str) -> Quantity:
-    """How many times what a flow of one group gets a flow of another gets, in bytes."""
+def ratio(run: Result, of: str, what: str, first: str, second: str) -> Quantity:
+    """How many times what a flow of one group gets a flow of another gets, in bytes; ``what`` calls
+    them by name.
+    """
     a, b = (of_flows(run, of, "goodput_per_flow", group) for group in (first, second))
-    label = f"Goodput of a flow, {first} over {second}"
-    return replace(a, label=label, values=a.values / b.values, unit="")
+    return replace(a, label=f"Goodput, {what}", values=a.values / b.values, unit="")
 
 
 def starved(run: Result, of: str, group: str | None = None, window: int = SETTLED) -> Quantity:
@@ -55,8 +56,8 @@ def overflow(run: Result, of: str, window: int = SETTLED) -> Quantity:
 
 
 def leaky(run: Result, of: str, window: int = SETTLED) -> Quantity:
-    """How long packets wait by (15): the mean queue over the rate at which packets enter it, which is
-    departures and the one in two matched drops that had entered.
+    """How long packets wait by (15): the mean queue over the rate at which packets enter it. Those
+    that enter are the departures and one in two matched drops.
     """
     windows = run.link().windows(window)
     entered = [(each.departures + each.drops["matched"] / 2) / each.seconds for each in windows]
