@@ -15,6 +15,8 @@ from marqueue.stats import Estimate, Floats
 
 #: How time series of several replications are drawn.
 BAND = "Line: the first replication; band: the range of all."
+#: How estimates are.
+BARS = "Bars: 95% intervals; where there is none to be seen it is narrower than the mark."
 
 
 @dataclass(frozen=True)
@@ -65,21 +67,34 @@ def against(
     quantities: Sequence[Quantity],
     variable: str,
     model: Sequence[Quantity] = (),
+    *,
+    log_x: bool = False,
+    floor: float | None = None,
 ) -> Drawn:
     """Estimates of one quantity, a curve a scheme, against the swept variable.
 
-    Where ``model`` has a quantity of the same scheme, the estimates are marks and it is the line.
+    Where ``model`` has a quantity of the same scheme, at places of its own, the estimates are marks
+    and it is the line. The vertical axis begins at ``floor``, if one is given.
     """
     first = quantities[0]
     schemes = {quantity.of: quantity.estimates for quantity in quantities}
-    lines = {quantity.of: list(quantity.values[0]) for quantity in model}
-    figure = sweep(first.places, schemes, variable, first.label, first.unit, model=lines)
+    lines = {quantity.of: (quantity.places, list(quantity.values[0])) for quantity in model}
+    figure = sweep(
+        first.places,
+        schemes,
+        variable,
+        first.label,
+        first.unit,
+        model=lines,
+        log_x=log_x,
+        floor=floor,
+    )
     rows = [
         {"of": of, variable: place, **estimate.as_dict()}
         for of, q in [(q.of, q) for q in quantities] + [(f"{q.of}, model", q) for q in model]
         for place, estimate in zip(q.places, q.estimates, strict=True)
     ]
-    return Drawn(name, caption, figure, pa.Table.from_pylist(rows))
+    return Drawn(name, f"{caption} {BARS}", figure, pa.Table.from_pylist(rows))
 
 
 def over_time(
@@ -126,10 +141,16 @@ def _series(curves: Sequence[Curve]) -> pa.Table:
 
 
 def distribution(
-    name: str, caption: str, samples: Mapping[str, Floats], quantity: str, unit: str = ""
+    name: str,
+    caption: str,
+    samples: Mapping[str, Floats],
+    quantity: str,
+    unit: str = "",
+    *,
+    log: bool = False,
 ) -> Drawn:
     """The share of flows that are at most at x, a curve a scheme."""
     rows = pa.concat_tables(
         pa.table({"of": [of] * len(values), "value": values}) for of, values in samples.items()
     )
-    return Drawn(name, caption, cdf(samples, quantity, unit), rows)
+    return Drawn(name, caption, cdf(samples, quantity, unit, log=log), rows)

@@ -64,12 +64,12 @@ def _experiment(report: Report, of: Reproduction, number: str) -> None:
     report.section(f"Experiment {number}: {of.paper.experiments[number]}")
     report.notes(of.paper.experiment(number).readings, "How the paper is read")
     report.verdicts(of.verdicts[c.id] for c in of.claims if c.experiment == number)
+    report.text(*of.paper.experiment(number).found)
     for drawn in of.drawn[number]:
-        caption = f"{drawn.name}. {drawn.caption}"
         if isinstance(drawn, Drawn):
-            report.figure(drawn.figure, caption)
+            report.figure(drawn.figure, drawn.caption, drawn.name)
         else:
-            report.table(drawn.columns, drawn.rows, caption)
+            report.table(drawn.columns, drawn.rows, f"{drawn.name}. {drawn.caption}")
 
 
 def _ledger(report: Report, of: Reproduction) -> None:
@@ -88,8 +88,9 @@ def _reproduce(report: Report, of: Reproduction) -> None:
     report.section("How to reproduce this")
     report.code(command(of))
     report.text(
-        "The set-ups as run are in scenarios/, each a file for marqueue run; the data behind each "
-        "figure is in data/, as Parquet; quantities and verdicts are in summary.json."
+        "The set-ups as run are in scenarios/, each a file for marqueue run; the figures are in "
+        "figures/, as SVG, and the data behind each in data/, as Parquet; quantities and verdicts "
+        "are in summary.json."
     )
     manifest = _first(of)
     facts: dict[str, Cell] = {

@@ -47,6 +47,8 @@ class Experiment:
     """What claims and ledger speak of."""
     draw: Callable[[Runs, Quantities], Sequence[Drawn | Tabled]]
     """The paper's figures and tables."""
+    found: Sequence[str] = ()
+    """What came out, in paragraphs, where it is not the paper's to say."""
 
 
 @dataclass(frozen=True)

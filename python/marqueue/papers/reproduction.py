@@ -22,6 +22,7 @@ from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.verdict import judge
 from marqueue.place import whole, write_json
+from marqueue.plot.style import svg
 from marqueue.report import Outcome, Verdict
 from marqueue.report.builder import OUTCOMES
 from marqueue.result import CIRCUMSTANCES
@@ -155,17 +156,19 @@ class Reproduction:
         self.report = directory / self.report.name
 
     def _write(self, out: Path) -> None:
-        """Writes report, ledger, summary, the data behind the figures and the set-ups as run.
+        """Writes report, ledger, summary, the figures, the data behind them and the set-ups as run.
 
         All but the circumstances is a function of paper, version, commit and form.
         """
         from marqueue.papers.page import ledger_page, page
 
-        (out / "data").mkdir(parents=True)
-        (out / "scenarios").mkdir()
+        for name in ("data", "figures", "scenarios"):
+            (out / name).mkdir(parents=True)
         for drawn in (each for every in self.drawn.values() for each in every):
-            slug = drawn.name.lower().replace(" ", "-")
+            slug = drawn.name.lower().replace(",", "").replace(" ", "-")
             pq.write_table(drawn.data, out / "data" / f"{slug}.parquet", compression="zstd")
+            if isinstance(drawn, Drawn):
+                (out / "figures" / f"{slug}.svg").write_text(svg(drawn.figure), encoding="utf-8")
         for number, runs in self.runs.items():
             for name, run in runs.items():
                 path = out / "scenarios" / f"experiment-{number}-{name}.toml"

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from marqueue.plot import style
 from marqueue.stats import Floats, ecdf
@@ -36,10 +35,7 @@ def cdf(
     axes.set_ylabel("Share of flows")
     axes.set_ylim(0, 1.02)
     if log:
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        style.logarithmic(axes)
     style.legend(axes)
     return figure
 

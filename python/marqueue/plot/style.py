@@ -17,6 +17,7 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 #: Text and axes: dark enough on white. Pages replace it by the colour of their own text, and the
 #: first of the colours, which is too dark on black, by their own blue.
@@ -120,6 +121,14 @@ def legend(axes: Axes, columns: int = 5) -> None:
                 ncols=columns,
                 borderpad=0.2,
             )
+
+
+def logarithmic(axes: Axes) -> None:
+    """A logarithmic horizontal axis with plain numbers at 1, 2 and 5."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def shade(axes: Axes, warmup: float, cuts: Sequence[float]) -> None:

@@ -19,15 +19,17 @@ def sweep(
     quantity: str,
     unit: str = "",
     *,
-    model: Mapping[str, Sequence[float]] | None = None,
+    model: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     log: bool = False,
+    log_x: bool = False,
+    floor: float | None = None,
     axes: Axes | None = None,
 ) -> Figure:
     """Draws one curve a scheme through its estimates, with their intervals as error bars.
 
     ``schemes[name][i]`` belongs to ``x[i]``; ``variable`` and ``quantity`` name the axes. ``model``
-    has what a model says of schemes: a line in the colour of the scheme, whose estimates are then
-    marks alone.
+    has what a model says of schemes, x and y: a line in the colour of the scheme, whose estimates
+    are then marks alone. The vertical axis begins at ``floor``, if one is given.
     """
     figure, axes = style.on(axes)
     modelled = model or {}
@@ -38,12 +40,16 @@ def sweep(
         half = [np.nan if e.half_width is None else e.half_width for e in estimates]
         bars = None if np.isnan(half).all() else half
         if name in modelled:
-            axes.plot(x, modelled[name], color=look["color"], linestyle=look["linestyle"])
+            axes.plot(*modelled[name], color=look["color"], linestyle=look["linestyle"])
             look["linestyle"] = "none"
         axes.errorbar(x, mean, yerr=bars, label=name, **look)
     axes.set_xlabel(variable)
     axes.set_ylabel(style.label(quantity, unit))
     if log:
         axes.set_yscale("log")
+    if log_x:
+        style.logarithmic(axes)
+    if floor is not None:
+        axes.set_ylim(bottom=floor)
     style.legend(axes)
     return figure

@@ -116,11 +116,13 @@ class Report:
             folded=folded,
         )
 
-    def figure(self, figure: Figure, caption: str) -> Report:
-        """Adds a figure with a number of its own."""
-        self._figures += 1
+    def figure(self, figure: Figure, caption: str, name: str = "") -> Report:
+        """Adds a figure, with a number of its own if it has no name."""
+        if not name:
+            self._figures += 1
+            name = f"Figure {self._figures}"
         image = Markup(inline_svg(figure, caption))
-        return self._add("figure", number=self._figures, svg=image, caption=caption)
+        return self._add("figure", name=name, svg=image, caption=caption)
 
     def verdicts(self, verdicts: Iterable[Verdict], caption: str = "") -> Report:
         """Adds claims with what was measured and what became of them."""

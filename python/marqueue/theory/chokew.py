@@ -160,7 +160,7 @@ def equilibrium(flows: Sequence[Flows], capacity: float, queue: float) -> Equili
 def _check(flows: Sequence[Flows], capacity: float, queue: float) -> None:
     for value, what in ((capacity, "capacity"), (queue, "queue")):
         if not (math.isfinite(value) and value > 0):
-            raise ModelError(f"{what}: got {value:g}, expected more than 0")
+            raise ModelError(f"{what}: got {value:g}, expected a finite number above 0")
     if not flows:
         raise ModelError("flows: got none, expected at least one kind")
     for f in flows:

@@ -7,27 +7,27 @@ from functools import partial
 from marqueue.validate import ns2
 from marqueue.validate.check import Check
 from marqueue.validate.ns2.matrix import EXPLAINED, MATRIX, QUICK
-from marqueue.validate.ns2.side import BECAUSE, FIGURES, Side, ours, theirs, tolerances
+from marqueue.validate.ns2.side import BECAUSE, Side, ours, theirs, tolerances
 from marqueue.validate.rung import Bench, Effort, Rung, Task
 
-UNITS = {"utilization": "", "queue": "packets", "loss": "", "marks": "packets"}
+UNITS = {"queue": "packets", "marks": "packets"}
+NAMES = {"tcp": "share of TCP", "udp": "share of UDP"}
 
 
 def compare(case: ns2.Case, here: Side, there: Side) -> list[Check]:
     """The figures of one window, those left out that are zero on both sides."""
-    allowed = tolerances(case, there)
     return [
         Check(
-            f"{case.name}: {figure}",
+            f"{case.name}: {NAMES.get(figure, figure)}",
             "ns-2",
             getattr(here, figure),
             getattr(there, figure),
-            allowed[figure],
+            most,
             BECAUSE[figure],
-            unit=UNITS[figure],
+            unit=UNITS.get(figure, ""),
             explained=EXPLAINED.get(case.name, ""),
         )
-        for figure in FIGURES
+        for figure, most in tolerances(case, there).items()
         if getattr(here, figure).mean or getattr(there, figure).mean
     ]
 
@@ -45,7 +45,7 @@ def tasks(effort: Effort) -> list[Task]:
     seeds = 6
     cases = [case for case in MATRIX if effort is Effort.FULL or case.name in QUICK]
     return [
-        Task(case.name, 5.4e-10 * case.rate * case.duration * seeds,
+        Task(case.name, 5.4e-10 * case.offered * case.duration * seeds,
              partial(checks, case=case, seeds=seeds))
         for case in cases
     ]  # fmt: skip

@@ -6,6 +6,7 @@ import typer
 
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
+from marqueue.errors import ScenarioError
 from marqueue.scenario import load
 from marqueue.theory.chokew import Equilibrium
 from marqueue.theory.chokew_scenario import Law, of_scenario
@@ -41,7 +42,11 @@ def chokew(
     if law not in laws:
         expected = f"expected one of {', '.join(laws)}"
         raise typer.BadParameter(f"got {law!r}, {expected}", param_hint="--law")
-    solved = of_scenario(load(file, set_ or []), laws[law], queue)
+    scenario = load(file, set_ or [])
+    try:
+        solved = of_scenario(scenario, laws[law], queue)
+    except ScenarioError as error:
+        raise ScenarioError(error.problems, str(file)) from None
     if json:
         print_json(_plain(solved))
         return

@@ -44,7 +44,10 @@ def measure(runs: Runs) -> Quantities:
 def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
     """A curve a scheme."""
     compared = [quantities[f"jain.{scheme}"] for scheme in (*COMPARED, *BESIDE)]
-    caption = "Jain's index of goodputs. CHOKe and FQ-CoDel are not in the paper's."
+    caption = (
+        "Jain's index of goodputs; 1 is fair (the axis does not begin at 0). CHOKe and FQ-CoDel "
+        "are not in the paper's."
+    )
     return [against("Figure 11", caption, compared, "TCP flows")]
 
 

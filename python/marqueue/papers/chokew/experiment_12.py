@@ -57,14 +57,34 @@ def measure(runs: Runs) -> Quantities:
 def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
     """A figure a quantity."""
 
-    def drawn(figure: str, key: str, caption: str) -> Drawn:
+    def drawn(figure: str, key: str, caption: str, floor: float | None = None) -> Drawn:
         compared = [quantities[f"{key}.{scheme}"] for scheme in COMPARED]
-        return against(figure, caption, compared, "TCP flows")
+        return against(figure, caption, compared, "TCP flows", floor=floor)
 
     return [
-        drawn("Figure 12", "utilization", "Utilization of the link."),
-        drawn("Figure 13", "queue", "Mean queue."),
-        drawn("Figure 14", "goodput", "Goodput of all flows."),
+        drawn(
+            "Figure 12",
+            "utilization",
+            "Utilization of the link: 1 under all, so that the curves lie on each other.",
+            0.9,
+        ),
+        drawn(
+            "Figure 13",
+            "queue",
+            "Mean queue, 500 to 1000 s. L- is 125 packets and L+ 175: all are between.",
+        ),
+        drawn(
+            "Figure 13, first 500 s",
+            "queue-500",
+            "The same over the first 500 s, in which p0 rises: the longer the more flows there "
+            "are, and the longest under CHOKeW alone.",
+            0.0,
+        ),
+        drawn(
+            "Figure 14",
+            "goodput",
+            "Goodput of all flows: within 2% of each other (the axis does not begin at 0).",
+        ),
     ]
 
 

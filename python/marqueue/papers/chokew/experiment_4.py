@@ -36,17 +36,22 @@ def measure(runs: Runs) -> Quantities:
 def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
     """A figure a level."""
 
-    def drawn(name: str) -> Drawn:
+    def drawn(name: str, seen: str) -> Drawn:
         samples = {
             label(scheme): np.concatenate(
                 [each.rates * 1e-3 for each in run.flow_sets(SETTLED, group=LEVELS[name])]
             )
             for scheme, run in runs.items()
         }
-        caption = f"Goodput of flows of the {name} level, all replications."
-        return distribution(f"Figure 4, {name} level", caption, samples, "Goodput", "kbit/s")
+        caption = f"Goodput of flows of the {name} level, all replications. {seen}"
+        return distribution(
+            f"Figure 4, {name} level", caption, samples, "Goodput", "kbit/s", log=True
+        )
 
-    return [drawn("low"), drawn("high")]
+    return [
+        drawn("low", "RIO leaves flows a fraction of what CHOKeW leaves them, but each something."),
+        drawn("high", "What RIO takes from the low level its high level has."),
+    ]
 
 
 EXPERIMENT = Experiment(

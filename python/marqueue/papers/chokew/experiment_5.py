@@ -36,7 +36,8 @@ def measure(runs: Runs) -> Quantities:
 def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
     """A curve a level."""
     both = [quantities[f"goodput.{key}"] for key in LEVELS]
-    return [against("Figure 5", "Goodput of all flows of a level.", both, "TCP flows")]
+    caption = "Goodput of all flows of a level. The more flows, the more their weights tell."
+    return [against("Figure 5", caption, both, "TCP flows", floor=0.0)]
 
 
 EXPERIMENT = Experiment(

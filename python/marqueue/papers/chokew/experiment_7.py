@@ -49,9 +49,10 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
     return [
         against(
             figure,
-            f"Goodput of all flows of a level, {levels} levels.",
+            f"Goodput of all flows of a level, {levels} levels: in the order of their weights.",
             [quantities[f"goodput.{levels}-{k}"] for k in range(1, levels + 1)],
             "TCP flows of each level",
+            floor=0.0,
         )
         for levels, figure in FIGURES.items()
     ]

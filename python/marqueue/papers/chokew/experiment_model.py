@@ -1,17 +1,19 @@
 """The model of section 3 beside simulation: shares against weight and rate, and p0."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
-from marqueue.papers.chokew.measures import mean_of, of_flows, swept
+from marqueue.papers.chokew.measures import leaky, mean_of, of_flows, of_link, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, level, udp, under
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import Drawn, Tabled, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.result import Result
 from marqueue.scenario import Scenario
+from marqueue.stats import Floats
 from marqueue.theory.chokew import Equilibrium
 from marqueue.theory.chokew_scenario import Law, of_scenario
 
@@ -29,7 +31,15 @@ RATE = {rate: f"rate-{rate:g}" for rate in RATES}
 FLOWS = {float(flows): f"udp-{flows}" for flows in UDP}
 
 
-LAWS: tuple[Law, ...] = ("pairs", "pftk", "sqrt")
+LAWS: Mapping[Law, str] = {
+    "pairs": "Model: timeouts, pairs",
+    "pftk": "Model: timeouts",
+    "sqrt": "Model: square root",
+}
+
+#: Where curves of the model are drawn through.
+CURVE_WEIGHTS = tuple(np.linspace(WEIGHTS[0], WEIGHTS[-1], 9))
+CURVE_RATES = tuple(np.geomspace(RATES[0], RATES[-1], 25))
 
 Simulated = Callable[[Result], Quantity]
 Modelled = Callable[[Equilibrium], float]
@@ -66,70 +76,162 @@ def basic(found: Equilibrium) -> float:
     return found.p0
 
 
+def at_weight(weight: float) -> Scenario:
+    """Two levels of 50 flows each."""
+    return under("chokew", {1.0: 50, weight: 50})
+
+
+def at_rate(rate: float) -> Scenario:
+    """One constant-rate flow beside 50 TCP flows."""
+    of_rate = udp(1, f"{rate * 1e6:.0f} bit/s", dscp="DF")
+    return under("chokew", {1.0: 50}, of_rate, overrides=BESIDE_UDP)
+
+
+def beside_udp(flows: float) -> Scenario:
+    """So many constant-rate flows beside 100 TCP flows."""
+    return under("chokew", {1.0: 50, 2.0: 50}, udp(int(flows)), overrides=BESIDE_UDP)
+
+
 def setups() -> Mapping[str, Scenario]:
     """Two levels; one constant-rate flow beside 50 TCP flows; several beside 100."""
-    weights = {name: under("chokew", {1.0: 50, w: 50}) for w, name in WEIGHT.items()}
-    rates = {
-        name: under("chokew", {1.0: 50}, udp(1, f"{rate} Mbit/s", dscp="DF"), overrides=BESIDE_UDP)
-        for rate, name in RATE.items()
+    return {
+        name: at(place)
+        for at, names in ((at_weight, WEIGHT), (at_rate, RATE), (beside_udp, FLOWS))
+        for place, name in names.items()
     }
-    flows = {
-        name: under("chokew", {1.0: 50, 2.0: 50}, udp(int(n)), overrides=BESIDE_UDP)
-        for n, name in FLOWS.items()
-    }
-    return weights | rates | flows
 
 
-#: By name: the set-ups, their variable, what is simulated, and what the model says of it.
-COMPARED: Mapping[str, tuple[Mapping[float, str], str, Simulated, Modelled]] = {
-    "share.low": (WEIGHT, "w(2)", part("w = 1", level(1)), delivered(level(1))),
-    "share.high": (WEIGHT, "w(2)", part("w = w(2)", level(2)), delivered(level(2))),
-    "udp": (RATE, "Mbit/s", part("UDP", "udp"), delivered("udp")),
-    "p0.weights": (WEIGHT, "w(2)", drawing_factor, basic),
-    "p0.flows": (FLOWS, "UDP flows", drawing_factor, basic),
+@cache
+def solved(at: Callable[[float], Scenario], place: float, law: Law) -> Equilibrium:
+    """The model's fixed point."""
+    return of_scenario(at(place), law, QUEUE)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What simulation and model are asked."""
+
+    at: Callable[[float], Scenario]
+    names: Mapping[float, str]
+    """The set-ups by their place."""
+    variable: str
+    simulated: Simulated
+    modelled: Modelled
+    curve: tuple[float, ...] = ()
+    """Where a curve of the model is drawn through."""
+
+    def model(self, law: Law, places: Iterable[float]) -> Floats:
+        """What the model says."""
+        return np.array([[self.modelled(solved(self.at, place, law)) for place in places]])
+
+
+LOW, HIGH = level(1), level(2)
+COMPARED = {
+    "share.low": Compared(
+        at_weight, WEIGHT, "w(2)", part("w = 1", LOW), delivered(LOW), CURVE_WEIGHTS
+    ),
+    "share.high": Compared(
+        at_weight, WEIGHT, "w(2)", part("w = w(2)", HIGH), delivered(HIGH), CURVE_WEIGHTS
+    ),
+    "udp": Compared(at_rate, RATE, "Mbit/s", part("UDP", "udp"), delivered("udp"), CURVE_RATES),
+    "p0.weights": Compared(at_weight, WEIGHT, "w(2)", drawing_factor, basic),
+    "p0.flows": Compared(beside_udp, FLOWS, "UDP flows", drawing_factor, basic),
 }
 
 
 def measure(runs: Runs) -> Quantities:
     """What simulation and model say, and how many times the model simulation is."""
-    out = {}
-    scenarios = setups()
-    for key, (names, variable, simulated, modelled) in COMPARED.items():
-        found = swept(runs, names, variable, simulated)
+    out: dict[str, Quantity] = {}
+    for key, each in COMPARED.items():
+        found = swept(runs, each.names, each.variable, each.simulated)
         out[key] = found
-        for law in LAWS:
-            says = [modelled(of_scenario(scenarios[name], law, QUEUE)) for name in names.values()]
-            out[f"{law}.{key}"] = replace(found, values=np.array([says]))
+        for law, of in LAWS.items():
+            says = each.model(law, each.names)
+            out[f"{law}.{key}"] = replace(found, of=of, values=says)
             if key != "udp":
-                times = found.values / out[f"{law}.{key}"].values
-                ratio = replace(found, label="Simulation over model", values=times)
-                out[f"ratio.{law}.{key}"] = ratio
+                out[f"ratio.{law}.{key}"] = replace(
+                    found, label="Simulation over model", values=found.values / says
+                )
+        if each.curve:
+            says = each.model("pairs", each.curve)
+            out[f"curve.{key}"] = replace(found, values=says, places=each.curve)
+    return out | waiting(runs)
+
+
+def waiting(runs: Runs) -> dict[str, Quantity]:
+    """How long packets wait: in simulation, by (15) from what enters there, and in the model."""
+    out = {}
+    for key in ("weights", "flows"):
+        each = COMPARED[f"p0.{key}"]
+        wait = swept(runs, each.names, each.variable, of_link, "CHOKeW", "delay_mean")
+        by_15 = swept(runs, each.names, each.variable, leaky, "CHOKeW")
+        says = [[1e3 * solved(each.at, place, "pairs").waiting_time for place in each.names]]
+        out[f"wait.{key}"] = wait
+        out[f"leaky.{key}"] = by_15
+        out[f"pairs.wait.{key}"] = replace(wait, values=np.array(says))
+        out[f"ratio.wait.{key}"] = replace(
+            wait,
+            label="Queueing delay over that by (15)",
+            values=wait.values / by_15.values,
+            unit="",
+        )
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
-    """Marks are simulation, lines the model."""
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+    """Shares with marks for simulation and lines for the model; p0 by each law of TCP."""
+    marks = "Marks: simulation; lines: the model with timeouts and pairs."
+    shares = ("share.low", "share.high")
 
-    def drawn(name: str, caption: str, variable: str, *keys: str) -> Drawn:
-        simulated = [quantities[key] for key in keys]
-        model = [quantities[f"pairs.{key}"] for key in keys]
-        caption = f"{caption} Marks: simulation; lines: the model."
-        return against(name, caption, simulated, variable, model)
+    def factor(name: str, key: str, caption: str, variable: str) -> Drawn:
+        simulated = replace(quantities[key], of="Simulation")
+        laws = [quantities[f"{law}.{key}"] for law in LAWS]
+        caption = f"{caption} The model has it right within 25%, or twice too low, by TCP's law."
+        return against(name, caption, [simulated, *laws], variable, floor=0.0)
 
-    weights = "Weight of the higher level"
     return [
-        drawn(
+        against(
             "Model 1",
-            "Shares of goodput of 50 flows of each level.",
-            weights,
-            "share.low",
-            "share.high",
+            f"Shares of goodput of 50 flows of each level. {marks}",
+            [quantities[key] for key in shares],
+            "Weight of the higher level",
+            [quantities[f"curve.{key}"] for key in shares],
+            floor=0.0,
         ),
-        drawn(
-            "Model 2", "Share of goodput of a UDP flow beside 50 TCP flows.", "Rate, Mbit/s", "udp"
+        against(
+            "Model 2",
+            "Share of goodput of a UDP flow beside 50 TCP flows: as much as it sends at first, "
+            "more "
+            f"than a fair share, 0.02, then less the more it sends. {marks}",
+            [quantities["udp"]],
+            "Rate of the UDP flow [Mbit/s]",
+            [quantities["curve.udp"]],
+            log_x=True,
         ),
-        drawn("Model 3", "p0 with 50 TCP flows of each level.", weights, "p0.weights"),
-        drawn("Model 4", "p0 with UDP flows beside 100 of TCP.", "UDP flows", "p0.flows"),
+        factor(
+            "Model 3",
+            "p0.weights",
+            "p0 with 50 TCP flows of each level.",
+            "Weight of the higher level",
+        ),
+        factor("Model 4", "p0.flows", "p0 with UDP flows beside 100 of TCP.", "UDP flows"),
+        Tabled(
+            "Model 5",
+            "How long packets that get through wait beside 100 TCP flows, ms: in simulation; by "
+            "(15), from the queue and the rate at which packets enter it there; in the model.",
+            ("UDP flows", "Simulation", "By (15)", "Model"),
+            [
+                [shown]
+                + [
+                    quantities[f"{of}.{key}"].estimates[quantities[f"wait.{key}"].place(place)]
+                    for of in ("wait", "leaky", "pairs.wait")
+                ]
+                for shown, key, place in (
+                    ("none", "weights", 2.0),
+                    *((f"{n}", "flows", float(n)) for n in UDP),
+                )
+            ],
+        ),
     ]
 
 

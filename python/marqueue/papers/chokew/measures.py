@@ -28,6 +28,14 @@ def of_flows(
     return single(taken.label, of, values, taken.unit)
 
 
+def ratio(run: Result, of: str, what: str, first: str, second: str) -> Quantity:
+    """How many times what a flow of one group gets a flow of another gets, in bytes; ``what`` calls
+    them by name.
+    """
+    a, b = (of_flows(run, of, "goodput_per_flow", group) for group in (first, second))
+    return replace(a, label=f"Goodput, {what}", values=a.values / b.values, unit="")
+
+
 def starved(run: Result, of: str, group: str | None = None, window: int = SETTLED) -> Quantity:
     """How many flows of a group got nothing."""
     counts = [float((each.delivered == 0).sum()) for each in run.flow_sets(window, group=group)]
@@ -45,6 +53,17 @@ def overflow(run: Result, of: str, window: int = SETTLED) -> Quantity:
     windows = run.link().windows(window)
     values = [each.drops["overflow"] / each.arrivals for each in windows]
     return single("Share of arrivals lost to a full buffer", of, values)
+
+
+def leaky(run: Result, of: str, window: int = SETTLED) -> Quantity:
+    """How long packets wait by (15): the mean queue over the rate at which packets enter it. Those
+    that enter are the departures and one in two matched drops.
+    """
+    windows = run.link().windows(window)
+    entered = [(each.departures + each.drops["matched"] / 2) / each.seconds for each in windows]
+    queue = of_link(run, of, "queue_mean", window)
+    values = 1e3 * queue.values / np.array(entered)[:, np.newaxis]
+    return replace(queue, label="Queueing delay by (15)", values=values, unit="ms")
 
 
 def together(quantities: Sequence[Quantity], of: str) -> Quantity:

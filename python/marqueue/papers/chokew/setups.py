@@ -73,5 +73,10 @@ def udp(count: int, rate: str = UDP_RATE, dscp: str = CODE_POINTS[1]) -> dict[st
     }
 
 
+def tcp(name: str, count: int, transport: str) -> dict[str, Any]:
+    """Long flows of the low level, of another transport."""
+    return {"name": name, "kind": "tcp", "count": count, "jitter": "1 s", "transport": transport}
+
+
 #: With constant-rate flows p0 settles within seconds: more arrive.
 BESIDE_UDP = ('duration="300 s"', 'cuts=["100 s"]')

@@ -11,6 +11,11 @@ from typing import Any
 from marqueue.scenario import Scenario, from_dict
 
 Settings = Mapping[str, Any]
+Thresholds = tuple[float, float, float]
+"""min_th and max_th, packets, and max_p."""
+
+#: The code point of `in` packets.
+INSIDE = "AF11"
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,27 @@ def red(
         "mark_p": mark_p or 1.0,
     }
     return Queue("RED", limit, settings, aqm, limit, signal)
+
+
+def rio(limit: int, inside: Thresholds, outside: Thresholds) -> Queue:
+    """Gentle RIO in packets, told `in` from `out` packets by code point, in ns-2 by flow id."""
+    settings = {
+        "in_thresh_": inside[0],
+        "in_maxthresh_": inside[1],
+        "in_linterm_": 1 / inside[2],
+        "out_thresh_": outside[0],
+        "out_maxthresh_": outside[1],
+        "priority_method_": 1,
+    }
+    aqm: dict[str, Any] = {"name": "rio", "in_dscp": INSIDE, "w_q": 0.002, "gentle": True}
+    for name, (min_th, max_th, max_p) in {"in": inside, "out": outside}.items():
+        aqm |= {
+            f"{name}_min_th": f"{min_th} packets",
+            f"{name}_max_th": f"{max_th} packets",
+            f"{name}_max_p": max_p,
+        }
+    of_red = red(limit, outside[0], outside[1], max_p=outside[2], signal="drop").settings
+    return Queue("RED/RIO", limit, {**of_red, **settings}, aqm, limit)
 
 
 def avq(
@@ -138,6 +164,9 @@ class Case:
     tcp: str = "reno"
     ecn: bool = True
     flows: int = 60
+    inside: int = 0
+    """How many of these flows, the last, send `in` packets; if any do, constant-rate flows do "
+    "too."""
     rtts: Sequence[float] = (0.04, 0.06, 0.08, 0.1, 0.13)
     rate: int = 10_000_000
     delay: float = 0.005
@@ -156,6 +185,11 @@ class Case:
     """Settings of Agent/TCP beside those of dumbbell.tcl."""
     transport: Settings = field(default_factory=dict)
     """The same here, beside the preset ns2."""
+
+    @property
+    def offered(self) -> int:
+        """Roughly what arrives at the bottleneck, bit/s."""
+        return self.rate + self.cbr * self.cbr_rate
 
     def ns2_arguments(self, seed: int) -> dict[str, str]:
         """Keys and values of ns2/dumbbell.tcl."""
@@ -178,6 +212,7 @@ class Case:
             "segment": self.segment,
             "tcp_set": _flat(self.tcp_set),
             "flows": self.flows,
+            "inside": self.inside,
             "jitter": self.jitter,
             "short_rate": self.short_rate,
             "short_start": self.short_start,
@@ -188,9 +223,10 @@ class Case:
 
     def scenario(self, replications: int = 1) -> Scenario:
         """The same dumbbell as a scenario, without time series."""
-        traffic: list[Settings] = [
-            {"name": "long", "kind": "tcp", "count": self.flows, "jitter": _s(self.jitter)}
-        ]
+        tcp = {"kind": "tcp", "jitter": _s(self.jitter)}
+        traffic: list[Settings] = [tcp | {"name": "long", "count": self.flows - self.inside}]
+        if self.inside:
+            traffic.append(tcp | {"name": "in", "count": self.inside, "dscp": INSIDE})
         if self.short_rate:
             traffic.append(
                 {
@@ -210,6 +246,7 @@ class Case:
                     "rate": f"{self.cbr_rate} bit/s",
                     "packet": "1000 B",
                     "jitter": _s(self.jitter),
+                    "dscp": INSIDE if self.inside else "DF",
                 }
             )
         return from_dict(

@@ -3,15 +3,15 @@
 #   host of class c -- access link --> left -- bottleneck --> right -- access link --> host of class c
 #
 # All flows of a class share its two hosts. A data packet weighs `segment` bytes on the wire, a SYN and
-# an acknowledgement 40. What is printed: a line `window` of cumulative figures at each of `edges`, and
-# how much CPU time and memory the run took.
+# an acknowledgement 40. What is printed: at each of `edges` a line `window` of cumulative figures, and lines
+# `tcp` and `udp` of the bytes that each long flow got, in order; and what CPU time and memory the run took.
 
 array set opt {
     seed 1  duration 50  edges {}
     rate 10e6  delay 0.005  access 1e9  far 0.005  rtts {0.04 0.06 0.08 0.1 0.13}
     queue DropTail  limit 100  queue_set {}
     tcp Reno  sink TCPSink  ecn 1  segment 1000  tcp_set {}
-    flows 10  jitter 1.0
+    flows 10  inside 0  jitter 1.0
     short_rate 0  short_start 0  short_size 20
     cbr 0  cbr_rate 1e6  cbr_packet 1000
     trace {}  windows {}
@@ -76,8 +76,12 @@ proc connection {rtt} {
     return [list $source $sink]
 }
 
+array set received {tcp {} udp {}}
 for {set i 0} {$i < $opt(flows)} {incr i} {
-    set source [lindex [connection [lindex $opt(rtts) [expr {$i % [llength $opt(rtts)]}]]] 0]
+    foreach {source sink} [connection [lindex $opt(rtts) [expr {$i % [llength $opt(rtts)]}]]] break
+    lappend received(tcp) $sink
+    # To RIO (priority_method_ 1) a packet is `in` if its flow id is not 0.
+    $source set fid_ [expr {$i >= $opt(flows) - $opt(inside)}]
     set ftp [new Application/FTP]
     $ftp attach-agent $source
     $ns at [expr {$opt(jitter) * [$unit value]}] "$ftp start"
@@ -91,8 +95,10 @@ for {set i 0} {$i < $opt(flows)} {incr i} {
 for {set i 0} {$i < $opt(cbr)} {incr i} {
     set rtt [lindex $opt(rtts) [expr {$i % [llength $opt(rtts)]}]]
     set source [new Agent/UDP]
-    set sink [new Agent/Null]
+    set sink [new Agent/LossMonitor]
+    lappend received(udp) $sink
     $source set packetSize_ $opt(cbr_packet)
+    $source set fid_ [expr {$opt(inside) > 0}]
     $ns attach-agent $near($rtt) $source
     $ns attach-agent $far($rtt) $sink
     $ns connect $source $sink
@@ -133,11 +139,16 @@ if {$opt(short_rate) > 0} {
 # ---- measuring ----
 
 proc window {} {
-    global ns monitor
+    global ns monitor received
     set integral [$monitor get-pkts-integrator]
     $integral newpoint [$ns now] [$integral set lasty_]
     puts "window [$ns now] [$monitor set parrivals_] [$monitor set pdepartures_] [$monitor set pdrops_]\
         [$monitor set pmarks_] [$monitor set bdepartures_] [$integral set sum_]"
+    foreach kind {tcp udp} {
+        set bytes {}
+        foreach sink $received($kind) { lappend bytes [$sink set bytes_] }
+        puts [concat $kind $bytes]
+    }
 }
 foreach t [concat $opt(edges) $opt(duration)] { $ns at $t window }
 

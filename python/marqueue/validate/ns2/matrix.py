@@ -1,6 +1,8 @@
-"""Configurations that the papers do not have, to see that the model fits and not the numbers."""
+"""Configurations that the papers do not have, to see that the model fits and not the numbers; and
+those of the CHOKeW paper."""
 
 from marqueue.validate.ns2.case import Case, avq, droptail, gkvq, pi, red, rem
+from marqueue.validate.ns2.chokew import CHOKEW
 
 UNTIED = (0.0437, 0.0619, 0.0783, 0.1021, 0.1297)
 """Round-trip times whose differences are not multiples of a transmission time."""
@@ -191,6 +193,7 @@ MATRIX = [
         flows=25,
         rtts=LONG,
     ),
+    *CHOKEW,
 ]
 
 TIED = (

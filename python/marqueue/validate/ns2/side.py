@@ -8,9 +8,13 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from marqueue.result import Result
+from marqueue.result.traffic import Flows
 from marqueue.stats import Estimate
 from marqueue.validate.ns2.case import Case
 from marqueue.validate.ns2.simulator import Run
+
+#: What flows get of which there are none.
+NOTHING = Estimate(0.0, None, 1)
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,10 @@ class Side:
     """Lost of all that arrived."""
     marks: Estimate
     """Packets marked."""
+    tcp: Estimate = NOTHING
+    """What long TCP flows got, in order, as a share of the link."""
+    udp: Estimate = NOTHING
+    """What constant-rate flows got, as a share of the link."""
 
     @property
     def span(self) -> str:
@@ -33,7 +41,7 @@ class Side:
         return f"{self.begin:g}-{self.end:g} s"
 
 
-#: The figures of a side, with the names that they have in results here.
+#: The figures of the link, with the names that they have in results here.
 FIGURES: Mapping[str, str] = MappingProxyType(
     {
         "utilization": "utilization",
@@ -43,6 +51,9 @@ FIGURES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+#: What the two kinds of flows got, by their kind here; compared where there are both.
+SHARES: Mapping[str, str] = MappingProxyType({"tcp": "tcp", "udp": "cbr"})
+
 BECAUSE: Mapping[str, str] = MappingProxyType(
     {
         "utilization": "A hundredth of the capacity: less than any conclusion rests on.",
@@ -51,6 +62,10 @@ BECAUSE: Mapping[str, str] = MappingProxyType(
         "loss": "25% or 0.002: a loss rate goes as the window to the power of -2, so that it moves "
         "by a quarter where the mean window moves by an eighth.",
         "marks": "25% or 0.002 of the packets: as for losses.",
+        "tcp": "A hundredth of the capacity, as for utilization; where TCP gets so little that "
+        "this would be more than 25% of it, 25% or 0.002, as for losses, which decide what it "
+        "gets.",
+        "udp": "A hundredth of the capacity, as for utilization.",
     }
 )
 
@@ -58,12 +73,13 @@ BECAUSE: Mapping[str, str] = MappingProxyType(
 def tolerances(case: Case, there: Side) -> dict[str, float]:
     """How far each figure may be from ns-2's."""
     packets = case.rate * (there.end - there.begin) / (8 * case.segment)
+    shares = {"tcp": min(0.01, max(0.25 * there.tcp.mean, 0.002)), "udp": 0.01}
     return {
         "utilization": 0.01,
         "queue": max(0.15 * there.queue.mean, 2.0),
         "loss": max(0.25 * there.loss.mean, 0.002),
         "marks": max(0.25 * there.marks.mean, 0.002 * packets),
-    }
+    } | (shares if case.cbr else {})
 
 
 def disagreements(case: Case, here: Side, there: Side) -> list[str]:
@@ -82,7 +98,10 @@ def theirs(runs: Sequence[Run]) -> list[Side]:
         Side(
             windows[0].begin,
             windows[0].end,
-            **{name: Estimate.of([getattr(w, name) for w in windows]) for name in FIGURES},
+            **{
+                name: Estimate.of([getattr(w, name) for w in windows])
+                for name in (*FIGURES, *SHARES)
+            },
         )
         for windows in zip(*(run.windows for run in runs), strict=True)
     ]
@@ -96,6 +115,16 @@ def ours(case: Case, result: Result) -> list[Side]:
             begin,
             end,
             **{name: Estimate.of(result.link().values(f, w)) for name, f in FIGURES.items()},
+            **{
+                name: Estimate.of([_share(case, f, kind) for f in result.flow_sets(w)])
+                for name, kind in SHARES.items()
+            },
         )
         for w, (begin, end) in enumerate(pairwise(edges))
     ]
+
+
+def _share(case: Case, flows: Flows, kind: str) -> float:
+    """What the endless flows of a kind got, as a share of the link."""
+    got = flows.delivered[(flows.kind == kind) & (flows.size == 0)].sum()
+    return float(8 * got / (case.rate * (flows.end - flows.begin)))

@@ -32,11 +32,30 @@ class Window:
     utilization: float
     queue: float
     """Time average, packets, without the one in transmission."""
+    tcp_bytes: tuple[int, ...]
+    """What each long TCP flow got, in order; `out` flows come first."""
+    udp_bytes: tuple[int, ...]
+    """What each constant-rate flow got."""
+    rate: float
+    """Of the link, bit/s."""
 
     @property
     def loss(self) -> float:
         """Lost of all that arrived."""
         return self.drops / max(self.arrivals, 1)
+
+    @property
+    def tcp(self) -> float:
+        """What long TCP flows got, as a share of the link."""
+        return self._share(self.tcp_bytes)
+
+    @property
+    def udp(self) -> float:
+        """What constant-rate flows got, as a share of the link."""
+        return self._share(self.udp_bytes)
+
+    def _share(self, got: tuple[int, ...]) -> float:
+        return 8 * sum(got) / (self.rate * (self.end - self.begin))
 
 
 @dataclass(frozen=True)
@@ -84,10 +103,17 @@ def run(arguments: Mapping[str, str], look: Callable[[], None] = lambda: None) -
         raise RuntimeError(f"ns failed: {text.strip() or process.returncode}")
     lines = [line.split() for line in text.splitlines()]
     once = {words[0]: float(words[1]) for words in lines if len(words) == 2}
-    sums = [[0.0] * 7, *([float(x) for x in words[1:]] for words in lines if words[0] == "window")]
+    sums, tcp, udp = (
+        [[float(x) for x in words[1:]] for words in lines if words[0] == name]
+        for name in ("window", "tcp", "udp")
+    )
     rate = float(arguments["rate"])
+    edges = pairwise([[0.0] * 7, *sums])
     return Run(
-        [_window(a, b, rate) for a, b in pairwise(sums)],
+        [
+            _window(a, b, rate, of_tcp, of_udp)
+            for (a, b), of_tcp, of_udp in zip(edges, _received(tcp), _received(udp), strict=True)
+        ],
         cpu=usage.ru_utime,
         setup=once["cpu_setup"],
         peak_kb=int(once["peak_kb"]),
@@ -110,7 +136,17 @@ def _wait(process: subprocess.Popen[str], look: Callable[[], None]) -> resource.
         raise
 
 
-def _window(a: list[float], b: list[float], rate: float) -> Window:
+def _received(sums: list[list[float]]) -> list[tuple[int, ...]]:
+    """What each flow got from one edge to the next."""
+    return [
+        tuple(int(y - x) % BYTES_WRAP for x, y in zip(a, b, strict=True))
+        for a, b in pairwise([[0.0] * len(sums[0]), *sums])
+    ]
+
+
+def _window(
+    a: list[float], b: list[float], rate: float, tcp: tuple[int, ...], udp: tuple[int, ...]
+) -> Window:
     t, arrivals, departures, drops, marks, sent, integral = (
         y - x for x, y in zip(a, b, strict=True)
     )
@@ -123,4 +159,7 @@ def _window(a: list[float], b: list[float], rate: float) -> Window:
         marks=int(marks),
         utilization=sent % BYTES_WRAP * 8 / (rate * t),
         queue=integral / t,
+        tcp_bytes=tcp,
+        udp_bytes=udp,
+        rate=rate,
     )

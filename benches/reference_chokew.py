@@ -1,0 +1,93 @@
+"""Makes reference.toml of the CHOKeW paper: what ns-2 measured of its RIO, RED and droptail.
+
+python -m benches.reference_chokew
+"""
+
+import json
+from collections.abc import Iterator
+
+from marqueue.papers import PAPERS
+from marqueue.validate import ns2
+from marqueue.validate.ns2.chokew import FIGURE_4, FIGURE_9
+from marqueue.validate.ns2.simulator import Window
+
+SEEDS = range(1, 7)
+MADE = (
+    "Debian's package ns2 (2.35+dfsg-5): Queue/DropTail, Queue/RED and Queue/RED/RIO, to which a "
+    "packet is in if its flow id is not 0; Agent/TCP/Sack1 and Traffic/CBR on the same dumbbell, "
+    "1000-byte packets; six seeds. The queue is its time average, without the packet in "
+    "transmission. It has no CHOKe and no CHOKeW."
+)
+HEAD = """\
+# Numbers of ns-2.35 for the same set-ups: one value a seed (1 to 6); those of a sweep by its place.
+# Made by python -m benches.reference_chokew
+
+"""
+
+Numbers = dict[str, float]
+
+
+def figure_4(scheme: str, window: Window, when: str) -> Numbers:
+    """What the out and the in flows got."""
+    out = FIGURE_4[scheme].flows - FIGURE_4[scheme].inside
+    levels = {"low": window.tcp_bytes[:out], "high": window.tcp_bytes[out:]}
+    numbers: Numbers = {}
+    for level, got in levels.items():
+        numbers[f"starved{when}.{scheme}-{level}"] = sum(each == 0 for each in got)
+        numbers[f"least{when}.{scheme}-{level}"] = megabits(min(got), window)
+        if not when:
+            numbers[f"goodput.{scheme}-{level}"] = megabits(sum(got), window)
+    return numbers
+
+
+def figure_9(scheme: str, window: Window) -> Numbers:
+    """What TCP and UDP got, and the queue."""
+    return {
+        f"goodput.{scheme}-tcp": megabits(sum(window.tcp_bytes), window),
+        f"goodput.{scheme}-udp": megabits(sum(window.udp_bytes), window),
+        f"utilization.{scheme}": window.utilization,
+        f"queue.{scheme}": window.queue,
+    }
+
+
+def megabits(received: float, window: Window) -> float:
+    """Bytes in the window as Mbit/s."""
+    return 8e-6 * received / (window.end - window.begin)
+
+
+def by_name(seeds: list[Numbers]) -> dict[str, list[float]]:
+    """One value a seed, by name."""
+    return {name: [float(f"{each[name]:.5g}") for each in seeds] for name in seeds[0]}
+
+
+def toml(single: dict[str, list[float]], swept: dict[str, dict[int, list[float]]]) -> Iterator[str]:
+    """The file, a line a number."""
+    yield f'{HEAD}name = "ns-2.35"\nmade = {json.dumps(MADE)}\n\n[number]'
+    for name, values in single.items():
+        yield f'"{name}" = {values}'
+    for name, places in swept.items():
+        yield f'\n[number."{name}"]'
+        for place, values in places.items():
+            yield f"{place} = {values}"
+
+
+def main() -> None:
+    """Runs them all, which takes some five minutes, and writes the file."""
+    single: dict[str, list[float]] = {}
+    for scheme, case in FIGURE_4.items():
+        seeds = []
+        for seed in SEEDS:
+            rising, settled = ns2.run(case.ns2_arguments(seed)).windows
+            seeds.append(figure_4(scheme, rising, "-500") | figure_4(scheme, settled, ""))
+        single |= by_name(seeds)
+    swept: dict[str, dict[int, list[float]]] = {}
+    for (scheme, n), case in FIGURE_9.items():
+        windows = [ns2.run(case.ns2_arguments(seed)).windows[-1] for seed in SEEDS]
+        for name, values in by_name([figure_9(scheme, window) for window in windows]).items():
+            swept.setdefault(name, {})[n] = values
+    path = PAPERS["chokew"].folder / "reference.toml"
+    path.write_text("\n".join(toml(single, swept)) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

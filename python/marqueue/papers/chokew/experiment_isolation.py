@@ -1,0 +1,102 @@
+"""What the paper leaves out: beside a queue a flow, which is what would be deployed today."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.chokew.measures import of_flows, of_link, swept
+from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
+from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.scenario import Scenario
+
+COMPARED = ("chokew", "red", "fq_codel")
+#: Of one constant-rate flow, Mbit/s; a fair share is a fifty-first of the link.
+RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 10.0)
+FLOWS = 50
+VARIABLE = "Mbit/s"
+
+
+def name(scheme: str, rate: float) -> str:
+    """Of a set-up."""
+    return f"{scheme}-{rate:g}"
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One constant-rate flow beside 50 TCP flows."""
+    return {
+        name(scheme, rate): under(
+            scheme, {1.0: FLOWS}, udp(1, f"{rate} Mbit/s", dscp="DF"), overrides=BESIDE_UDP
+        )
+        for scheme in COMPARED
+        for rate in RATES
+    }
+
+
+def measure(runs: Runs) -> Quantities:
+    """What the constant-rate flow and TCP get, how evenly, and how long packets wait."""
+    out = {}
+    for scheme in COMPARED:
+        names, of = {rate: name(scheme, rate) for rate in RATES}, label(scheme)
+        out[f"udp.{scheme}"] = swept(runs, names, VARIABLE, of_flows, of, "goodput", "udp")
+        out[f"tcp.{scheme}"] = swept(runs, names, VARIABLE, of_flows, of, "goodput", level(1))
+        out[f"jain.{scheme}"] = swept(runs, names, VARIABLE, of_flows, of, "jain", level(1))
+        out[f"delay.{scheme}"] = swept(runs, names, VARIABLE, of_link, of, "delay_mean")
+    return out
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+    """What the constant-rate flow gets over what it sends; all figures at four rates as a table."""
+    keys = ("udp", "tcp", "jain", "delay")
+    shown = (0.02, 0.2, 1.0, 10.0)
+    return [
+        against(
+            "Isolation 1",
+            "What one flow of constant rate gets beside 50 TCP flows, by what it sends. A fair "
+            "share is 0.0196 Mbit/s.",
+            [quantities[f"udp.{scheme}"] for scheme in COMPARED],
+            "Rate of the flow [Mbit/s]",
+            log_x=True,
+        ),
+        Tabled(
+            "Isolation 2",
+            "What it and TCP get, Jain's index of the TCP flows' goodputs over 200 s, and the mean "
+            "wait.",
+            (
+                "",
+                "Rate [Mbit/s]",
+                "UDP [Mbit/s]",
+                "TCP [Mbit/s]",
+                "Jain's index",
+                "Delay [ms]",
+            ),
+            [
+                [label(scheme), f"{rate:g}",
+                 *(quantities[f"{key}.{scheme}"].estimates[RATES.index(rate)] for key in keys)]
+                for scheme in COMPARED
+                for rate in shown
+            ],
+        ),
+    ]  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "FQ-CoDel with its own defaults (RFC 8290) is the reference: a queue a flow, served in "
+        "turn, with CoDel in each. All flows have weight 1; runs are as long as in Experiment 9. "
+        "The claims are ours.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+    found=(
+        "A queue a flow gives a flow its fair share, however much it sends, and the wait is the "
+        "shortest. CHOKeW does not share: a flow of constant rate gets more than its fair share, "
+        "at most nearly three times as much, while it sends up to half of what the link carries; "
+        "beyond it gets less the more it sends, half a fair share at the link's rate and nothing "
+        "at ten times that. RED lets nearly all of it through, and TCP has what is left.",
+        "So CHOKeW protects TCP from who sends much, as well as a queue a flow does, and is as "
+        "even between TCP flows; it does not protect it from who sends at a constant rate and "
+        "somewhat too much, and there is no rate at which such a flow is told what would be fair. "
+        "For this CHOKeW keeps one number, FQ-CoDel a queue a flow.",
+    ),
+)
