@@ -245,7 +245,7 @@ fn timers_rest_while_a_queue_is_idle() {
         for seq in 0..200 {
             queue.enqueue(Time::ZERO, Packet::data(0, seq, PACKET));
         }
-        let mut timers_until = |queue: &mut Discipline, until: Time| {
+        let timers_until = |queue: &mut Discipline, until: Time| {
             let mut n = 0;
             while queue.next_timer() <= until {
                 let due = queue.next_timer();

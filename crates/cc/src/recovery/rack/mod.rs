@@ -144,18 +144,20 @@ impl Rack {
         let found = self.detector.detect(&mut self.board, tx.now);
         self.wait = found.wait;
         let begins = found.lost && self.phase == Phase::Open;
-        let mut again = false;
+        let again = !begins
+            && tx.config.reduction == Reduction::Cut
+            && found.retransmission.is_some_and(|at| at >= self.cut_at);
         if begins {
             self.phase = Phase::Fast;
             self.probe.forget();
             self.reducing = Reducing::begin(tx.config.reduction, before);
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));
             core.recover = core.max;
-            self.cut_at = tx.now;
-        } else if tx.config.reduction == Reduction::Cut && found.retransmission.is_some_and(|at| at >= self.cut_at) {
+        } else if again {
             core.cut_again(tx.config);
+        }
+        if begins || again {
             self.cut_at = tx.now;
-            again = true;
         }
         if self.phase == Phase::Fast {
             let in_flight = self.board.in_flight();
