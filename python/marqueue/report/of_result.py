@@ -158,7 +158,7 @@ def _pipe_row(link: Mapping[str, Any]) -> list[Cell]:
 
 
 def _work(work: Mapping[str, Any]) -> str:
-    """What packets of a group take of a CPU, and what its queue is told if that is something else."""
+    """What packets of a group take of a CPU, and what its queue is told if not the truth."""
     parts = [DENSITY.write(Decimal(work["per_bit"]))]
     if work["per_packet"]:
         parts.append(f"{CYCLES.write(Decimal(work['per_packet']))} a packet")
@@ -243,8 +243,8 @@ def _shares(page: Report, result: Result) -> None:
     page.table(
         ["Group", *heads],
         rows,
-        "What each group of traffic had of CPUs and links over the measured time, and which share of "
-        "their capacity that is.",
+        "What each group of traffic had of CPUs and links over the measured time, and which share "
+        "of their capacity that is.",
     )
     page.figure(
         result.plot.shares(), "Shares of the capacity of CPUs and links, by group of traffic."

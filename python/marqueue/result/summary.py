@@ -221,8 +221,8 @@ def warnings(result: Result) -> list[str]:
     misread = _misread(result)
     if misread:
         out.append(
-            "DRQ takes ECT for its state 10, as if another resource were congested, and marks these "
-            f'groups too often: {", ".join(misread)}. Expected ecn_field = "initial" under ecn.'
+            "DRQ takes ECT for its state 10, as if another resource were congested, and marks "
+            f'these groups too often: {", ".join(misread)}. Expected ecn_field = "initial" under ecn.'
         )
     unheld = _unheld(result)
     if unheld:
@@ -257,7 +257,7 @@ def _one_way(plan: Mapping[str, Any]) -> bool:
 
 
 def _misread(result: Result) -> list[str]:
-    """The groups of ECN-capable TCP whose data cross a queue under DRQ, but do not set out at 00."""
+    """The groups of TCP with ECN whose data cross a queue under DRQ but do not set out at 00."""
     plan = result.plan
     drq = {
         i
