@@ -27,10 +27,7 @@ fn op() -> impl Strategy<Value = Op> {
 fn env() -> impl Strategy<Value = Env> {
     let limit = prop_oneof![(0u32..60).prop_map(Limit::Packets), (0u64..60_000).prop_map(Limit::Bytes)];
     let signal = prop_oneof![Just(Signal::Drop), Just(Signal::Ecn), Just(Signal::EcnOnly)];
-    let densities = prop_oneof![
-        Just(None),
-        Just(Some(Box::new(Densities::new(vec![0.0, 0.25, 8.0], 1.5, None)))),
-    ];
+    let densities = prop_oneof![Just(None), Just(Some(Box::new(Densities::new(vec![0.0, 0.25, 8.0], 1.5, None)))),];
     let numbers = (8_000u64..1_000_000_000, 40u64..1500);
     (limit, signal, numbers, densities).prop_map(|(limit, signal, (rate, mean), densities)| Env {
         rate: Rate(rate),

@@ -222,7 +222,8 @@ def warnings(result: Result) -> list[str]:
     if misread:
         out.append(
             "DRQ takes ECT for its state 10, as if another resource were congested, and marks "
-            f'these groups too often: {", ".join(misread)}. Expected ecn_field = "initial" under ecn.'
+            f'these groups too often: {", ".join(misread)}. Expected ecn_field = "initial" '
+            "beside ecn."
         )
     unheld = _unheld(result)
     if unheld:

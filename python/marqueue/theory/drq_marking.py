@@ -65,4 +65,5 @@ def errors(total: Floats, hops: int) -> Floats:
     more than intended is marked.
     """
     exact = np.array([marking([s / hops] * hops).congested for s in total])
-    return exact / np.array([objective([s]) for s in total]) - 1.0
+    relative: Floats = exact / np.array([objective([s]) for s in total]) - 1.0
+    return relative
