@@ -161,6 +161,15 @@ class Plots:
         end, warmup = float(result.ends[replication]), result.warmup
         return steps(curves, "Rate", "Mbit/s", end=end, warmup=warmup, above=0.0, axes=axes)
 
+    def shares(self) -> Figure:
+        """What groups of traffic had of each CPU and link over the measured time, as a share of
+        what it could do; nothing without a CPU."""
+        result = self._result
+        shares = {name: result.link(name).shares() for name in result.links}
+        groups = list(next(iter(shares.values()), {}))
+        series = {name: [each[g]["share"] for g in groups] for name, each in shares.items()}
+        return bars(groups, series, "Share of the capacity")
+
     def windows(self, figure: str, quantity: str, unit: str = "", scale: float = 1.0) -> Figure:
         """A figure of every link in every measured window."""
         result = self._result
