@@ -29,9 +29,9 @@ from marqueue.theory.resources import Allocation, Floats, Sharing
 FULL, ROUNDS = 1e-9, 20_000
 
 
-def lower_bound(sharing: Sharing) -> Floats:
-    """Rates, bits/s, that every resource bears: each gives each flow a share as alpha and density
-    go. No flow gets less at the optimum."""
+def feasible(sharing: Sharing) -> Floats:
+    """Rates, bits/s, that every resource bears: each is divided once, in proportion to alpha, and
+    what flows leave there stays unused."""
     load = sharing.density @ (sharing.count * sharing.weight)
     with np.errstate(divide="ignore"):
         level = sharing.capacity / load

@@ -3,6 +3,7 @@
 import typer
 
 from marqueue.cli.theory.chokew import chokew
+from marqueue.cli.theory.drq_stability import drq_stability
 from marqueue.cli.theory.mkc import mkc
 from marqueue.cli.theory.pf import pf
 
@@ -16,4 +17,5 @@ def _group() -> None:
 
 theory.command("chokew", no_args_is_help=True)(chokew)
 theory.command("pf", no_args_is_help=True)(pf)
+theory.command("drq-stability", no_args_is_help=True)(drq_stability)
 theory.add_typer(mkc, name="mkc")
