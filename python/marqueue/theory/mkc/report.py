@@ -151,14 +151,22 @@ def report_lossfree(network: Network, law: Mkc, price: Virtual) -> Report:
     gain."""
     point = lossfree.fixed_point(network, law, price)
     _, beta = law.parameters(network.sources)
-    bound = lossfree.largest_gain(float(beta.max()), int(network.delay.max()))
-    condition = Condition(
-        "gain",
-        "derived here",
-        np.array([price.gain]),
-        0.0,
-        np.array([bound]),
-        "sufficient" if beta.max() <= 1 else "sufficient with equal delays",
+    gain, longest = np.array([price.gain]), int(network.delay.max())
+    alike = bool(np.all(network.delay == longest))
+    bound = lossfree.critical_gain(float(beta.max()), longest)
+    kind = "sufficient" if beta.max() <= 1 else "no proof"
+    conditions = (
+        Condition(
+            "gain at D", "derived here", gain, 0.0, np.array([bound]), "exact" if alike else kind
+        ),
+        Condition(
+            "gain at any beta <= 1",
+            "derived here",
+            gain,
+            0.0,
+            np.array([lossfree.safe_gain(longest)]),
+            kind,
+        ),
     )
     unknown = ""
     if point.prices[0] >= 1:
@@ -169,7 +177,7 @@ def report_lossfree(network: Network, law: Mkc, price: Virtual) -> Report:
             point, law, Virtual(price.capacity, price.gain * scale, price.target)
         )
 
-    return _report(point, (condition,), "gain", bound / price.gain, system, unknown)
+    return _report(point, conditions, "gain", bound / price.gain, system, unknown)
 
 
 def _report(
