@@ -26,6 +26,7 @@ from marqueue.theory.mkc import (
     iterate,
     lossfree,
 )
+from marqueue.theory.mkc.drawn import all_of_them
 from marqueue.theory.mkc.fixed import FixedPoint
 from marqueue.theory.mkc.laws import Law
 from marqueue.theory.mkc.maps import Trajectory
@@ -261,6 +262,23 @@ def fairness(
             name, f"{row['theory_steps']:.1f}", "never" if found is None else str(found)
         )
     output.print(listing)
+
+
+@mkc.command("figures")
+def draw_figures(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to.", show_default=False)],
+) -> None:
+    """Draw the paper's figures that are maps alone (1, 4 to 8), steady loss against N, and what
+    conditions allow beside the exact boundary.
+
+    Example: marqueue theory mkc figures docs/theory/mkc
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, drawn in all_of_them().items():
+            (folder / f"{name}.svg").write_text(svg(drawn), encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
 def _point(network: Network, law: Law, price: Loss | Virtual | Power) -> FixedPoint:

@@ -24,12 +24,12 @@ from marqueue.theory.mkc.network import Network
 from marqueue.theory.mkc.price import Loss, Power, Price, Static, Virtual
 
 #: The largest companion matrix whose spectral radius is sought, and whose boundary is: one takes
-#: seconds, the other about 70 times that.
+#: seconds, the other about a hundred times that.
 LARGEST, LARGEST_SCALED = 20_000, 400
 #: The most pairs of sources on one resource, likewise.
 PAIRS = 1_000_000
 #: Scales between which the exact boundary is looked for, as multiples of what a condition allows.
-RANGE = 0.02, 6.0
+RANGE = 0.02, 20.0
 #: Doublings or halvings in search of the scale that conditions allow.
 DOUBLINGS = 60
 
