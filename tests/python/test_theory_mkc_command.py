@@ -23,6 +23,15 @@ def answer(*arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+def test_the_numbers_of_the_paper() -> None:
+    rows = {row["name"]: row for row in answer()}
+    assert len(rows) == 9
+    for name, row in rows.items():
+        # The paper rounds to three digits; its formulas of steps have an error term, and Scalable
+        # TCP's 1,200 is an estimate.
+        assert row["here"] == pytest.approx(row["paper"], rel=0.05), name
+
+
 def test_a_trajectory_with_its_figure(tmp_path: Path) -> None:
     figure = tmp_path / "rates.svg"
     found = answer("trajectory", "--delay", "3,5", "--steps", "300", "--figure", str(figure))
