@@ -42,10 +42,10 @@ impl RateMap {
         };
         let network = Network::new(resources, (0..start.len()).map(source).collect());
         let map = match law {
-            "kelly" => of::<Kelly>(network, jitter, seed),
-            "mkc" => of::<Mkc>(network, jitter, seed),
-            "aimd" => of::<Aimd>(network, jitter, seed),
-            "scalable" => of::<Scalable>(network, jitter, seed),
+            "kelly" => of::<Kelly>(&network, jitter, seed),
+            "mkc" => of::<Mkc>(&network, jitter, seed),
+            "aimd" => of::<Aimd>(&network, jitter, seed),
+            "scalable" => of::<Scalable>(&network, jitter, seed),
             _ => return Err(PyValueError::new_err(format!("got \"{law}\", expected the name of a law"))),
         };
         Ok(RateMap(map))
@@ -71,9 +71,9 @@ impl RateMap {
     }
 }
 
-fn of<L: Law + Send + Sync + 'static>(network: Network, jitter: u32, seed: u64) -> Box<dyn Map + Send + Sync> {
+fn of<L: Law + Send + Sync + 'static>(network: &Network, jitter: u32, seed: u64) -> Box<dyn Map + Send + Sync> {
     if jitter == 0 {
-        Box::new(Steady::<L>::new(&network))
+        Box::new(Steady::<L>::new(network))
     } else {
         Box::new(Jittered::<L>::new(network, jitter, seed))
     }

@@ -1,6 +1,8 @@
 //! The maps against the equations as they are written, with whole histories, and each other.
 
-use marqueue_theory::rates::{Aimd, Feedback, Hop, Jittered, Kelly, Law, Map, Mkc, Network, Scalable, Seen, Source, Steady};
+use marqueue_theory::rates::{
+    Aimd, Feedback, Hop, Jittered, Kelly, Law, Map, Mkc, Network, Scalable, Seen, Source, Steady,
+};
 use proptest::prelude::*;
 
 const RESOURCES: usize = 3;
@@ -100,7 +102,7 @@ proptest! {
     fn without_jitter_random_delays_are_constant_ones(network in network()) {
         let n = network.sources.len();
         let steady = trajectory(Steady::<Mkc>::new(&network), n);
-        close(&trajectory(Jittered::<Mkc>::new(network, 0, 1), n), &steady);
+        close(&trajectory(Jittered::<Mkc>::new(&network, 0, 1), n), &steady);
     }
 
     #[test]
@@ -112,7 +114,7 @@ proptest! {
             parameters: (1.0, 0.5),
             start: 27.0,
         };
-        let mut map = Jittered::<Mkc>::new(Network::new(1, vec![source; 4]), jitter, seed);
+        let mut map = Jittered::<Mkc>::new(&Network::new(1, vec![source; 4]), jitter, seed);
         for _ in 0..50 {
             let prices = vec![(map.arrivals()[0] - 100.0) / map.arrivals()[0]];
             let rates = map.step(&prices);

@@ -69,11 +69,14 @@ def looks(n: int) -> list[dict[str, Any]]:
     return [{"color": c, "linestyle": s, "marker": m} for c, s, m in islice(each, n)]
 
 
-def panels(rows: int = 1, height: float = HEIGHT) -> tuple[Figure, list[Axes]]:
-    """An empty figure with ``rows`` panels over one horizontal axis."""
+def panels(
+    rows: int = 1, height: float = HEIGHT, *, shared: bool = True
+) -> tuple[Figure, list[Axes]]:
+    """An empty figure with ``rows`` panels over one horizontal axis, or, if it is not shared, each
+    over its own."""
     with themed():
         figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
-        axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
+        axes = figure.subplots(rows, 1, sharex=shared, squeeze=False)
     return figure, list(axes[:, 0])
 
 

@@ -2,15 +2,25 @@
 //! are up to J steps older than those of constant delays, and on the rate that they answer.
 
 use super::law::{Law, Seen};
-use super::network::{Arrivals, Network, Prices};
+use super::network::{Arrivals, Hop, Network, Prices};
 use super::{Map, Rates};
 use marqueue_core::rng::Rng;
 use std::marker::PhantomData;
 
+/// A source: its delay, where its route ends among all, its law's parameters.
+#[derive(Debug)]
+struct Sender {
+    delay: u32,
+    hops: usize,
+    parameters: (f64, f64),
+}
+
 /// The map of a law with random delays.
 #[derive(Debug)]
 pub struct Jittered<L> {
-    network: Network,
+    sources: Vec<Sender>,
+    /// The routes of all sources, one behind the other.
+    hops: Vec<Hop>,
     /// The greatest number of steps that feedback is late.
     jitter: u32,
     draws: Vec<Rng>,
@@ -26,19 +36,25 @@ pub struct Jittered<L> {
 
 impl<L: Law> Jittered<L> {
     /// The map at its beginning. Each source draws from its own stream.
-    pub fn new(network: Network, jitter: u32, seed: u64) -> Jittered<L> {
+    pub fn new(network: &Network, jitter: u32, seed: u64) -> Jittered<L> {
         let longest = network.sources.iter().map(|s| s.delay).max().unwrap_or(1) as usize + jitter as usize;
         let slots = (longest + 1).next_power_of_two();
         let history = network.sources.iter().flat_map(|s| std::iter::repeat_n(s.start, slots)).collect();
         let draws = (0..network.sources.len()).map(|i| Rng::named(seed, &format!("source/{i}/feedback"))).collect();
+        let mut hops = Vec::new();
+        let senders = network.sources.iter().map(|s| {
+            hops.extend_from_slice(&s.route);
+            Sender { delay: s.delay, hops: hops.len(), parameters: s.parameters }
+        });
         Jittered {
+            sources: senders.collect(),
+            hops,
             jitter,
             draws,
             history,
             slots,
             prices: Prices::new(network.resources, longest),
-            arrivals: Arrivals::new(&network),
-            network,
+            arrivals: Arrivals::new(network),
             now: 0,
             law: PhantomData,
         }
@@ -56,20 +72,22 @@ impl<L: Law> Map for Jittered<L> {
         self.now += 1;
         let now = self.now;
         let mut all = Rates::NONE;
-        for i in 0..self.network.sources.len() {
+        let mut first = 0;
+        for (i, source) in self.sources.iter().enumerate() {
             let late = self.draws[i].below(self.jitter + 1);
-            let source = &self.network.sources[i];
-            let back = source.route.iter().map(|hop| (source.delay - hop.forward + late, hop.resource));
+            let route = &self.hops[first..source.hops];
+            let back = route.iter().map(|hop| (source.delay - hop.forward + late, hop.resource));
             let seen = Seen {
                 previous: self.history[self.place(i, now - 1)],
                 reference: self.history[self.place(i, now.wrapping_sub((source.delay + late) as usize))],
                 price: L::FEEDBACK.of(back.map(|(ago, resource)| self.prices.get(now, ago, resource))),
             };
             let rate = L::next(source.parameters, seen);
-            source.route.iter().for_each(|hop| self.arrivals.send(now, hop, rate));
+            route.iter().for_each(|hop| self.arrivals.send(now, hop, rate));
             let place = self.place(i, now);
             self.history[place] = rate;
             all.add(Rates::of(rate));
+            first = source.hops;
         }
         self.arrivals.settle(now);
         all

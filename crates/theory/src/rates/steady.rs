@@ -19,13 +19,15 @@ struct Block {
     rates: Vec<f64>,
     parameters: (Vec<f64>, Vec<f64>),
     runs: Vec<Run>,
+    /// The routes of all runs, one behind the other.
+    hops: Vec<Hop>,
 }
 
-/// Neighbours in a block that see the same.
+/// Neighbours in a block that see the same: where their columns end, and their route does.
 #[derive(Debug)]
 struct Run {
-    sources: Range<usize>,
-    route: Vec<Hop>,
+    sources: usize,
+    hops: usize,
 }
 
 /// The map of a law with constant delays.
@@ -75,12 +77,12 @@ impl Block {
         let sources = &network.sources;
         let delay = sources[members[0]].delay as usize;
         let row: Vec<f64> = members.iter().map(|&s| sources[s].start).collect();
-        let mut runs = Vec::new();
-        let mut first = 0;
+        let (mut runs, mut hops) = (Vec::new(), Vec::new());
+        let mut end = 0;
         for alike in members.chunk_by(|&a, &b| sources[a].route == sources[b].route) {
-            let end = first + alike.len();
-            runs.push(Run { sources: first..end, route: sources[alike[0]].route.clone() });
-            first = end;
+            end += alike.len();
+            hops.extend_from_slice(&sources[alike[0]].route);
+            runs.push(Run { sources: end, hops: hops.len() });
         }
         Block {
             delay,
@@ -88,6 +90,7 @@ impl Block {
             rates: row.repeat(delay),
             parameters: members.iter().map(|&s| sources[s].parameters).unzip(),
             runs,
+            hops,
         }
     }
 
@@ -100,12 +103,15 @@ impl Block {
             rates: &mut self.rates,
             parameters: (&self.parameters.0, &self.parameters.1),
         };
+        let (mut first, mut hop) = (0, 0);
         for run in &self.runs {
+            let route = &self.hops[hop..run.hops];
             let back = |hop: &Hop| self.delay as u32 - hop.forward;
-            let price = L::FEEDBACK.of(run.route.iter().map(|hop| prices.get(now, back(hop), hop.resource)));
-            let rates = rows.advance::<L>(run.sources.clone(), price);
-            run.route.iter().for_each(|hop| arrivals.send(now, hop, rates.sum));
+            let price = L::FEEDBACK.of(route.iter().map(|hop| prices.get(now, back(hop), hop.resource)));
+            let rates = rows.advance::<L>(first..run.sources, price);
+            route.iter().for_each(|hop| arrivals.send(now, hop, rates.sum));
             all.add(rates);
+            (first, hop) = (run.sources, run.hops);
         }
         all
     }

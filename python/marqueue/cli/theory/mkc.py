@@ -1,6 +1,5 @@
 """``marqueue theory mkc``: max-min Kelly control and its kin, step by step and in theory."""
 
-import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +11,9 @@ import typer
 
 from marqueue.cli.console import output, print_json, say, table
 from marqueue.cli.theory import mkc_options as options
+from marqueue.cli.theory import mkc_output as show
 from marqueue.errors import ModelError, RunError
-from marqueue.plot import lines, panels, svg
+from marqueue.plot import svg
 from marqueue.theory.mkc import (
     Aimd,
     Kelly,
@@ -26,25 +26,37 @@ from marqueue.theory.mkc import (
     iterate,
     lossfree,
 )
+from marqueue.theory.mkc.drawn import all_of_them
 from marqueue.theory.mkc.fixed import FixedPoint
 from marqueue.theory.mkc.laws import Law
-from marqueue.theory.mkc.maps import Trajectory
 from marqueue.theory.mkc.network import Network
 from marqueue.theory.mkc.price import Power
-from marqueue.theory.mkc.report import Report
 from marqueue.theory.mkc.report import report as report_of
+from marqueue.theory.mkc.summary import rows
 
-mkc = typer.Typer(no_args_is_help=True, help="Max-min Kelly control (MKC, EMKC) and its kin.")
+mkc = typer.Typer()
 
 
-@mkc.callback()
-def _group() -> None:
+@mkc.callback(invoke_without_command=True)
+def _group(context: typer.Context, json: options.Json = False) -> None:
     """Max-min Kelly control (MKC, EMKC), classic Kelly control, AIMD and Scalable TCP by rate, as
     maps of rates with delays. Time is in steps of control; D = 1 is a price that answers the latest
-    rate.
+    rate. Without a command: the numbers of the paper, beside what comes out here.
 
     Example: marqueue theory mkc stability --law kelly --kappa 0.5 --sources 1 --delay 4
     """
+    if context.invoked_subcommand is not None:
+        return
+    found = rows()
+    if json:
+        print_json([{"name": r.name, "paper": list(r.paper), "here": list(r.here)} for r in found])
+        return
+    listing = table("", "paper", "here")
+    for row in found:
+        listing.add_row(
+            row.name, *(", ".join(f"{x:.6g}" for x in of) for of in (row.paper, row.here))
+        )
+    output.print(listing)
 
 
 @contextmanager
@@ -112,14 +124,14 @@ def trajectory(
     with _remarks():
         done = iterate(network, of_law, of_price, rates, steps, jitter=jitter, seed=seed)
     if figure is not None:
-        _draw(done, network, figure)
+        show.draw(done, network, figure)
     if json:
-        print_json(_plain_trajectory(done))
+        print_json(show.plain_trajectory(done))
         return
     if done.diverged is not None:
         output.print(f"Diverged: no numbers any more from step {done.diverged} on.")
-    _print_rates(done.rates[-1], done.watched, f"rate at step {steps} (bit/s)")
-    _print_resources(network, done.arrivals[-1], done.prices[-1])
+    show.print_rates(done.rates[-1], done.watched, f"rate at step {steps} (bit/s)")
+    show.print_resources(network, done.arrivals[-1], done.prices[-1])
     output.print(f"min x / max x = {done.fairness[-1]:.6g}", highlight=False)
 
 
@@ -157,13 +169,13 @@ def fixed_point(
     )
     point = _point(network, *options.system(network, law, price, given))
     if json:
-        print_json(_plain_point(point))
+        print_json(show.plain_point(point))
         return
     everyone = tuple(range(network.sources))
-    _print_rates(point.rates[:20], everyone[:20], "rate (bit/s)", point.bottleneck)
+    show.print_rates(point.rates[:20], everyone[:20], "rate (bit/s)", point.bottleneck)
     if network.sources > 20:
         output.print(f"... and {network.sources - 20} more", highlight=False)
-    _print_resources(network, point.arrivals, point.prices, point.loss)
+    show.print_resources(network, point.arrivals, point.prices, point.loss)
 
 
 @mkc.command()
@@ -202,7 +214,7 @@ def stability(
     with _remarks():
         report = report_of(network, of_law, of_price)
     if json:
-        print_json(_plain_report(report))
+        print_json(show.plain_report(report))
         return
     listing = table("condition", "from", "largest value", "of its bound", "holds", "kind")
     for each in report.conditions:
@@ -241,26 +253,43 @@ def fairness(
     """
     c, a = options.rate("--capacity", capacity), options.rate("--alpha", alpha)
     Network.single(c, max(sources, 1))
-    rows: dict[str, dict[str, Any]] = {}
+    each: dict[str, dict[str, Any]] = {}
     with _remarks():
         for name, law in (("emkc", Mkc(a, beta)), ("aimd", Aimd(a, beta))):
             if name == "aimd" and not 0 < beta < 1:
                 continue
             formula = convergence.steps_mkc if name == "emkc" else convergence.steps_aimd
-            rows[name] = {
+            each[name] = {
                 "theory_steps": formula(c, sources, a, beta, epsilon),
                 "iterated_steps": convergence.iterated_steps(law, c, sources, epsilon),
             }
     if json:
-        print_json(rows)
+        print_json(each)
         return
     listing = table("law", "theory (steps)", "iterated (steps)")
-    for name, row in rows.items():
+    for name, row in each.items():
         found = row["iterated_steps"]
         listing.add_row(
             name, f"{row['theory_steps']:.1f}", "never" if found is None else str(found)
         )
     output.print(listing)
+
+
+@mkc.command("figures")
+def draw_figures(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to.", show_default=False)],
+) -> None:
+    """Draw the paper's figures that are maps alone (1, 4 to 8), steady loss against N, and what
+    conditions allow beside the exact boundary.
+
+    Example: marqueue theory mkc figures docs/theory/mkc
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, drawn in all_of_them().items():
+            (folder / f"{name}.svg").write_text(svg(drawn), encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
 def _point(network: Network, law: Law, price: Loss | Virtual | Power) -> FixedPoint:
@@ -275,98 +304,3 @@ def _point(network: Network, law: Law, price: Loss | Virtual | Power) -> FixedPo
         f"--law: got {law.name} with this price, expected mkc, or kelly with loss or power: others "
         "have no stationary rates"
     )
-
-
-def _draw(done: Trajectory, network: Network, file: Path) -> None:
-    """Rates above, what arrives at the resources below."""
-    drawn, axes = panels(2, height=2.2)
-    step = np.arange(len(done.total), dtype=float)
-    curves = {f"source {i}": (step, done.rates[:, k] / 1e6) for k, i in enumerate(done.watched)}
-    lines(curves, "Step", "Rate", "Mbit/s", axes=axes[0])
-    arrivals = {
-        f"resource {j}": (step, done.arrivals[:, j] / 1e6) for j in range(network.resources)
-    }
-    lines(arrivals, "Step", "Arrivals", "Mbit/s", axes=axes[1])
-    for c in np.unique(network.capacity):
-        axes[1].axhline(c / 1e6, color="grey", linewidth=0.7, linestyle=":")
-    axes[0].label_outer()
-    try:
-        file.write_text(svg(drawn), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{file}: cannot be written: {error.strerror}") from None
-
-
-def _print_rates(rates: Any, of: tuple[int, ...], title: str, bottleneck: Any = None) -> None:
-    titles = ["source", title] + ([] if bottleneck is None else ["bottleneck"])
-    listing = table(*titles)
-    for i, rate in zip(of, rates, strict=True):
-        row = [str(i), f"{rate:.8g}"] + ([] if bottleneck is None else [str(bottleneck[i])])
-        listing.add_row(*row)
-    output.print(listing)
-
-
-def _print_resources(network: Network, arrivals: Any, prices: Any, loss: Any = None) -> None:
-    titles = ["resource", "capacity (bit/s)", "arrivals (bit/s)", "price"]
-    listing = table(*titles, *([] if loss is None else ["lost"]))
-    for j in range(network.resources):
-        cells = [f"{network.capacity[j]:.8g}", f"{arrivals[j]:.8g}", f"{prices[j]:.6g}"]
-        listing.add_row(str(j), *cells, *([] if loss is None else [f"{loss[j]:.4g}"]))
-    output.print(listing)
-
-
-def _numbers(values: Any) -> list[Any]:
-    """For JSON, which knows no infinity: None for what is no number."""
-    return [
-        _numbers(each) if np.ndim(each) else (float(each) if math.isfinite(each) else None)
-        for each in values
-    ]
-
-
-def _plain_trajectory(done: Trajectory) -> dict[str, Any]:
-    return {
-        "sources": list(done.watched),
-        "rates_bit_per_s": _numbers(done.rates.T),
-        "arrivals_bit_per_s": _numbers(done.arrivals.T),
-        "prices": _numbers(done.prices.T),
-        "total_bit_per_s": _numbers(done.total),
-        "fairness": _numbers(done.fairness),
-        "diverged_at_step": done.diverged,
-    }
-
-
-def _plain_point(point: FixedPoint) -> dict[str, Any]:
-    return {
-        "rates_bit_per_s": _numbers(point.rates),
-        "bottleneck": None if point.bottleneck is None else point.bottleneck.tolist(),
-        "capacity_bit_per_s": _numbers(point.network.capacity),
-        "arrivals_bit_per_s": _numbers(point.arrivals),
-        "prices": _numbers(point.prices),
-        "loss": _numbers(point.loss),
-    }
-
-
-def _plain_report(report: Report) -> dict[str, Any]:
-    return {
-        "fixed_point": _plain_point(report.point),
-        "conditions": [
-            {
-                "name": each.name,
-                "source": each.source,
-                "kind": each.kind,
-                "values": _numbers(each.values),
-                "more_than": each.low,
-                "less_than": _numbers(each.high),
-                "holds": each.holds,
-            }
-            for each in report.conditions
-        ],
-        "exact": {
-            "verdict": report.verdict,
-            "stable": report.stable,
-            "spectral_radius": report.radius,
-        },
-        "gain": report.gain,
-        "gain_may_be_scaled_by": report.scale,
-        "condition_allows_scale": report.allowed,
-        "under_any_delays": [{"resource": j, **vars(each)} for j, each in report.any_delay],
-    }

@@ -9,7 +9,7 @@ import typer
 from marqueue.errors import ModelError, show, unknown
 from marqueue.theory.mkc import Aimd, Kelly, Loss, Mkc, Network, Power, Scalable, Virtual
 from marqueue.theory.mkc.laws import Law
-from marqueue.theory.mkc.lossfree import largest_gain
+from marqueue.theory.mkc.lossfree import safe_gain
 from marqueue.units import Rate
 
 ALPHA, BETA = "10 kbit/s", 0.5
@@ -85,7 +85,12 @@ Omega = Annotated[
 ]
 Gain = Annotated[
     float | None,
-    parameter("gain", "X", "Of the price virtual: how fast it adapts.", "half of what is stable"),
+    parameter(
+        "gain",
+        "X",
+        "Of the price virtual: how fast it adapts.",
+        "half of what is stable at any beta up to 1",
+    ),
 ]
 Target = Annotated[
     float | None, parameter("target", "X", "Of the price virtual: utilization.", "0.98")
@@ -138,7 +143,7 @@ class Given:
         """Raises :class:`ModelError` if something was given that was not taken."""
         for name, value in self.values.items():
             raise ModelError(
-                f"--{name}: got {show(value)}, expected nothing: the law {law} and the price {price} "
+                f"--{name}: got {show(value)}, expected nothing: the law {law} and price {price} "
                 "have no such parameter"
             )
 
@@ -170,7 +175,7 @@ def _price(name: str, network: Network, given: Given) -> Loss | Virtual | Power:
         case "loss":
             return Loss(network.capacity)
         case "virtual":
-            stable = largest_gain(BETA, int(network.delay.max()))
+            stable = safe_gain(int(network.delay.max()))
             gain, target = given.take("gain", stable / 2), given.take("target", 0.98)
             return Virtual(network.capacity, gain, target)
         case "power":

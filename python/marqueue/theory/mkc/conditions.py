@@ -13,7 +13,7 @@ from marqueue.theory.mkc.network import Floats, Network
 from marqueue.theory.mkc.price import Static
 
 #: What theorems 3 and 4 are: of some unequal delays a little more is stable than of all.
-UNDER_ALL = "sufficient; necessary for all delays at once"
+UNDER_ALL = "exact over all delays"
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def steady_loss(adaptive: bool, capacity: float = 10e6, target: float = 0.98) ->
     for n in map(int, sources):
         network = Network.single(capacity, n, 1 + np.arange(n) % 10)
         if adaptive:
-            gain = lossfree.largest_gain(BETA, 10) / 2
+            gain = lossfree.safe_gain(10) / 2
             price: Loss | Virtual = Virtual(network.capacity, gain, target)
             theory.append(lossfree.steady_loss_free(capacity, n, ALPHA, BETA, target))
         else:

@@ -30,7 +30,7 @@ DENSE = 700
 #: Within this of 1 a spectral radius is neither below nor above: the last digits of an eigenvalue.
 MARGIN = 1e-9
 #: Values at which a first crossing is looked for before it is refined.
-SCAN = 60
+SCAN = 100
 
 
 @dataclass(frozen=True)

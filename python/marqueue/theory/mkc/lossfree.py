@@ -8,9 +8,9 @@ negative; then V = 0, and every source has alpha / beta. The paper leaves it to 
 The sum of rates obeys, with equal delays, X(n) = (1 - beta) X(n-D) + beta V(n-B) + N alpha, which
 is linear, and V(n+1) = V(n) + a (gamma C - X(n-F)). So its modes are the roots of
 
-    (z - 1) (z^D - 1 + beta) + a beta = 0.
+    (z - 1) (z^D - 1 + beta) + a beta = 0,
 
-docs/theory/mkc.md derives from that the condition of :func:`largest_gain`.
+of which one reaches the unit circle at :func:`critical_gain`. docs/theory/mkc.md has the proofs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.optimize import brentq
 
 from marqueue.errors import ModelError
 from marqueue.theory.mkc.fixed import FixedPoint, of_mkc
@@ -39,28 +40,47 @@ def fixed_point(network: Network, law: Mkc, price: Virtual) -> FixedPoint:
     return of_mkc(network, law, Loss(np.maximum(virtual, 0.0)))
 
 
-def largest_gain(beta: float, longest: int) -> float:
-    """The gain a below which the system is stable, whatever N, alpha and gamma are:
+def critical_gain(beta: float, delay: int) -> float:
+    """The gain a from which on the system with equal delays D is not stable, whatever N, alpha and
+    gamma are:
 
-        2 sin(pi / (2 (2 D / beta + 1)))                    0 < beta <= 1, D the longest delay
-        2 sin(pi / (2 (2 D + 1))) (2 - beta) / beta         1 < beta < 2, all delays D
+        a = 1 - sin((D-1) t) / sin((D+1) t),    tan((D+1) t) tan(D t) = beta / (2 - beta),
 
-    Sufficient; also necessary where beta = 1 and all delays are equal. It supposes V* >= 0.
+    0 < t < pi / (2 (D+1)). With unequal delays, D the longest of them, any smaller gain is stable
+    if beta <= 1. Raises :class:`ModelError` for a beta with which no gain is.
     """
     if not 0 < beta < 2:
         raise ModelError(f"beta: got {beta:g}, expected more than 0 and less than 2 (Theorem 4)")
-    if longest < 1:
-        raise ModelError(f"delay: got {longest}, expected at least 1 step")
-    if beta <= 1:
-        return 2 * math.sin(math.pi / (2 * (2 * longest / beta + 1)))
-    return 2 * math.sin(math.pi / (2 * (2 * longest + 1))) * (2 - beta) / beta
+    _check(delay)
+    target, pole = beta / (2 - beta), math.pi / (2 * (delay + 1))
+
+    def excess(t: float) -> float:
+        # The tangents as sines and cosines: no pole at the end of the range.
+        high, low = (delay + 1) * t, delay * t
+        return math.sin(high) * math.sin(low) - target * math.cos(high) * math.cos(low)
+
+    t = float(brentq(excess, 0.0, pole, xtol=1e-16))
+    return 1 - math.sin((delay - 1) * t) / math.sin((delay + 1) * t)
+
+
+def safe_gain(longest: int) -> float:
+    """2 sin(pi / (2 (2 D + 1))), D the longest delay: stable below it with any beta up to 1,
+    whatever the delays, N, alpha and gamma are. It is :func:`critical_gain` at beta = 1, the least
+    up to there."""
+    _check(longest)
+    return 2 * math.sin(math.pi / (2 * (2 * longest + 1)))
+
+
+def _check(delay: int) -> None:
+    if delay < 1:
+        raise ModelError(f"delay: got {delay}, expected at least 1 step")
 
 
 def exact_gain(network: Network, law: Mkc, target: float) -> float | None:
     """The gain at which the linearised system ceases to be stable; None if that is beyond
     :data:`MOST` times the condition."""
     _, beta = law.parameters(network.sources)
-    bound = largest_gain(float(beta.max()), int(network.delay.max()))
+    bound = critical_gain(float(beta.max()), int(network.delay.max()))
     point = fixed_point(network, law, Virtual(network.capacity, bound, target))
 
     def radius(gain: float) -> float:

@@ -44,7 +44,7 @@ class Network:
         capacity: npt.ArrayLike,
         routes: Sequence[Sequence[int]],
         delay: npt.ArrayLike = 1,
-        forward: int | Sequence[int] | Sequence[Sequence[int]] = 0,
+        forward: int | Sequence[int | Sequence[int]] = 0,
     ) -> Network:
         """A network of any routes.
 
@@ -67,7 +67,7 @@ class Network:
         unused = np.setdiff1d(np.arange(len(capacities)), resource)
         if len(unused):
             raise ModelError(
-                f"capacity[{unused[0]}]: the resource is on no route, expected one that leads over it"
+                f"capacity[{unused[0]}]: the resource is on no route, expected one over it"
             )
         delays = one_each("delay", delay, len(routes)).astype(np.int64)
         forwards = _forward(forward, lengths)
@@ -177,18 +177,16 @@ def _check_route(i: int, route: Sequence[int], resources: int) -> None:
 
 def _forward(given: int | Sequence[Any], lengths: Sequence[int]) -> Integers:
     """F by hop."""
-    hops = sum(lengths)
-    if np.ndim(given) == 0:
-        return np.full(hops, int(np.asarray(given)), dtype=np.int64)
-    each = list(given) if isinstance(given, Sequence) else list(np.asarray(given))
-    if len(each) != len(lengths):
-        raise ModelError(f"forward: got {len(each)} values, expected one, or {len(lengths)}")
+    if isinstance(given, int | np.integer):
+        return np.full(sum(lengths), given, dtype=np.int64)
+    if len(given) != len(lengths):
+        raise ModelError(f"forward: got {len(given)} values, expected one, or {len(lengths)}")
     flat: list[int] = []
-    for i, (of_source, length) in enumerate(zip(each, lengths, strict=True)):
-        of_hops = [int(of_source)] * length if np.ndim(of_source) == 0 else list(of_source)
+    for i, (each, length) in enumerate(zip(given, lengths, strict=True)):
+        of_hops = [each] * length if isinstance(each, int | np.integer) else list(each)
         if len(of_hops) != length:
             raise ModelError(
                 f"forward[{i}]: got {len(of_hops)} values, expected {length}, one a hop"
             )
-        flat += [int(steps) for steps in of_hops]
+        flat += map(int, of_hops)
     return np.array(flat, dtype=np.int64)

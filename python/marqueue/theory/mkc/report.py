@@ -24,12 +24,12 @@ from marqueue.theory.mkc.network import Network
 from marqueue.theory.mkc.price import Loss, Power, Price, Static, Virtual
 
 #: The largest companion matrix whose spectral radius is sought, and whose boundary is: one takes
-#: seconds, the other about 70 times that.
+#: seconds, the other about a hundred times that.
 LARGEST, LARGEST_SCALED = 20_000, 400
 #: The most pairs of sources on one resource, likewise.
 PAIRS = 1_000_000
 #: Scales between which the exact boundary is looked for, as multiples of what a condition allows.
-RANGE = 0.02, 6.0
+RANGE = 0.02, 20.0
 #: Doublings or halvings in search of the scale that conditions allow.
 DOUBLINGS = 60
 
@@ -151,14 +151,22 @@ def report_lossfree(network: Network, law: Mkc, price: Virtual) -> Report:
     gain."""
     point = lossfree.fixed_point(network, law, price)
     _, beta = law.parameters(network.sources)
-    bound = lossfree.largest_gain(float(beta.max()), int(network.delay.max()))
-    condition = Condition(
-        "gain",
-        "derived here",
-        np.array([price.gain]),
-        0.0,
-        np.array([bound]),
-        "sufficient" if beta.max() <= 1 else "sufficient with equal delays",
+    gain, longest = np.array([price.gain]), int(network.delay.max())
+    alike = bool(np.all(network.delay == longest))
+    bound = lossfree.critical_gain(float(beta.max()), longest)
+    kind = "sufficient" if beta.max() <= 1 else "no proof"
+    conditions = (
+        Condition(
+            "gain at D", "derived here", gain, 0.0, np.array([bound]), "exact" if alike else kind
+        ),
+        Condition(
+            "gain at any beta <= 1",
+            "derived here",
+            gain,
+            0.0,
+            np.array([lossfree.safe_gain(longest)]),
+            kind,
+        ),
     )
     unknown = ""
     if point.prices[0] >= 1:
@@ -169,7 +177,7 @@ def report_lossfree(network: Network, law: Mkc, price: Virtual) -> Report:
             point, law, Virtual(price.capacity, price.gain * scale, price.target)
         )
 
-    return _report(point, (condition,), "gain", bound / price.gain, system, unknown)
+    return _report(point, conditions, "gain", bound / price.gain, system, unknown)
 
 
 def _report(
