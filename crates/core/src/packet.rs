@@ -31,7 +31,7 @@ impl Flags {
     /// Sent before: carries no new data.
     pub const RETRANSMIT: Flags = Flags(16);
     /// Data that carries [`Signals`](crate::Signals).
-    pub const SIGNALS: Flags = Flags(32);
+    pub const SIGNALS: Flags = Flags(64);
 
     /// Are all bits of `other` set?
     pub fn has(self, other: Flags) -> bool {

@@ -155,12 +155,14 @@ disciplines! {
         chokew_red::ChokeWRed,
         chokew_avg::ChokeWAvg,
         mkc::Mkc,
+        mkc_lossfree::MkcLossfree,
     }
     schedulers {
         sfq::Sfq,
         drr::Drr,
         wfq::Wfq,
         fq_codel::FqCodel,
+        drr_mkc::DrrMkc,
     }
 }
 

@@ -59,7 +59,7 @@ impl Engine {
             let (stage, header) = (flow.data_stage, paced.sender.header(seq));
             flow.in_flight += 1;
             if let Some(header) = header {
-                packet.flags = Flags::SIGNALS;
+                packet.flags |= Flags::SIGNALS;
                 packet.options = self.attach(Attachment::Signals(header));
             }
             self.send_from_host(packet, stage, now);
