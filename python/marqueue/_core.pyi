@@ -4,6 +4,11 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any, final
 
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
 TIMESTAMPS_BYTES: int
 """The timestamps option of TCP on the wire."""
 
@@ -29,6 +34,34 @@ class Control:
         """Ask the run to end without a result."""
     def done_secs(self) -> float:
         """Simulated seconds done so far."""
+
+@final
+class RateMap:
+    """Rates of N sources on M resources, step by step (crates/theory, rates)."""
+
+    def __init__(
+        self,
+        law: str,
+        parameters: tuple[Floats, Floats],
+        start: Floats,
+        delay: npt.NDArray[np.uint32],
+        route_edges: npt.NDArray[np.int64],
+        resource: npt.NDArray[np.uint32],
+        forward: npt.NDArray[np.uint32],
+        resources: int,
+        jitter: int,
+        seed: int,
+    ) -> None:
+        """Source ``i`` crosses ``resource[h]``, ``forward[h]`` steps away, for ``h`` from
+        ``route_edges[i]`` to ``route_edges[i + 1]``; the prices that answer its rate come back
+        ``delay[i]`` steps after it was set, up to ``jitter`` later."""
+    def arrivals(self) -> Floats:
+        """What arrives at each resource now."""
+    def rates(self, sources: npt.NDArray[np.int64]) -> Floats:
+        """The present rates of some sources."""
+    def step(self, prices: Floats) -> tuple[Floats, float, float, float, float]:
+        """One step on, from the prices that the resources set last: what arrives at each then, and
+        of all rates the sum, the sum of squares, the least and the greatest."""
 
 def version() -> str:
     """The version of the engine."""

@@ -3,6 +3,7 @@
 mod catalogue;
 mod convert;
 mod pcapng;
+mod rates;
 mod run;
 
 use pyo3::prelude::*;
@@ -23,6 +24,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("TIMESTAMPS_BYTES", marqueue_cc::config::TIMESTAMPS_BYTES)?;
     m.add_function(wrap_pyfunction!(pcapng::write_pcapng, m)?)?;
     m.add_class::<run::Control>()?;
+    m.add_class::<rates::RateMap>()?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;

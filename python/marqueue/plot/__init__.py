@@ -5,6 +5,7 @@ on a new figure, and returns the matplotlib figure.
 from marqueue.plot.bars import bars
 from marqueue.plot.cdf import cdf
 from marqueue.plot.histogram import queue_histogram
+from marqueue.plot.lines import lines
 from marqueue.plot.of_result import Plots
 from marqueue.plot.style import inline_svg, panels, svg
 from marqueue.plot.sweep import sweep
@@ -16,6 +17,7 @@ __all__ = [
     "bars",
     "cdf",
     "inline_svg",
+    "lines",
     "panels",
     "queue_histogram",
     "svg",

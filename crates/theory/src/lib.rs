@@ -1,0 +1,3 @@
+//! The numerics of models that are too slow in Python, where the models themselves are.
+
+pub mod rates;

@@ -1,0 +1,372 @@
+"""``marqueue theory mkc``: max-min Kelly control and its kin, step by step and in theory."""
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from marqueue.cli.console import output, print_json, say, table
+from marqueue.cli.theory import mkc_options as options
+from marqueue.errors import ModelError, RunError
+from marqueue.plot import lines, panels, svg
+from marqueue.theory.mkc import (
+    Aimd,
+    Kelly,
+    Loss,
+    Mkc,
+    StabilityWarning,
+    Virtual,
+    convergence,
+    fixed,
+    iterate,
+    lossfree,
+)
+from marqueue.theory.mkc.fixed import FixedPoint
+from marqueue.theory.mkc.laws import Law
+from marqueue.theory.mkc.maps import Trajectory
+from marqueue.theory.mkc.network import Network
+from marqueue.theory.mkc.price import Power
+from marqueue.theory.mkc.report import Report
+from marqueue.theory.mkc.report import report as report_of
+
+mkc = typer.Typer(no_args_is_help=True, help="Max-min Kelly control (MKC, EMKC) and its kin.")
+
+
+@mkc.callback()
+def _group() -> None:
+    """Max-min Kelly control (MKC, EMKC), classic Kelly control, AIMD and Scalable TCP by rate, as
+    maps of rates with delays. Time is in steps of control; D = 1 is a price that answers the latest
+    rate.
+
+    Example: marqueue theory mkc stability --law kelly --kappa 0.5 --sources 1 --delay 4
+    """
+
+
+@contextmanager
+def _remarks() -> Iterator[None]:
+    """Warnings are remarks beside the result."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", StabilityWarning)
+        yield
+    for message in dict.fromkeys(str(each.message) for each in caught):
+        say(f"Warning: {message}")
+
+
+@mkc.command()
+def trajectory(
+    capacity: options.Capacity = None,
+    sources: options.Sources = None,
+    route: options.Route = None,
+    delay: options.Delay = "1",
+    forward: options.Forward = "0",
+    law: options.LawName = "mkc",
+    price: options.PriceName = "loss",
+    alpha: options.Alpha = None,
+    beta: options.Beta = None,
+    kappa: options.Kappa = None,
+    omega: options.Omega = None,
+    gain: options.Gain = None,
+    target: options.Target = None,
+    exponent: options.Exponent = None,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RATE",
+            help="The rate at the beginning: one for all, or again for each source.",
+            show_default="10 kbit/s",
+        ),
+    ] = None,
+    steps: Annotated[int, typer.Option(min=0, metavar="N", help="How many steps.")] = 200,
+    jitter: Annotated[
+        int,
+        typer.Option(metavar="J", help="Feedback comes 0 to J steps later, drawn at each step."),
+    ] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the draws.")] = 1,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw it.", show_default=False)
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Rates step by step.
+
+    Example: marqueue theory mkc trajectory --capacity "10 Gbit/s" --alpha "200 Mbit/s" --delay 1
+    --jitter 99 --start "1 Gbit/s" --start "5 Gbit/s" --steps 3000 --figure emkc.svg
+    """
+    network = options.network(capacity, sources, route, delay, forward)
+    given = options.Given(
+        alpha=alpha,
+        beta=beta,
+        kappa=kappa,
+        omega=omega,
+        gain=gain,
+        target=target,
+        exponent=exponent,
+    )
+    of_law, of_price = options.system(network, law, price, given)
+    rates = [options.rate(f"start[{i}]", text) for i, text in enumerate(start or [options.ALPHA])]
+    with _remarks():
+        done = iterate(network, of_law, of_price, rates, steps, jitter=jitter, seed=seed)
+    if figure is not None:
+        _draw(done, network, figure)
+    if json:
+        print_json(_plain_trajectory(done))
+        return
+    if done.diverged is not None:
+        output.print(f"Diverged: no numbers any more from step {done.diverged} on.")
+    _print_rates(done.rates[-1], done.watched, f"rate at step {steps} (bit/s)")
+    _print_resources(network, done.arrivals[-1], done.prices[-1])
+    output.print(f"min x / max x = {done.fairness[-1]:.6g}", highlight=False)
+
+
+@mkc.command("fixed-point")
+def fixed_point(
+    capacity: options.Capacity = None,
+    sources: options.Sources = None,
+    route: options.Route = None,
+    law: options.LawName = "mkc",
+    price: options.PriceName = "loss",
+    alpha: options.Alpha = None,
+    beta: options.Beta = None,
+    kappa: options.Kappa = None,
+    omega: options.Omega = None,
+    gain: options.Gain = None,
+    target: options.Target = None,
+    exponent: options.Exponent = None,
+    json: options.Json = False,
+) -> None:
+    """The stationary rates, on any routes.
+
+    Example (Figure 3 of the paper): marqueue theory mkc fixed-point --law kelly --kappa 0.1
+    --omega "5 Mbit/s" --capacity "30 Mbit/s" --capacity "20 Mbit/s" --capacity "20 Mbit/s"
+    --capacity "15 Mbit/s" --route 0,1 --route 1,2,3
+    """
+    network = options.network(capacity, sources, route, "1", "0")
+    given = options.Given(
+        alpha=alpha,
+        beta=beta,
+        kappa=kappa,
+        omega=omega,
+        gain=gain,
+        target=target,
+        exponent=exponent,
+    )
+    point = _point(network, *options.system(network, law, price, given))
+    if json:
+        print_json(_plain_point(point))
+        return
+    everyone = tuple(range(network.sources))
+    _print_rates(point.rates[:20], everyone[:20], "rate (bit/s)", point.bottleneck)
+    if network.sources > 20:
+        output.print(f"... and {network.sources - 20} more", highlight=False)
+    _print_resources(network, point.arrivals, point.prices, point.loss)
+
+
+@mkc.command()
+def stability(
+    capacity: options.Capacity = None,
+    sources: options.Sources = None,
+    route: options.Route = None,
+    delay: options.Delay = "1",
+    forward: options.Forward = "0",
+    law: options.LawName = "mkc",
+    price: options.PriceName = "loss",
+    alpha: options.Alpha = None,
+    beta: options.Beta = None,
+    kappa: options.Kappa = None,
+    omega: options.Omega = None,
+    gain: options.Gain = None,
+    target: options.Target = None,
+    exponent: options.Exponent = None,
+    json: options.Json = False,
+) -> None:
+    """Is it stable? The conditions of theory, beside the exact answer.
+
+    Example: marqueue theory mkc stability --law kelly --kappa 0.5 --sources 2 --delay 3,8
+    """
+    network = options.network(capacity, sources, route, delay, forward)
+    given = options.Given(
+        alpha=alpha,
+        beta=beta,
+        kappa=kappa,
+        omega=omega,
+        gain=gain,
+        target=target,
+        exponent=exponent,
+    )
+    of_law, of_price = options.system(network, law, price, given)
+    with _remarks():
+        report = report_of(network, of_law, of_price)
+    if json:
+        print_json(_plain_report(report))
+        return
+    listing = table("condition", "from", "largest value", "of its bound", "holds", "kind")
+    for each in report.conditions:
+        worst = int(np.argmax(each.values / each.high))
+        cells = f"{each.values[worst]:.6g}", f"{each.high[worst]:.6g}"
+        listing.add_row(each.name, each.source, *cells, "yes" if each.holds else "no", each.kind)
+    output.print(listing)
+    exact = "" if report.radius is None else f" (spectral radius {report.radius:.8g})"
+    output.print(f"With these delays, exactly: {report.verdict}{exact}", highlight=False)
+    if report.scale is not None:
+        output.print(
+            f"The boundary is at {report.scale:.5g} times this {report.gain}, "
+            f"exactly; by the condition at {report.allowed:.5g} times",
+            highlight=False,
+        )
+    for resource, verdict in report.any_delay:
+        output.print(f"Resource {resource}: {verdict}", highlight=False, soft_wrap=True)
+
+
+@mkc.command("convergence")
+def fairness(
+    capacity: Annotated[str, typer.Option(metavar="RATE", help="Of the link.")] = "1 Mbit/s",
+    sources: Annotated[int, typer.Option("--sources", "-n", metavar="N", help="How many.")] = 2,
+    alpha: Annotated[str, typer.Option(metavar="RATE", help="Added a step.")] = options.ALPHA,
+    beta: Annotated[
+        float, typer.Option(metavar="X", help="The gain of EMKC; the share AIMD cuts off.")
+    ] = options.BETA,
+    epsilon: Annotated[
+        float, typer.Option(metavar="E", help="Fair is min x / max x of at least 1 - E.")
+    ] = 0.1,
+    json: options.Json = False,
+) -> None:
+    """Steps from the most unfair rates to epsilon-fairness, of EMKC and AIMD.
+
+    Example: marqueue theory mkc convergence --capacity "1 Mbit/s" --sources 2 --epsilon 0.01
+    """
+    c, a = options.rate("--capacity", capacity), options.rate("--alpha", alpha)
+    Network.single(c, max(sources, 1))
+    rows: dict[str, dict[str, Any]] = {}
+    with _remarks():
+        for name, law in (("emkc", Mkc(a, beta)), ("aimd", Aimd(a, beta))):
+            if name == "aimd" and not 0 < beta < 1:
+                continue
+            formula = convergence.steps_mkc if name == "emkc" else convergence.steps_aimd
+            rows[name] = {
+                "theory_steps": formula(c, sources, a, beta, epsilon),
+                "iterated_steps": convergence.iterated_steps(law, c, sources, epsilon),
+            }
+    if json:
+        print_json(rows)
+        return
+    listing = table("law", "theory (steps)", "iterated (steps)")
+    for name, row in rows.items():
+        found = row["iterated_steps"]
+        listing.add_row(
+            name, f"{row['theory_steps']:.1f}", "never" if found is None else str(found)
+        )
+    output.print(listing)
+
+
+def _point(network: Network, law: Law, price: Loss | Virtual | Power) -> FixedPoint:
+    match law, price:
+        case Mkc(), Virtual():
+            return lossfree.fixed_point(network, law, price)
+        case Mkc(), Loss() | Power():
+            return fixed.of_mkc(network, law, price)
+        case Kelly(), Loss() | Power():
+            return fixed.of_kelly(network, law, price)
+    raise ModelError(
+        f"--law: got {law.name} with this price, expected mkc, or kelly with loss or power: others "
+        "have no stationary rates"
+    )
+
+
+def _draw(done: Trajectory, network: Network, file: Path) -> None:
+    """Rates above, what arrives at the resources below."""
+    drawn, axes = panels(2, height=2.2)
+    step = np.arange(len(done.total), dtype=float)
+    curves = {f"source {i}": (step, done.rates[:, k] / 1e6) for k, i in enumerate(done.watched)}
+    lines(curves, "Step", "Rate", "Mbit/s", axes=axes[0])
+    arrivals = {
+        f"resource {j}": (step, done.arrivals[:, j] / 1e6) for j in range(network.resources)
+    }
+    lines(arrivals, "Step", "Arrivals", "Mbit/s", axes=axes[1])
+    for c in np.unique(network.capacity):
+        axes[1].axhline(c / 1e6, color="grey", linewidth=0.7, linestyle=":")
+    axes[0].label_outer()
+    try:
+        file.write_text(svg(drawn), encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def _print_rates(rates: Any, of: tuple[int, ...], title: str, bottleneck: Any = None) -> None:
+    titles = ["source", title] + ([] if bottleneck is None else ["bottleneck"])
+    listing = table(*titles)
+    for i, rate in zip(of, rates, strict=True):
+        row = [str(i), f"{rate:.8g}"] + ([] if bottleneck is None else [str(bottleneck[i])])
+        listing.add_row(*row)
+    output.print(listing)
+
+
+def _print_resources(network: Network, arrivals: Any, prices: Any, loss: Any = None) -> None:
+    titles = ["resource", "capacity (bit/s)", "arrivals (bit/s)", "price"]
+    listing = table(*titles, *([] if loss is None else ["lost"]))
+    for j in range(network.resources):
+        cells = [f"{network.capacity[j]:.8g}", f"{arrivals[j]:.8g}", f"{prices[j]:.6g}"]
+        listing.add_row(str(j), *cells, *([] if loss is None else [f"{loss[j]:.4g}"]))
+    output.print(listing)
+
+
+def _numbers(values: Any) -> list[Any]:
+    """For JSON, which knows no infinity: None for what is no number."""
+    return [
+        _numbers(each) if np.ndim(each) else (float(each) if math.isfinite(each) else None)
+        for each in values
+    ]
+
+
+def _plain_trajectory(done: Trajectory) -> dict[str, Any]:
+    return {
+        "sources": list(done.watched),
+        "rates_bit_per_s": _numbers(done.rates.T),
+        "arrivals_bit_per_s": _numbers(done.arrivals.T),
+        "prices": _numbers(done.prices.T),
+        "total_bit_per_s": _numbers(done.total),
+        "fairness": _numbers(done.fairness),
+        "diverged_at_step": done.diverged,
+    }
+
+
+def _plain_point(point: FixedPoint) -> dict[str, Any]:
+    return {
+        "rates_bit_per_s": _numbers(point.rates),
+        "bottleneck": None if point.bottleneck is None else point.bottleneck.tolist(),
+        "capacity_bit_per_s": _numbers(point.network.capacity),
+        "arrivals_bit_per_s": _numbers(point.arrivals),
+        "prices": _numbers(point.prices),
+        "loss": _numbers(point.loss),
+    }
+
+
+def _plain_report(report: Report) -> dict[str, Any]:
+    return {
+        "fixed_point": _plain_point(report.point),
+        "conditions": [
+            {
+                "name": each.name,
+                "source": each.source,
+                "kind": each.kind,
+                "values": _numbers(each.values),
+                "more_than": each.low,
+                "less_than": _numbers(each.high),
+                "holds": each.holds,
+            }
+            for each in report.conditions
+        ],
+        "exact": {
+            "verdict": report.verdict,
+            "stable": report.stable,
+            "spectral_radius": report.radius,
+        },
+        "gain": report.gain,
+        "gain_may_be_scaled_by": report.scale,
+        "condition_allows_scale": report.allowed,
+        "under_any_delays": [{"resource": j, **vars(each)} for j, each in report.any_delay],
+    }

@@ -1,0 +1,196 @@
+"""What the commands of ``marqueue theory mkc`` are given: a network, a law, a price."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from marqueue.errors import ModelError, show, unknown
+from marqueue.theory.mkc import Aimd, Kelly, Loss, Mkc, Network, Power, Scalable, Virtual
+from marqueue.theory.mkc.laws import Law
+from marqueue.theory.mkc.lossfree import largest_gain
+from marqueue.units import Rate
+
+ALPHA, BETA = "10 kbit/s", 0.5
+"""Those of most of the paper's figures."""
+
+Capacity = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--capacity",
+        metavar="RATE",
+        help="Of a resource; again for each resource, which are numbered from 0.",
+        show_default="10 Mbit/s",
+    ),
+]
+Sources = Annotated[
+    int | None,
+    typer.Option(
+        "--sources", "-n", metavar="N", help="How many, on one resource.", show_default="2"
+    ),
+]
+Route = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--route",
+        metavar="J,J,...",
+        help="The resources of a source; again for each source.",
+        show_default=False,
+    ),
+]
+Delay = Annotated[
+    str,
+    typer.Option(
+        metavar="D,D,...",
+        help="Steps from a rate to the prices that answer it, from 1: one for all, or one each.",
+    ),
+]
+Forward = Annotated[
+    str,
+    typer.Option(
+        metavar="F,F,...",
+        help="How many of these it takes to the resources, below D: one for all, or one a source.",
+    ),
+]
+LawName = Annotated[
+    str,
+    typer.Option("--law", metavar="mkc|kelly|aimd|scalable", help="The law of the sources."),
+]
+PriceName = Annotated[
+    str,
+    typer.Option(
+        "--price",
+        metavar="loss|virtual|power",
+        help="The price: (X - C) / X, which makes EMKC of MKC; the same at a virtual capacity that "
+        "adapts, so that nothing is lost; (X / C)^k.",
+    ),
+]
+
+
+def parameter(name: str, metavar: str, help_: str, default: str) -> Any:
+    """An option of one law or one price."""
+    return typer.Option(f"--{name}", metavar=metavar, help=help_, show_default=default)
+
+
+Alpha = Annotated[
+    str | None, parameter("alpha", "RATE", "Of mkc and aimd: added a step.", "10 kbit/s")
+]
+Beta = Annotated[
+    float | None, parameter("beta", "X", "Of mkc: the gain; of aimd: the share cut off.", "0.5")
+]
+Kappa = Annotated[float | None, parameter("kappa", "X", "Of kelly: the gain.", "0.5")]
+Omega = Annotated[
+    str | None, parameter("omega", "RATE", "Of kelly: the willingness to pay.", "10 kbit/s")
+]
+Gain = Annotated[
+    float | None,
+    parameter("gain", "X", "Of the price virtual: how fast it adapts.", "half of what is stable"),
+]
+Target = Annotated[
+    float | None, parameter("target", "X", "Of the price virtual: utilization.", "0.98")
+]
+Exponent = Annotated[float | None, parameter("exponent", "K", "Of the price power.", "4")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+
+
+def network(
+    capacity: list[str] | None,
+    sources: int | None,
+    route: list[str] | None,
+    delay: str,
+    forward: str,
+) -> Network:
+    """The network that these options describe. Raises :class:`ModelError`."""
+    capacities = [rate(f"capacity[{j}]", c) for j, c in enumerate(capacity or ["10 Mbit/s"])]
+    if route is None:
+        if len(capacities) > 1:
+            raise ModelError(
+                f"--route: got none, expected one a source: there are {len(capacities)} resources"
+            )
+        if sources is not None and sources < 1:
+            raise ModelError(f"--sources: got {sources}, expected at least 1")
+        routes = [[0]] * (2 if sources is None else sources)
+    else:
+        if sources is not None:
+            raise ModelError("--sources: got it together with --route, expected one of them")
+        routes = [integers(f"--route (source {i})", text) for i, text in enumerate(route)]
+    forwards = integers("--forward", forward)
+    return Network.of(
+        capacities,
+        routes,
+        integers("--delay", delay),
+        forwards[0] if len(forwards) == 1 else forwards,
+    )
+
+
+class Given:
+    """Parameters as given, None for those that were not; a law or a price takes its own."""
+
+    def __init__(self, **values: Any) -> None:
+        self.values = {name: value for name, value in values.items() if value is not None}
+
+    def take(self, name: str, default: Any) -> Any:
+        """A parameter, or its default."""
+        return self.values.pop(name, default)
+
+    def none_left(self, law: str, price: str) -> None:
+        """Raises :class:`ModelError` if something was given that was not taken."""
+        for name, value in self.values.items():
+            raise ModelError(
+                f"--{name}: got {show(value)}, expected nothing: the law {law} and the price {price} "
+                "have no such parameter"
+            )
+
+
+def system(
+    network: Network, law: str, price: str, given: Given
+) -> tuple[Law, Loss | Virtual | Power]:
+    """The law and the price of these names. Raises :class:`ModelError`."""
+    of_law, of_price = _law(law, given), _price(price, network, given)
+    given.none_left(law, price)
+    return of_law, of_price
+
+
+def _law(name: str, given: Given) -> Law:
+    match name:
+        case "mkc":
+            return Mkc(rate("--alpha", given.take("alpha", ALPHA)), given.take("beta", BETA))
+        case "kelly":
+            return Kelly(given.take("kappa", 0.5), rate("--omega", given.take("omega", ALPHA)))
+        case "aimd":
+            return Aimd(rate("--alpha", given.take("alpha", ALPHA)), given.take("beta", BETA))
+        case "scalable":
+            return Scalable()
+    raise ModelError(f"--law: {unknown(name, ('mkc', 'kelly', 'aimd', 'scalable'))}")
+
+
+def _price(name: str, network: Network, given: Given) -> Loss | Virtual | Power:
+    match name:
+        case "loss":
+            return Loss(network.capacity)
+        case "virtual":
+            stable = largest_gain(BETA, int(network.delay.max()))
+            gain, target = given.take("gain", stable / 2), given.take("target", 0.98)
+            return Virtual(network.capacity, gain, target)
+        case "power":
+            return Power(network.capacity, given.take("exponent", 4.0))
+    raise ModelError(f"--price: {unknown(name, ('loss', 'virtual', 'power'))}")
+
+
+def rate(place: str, text: str) -> float:
+    """A rate in bits/s. Raises :class:`ModelError` with the place."""
+    try:
+        return float(Rate.parse(text).base)
+    except ValueError as error:
+        raise ModelError(f"{place}: {error}") from None
+
+
+def integers(place: str, text: str) -> list[int]:
+    """Whole numbers, separated by commas. Raises :class:`ModelError` with the place."""
+    try:
+        return [int(part) for part in text.split(",")] if text.strip() else []
+    except ValueError:
+        raise ModelError(
+            f"{place}: got {show(text)}, expected whole numbers, separated by commas"
+        ) from None

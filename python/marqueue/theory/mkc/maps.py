@@ -1,0 +1,151 @@
+"""Rates step by step: any law, any price, any routes, any delays.
+
+Before step 0 everything was as it is then for ever. No rate is kept from becoming negative, as in
+the paper: a map shows whether a system is stable. Only what is asked for is kept of N rates a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from marqueue import _core
+from marqueue.errors import ModelError
+from marqueue.theory.mkc.laws import Law, Mkc
+from marqueue.theory.mkc.network import Floats, Network, one_each
+from marqueue.theory.mkc.price import Loss, Price
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Steps 0 to S of a map."""
+
+    watched: tuple[int, ...]
+    """The sources that were watched."""
+    rates: Floats
+    """Their rates, ``(S + 1, watched)``."""
+    arrivals: Floats
+    """X, ``(S + 1, M)``: what arrives at each resource."""
+    prices: Floats
+    """p, ``(S + 1, M)``."""
+    total: Floats
+    """The sum of all rates, ``(S + 1,)``."""
+    squares: Floats
+    """The sum of their squares, ``(S + 1,)``."""
+    least: Floats
+    """The least rate, ``(S + 1,)``."""
+    greatest: Floats
+    """The greatest, ``(S + 1,)``."""
+    sources: int
+    """N."""
+
+    @property
+    def fairness(self) -> Floats:
+        """min x / max x (53), ``(S + 1,)``."""
+        with np.errstate(invalid="ignore"):
+            return self.least / self.greatest
+
+    @property
+    def jain(self) -> Floats:
+        """Jain's index (sum x)^2 / (N sum x^2), ``(S + 1,)``."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return self.total**2 / (self.sources * self.squares)
+
+    def steps_to_fairness(self, epsilon: float) -> int | None:
+        """The first step that is epsilon-fair (53), or None."""
+        return first(self.fairness >= 1 - epsilon)
+
+    @property
+    def diverged(self) -> int | None:
+        """The first step whose rates are no numbers any more, or None."""
+        return first(~np.isfinite(self.squares))
+
+
+def first(holds: npt.NDArray[np.bool_]) -> int | None:
+    """The first index at which something holds, or None."""
+    return int(np.argmax(holds)) if holds.any() else None
+
+
+def iterate(
+    network: Network,
+    law: Law,
+    price: Price,
+    start: npt.ArrayLike,
+    steps: int,
+    *,
+    watch: Sequence[int] | None = None,
+    jitter: int = 0,
+    seed: int = 1,
+) -> Trajectory:
+    """``steps`` steps from the rates ``start``, one for all or one a source.
+
+    ``watch`` lists sources whose rates are kept; by default the first ten. With ``jitter`` feedback
+    comes late by 0 to ``jitter`` steps more, drawn anew for each source at each step from the
+    source's own stream of ``seed``; the reference rate is always the one that the feedback answers.
+
+    Raises :class:`ModelError` for parameters that are no such, and for rates at the beginning that
+    leave a resource without arrivals. Warns (:class:`~marqueue.theory.mkc.laws.StabilityWarning`)
+    of an EMKC that is unstable.
+    """
+    watched = tuple(range(min(network.sources, 10))) if watch is None else tuple(watch)
+    for i in watched:
+        if not 0 <= i < network.sources:
+            raise ModelError(f"watch: got source {i}, expected 0 to {network.sources - 1}")
+    for name, value in (("steps", steps), ("jitter", jitter), ("seed", seed)):
+        if value < 0:
+            raise ModelError(f"{name}: got {value}, expected at least 0")
+    if isinstance(law, Mkc) and isinstance(price, Loss):
+        law.warn(network.sources)
+    state = _start(network, law, start, jitter, seed)
+    return _steps(state, network, price, steps, watched)
+
+
+def _start(
+    network: Network, law: Law, start: npt.ArrayLike, jitter: int, seed: int
+) -> _core.RateMap:
+    rates = one_each("start", start, network.sources)
+    for i in np.flatnonzero(rates < 0)[:1]:
+        raise ModelError(f"start[{i}]: got {rates[i]:g}, expected at least 0")
+    for j in np.flatnonzero(network.arrivals(rates) <= 0)[:1]:
+        raise ModelError(
+            f"start: nothing arrives at resource {j}, expected some source to send there"
+        )
+    return _core.RateMap(
+        law.name,
+        law.parameters(network.sources),
+        rates,
+        network.delay.astype(np.uint32),
+        network.edges,
+        network.resource.astype(np.uint32),
+        network.forward.astype(np.uint32),
+        network.resources,
+        jitter,
+        seed,
+    )
+
+
+def _steps(
+    state: _core.RateMap, network: Network, price: Price, steps: int, watched: tuple[int, ...]
+) -> Trajectory:
+    chosen = np.array(watched, dtype=np.int64)
+    routers = price.routers()
+    everyone = state.rates(np.arange(network.sources))
+    rates = np.empty((steps + 1, len(watched)))
+    arrivals = np.empty((steps + 1, network.resources))
+    prices = np.empty_like(arrivals)
+    figures = np.empty((4, steps + 1))
+    figures[:, 0] = everyone.sum(), everyone @ everyone, everyone.min(), everyone.max()
+    rates[0], arrivals[0] = everyone[chosen], state.arrivals()
+    prices[0] = routers(arrivals[0])
+    with np.errstate(invalid="ignore", over="ignore"):
+        for n in range(1, steps + 1):
+            arrivals[n], *figures[:, n] = state.step(prices[n - 1])
+            rates[n] = state.rates(chosen)
+            prices[n] = routers(arrivals[n])
+    total, squares, least, greatest = figures
+    return Trajectory(
+        watched, rates, arrivals, prices, total, squares, least, greatest, network.sources
+    )

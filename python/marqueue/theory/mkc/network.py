@@ -1,0 +1,194 @@
+"""Sources on resources: who crosses what, and how long prices take to come back.
+
+Time is counted in steps of control. A resource j sees the rate that source i set F_ij steps ago
+(forward delay), and its price acts on the source B_ij steps after it was set (backward delay);
+F_ij + B_ij = D_i for every resource of a route (section 2). The paper counts so that D = 1 is a
+price that answers the latest rate: therefore D_i >= 1, and 0 <= F_ij < D_i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from marqueue.errors import ModelError
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Network:
+    """N sources, M resources, routes and delays; made by :meth:`of` or :meth:`single`."""
+
+    capacity: Floats
+    """C, ``(M,)``; in the unit of all rates."""
+    delay: Integers
+    """D, ``(N,)``: steps from a rate to the prices that answer it."""
+    edges: Integers
+    """``(N + 1,)``: hops ``edges[i]`` to ``edges[i + 1]`` are those of source i."""
+    resource: Integers
+    """``(hops,)``."""
+    forward: Integers
+    """F, ``(hops,)``, steps."""
+
+    @classmethod
+    def of(
+        cls,
+        capacity: npt.ArrayLike,
+        routes: Sequence[Sequence[int]],
+        delay: npt.ArrayLike = 1,
+        forward: int | Sequence[int] | Sequence[Sequence[int]] = 0,
+    ) -> Network:
+        """A network of any routes.
+
+        ``routes[i]`` lists the resources of source i (0 to M - 1). ``delay`` is D, one for all or
+        one a source; ``forward`` is F, one for all, one a source, or a list a source with one a
+        hop.
+
+        Raises :class:`ModelError` with place, value and what was expected: a capacity that is not
+        above 0, a source without a route, a resource that there is not or that nobody uses, a delay
+        below one step, a forward delay that is negative or not below D.
+        """
+        capacities = np.atleast_1d(np.asarray(capacity, dtype=float))
+        _check_capacities(capacities)
+        if not len(routes):
+            raise ModelError("routes: got none, expected one a source")
+        for i, route in enumerate(routes):
+            _check_route(i, route, len(capacities))
+        lengths = [len(route) for route in routes]
+        resource = np.array([j for route in routes for j in route], dtype=np.int64)
+        unused = np.setdiff1d(np.arange(len(capacities)), resource)
+        if len(unused):
+            raise ModelError(
+                f"capacity[{unused[0]}]: the resource is on no route, expected one that leads over it"
+            )
+        delays = one_each("delay", delay, len(routes)).astype(np.int64)
+        forwards = _forward(forward, lengths)
+        network = cls(
+            capacities, delays, np.concatenate([[0], np.cumsum(lengths)]), resource, forwards
+        )
+        network._check_delays()
+        return network
+
+    @classmethod
+    def single(
+        cls,
+        capacity: float,
+        sources: int,
+        delay: npt.ArrayLike = 1,
+        forward: int | Sequence[int] = 0,
+    ) -> Network:
+        """N sources on one resource. Raises as :meth:`of`."""
+        if sources < 1:
+            raise ModelError(f"sources: got {sources}, expected at least 1")
+        return cls.of([capacity], [[0]] * sources, delay, forward)
+
+    def _check_delays(self) -> None:
+        for i, steps in enumerate(self.delay):
+            if steps < 1:
+                raise ModelError(f"delay[{i}]: got {steps}, expected at least 1 step")
+        late = (self.forward < 0) | (self.forward >= self.delay[self.source])
+        if late.any():
+            hop = int(np.argmax(late))
+            i = int(self.source[hop])
+            raise ModelError(
+                f"forward[{i}]: got {self.forward[hop]}, expected 0 to {self.delay[i] - 1} steps, "
+                f"less than the source's delay"
+            )
+
+    @property
+    def sources(self) -> int:
+        """N."""
+        return len(self.delay)
+
+    @property
+    def resources(self) -> int:
+        """M."""
+        return len(self.capacity)
+
+    @cached_property
+    def source(self) -> Integers:
+        """``(hops,)``: whose hop it is."""
+        return np.repeat(np.arange(self.sources), np.diff(self.edges))
+
+    @cached_property
+    def backward(self) -> Integers:
+        """B, ``(hops,)``, steps."""
+        return self.delay[self.source] - self.forward
+
+    @cached_property
+    def hops(self) -> Floats:
+        """M_i, ``(N,)``: the lengths of routes."""
+        return np.diff(self.edges).astype(float)
+
+    @cached_property
+    def usage(self) -> csr_array:
+        """``(M, N)``: 1 where a source crosses a resource, else 0."""
+        ones = np.ones(len(self.resource))
+        return csr_array((ones, (self.resource, self.source)), shape=(self.resources, self.sources))
+
+    def arrivals(self, rates: Floats) -> Floats:
+        """X, ``(M,)``: what constant rates ``(N,)`` bring to each resource."""
+        arriving: Floats = self.usage @ rates
+        return arriving
+
+
+def one_each(name: str, given: Any, count: int) -> Floats:
+    """``given`` for each of ``count`` sources: one for all, or one a source.
+
+    Raises :class:`ModelError` if there are neither one nor ``count``, or some is no number.
+    """
+    try:
+        values = np.atleast_1d(np.asarray(given, dtype=float))
+    except (TypeError, ValueError):
+        raise ModelError(f"{name}: got {given!r}, expected numbers") from None
+    if values.ndim != 1 or len(values) not in (1, count):
+        raise ModelError(
+            f"{name}: got {values.size} values, expected one, or {count}, one a source"
+        )
+    for i, value in enumerate(values):
+        if not np.isfinite(value):
+            raise ModelError(f"{name}[{i}]: got {value:g}, expected a finite number")
+    return np.broadcast_to(values, count).copy()
+
+
+def _check_capacities(capacities: Floats) -> None:
+    for j, c in enumerate(capacities):
+        if not (np.isfinite(c) and c > 0):
+            raise ModelError(f"capacity[{j}]: got {c:g}, expected more than 0")
+
+
+def _check_route(i: int, route: Sequence[int], resources: int) -> None:
+    if not len(route):
+        raise ModelError(f"routes[{i}]: got no resource, expected at least one")
+    for j in route:
+        if not 0 <= j < resources:
+            raise ModelError(f"routes[{i}]: got resource {j}, expected 0 to {resources - 1}")
+    if len(set(route)) < len(route):
+        raise ModelError(f"routes[{i}]: got a resource twice, expected each once")
+
+
+def _forward(given: int | Sequence[Any], lengths: Sequence[int]) -> Integers:
+    """F by hop."""
+    hops = sum(lengths)
+    if np.ndim(given) == 0:
+        return np.full(hops, int(np.asarray(given)), dtype=np.int64)
+    each = list(given) if isinstance(given, Sequence) else list(np.asarray(given))
+    if len(each) != len(lengths):
+        raise ModelError(f"forward: got {len(each)} values, expected one, or {len(lengths)}")
+    flat: list[int] = []
+    for i, (of_source, length) in enumerate(zip(each, lengths, strict=True)):
+        of_hops = [int(of_source)] * length if np.ndim(of_source) == 0 else list(of_source)
+        if len(of_hops) != length:
+            raise ModelError(
+                f"forward[{i}]: got {len(of_hops)} values, expected {length}, one a hop"
+            )
+        flat += [int(steps) for steps in of_hops]
+    return np.array(flat, dtype=np.int64)

@@ -1,0 +1,210 @@
+"""Is a system stable? Conditions, each beside what is exact.
+
+A condition is a number that must stay below a bound. The exact answer is the spectral radius of the
+delayed system, linearised at its fixed point; the factor by which gains may be multiplied until it
+reaches 1 says how careful a condition is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import brentq
+
+from marqueue.errors import ModelError
+from marqueue.theory.mkc import linear, lossfree
+from marqueue.theory.mkc.anydelay import Verdict, judge
+from marqueue.theory.mkc.conditions import Condition, condition_3, condition_4, theorem_3, theorem_4
+from marqueue.theory.mkc.fixed import FixedPoint, of_kelly, of_mkc
+from marqueue.theory.mkc.laws import Kelly, Law, Mkc
+from marqueue.theory.mkc.linear import MARGIN, Delayed, boundary
+from marqueue.theory.mkc.network import Network
+from marqueue.theory.mkc.price import Loss, Power, Price, Static, Virtual
+
+#: The largest companion matrix whose spectral radius is sought, and whose boundary is: one takes
+#: seconds, the other about 70 times that.
+LARGEST, LARGEST_SCALED = 20_000, 400
+#: The most pairs of sources on one resource, likewise.
+PAIRS = 1_000_000
+#: Scales between which the exact boundary is looked for, as multiples of what a condition allows.
+RANGE = 0.02, 6.0
+#: Doublings or halvings in search of the scale that conditions allow.
+DOUBLINGS = 60
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known of the stability of a system at its fixed point."""
+
+    point: FixedPoint
+    conditions: tuple[Condition, ...]
+    radius: float | None
+    """The spectral radius with the delays as they are: exact. None if it cannot be told."""
+    gain: str
+    """The gain that may be scaled."""
+    scale: float | None
+    """By how much all gains may be multiplied before the system is unstable: exact. None if it was
+    not looked for, or is not within :data:`RANGE` of ``allowed``."""
+    allowed: float
+    """By how much the conditions allow to multiply them; of Kelly control, the first one."""
+    any_delay: tuple[tuple[int, Verdict], ...] = ()
+    """What Theorem 1 says of the sources of each bottleneck, with its index. Of MKC alone: in Kelly
+    control x(n-1), in adaptive prices V comes without delay, which the theorem does not know."""
+    unknown: str = ""
+    """Why there is no spectral radius."""
+
+    @property
+    def stable(self) -> bool | None:
+        """Exactly; None if it cannot be told, as on the boundary."""
+        if self.radius is None or abs(self.radius - 1) <= MARGIN:
+            return None
+        return self.radius < 1
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two."""
+        if self.radius is None:
+            return f"not computed: {self.unknown}"
+        return {True: "stable", False: "unstable", None: "on the boundary"}[self.stable]
+
+
+def report(network: Network, law: Law, price: Price) -> Report:
+    """What is known of a system. Raises :class:`ModelError` where nothing is: of AIMD and Scalable
+    TCP, which never settle, and of Kelly control with adaptive prices."""
+    match law, price:
+        case Kelly(), Loss() | Power():
+            return report_kelly(network, law, price)
+        case Mkc(), Loss() | Power():
+            return report_mkc(network, law, price)
+        case Mkc(), Virtual():
+            return report_lossfree(network, law, price)
+    raise ModelError(
+        f"law: got {law.name} with the price {type(price).__name__}, expected mkc, or kelly with a "
+        "price that does not adapt"
+    )
+
+
+def report_kelly(network: Network, law: Kelly, price: Static) -> Report:
+    """Classic Kelly control: (3) and (4), and the exact boundary for kappa."""
+    point = of_kelly(network, law, price)
+    conditions = condition_3(point, law, price), condition_4(point, law, price)
+    allowed = 1 / conditions[0].share
+
+    def system(scale: float) -> Delayed:
+        return linear.of_kelly(point, law, price, scale)
+
+    return _report(point, conditions, "kappa", allowed, system)
+
+
+def report_mkc(network: Network, law: Mkc, price: Static) -> Report:
+    """MKC: Theorem 3, for EMKC Theorem 4, Theorem 1, and the exact boundary for beta."""
+    if isinstance(price, Loss):
+        law.warn(network.sources)
+    point = of_mkc(network, law, price)
+    conditions: tuple[Condition, ...] = theorem_3(point, law, price)
+    if isinstance(price, Loss):
+        conditions = (theorem_4(network, law), *conditions)
+
+    def system(scale: float) -> Delayed:
+        scaled = Mkc(law.alpha, np.asarray(law.beta) * scale)
+        return linear.of_mkc(of_mkc(network, scaled, price), scaled, price)
+
+    def excess(scale: float) -> float:
+        scaled = Mkc(law.alpha, np.asarray(law.beta) * scale)
+        held = theorem_3(of_mkc(network, scaled, price), scaled, price)
+        return max(each.share for each in held) - 1
+
+    report = _report(point, conditions, "beta", _root(excess), system, _tie(point))
+    return report if report.radius is None else replace(report, any_delay=_blocks(point, system(1)))
+
+
+def _blocks(point: FixedPoint, system: Delayed) -> tuple[tuple[int, Verdict], ...]:
+    """Theorem 1 for each bottleneck: a source depends on others only if they hear the same price,
+    or a higher one, so that the Jacobian is triangular in these blocks."""
+    assert point.bottleneck is not None, "the fixed point of MKC has bottlenecks"
+    whole = system.undelayed()
+    verdicts = []
+    for j in np.unique(point.bottleneck):
+        own = np.flatnonzero(point.bottleneck == j)
+        verdicts.append((int(j), judge(whole[np.ix_(own, own)])))
+    return tuple(verdicts)
+
+
+def _root(excess: Callable[[float], float]) -> float:
+    """The positive root of a rising function."""
+    low = high = 1.0
+    for _ in range(DOUBLINGS):
+        if excess(high) >= 0:
+            break
+        high *= 2
+    for _ in range(DOUBLINGS):
+        if excess(low) < 0:
+            break
+        low /= 2
+    return float(brentq(excess, low, high, xtol=1e-12))
+
+
+def report_lossfree(network: Network, law: Mkc, price: Virtual) -> Report:
+    """MKC with adaptive prices on one resource: our condition, and the exact boundary for the
+    gain."""
+    point = lossfree.fixed_point(network, law, price)
+    _, beta = law.parameters(network.sources)
+    bound = lossfree.largest_gain(float(beta.max()), int(network.delay.max()))
+    condition = Condition(
+        "gain",
+        "derived here",
+        np.array([price.gain]),
+        0.0,
+        np.array([bound]),
+        "sufficient" if beta.max() <= 1 else "sufficient with equal delays",
+    )
+    unknown = ""
+    if point.prices[0] >= 1:
+        unknown = "N alpha / beta is more than gamma C: the virtual capacity stays at 0"
+
+    def system(scale: float) -> Delayed:
+        return linear.of_virtual(
+            point, law, Virtual(price.capacity, price.gain * scale, price.target)
+        )
+
+    return _report(point, (condition,), "gain", bound / price.gain, system, unknown)
+
+
+def _report(
+    point: FixedPoint,
+    conditions: tuple[Condition, ...],
+    gain: str,
+    allowed: float,
+    system: Callable[[float], Delayed],
+    unknown: str = "",
+) -> Report:
+    network = point.network
+    size = network.sources * int(network.delay.max())
+    pairs = int((np.bincount(network.resource) ** 2).max())
+    if not unknown and (size > LARGEST or pairs > PAIRS):
+        unknown = (
+            f"{network.sources} sources with delays of up to {network.delay.max()} are too many"
+        )
+    if unknown:
+        return Report(point, conditions, None, gain, None, allowed, unknown=unknown)
+    radius = system(1.0).radius()
+    scale = None
+    if size <= LARGEST_SCALED:
+        scale = boundary(lambda s: system(s).radius(), RANGE[0] * allowed, RANGE[1] * allowed)
+    return Report(point, conditions, radius, gain, scale, allowed)
+
+
+def _tie(point: FixedPoint) -> str:
+    """Names a source that hears the highest price from two resources: there the maximum has no
+    derivative."""
+    network = point.network
+    assert point.bottleneck is not None, "the fixed point of MKC has bottlenecks"
+    highest = point.prices[point.bottleneck]
+    heard = point.prices[network.resource]
+    near = heard >= highest[network.source] * (1 - 1e-9)
+    near &= network.resource != point.bottleneck[network.source]
+    if not near.any():
+        return ""
+    return f"source {network.source[np.argmax(near)]} hears the same price from two resources"
