@@ -28,6 +28,8 @@ marqueue_core::params! {
     pub struct Params {
         /// The interval over which arrivals are averaged.
         delta: f64 { unit: Seconds, range: 1e-6 => 3600.0, default: 0.05, source: "Zhang, Kang, Loguinov 2004, section 6.3" },
+        /// The share of the link's rate that is C; the rest is left to others.
+        share: f64 { unit: Fraction, range: 0.001 => 1.0, default: 1.0, source: "1 in the paper" },
     }
 }
 
@@ -61,9 +63,16 @@ impl Announced {
 /// State of MKC's router.
 #[derive(Debug)]
 pub struct Mkc {
+    share: f64,
     arrivals: ArrivalRate,
     rate: f64,
     announced: Announced,
+}
+
+impl Mkc {
+    fn price_of(&self, ended: Ended, env: &Env) -> f64 {
+        price(ended.last(), self.share * env.rate.0 as f64, env, self.arrivals.delta())
+    }
 }
 
 impl Aqm for Mkc {
@@ -76,14 +85,14 @@ impl Aqm for Mkc {
 
     fn new(params: &Params, _: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
         let arrivals = ArrivalRate::new(params.delta, now);
-        Ok(Mkc { arrivals, rate: 0.0, announced: Announced::default() })
+        Ok(Mkc { share: params.share, arrivals, rate: 0.0, announced: Announced::default() })
     }
 
     #[inline]
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         if let Some(ended) = self.arrivals.arrives(cx.now, packet.bytes) {
             self.rate = ended.last();
-            let p = price(self.rate, cx.env.rate.0 as f64, cx.env, self.arrivals.delta());
+            let p = self.price_of(ended, cx.env);
             self.announced = self.announced.next(p, ended);
         }
         Verdict::Pass
@@ -95,7 +104,7 @@ impl Aqm for Mkc {
 
     fn probe(&self, now: Time, env: &Env, out: &mut Vec<f64>) {
         out.extend(match self.arrivals.ended(now) {
-            Some(ended) => [price(ended.last(), env.rate.0 as f64, env, self.arrivals.delta()), ended.last()],
+            Some(ended) => [self.price_of(ended, env), ended.last()],
             None => [self.announced.p, self.rate],
         });
     }

@@ -156,12 +156,14 @@ disciplines! {
         chokew_avg::ChokeWAvg,
         drq::Drq,
         mkc::Mkc,
+        mkc_lossfree::MkcLossfree,
     }
     schedulers {
         sfq::Sfq,
         drr::Drr,
         wfq::Wfq,
         fq_codel::FqCodel,
+        drr_mkc::DrrMkc,
     }
 }
 

@@ -20,7 +20,7 @@ pub enum Op {
 const TIMERS_A_WAIT: u32 = 1_000;
 
 /// Those that keep the order of each flow only.
-const SCHEDULERS: [&str; 4] = ["sfq", "drr", "wfq", "fq_codel"];
+const SCHEDULERS: [&str; 5] = ["sfq", "drr", "wfq", "fq_codel", "drr_mkc"];
 
 /// A queue and what has been seen of it.
 pub struct Watch {

@@ -1,0 +1,78 @@
+//! DRR over classes of traffic with MKC's router at each: flows that listen to routers beside flows that do not.
+//!
+//! Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996, for the scheduler (`drr`); Zhang, Kang and Loguinov, SIGCOMM
+//! 2004, section 6.2, for the price (`mkc`; "these functions are performed on a per-queue basis").
+//!
+//! Flows under EMKC keep a queue above its capacity busy for ever, and TCP gives way to that. In a queue of
+//! their own they are told the price of their share of the link, and TCP has the rest.
+//!
+//! Sees: code points, sizes, arrivals. Decides: which class is served; what its packets are told.
+//! Departures: classes are code points. A class is remembered while it is empty: its router goes on. Each class
+//! is priced at the same `share`; only flows that listen make use of it.
+//! Defaults: as in `drr` and `mkc`. A `share` of 1 leaves nothing to the other classes but what DRR defends.
+
+use super::drr::{self, Drr};
+use super::mkc::{self, Mkc};
+use crate::fair::{Class, Classify, Queues, Scheduler};
+use crate::policy::{Aqm, Env};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Packet, PerDscp, Rng, Time};
+
+marqueue_core::params! {
+    /// Parameters of the scheduler.
+    pub struct Params {
+        /// What a class of weight 1 may send at each turn.
+        quantum: Option<f64> { unit: Bytes, range: 1.0 => 1e9, default: None, auto: "the usual packet size", source: "Shreedhar and Varghese 1996, section IV" },
+        /// Weight of a class; 1 if it has none.
+        weights: PerDscp { unit: One, range: 1.0 => 1e6, default: PerDscp::default(), source: "Shreedhar and Varghese 1996, section III (Quantum_i)" },
+    }
+}
+
+/// DRR over priced classes.
+#[derive(Debug)]
+pub struct DrrMkc(Drr);
+
+impl Scheduler for DrrMkc {
+    const NAME: &'static str = "drr_mkc";
+    const SUMMARY: &'static str = "DRR over code points with MKC's router at each: flows that listen beside TCP";
+    const SOURCE: &'static str = "Zhang, Kang and Loguinov, SIGCOMM 2004, section 6.2; Shreedhar and Varghese 1996";
+    type Params = (Params, mkc::Params);
+    type Policy = Mkc;
+
+    fn new((own, _): &Self::Params, env: &Env, rng: &mut Rng) -> Result<Self, ParamError> {
+        let drr = drr::Params { quantum: own.quantum, classify: Classify::Dscp, weights: own.weights.clone() };
+        Drr::new(&drr, env, rng).map(DrrMkc)
+    }
+
+    fn policy((_, mkc): &Self::Params, env: &Env, rng: &Rng, now: Time) -> Result<Mkc, ParamError> {
+        Mkc::new(mkc, env, rng, now)
+    }
+
+    fn key(&self, packet: &Packet) -> u32 {
+        self.0.key(packet)
+    }
+
+    fn opened(&mut self, class: Class) {
+        self.0.opened(class);
+    }
+
+    fn joined(&mut self, class: Class, packet: &Packet, first: bool) {
+        self.0.joined(class, packet, first);
+    }
+
+    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>) {
+        self.0.pushed_out(class, packet, queues);
+    }
+
+    fn next<A>(&mut self, queues: &Queues<A>) -> Option<Class> {
+        self.0.next(queues)
+    }
+
+    fn served<A>(&mut self, class: Class, bytes: Option<u32>, queues: &Queues<A>) {
+        self.0.served(class, bytes, queues);
+    }
+
+    fn remembers(&self, _: Class) -> bool {
+        true
+    }
+}

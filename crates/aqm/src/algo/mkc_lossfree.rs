@@ -1,0 +1,105 @@
+//! MKC's router with a price at which nothing is lost.
+//!
+//! Zhang, Kang and Loguinov, SIGCOMM 2004, section 5.3, leave it to future work: to tune the price as AVQ does
+//! (Kunniyur and Srikant, SIGCOMM 2001), so that N flows settle below the link's rate C instead of at
+//! C + N alpha / beta.
+//!
+//! At the end of each interval, with X the arrival rate in it:
+//!     p = (X - V) / X, then V <- V + gain (gamma C - X), 0 <= V <= C, V = C to begin with.
+//! V is AVQ's virtual capacity. Flows settle at X* = gamma C, V* = gamma C - N alpha / beta as long as
+//! that is not negative; beyond, V = 0 and X* = N alpha / beta, which is more than C, and lost, from
+//! N = C beta / alpha flows on. Stable with any beta up to 1 if gain < 2 sin(pi/(2(2D+1))), D the longest
+//! delay of feedback in intervals.
+//!
+//! Sees, decides, and says what as `mkc`. An idle link has V rise to C, and no further: it must not wind up.
+//! Defaults: gamma as in AVQ's paper; a gain that is stable up to delays of 30 intervals.
+
+use super::mkc::{self, Announced};
+use crate::arrival_rate::{ArrivalRate, Ended};
+use crate::policy::{Aqm, Cx, Env, Verdict};
+use marqueue_core::params::ParamError;
+use marqueue_core::{Packet, Price, Rng, Time};
+
+marqueue_core::params! {
+    /// What loss-free MKC adds to the parameters of MKC's router.
+    pub struct Params {
+        /// Desired utilization.
+        gamma: f64 { unit: Fraction, range: 0.01 => 1.0, default: 0.98, source: "Kunniyur and Srikant 2004, section III.A" },
+        /// How much of what the arrival rate misses the virtual capacity takes up in an interval.
+        gain: f64 { unit: One, range: 1e-6 => 1.0, default: 0.05, source: "stable up to delays of 30 intervals" },
+    }
+}
+
+/// State of the router.
+#[derive(Debug)]
+pub struct MkcLossfree {
+    params: Params,
+    share: f64,
+    arrivals: ArrivalRate,
+    /// V, bit/s, and X of the last interval.
+    capacity: f64,
+    rate: f64,
+    announced: Announced,
+}
+
+impl MkcLossfree {
+    /// V with which the last of the intervals is priced, and V after it.
+    fn adapt(&self, ended: Ended, env: &Env) -> (f64, f64) {
+        let c = self.share * env.rate.0 as f64;
+        let Params { gamma, gain } = self.params;
+        let after = |v: f64, rate: f64, times: f64| (v + times * gain * (gamma * c - rate)).clamp(0.0, c);
+        let first = self.capacity.min(c);
+        let second = after(first, ended.rate, 1.0);
+        match ended.idle {
+            0 => (first, second),
+            // Where nothing arrives V only rises, so that it is all the same to bound it at the end.
+            idle => (after(second, 0.0, (idle - 1) as f64), after(second, 0.0, idle as f64)),
+        }
+    }
+}
+
+impl Aqm for MkcLossfree {
+    const NAME: &'static str = "mkc_lossfree";
+    const SUMMARY: &'static str = "MKC's router with an adaptive price: flows settle below the link's rate";
+    const SOURCE: &'static str = "Zhang, Kang and Loguinov, SIGCOMM 2004, section 5.3 (future work)";
+    const PROBES: &'static [(&'static str, &'static str)] =
+        &[("price", "1"), ("arrival_rate", "bit/s"), ("virtual_capacity", "bit/s")];
+    const PRICES: bool = true;
+    type Params = (mkc::Params, Params);
+
+    fn new((mkc, params): &(mkc::Params, Params), env: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
+        Ok(MkcLossfree {
+            params: params.clone(),
+            share: mkc.share,
+            arrivals: ArrivalRate::new(mkc.delta, now),
+            capacity: mkc.share * env.rate.0 as f64,
+            rate: 0.0,
+            announced: Announced::default(),
+        })
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+        if let Some(ended) = self.arrivals.arrives(cx.now, packet.bytes) {
+            let (priced, after) = self.adapt(ended, cx.env);
+            self.rate = ended.last();
+            self.announced = self.announced.next(mkc::price(self.rate, priced, cx.env, self.arrivals.delta()), ended);
+            self.capacity = after;
+        }
+        Verdict::Pass
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.announced.price(self.arrivals.delta())
+    }
+
+    fn probe(&self, now: Time, env: &Env, out: &mut Vec<f64>) {
+        out.extend(match self.arrivals.ended(now) {
+            Some(ended) => {
+                let (priced, after) = self.adapt(ended, env);
+                [mkc::price(ended.last(), priced, env, self.arrivals.delta()), ended.last(), after]
+            }
+            None => [self.announced.p, self.rate, self.capacity],
+        });
+    }
+}

@@ -1,0 +1,58 @@
+//! What queues tell packets that ask for their price.
+
+use marqueue_aqm::{catalogue, Discipline, Env, Limit, Qdisc, Signal};
+use marqueue_core::params::{ParamValues, Value};
+use marqueue_core::{Bytes, Dscp, Dur, Packet, PolicySpec, Price, Rate, Rng, Time};
+
+fn queue(name: &str, params: &[(&str, f64)]) -> Discipline {
+    let params: ParamValues = params.iter().map(|&(k, v)| (k.into(), Value::Number(v))).collect();
+    let spec = PolicySpec { name: name.into(), params };
+    let env = Env {
+        rate: Rate(8_000_000),
+        mean_packet: Bytes(1000),
+        limit: Limit::Packets(100),
+        delay: Dur::ZERO,
+        signal: Signal::Drop,
+    };
+    Discipline::build(&spec, env, Rng::named(1, "prices")).unwrap()
+}
+
+/// What the last of `n` packets of a code point is told that arrive at `ms`.
+fn told(queue: &mut Discipline, ms: u64, dscp: &str, n: u32) -> Option<Price> {
+    let packet = Packet { dscp: Dscp::parse(dscp).unwrap(), ..Packet::data(0, 0, 1000) };
+    (0..n).for_each(|_| drop(queue.enqueue(Time(ms * 1_000_000), packet)));
+    queue.price(&packet)
+}
+
+#[test]
+fn nothing_is_told_before_an_interval_has_ended_and_numbers_count_intervals() {
+    let mut q = queue("mkc", &[("delta", 0.01)]);
+    assert_eq!(told(&mut q, 0, "DF", 20), None);
+    let first = Price { router: 0, seq: 1, p: 0.5, delta: 0.01 };
+    assert_eq!(told(&mut q, 10, "DF", 5), Some(first));
+    assert_eq!(told(&mut q, 19, "DF", 1), Some(first));
+    // The interval from 10 to 20 ms had 6 packets, that to 30 ms none: as much as one.
+    assert_eq!(told(&mut q, 31, "DF", 1), Some(Price { seq: 3, p: -9.0, ..first }));
+}
+
+#[test]
+fn a_class_is_told_the_price_of_its_share() {
+    let mut q = queue("drr_mkc", &[("delta", 0.01), ("share", 0.25)]);
+    told(&mut q, 0, "EF", 10);
+    told(&mut q, 0, "AF11", 2);
+    // A class is there since its first packet: 8 against 2, and 1.6 against 2 Mbit/s.
+    assert_eq!(told(&mut q, 12, "EF", 1).map(|x| x.p), Some(0.75));
+    assert_eq!(told(&mut q, 12, "AF11", 1).map(|x| x.p), Some(-0.25));
+    // An empty class goes on counting.
+    while q.dequeue(Time(13_000_000)).is_some() {}
+    assert_eq!(told(&mut q, 35, "EF", 1).map(|x| x.seq), Some(3));
+}
+
+#[test]
+fn only_what_says_so_tells_a_price() {
+    for entry in catalogue() {
+        let mut q = queue(entry.name, &[]);
+        told(&mut q, 0, "DF", 1);
+        assert_eq!(told(&mut q, 3_600_000, "DF", 1).is_some(), entry.prices, "{}", entry.name);
+    }
+}
