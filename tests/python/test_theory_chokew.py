@@ -139,6 +139,7 @@ def test_near_starvation_the_faster_flow_gets_less_which_22_does_not_exclude() -
         ([Flows("a", "cbr", 1, 1.0, rate=100.0)], 125.0, 175.0, "without congestion"),
         (mix(), 0.0, 175.0, "capacity: got 0"),
         (mix(), 125.0, math.nan, "queue: got nan"),
+        (mix(), 125.0, math.inf, "queue: got inf, expected a finite number"),
     ],
 )
 def test_what_the_model_cannot_say_is_refused(
@@ -209,6 +210,11 @@ def test_the_command_prints_json_and_refuses_in_one_line(tmp_path: Path) -> None
     done = CliRunner().invoke(app, ["theory", "chokew", str(file), "--law", "cubic"])
     assert done.exit_code == 2
     assert "sqrt, pftk, pairs" in done.output
+    done = CliRunner().invoke(app, ["theory", "chokew", str(file), "--queue", "inf"])
+    assert isinstance(done.exception, ModelError)
+    under_red = ["--set", "topology.bottleneck.aqm=red"]
+    done = CliRunner().invoke(app, ["theory", "chokew", str(file), *under_red])
+    assert str(done.exception).startswith(f"{file}: topology: outside the model")
 
 
 def test_flows_that_take_a_matched_pair_for_one_loss_need_more_drawing() -> None:

@@ -17,11 +17,15 @@ from typer.testing import CliRunner
 import marqueue as package
 from conftest import COMMAND
 from marqueue.cli import app
+from marqueue.papers import PAPERS
+from marqueue.scenario import compile
+from marqueue.scenario.parameters import aqms
 from marqueue.stats import Estimate
 from marqueue.validate import RUNGS, Bench, Check, Effort, climb, laws, ns2, queueing
 from marqueue.validate.beside_ns2 import compare
 from marqueue.validate.conservation import imbalance, scenarios
 from marqueue.validate.ns2.case import droptail
+from marqueue.validate.ns2.chokew import FIGURE_9
 from marqueue.validate.ns2.matrix import EXPLAINED, MATRIX, QUICK
 from marqueue.validate.ns2.side import ours
 
@@ -205,8 +209,8 @@ def test_the_matrix_against_ns2():
     assert len(set(names)) == len(names) >= 40
     assert {*QUICK, *EXPLAINED} <= set(names)
     queues = {case.queue.ns2 for case in MATRIX}
-    assert queues == {"DropTail", "RED", "Vq", "GK", "REM", "PI"}
-    for queue in queues:
+    assert queues == {"DropTail", "RED", "RED/RIO", "Vq", "GK", "REM", "PI"}
+    for queue in queues - {"RED/RIO"}:
         assert {case.tcp for case in MATRIX if case.queue.ns2 == queue} == {
             "reno", "newreno", "sack"
         }  # fmt: skip
@@ -223,6 +227,32 @@ def test_another_queue_than_ns2s_is_found_out():
     verdicts = {each.what: each.verdict for each in compare(case, here, there)}
     assert verdicts[f"{case.name}: queue"] == "fail"
     assert verdicts[f"{case.name}: utilization"] == "pass"
+
+
+@pytest.mark.parametrize(("scheme", "n"), FIGURE_9)
+def test_the_dumbbells_of_the_chokew_paper_are_those_that_its_experiment_runs(scheme: str, n: int):
+    paper = compile(PAPERS["chokew"].experiment("9").setups()[f"{scheme}-{n}"])
+    twin = compile(FIGURE_9[scheme, n].scenario())
+    for plan in (paper, twin):
+        policy = plan["links"][0]["queue"]["policy"]
+        defaults = {spec.name: spec.default for spec in aqms()[policy["name"]].params}
+        policy["params"] = defaults | policy["params"]
+    assert paper["links"] == twin["links"]
+    assert paper["duration"] == twin["duration"]
+    if scheme == "rio-3":
+        # Other schemes look at no code point: there all TCP flows are one group in ns-2's twin.
+        kinds = [[(g["dscp"], g["kind"]) for g in plan["traffic"]] for plan in (paper, twin)]
+        assert kinds[0] == kinds[1]
+        assert [dscp for dscp, _ in kinds[1]] == [0, 10, 10]
+
+
+@pytest.mark.skipif(not ns2.installed(), reason="needs ns-2")
+def test_ns2_tells_what_tcp_and_udp_and_in_flows_get():
+    case = dataclasses.replace(FIGURE_9["rio-3", 1], cbr_rate=470_000, duration=40.0, edges=(20.0,))
+    window = Bench().run_ns2(case, seed=1).windows[1]
+    assert (len(window.tcp_bytes), len(window.udp_bytes)) == (100, 1)
+    assert sum(window.tcp_bytes[50:]) > sum(window.tcp_bytes[:50]), "in flows are the last"
+    assert window.tcp + window.udp == pytest.approx(window.utilization, abs=0.03)
 
 
 @pytest.mark.skipif(not ns2.installed(), reason="needs ns-2")

@@ -71,7 +71,8 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
         drawn(
             "Figure 13",
             "queue",
-            "Mean queue, 500 to 1000 s. L- is 125 packets and L+ 175: all are between.",
+            "Mean queue, 500 to 1000 s. L- is 125 packets and L+ 175: all are between (the axis "
+            "does not begin at 0).",
         ),
         drawn(
             "Figure 13, first 500 s",

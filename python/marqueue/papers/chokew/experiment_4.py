@@ -45,7 +45,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
         }
         caption = f"Goodput of flows of the {name} level, all replications. {seen}"
         return distribution(
-            f"Figure 4, {name} level", caption, samples, "Goodput", "kbit/s", log=True
+            f"Figure 4, {name} level", caption, samples, "Goodput", "kbit/s", log=name == "low"
         )
 
     return [
