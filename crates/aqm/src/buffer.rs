@@ -6,7 +6,7 @@
 //! takes two picks on average at most. Holes are closed once they are the majority: two moves a removal, in the
 //! long run.
 
-use marqueue_core::{Packet, Rng, Time};
+use marqueue_core::{ring, Packet, Rng, Time};
 use std::collections::VecDeque;
 
 /// A place: a packet with the time at which it arrived, or a hole (`Time::NEVER`).
@@ -56,7 +56,7 @@ impl Buffer {
     #[inline]
     pub fn push(&mut self, now: Time, packet: Packet) {
         self.bytes += u64::from(packet.bytes);
-        self.places.push_back((now, packet));
+        ring::push_back(&mut self.places, (now, packet));
     }
 
     /// Takes the packet that has waited longest.
