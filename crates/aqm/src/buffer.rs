@@ -65,8 +65,7 @@ impl Buffer {
         let (arrived, packet) = self.places.pop_front()?;
         self.bytes -= u64::from(packet.bytes);
         if self.holes > 0 {
-            self.drop_leading_holes();
-            self.close_holes();
+            self.tidy();
         }
         Some((arrived, packet))
     }
@@ -176,16 +175,18 @@ impl Buffer {
         place.0 = Time::NEVER;
         self.bytes -= u64::from(drawn.packet.bytes);
         self.holes += 1;
-        self.drop_leading_holes();
-        self.close_holes();
+        self.tidy();
         drawn.packet
     }
 
-    fn drop_leading_holes(&mut self) {
+    /// Drops leading holes and closes the others if they are too many. Not inlined: most queues have none.
+    #[inline(never)]
+    fn tidy(&mut self) {
         while self.places.front().is_some_and(|place| place.0 == Time::NEVER) {
             self.places.pop_front();
             self.holes -= 1;
         }
+        self.close_holes();
     }
 
     fn close_holes(&mut self) {

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Adds `item` at the end of a ring, which grows by a quarter when it is full. As it turns, all of it is touched,
-/// so that what it has to spare is memory spent: doubling would spend twice what is needed.
+/// Adds `item` at the end of a ring, which grows by an eighth when it is full. As it turns, all of it is touched,
+/// so that what it has to spare is memory spent: doubling would spend up to twice what is needed.
 #[inline]
 pub fn push_back<T>(ring: &mut VecDeque<T>, item: T) {
     if ring.len() == ring.capacity() {
@@ -15,7 +15,7 @@ pub fn push_back<T>(ring: &mut VecDeque<T>, item: T) {
 #[cold]
 #[inline(never)]
 fn grow<T>(ring: &mut VecDeque<T>) {
-    ring.reserve_exact((ring.len() / 4).max(4));
+    ring.reserve_exact((ring.len() / 8).max(4));
 }
 
 #[cfg(test)]
@@ -31,7 +31,7 @@ mod tests {
             if i % 3 == 2 {
                 assert_eq!(ring.pop_front(), Some(i / 3));
             }
-            assert!(ring.capacity() <= ring.len() + (ring.len() / 4).max(4) + 1);
+            assert!(ring.capacity() <= ring.len() + (ring.len() / 8).max(4) + 1);
         }
         assert!(ring.into_iter().eq(10_000..30_000));
     }
