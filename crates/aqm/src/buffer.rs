@@ -6,7 +6,7 @@
 //! takes two picks on average at most. Holes are closed once they are the majority: two moves a removal, in the
 //! long run.
 
-use marqueue_core::{Packet, Rng, Time};
+use marqueue_core::{ring, Packet, Rng, Time};
 use std::collections::VecDeque;
 
 /// A place: a packet with the time at which it arrived, or a hole (`Time::NEVER`).
@@ -56,7 +56,7 @@ impl Buffer {
     #[inline]
     pub fn push(&mut self, now: Time, packet: Packet) {
         self.bytes += u64::from(packet.bytes);
-        self.places.push_back((now, packet));
+        ring::push_back(&mut self.places, (now, packet));
     }
 
     /// Takes the packet that has waited longest.
@@ -65,8 +65,7 @@ impl Buffer {
         let (arrived, packet) = self.places.pop_front()?;
         self.bytes -= u64::from(packet.bytes);
         if self.holes > 0 {
-            self.drop_leading_holes();
-            self.close_holes();
+            self.tidy();
         }
         Some((arrived, packet))
     }
@@ -176,16 +175,18 @@ impl Buffer {
         place.0 = Time::NEVER;
         self.bytes -= u64::from(drawn.packet.bytes);
         self.holes += 1;
-        self.drop_leading_holes();
-        self.close_holes();
+        self.tidy();
         drawn.packet
     }
 
-    fn drop_leading_holes(&mut self) {
+    /// Drops leading holes and closes the others if they are too many. Not inlined: most queues have none.
+    #[inline(never)]
+    fn tidy(&mut self) {
         while self.places.front().is_some_and(|place| place.0 == Time::NEVER) {
             self.places.pop_front();
             self.holes -= 1;
         }
+        self.close_holes();
     }
 
     fn close_holes(&mut self) {

@@ -17,6 +17,17 @@ pub enum Fate {
     Lost,
 }
 
+/// What a server looks at whenever a queue has changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlook {
+    /// [`Qdisc::len`].
+    pub len: u32,
+    /// [`Qdisc::next_timer`].
+    pub next_timer: Time,
+    /// [`Qdisc::has_lost`].
+    pub has_lost: bool,
+}
+
 /// A queueing discipline.
 pub trait Qdisc {
     /// A packet arrives.
@@ -41,6 +52,11 @@ pub trait Qdisc {
     fn has_lost(&self) -> bool;
     /// Packets lost since the last call, with reasons.
     fn drain_lost(&mut self) -> std::vec::Drain<'_, (Packet, Reason)>;
+    /// How it now stands, in one call.
+    #[inline]
+    fn outlook(&self) -> Outlook {
+        Outlook { len: self.len(), next_timer: self.next_timer(), has_lost: self.has_lost() }
+    }
     /// The environment, to change the rate.
     fn env_mut(&mut self) -> &mut Env;
     /// What `packet`, which has just arrived, is told if it carries [`Signals`](marqueue_core::Signals).

@@ -13,6 +13,7 @@ fn queue(name: &str, params: &[(&str, f64)]) -> Discipline {
         limit: Limit::Packets(100),
         delay: Dur::ZERO,
         signal: Signal::Drop,
+        densities: None,
     };
     Discipline::build(&spec, env, Rng::named(1, "prices")).unwrap()
 }

@@ -42,9 +42,9 @@ pub enum LastCut {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Segments sent, the SYN and retransmissions included.
-    pub sent: u64,
+    pub sent: u32,
     /// Retransmissions.
-    pub retransmits: u64,
+    pub retransmits: u32,
     /// Expiries of the retransmission timer with data outstanding.
     pub timeouts: u32,
     /// Window cuts in answer to ECN.
@@ -109,8 +109,10 @@ pub struct Core {
     control: AnyControl,
     /// Announce CWR on the next segment.
     cwr_pending: bool,
-    /// The segment being timed and when it was sent (one at a time; never a retransmission: Karn).
-    timed: Option<(u32, Time)>,
+    /// The segment being timed (one at a time; never a retransmission: Karn).
+    timed: u32,
+    /// When it was sent; never, if none is.
+    timed_since: Time,
     /// `una` at the last timeout.
     timed_out: Option<u32>,
     syn_lost: bool,
@@ -148,7 +150,8 @@ impl Core {
             counts: Counts::default(),
             control: AnyControl::new(config),
             cwr_pending: false,
-            timed: None,
+            timed: 0,
+            timed_since: Time::NEVER,
             timed_out: None,
             syn_lost: false,
             pieces: None,
@@ -191,11 +194,13 @@ impl Core {
         let nothing_outstanding = self.una == self.max;
         if new {
             self.max = seq + 1;
-            self.timed.get_or_insert((seq, tx.now));
+            if self.timed_since == Time::NEVER {
+                (self.timed, self.timed_since) = (seq, tx.now);
+            }
         } else {
             self.counts.retransmits += 1;
-            if self.timed.is_some_and(|(timed, _)| timed == seq) {
-                self.timed = None;
+            if self.timed == seq {
+                self.timed_since = Time::NEVER;
             }
         }
         self.counts.sent += 1;
@@ -254,11 +259,17 @@ impl Core {
             self.end_back_off(ack.ece);
             return self.measure_echo(tx, ack, flight);
         }
-        let Some((_, sent)) = self.timed.filter(|&(seq, _)| self.una > seq) else { return };
-        self.timed = None;
+        if !self.timed_is_acknowledged() {
+            return;
+        }
+        let sent = std::mem::replace(&mut self.timed_since, Time::NEVER);
         self.end_back_off(ack.ece);
         self.measured = true;
         self.rto.sample(tx.config, sent, tx.now);
+    }
+
+    fn timed_is_acknowledged(&self) -> bool {
+        self.timed_since != Time::NEVER && self.una > self.timed
     }
 
     /// RFC 7323, 4.1 and appendix G: the timestamp that comes back with an acknowledgement of new data
@@ -289,8 +300,8 @@ impl Core {
     /// ns-2, on a partial acknowledgement: a timed segment that it covers ends the back-off but yields
     /// no round-trip time.
     pub fn discard_measurement(&mut self) {
-        if self.timed.is_some_and(|(seq, _)| self.una > seq) {
-            self.timed = None;
+        if self.timed_is_acknowledged() {
+            self.timed_since = Time::NEVER;
             self.rto.end_back_off();
         }
     }
@@ -429,7 +440,7 @@ impl Core {
             self.cut(tx.config, Signal::Loss);
         }
         self.last_cut = LastCut::Loss;
-        self.timed = None;
+        self.timed_since = Time::NEVER;
         self.set_timer(tx);
     }
 
@@ -460,7 +471,7 @@ impl Core {
         self.window.cwnd = 1.0;
         self.last_cut = LastCut::Timeout;
         self.nxt = self.una;
-        self.timed = None;
+        self.timed_since = Time::NEVER;
         self.set_timer(tx);
     }
 

@@ -50,25 +50,40 @@ pub struct Received {
 }
 
 /// State of a receiver.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Receiver {
     next: u32,
-    ahead: Ranges,
-    /// Starts of blocks reported before, most recent first, to choose which blocks to repeat.
-    reported: Vec<u32>,
     ece: bool,
-    /// Until when an acknowledgement is being held back.
-    held_until: Option<Time>,
+    /// Until when an acknowledgement is being held back; never, if none is.
+    held_until: Time,
+    /// Behind a pointer: most of the time nothing is out of order.
+    ahead: Option<Box<Ahead>>,
     /// TS.Recent: the timestamp to return (RFC 7323, 4.3).
     recent: u32,
     /// Last.ACK.sent.
     last_ack: u32,
 }
 
+/// What has arrived out of order.
+#[derive(Clone, Debug, Default)]
+struct Ahead {
+    /// Never empty once it is used.
+    ranges: Ranges,
+    /// Starts of blocks reported before, most recent first, to choose which blocks to repeat.
+    reported: Vec<u32>,
+}
+
+impl Default for Receiver {
+    fn default() -> Receiver {
+        Receiver { next: 0, ece: false, held_until: Time::NEVER, ahead: None, recent: 0, last_ack: 0 }
+    }
+}
+
 impl Receiver {
     /// When [`Receiver::on_timer`] wants to be called.
+    #[inline]
     pub fn deadline(&self) -> Time {
-        self.held_until.unwrap_or(Time::NEVER)
+        self.held_until
     }
 
     /// A segment arrives. `timestamp` means something if the connection has timestamps.
@@ -85,11 +100,11 @@ impl Receiver {
         if config.timestamps {
             self.note_timestamp(seq, timestamp);
         }
-        let twice = config.dsack && (seq < self.next || self.ahead.find(seq).is_some());
+        let twice = config.dsack && (seq < self.next || self.holds(seq));
         let (before, echoed) = (self.next, self.ece);
         self.ece = ecn == Ecn::Ce || config.echo == Echo::UntilCwr && self.ece && !flags.has(Flags::CWR);
         let turned = config.echo == Echo::PerSegment && self.ece != echoed;
-        let in_order = seq == self.next && self.ahead.is_empty();
+        let in_order = seq == self.next && self.ahead.is_none();
         if in_order {
             self.next += 1;
         } else if seq >= self.next {
@@ -99,19 +114,19 @@ impl Receiver {
         let delivered = self.next - before - u32::from(before == 0 && self.next > 0);
         let negotiate = flags.has(Flags::SYN | Flags::ECE);
         let may_hold = config.delayed_ack > Dur::ZERO && in_order && seq > 0;
-        let until = may_hold.then(|| now + config.delayed_ack);
-        let ack = match self.held_until {
+        let until = if may_hold { now + config.delayed_ack } else { Time::NEVER };
+        let ack = match self.held_until != Time::NEVER {
             // RFC 8257, 3.2: what has been held back is acknowledged with the echo that is its own.
-            Some(_) if turned => {
+            true if turned => {
                 self.held_until = until;
                 Some(self.acknowledge(config, before, echoed, Some(seq), twice))
             }
-            None if may_hold && !turned => {
+            false if may_hold && !turned => {
                 self.held_until = until;
                 None
             }
             _ => {
-                self.held_until = None;
+                self.held_until = Time::NEVER;
                 Some(self.acknowledge(config, self.next, self.ece || negotiate, Some(seq), twice))
             }
         };
@@ -120,15 +135,24 @@ impl Receiver {
 
     /// The time of [`Receiver::deadline`] has come.
     pub fn on_timer(&mut self, config: &Config) -> AckOut {
-        self.held_until = None;
+        self.held_until = Time::NEVER;
         self.acknowledge(config, self.next, self.ece, None, false)
     }
 
+    /// Has this segment arrived out of order?
+    fn holds(&self, seq: u32) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| ahead.ranges.find(seq).is_some())
+    }
+
     fn reassemble(&mut self, seq: u32) {
-        self.ahead.add(seq, seq + 1);
-        if let Some((_, end)) = self.ahead.find(self.next) {
+        let ranges = &mut self.ahead.get_or_insert_default().ranges;
+        ranges.add(seq, seq + 1);
+        if let Some((_, end)) = ranges.find(self.next) {
             self.next = end;
-            self.ahead.trim_below(end);
+            ranges.trim_below(end);
+            if ranges.is_empty() {
+                self.ahead = None;
+            }
         }
     }
 
@@ -150,15 +174,13 @@ impl Receiver {
             self.last_ack = ack;
             options.get_or_insert(Options::NONE).echo = Some(self.recent);
         }
-        if config.recovery == Recovery::Sack && !self.ahead.is_empty() || twice {
+        if config.recovery == Recovery::Sack && self.ahead.is_some() || twice {
             let n = self.choose_blocks(config.dialect, seq, twice, &mut options.get_or_insert(Options::NONE).sack);
             // RFC 2018, section 3: 8 n + 2 bytes, padded to whole words; ns-2 counts 8 n.
             bytes += match config.dialect {
                 Dialect::Rfc => 8 * n + 4,
                 Dialect::Ns2 => 8 * n,
             };
-        } else if !self.reported.is_empty() {
-            self.reported = Vec::new();
         }
         AckOut { ack, ece, options, bytes }
     }
@@ -172,14 +194,13 @@ impl Receiver {
         if let Some(seq) = seq.filter(|_| twice) {
             out[0] = (seq, seq + 1);
         }
-        let newest = seq.and_then(|s| self.ahead.find(s));
-        if let Some((start, _)) = newest {
-            self.reported.insert(0, start);
+        let Some(Ahead { ranges, reported }) = self.ahead.as_deref_mut() else { return first as u32 };
+        if let Some((start, _)) = seq.and_then(|s| ranges.find(s)) {
+            reported.insert(0, start);
         }
         let mut n = first;
-        let ahead = &self.ahead;
         // A block that grew or merged is the one that now holds its old start.
-        self.reported.retain(|&start| match ahead.find(start) {
+        reported.retain(|&start| match ranges.find(start) {
             Some(block) if n < MAX_BLOCKS && !out[first..n].contains(&block) => {
                 out[n] = block;
                 n += 1;
@@ -188,10 +209,10 @@ impl Receiver {
             _ => false,
         });
         if dialect == Dialect::Rfc {
-            for &block in ahead.as_slice().iter().take(MAX_BLOCKS) {
+            for &block in ranges.as_slice().iter().take(MAX_BLOCKS) {
                 if n < MAX_BLOCKS && !out[first..n].contains(&block) {
                     out[n] = block;
-                    self.reported.push(block.0);
+                    reported.push(block.0);
                     n += 1;
                 }
             }

@@ -30,11 +30,11 @@ pub struct Ticks {
     // 64 bits, ns-2's int has 32: a tick may be as short as a nanosecond here.
     srtt8: i64,
     rttvar4: i64,
-    /// srtt + 4 rttvar in whole ticks, once measured.
-    ticks: Option<i64>,
+    /// srtt + 4 rttvar in whole ticks; zero before the first measurement.
+    ticks: i64,
     backoff: u32,
-    /// Phase of the clock within one tick.
-    phase: Dur,
+    /// Phase of the clock within one tick, which is a second at most: ns.
+    phase: u32,
     /// The latest measurement; zero before the first.
     latest: Dur,
 }
@@ -46,8 +46,8 @@ impl Rto {
         match config.dialect {
             Dialect::Rfc => Rto::Rfc(Rfc6298::default()),
             Dialect::Ns2 => {
-                let phase = Dur::from_secs(phase * config.granularity.secs());
-                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: None, backoff: 1, phase, latest: Dur::ZERO })
+                let phase = Dur::from_secs(phase * config.granularity.secs()).0 as u32;
+                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: 0, backoff: 1, phase, latest: Dur::ZERO })
             }
         }
     }
@@ -153,7 +153,7 @@ const LONGEST: u64 = 1 << 56;
 impl Ticks {
     fn sample(&mut self, config: &Config, sent: Time, now: Time) {
         let tick = config.granularity.0;
-        let offset = (sent.0 + self.phase.0) % tick;
+        let offset = (sent.0 + u64::from(self.phase)) % tick;
         let rtt = (((now - sent).0 + offset) / tick).clamp(1, LONGEST) as i64;
         if self.srtt8 == 0 {
             self.srtt8 = rtt << 3;
@@ -163,13 +163,18 @@ impl Ticks {
             self.srtt8 = (self.srtt8 + delta).max(1);
             self.rttvar4 = (self.rttvar4 + delta.abs() - (self.rttvar4 >> 2)).max(1);
         }
-        self.ticks = Some(((self.rttvar4 << 3) + self.srtt8) >> 3);
+        // At least one: both are.
+        self.ticks = ((self.rttvar4 << 3) + self.srtt8) >> 3;
     }
 
     /// The smallest timeout is applied before the back-off, and two ticks is the least of all.
     fn timeout(&self, config: &Config) -> Dur {
         let tick = config.granularity.0;
-        let base = self.ticks.map_or(config.initial_rto.0, |n| (n as u64).saturating_mul(tick)).max(config.min_rto.0);
+        let base = match self.ticks {
+            0 => config.initial_rto.0,
+            n => (n as u64).saturating_mul(tick),
+        };
+        let base = base.max(config.min_rto.0);
         Dur(base.saturating_mul(u64::from(self.backoff)).min(config.max_rto.0).max(2 * tick))
     }
 

@@ -172,7 +172,7 @@ fn wasted(choices: &[(&str, &str)], dupthresh: f64, dsack: bool) -> f64 {
     let config = config_of("rfc", choices, &numbers, &[("dsack", dsack)]);
     let channel = Channel { loss: 0.0, repeat: 0.0, jitter: 0.03, mark: 0.0 };
     let counts = transfer(&config, 4000, channel, 1);
-    counts.retransmits as f64 / counts.sent as f64
+    f64::from(counts.retransmits) / f64::from(counts.sent)
 }
 
 #[test]

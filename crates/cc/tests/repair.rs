@@ -15,7 +15,7 @@ mod dupthresh {
     use super::*;
 
     /// Segment 1 is overtaken by four others. Returns what is retransmitted, and the window.
-    fn overtaken(recovery: &str, dupthresh: f64) -> (u64, f64) {
+    fn overtaken(recovery: &str, dupthresh: f64) -> (u32, f64) {
         let numbers = [("initial_window", 10.0), ("delayed_ack", 0.0), ("dupthresh", dupthresh)];
         let mut l = Lead::open(config_of("rfc", &[("recovery", recovery)], &numbers, &[]), None);
         for end in 3..=6 {

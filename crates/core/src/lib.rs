@@ -5,6 +5,7 @@
 pub mod dscp;
 pub mod packet;
 pub mod params;
+pub mod ring;
 pub mod rng;
 pub mod signals;
 pub mod units;

@@ -131,8 +131,8 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
     match &flow.kind {
         Kind::Tcp(tcp) => {
             let counts = tcp.sender.core().counts;
-            table.sent[row] = counts.sent;
-            table.retransmits[row] = counts.retransmits;
+            table.sent[row] = u64::from(counts.sent);
+            table.retransmits[row] = u64::from(counts.retransmits);
             table.timeouts[row] = counts.timeouts;
             table.ecn_cuts[row] = counts.ecn_cuts;
         }

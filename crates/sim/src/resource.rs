@@ -8,6 +8,7 @@
 use crate::cpu::Cpu;
 use crate::meter::Meter;
 use crate::trace::Trace;
+use marqueue_aqm::qdisc::Outlook;
 use marqueue_aqm::{Discipline, Fate, Qdisc};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
@@ -42,6 +43,8 @@ pub struct Resource {
     schedule: Vec<(Time, Rate)>,
     /// Packets waiting.
     waiting: u32,
+    /// When the discipline's timer is due.
+    timer: Time,
     /// When something is due next: a departure, a timer or a rate change.
     due: Time,
 }
@@ -60,9 +63,10 @@ impl Resource {
             idle: true,
             schedule: schedule.iter().rev().copied().collect(),
             waiting: 0,
+            timer: Time::NEVER,
             due: Time::NEVER,
         };
-        resource.look_ahead();
+        resource.look_ahead(resource.qdisc.outlook());
         resource
     }
 
@@ -81,10 +85,11 @@ impl Resource {
                 }
             }
         }
-        if self.qdisc.has_lost() {
+        let outlook = self.qdisc.outlook();
+        if outlook.has_lost {
             self.collect_lost(now, self.waiting);
         }
-        self.look_ahead();
+        self.look_ahead(outlook);
     }
 
     /// Lets what is due by `until` happen, up to and including the next departure. Returns the
@@ -106,23 +111,23 @@ impl Resource {
         let due = self.due;
         if self.schedule.last().is_some_and(|change| change.0 == due) {
             self.change_rate();
-        } else if self.qdisc.next_timer() == due {
+        } else if self.timer == due {
             self.meter.queue_was(self.waiting, due);
             self.qdisc.on_timer(due);
         } else {
             return self.serve(due);
         }
-        self.look_ahead();
+        self.look_ahead(self.qdisc.outlook());
         None
     }
 
     /// Takes note of how many wait and when something will be due.
     #[inline]
-    fn look_ahead(&mut self) {
-        self.waiting = self.qdisc.len();
+    fn look_ahead(&mut self, outlook: Outlook) {
+        (self.waiting, self.timer) = (outlook.len, outlook.next_timer);
         let departure = if self.idle && self.waiting == 0 { Time::NEVER } else { self.free };
         let change = self.schedule.last().map_or(Time::NEVER, |c| c.0);
-        self.due = departure.min(self.qdisc.next_timer()).min(change);
+        self.due = departure.min(self.timer).min(change);
     }
 
     /// The server takes the next packet at `now`; returns it with its time of arrival at the far
@@ -131,7 +136,8 @@ impl Resource {
     fn serve(&mut self, now: Time) -> Option<(Packet, Time)> {
         self.meter.queue_was(self.waiting, now);
         let next = self.qdisc.dequeue(now);
-        if self.qdisc.has_lost() {
+        let outlook = self.qdisc.outlook();
+        if outlook.has_lost {
             self.collect_lost(now, self.waiting.saturating_sub(1));
         }
         self.idle = next.is_none();
@@ -151,12 +157,12 @@ impl Resource {
             };
             self.meter.departs(*sojourn, work, packet.class);
             if let Some(trace) = &mut self.trace {
-                trace.departs(now, packet, *sojourn, self.qdisc.len(), self.qdisc.counters());
+                trace.departs(now, packet, *sojourn, outlook.len, self.qdisc.counters());
             }
         } else if let Server::Link(transmitter) = &mut self.server {
             transmitter.restart();
         }
-        self.look_ahead();
+        self.look_ahead(outlook);
         next.map(|(packet, _)| (packet, done + self.delay))
     }
 

@@ -56,20 +56,20 @@ impl Scheduler for DrrMkc {
         self.0.opened(class);
     }
 
-    fn joined(&mut self, class: Class, packet: &Packet, first: bool) {
-        self.0.joined(class, packet, first);
+    fn joined(&mut self, class: Class, packet: &Packet, first: bool, env: &Env) {
+        self.0.joined(class, packet, first, env);
     }
 
-    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>) {
-        self.0.pushed_out(class, packet, queues);
+    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>, env: &Env) {
+        self.0.pushed_out(class, packet, queues, env);
     }
 
-    fn next<A>(&mut self, queues: &Queues<A>) -> Option<Class> {
-        self.0.next(queues)
+    fn next<A>(&mut self, queues: &Queues<A>, env: &Env) -> Option<Class> {
+        self.0.next(queues, env)
     }
 
-    fn served<A>(&mut self, class: Class, bytes: Option<u32>, queues: &Queues<A>) {
-        self.0.served(class, bytes, queues);
+    fn served<A>(&mut self, class: Class, packet: Option<&Packet>, queues: &Queues<A>, env: &Env) {
+        self.0.served(class, packet, queues, env);
     }
 
     fn remembers(&self, _: Class) -> bool {

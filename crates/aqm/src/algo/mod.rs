@@ -3,7 +3,7 @@
 use crate::door::Counters;
 use crate::fair::{self, Fair, Scheduler};
 use crate::policy::{Aqm, Env, Reason};
-use crate::qdisc::{Fate, Qdisc, Single};
+use crate::qdisc::{Fate, Outlook, Qdisc, Single};
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
 use marqueue_core::{Dur, Packet, Price, Rng, Time};
 
@@ -205,6 +205,10 @@ impl Qdisc for Discipline {
     #[inline]
     fn drain_lost(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
         each!(self, q => q.drain_lost())
+    }
+    #[inline]
+    fn outlook(&self) -> Outlook {
+        each!(self, q => q.outlook())
     }
     fn env_mut(&mut self) -> &mut Env {
         each!(self, q => q.env_mut())

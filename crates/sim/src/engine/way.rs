@@ -5,7 +5,7 @@ use super::{resource, Engine, Near};
 use crate::attachment::Attachment;
 use crate::route::Stage;
 use marqueue_aqm::Qdisc;
-use marqueue_core::{Flags, Packet, Price, Time};
+use marqueue_core::{ring, Flags, Packet, Price, Time};
 
 impl Engine {
     /// The first packet of link `l` arrives at its next stage.
@@ -92,7 +92,7 @@ impl Engine {
         }
         let link = &mut self.links[l as usize];
         debug_assert!(link.arriving.back().is_none_or(|b| b.0 <= at), "a pipe keeps the order");
-        link.arriving.push_back((at, Packet { stage, ..packet }));
+        ring::push_back(&mut link.arriving, (at, Packet { stage, ..packet }));
         if link.arriving.len() == 1 {
             self.events.set(link.arrival_source, at);
         }
@@ -180,10 +180,15 @@ impl Engine {
         if packet.flags.has(Flags::SIGNALS) {
             self.tell(l, &packet);
         }
-        if let Some((packet, at)) = resource(&mut self.links, l).start(now) {
+        let resource = resource(&mut self.links, l);
+        let taken = resource.start(now);
+        let has_news = resource.trace.is_some() || !resource.lost.is_empty();
+        if let Some((packet, at)) = taken {
             self.leave(l, packet, packet.stage, at);
         }
-        self.release_lost(l);
+        if has_news {
+            self.release_lost(l);
+        }
         if !self.events.is_set(self.links[l as usize].catch_up_source) {
             self.arm(l);
         }
@@ -235,7 +240,6 @@ impl Engine {
     }
 
     /// Lost packets are no longer in the network; before their slots are free, a trace copies them.
-    #[inline(always)]
     pub(super) fn release_lost(&mut self, l: u32) {
         if let Some(trace) = &mut resource(&mut self.links, l).trace {
             trace.settle(|flow| self.flows[flow as usize].row, &self.attachments);
