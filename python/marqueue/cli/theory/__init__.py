@@ -1,0 +1,19 @@
+"""``marqueue theory``: what models say of a scenario; a module a model."""
+
+import typer
+
+from marqueue.cli.theory.chokew import chokew
+from marqueue.cli.theory.drq_stability import drq_stability
+from marqueue.cli.theory.pf import pf
+
+theory = typer.Typer(no_args_is_help=True, help="What models say of a scenario.")
+
+
+@theory.callback()
+def _group() -> None:
+    """What models say of a scenario."""
+
+
+theory.command("chokew", no_args_is_help=True)(chokew)
+theory.command("pf", no_args_is_help=True)(pf)
+theory.command("drq-stability", no_args_is_help=True)(drq_stability)
