@@ -194,6 +194,7 @@ def test_summary_tables_and_report_show_both_resources(result: Result, tmp_path:
     page = (saved / "report.html").read_text()
     for text in ("400 kcycles/s, 2 cores", "What packets take of each CPU", "[Mcycles/s]"):
         assert text in page
+    assert set(summary["optimum"]["pairs"]) == {"bottleneck"}
     columns = result.to_arrow("windows").column_names
     assert {"capacity_bits", "capacity_cycles"} <= set(columns)
 
@@ -235,3 +236,28 @@ def test_flows_under_rfc_3168_at_a_drq_queue_are_named():
     drq = [*changes, "transport.default.ecn_field=initial"]
     said = run(with_overrides(scenario, drq)).summary()["warnings"]
     assert not any("state 10" in each for each in said)
+
+
+def test_the_region_follows_the_clock_and_the_optimum_stands_beside_the_shares():
+    """Densities 0.25, 0.5, 1, 2 at 40 Mbit/s: CPU-limited up to w_h = 0.533 cycles/bit times that,
+    bandwidth-limited from w_a = 0.9375 on (section II-B)."""
+    scenario = load(SCENARIOS / "cpu.toml")
+    brief = ["duration=2 s", "warmup=1 s", "replications=1"]
+    regions = {}
+    for clock in (20, 30, 40):
+        optimum = run(with_overrides(scenario, [*brief, f"{CPU}.clock={clock} MHz"])).optimum
+        assert optimum is not None and not isinstance(optimum, str)
+        regions[clock] = optimum.region
+        if clock == 20:
+            cpu = optimum.shares["bottleneck/cpu"]
+            assert list(cpu.values()) == pytest.approx([0.25] * 4, rel=1e-6)
+    assert regions == {20: "CPU-limited", 30: "jointly limited", 40: "bandwidth-limited"}
+
+
+def test_why_there_is_no_optimum_is_said():
+    table = load(SCENARIOS / "cpu.toml").to_dict() | {"duration": "1 s", "warmup": "0 s"}
+    table["traffic"] = [
+        {"kind": "cbr", "rate": "1 Mbit/s", "packet": "500 B", "processing": "1 cycles/bit"}
+    ]
+    result = run(from_dict(table | {"replications": 1}))
+    assert "no TCP flows without end" in result.summary()["optimum"]["outside"]

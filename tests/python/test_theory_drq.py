@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import tomli_w
 from scipy.special import lambertw
-from test_theory_pf import scenario
 from typer.testing import CliRunner
 
 from marqueue.cli import app
@@ -22,6 +21,7 @@ from marqueue.theory.drq_fluid import Drq, Red, Reno
 from marqueue.theory.drq_scenario import network
 from marqueue.theory.drq_stability import bound, stability
 from marqueue.theory.resources import Resource
+from test_theory_pf import scenario
 
 PACKET = 4000.0
 
@@ -150,7 +150,9 @@ def test_the_linear_form_is_the_derivative_of_the_fluid_model() -> None:
                 delayed[delay, j] += off
             sides.append(model.field(0.0, y, delayed))
         slope = (sides[0] - sides[1]) / (2e-5 * state[j])
-        slopes = [red.slope(price) for red, price in zip(model.red, model.optimum.prices)]
+        slopes = [
+            red.slope(price) for red, price in zip(model.red, model.optimum.prices, strict=True)
+        ]
         unit = np.concatenate([np.ones(6), slopes])
         return slope * unit / unit[j]
 

@@ -22,6 +22,7 @@ from marqueue.stats import Estimate
 from marqueue.steady import BatchMeans
 
 if TYPE_CHECKING:
+    from marqueue.result.optimum import Aim
     from marqueue.result.result import Result
 
 #: The figures that the terminal shows; the summary and the report have all.
@@ -79,6 +80,7 @@ def summary(result: Result) -> dict[str, Any]:
     """Everything that is a function of scenario, seed, version and what was asked of the run; base
     units throughout."""
     manifest = result.manifest
+    optimum = result.optimum
     return {
         "name": result.name,
         "version": manifest.version,
@@ -91,6 +93,7 @@ def summary(result: Result) -> dict[str, Any]:
         "warmup_cut": manifest.warmup_cut,
         "stopping": manifest.stopping,
         "warnings": warnings(result),
+        **({} if optimum is None else {"optimum": optimum_as_dict(optimum)}),
         "measured": _part(result, None),
         "windows": [_part(result, w) for w in result.begun],
         "whole_run": {
@@ -99,6 +102,11 @@ def summary(result: Result) -> dict[str, Any]:
             "classes": {c: _plain(result.run_totals(class_=c)) for c in result.classes},
         },
     }
+
+
+def optimum_as_dict(optimum: Aim | str) -> dict[str, Any]:
+    """The optimum, or why there is none."""
+    return {"outside": optimum} if isinstance(optimum, str) else optimum.as_dict()
 
 
 def table(result: Result) -> Table:

@@ -72,7 +72,7 @@ def max_min(sharing: Sharing) -> Allocation:
     level = highest
     for _ in range(ROUNDS):
         rates = sharing.weight * _least(share, level)
-        used = share @ (sharing.count * rates)
+        used = np.asarray(share @ (sharing.count * rates))
         if np.all((np.abs(used - 1) < FULL) | ((level == highest) & (used < 1))):
             return Allocation(sharing, rates)
         with np.errstate(divide="ignore"):

@@ -38,7 +38,7 @@ class Linear:
 
     def matrix(self, z: complex) -> Roots:
         """z I minus the system at z, whose determinant is zero at roots."""
-        total = z * np.eye(len(self.now)) - self.now.astype(complex)
+        total: Roots = z * np.eye(len(self.now), dtype=complex) - self.now
         for delay, a in self.delayed:
             total -= a * np.exp(-z * delay)
         return total

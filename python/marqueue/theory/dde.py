@@ -68,12 +68,15 @@ def solve(
         k = np.clip(np.floor(when / step).astype(int), 0, max(done - 1, 0))
         u = (when / step - k)[:, None]
         left, right = y[k], y[k + 1] if done else y[k]
-        between = (
+        between: Floats = (
             left
             + u * (right - left)
             + u
             * (u - 1)
-            * ((1 - 2 * u) * (right - left) + step * ((u - 1) * slope[k] + u * slope[k + (done > 0)]))
+            * (
+                (1 - 2 * u) * (right - left)
+                + step * ((u - 1) * slope[k] + u * slope[k + (done > 0)])
+            )
         )
         for j in np.flatnonzero(when <= 0):
             between[j] = past(float(when[j]))
@@ -89,4 +92,4 @@ def solve(
         y[n + 1] = np.maximum(y[n] + step / 6 * (slope[n] + 2 * (k2 + k3) + k4), floor)
         if not np.isfinite(y[n + 1]).all():
             raise ModelError(f"the solution grows without bound, at {t:g} s")
-    return Solution(np.arange(steps + 1) * step, y)
+    return Solution(step * np.arange(steps + 1, dtype=float), y)

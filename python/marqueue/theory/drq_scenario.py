@@ -71,9 +71,7 @@ def _reno(plan: Plan, name: str, what: Plan, demands: dict[str, float]) -> Reno:
     tau = round_trip(plan, route, settings["wire"])
     way = [plan["links"][i] for i in route["forward"]]
     first = next(i for i, link in enumerate(way) if _has_drq(link))
-    before = sum(
-        link["delay"] / 1e9 + 8 * settings["wire"] / link["rate"] for link in way[:first]
-    )
+    before = sum(link["delay"] / 1e9 + 8 * settings["wire"] / link["rate"] for link in way[:first])
     per_ack = 2.0 if settings["delayed_ack"] > 0 else 1.0
     packet = 8 * settings["wire"]
     return Reno(name, demands, packet, tau, what["count"], before / tau, per_ack)

@@ -21,8 +21,8 @@ from marqueue.errors import ModelError
 from marqueue.theory.characteristic import Linear, boundary, rightmost
 from marqueue.theory.drq_fluid import Drq
 
-#: Gains between which the boundary is looked for, 1/s, by factors. Roots of smaller ones are so near
-#: to zero that rounding hides their sign.
+#: Gains between which the boundary is looked for, 1/s, by factors. Roots of smaller ones are so
+#: near to zero that rounding hides their sign.
 LEAST, MOST, FACTOR = 1e-8, 1e8, 10.0
 
 

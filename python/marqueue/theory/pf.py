@@ -46,7 +46,7 @@ STEPS = 100
 #: What of the way to a boundary a step takes at most, and by what factor its target sinks.
 INSIDE, CENTRING = 0.99, 0.1
 #: The share of all that flows pay (the sum of alpha) from which on a resource has a price. Of a
-#: resource that is full but free, at the border of two regions, the method leaves the root of TARGET.
+#: resource that is full but free, at the border of two regions, the root of TARGET is left.
 PAID = 1e-5
 
 

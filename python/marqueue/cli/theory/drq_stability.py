@@ -20,7 +20,7 @@ def drq_stability(
     """Tell whether the fluid model of a scenario under DRQ is stable: the bound of Proposition 2 on
     the slope of RED times capacity, the exact boundary, and what is configured.
 
-    Example: marqueue theory drq-stability scenarios/cpu.toml --set topology.bottleneck.aqm.max_p=0.01
+    Example: marqueue theory drq-stability scenarios/cpu.toml --set traffic.forward.count=40
     """
     model = network(load(file, set_ or []))
     found = stability(model)
@@ -55,10 +55,11 @@ def drq_stability(
         return
     congested = ", ".join(model.optimum.congested)
     output.print(f"Congested, with prices below 1: {congested}.", highlight=False)
+    gains = ", ".join(f"{gain:.4g}" for gain in model.gains)
     output.print(
-        f"Slope of RED times capacity: {', '.join(f'{gain:.4g}' for gain in model.gains)} 1/s at the "
-        f"equilibrium, at the steepest {found.configured:.4g} 1/s, for which Proposition 2 asks "
-        f"less than {found.bound:.4g} 1/s.",
+        f"Slope of RED times capacity: {gains} 1/s at the equilibrium, at the steepest "
+        f"{found.configured:.4g} 1/s, for which Proposition 2 asks less than {found.bound:.4g} "
+        "1/s.",
         highlight=False,
     )
     listing = table("model", "boundary (1/s)", "over bound", "as configured", "rightmost (1/s)")
