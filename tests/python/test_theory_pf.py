@@ -97,7 +97,7 @@ def test_the_dumbbell_of_the_paper(cpu: float, rates: tuple[float, ...], where: 
     assert tcp_like(pair(cpu)).rates == pytest.approx(equal, rel=EXACT)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_optimum_is_that_of_cvxpy(seed: int) -> None:
     sharing = network(np.random.default_rng(seed), 6, 15)
     best = proportionally_fair(sharing)
@@ -115,7 +115,7 @@ def test_the_optimum_is_that_of_cvxpy(seed: int) -> None:
     assert best.paid == pytest.approx(paid, abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_no_change_that_is_feasible_gains_in_proportion(seed: int) -> None:
     # Section II-B: sum of alpha (r - r*) / r* <= 0 for every feasible r.
     rng = np.random.default_rng(seed)
@@ -141,7 +141,7 @@ def test_residuals_see_what_is_no_optimum() -> None:
     assert residuals(sharing, best.rates, -best.prices).negativity > 0.2
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_every_flow_has_a_bottleneck(seed: int) -> None:
     sharing = network(np.random.default_rng(seed), 7, 15)
     density = sharing.density.toarray()
