@@ -212,13 +212,14 @@ def test_a_beta_that_cannot_be_stable_warns_with_theorem_4() -> None:
 def test_what_is_no_network_is_refused_with_its_place() -> None:
     refused = {
         r"capacity\[1\]: got 0, expected more than 0": lambda: Network.of([1, 0], [[0, 1]]),
-        r"delay\[1\]: got -2, expected at least 1": lambda: Network.single(1, 2, [1, -2]),
+        r"delay\[1\]: got -2, expected a whole": lambda: Network.single(1, 2, [1, -2]),
         r"forward\[0\]: got -1, expected 0 to 2": lambda: Network.single(1, 1, 3, -1),
         r"forward\[0\]: got 3, expected 0 to 2": lambda: Network.single(1, 1, 3, 3),
         r"routes\[1\]: got no resource": lambda: Network.of([1], [[0], []]),
         r"routes\[0\]: got resource 2, expected 0 to 1": lambda: Network.of([1, 1], [[2]]),
         r"routes\[0\]: got a resource twice": lambda: Network.of([1], [[0, 0]]),
         r"capacity\[1\]: the resource is on no route": lambda: Network.of([1, 1], [[0]]),
+        r"delay\[0\]: got 1000000000, .* to 100000": lambda: Network.single(1, 1, 10**9),
         r"sources: got 0": lambda: Network.single(1, 0),
         r"delay: got 3 values, expected one, or 2": lambda: Network.single(1, 2, [1, 2, 3]),
     }
@@ -243,5 +244,9 @@ def test_what_cannot_be_iterated_is_refused() -> None:
         iterate(network, Mkc(1, 0.5), price, 0, 1)
     with pytest.raises(ModelError, match="watch: got source 2, expected 0 to 1"):
         iterate(network, Mkc(1, 0.5), price, 1, 1, watch=[2])
+    with pytest.raises(ModelError, match="seed: got 18446744073709551616, expected 0 to"):
+        iterate(network, Mkc(1, 0.5), price, 1, 1, seed=2**64)
+    with pytest.raises(ModelError, match="delay: got 300000000 rates of 3000 sources"):
+        iterate(Network.single(1.0, 3000, 10**5), Mkc(1, 0.5), price, 1, 1)
     with pytest.raises(ModelError, match="gain: got 0"):
         Virtual(network.capacity, 0)

@@ -95,7 +95,10 @@ def test_a_beta_outside_0_to_2_warns_with_theorem_4(beta: str) -> None:
     [
         (["trajectory", "--capacity", "0 Mbit/s"], "capacity[0]: got 0, expected more than 0"),
         (["trajectory", "--capacity", "ten"], 'capacity[0]: got "ten", expected a rate'),
-        (["stability", "--delay=-1"], "delay[0]: got -1, expected at least 1 step"),
+        (
+            ["stability", "--delay=-1"],
+            "delay[0]: got -1, expected a whole number",
+        ),
         (["stability", "--delay", "1,x"], '--delay: got "1,x", expected whole numbers'),
         (["stability", "--delay", "2", "--forward", "2"], "forward[0]: got 2, expected 0 to 1"),
         (["fixed-point", "--route", "0", "--route", ""], "routes[1]: got no resource"),

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from scipy.linalg import eigvals
 from scipy.optimize import brentq
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.linalg import ArpackNoConvergence, eigs
 
 from marqueue.errors import ModelError
 from marqueue.theory.mkc.fixed import FixedPoint
@@ -25,8 +24,6 @@ from marqueue.theory.mkc.laws import Kelly, Mkc
 from marqueue.theory.mkc.network import Floats, Network
 from marqueue.theory.mkc.price import Static, Virtual
 
-#: Companion matrices up to this size are solved whole; of larger ones only the largest eigenvalues.
-DENSE = 700
 #: Within this of 1 a spectral radius is neither below nor above: the last digits of an eigenvalue.
 MARGIN = 1e-9
 #: Values at which a first crossing is looked for before it is refined.
@@ -68,16 +65,7 @@ class Delayed:
 
     def radius(self) -> float:
         """The largest modulus of an eigenvalue: how much of a deviation is left a step later."""
-        matrix = self.companion()
-        if matrix.shape[0] > DENSE:
-            # From a fixed vector, so that the same system has the same answer.
-            start = np.random.default_rng(0).standard_normal(matrix.shape[0])
-            try:
-                found = eigs(matrix, k=6, v0=start, return_eigenvectors=False, maxiter=20_000)
-                return float(np.abs(found).max())
-            except ArpackNoConvergence:
-                pass
-        return float(np.abs(eigvals(matrix.toarray())).max())
+        return float(np.abs(eigvals(self.companion().toarray())).max())
 
 
 def undirected(matrix: npt.ArrayLike, to: npt.ArrayLike, back: npt.ArrayLike) -> Delayed:

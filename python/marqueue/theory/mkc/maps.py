@@ -15,8 +15,11 @@ import numpy.typing as npt
 from marqueue import _core
 from marqueue.errors import ModelError
 from marqueue.theory.mkc.laws import Law, Mkc
-from marqueue.theory.mkc.network import Floats, Network, one_each
+from marqueue.theory.mkc.network import LONGEST_DELAY, Floats, Network, one_each
 from marqueue.theory.mkc.price import Loss, Price
+
+#: What fits into memory: steps that are kept, and rates on their way.
+MOST_STEPS, MOST_RATES = 10**7, 2.5e8
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,21 @@ def iterate(
     for i in watched:
         if not 0 <= i < network.sources:
             raise ModelError(f"watch: got source {i}, expected 0 to {network.sources - 1}")
-    for name, value in (("steps", steps), ("jitter", jitter), ("seed", seed)):
-        if value < 0:
-            raise ModelError(f"{name}: got {value}, expected at least 0")
+    limits = (
+        ("steps", steps, MOST_STEPS),
+        ("jitter", jitter, LONGEST_DELAY),
+        ("seed", seed, 2**64 - 1),
+    )
+    for name, value, most in limits:
+        if not 0 <= value <= most:
+            raise ModelError(f"{name}: got {value}, expected 0 to {most}")
+    longest = int(network.delay.max()) + jitter
+    on_their_way = network.sources * longest if jitter else int(network.delay.sum())
+    if on_their_way > MOST_RATES:
+        raise ModelError(
+            f"delay: got {on_their_way} rates of {network.sources} sources on their way, expected "
+            f"at most {MOST_RATES:g}"
+        )
     if isinstance(law, Mkc) and isinstance(price, Loss):
         law.warn(network.sources)
     state = _start(network, law, start, jitter, seed)

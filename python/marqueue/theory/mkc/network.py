@@ -23,6 +23,10 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
+#: Steps; longer ones would take more memory than there is.
+LONGEST_DELAY = 100_000
+
+
 @dataclass(frozen=True)
 class Network:
     """N sources, M resources, routes and delays; made by :meth:`of` or :meth:`single`."""
@@ -69,12 +73,12 @@ class Network:
             raise ModelError(
                 f"capacity[{unused[0]}]: the resource is on no route, expected one over it"
             )
-        delays = one_each("delay", delay, len(routes)).astype(np.int64)
+        delays = _delays(delay, len(routes))
         forwards = _forward(forward, lengths)
         network = cls(
             capacities, delays, np.concatenate([[0], np.cumsum(lengths)]), resource, forwards
         )
-        network._check_delays()
+        network._check_forward()
         return network
 
     @classmethod
@@ -90,10 +94,7 @@ class Network:
             raise ModelError(f"sources: got {sources}, expected at least 1")
         return cls.of([capacity], [[0]] * sources, delay, forward)
 
-    def _check_delays(self) -> None:
-        for i, steps in enumerate(self.delay):
-            if steps < 1:
-                raise ModelError(f"delay[{i}]: got {steps}, expected at least 1 step")
+    def _check_forward(self) -> None:
         late = (self.forward < 0) | (self.forward >= self.delay[self.source])
         if late.any():
             hop = int(np.argmax(late))
@@ -175,10 +176,20 @@ def _check_route(i: int, route: Sequence[int], resources: int) -> None:
         raise ModelError(f"routes[{i}]: got a resource twice, expected each once")
 
 
+def _delays(given: npt.ArrayLike, sources: int) -> Integers:
+    delays = one_each("delay", given, sources)
+    for i in np.flatnonzero((delays < 1) | (delays > LONGEST_DELAY) | (delays % 1 != 0))[:1]:
+        raise ModelError(
+            f"delay[{i}]: got {delays[i]:.15g}, expected a whole number of steps from 1 to "
+            f"{LONGEST_DELAY}"
+        )
+    return delays.astype(np.int64)
+
+
 def _forward(given: int | Sequence[Any], lengths: Sequence[int]) -> Integers:
-    """F by hop."""
+    """F by hop; beyond the longest delay all are too long."""
     if isinstance(given, int | np.integer):
-        return np.full(sum(lengths), given, dtype=np.int64)
+        given = [int(given)] * len(lengths)
     if len(given) != len(lengths):
         raise ModelError(f"forward: got {len(given)} values, expected one, or {len(lengths)}")
     flat: list[int] = []
@@ -188,5 +199,5 @@ def _forward(given: int | Sequence[Any], lengths: Sequence[int]) -> Integers:
             raise ModelError(
                 f"forward[{i}]: got {len(of_hops)} values, expected {length}, one a hop"
             )
-        flat += map(int, of_hops)
+        flat += [max(-1, min(int(steps), LONGEST_DELAY)) for steps in of_hops]
     return np.array(flat, dtype=np.int64)

@@ -25,9 +25,7 @@ from marqueue.theory.mkc.price import Loss, Power, Price, Static, Virtual
 
 #: The largest companion matrix whose spectral radius is sought, and whose boundary is: one takes
 #: seconds, the other about a hundred times that.
-LARGEST, LARGEST_SCALED = 20_000, 400
-#: The most pairs of sources on one resource, likewise.
-PAIRS = 1_000_000
+LARGEST, LARGEST_SCALED = 1_500, 250
 #: Scales between which the exact boundary is looked for, as multiples of what a condition allows.
 RANGE = 0.02, 20.0
 #: Doublings or halvings in search of the scale that conditions allow.
@@ -190,8 +188,7 @@ def _report(
 ) -> Report:
     network = point.network
     size = network.sources * int(network.delay.max())
-    pairs = int((np.bincount(network.resource) ** 2).max())
-    if not unknown and (size > LARGEST or pairs > PAIRS):
+    if not unknown and size > LARGEST:
         unknown = (
             f"{network.sources} sources with delays of up to {network.delay.max()} are too many"
         )
