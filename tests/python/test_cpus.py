@@ -8,6 +8,7 @@ import pytest
 
 from marqueue.errors import ScenarioError
 from marqueue.result import Result
+from marqueue.result.optimum import Aim
 from marqueue.run import run
 from marqueue.scenario import Scenario, compile, from_dict, from_toml, load, with_overrides
 
@@ -246,7 +247,7 @@ def test_the_region_follows_the_clock_and_the_optimum_stands_beside_the_shares()
     regions = {}
     for clock in (20, 30, 40):
         optimum = run(with_overrides(scenario, [*brief, f"{CPU}.clock={clock} MHz"])).optimum
-        assert optimum is not None and not isinstance(optimum, str)
+        assert isinstance(optimum, Aim)
         regions[clock] = optimum.region
         if clock == 20:
             cpu = optimum.shares["bottleneck/cpu"]

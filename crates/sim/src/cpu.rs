@@ -73,7 +73,9 @@ impl Cpu {
         self.cores.iter().map(|core| core.free.since(now).secs()).sum::<f64>() * self.clock as f64
     }
 
-    /// The core that became free first takes `packet` at `now`; the queue is told what it took.
+    /// The core that became free first takes `packet` at `now`; the queue is told what it took. Links share
+    /// its caller, of which it stays out.
+    #[inline(never)]
     pub fn process(&mut self, now: Time, packet: &Packet, env: &mut Env) -> Served {
         let class = &mut self.classes[usize::from(packet.class)];
         if class.bytes != packet.bytes {

@@ -234,8 +234,8 @@ def _aimed(optimum: Aim | str | None) -> str:
         return f" There is no optimum to compare with: {optimum}."
     pairs = "".join(f" {link} and its CPU: {region}." for link, region in optimum.pairs.items())
     return (
-        f" Optimum: proportionally fair rates of the long flows, which are {optimum.region}.{pairs} "
-        + " ".join(optimum.assumed)
+        f" Optimum: proportionally fair rates of the long flows, which are {optimum.region}."
+        f"{pairs} " + " ".join(optimum.assumed)
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Aim:
-    """The optimum of problem P (Shin, Chong and Rhee, section II-B) for the scenario of a result."""
+    """The optimum of problem P (Shin, Chong and Rhee, section II-B) for a scenario as run."""
 
     region: Region
     """By what the long flows together are limited."""

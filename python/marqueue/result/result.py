@@ -280,8 +280,8 @@ class Result:
 
     @cached_property
     def optimum(self) -> Aim | str | None:
-        """What the groups of traffic should have of CPUs and links, and the region that the scenario
-        is in; why that cannot be said, if it cannot; None without a CPU."""
+        """What groups of traffic should have of CPUs and links, and the region that the scenario is
+        in; why that cannot be said, if it cannot; None without a CPU."""
         # It brings solvers, which few results need.
         from marqueue.result.optimum import aim
 
