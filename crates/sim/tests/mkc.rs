@@ -254,3 +254,25 @@ fn kelly_control_pays_both_routers() {
     let rate = mean_rate(&r, &r.paced[0], 10.0);
     assert!((rate / expected - 1.0).abs() < 0.01, "{rate} bit/s, {expected} by Lemma 1");
 }
+
+/// Rates of a through flow and a cross flow a hop over three hops, bit/s, by packets of 500 bytes.
+fn parking_lot(rates: [u64; 3]) -> Vec<f64> {
+    let flows = (0..4).map(|i| flow(&i.to_string(), "emkc", i, 0.1 * i as f64)).collect();
+    let mut plan = dumbbell(vec![20.0], 120.0, flows);
+    for traffic in &mut plan.traffic {
+        let TrafficKind::Paced { packet, control, .. } = &mut traffic.kind else { unreachable!("flow() paces") };
+        (*packet, control.params) = (Bytes(500), values(&[("alpha", 20_000.0)]));
+    }
+    plan.links = rates.iter().enumerate().map(|(i, &c)| link(&i.to_string(), c, ms(2.0), Some(router("mkc")))).collect();
+    plan.links.push(link("back", 1_000_000_000, ms(10.0), None));
+    let routes = [vec![0, 1, 2], vec![0], vec![1], vec![2]];
+    plan.routes = routes.into_iter().map(|forward| RoutePlan { forward, reverse: vec![3] }).collect();
+    let r = go(&plan, 1);
+    r.paced.iter().map(|trace| mean_rate(&r, trace, 20.0)).collect()
+}
+
+#[test]
+fn probe_parking_lot() {
+    println!("{:?}", parking_lot([4_000_000; 3]));
+    println!("{:?}", parking_lot([6_000_000, 4_000_000, 8_000_000]));
+}

@@ -1,6 +1,8 @@
 //! The maps against the equations as they are written, with whole histories, and each other.
 
-use marqueue_theory::rates::{Aimd, Feedback, Hop, Jittered, Kelly, Law, Map, Mkc, Network, Scalable, Seen, Source, Steady};
+use marqueue_theory::rates::{
+    Aimd, Feedback, Hop, Jittered, Kelly, Law, Map, Mkc, Network, Scalable, Seen, Source, Steady,
+};
 use proptest::prelude::*;
 
 const RESOURCES: usize = 3;
