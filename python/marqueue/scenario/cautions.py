@@ -38,6 +38,6 @@ def _unheard(plan: Plan, entry: Plan) -> Iterator[str]:
     if not any(queue and aqms()[queue["policy"]["name"]].prices for queue in queues):
         speak = ", ".join(name for name, aqm in aqms().items() if aqm.prices)
         yield (
-            f"{entry['name']}: {law.name} listens to routers, but no queue on its way tells a price "
-            f"(AQMs that do: {speak}); its rate stays as it starts."
+            f"{entry['name']}: {law.name} listens to routers, but no queue on its way tells a "
+            f"price (AQMs that do: {speak}); its rate stays as it starts."
         )
