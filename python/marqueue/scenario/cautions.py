@@ -23,8 +23,8 @@ def _unstable(table: Paced) -> Iterator[str]:
     beta = table.control.params.get("beta", declared.get("beta"))
     if law.listens and isinstance(beta, float) and not 0 < beta < 2:
         yield (
-            f"{law.name} with beta = {beta:g}: EMKC is stable if and only if 0 < beta < 2, whatever "
-            "the delays (Zhang, Kang and Loguinov 2004, Theorem 4)."
+            f"{law.name} with beta = {beta:g}: EMKC is stable if and only if 0 < beta < 2, "
+            "whatever the delays (Zhang, Kang and Loguinov 2004, Theorem 4)."
         )
 
 
