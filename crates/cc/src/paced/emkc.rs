@@ -21,6 +21,7 @@
 //! - Without any report for long (four round trips, or two packets) the rate is halved, down to the least, as
 //!   RFC 5348, section 4.4, does: a way that is cut may be one that others need. A way without a router
 //!   that speaks leaves the rate at what it was.
+//!
 //! Defaults: alpha and beta of Figures 10 to 12.
 
 use super::law::{Heard, Interval, RateLaw};
