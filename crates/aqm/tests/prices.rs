@@ -14,12 +14,12 @@ fn queue(name: &str, params: &[(&str, f64)]) -> Discipline {
         delay: Dur::ZERO,
         signal: Signal::Drop,
     };
-    Discipline::build(&spec, env, Rng::named(1, "prices")).unwrap()
+    Discipline::build(&spec, env, Rng::named(1, "prices")).expect("valid parameters")
 }
 
 /// What the last of `n` packets of a code point is told that arrive at `ms`.
 fn told(queue: &mut Discipline, ms: u64, dscp: &str, n: u32) -> Option<Price> {
-    let packet = Packet { dscp: Dscp::parse(dscp).unwrap(), ..Packet::data(0, 0, 1000) };
+    let packet = Packet { dscp: Dscp::parse(dscp).expect("a code point"), ..Packet::data(0, 0, 1000) };
     (0..n).for_each(|_| drop(queue.enqueue(Time(ms * 1_000_000), packet)));
     queue.price(&packet)
 }

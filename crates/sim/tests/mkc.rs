@@ -83,7 +83,7 @@ fn many(n: u32, law: &str, duration: f64) -> Plan {
 
 /// Lost packets of the last window, as a share.
 fn loss(r: &RunResult) -> f64 {
-    let c = &r.links[0].windows.last().unwrap().counters;
+    let c = &r.links[0].windows.last().expect("a window").counters;
     c.dropped() as f64 / c.arrivals as f64
 }
 
