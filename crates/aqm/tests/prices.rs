@@ -15,13 +15,15 @@ fn queue(name: &str, params: &[(&str, f64)]) -> Discipline {
         signal: Signal::Drop,
         densities: None,
     };
-    Discipline::build(&spec, env, Rng::named(1, "prices")).unwrap()
+    Discipline::build(&spec, env, Rng::named(1, "prices")).expect("valid parameters")
 }
 
 /// What the last of `n` packets of a code point is told that arrive at `ms`.
 fn told(queue: &mut Discipline, ms: u64, dscp: &str, n: u32) -> Option<Price> {
-    let packet = Packet { dscp: Dscp::parse(dscp).unwrap(), ..Packet::data(0, 0, 1000) };
-    (0..n).for_each(|_| drop(queue.enqueue(Time(ms * 1_000_000), packet)));
+    let packet = Packet { dscp: Dscp::parse(dscp).expect("a code point"), ..Packet::data(0, 0, 1000) };
+    for _ in 0..n {
+        queue.enqueue(Time(ms * 1_000_000), packet);
+    }
     queue.price(&packet)
 }
 

@@ -49,7 +49,8 @@ def _flow_names(result: Result, replication: int) -> dict[int, str]:
     groups = dict(zip(flows["flow"].to_pylist(), flows["group"].to_pylist(), strict=True))
     flows_of = Counter(groups.values())
     return {
-        flow: f"{group} ({flow})" if flows_of[group] > 1 else group for flow, group in groups.items()
+        flow: f"{group} ({flow})" if flows_of[group] > 1 else group
+        for flow, group in groups.items()
     }
 
 

@@ -23,8 +23,8 @@ def _unstable(table: Paced) -> Iterator[str]:
     beta = table.control.params.get("beta", declared.get("beta"))
     if law.listens and isinstance(beta, float) and not 0 < beta < 2:
         yield (
-            f"{law.name} with beta = {beta:g}: EMKC is stable if and only if 0 < beta < 2, whatever "
-            "the delays (Zhang, Kang and Loguinov 2004, Theorem 4)."
+            f"{law.name} with beta = {beta:g}: EMKC is stable if and only if 0 < beta < 2, "
+            "whatever the delays (Zhang, Kang and Loguinov 2004, Theorem 4)."
         )
 
 
@@ -38,6 +38,6 @@ def _unheard(plan: Plan, entry: Plan) -> Iterator[str]:
     if not any(queue and aqms()[queue["policy"]["name"]].prices for queue in queues):
         speak = ", ".join(name for name, aqm in aqms().items() if aqm.prices)
         yield (
-            f"{entry['name']}: {law.name} listens to routers, but no queue on its way tells a price "
-            f"(AQMs that do: {speak}); its rate stays as it starts."
+            f"{entry['name']}: {law.name} listens to routers, but no queue on its way tells a "
+            f"price (AQMs that do: {speak}); its rate stays as it starts."
         )

@@ -13,17 +13,19 @@
 //! Sees: headers that come back ([`super::listener`]). Decides: the rate, once an interval. Losses do not move it.
 //!
 //! The paper leaves open, and here:
-//! - The first feedback of a router has no z(n-1): it only sets it.
+//! - The first feedback of all has no z(n-1): it only sets it. Where routers take turns, r is known less often
+//!   (see there); after a wait for another router it is the rate in force.
 //! - If feedback is lost, the next is about the latest interval, but the bytes are those of all intervals since:
 //!   r is their mean.
 //! - A rate has a least value (`min_rate`): beyond beta = 1 equation (60) may fall below zero.
 //! - Without any report for long (four round trips, or two packets) the rate is halved, down to the least, as
 //!   RFC 5348, section 4.4, does: a way that is cut may be one that others need. A way without a router
 //!   that speaks leaves the rate at what it was.
+//!
 //! Defaults: alpha and beta of Figures 10 to 12.
 
 use super::law::{Heard, Interval, RateLaw};
-use super::listener::Listener;
+use super::listener::{Listener, Obeys};
 use marqueue_core::Signals;
 
 marqueue_core::params! {
@@ -102,15 +104,14 @@ impl RateLaw for Emkc {
     }
 
     fn on_signals(&mut self, rate: f64, heard: &Heard) -> f64 {
-        match self.listener.hear(heard) {
-            Some(news) if news.obeyed => match news.since {
-                Some((before, seconds)) => {
-                    let sent = news.usr.saturating_sub(before);
-                    self.step.from(f64::from(sent) / seconds, news.p)
-                }
-                None => rate,
-            },
-            _ => rate,
+        let Some(news) = self.listener.hear(heard) else { return rate };
+        match (news.obeys, news.since) {
+            (Obeys::Still | Obeys::FromNow, Some((before, seconds))) => {
+                let sent = news.usr.saturating_sub(before);
+                self.step.from(f64::from(sent) / seconds, news.p)
+            }
+            (Obeys::FromNow, None) => self.step.from(rate, news.p),
+            (Obeys::Still, None) | (Obeys::NotYet, _) => rate,
         }
     }
 

@@ -8,7 +8,7 @@
 
 use super::emkc::{Params, Step};
 use super::law::{Heard, Interval, RateLaw};
-use super::listener::Listener;
+use super::listener::{Listener, Obeys};
 use marqueue_core::Signals;
 
 /// See the head of this file.
@@ -46,7 +46,7 @@ impl RateLaw for EmkcNaive {
 
     fn on_signals(&mut self, rate: f64, heard: &Heard) -> f64 {
         match self.listener.hear(heard) {
-            Some(news) if news.obeyed => self.step.from(f64::from(f32::from_bits(news.usr)), news.p),
+            Some(news) if news.obeys != Obeys::NotYet => self.step.from(f64::from(f32::from_bits(news.usr)), news.p),
             _ => rate,
         }
     }

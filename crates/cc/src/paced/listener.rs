@@ -8,6 +8,11 @@
 //! alike. A flow that waited anew at each change would never obey any; here whoever speaks first after the
 //! wait is obeyed. Each router's last number is kept, so that old feedback is known as such when a router
 //! speaks again.
+//!
+//! Where routers take turns, the first packet that brings a router's new price need not be the first that
+//! arrived in its interval: another price may have been higher then. So what a flow sent in an interval is only
+//! known if nobody else has spoken since that interval began. After a wait it need not be: the rate has been
+//! the same for a round trip.
 
 use super::Heard;
 use marqueue_core::{Dur, Time};
@@ -18,6 +23,8 @@ struct Last {
     router: u32,
     seq: u32,
     usr: u32,
+    /// Its packet was the first of its interval.
+    edge: bool,
 }
 
 /// Whom the flow obeys.
@@ -35,6 +42,8 @@ enum Bottleneck {
 #[derive(Clone, Debug)]
 pub struct Listener {
     last: Vec<Last>,
+    /// Who spoke last.
+    speaker: Option<u32>,
     bottleneck: Bottleneck,
     price: Option<f64>,
 }
@@ -46,17 +55,28 @@ pub struct News {
     pub p: f64,
     /// The header's `usr`.
     pub usr: u32,
-    /// What came before from the same router, if anything did: `usr`, and for how long the router has
-    /// measured since, s.
+    /// What came before from the same router, if nobody else spoke in between: `usr`, and for how long the
+    /// router has measured since, s.
     pub since: Option<(u32, f64)>,
     /// Is it the router that the flow obeys?
-    pub obeyed: bool,
+    pub obeys: Obeys,
+}
+
+/// Does the flow obey?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obeys {
+    /// Not yet: another router spoke less than a round trip ago.
+    NotYet,
+    /// From now on: the rate has not moved for a round trip.
+    FromNow,
+    /// As before.
+    Still,
 }
 
 impl Listener {
     /// Nothing has been heard.
     pub fn new() -> Listener {
-        Listener { last: Vec::new(), bottleneck: Bottleneck::Unknown, price: None }
+        Listener { last: Vec::new(), speaker: None, bottleneck: Bottleneck::Unknown, price: None }
     }
 
     /// The latest price that was obeyed.
@@ -71,7 +91,8 @@ impl Listener {
         if said.seq == 0 {
             return None;
         }
-        let now = Last { router: said.router, seq: said.seq, usr };
+        let edge = self.speaker.is_none_or(|speaker| speaker == said.router);
+        let now = Last { router: said.router, seq: said.seq, usr, edge };
         let since = match self.last.iter_mut().find(|last| last.router == said.router) {
             Some(last) => {
                 // Numbers wrap around.
@@ -80,27 +101,33 @@ impl Listener {
                     return None;
                 }
                 let before = std::mem::replace(last, now);
-                Some((before.usr, f64::from(steps) * f64::from(said.delta)))
+                let seconds = f64::from(steps) * f64::from(said.delta);
+                (edge && before.edge).then_some((before.usr, seconds))
             }
             None => {
                 self.last.push(now);
                 None
             }
         };
-        let obeyed = self.obeys(said.router, heard);
-        if obeyed {
+        self.speaker = Some(said.router);
+        let obeys = self.obeys(said.router, heard);
+        if obeys != Obeys::NotYet {
             self.price = Some(f64::from(said.p));
         }
-        Some(News { p: f64::from(said.p), usr, since, obeyed })
+        Some(News { p: f64::from(said.p), usr, since, obeys })
     }
 
-    fn obeys(&mut self, router: u32, heard: &Heard) -> bool {
-        self.bottleneck = match self.bottleneck {
-            Bottleneck::Is(other) if other != router => Bottleneck::Changes(heard.now + Dur::from_secs(heard.srtt)),
-            Bottleneck::Changes(until) if heard.now < until => return false,
-            _ => Bottleneck::Is(router),
+    fn obeys(&mut self, router: u32, heard: &Heard) -> Obeys {
+        let (bottleneck, obeys) = match self.bottleneck {
+            Bottleneck::Is(other) if other != router => {
+                (Bottleneck::Changes(heard.now + Dur::from_secs(heard.srtt)), Obeys::NotYet)
+            }
+            Bottleneck::Changes(until) if heard.now < until => (self.bottleneck, Obeys::NotYet),
+            Bottleneck::Changes(_) => (Bottleneck::Is(router), Obeys::FromNow),
+            Bottleneck::Unknown | Bottleneck::Is(_) => (Bottleneck::Is(router), Obeys::Still),
         };
-        matches!(self.bottleneck, Bottleneck::Is(_))
+        self.bottleneck = bottleneck;
+        obeys
     }
 }
 
@@ -118,7 +145,7 @@ mod tests {
     fn each_number_is_taken_in_once_and_in_order() {
         let mut listener = Listener::new();
         let first = listener.hear(&heard(0, 3, 7, 40)).unwrap();
-        assert_eq!(first, News { p: 0.25, usr: 40, since: None, obeyed: true });
+        assert_eq!(first, News { p: 0.25, usr: 40, since: None, obeys: Obeys::Still });
         assert_eq!(listener.hear(&heard(1, 3, 7, 41)), None);
         assert_eq!(listener.hear(&heard(2, 3, 6, 30)), None);
         // 8 is lost: half a second of each of two intervals.
@@ -137,24 +164,39 @@ mod tests {
     #[test]
     fn another_router_is_obeyed_a_round_trip_after_it_spoke_first() {
         let mut listener = Listener::new();
-        let mut obeyed = |ms, router, seq| listener.hear(&heard(ms, router, seq, 0)).map(|news| news.obeyed);
-        assert_eq!(obeyed(0, 1, 1), Some(true));
-        assert_eq!(obeyed(50, 2, 9), Some(false));
-        assert_eq!(obeyed(149, 2, 10), Some(false));
-        assert_eq!(obeyed(150, 2, 11), Some(true));
-        assert_eq!(obeyed(200, 2, 12), Some(true));
+        let mut obeyed = |ms, router, seq| listener.hear(&heard(ms, router, seq, 0)).map(|news| news.obeys);
+        assert_eq!(obeyed(0, 1, 1), Some(Obeys::Still));
+        assert_eq!(obeyed(50, 2, 9), Some(Obeys::NotYet));
+        assert_eq!(obeyed(149, 2, 10), Some(Obeys::NotYet));
+        assert_eq!(obeyed(150, 2, 11), Some(Obeys::FromNow));
+        assert_eq!(obeyed(200, 2, 12), Some(Obeys::Still));
         // Back: what the first router said meanwhile is old only by its own numbers.
-        assert_eq!(obeyed(300, 1, 2), Some(false));
-        assert_eq!(obeyed(400, 1, 3), Some(true));
+        assert_eq!(obeyed(300, 1, 2), Some(Obeys::NotYet));
+        assert_eq!(obeyed(400, 1, 3), Some(Obeys::FromNow));
         assert_eq!(obeyed(401, 1, 2), None);
     }
 
     #[test]
     fn routers_that_take_turns_are_obeyed_once_a_round_trip() {
         let mut listener = Listener::new();
-        let obeyed =
-            (0..100).filter(|i| listener.hear(&heard(20 * i, *i as u32 % 2, *i as u32 / 2 + 1, 0)).unwrap().obeyed);
+        let obeyed = (0..100).filter(|i| {
+            listener.hear(&heard(20 * i, *i as u32 % 2, *i as u32 / 2 + 1, 0)).unwrap().obeys != Obeys::NotYet
+        });
         // One to begin with; then a wait of 100 ms from the next on, and again.
         assert_eq!(obeyed.count(), 17);
+    }
+
+    #[test]
+    fn an_interval_is_known_if_nobody_else_has_spoken_since_it_began() {
+        let mut listener = Listener::new();
+        let mut since = |ms, router, seq, usr| listener.hear(&heard(ms, router, seq, usr)).unwrap().since;
+        assert_eq!(since(0, 1, 1, 10), None);
+        assert_eq!(since(20, 1, 2, 20), Some((10, 0.5)));
+        assert_eq!(since(40, 2, 1, 25), None);
+        // Of its interval the first packet may have told what the other router said; so of the next one the
+        // beginning is known, and its end only then.
+        assert_eq!(since(60, 1, 3, 30), None);
+        assert_eq!(since(80, 1, 4, 40), None);
+        assert_eq!(since(100, 1, 5, 50), Some((40, 0.5)));
     }
 }

@@ -7,6 +7,9 @@ use marqueue_core::{Dur, Signals, Time};
 /// The slowest rate: a packet in 64 s (RFC 5348, t_mbi).
 const SLOWEST: f64 = 1.0 / 64.0;
 
+/// The fastest rate, packets a second: the clock counts nanoseconds.
+const FASTEST: f64 = 1e9;
+
 /// Without a report for so long before the first round-trip time is known, the rate is cut
 /// (RFC 5348, section 4.2).
 const FIRST_PATIENCE: f64 = 2.0;
@@ -167,7 +170,7 @@ impl Sender {
     }
 
     fn set_rate(&mut self, now: Time, ask: impl FnOnce(&mut Law, f64) -> f64) {
-        let rate = ask(&mut self.law, self.pace.rate()).max(SLOWEST);
+        let rate = ask(&mut self.law, self.pace.rate()).clamp(SLOWEST, FASTEST);
         self.pace.set_rate(now, rate);
     }
 
