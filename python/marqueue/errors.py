@@ -14,6 +14,11 @@ class RunError(MarqueueError):
     """A run could not be started, or its result could not be written."""
 
 
+class ModelError(MarqueueError, ValueError):
+    """A model says nothing of what it was given; the message names the value or the assumption
+    that fails."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong with a scenario."""

@@ -12,11 +12,10 @@ import tomli_w
 from typer.testing import CliRunner
 
 from marqueue.cli import app
-from marqueue.errors import ScenarioError
+from marqueue.errors import ModelError, ScenarioError
 from marqueue.scenario import from_dict
 from marqueue.theory.chokew import (
     Flows,
-    ModelError,
     entry_probability,
     equilibrium,
     fairness,

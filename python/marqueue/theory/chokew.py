@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from marqueue.errors import MarqueueError
+from marqueue.errors import ModelError
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,10 +40,6 @@ TOLERANCE = 1e-10
 HALVINGS = 50
 #: The largest p0 that is looked at; beyond it every flow that can be blocked is.
 LARGEST_P0 = 1e7
-
-
-class ModelError(MarqueueError, ValueError):
-    """The model says nothing of these flows; the message names the assumption that fails."""
 
 
 def entry_probability(r: float, p: float) -> float:

@@ -1,32 +1,19 @@
-"""``marqueue theory``: what models say of a scenario."""
+"""``marqueue theory chokew``."""
 
-from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
 
+from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.scenario import load
 from marqueue.theory.chokew import Equilibrium
 from marqueue.theory.chokew_scenario import Law, of_scenario
 
-theory = typer.Typer(no_args_is_help=True, help="What models say of a scenario.")
 
-
-@theory.callback()
-def _group() -> None:
-    """What models say of a scenario."""
-
-
-@theory.command("chokew", no_args_is_help=True)
 def chokew(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The scenario, in TOML.", show_default=False)
-    ],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Replace a value.", show_default=False),
-    ] = None,
+    file: options.File,
+    set_: options.Set = None,
     law: Annotated[
         str,
         typer.Option(

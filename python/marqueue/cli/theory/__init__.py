@@ -1,0 +1,15 @@
+"""``marqueue theory``: what models say of a scenario; a module a model."""
+
+import typer
+
+from marqueue.cli.theory.chokew import chokew
+
+theory = typer.Typer(no_args_is_help=True, help="What models say of a scenario.")
+
+
+@theory.callback()
+def _group() -> None:
+    """What models say of a scenario."""
+
+
+theory.command("chokew", no_args_is_help=True)(chokew)
