@@ -1,0 +1,72 @@
+"""The figures that most experiments draw: classes beside their dotted optimum, schemes, regions."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drq.setups import CLASSES, SCHEMES, label
+from marqueue.papers.quantity import Quantities
+from marqueue.theory.pf import Optimum
+from marqueue.theory.resources import Allocation
+
+
+def beside_optimum(
+    figure: str,
+    quantities: Quantities,
+    variable: str,
+    scheme: str,
+    groups: Sequence[str] = CLASSES,
+) -> Drawn:
+    """Mean goodput of a flow of each class under a scheme, and the optimum."""
+    return against(
+        f"{figure}, {label(scheme)}",
+        f"Mean goodput of a flow of each class under {label(scheme)} (marks), and the "
+        "proportionally fair rate (lines).",
+        [quantities[f"rate.{scheme}.{group}"] for group in groups],
+        variable,
+        [quantities[f"optimum.{group}"] for group in groups],
+    )
+
+
+def schemes(figure: str, caption: str, quantities: Quantities, key: str, variable: str) -> Drawn:
+    """A quantity, a curve a scheme."""
+    every = [quantities[f"{key}.{scheme}"] for scheme in SCHEMES]
+    return against(figure, caption, every, variable)
+
+
+def use_of_both(
+    name: str,
+    variable: str,
+    found: Mapping[float, Optimum],
+    quantities: Quantities,
+    scheme: str = "drq",
+    groups: Sequence[str] = CLASSES,
+) -> Tabled:
+    """By place: the region, how far both resources are used, and shares of the CPU by class beside
+    those at the optimum.
+    """
+    cpu, link = quantities[f"cpu.{scheme}"], quantities[f"utilization.{scheme}"]
+    rows = []
+    for i, (place, optimum) in enumerate(found.items()):
+        shares = [
+            (quantities[f"share.{scheme}.{group}"].estimates[i], cpu_share(optimum, group))
+            for group in groups
+        ]
+        rows.append(
+            [place, optimum.region, cpu.estimates[i], link.estimates[i]]
+            + [cell for pair in shares for cell in pair]
+        )
+    return Tabled(
+        name,
+        f"{label(scheme)}: utilization of CPU and link, and the share of the CPU of each class, "
+        "measured and at the optimum.",
+        [variable, "Region", "CPU", "Link"]
+        + [head for group in groups for head in (f"w = {group}", f"optimum, {group}")],
+        rows,
+    )
+
+
+def cpu_share(optimum: Allocation, group: str, cpu: str = "bottleneck/cpu") -> float:
+    """The share of a CPU that a group has at the optimum."""
+    [flows] = [each for each in optimum.sharing.flows if each.name == group]
+    capacity = optimum.sharing.capacity[optimum.sharing.index[cpu]]
+    return round(float(flows.count * flows.demands[cpu] * optimum.rate(group) / capacity), 4)
