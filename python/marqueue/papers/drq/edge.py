@@ -1,6 +1,9 @@
 """What the experiments on edge deployment have in common."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.drq.figures import schemes
@@ -22,6 +25,9 @@ GROUPS = ("SG1", "SG2", "SG3")
 #: Of them, those that pass the edge router's CPU.
 BEHIND = ("SG1", "SG2")
 EDGE, CPU = "IE1", "IE1/cpu"
+CORE = ("L1", "L2")
+#: Round-trip propagation delay, s, and bits of a packet.
+RTT, BITS = 0.04, 4000
 
 
 def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Quantity]:
@@ -39,11 +45,28 @@ def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Qu
         shares = [swept(runs, names, variable, share, of, group, CPU) for group in BEHIND]
         both = Quantity("", of, shares[0].values + shares[1].values, "", variable, shares[0].places)
         out[f"unfair.{scheme}"] = over(shares[0], both, "SG1's part of the cycles used")
+        out[f"wait.{scheme}"] = swept(runs, names, variable, of_link, of, "delay_mean", CPU)
+        losses = [
+            swept(runs, names, variable, of_link, of, "loss_ratio", each) for each in CORE
+        ]
+        out[f"core-loss.{scheme}"] = replace(
+            losses[0], label="Loss ratio of L1 and L2", values=sum(each.values for each in losses)
+        )
+        out[f"held.{scheme}"] = held(out[f"wait.{scheme}"], out[f"core-loss.{scheme}"])
     for scheme in ("drq", "drr-red"):
         out[f"gain.{scheme}"] = over(
             out[f"both.{scheme}"], out["both.red-red"], f"{label(scheme)} over RED-RED"
         )
     return out
+
+
+def held(wait: Quantity, loss: Quantity) -> Quantity:
+    """What a flow through the edge would get if the core's losses alone held it back, Mbit/s: Reno's
+    sqrt(3/2) M / (tau sqrt(p)), with the time that packets wait at the edge in tau.
+    """
+    tau = RTT + 1e-3 * wait.values
+    values = 1e-6 * np.sqrt(1.5 / loss.values) * BITS / tau
+    return replace(loss, label="Goodput as the core's losses allow", values=values, unit="Mbit/s")
 
 
 def aggregate(figure: str, quantities: Quantities, variable: str) -> Drawn:

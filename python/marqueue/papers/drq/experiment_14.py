@@ -14,18 +14,27 @@ from marqueue.scenario import Scenario
 CLOCKS = (5, 10, 20, 30, 40)
 #: w1 and w2, cycles/bit.
 DENSITIES = (2.5, 0.5)
+#: Rates of L1 and L2, Mbit/s, at which DRQ and RED-RED are compared at one capacity.
+CORES, AT = (40, 60, 90), 10
 VARIABLE = "C"
 AXIS = "CPU capacity of IE1, Mcycles/s"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and capacity."""
-    return {name(scheme, c): edge(scheme, c, DENSITIES) for scheme in SCHEMES for c in CLOCKS}
+    """One a scheme and capacity; and at one capacity, one a scheme and rate of the core."""
+    every = {name(scheme, c): edge(scheme, c, DENSITIES) for scheme in SCHEMES for c in CLOCKS}
+    return every | {
+        name(f"core-{scheme}", b): edge(scheme, AT, DENSITIES, b)
+        for scheme in SCHEMES
+        for b in CORES
+    }
 
 
 def measure(runs: Runs) -> Quantities:
     """Goodputs of the groups, and of those behind the CPU together."""
-    return goodputs(runs, CLOCKS, VARIABLE)
+    core = {each.removeprefix("core-"): run for each, run in runs.items() if "core" in each}
+    other = goodputs(core, CORES, "B1 = B2")
+    return goodputs(runs, CLOCKS, VARIABLE) | {f"core.{key}": q for key, q in other.items()}
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
@@ -41,6 +50,12 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             for scheme in SCHEMES
         ),
         aggregate("Figure 14 (d)", quantities, AXIS),
+        against(
+            "Figure 14, core",
+            "Goodput of SG1 and SG2 together at 10 Mcycles/s, by the rate of the core.",
+            [quantities[f"core.both.{scheme}"] for scheme in SCHEMES],
+            "Rate of L1 and L2, Mbit/s",
+        ),
         edge_table("Table 14", AXIS, named("drq", CLOCKS), runs, quantities),
     ]
 

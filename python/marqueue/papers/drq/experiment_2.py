@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from marqueue.papers.drawn import Drawn, against
 from marqueue.papers.drq.measures import line, name, named, rate, ratio, swept
-from marqueue.papers.drq.setups import dumbbell, group, label
+from marqueue.papers.drq.setups import ECN, dumbbell, group, label
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
 from marqueue.plot.pair import pair_allocations, pair_shares
@@ -22,15 +22,18 @@ RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 VARIABLE = "C/B"
 AXIS = "C/B, cycles/bit"
 FLOWS = OnePair.of(DENSITIES)
-#: What each scheme is said to come to.
-COMES_TO = {"drq": "optimum", "red-red": "tcp-like"}
+#: What each scheme is said to come to; sources lose, or under DRQ are also marked.
+COMES_TO = {"drq": "optimum", "drq-ecn": "optimum", "red-red": "tcp-like"}
+OVERRIDES = {"drq-ecn": ECN}
 
 
 def setups() -> Mapping[str, Scenario]:
     """One a scheme and ratio of capacities."""
     flows = [group(str(w), w, EACH) for w in DENSITIES]
     return {
-        name(scheme, ratio): dumbbell(scheme, ratio * RATE, flows, rate=f"{RATE:g} Mbit/s")
+        name(scheme, ratio): dumbbell(
+            scheme, ratio * RATE, flows, OVERRIDES.get(scheme, ()), rate=f"{RATE:g} Mbit/s"
+        )
         for scheme in COMES_TO
         for ratio in RATIOS
     }

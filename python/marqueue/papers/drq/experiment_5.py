@@ -5,20 +5,24 @@ from collections.abc import Mapping, Sequence
 from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.drq.figures import beside_optimum, schemes, use_of_both
 from marqueue.papers.drq.measures import away, classes, less, name, named, optima
-from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell
+from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, dumbbell
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
 from marqueue.scenario import Scenario
 
 #: C, Mcycles/s.
 CLOCKS = (5, 10, 15, 20, 25, 30, 35, 40, 55)
+#: Where losses are told from marks: the CPU is the only bottleneck.
+LOW = (5, 10, 15, 20)
+MARKED = "drq-ecn"
 VARIABLE = "C"
 AXIS = "CPU capacity, Mcycles/s"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and capacity."""
-    return {name(scheme, c): dumbbell(scheme, c) for scheme in SCHEMES for c in CLOCKS}
+    """One a scheme and capacity; DRQ with marks at low capacities."""
+    every = {name(scheme, c): dumbbell(scheme, c) for scheme in SCHEMES for c in CLOCKS}
+    return every | {name(MARKED, c): dumbbell("drq", c, overrides=ECN) for c in LOW}
 
 
 def measure(runs: Runs) -> Quantities:
@@ -34,7 +38,8 @@ def measure(runs: Runs) -> Quantities:
             out[f"away.{scheme}.{group}"] = side_by_side(parts, VARIABLE)
         used, wasted = out[f"utilization.{scheme}"], out["utilization.red-red"]
         out[f"lost.{scheme}"] = less(used, wasted, "Utilization beyond RED-RED's")
-    return out
+    marked = classes(runs, LOW, VARIABLE, found[: len(LOW)], [MARKED])
+    return {each: q for each, q in marked.items() if MARKED in each} | out
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:

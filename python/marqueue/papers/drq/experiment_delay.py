@@ -31,7 +31,7 @@ def waits(run: Result, of: str) -> Quantity:
 
     At the link, first in, first out, all classes wait alike.
     """
-    begin, _ = run.span(0)
+    begin, _ = run.span()
     groups = run.to_polars("flows").select("replication", "flow", "group")
     cpu = (
         run.to_polars("trace")

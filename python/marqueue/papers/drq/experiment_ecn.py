@@ -4,19 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drawn import Drawn, Tabled, against
 from marqueue.papers.drq.measures import line, of_link, optima, over, rate
-from marqueue.papers.drq.setups import CLASSES, dumbbell, group, schemes
+from marqueue.papers.drq.setups import CLASSES, ECN, dumbbell, group, schemes
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
 from marqueue.scenario import Scenario
 
 CLOCK = 25.0
-#: Sources answer marks and set out as 00, DRQ's initial state.
-ECN = (
-    "transport.default.ecn=true",
-    "transport.default.ecn_field=initial",
-    "topology.bottleneck.signal=ecn",
-    "topology.bottleneck.cpu.signal=ecn",
-)
 ECT = 'transport.ect={preset="ns2", recovery="newreno", segment="500 B", ecn=true}'
 HOPS = {"drq": "link under DRQ", "standard": "link under RFC 3168"}
 AXIS = "Density, cycles/bit"

@@ -153,11 +153,8 @@ def classes(
             out[f"optimum.{group}"] = line(goodput, best)
             out[f"ratio.{scheme}.{group}"] = ratio(goodput, best)
             out[f"share.{scheme}.{group}"] = swept(runs, names, variable, share, of, group)
-        out[f"spread.{scheme}"] = swept(runs, names, variable, spread, label(scheme), groups)
-        out[f"utilization.{scheme}"] = swept(
-            runs, names, variable, of_link, label(scheme), "utilization"
-        )
-        out[f"cpu.{scheme}"] = swept(
-            runs, names, variable, of_link, label(scheme), "utilization", CPU
-        )
+        of = label(scheme)
+        out[f"spread.{scheme}"] = swept(runs, names, variable, spread, of, groups)
+        out[f"utilization.{scheme}"] = swept(runs, names, variable, of_link, of, "utilization")
+        out[f"cpu.{scheme}"] = swept(runs, names, variable, of_link, of, "utilization", CPU)
     return out

@@ -13,6 +13,13 @@ FOLDER = Path(__file__).parent
 SCHEMES = ("drq", "red-red", "drr-red")
 #: Densities of the four classes, cycles/bit; a class is named by its density.
 CLASSES = ("0.25", "0.5", "1", "2")
+#: Sources of the dumbbell answer marks and set out as 00, DRQ's initial state.
+ECN = (
+    "transport.default.ecn=true",
+    "transport.default.ecn_field=initial",
+    "topology.bottleneck.signal=ecn",
+    "topology.bottleneck.cpu.signal=ecn",
+)
 #: Flows of a class.
 EACH = 10
 
@@ -74,17 +81,22 @@ def parking_lot(scheme: str, rate: float) -> Scenario:
     return built(data, f"{label(scheme)}, parking lot, B3 = {rate:g} Mbit/s")
 
 
-def edge(scheme: str, clock: float, densities: Sequence[float]) -> Scenario:
-    """Edge deployment: IE1 with ``clock`` Mcycles/s, SG1 and SG2 of these densities."""
+def edge(scheme: str, clock: float, densities: Sequence[float], core: float = 40.0) -> Scenario:
+    """Edge deployment: IE1 with ``clock`` Mcycles/s, SG1 and SG2 of these densities, links L1 and L2
+    of ``core`` Mbit/s.
+    """
     data = table("edge")
     links = named_links(data)
+    for each in ("L1", "L2"):
+        links[each]["rate"] = f"{core:g} Mbit/s"
     under(scheme, links["IE1"], clock)
     under(scheme, links["EE1"])
     data["traffic"][:2] = [
         group(f"SG{i}", w, classes=["IE1"]) for i, w in enumerate(densities, start=1)
     ]
     high = densities[0]
-    return built(data, f"{label(scheme)} at the edge, C = {clock:g} Mcycles/s, w1 = {high:g}")
+    at = f"C = {clock:g} Mcycles/s, w1 = {high:g}, core {core:g} Mbit/s"
+    return built(data, f"{label(scheme)} at the edge, {at}")
 
 
 def two_edges(clock: float, densities: Sequence[float]) -> Scenario:
