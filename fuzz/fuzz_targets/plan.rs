@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use marqueue_aqm::{Limit, Signal};
 use marqueue_core::params::{ParamSet, ParamSpec, PolicySpec};
-use marqueue_core::{Bytes, Dur, Rate, Time};
+use marqueue_core::{Bytes, Dur, Hz, MicroCycles, Rate, Time};
 use marqueue_fuzz::{magnitude, one_of, params, policy};
 use marqueue_sim::impair::{Jitter, Loss, Reorder};
 use marqueue_sim::plan::*;
@@ -61,10 +61,27 @@ fn queue(u: &mut Unstructured<'_>) -> Result<QueuePlan> {
     })
 }
 
+/// Mostly one that the check lets through.
+fn cpu(u: &mut Unstructured<'_>) -> Result<CpuPlan> {
+    let work = |u: &mut Unstructured<'_>| {
+        Ok(WorkPlan {
+            per_bit: MicroCycles(magnitude(u, u64::MAX)?),
+            per_packet: MicroCycles(magnitude(u, u64::MAX)?),
+            density: one_of(u, &[0.0, 0.25, 2.0, 1e9, 1e-300])?,
+        })
+    };
+    Ok(CpuPlan {
+        clock: Hz(one_of(u, &[1_000_000, 100_000_000, 1_000_000_000, 1, 0])?),
+        cores: one_of(u, &[1, 2, 3, 1024, 0])?,
+        work: (0..u.int_in_range(3..=4)?).map(|_| work(u)).collect::<Result<_>>()?,
+        lambda: one_of(u, &[None, Some(0.1), Some(1.0)])?,
+    })
+}
+
 fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
     let queue = if u.arbitrary()? { Some(queue(u)?) } else { None };
     let times = if u.ratio(1, 4)? { times(u, 3)? } else { Vec::new() };
-    Ok(LinkPlan {
+    let link = LinkPlan {
         name: format!("link {i}"),
         rate: rate(u)?,
         delay: Dur(ns(u)?),
@@ -73,7 +90,12 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         trace: u.arbitrary()?,
         pipe: pipe(u)?,
         cpu: None,
-    })
+    };
+    if link.queue.is_none() || u.ratio(3, 4)? {
+        return Ok(link);
+    }
+    let (delay, schedule, pipe) = (Dur::ZERO, Vec::new(), PipePlan::default());
+    Ok(LinkPlan { delay, schedule, pipe, cpu: Some(cpu(u)?), ..link })
 }
 
 /// One of a catalogue, with parameters in their ranges.
@@ -165,6 +187,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             start,
             stop: Time(ns(u)?),
             size: count(u)?,
+            law: one_of(u, &[FlowSizes::Constant, FlowSizes::Pareto { shape: 1.2 }, FlowSizes::Pareto { shape: 1.0 }])?,
         },
         1 => TrafficKind::Cbr {
             route,
@@ -195,7 +218,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             write: write(u)?,
         },
     };
-    Ok(TrafficPlan { name: format!("traffic {i}"), dscp: u.int_in_range(0..=63)?, class: 0, kind })
+    Ok(TrafficPlan { name: format!("traffic {i}"), dscp: u.int_in_range(0..=63)?, class: u.int_in_range(0..=3)?, kind })
 }
 
 /// A dumbbell of several classes or any routes over any links.

@@ -76,6 +76,28 @@ link: dict[str, st.SearchStrategy[Any]] = {
     "schedule": schedules,
     "trace": st.booleans(),
 }
+densities = st.floats(0, 20).map("{:.3f} cycles/bit".format)
+processing = st.one_of(
+    densities,
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "per_bit": densities,
+            "per_packet": st.integers(0, 10_000).map("{} cycles".format),
+            "declared": densities,
+        },
+    ),
+)
+cpus = st.fixed_dictionaries(
+    {"clock": st.integers(10_000, 10**9).map("{} cycles/s".format), "buffer": buffers},
+    optional={
+        "cores": st.integers(1, 4),
+        "aqm": aqm(),
+        "signal": link["signal"],
+        "learning": st.floats(1e-6, 0.9),
+    },
+)
+link["cpu"] = cpus
 queues = st.fixed_dictionaries({"rate": rates, "delay": delays, "buffer": buffers}, optional=link)
 round_trips = times(100_000, 200_000)
 accesses = st.fixed_dictionaries({}, optional={"rate": rates, "delay": delays})
@@ -134,6 +156,7 @@ when: dict[str, st.SearchStrategy[Any]] = {
     "start": times(0, DURATION - 1),
     "stop": times(DURATION, 2 * DURATION),
     "name": st.text("ab c", min_size=1, max_size=3),
+    "processing": processing,
 }
 crowd: dict[str, st.SearchStrategy[Any]] = {
     "count": st.integers(1, 20),

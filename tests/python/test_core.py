@@ -62,7 +62,7 @@ def test_a_window_accounts_for_every_packet(plan: str):
     for window, length in zip(windows, (1.0, 3.0), strict=True):
         assert window["queue_s"].sum() == pytest.approx(length, abs=1e-6)
         assert window["delay_bins"][1].sum() == window["departures"]
-        assert window["capacity_bits"] == pytest.approx(1e7 * length)
+        assert window["capacity"] == pytest.approx(1e7 * length)
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(plan: str):

@@ -223,8 +223,7 @@ pub enum TrafficKind {
         #[serde(default)]
         write: Option<WritePlan>,
     },
-    /// TCP flows of `size` packets that arrive as a Poisson process, each on a route drawn
-    /// uniformly.
+    /// TCP flows that arrive as a Poisson process, each on a route drawn uniformly.
     Poisson {
         /// Index into [`Plan::transports`].
         transport: usize,
@@ -236,8 +235,11 @@ pub enum TrafficKind {
         start: Time,
         /// ... to here.
         stop: Time,
-        /// How many packets of data each flow sends.
+        /// How many packets of data a flow sends in the mean.
         size: u32,
+        /// Distribution of that.
+        #[serde(default)]
+        law: FlowSizes,
     },
     /// `count` constant-rate UDP flows.
     Cbr {
@@ -315,6 +317,20 @@ pub enum Gaps {
     Constant,
     /// Exponential.
     Exponential,
+}
+
+/// How the sizes of flows are distributed, before they are rounded to whole packets, at least one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FlowSizes {
+    /// All alike.
+    #[default]
+    Constant,
+    /// Pareto: the chance to exceed x falls as x^-shape.
+    Pareto {
+        /// More than 1, so that there is a mean.
+        shape: f64,
+    },
 }
 
 /// How packet sizes are distributed.

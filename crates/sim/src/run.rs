@@ -5,7 +5,7 @@ use crate::engine::{Engine, Prepared, Remains};
 use crate::events::EventQueue;
 use crate::impair::Pipe;
 use crate::meter::Meter;
-use crate::plan::{CpuPlan, LinkPlan, Plan, SizeLaw, TrafficKind};
+use crate::plan::{CpuPlan, FlowSizes, LinkPlan, Plan, SizeLaw, TrafficKind};
 use crate::resource::{Resource, Server};
 use crate::result::{PipeResult, RunResult};
 use crate::trace::MOST_ROWS;
@@ -361,10 +361,13 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             expect(write.packets > 0, "write", "got 0 packets, expected at least 1")?;
             expect(every.contains(&write.every), "every", "expected a time above zero, at most the duration of the run")
         }
-        TrafficKind::Poisson { transport, routes, rate, size, .. } => {
+        TrafficKind::Poisson { transport, routes, rate, size, law, .. } => {
             expect(*transport < plan.transports.len(), "transport", "expected one that exists")?;
             expect(!routes.is_empty() && routes.iter().all(answered), "routes", "expected some that lead back")?;
             arrivals(*rate, "flows")?;
+            if let FlowSizes::Pareto { shape } = law {
+                expect(shape.is_finite() && *shape > 1.0, "law.shape", "expected more than 1")?;
+            }
             expect(*size > 0, "size", "got 0 packets, expected at least 1")
         }
         TrafficKind::Cbr { route, rate, packet, .. } => {

@@ -1,6 +1,6 @@
 //! Sources that create flows or packets as a random process.
 
-use crate::plan::{Gaps, SizeLaw, TrafficKind, TrafficPlan, WritePlan};
+use crate::plan::{FlowSizes, Gaps, SizeLaw, TrafficKind, TrafficPlan, WritePlan};
 use marqueue_core::{Dur, Rng, Time};
 
 /// A Poisson process of flow or packet arrivals.
@@ -21,14 +21,16 @@ pub struct Arrivals {
 /// What arrives.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// TCP flows of `size` packets on one of `routes`.
+    /// TCP flows on one of `routes`.
     Flows {
         /// Index into the plan's transports.
         transport: u32,
         /// Indices into the plan's routes.
         routes: Vec<u32>,
-        /// Packets a flow.
+        /// Packets a flow, in the mean.
         size: u32,
+        /// Distribution of that.
+        law: FlowSizes,
     },
     /// Packets of the flow in slot `flow`.
     Packets {
@@ -47,9 +49,9 @@ impl Arrivals {
     /// The process of a traffic group, if it is one; `packet_flow` is the slot for its packets.
     pub fn new(plan: &TrafficPlan, group: u32, seed: u64, packet_flow: u32) -> Option<Arrivals> {
         let (rate, start, stop, what) = match &plan.kind {
-            TrafficKind::Poisson { transport, routes, rate, start, stop, size } => {
+            TrafficKind::Poisson { transport, routes, rate, start, stop, size, law } => {
                 let routes = routes.iter().map(|&r| r as u32).collect();
-                (*rate, *start, *stop, What::Flows { transport: *transport as u32, routes, size: *size })
+                (*rate, *start, *stop, What::Flows { transport: *transport as u32, routes, size: *size, law: *law })
             }
             TrafficKind::Packets { rate, packet, size, start, stop, .. } => {
                 let what = What::Packets { flow: packet_flow, bytes: packet.0 as u32, law: *size, sent: 0 };
@@ -101,6 +103,18 @@ impl Writer {
             self.next = Time::NEVER;
         }
         n
+    }
+}
+
+/// Packets of a flow.
+pub fn draw_packets(law: FlowSizes, mean: u32, rng: &mut Rng) -> u32 {
+    match law {
+        FlowSizes::Constant => mean,
+        FlowSizes::Pareto { shape } => {
+            let least = f64::from(mean) * (shape - 1.0) / shape;
+            let size = least * (1.0 - rng.uniform()).powf(-1.0 / shape);
+            (size.round() as u32).max(1)
+        }
     }
 }
 

@@ -115,6 +115,7 @@ fn flows_of_a_poisson_process_complete() {
         start: secs(5.0),
         stop: secs(25.0),
         size: 20,
+        law: FlowSizes::Constant,
     };
     plan.traffic = vec![TrafficPlan { name: "short".into(), dscp: 0, class: 0, kind }];
     let r = go(&plan, 1);

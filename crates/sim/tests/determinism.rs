@@ -74,6 +74,7 @@ fn late_process(plan: &mut Plan) {
         start: secs(11.0),
         stop: secs(12.0),
         size: 5,
+        law: FlowSizes::Constant,
     };
     plan.traffic.push(TrafficPlan { name: "late process".into(), dscp: 0, class: 0, kind });
 }

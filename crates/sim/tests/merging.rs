@@ -8,7 +8,6 @@ use marqueue_aqm::Signal;
 use marqueue_core::params::Value;
 use marqueue_core::Dur;
 use marqueue_sim::plan::*;
-use marqueue_sim::result::RunResult;
 
 /// A queue of 40 packets under RED, traced.
 fn red_link(name: &str, rate: u64, delay: f64) -> LinkPlan {
@@ -101,18 +100,6 @@ fn parking_lot() -> Plan {
         routes.push(RoutePlan { forward: reverse, reverse: forward });
     }
     network(links, routes)
-}
-
-/// A host that could send into every link: nothing can be foretold, every arrival is an event.
-fn hop_by_hop(plan: &Plan) -> Plan {
-    let mut plan = plan.clone();
-    plan.routes.extend((0..plan.links.len()).map(|l| RoutePlan { forward: vec![l], reverse: vec![] }));
-    plan
-}
-
-/// Everything but the number of events.
-fn happened(r: &RunResult) -> String {
-    format!("{:?} {:?} {:?} {:?}", r.links, r.traces, r.flows, r.senders)
 }
 
 #[test]

@@ -127,6 +127,15 @@ class Plots:
             panel.label_outer()
         return figure
 
+    def shares(self) -> Figure:
+        """What groups of traffic had of each server over the measured time, in a scenario with CPUs:
+        share of what it could do."""
+        result = self._result
+        shares = {name: result.link(name).shares() for name in result.links}
+        groups = list(next(iter(shares.values()), {}))
+        series = {name: [each[g]["share"] for g in groups] for name, each in shares.items()}
+        return bars(groups, series, "Share of the capacity")
+
     def windows(self, figure: str, quantity: str, unit: str = "", scale: float = 1.0) -> Figure:
         """A figure of every link in every measured window."""
         result = self._result

@@ -26,7 +26,7 @@ from marqueue.result.summary import batched_figures, batches_sentence, route_rtt
 from marqueue.scenario.impairments import written
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.stats import Estimate
-from marqueue.units import RATE, TIME
+from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
 
 #: Links with a panel of figures each; beyond these the tables must do.
 MOST_LINKS_DRAWN = 6
@@ -62,6 +62,7 @@ def report(result: Result) -> Report:
     page.notes(warnings(result))
     _asked(page, result)
     _links(page, result)
+    _shares(page, result)
     _pipes(page, result)
     _flows(page, result)
     _windows(page, result)
@@ -110,6 +111,11 @@ def _asked(page: Report, result: Result) -> None:
     if result.pipes:
         rows = [_pipe_row(result.pipe(name).plan) for name in result.pipes]
         page.table(["Link", "Rate", "Delay", "Impairments"], rows)
+    cpus = [link for link in plan["links"] if link.get("cpu")]
+    if cpus:
+        groups = list(result.link(cpus[0]["name"]).shares())
+        work = [[cpu["name"], *map(_work, cpu["cpu"]["work"])] for cpu in cpus]
+        page.table(["CPU", *groups], work, "What packets take of each CPU, by group of traffic.")
     columns = ["Traffic", "Kind", "What", "Classes", "Transport"]
     page.table(columns, [_traffic_row(t) for t in result.scenario["traffic"]])
 
@@ -118,8 +124,17 @@ def _time(ns: float) -> str:
     return TIME.write(Decimal(round(ns)))
 
 
+def capacity(link: Mapping[str, Any]) -> str:
+    """The rate of a link, or the clock of a CPU with its cores, of an entry of the plan."""
+    cpu = link.get("cpu")
+    if not cpu:
+        return RATE.write(Decimal(link["rate"]))
+    cores = f", {cpu['cores']} cores" if cpu["cores"] > 1 else ""
+    return CLOCK.write(Decimal(cpu["clock"])) + cores
+
+
 def _link_row(link: Mapping[str, Any]) -> list[Cell]:
-    rate = RATE.write(Decimal(link["rate"]))
+    rate = capacity(link)
     changes = [f"{RATE.write(Decimal(r))} from {_time(t)}" for t, r in link.get("schedule", ())]
     queue = link["queue"]
     [(unit, amount)] = queue["limit"].items()
@@ -140,6 +155,16 @@ def _pipe_row(link: Mapping[str, Any]) -> list[Cell]:
     ]
     rate = RATE.write(Decimal(link["rate"]))
     return [link["name"], rate, _time(link["delay"]), "; ".join(impairments)]
+
+
+def _work(work: Mapping[str, Any]) -> str:
+    """What packets of a group take of a CPU, and what its queue is told if that is something else."""
+    parts = [DENSITY.write(Decimal(work["per_bit"]))]
+    if work["per_packet"]:
+        parts.append(f"{CYCLES.write(Decimal(work['per_packet']))} a packet")
+    elif work["density"] != work["per_bit"] / 1e6:
+        parts.append(f"declared as {work['density']:g}")
+    return ", ".join(parts)
 
 
 def _policy_text(policy: Mapping[str, Any]) -> str:
@@ -194,6 +219,36 @@ def _links(page: Report, result: Result) -> None:
         ]
         if rows:
             page.table(["Reason", *result.links], rows, f"{heading}, by reason.")
+
+
+def _shares(page: Report, result: Result) -> None:
+    """What groups of traffic had of CPUs and links, where there are CPUs."""
+    shares = {name: result.link(name).shares() for name in result.links}
+    groups = list(next(iter(shares.values()), {}))
+    if not groups:
+        return
+    units = {name: "cycles" if result.link(name).plan.get("cpu") else "bit" for name in shares}
+    heads = [head for name in shares for head in (f"{name} [M{units[name]}/s]", "share")]
+    rows: list[list[Cell]] = [
+        [
+            group,
+            *(
+                cell
+                for each in shares.values()
+                for cell in (each[group]["rate"].scaled(1e-6), each[group]["share"])
+            ),
+        ]
+        for group in groups
+    ]
+    page.table(
+        ["Group", *heads],
+        rows,
+        "What each group of traffic had of CPUs and links over the measured time, and which share of "
+        "their capacity that is.",
+    )
+    page.figure(
+        result.plot.shares(), "Shares of the capacity of CPUs and links, by group of traffic."
+    )
 
 
 def _pipes(page: Report, result: Result) -> None:

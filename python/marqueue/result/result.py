@@ -298,7 +298,8 @@ class Result:
 
     def to_arrow(self, name: str = "series") -> pa.Table:
         """A table by name: series, windows, flows, queue_histogram, delay_histogram; pipes where
-        links are impaired; trace and tcp where they were asked for.
+        links are impaired; shares (of groups of traffic in servers) where there is a CPU; trace and
+        tcp where they were asked for.
         """
         if name not in self.tables:
             raise KeyError(f"table {name!r}, expected one of: {', '.join(self.tables)}")

@@ -16,6 +16,7 @@ from marqueue.result.names import group_names
 from marqueue.result.pipe import PIPE_FIGURES
 from marqueue.result.traffic import FLOW_FIGURES
 from marqueue.result.window import LINK_FIGURES
+from marqueue.scenario.parameters import resolved_tcp
 from marqueue.stats import Estimate
 from marqueue.steady import BatchMeans
 
@@ -125,6 +126,10 @@ def table(result: Result) -> Table:
         for figure in PIPE_FIGURES:
             if figure.name in SHORT_PIPE and pipe[figure.name].mean > 0:
                 out.add_row(Text(f"{figure.title}, {name}"), str(figure.shown(pipe)))
+    shares = [result.link(name).shares() for name in result.links]
+    out.add_section()
+    for group in shares[0] if shares else ():
+        out.add_row(Text(f"Share of {group}"), *(str(each[group]["share"]) for each in shares))
     flows = result.traffic()
     out.add_section()
     for flow_figure in FLOW_FIGURES:
@@ -213,6 +218,12 @@ def warnings(result: Result) -> list[str]:
             "One-way traffic: no data crosses the way of the acknowledgements, which are "
             "neither delayed nor lost."
         )
+    misread = _misread(result)
+    if misread:
+        out.append(
+            "DRQ takes ECT for its state 10, as if another resource were congested, and marks these "
+            f'groups too often: {", ".join(misread)}. Expected ecn_field = "initial" under ecn.'
+        )
     unheld = _unheld(result)
     if unheld:
         out.append(
@@ -243,6 +254,28 @@ def _one_way(plan: Mapping[str, Any]) -> bool:
     forward = {i for route in plan["routes"] for i in route["forward"]}
     queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
     return not any(queued & forward & set(route["reverse"]) for route in plan["routes"])
+
+
+def _misread(result: Result) -> list[str]:
+    """The groups of ECN-capable TCP whose data cross a queue under DRQ, but do not set out at 00."""
+    plan = result.plan
+    drq = {
+        i
+        for i, link in enumerate(plan["links"])
+        if link["queue"] is not None and link["queue"]["policy"]["name"] == "drq"
+    }
+    values = [resolved_tcp(each["preset"], each["params"]) for each in plan["transports"]]
+    groups = []
+    for group, entry in zip(group_names(result.scenario, plan), plan["traffic"], strict=True):
+        [settings] = entry["kind"].values()
+        if "transport" not in settings:
+            continue
+        tcp = values[settings["transport"]]
+        routes = settings["routes"] if "routes" in settings else [settings["route"]]
+        crosses = any(not drq.isdisjoint(plan["routes"][route]["forward"]) for route in routes)
+        if crosses and tcp["ecn"] and tcp["ecn_field"] == "ect":
+            groups.append(group)
+    return list(dict.fromkeys(groups))
 
 
 def _unheld(result: Result) -> list[str]:

@@ -281,6 +281,7 @@ class _Compiler:
                 "rate": table.rate.per_second,
                 "stop": (table.stop or self.scenario.duration).base,
                 "size": table.size.base,
+                **({"law": {"pareto": {"shape": table.shape}}} if table.shape else {}),
             }
             return [{"name": name, **label, "kind": {"poisson": kind}}]
         groups = []

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from marqueue.errors import show
 from marqueue.scenario.cpu import BriefProcessing
 from marqueue.scenario.fields import (
     Dscp,
@@ -77,15 +78,29 @@ class Tcp(Group):
 
 
 class Poisson(Group):
-    """TCP flows of one size that arrive as a Poisson process, each on a random class."""
+    """TCP flows that arrive as a Poisson process, each on a random class."""
 
     kind: Literal["poisson"]
     rate: PositiveFrequency
     """How many flows arrive per second."""
     size: PositivePackets
-    """What each sends."""
+    """What each sends, in the mean."""
+    sizes: Literal["constant", "pareto"] = "constant"
+    """How sizes are distributed."""
+    shape: Annotated[float, Field(gt=1, le=1000)] | None = None
+    """Of Pareto sizes, and only of these: the chance to exceed x falls as x to the power of minus
+    this."""
     transport: Name = "default"
     """Which table of [transport] holds its settings."""
+
+    @model_validator(mode="after")
+    def _sizes_and_shape(self) -> Self:
+        if (self.sizes == "pareto") != (self.shape is not None):
+            raise mistake(
+                f"got sizes = {show(self.sizes)} and shape = {show(self.shape)}, expected a shape "
+                'with sizes = "pareto", and only there'
+            )
+        return self
 
 
 class Cbr(Group):

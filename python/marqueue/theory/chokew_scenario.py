@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from marqueue import _core
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
 from marqueue.scenario.parameters import aqms, dscp_value
 from marqueue.theory.chokew import Equilibrium, Flows, equilibrium
+from marqueue.theory.of_plan import round_trip, tcp_settings
 
 Law = Literal["sqrt", "pftk", "pairs"]
 """How fast TCP sends at a given loss: the square root law; with timeouts; or with timeouts, the two
@@ -36,7 +36,7 @@ def of_scenario(scenario: Scenario, law: Law = "pftk", queue: float | None = Non
         route = plan["routes"][what["route"]]
         if index not in route["forward"]:
             raise _outside(f"traffic.{i}", f"{group['name']} does not cross {link['name']}")
-        settings = _settings(plan, what) if kind == "tcp" else {}
+        settings = tcp_settings(plan, what["transport"]) if kind == "tcp" else {}
         size = settings["wire"] if kind == "tcp" else what["packet"]
         sizes.add(size)
         flows.append(
@@ -45,7 +45,7 @@ def of_scenario(scenario: Scenario, law: Law = "pftk", queue: float | None = Non
                 kind=kind,
                 count=what["count"],
                 weight=_weight(link["queue"]["policy"], group["dscp"]),
-                rtt=_round_trip(plan, route, size) if kind == "tcp" else 0.0,
+                rtt=round_trip(plan, route, size) if kind == "tcp" else 0.0,
                 rate=what["rate"] / (8 * size) if kind == "cbr" else 0.0,
                 rto=settings["min_rto"] if kind == "tcp" and law != "sqrt" else 0.0,
                 lost_at_once=2.0 if law == "pairs" else 1.0,
@@ -82,21 +82,3 @@ def _parameter(policy: dict[str, Any], name: str) -> Any:
 def _weight(policy: dict[str, Any], dscp: int) -> float:
     weights = _parameter(policy, "weights")
     return next((w for name, w in weights.items() if dscp_value(name) == dscp), 1.0)
-
-
-def _settings(plan: dict[str, Any], what: dict[str, Any]) -> dict[str, float]:
-    """Size on the wire, bytes, and the least retransmission timeout, s."""
-    transport = plan["transports"][what["transport"]]
-    values = {**_core.tcp_presets()[transport["preset"]], **transport["params"]}
-    defaults = {spec["name"]: spec["default"] for spec in _core.tcp_params()}
-    values = defaults | values
-    header = values["header"] if values["count_header"] else 0.0
-    return {"wire": values["segment"] + header, "min_rto": values["min_rto"]}
-
-
-def _round_trip(plan: dict[str, Any], route: dict[str, Any], size: float) -> float:
-    """Without queueing, s: propagation both ways and the transmission of a full packet."""
-    there = [plan["links"][i] for i in route["forward"]]
-    back = [plan["links"][i] for i in route["reverse"]]
-    propagation = sum(link["delay"] for link in there + back) / 1e9
-    return float(propagation + sum(8 * size / link["rate"] for link in there))

@@ -66,8 +66,9 @@ class OnePair:
             case "bandwidth-limited":
                 return rates(0.0)
             case _:
-                # At 0 the CPU is overloaded, at 1 the link.
-                return rates(brentq(lambda e: float(rates(e).sum() - link), 1e-15, 1.0, xtol=1e-15))
+                # What is earned is all that is paid: where both are used alike, both are full. At
+                # 0 the link is full and the CPU overloaded, at 1 the other way round.
+                return rates(brentq(lambda e: float((w / cpu - 1 / link) @ rates(e)), 0.0, 1.0))
 
     def tcp_like(self, cpu: float, link: float) -> Floats:
         """Rates in proportion to alpha, the largest that both capacities allow, bits/s."""

@@ -5,7 +5,7 @@ use crate::events::EventQueue;
 use crate::flow::Kind;
 use crate::plan::Plan;
 use crate::route::Stage;
-use crate::traffic::{draw_size, What};
+use crate::traffic::{draw_packets, draw_size, What};
 use marqueue_aqm::Qdisc;
 use marqueue_core::{Packet, Time};
 
@@ -158,10 +158,11 @@ impl Engine {
         let arrivals = &mut self.arrivals[i];
         let group = arrivals.group;
         match &mut arrivals.what {
-            What::Flows { transport, routes, size } => {
-                let (transport, size) = (*transport, *size);
+            What::Flows { transport, routes, size, law } => {
+                let transport = *transport;
                 let route = routes[arrivals.rng.below(routes.len() as u32) as usize];
                 let phase = arrivals.rng.uniform();
+                let size = draw_packets(*law, *size, &mut arrivals.rng);
                 let f = self.add_tcp(group, route, transport, Some(size), self.now, phase);
                 self.flow_timer(f);
             }

@@ -105,3 +105,15 @@ pub fn mean_queue(w: &LinkWindow) -> f64 {
 pub fn utilization(w: &LinkWindow) -> f64 {
     w.used / w.capacity
 }
+
+/// A host that could send into every link: nothing can be foretold, every arrival is an event.
+pub fn hop_by_hop(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.routes.extend((0..plan.links.len()).map(|l| RoutePlan { forward: vec![l], reverse: vec![] }));
+    plan
+}
+
+/// Everything but the number of events.
+pub fn happened(r: &RunResult) -> String {
+    format!("{:?} {:?} {:?} {:?}", r.links, r.traces, r.flows, r.senders)
+}

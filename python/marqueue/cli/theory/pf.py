@@ -1,0 +1,121 @@
+"""``marqueue theory pf``."""
+
+from typing import Annotated, Any, get_args
+
+import typer
+
+from marqueue.cli import options
+from marqueue.cli.console import output, print_json, say, table
+from marqueue.scenario import load
+from marqueue.theory.allocations import max_min, tcp_like
+from marqueue.theory.pf import PAID, Optimum, proportionally_fair
+from marqueue.theory.pf_scenario import Shared, Weights, of_scenario
+from marqueue.theory.resources import Allocation
+
+
+def pf(
+    file: options.File,
+    set_: options.Set = None,
+    weights: Annotated[
+        str,
+        typer.Option(
+            metavar="tcp|equal",
+            help="What flows weigh: sqrt(3/2) packet / round trip, as TCP Reno does; or all alike.",
+        ),
+    ] = "tcp",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
+) -> None:
+    """Solve for the proportionally fair rates over CPUs and links, with their prices; beside them
+    what TCP gets under RED on every queue, and what fair queueing on every resource gives.
+
+    Example: marqueue theory pf scenarios/cpu.toml --set "topology.bottleneck.cpu.clock=10 MHz"
+    """
+    known: dict[str, Weights] = {each: each for each in get_args(Weights)}
+    if weights not in known:
+        expected = f"expected one of {', '.join(known)}"
+        raise typer.BadParameter(f"got {weights!r}, {expected}", param_hint="--weights")
+    shared = of_scenario(load(file, set_ or []), known[weights])
+    best = proportionally_fair(shared.sharing)
+    beside = {"TCP-like": tcp_like(shared.sharing), "max-min": max_min(shared.sharing)}
+    if json:
+        print_json(_plain(shared, best, beside))
+    else:
+        _show(shared, best, beside)
+
+
+def _show(shared: Shared, best: Optimum, beside: dict[str, Allocation]) -> None:
+    output.print(f"The flows are {best.region}.", highlight=False)
+    for pair in best.sharing.pairs:
+        output.print(f"{pair[1]} and its CPU: {best.region_of(pair)}.", highlight=False)
+    output.print()
+    flows = table("flows", "count", "optimum (Mbit/s each)", *beside)
+    for i, each in enumerate(best.sharing.flows):
+        rates = [best.rates[i], *(allocation.rates[i] for allocation in beside.values())]
+        flows.add_row(each.name, str(each.count), *(f"{rate / 1e6:.4g}" for rate in rates))
+    totals = [best.total, *(allocation.total for allocation in beside.values())]
+    flows.add_row("all", "", *(f"{total / 1e6:.4g}" for total in totals))
+    output.print(flows)
+    output.print()
+    listing = table("resource", "capacity (M/s)", "price", "paid", "used", *beside)
+    for i, resource in enumerate(best.sharing.resources):
+        if resource.name in shared.managed or best.paid[i] > PAID:
+            unit = "cycles" if resource.kind == "cpu" else "bit"
+            listing.add_row(
+                resource.name,
+                f"{resource.capacity / 1e6:.4g} {unit}",
+                f"{best.prices[i] if best.paid[i] > PAID else 0:.4g}",
+                f"{max(best.paid[i], 0):.1%}",
+                f"{best.used[i]:.1%}",
+                *(f"{allocation.used[i]:.1%}" for allocation in beside.values()),
+            )
+    output.print(listing)
+    for assumption in shared.assumed:
+        say(assumption)
+
+
+def _plain(shared: Shared, best: Optimum, beside: dict[str, Allocation]) -> dict[str, Any]:
+    sharing = best.sharing
+    names = {name: name.lower().replace("-", "_") for name in beside}
+    return {
+        "region": best.region,
+        "pairs": [
+            {"cpu": pair[0], "link": pair[1], "region": best.region_of(pair)}
+            for pair in sharing.pairs
+        ],
+        "assumed": list(shared.assumed),
+        "flows": [
+            {
+                "name": flows.name,
+                "count": flows.count,
+                "weight": flows.weight,
+                "rate_bit_per_s": float(best.rates[i]),
+                "shares": {
+                    resource.name: demand * flows.count * float(best.rates[i]) / resource.capacity
+                    for resource in sharing.resources
+                    if (demand := flows.demands.get(resource.name, 0.0)) > 0
+                },
+                "limited_by": [name for name in best.congested if flows.demands.get(name, 0.0) > 0],
+                **{
+                    f"{name}_rate_bit_per_s": float(beside[of].rates[i])
+                    for of, name in names.items()
+                },
+            }
+            for i, flows in enumerate(sharing.flows)
+        ],
+        "resources": [
+            {
+                "name": resource.name,
+                "kind": resource.kind,
+                "capacity": resource.capacity,
+                "unit": "cycles/s" if resource.kind == "cpu" else "bit/s",
+                "price": float(best.prices[i]),
+                "paid": float(best.paid[i]),
+                "used": float(best.used[i]),
+                **{f"{name}_used": float(beside[of].used[i]) for of, name in names.items()},
+            }
+            for i, resource in enumerate(sharing.resources)
+        ],
+        "total_bit_per_s": best.total,
+        **{f"{name}_total_bit_per_s": beside[of].total for of, name in names.items()},
+        "worst_residual": best.residuals.worst,
+    }

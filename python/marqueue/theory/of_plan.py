@@ -1,0 +1,29 @@
+"""What models need to know of a plan: sizes and timers of TCP, round trips without queueing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marqueue import _core
+
+Plan = dict[str, Any]
+
+
+def tcp_settings(plan: Plan, transport: int) -> dict[str, float]:
+    """Of a transport of the plan: ``wire``, the size of a full packet there, bytes, and
+    ``min_rto``, the least retransmission timeout, s."""
+    of = plan["transports"][transport]
+    values = {**_core.tcp_presets()[of["preset"]], **of["params"]}
+    defaults = {spec["name"]: spec["default"] for spec in _core.tcp_params()}
+    values = defaults | values
+    header = values["header"] if values["count_header"] else 0.0
+    return {"wire": values["segment"] + header, "min_rto": values["min_rto"]}
+
+
+def round_trip(plan: Plan, route: Plan, size: float) -> float:
+    """Without queueing, s: propagation both ways and the transmission of a packet of ``size``
+    bytes; at a CPU its processing, at the mean density of all groups."""
+    there = [plan["links"][i] for i in route["forward"]]
+    back = [plan["links"][i] for i in route["reverse"]]
+    propagation = sum(link["delay"] for link in there + back) / 1e9
+    return float(propagation + sum(8 * size / link["rate"] for link in there))
