@@ -8,7 +8,6 @@ import numpy as np
 from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.drq.figures import schemes
 from marqueue.papers.drq.measures import (
-    label,
     named,
     of_link,
     optima,
@@ -18,7 +17,7 @@ from marqueue.papers.drq.measures import (
     swept,
     total,
 )
-from marqueue.papers.drq.setups import SCHEMES
+from marqueue.papers.drq.setups import BITS, SCHEMES, label
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 
 GROUPS = ("SG1", "SG2", "SG3")
@@ -26,8 +25,8 @@ GROUPS = ("SG1", "SG2", "SG3")
 BEHIND = ("SG1", "SG2")
 EDGE, CPU = "IE1", "IE1/cpu"
 CORE = ("L1", "L2")
-#: Round-trip propagation delay, s, and bits of a packet.
-RTT, BITS = 0.04, 4000
+#: Round-trip propagation delay, s.
+RTT = 0.04
 
 
 def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Quantity]:
@@ -46,11 +45,9 @@ def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Qu
         both = Quantity("", of, shares[0].values + shares[1].values, "", variable, shares[0].places)
         out[f"unfair.{scheme}"] = over(shares[0], both, "SG1's part of the cycles used")
         out[f"wait.{scheme}"] = swept(runs, names, variable, of_link, of, "delay_mean", CPU)
-        losses = [
-            swept(runs, names, variable, of_link, of, "loss_ratio", each) for each in CORE
-        ]
+        losses = [swept(runs, names, variable, of_link, of, "loss_ratio", each) for each in CORE]
         out[f"core-loss.{scheme}"] = replace(
-            losses[0], label="Loss ratio of L1 and L2", values=sum(each.values for each in losses)
+            losses[0], label="Loss ratio of L1 and L2", values=losses[0].values + losses[1].values
         )
         out[f"held.{scheme}"] = held(out[f"wait.{scheme}"], out[f"core-loss.{scheme}"])
     for scheme in ("drq", "drr-red"):
@@ -61,7 +58,7 @@ def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Qu
 
 
 def held(wait: Quantity, loss: Quantity) -> Quantity:
-    """What a flow through the edge would get if the core's losses alone held it back, Mbit/s: Reno's
+    """What a flow through the edge gets if the core alone holds it back, Mbit/s: Reno's
     sqrt(3/2) M / (tau sqrt(p)), with the time that packets wait at the edge in tau.
     """
     tau = RTT + 1e-3 * wait.values

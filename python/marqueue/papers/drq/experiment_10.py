@@ -42,7 +42,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def with_delays(run: Result) -> Optimum:
-    """The optimum with alpha by round-trip times as they were, the mean waits of queues included."""
+    """The optimum with alpha by round-trip times with the mean waits of queues."""
     waits = {link: run.link(link).figures()["delay_mean"].mean for link in LINKS}
     return proportionally_fair(sharing(scenario(run), waits=waits))
 
@@ -64,9 +64,7 @@ def measure(runs: Runs) -> Quantities:
         names, of = named(scheme, RATES), label(scheme)
         out[f"total.{scheme}"] = swept(runs, names, VARIABLE, total, of, GROUPS)
         for key, link in {"utilization": "L3", "cpu": "L3/cpu"}.items():
-            out[f"{key}.{scheme}"] = swept(
-                runs, names, VARIABLE, of_link, of, "utilization", link
-            )
+            out[f"{key}.{scheme}"] = swept(runs, names, VARIABLE, of_link, of, "utilization", link)
     for scheme in ("drr-red", "red-red"):
         out[f"gain.{scheme}"] = over(
             out["total.drq"], out[f"total.{scheme}"], f"Total of DRQ over {label(scheme)}"

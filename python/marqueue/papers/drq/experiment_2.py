@@ -73,10 +73,12 @@ def theory(what: str, values: Sequence[float]) -> Quantity:
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
     """The paper's figure, and simulation beside it."""
-    shares = pair_allocations(FLOWS)
+    shares = dict(pair_allocations(FLOWS))
     ratios = shares.pop("C/B")
     data = pa.concat_tables(
-        pa.table({"of": [of] * len(ratios), "w": [float(w)] * len(ratios), "C/B": ratios, "share": s})
+        pa.table(
+            {"of": [of] * len(ratios), "w": [float(w)] * len(ratios), "C/B": ratios, "share": s}
+        )
         for of, allocation in shares.items()
         for w, s in zip(DENSITIES, allocation.T, strict=True)
     )

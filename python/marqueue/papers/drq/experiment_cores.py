@@ -20,9 +20,7 @@ AXIS = "Cores, 20 Mcycles/s in all"
 def setups() -> Mapping[str, Scenario]:
     """One a number of cores."""
     return {
-        name("drq", n): dumbbell(
-            "drq", CLOCK / n, overrides=[f"topology.bottleneck.cpu.cores={n}"]
-        )
+        name("drq", n): dumbbell("drq", CLOCK / n, overrides=[f"topology.bottleneck.cpu.cores={n}"])
         for n in CORES
     }
 

@@ -39,8 +39,8 @@ def measure(runs: Runs) -> Quantities:
             parts = {float(each): taken(run, of, each) for each in CLASSES}
             out[f"{key}.{case}"] = side_by_side(parts, "w")
         if case != "truth":
-            gained = (rate(runs[each], of, LIAR) for each in (case, "truth"))
-            out[f"gain.{case}"] = over(*gained, "Goodput of w = 2 over that of the truth")
+            lied, honest = (rate(runs[each], of, LIAR) for each in (case, "truth"))
+            out[f"gain.{case}"] = over(lied, honest, "Goodput of w = 2 over that of the truth")
     [best] = optima(runs, {0.0: "truth"})
     out["rate.optimum"] = line(out["rate.truth"], [best.rate(w) * 1e-6 for w in CLASSES])
     return out

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drq.measures import CPU
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, label
 from marqueue.papers.quantity import Quantities
 from marqueue.theory.pf import Optimum
@@ -40,15 +41,19 @@ def use_of_both(
     quantities: Quantities,
     scheme: str = "drq",
     groups: Sequence[str] = CLASSES,
+    capacity: float | None = None,
 ) -> Tabled:
     """By place: the region, how far both resources are used, and shares of the CPU by class beside
-    those at the optimum.
+    those at the optimum; of ``capacity``, cycles/s, where others leave less.
     """
     cpu, link = quantities[f"cpu.{scheme}"], quantities[f"utilization.{scheme}"]
     rows = []
     for i, (place, optimum) in enumerate(found.items()):
         shares = [
-            (quantities[f"share.{scheme}.{group}"].estimates[i], cpu_share(optimum, group))
+            (
+                quantities[f"share.{scheme}.{group}"].estimates[i],
+                cpu_share(optimum, group, capacity),
+            )
             for group in groups
         ]
         rows.append(
@@ -65,8 +70,9 @@ def use_of_both(
     )
 
 
-def cpu_share(optimum: Allocation, group: str, cpu: str = "bottleneck/cpu") -> float:
-    """The share of a CPU that a group has at the optimum."""
-    [flows] = [each for each in optimum.sharing.flows if each.name == group]
-    capacity = optimum.sharing.capacity[optimum.sharing.index[cpu]]
-    return round(float(flows.count * flows.demands[cpu] * optimum.rate(group) / capacity), 4)
+def cpu_share(found: Allocation, group: str, capacity: float | None = None) -> float:
+    """The share of the dumbbell's CPU that a group has in an allocation."""
+    [flows] = [each for each in found.sharing.flows if each.name == group]
+    cycles = flows.count * flows.demands[CPU] * found.rate(group)
+    whole = capacity or float(found.sharing.capacity[found.sharing.index[CPU]])
+    return round(float(cycles) / whole, 4)

@@ -4,62 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
-from marqueue.scenario import Scenario, compile
-from marqueue.theory.resources import Flows, Resource, Sharing
+from marqueue.papers.drq.setups import BITS
+from marqueue.scenario import Scenario, Tcp
+from marqueue.theory.pf_scenario import of_scenario
+from marqueue.theory.resources import Flows, Sharing
 
 NOTHING: Mapping[str, float] = {}
 
 
 def sharing(
     scenario: Scenario,
-    taken: Mapping[str, float] = NOTHING,
+    taken: Mapping[str, float] | None = None,
     waits: Mapping[str, float] = NOTHING,
     priorities: Mapping[str, float] = NOTHING,
 ) -> Sharing:
-    """The long TCP flows of a scenario and the resources that they share, flows by group.
+    """The long TCP flows of a scenario, by group, and the resources that they share.
 
-    By resource ``taken`` is what others take of it, cycles/s or bits/s, and ``waits`` the time that
-    packets wait there, s; by group ``priorities`` is what alpha, sqrt(3/2) M/tau (Proposition 1),
+    By resource ``taken`` is what other traffic takes of it, cycles/s or bits/s, if not what it
+    offers, and ``waits`` the time that packets wait there, s; by group ``priorities`` is what alpha
     is multiplied with.
     """
-    plan = compile(scenario)
-    resources = tuple(
-        Resource(link["name"], "cpu" if "cpu" in link else "link", capacity(link) - taken.get(link["name"], 0.0))
-        for link in plan["links"]
-        if link["queue"] is not None
-    )
+    long = [each for each in scenario.traffic if isinstance(each, Tcp) and each.size is None]
+    alone = scenario.model_copy(update={"traffic": long})
+    found = of_scenario(scenario if taken is None else alone).sharing
+    took = taken or NOTHING
+    resources = (replace(r, capacity=r.capacity - took.get(r.name, 0.0)) for r in found.resources)
     flows = []
-    for table, entry in zip(scenario.traffic, plan["traffic"], strict=True):
-        kind, told = next(iter(entry["kind"].items()))
-        if kind != "tcp" or told["size"] is not None:
-            continue
-        name = table.name or kind
-        route = plan["routes"][told["route"]]
-        ways = [plan["links"][i] for i in (*route["forward"], *route["reverse"])]
-        seconds = sum(way["delay"] for way in ways) / 1e9
-        seconds += sum(waits.get(way["name"], 0.0) for way in ways)
-        bits = 8 * scenario.transport[table.transport].wire_bytes
-        demands = {
-            way["name"]: density(way, entry.get("class", 0), bits)
-            for way in ways
-            if way["queue"] is not None
-        }
-        weight = priorities.get(name, 1.0) * math.sqrt(1.5) * bits / seconds
-        flows.append(Flows(name, weight, demands, told["count"]))
-    return Sharing(resources, tuple(flows))
+    for each in found.flows:
+        group = each.name.split("/")[0]
+        weight = priorities.get(group, 1.0) * delayed(each, waits)
+        flows.append(replace(each, name=group, weight=weight))
+    return Sharing(tuple(resources), tuple(flows), found.pairs)
 
 
-def capacity(link: Mapping) -> float:
-    """Cycles/s of a CPU, bits/s of a link."""
-    if "cpu" in link:
-        return float(link["cpu"]["clock"] * link["cpu"]["cores"])
-    return float(link["rate"])
-
-
-def density(link: Mapping, group: int, bits: int) -> float:
-    """What a bit of a group takes: true cycles at a CPU, 1 at a link."""
-    if "cpu" not in link:
-        return 1.0
-    work = link["cpu"]["work"][group]
-    return float(work["per_bit"] + work["per_packet"] / bits) / 1e6
+def delayed(flows: Flows, waits: Mapping[str, float]) -> float:
+    """alpha, sqrt(3/2) M/tau (Proposition 1), with the time that packets wait in tau."""
+    if not waits:
+        return flows.weight
+    paid = math.sqrt(1.5) * BITS
+    return paid / (paid / flows.weight + sum(waits.get(name, 0.0) for name in flows.demands))

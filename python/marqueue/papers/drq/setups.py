@@ -20,8 +20,8 @@ ECN = (
     "topology.bottleneck.signal=ecn",
     "topology.bottleneck.cpu.signal=ecn",
 )
-#: Flows of a class.
-EACH = 10
+#: Flows of a class, and bits of a packet.
+EACH, BITS = 10, 4000
 
 
 @cache
@@ -82,8 +82,8 @@ def parking_lot(scheme: str, rate: float) -> Scenario:
 
 
 def edge(scheme: str, clock: float, densities: Sequence[float], core: float = 40.0) -> Scenario:
-    """Edge deployment: IE1 with ``clock`` Mcycles/s, SG1 and SG2 of these densities, links L1 and L2
-    of ``core`` Mbit/s.
+    """Edge deployment: IE1 with ``clock`` Mcycles/s, SG1 and SG2 of these densities, L1 and L2 of
+    ``core`` Mbit/s.
     """
     data = table("edge")
     links = named_links(data)
