@@ -1,14 +1,16 @@
 """Figures 5 and 6: four densities in a dumbbell, against the CPU's capacity."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from marqueue.papers.drawn import Drawn, Tabled
+from marqueue.papers.drawn import Drawn, Tabled, against
 from marqueue.papers.drq.figures import beside_optimum, schemes, use_of_both
-from marqueue.papers.drq.measures import away, classes, less, name, named, optima
+from marqueue.papers.drq.measures import away, classes, less, line, name, named, optima, ratio
 from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, dumbbell
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
 from marqueue.scenario import Scenario
+from marqueue.theory.allocations import max_min
 
 #: C, Mcycles/s.
 CLOCKS = (5, 10, 15, 20, 25, 30, 35, 40, 55)
@@ -29,6 +31,14 @@ def measure(runs: Runs) -> Quantities:
     """Goodputs, shares and utilization; distances from the optimum; what RED-RED leaves unused."""
     found = optima(runs, named("drq", CLOCKS))
     out = classes(runs, CLOCKS, VARIABLE, found)
+    fair = [max_min(best.sharing) for best in found]
+    for group in CLASSES:
+        goodput = out[f"rate.drr-red.{group}"]
+        rates = [each.rate(group) * 1e-6 for each in fair]
+        out[f"max-min.{group}"] = line(goodput, rates)
+        out[f"max-min-ratio.{group}"] = replace(
+            ratio(goodput, rates), label="Goodput over the max-min fair rate"
+        )
     for scheme in ("drq", "drr-red"):
         for group in CLASSES:
             parts = {
@@ -48,6 +58,14 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
     found = dict(zip(names, optima(runs, names), strict=True))
     return [
         *(beside_optimum("Figure 5", quantities, AXIS, scheme) for scheme in SCHEMES),
+        against(
+            "Figure 5, max-min",
+            "Mean goodput of a flow of each class under DRR-RED (marks), and the max-min fair "
+            "rate (lines).",
+            [quantities[f"rate.drr-red.{group}"] for group in CLASSES],
+            AXIS,
+            [quantities[f"max-min.{group}"] for group in CLASSES],
+        ),
         schemes("Figure 6", "Utilization of the link.", quantities, "utilization", AXIS),
         schemes("Figure 6, CPU", "Utilization of the CPU.", quantities, "cpu", AXIS),
         use_of_both("Table 5", AXIS, found, quantities),
