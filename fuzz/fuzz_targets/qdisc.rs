@@ -7,7 +7,7 @@ mod common;
 use arbitrary::{Result, Unstructured};
 use common::{Op, Watch};
 use libfuzzer_sys::fuzz_target;
-use marqueue_aqm::{Discipline, Env, Limit, Signal};
+use marqueue_aqm::{Densities, Discipline, Env, Limit, Signal};
 use marqueue_core::{Bytes, Dscp, Dur, Rate, Rng};
 use marqueue_fuzz::{ecn, magnitude, one_of, policy};
 
@@ -24,8 +24,14 @@ fn env(u: &mut Unstructured<'_>) -> Result<Env> {
         },
         delay: Dur(magnitude(u, 1 << 62)?),
         signal: one_of(u, &[Signal::Drop, Signal::Ecn, Signal::EcnOnly])?,
-        densities: None,
+        densities: if u.arbitrary()? { Some(densities(u)?) } else { None },
     })
+}
+
+fn densities(u: &mut Unstructured<'_>) -> Result<Box<Densities>> {
+    let any = [0.0, 0.25, 1.0, 8.0, 1e9, 1e-300];
+    let by_class = (0..3).map(|_| one_of(u, &any)).collect::<Result<_>>()?;
+    Ok(Box::new(Densities::new(by_class, one_of(u, &[1e-15, 1.0, 1e18])?, None)))
 }
 
 fn op(u: &mut Unstructured<'_>) -> Result<Op> {

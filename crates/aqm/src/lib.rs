@@ -18,5 +18,5 @@ pub use buffer::{Buffer, Drawn};
 pub use door::{Counters, Door};
 pub use fair::{Fair, Scheduler};
 pub use mode::Mode;
-pub use policy::{Densities, Aqm, Cx, Env, Limit, Reason, Signal, Verdict};
+pub use policy::{Aqm, Cx, Densities, Env, Limit, Reason, Signal, Verdict};
 pub use qdisc::{Fate, Qdisc, Single};

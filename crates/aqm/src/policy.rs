@@ -134,6 +134,9 @@ pub struct Env {
     pub densities: Option<Box<Densities>>,
 }
 
+/// The most that a packet costs, in bytes: what schedulers sum up stays exact to a byte.
+const DEAREST: f64 = 1e12;
+
 impl Env {
     /// Cycles a bit that `packet`'s class takes of the CPU; 1 at a link.
     #[inline]
@@ -146,7 +149,7 @@ impl Env {
     #[inline]
     pub fn cost(&self, packet: &Packet) -> f64 {
         let bytes = f64::from(packet.bytes);
-        self.densities.as_ref().map_or(bytes, |d| bytes * d.of(packet.class) / d.mean)
+        self.densities.as_ref().map_or(bytes, |d| (bytes * d.of(packet.class) / d.mean).min(DEAREST))
     }
 }
 

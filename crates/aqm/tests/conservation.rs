@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Op, Watch};
-use marqueue_aqm::{catalogue, Discipline, Env, Limit, Signal};
+use marqueue_aqm::{catalogue, Densities, Discipline, Env, Limit, Signal};
 use marqueue_core::{Bytes, Dscp, Dur, Ecn, PolicySpec, Rate, Rng, Value};
 use proptest::prelude::*;
 
@@ -27,13 +27,15 @@ fn op() -> impl Strategy<Value = Op> {
 fn env() -> impl Strategy<Value = Env> {
     let limit = prop_oneof![(0u32..60).prop_map(Limit::Packets), (0u64..60_000).prop_map(Limit::Bytes)];
     let signal = prop_oneof![Just(Signal::Drop), Just(Signal::Ecn), Just(Signal::EcnOnly)];
-    (limit, signal, 8_000u64..1_000_000_000, 40u64..1500).prop_map(|(limit, signal, rate, mean)| Env {
+    let densities = prop_oneof![Just(None), Just(Some(Box::new(Densities::new(vec![0.0, 0.25, 8.0], 1.5, None)))),];
+    let numbers = (8_000u64..1_000_000_000, 40u64..1500);
+    (limit, signal, numbers, densities).prop_map(|(limit, signal, (rate, mean), densities)| Env {
         rate: Rate(rate),
         mean_packet: Bytes(mean),
         limit,
         delay: Dur(5_000_000),
         signal,
-        densities: None,
+        densities,
     })
 }
 
@@ -59,6 +61,7 @@ fn busy_settings() -> Vec<PolicySpec> {
         chokew("chokew-avg", &[("w_q", one.clone())]),
         chokew("chokew-red", &[("w_q", one.clone()), ("min_th", one.clone()), ("max_th", Value::Number(5.0))]),
         spec("choke", &[("w_q", one.clone()), ("min_th", one.clone()), ("max_th", Value::Number(20.0))]),
+        spec("drq", &[("w_q", one.clone()), ("min_th", one.clone()), ("max_th", Value::Number(20.0))]),
         spec("drr", &[("weights", weights.clone()), ("quantum", Value::Number(300.0))]),
         spec("wfq", &[("weights", weights.clone())]),
         spec("fq_codel", &[("queues", Value::Number(4.0)), ("quantum", Value::Number(300.0))]),

@@ -37,7 +37,8 @@ impl Hop {
             // Class 0 takes nothing: it fills the queue unmarked.
             densities: self.density.map(|w| Box::new(Densities::new(vec![0.0, w], w, None))),
         };
-        Discipline::build(&PolicySpec { name: "drq".into(), params }, env, Rng::named(seed, "hop")).unwrap()
+        Discipline::build(&PolicySpec { name: "drq".into(), params }, env, Rng::named(seed, "hop"))
+            .expect("valid parameters")
     }
 
     /// The stream behind this resource.

@@ -10,7 +10,14 @@ const PACKET: u32 = 1000;
 const MS: u64 = 1_000_000;
 
 fn env(limit: u32, signal: Signal) -> Env {
-    Env { rate: Rate(8_000_000), mean_packet: Bytes(1000), limit: Limit::Packets(limit), delay: Dur::ZERO, signal, densities: None }
+    Env {
+        rate: Rate(8_000_000),
+        mean_packet: Bytes(1000),
+        limit: Limit::Packets(limit),
+        delay: Dur::ZERO,
+        signal,
+        densities: None,
+    }
 }
 
 fn spec(name: &str, params: &[(&str, f64)]) -> PolicySpec {

@@ -11,7 +11,14 @@ const NS: f64 = 1e-9;
 const WEIGHTS: [f64; 4] = [1.0, 1.5, 2.0, 4.0];
 
 fn queue(name: &str, params: &[(&str, Value)], limit: Limit) -> Discipline {
-    let env = Env { rate: Rate(8_000_000), mean_packet: Bytes(1000), limit, delay: Dur::ZERO, signal: Signal::Drop, densities: None };
+    let env = Env {
+        rate: Rate(8_000_000),
+        mean_packet: Bytes(1000),
+        limit,
+        delay: Dur::ZERO,
+        signal: Signal::Drop,
+        densities: None,
+    };
     let params = params.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
     Discipline::build(&PolicySpec { name: name.into(), params }, env, Rng::named(3, "schedulers"))
         .expect("valid parameters")

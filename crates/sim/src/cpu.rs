@@ -55,7 +55,11 @@ impl Cpu {
         Cpu {
             clock: plan.clock.0,
             cores: vec![Core::default(); plan.cores as usize],
-            classes: plan.work.iter().map(|&work| Class { work, bytes: 0, took: took(work, 0, plan.clock.0) }).collect(),
+            classes: plan
+                .work
+                .iter()
+                .map(|&work| Class { work, bytes: 0, took: took(work, 0, plan.clock.0) })
+                .collect(),
         }
     }
 

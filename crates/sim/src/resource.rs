@@ -5,10 +5,10 @@
 //! So the queue needs no event for each departure; it suffices that all departures are known before
 //! the first of them arrives at the far end of the link.
 
+use crate::cpu::Cpu;
 use crate::meter::Meter;
 use crate::trace::Trace;
 use marqueue_aqm::{Discipline, Fate, Qdisc};
-use crate::cpu::Cpu;
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
 

@@ -128,8 +128,8 @@ class Plots:
         return figure
 
     def shares(self) -> Figure:
-        """What groups of traffic had of each server over the measured time, in a scenario with CPUs:
-        share of what it could do."""
+        """What groups of traffic had of each CPU and link over the measured time, as a share of
+        what it could do; nothing without a CPU."""
         result = self._result
         shares = {name: result.link(name).shares() for name in result.links}
         groups = list(next(iter(shares.values()), {}))

@@ -21,6 +21,7 @@ from marqueue.result import (
     Figure,
     Result,
 )
+from marqueue.result.optimum import Aim
 from marqueue.result.pipe import PIPE_FIGURES
 from marqueue.result.summary import batched_figures, batches_sentence, route_rtts, warnings
 from marqueue.scenario.impairments import written
@@ -158,7 +159,7 @@ def _pipe_row(link: Mapping[str, Any]) -> list[Cell]:
 
 
 def _work(work: Mapping[str, Any]) -> str:
-    """What packets of a group take of a CPU, and what its queue is told if that is something else."""
+    """What packets of a group take of a CPU, and what its queue is told if not the truth."""
     parts = [DENSITY.write(Decimal(work["per_bit"]))]
     if work["per_packet"]:
         parts.append(f"{CYCLES.write(Decimal(work['per_packet']))} a packet")
@@ -221,6 +222,23 @@ def _links(page: Report, result: Result) -> None:
             page.table(["Reason", *result.links], rows, f"{heading}, by reason.")
 
 
+def _share(share: float | None) -> Cell:
+    return "" if share is None else f"{share:.3f}"
+
+
+def _aimed(optimum: Aim | str | None) -> str:
+    """What is said of the optimum below a table of shares."""
+    if optimum is None:
+        return ""
+    if isinstance(optimum, str):
+        return f" There is no optimum to compare with: {optimum}."
+    pairs = "".join(f" {link} and its CPU: {region}." for link, region in optimum.pairs.items())
+    return (
+        f" Optimum: proportionally fair rates of the long flows, which are {optimum.region}."
+        f"{pairs} " + " ".join(optimum.assumed)
+    )
+
+
 def _shares(page: Report, result: Result) -> None:
     """What groups of traffic had of CPUs and links, where there are CPUs."""
     shares = {name: result.link(name).shares() for name in result.links}
@@ -228,14 +246,21 @@ def _shares(page: Report, result: Result) -> None:
     if not groups:
         return
     units = {name: "cycles" if result.link(name).plan.get("cpu") else "bit" for name in shares}
-    heads = [head for name in shares for head in (f"{name} [M{units[name]}/s]", "share")]
+    optimum = result.optimum
+    aims = {} if optimum is None or isinstance(optimum, str) else optimum.shares
+    wanted = ("optimum",) if aims else ()
+    heads = [h for name in shares for h in (f"{name} [M{units[name]}/s]", "share", *wanted)]
     rows: list[list[Cell]] = [
         [
             group,
             *(
                 cell
-                for each in shares.values()
-                for cell in (each[group]["rate"].scaled(1e-6), each[group]["share"])
+                for name, each in shares.items()
+                for cell in (
+                    each[group]["rate"].scaled(1e-6),
+                    each[group]["share"],
+                    *(_share(aims[name].get(group)) for _ in wanted),
+                )
             ),
         ]
         for group in groups
@@ -243,8 +268,8 @@ def _shares(page: Report, result: Result) -> None:
     page.table(
         ["Group", *heads],
         rows,
-        "What each group of traffic had of CPUs and links over the measured time, and which share of "
-        "their capacity that is.",
+        "What each group of traffic had of CPUs and links over the measured time, and which share "
+        "of their capacity that is." + _aimed(optimum),
     )
     page.figure(
         result.plot.shares(), "Shares of the capacity of CPUs and links, by group of traffic."

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from marqueue.plot import Plots
+    from marqueue.result.optimum import Aim
 
 #: The confidence of every interval that is reported.
 CONFIDENCE = 0.95
@@ -274,6 +275,15 @@ class Result:
     ) -> dict[str, Estimate]:
         """The counts that flows keep over the whole run, its warm-up included."""
         return _estimates(RUN_FIGURES, self.flow_sets(group=group, class_=class_))
+
+    @cached_property
+    def optimum(self) -> Aim | str | None:
+        """What groups of traffic should have of CPUs and links, and the region that the scenario is
+        in; why that cannot be said, if it cannot; None without a CPU."""
+        # It brings solvers, which few results need.
+        from marqueue.result.optimum import aim
+
+        return aim(self)
 
     def summary(self) -> dict[str, Any]:
         """All figures, ready for JSON: a function of scenario, seed and version alone."""

@@ -21,6 +21,7 @@ from marqueue.stats import Estimate
 from marqueue.steady import BatchMeans
 
 if TYPE_CHECKING:
+    from marqueue.result.optimum import Aim
     from marqueue.result.result import Result
 
 #: The figures that the terminal shows; the summary and the report have all.
@@ -78,6 +79,7 @@ def summary(result: Result) -> dict[str, Any]:
     """Everything that is a function of scenario, seed, version and what was asked of the run; base
     units throughout."""
     manifest = result.manifest
+    optimum = result.optimum
     return {
         "name": result.name,
         "version": manifest.version,
@@ -90,6 +92,7 @@ def summary(result: Result) -> dict[str, Any]:
         "warmup_cut": manifest.warmup_cut,
         "stopping": manifest.stopping,
         "warnings": warnings(result),
+        **({} if optimum is None else {"optimum": optimum_as_dict(optimum)}),
         "measured": _part(result, None),
         "windows": [_part(result, w) for w in result.begun],
         "whole_run": {
@@ -98,6 +101,11 @@ def summary(result: Result) -> dict[str, Any]:
             "classes": {c: _plain(result.run_totals(class_=c)) for c in result.classes},
         },
     }
+
+
+def optimum_as_dict(optimum: Aim | str) -> dict[str, Any]:
+    """The optimum, or why there is none."""
+    return {"outside": optimum} if isinstance(optimum, str) else optimum.as_dict()
 
 
 def table(result: Result) -> Table:
@@ -221,8 +229,9 @@ def warnings(result: Result) -> list[str]:
     misread = _misread(result)
     if misread:
         out.append(
-            "DRQ takes ECT for its state 10, as if another resource were congested, and marks these "
-            f'groups too often: {", ".join(misread)}. Expected ecn_field = "initial" under ecn.'
+            "DRQ takes ECT for its state 10, as if another resource were congested, and marks "
+            f'these groups too often: {", ".join(misread)}. Expected ecn_field = "initial" '
+            "beside ecn."
         )
     unheld = _unheld(result)
     if unheld:
@@ -257,7 +266,7 @@ def _one_way(plan: Mapping[str, Any]) -> bool:
 
 
 def _misread(result: Result) -> list[str]:
-    """The groups of ECN-capable TCP whose data cross a queue under DRQ, but do not set out at 00."""
+    """The groups of TCP with ECN whose data cross a queue under DRQ but do not set out at 00."""
     plan = result.plan
     drq = {
         i

@@ -29,9 +29,9 @@ from marqueue.theory.resources import Allocation, Floats, Sharing
 FULL, ROUNDS = 1e-9, 20_000
 
 
-def lower_bound(sharing: Sharing) -> Floats:
-    """Rates, bits/s, that every resource bears: each gives each flow a share as alpha and density
-    go. No flow gets less at the optimum."""
+def feasible(sharing: Sharing) -> Floats:
+    """Rates, bits/s, that every resource bears: each is divided once, in proportion to alpha, and
+    what flows leave there stays unused."""
     load = sharing.density @ (sharing.count * sharing.weight)
     with np.errstate(divide="ignore"):
         level = sharing.capacity / load
@@ -72,7 +72,7 @@ def max_min(sharing: Sharing) -> Allocation:
     level = highest
     for _ in range(ROUNDS):
         rates = sharing.weight * _least(share, level)
-        used = share @ (sharing.count * rates)
+        used = np.asarray(share @ (sharing.count * rates))
         if np.all((np.abs(used - 1) < FULL) | ((level == highest) & (used < 1))):
             return Allocation(sharing, rates)
         with np.errstate(divide="ignore"):

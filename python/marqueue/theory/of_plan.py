@@ -10,14 +10,15 @@ Plan = dict[str, Any]
 
 
 def tcp_settings(plan: Plan, transport: int) -> dict[str, float]:
-    """Of a transport of the plan: ``wire``, the size of a full packet there, bytes, and
-    ``min_rto``, the least retransmission timeout, s."""
+    """Of a transport of the plan: ``wire``, the size of a full packet there, bytes;
+    ``min_rto``, the least retransmission timeout, s; ``delayed_ack``, how long one waits, s."""
     of = plan["transports"][transport]
     values = {**_core.tcp_presets()[of["preset"]], **of["params"]}
     defaults = {spec["name"]: spec["default"] for spec in _core.tcp_params()}
     values = defaults | values
     header = values["header"] if values["count_header"] else 0.0
-    return {"wire": values["segment"] + header, "min_rto": values["min_rto"]}
+    timers = {name: values[name] for name in ("min_rto", "delayed_ack")}
+    return {"wire": values["segment"] + header, **timers}
 
 
 def round_trip(plan: Plan, route: Plan, size: float) -> float:

@@ -58,7 +58,8 @@ class OnePair:
 
         def rates(earned: float) -> Floats:
             paid: Floats = w * earned / cpu + (1 - earned) / link
-            return alpha / alpha.sum() / paid
+            each: Floats = alpha / alpha.sum() / paid
+            return each
 
         match self.region(cpu, link):
             case "CPU-limited":
@@ -72,5 +73,5 @@ class OnePair:
 
     def tcp_like(self, cpu: float, link: float) -> Floats:
         """Rates in proportion to alpha, the largest that both capacities allow, bits/s."""
-        share = self.weights / self.weights.sum()
-        return share * min(link, cpu / self.arithmetic)
+        rates: Floats = self.weights / self.weights.sum() * min(link, cpu / self.arithmetic)
+        return rates

@@ -18,7 +18,7 @@ s = c - A r and a target m that goes to zero, Newton's method on p_i s_i = m,
 so that flows cost little, however many there are. log r is flat near its maximum, so that a solver
 that stops by its objective, as those of cones do, ends with rates that are good to some 1e-5;
 Newton's method ends where the conditions of Karush, Kuhn and Tucker do. Rates are counted in those
-of :func:`marqueue.theory.allocations.lower_bound`, prices in shares of what is paid in all.
+of :func:`marqueue.theory.allocations.feasible`, prices in shares of what is paid in all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array, diags_array
 
 from marqueue.errors import ModelError
-from marqueue.theory.allocations import lower_bound
+from marqueue.theory.allocations import feasible
 from marqueue.theory.resources import Allocation, Floats, Kind, Sharing
 
 Region = Literal["CPU-limited", "jointly limited", "bandwidth-limited", "not congested"]
@@ -46,7 +46,7 @@ STEPS = 100
 #: What of the way to a boundary a step takes at most, and by what factor its target sinks.
 INSIDE, CENTRING = 0.99, 0.1
 #: The share of all that flows pay (the sum of alpha) from which on a resource has a price. Of a
-#: resource that is full but free, at the border of two regions, the method leaves the root of TARGET.
+#: resource that is full but free, at the border of two regions, the root of TARGET is left.
 PAID = 1e-5
 
 
@@ -114,7 +114,7 @@ def proportionally_fair(sharing: Sharing) -> Optimum:
     Raises :class:`ModelError` if it is not found, as capacities or densities that are very many
     orders of magnitude apart may make it.
     """
-    unit = lower_bound(sharing)
+    unit = feasible(sharing)
     finite = np.isfinite(sharing.capacity)
     share = diags_array(1 / sharing.capacity[finite]) @ sharing.density[finite]
     a = csr_array(share @ diags_array(sharing.count * unit))

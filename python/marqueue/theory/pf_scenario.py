@@ -145,7 +145,8 @@ class _Reader:
             for i in self.plan["routes"][route]["forward"]:
                 self.load[i] += self.density(i, group, size) * rate / len(routes)
         self.assumed.append(
-            f"{group['name']}: what it offers, {rate / 1e6:.4g} Mbit/s, is taken off the capacities."
+            f"{group['name']}: what it offers, {rate / 1e6:.4g} Mbit/s, is taken off the "
+            "capacities."
         )
 
     def offered(self, kind: str, what: Plan) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 //! a signal is settled as the environment says. Driven by tests and by the fuzzer.
 
 use marqueue_aqm::{Discipline, Fate, Limit, Qdisc, Signal};
-use marqueue_core::{Dscp, Dur, Ecn, Packet, Rate, Time};
+use marqueue_core::{Dscp, Dur, Ecn, Flags, Packet, Rate, Time};
 use std::collections::BTreeMap;
 
 /// What can be done to a queue.
@@ -47,7 +47,9 @@ impl Watch {
 
     fn enqueue(&mut self, flow: u32, dscp: Dscp, bytes: u32, ecn: Ecn) {
         let signal = self.queue.env_mut().signal;
-        let packet = Packet { ecn, dscp, ..Packet::data(flow, self.arrived, bytes) };
+        // ECN as RFC 3168 has it; at a CPU flows take turns among three classes.
+        let flags = if ecn == Ecn::NotEct { Flags::NONE } else { Flags::ANSWERS_CE };
+        let packet = Packet { ecn, dscp, flags, class: (flow % 3) as u8, ..Packet::data(flow, self.arrived, bytes) };
         self.arrived += 1;
         let fate = self.queue.enqueue(self.now, packet);
         let may_mark = signal != Signal::Drop && ecn != Ecn::NotEct;

@@ -3,6 +3,7 @@
 import typer
 
 from marqueue.cli.theory.chokew import chokew
+from marqueue.cli.theory.drq_stability import drq_stability
 from marqueue.cli.theory.pf import pf
 
 theory = typer.Typer(no_args_is_help=True, help="What models say of a scenario.")
@@ -15,3 +16,4 @@ def _group() -> None:
 
 theory.command("chokew", no_args_is_help=True)(chokew)
 theory.command("pf", no_args_is_help=True)(pf)
+theory.command("drq-stability", no_args_is_help=True)(drq_stability)
