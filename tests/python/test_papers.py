@@ -242,7 +242,7 @@ CHOKEW_MUST = {
 
 
 #: Papers whose set-ups are cut short there: what becomes of their claims is tested elsewhere.
-CUT_SHORT = {"drq": ["duration=6 s", "warmup=3 s"]}
+CUT_SHORT = {"drq": ["duration=4 s", "warmup=2 s"]}
 
 
 @pytest.mark.parametrize(("key", "experiment"), EXPERIMENTS)

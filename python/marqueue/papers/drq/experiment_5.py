@@ -68,7 +68,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
         ),
         schemes("Figure 6", "Utilization of the link.", quantities, "utilization", AXIS),
         schemes("Figure 6, CPU", "Utilization of the CPU.", quantities, "cpu", AXIS),
-        use_of_both("Table 5", AXIS, found, quantities),
+        *use_of_both("Table 5", AXIS, found, quantities),
     ]
 
 

@@ -92,7 +92,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             [quantities[f"rate.red-red.{w}"] for w in CLASSES],
             AXIS,
         ),
-        use_of_both("Table 7", AXIS, found, quantities),
+        *use_of_both("Table 7", AXIS, found, quantities),
     ]
 
 

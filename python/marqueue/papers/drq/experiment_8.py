@@ -119,7 +119,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
         *(beside_optimum("Figure 8", of(scheme), AXIS, scheme) for scheme in SCHEMES),
         schemes("Figure 8 (c)", "Utilization of the link.", quantities, "utilization", AXIS),
         schemes("Figure 8, short", "What short flows had of it.", quantities, "short", AXIS),
-        use_of_both("Table 8", AXIS, found, quantities, capacity=CLOCK * 1e6),
+        *use_of_both("Table 8", AXIS, found, quantities, capacity=CLOCK * 1e6),
     ]
 
 

@@ -37,7 +37,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
     found = dict(zip(names, optima(runs, names), strict=True))
     return [
         beside_optimum("Cores 1", quantities, AXIS, "drq"),
-        use_of_both("Cores 2", AXIS, found, quantities),
+        *use_of_both("Cores 2", AXIS, found, quantities),
     ]
 
 

@@ -48,7 +48,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
     found = dict(zip(names, optima(runs, names), strict=True))
     return [
         beside_optimum("Packets 1", quantities, AXIS, "drq", GROUPS),
-        use_of_both("Packets 2", AXIS, found, quantities, groups=GROUPS),
+        *use_of_both("Packets 2", AXIS, found, quantities, groups=GROUPS),
     ]
 
 

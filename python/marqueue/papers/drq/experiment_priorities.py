@@ -49,7 +49,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
     best = dict(zip(named("drq", CLOCKS), found(runs), strict=True))
     return [
         beside_optimum("Priorities 1", quantities, AXIS, "drq", GROUPS),
-        use_of_both("Priorities 2", AXIS, best, quantities, groups=GROUPS),
+        *use_of_both("Priorities 2", AXIS, best, quantities, groups=GROUPS),
     ]
 
 

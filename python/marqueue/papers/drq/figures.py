@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drawn import Drawn, Tabled, against
-from marqueue.papers.drq.measures import CPU
+from marqueue.papers.drq.measures import CPU, line
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, label
 from marqueue.papers.quantity import Quantities
 from marqueue.theory.pf import Optimum
@@ -42,32 +42,35 @@ def use_of_both(
     scheme: str = "drq",
     groups: Sequence[str] = CLASSES,
     capacity: float | None = None,
-) -> Tabled:
-    """By place: the region, how far both resources are used, and shares of the CPU by class beside
-    those at the optimum; of ``capacity``, cycles/s, where others leave less.
+) -> list[Drawn | Tabled]:
+    """The region and how far both resources are used, by place; and shares of the CPU by class
+    beside those at the optimum, of ``capacity``, cycles/s, where others leave less.
     """
-    cpu, link = quantities[f"cpu.{scheme}"], quantities[f"utilization.{scheme}"]
-    rows = []
-    for i, (place, optimum) in enumerate(found.items()):
-        shares = [
-            (
-                quantities[f"share.{scheme}.{group}"].estimates[i],
-                cpu_share(optimum, group, capacity),
-            )
-            for group in groups
-        ]
-        rows.append(
-            [place, optimum.region, cpu.estimates[i], link.estimates[i]]
-            + [cell for pair in shares for cell in pair]
-        )
-    return Tabled(
-        name,
-        f"{label(scheme)}: utilization of CPU and link, and the share of the CPU of each class, "
-        "measured and at the optimum.",
-        [variable, "Region", "CPU", "Link"]
-        + [head for group in groups for head in (f"w = {group}", f"optimum, {group}")],
-        rows,
-    )
+    cpu, link = quantities[f"cpu.{scheme}"].estimates, quantities[f"utilization.{scheme}"].estimates
+    shares = [quantities[f"share.{scheme}.{group}"] for group in groups]
+    best = [
+        line(share, [cpu_share(optimum, group, capacity) for optimum in found.values()])
+        for share, group in zip(shares, groups, strict=True)
+    ]
+    return [
+        against(
+            f"{name}, shares",
+            f"Share of the CPU that each class has under {label(scheme)} (marks), and at the "
+            "optimum (lines).",
+            shares,
+            variable,
+            best,
+        ),
+        Tabled(
+            name,
+            f"The region at the optimum, and utilization of both resources under {label(scheme)}.",
+            (variable, "Region", "CPU", "Link"),
+            [
+                (place, optimum.region, cpu[i], link[i])
+                for i, (place, optimum) in enumerate(found.items())
+            ],
+        ),
+    ]
 
 
 def cpu_share(found: Allocation, group: str, capacity: float | None = None) -> float:
