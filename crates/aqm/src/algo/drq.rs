@@ -7,6 +7,9 @@
 //! goes from 00 (initial) over 10 (signalled) to 11 (congested): to 11 with probability delta; if not, from 00
 //! to 10 or from 10 to 11 with probability epsilon. Over a path, to 11 with about (sum of u)^2 (30).
 //!
+//! Weights are not the paper's: u of a packet whose code point has weight a is u / a, so that by (6) its flow
+//! has alpha a times as large wherever all resources on its path give it that weight.
+//!
 //! Sees: the queue at each arrival, idle periods, the packet's class and ECN field. Decides: signal (10), and at
 //! 11 a mark or, of a packet whose sender does not answer marks, a loss.
 //! Departures: none from the paper. From RED: the average alone decides; signals are independent, not spread,
@@ -17,7 +20,7 @@ use super::red::{self, Red, Seen};
 use crate::mode::Mode;
 use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Ecn, Packet, Rng, Time};
+use marqueue_core::{Ecn, Packet, PerDscp, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of DRQ: those of its RED.
@@ -32,6 +35,8 @@ marqueue_core::params! {
         w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1e-4, source: "Shin et al., section IV-A" },
         /// In what the queue is measured.
         mode: Mode { default: Mode::Bytes, source: "Shin et al., equations (7) and (14)" },
+        /// Weight of flows in the allocation, by code point; 1 if it has none.
+        weights: PerDscp { unit: One, range: 1e-3 => 1e3, default: PerDscp::default(), source: "Shin et al., equation (6): alpha" },
     }
 }
 
@@ -39,6 +44,8 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub struct Drq {
     red: Red,
+    /// By code point.
+    weights: [f64; 64],
 }
 
 impl Aqm for Drq {
@@ -59,13 +66,13 @@ impl Aqm for Drq {
             mark_p: 1.0,
             mode: p.mode,
         };
-        Ok(Drq { red: Red::new(&params, env, rng, now)? })
+        Ok(Drq { red: Red::new(&params, env, rng, now)?, weights: p.weights.or(1.0) })
     }
 
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         let seen = Seen::all(cx);
         self.red.observe(cx, seen);
-        let u = cx.env.density(packet) * self.red.probability();
+        let u = cx.env.density(packet) * self.red.probability() / self.weights[usize::from(packet.dscp.value())];
         if u == 0.0 || packet.ecn == Ecn::Ce {
             return Verdict::Pass;
         }

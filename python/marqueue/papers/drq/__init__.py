@@ -1,0 +1,1 @@
+"""Shin, Chong and Rhee, "Dual-resource TCP/AQM for Processing-constrained Networks"."""

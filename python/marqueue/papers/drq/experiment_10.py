@@ -1,0 +1,132 @@
+"""Figures 10, 11 and 12: a parking lot of three CPUs and links, against the rate of the last."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drq.figures import schemes
+from marqueue.papers.drq.measures import (
+    line,
+    mbits,
+    name,
+    named,
+    of_link,
+    optima,
+    over,
+    rate,
+    ratio,
+    scenario,
+    swept,
+    total,
+)
+from marqueue.papers.drq.optimum import sharing
+from marqueue.papers.drq.setups import SCHEMES, label, parking_lot
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.result import Result
+from marqueue.scenario import Scenario
+from marqueue.theory.pf import Optimum, proportionally_fair
+
+#: B3, Mbit/s.
+RATES = (20, 40, 60, 90)
+VARIABLE = "B3"
+AXIS = "Rate of link 3, Mbit/s"
+THROUGH = tuple(f"SG{i}" for i in range(1, 5))
+LAST = tuple(f"SG{i}" for i in range(7, 11))
+GROUPS = (*THROUGH, "SG5", "SG6", *LAST)
+LINKS = tuple(f"L{i}{part}" for i in range(1, 4) for part in ("/cpu", ""))
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme and rate of link 3."""
+    return {name(scheme, b): parking_lot(scheme, b) for scheme in SCHEMES for b in RATES}
+
+
+def with_delays(run: Result) -> Optimum:
+    """The optimum with alpha by round-trip times with the mean waits of queues."""
+    waits = {link: run.link(link).figures()["delay_mean"].mean for link in LINKS}
+    return proportionally_fair(sharing(scenario(run), waits=waits))
+
+
+def measure(runs: Runs) -> Quantities:
+    """Goodputs beside both optima, totals, and use of CPU and link 3."""
+    names = named("drq", RATES)
+    nominal = optima(runs, names)
+    delayed = [with_delays(runs[each]) for each in names.values()]
+    out = {}
+    for group in GROUPS:
+        goodput = swept(runs, names, VARIABLE, rate, group, group)
+        out[f"rate.drq.{group}"] = goodput
+        for key, found in {"ratio": nominal, "delayed": delayed}.items():
+            best = mbits(found, group)
+            out[f"{key}.drq.{group}"] = ratio(goodput, best)
+            out[f"{key}-optimum.{group}"] = line(goodput, best)
+    for scheme in SCHEMES:
+        names, of = named(scheme, RATES), label(scheme)
+        out[f"total.{scheme}"] = swept(runs, names, VARIABLE, total, of, GROUPS)
+        for key, link in {"utilization": "L3", "cpu": "L3/cpu"}.items():
+            out[f"{key}.{scheme}"] = swept(runs, names, VARIABLE, of_link, of, "utilization", link)
+    for scheme in ("drr-red", "red-red"):
+        out[f"gain.{scheme}"] = over(
+            out["total.drq"], out[f"total.{scheme}"], f"Total of DRQ over {label(scheme)}"
+        )
+    best = [each.total * 1e-6 for each in nominal]
+    out["total.optimum"] = line(out["total.drq"], best)
+    return out
+
+
+def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+    """Goodputs of the groups at link 3, totals, use of link 3, and what is congested."""
+    names = named("drq", RATES)
+
+    def drawn(figure: str, groups: Sequence[str], key: str, what: str) -> Drawn:
+        return against(
+            figure,
+            f"Mean goodput of a flow under DRQ (marks), and the proportionally fair rate{what} "
+            "(lines).",
+            [quantities[f"rate.drq.{group}"] for group in groups],
+            AXIS,
+            [quantities[f"{key}-optimum.{group}"] for group in groups],
+        )
+
+    delays = " with round-trip times as they were, queueing included"
+    return [
+        drawn("Figure 10 (a)", THROUGH, "ratio", ""),
+        drawn("Figure 10 (b)", LAST, "ratio", ""),
+        drawn("Figure 10 (a), delays", THROUGH, "delayed", delays),
+        drawn("Figure 10 (b), delays", LAST, "delayed", delays),
+        schemes("Figure 11", "Goodput of SG1 to SG10 in all.", quantities, "total", AXIS),
+        schemes("Figure 12", "Utilization of link 3.", quantities, "utilization", AXIS),
+        schemes("Figure 12, CPU", "Utilization of CPU 3.", quantities, "cpu", AXIS),
+        Tabled(
+            "Table 10",
+            "At the optimum, what has a price, and the region of CPU and link 3; totals, Mbit/s.",
+            (AXIS, "Congested", "Region at 3", "Optimum", *(label(s) for s in SCHEMES)),
+            [
+                [
+                    b,
+                    ", ".join(best.congested),
+                    best.region_of(("L3", "L3/cpu")),
+                    round(best.total * 1e-6, 1),
+                    *(quantities[f"total.{s}"].estimates[i] for s in SCHEMES),
+                ]
+                for i, (b, best) in enumerate(zip(RATES, optima(runs, names), strict=True))
+            ],
+        ),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "SG1 to SG4 have 0.25, 0.5, 1 and 2 cycles/bit, and so have SG7 to SG10: the paper gives "
+        "no densities here. SG5 and SG6 have 0.5, with which link and not CPU is what they find "
+        "full at L1 and L2, as the paper says.",
+        "Every group has ten flows and a round-trip propagation delay of 40 ms: the paper gives "
+        "none. On each of the four paths five flows of 30 packets a second are the short-lived "
+        "traffic, with 1 cycle/bit.",
+        "Dotted lines of the paper have alpha by propagation delay, as far as can be told; beside "
+        "them here are those with the queueing delays that DRQ's queues had.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,75 @@
+"""Figure 14: DRQ at the edge only, against the capacity of the edge router's CPU."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drq.edge import BEHIND, EDGE, GROUPS, aggregate, edge_table, goodputs
+from marqueue.papers.drq.measures import name, named
+from marqueue.papers.drq.setups import SCHEMES, edge, label
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.scenario import Scenario
+
+#: C of IE1, Mcycles/s.
+CLOCKS = (5, 10, 20, 30, 40)
+#: w1 and w2, cycles/bit.
+DENSITIES = (2.5, 0.5)
+#: Rates of L1 and L2, Mbit/s, at which DRQ and RED-RED are compared at one capacity.
+CORES, AT = (40, 60, 90), 10
+VARIABLE = "C"
+AXIS = "CPU capacity of IE1, Mcycles/s"
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme and capacity; and at one capacity, one a scheme and rate of the core."""
+    every = {name(scheme, c): edge(scheme, c, DENSITIES) for scheme in SCHEMES for c in CLOCKS}
+    return every | {
+        name(f"core-{scheme}", b): edge(scheme, AT, DENSITIES, b)
+        for scheme in SCHEMES
+        for b in CORES
+    }
+
+
+def measure(runs: Runs) -> Quantities:
+    """Goodputs of the groups, and of those behind the CPU together."""
+    core = {each.removeprefix("core-"): run for each, run in runs.items() if "core" in each}
+    other = goodputs(core, CORES, "B1 = B2")
+    return goodputs(runs, CLOCKS, VARIABLE) | {f"core.{key}": q for key, q in other.items()}
+
+
+def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+    """A figure a scheme, the aggregate, and use of the CPU."""
+    return [
+        *(
+            against(
+                f"Figure 14, {label(scheme)}",
+                f"Mean goodput of a flow of each group, {label(scheme)} at IE1 and EE1.",
+                [quantities[f"{group}.{scheme}"] for group in GROUPS],
+                AXIS,
+            )
+            for scheme in SCHEMES
+        ),
+        aggregate("Figure 14 (d)", quantities, AXIS),
+        against(
+            "Figure 14, core",
+            "Goodput of SG1 and SG2 together at 10 Mcycles/s, by the rate of the core.",
+            [quantities[f"core.both.{scheme}"] for scheme in SCHEMES],
+            "Rate of L1 and L2, Mbit/s",
+        ),
+        edge_table("Table 14", AXIS, named("drq", CLOCKS), runs, quantities),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "The paper gives neither the rates of L1 and L2 nor the ways of SG4 and SG5. Here both "
+        "links have 40 Mbit/s: with SG4 on L1 and SG5 on L2 an equal share is 1 Mbit/s, at which "
+        "SG1 and SG2 need 30 Mcycles/s, the capacity of Experiment 15, at its lowest density.",
+        "Only the CPU of IE1 is varied; EE1's has 100 Mcycles/s and is not full. All other links "
+        "run RED and lose, so that what DRQ has signalled (10) is nothing to them.",
+        f"Behind the CPU are {' and '.join(BEHIND)}, at {EDGE}.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,52 @@
+"""Figure 15: DRQ at the edge only, against the density of SG1."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drq.edge import GROUPS, aggregate, edge_table, goodputs
+from marqueue.papers.drq.measures import name, named
+from marqueue.papers.drq.setups import SCHEMES, edge, label
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.scenario import Scenario
+
+#: w1, cycles/bit.
+DENSITIES = (2, 5, 10, 20)
+CLOCK, LOW = 30.0, 1.0
+VARIABLE = "w1"
+AXIS = "Density of SG1, cycles/bit"
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme and density."""
+    return {name(scheme, w): edge(scheme, CLOCK, (w, LOW)) for scheme in SCHEMES for w in DENSITIES}
+
+
+def measure(runs: Runs) -> Quantities:
+    """Goodputs of the groups, of those behind the CPU together, and what SG1 has of the CPU."""
+    return goodputs(runs, DENSITIES, VARIABLE)
+
+
+def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+    """A figure a scheme, the aggregate, and use of the CPU."""
+    return [
+        *(
+            against(
+                f"Figure 15, {label(scheme)}",
+                f"Mean goodput of a flow of each group, {label(scheme)} at IE1 and EE1.",
+                [quantities[f"{group}.{scheme}"] for group in GROUPS],
+                AXIS,
+            )
+            for scheme in SCHEMES
+        ),
+        aggregate("Figure 15 (d)", quantities, AXIS),
+        edge_table("Table 15", AXIS, named("drq", DENSITIES), runs, quantities),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=("As in Experiment 14, with 30 Mcycles/s at IE1 and 1 cycle/bit for SG2.",),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

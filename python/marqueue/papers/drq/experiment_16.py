@@ -1,0 +1,50 @@
+"""Figure 16: an edge router with DRQ beside one with RED-RED."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drq.measures import over, swept, total
+from marqueue.papers.drq.setups import two_edges
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.scenario import Scenario
+
+#: w1, cycles/bit.
+DENSITIES = (2, 5, 10, 20)
+CLOCK, LOW = 30.0, 1.0
+NAMES = {float(w): f"w1-{w}" for w in DENSITIES}
+VARIABLE = "w1"
+AXIS = "Density of SG1, cycles/bit"
+EDGES = {"IE1": "IE1, DRQ", "IE2": "IE2, RED-RED"}
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a density."""
+    return {each: two_edges(CLOCK, (w, LOW)) for w, each in NAMES.items()}
+
+
+def measure(runs: Runs) -> Quantities:
+    """Goodput of SG1 and SG2 through each edge router."""
+    out = {
+        key: swept(runs, NAMES, VARIABLE, total, of, [f"SG{i} by {key}" for i in (1, 2)])
+        for key, of in EDGES.items()
+    }
+    out["gain"] = over(out["IE1"], out["IE2"], "DRQ's edge over RED-RED's")
+    return out
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """A curve an edge router."""
+    caption = "Goodput of all flows through each of the two edge routers."
+    return [against("Figure 16", caption, [quantities[key] for key in EDGES], AXIS)]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "As in Experiment 15. IE2 and EE2 have CPUs as IE1 and EE1 have, under RED-RED; through "
+        "them go as many flows of the same densities instead of SG3.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

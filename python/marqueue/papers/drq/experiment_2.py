@@ -1,0 +1,110 @@
+"""Figure 2: how one CPU and one link are shared, in theory and under DRQ and RED-RED."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drq.measures import line, name, named, rate, ratio, swept
+from marqueue.papers.drq.setups import ECN, dumbbell, group, label
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Quantity, Runs, single
+from marqueue.plot.pair import pair_allocations, pair_shares
+from marqueue.scenario import Scenario
+from marqueue.theory.one_pair import OnePair
+
+DENSITIES = (1, 2, 4, 8)
+#: In simulation ten flows of each density share 10 Mbit/s.
+RATE, EACH = 10.0, 10
+#: C/B, cycles/bit.
+RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
+VARIABLE = "C/B"
+AXIS = "C/B, cycles/bit"
+FLOWS = OnePair.of(DENSITIES)
+#: What each scheme is said to come to; sources lose, or under DRQ are also marked.
+COMES_TO = {"drq": "optimum", "drq-ecn": "optimum", "red-red": "tcp-like"}
+OVERRIDES = {"drq-ecn": ECN}
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme and ratio of capacities."""
+    flows = [group(str(w), w, EACH) for w in DENSITIES]
+    return {
+        name(scheme, ratio): dumbbell(
+            scheme, ratio * RATE, flows, OVERRIDES.get(scheme, ()), rate=f"{RATE:g} Mbit/s"
+        )
+        for scheme in COMES_TO
+        for ratio in RATIOS
+    }
+
+
+def measure(runs: Runs) -> Quantities:
+    """What theory says, and goodputs over it."""
+    allocations = {
+        "optimum": [FLOWS.proportionally_fair(ratio, 1.0) for ratio in RATIOS],
+        "tcp-like": [FLOWS.tcp_like(ratio, 1.0) for ratio in RATIOS],
+    }
+    out = {
+        "mean.harmonic": single("Harmonic mean", "theory", [FLOWS.harmonic], "cycles/bit"),
+        "mean.arithmetic": single("Arithmetic mean", "theory", [FLOWS.arithmetic], "cycles/bit"),
+        "gain": theory(
+            "PF over TCP-like, in all",
+            [p.sum() / t.sum() for p, t in zip(*allocations.values(), strict=True)],
+        ),
+    }
+    for i, w in enumerate(DENSITIES):
+        for key, each in allocations.items():
+            of_cpu = [w * r[i] / c for r, c in zip(each, RATIOS, strict=True)]
+            out[f"cpu.{key}.{w}"] = theory("Share of the CPU", of_cpu)
+        for scheme, key in COMES_TO.items():
+            goodput = swept(runs, named(scheme, RATIOS), VARIABLE, rate, f"w = {w}", str(w))
+            expected = [float(r[i]) * RATE / EACH for r in allocations[key]]
+            out[f"rate.{scheme}.{w}"] = goodput
+            out[f"{key}.{w}"] = line(goodput, expected)
+            out[f"ratio.{scheme}.{w}"] = ratio(goodput, expected)
+    return out
+
+
+def theory(what: str, values: Sequence[float]) -> Quantity:
+    """A number of theory, by C/B."""
+    return Quantity(what, "theory", np.array([values]), "", VARIABLE, RATIOS)
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """The paper's figure, and simulation beside it."""
+    shares = dict(pair_allocations(FLOWS))
+    ratios = shares.pop("C/B")
+    data = pa.concat_tables(
+        pa.table(
+            {"of": [of] * len(ratios), "w": [float(w)] * len(ratios), "C/B": ratios, "share": s}
+        )
+        for of, allocation in shares.items()
+        for w, s in zip(DENSITIES, allocation.T, strict=True)
+    )
+    caption = "Shares of link and CPU at the optimum of problem P, and TCP-like."
+    return [
+        Drawn("Figure 2", caption, pair_shares(FLOWS), data),
+        *(
+            against(
+                f"Figure 2, {label(scheme)}",
+                f"Mean goodput of a flow of each density under {label(scheme)} (marks), and what "
+                "theory says (lines).",
+                [quantities[f"rate.{scheme}.{w}"] for w in DENSITIES],
+                AXIS,
+                [quantities[f"{key}.{w}"] for w in DENSITIES],
+            )
+            for scheme, key in COMES_TO.items()
+        ),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "Theory: closed forms, flows of equal weight. Simulation, which the paper has not: ten "
+        "flows of each density, 10 Mbit/s, C of 10 to 40 Mcycles/s, otherwise as in Experiment 5.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,89 @@
+"""Figures 5 and 6: four densities in a dumbbell, against the CPU's capacity."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drq.figures import beside_optimum, schemes, use_of_both
+from marqueue.papers.drq.measures import away, classes, less, line, name, named, optima, ratio
+from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, dumbbell
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs, side_by_side
+from marqueue.scenario import Scenario
+from marqueue.theory.allocations import max_min
+
+#: C, Mcycles/s.
+CLOCKS = (5, 10, 15, 20, 25, 30, 35, 40, 55)
+#: Where losses are told from marks: the CPU is the only bottleneck.
+LOW = (5, 10, 15, 20)
+MARKED = "drq-ecn"
+VARIABLE = "C"
+AXIS = "CPU capacity, Mcycles/s"
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme and capacity; DRQ with marks at low capacities."""
+    every = {name(scheme, c): dumbbell(scheme, c) for scheme in SCHEMES for c in CLOCKS}
+    return every | {name(MARKED, c): dumbbell("drq", c, overrides=ECN) for c in LOW}
+
+
+def measure(runs: Runs) -> Quantities:
+    """Goodputs, shares and utilization; distances from the optimum; what RED-RED leaves unused."""
+    found = optima(runs, named("drq", CLOCKS))
+    out = classes(runs, CLOCKS, VARIABLE, found)
+    fair = [max_min(best.sharing) for best in found]
+    for group in CLASSES:
+        goodput = out[f"rate.drr-red.{group}"]
+        rates = [each.rate(group) * 1e-6 for each in fair]
+        out[f"max-min.{group}"] = line(goodput, rates)
+        out[f"max-min-ratio.{group}"] = replace(
+            ratio(goodput, rates), label="Goodput over the max-min fair rate"
+        )
+    for scheme in ("drq", "drr-red"):
+        for group in CLASSES:
+            parts = {
+                place: away(runs[each], f"w = {group}", group, best.rate(group) * 1e-6)
+                for (place, each), best in zip(named(scheme, CLOCKS).items(), found, strict=True)
+            }
+            out[f"away.{scheme}.{group}"] = side_by_side(parts, VARIABLE)
+        used, wasted = out[f"utilization.{scheme}"], out["utilization.red-red"]
+        out[f"lost.{scheme}"] = less(used, wasted, "Utilization beyond RED-RED's")
+    marked = classes(runs, LOW, VARIABLE, found[: len(LOW)], [MARKED])
+    return {each: q for each, q in marked.items() if MARKED in each} | out
+
+
+def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+    """A figure a scheme, the utilization of both resources, and a table of regions."""
+    names = named("drq", CLOCKS)
+    found = dict(zip(names, optima(runs, names), strict=True))
+    return [
+        *(beside_optimum("Figure 5", quantities, AXIS, scheme) for scheme in SCHEMES),
+        against(
+            "Figure 5, max-min",
+            "Mean goodput of a flow of each class under DRR-RED (marks), and the max-min fair "
+            "rate (lines).",
+            [quantities[f"rate.drr-red.{group}"] for group in CLASSES],
+            AXIS,
+            [quantities[f"max-min.{group}"] for group in CLASSES],
+        ),
+        schemes("Figure 6", "Utilization of the link.", quantities, "utilization", AXIS),
+        schemes("Figure 6, CPU", "Utilization of the CPU.", quantities, "cpu", AXIS),
+        *use_of_both("Table 5", AXIS, found, quantities),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "40 Mbit/s, 40 ms, ten flows each of 0.25, 0.5, 1 and 2 cycles/bit. The paper gives no "
+        "duration: 60 s, of which the first 25 s are left out. C of 45 and 50 Mcycles/s, where "
+        "nothing changes any more, are left out too.",
+        "Sources do not use ECN, so that a packet at 11 is lost (the paper has both, and does not "
+        "say which it simulated). Packets are 500 bytes on the wire, windows are not limited, "
+        "receivers acknowledge every packet.",
+        "RED counts packets, DRQ bits. Buffers have room for 2000 packets, more than RED lets "
+        "wait. DRR's flows share room for 550 packets and no other AQM; the paper gives no buffer.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,52 @@
+"""Beyond the paper: several cores serve the CPU's queue."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.drawn import Drawn, Tabled
+from marqueue.papers.drq.figures import beside_optimum, use_of_both
+from marqueue.papers.drq.measures import classes, name, named, optima
+from marqueue.papers.drq.setups import CLASSES, dumbbell
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.scenario import Scenario
+
+CORES = (1, 2, 4, 8)
+#: Of all cores, Mcycles/s.
+CLOCK = 20.0
+VARIABLE = "cores"
+AXIS = "Cores, 20 Mcycles/s in all"
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a number of cores."""
+    return {
+        name("drq", n): dumbbell("drq", CLOCK / n, overrides=[f"topology.bottleneck.cpu.cores={n}"])
+        for n in CORES
+    }
+
+
+def measure(runs: Runs) -> Quantities:
+    """Goodputs of classes beside the optimum."""
+    out = classes(runs, CORES, VARIABLE, optima(runs, named("drq", CORES)), ["drq"])
+    return out | {f"ratio.{each}": out[f"ratio.drq.{each}"] for each in CLASSES}
+
+
+def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+    """Goodputs, and use of both resources."""
+    names = named("drq", CORES)
+    found = dict(zip(names, optima(runs, names), strict=True))
+    return [
+        beside_optimum("Cores 1", quantities, AXIS, "drq"),
+        *use_of_both("Cores 2", AXIS, found, quantities),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "As in Experiment 5 with 20 Mcycles/s, which 1, 2, 4 or 8 cores share. They serve one "
+        "queue, each a packet at a time: a packet takes as many times longer.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,79 @@
+"""Beyond the paper: how long the packets of each class wait at the CPU."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drq.measures import CPU, LINK, over
+from marqueue.papers.drq.setups import CLASSES, dumbbell, label
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single
+from marqueue.result import Result
+from marqueue.scenario import Scenario
+
+COMPARED = ("drq", "drr-red")
+CLOCK = 10.0
+#: Every packet at the CPU is recorded, so that the run is short.
+SHORT = ('duration="20 s"', 'warmup="12 s"', "topology.bottleneck.cpu.trace=true")
+AXIS = "Density, cycles/bit"
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme."""
+    return {scheme: dumbbell(scheme, CLOCK, overrides=SHORT) for scheme in COMPARED}
+
+
+def waits(run: Result, of: str) -> Quantity:
+    """Mean time that data packets of each class wait at CPU and link, ms, by density.
+
+    At the link, first in, first out, all classes wait alike.
+    """
+    begin, _ = run.span()
+    groups = run.to_polars("flows").select("replication", "flow", "group")
+    cpu = (
+        run.to_polars("trace")
+        .filter(pl.col("link") == CPU, pl.col("kind") == "depart", pl.col("t") > begin)
+        .join(groups, on=["replication", "flow"])
+        .group_by("replication", "group")
+        .agg(pl.col("sojourn").mean())
+    )
+    link = [each.delays.mean for each in run.link(LINK).windows()]
+    parts = {}
+    for each in CLASSES:
+        own = cpu.filter(pl.col("group") == each).sort("replication")["sojourn"].to_numpy()
+        parts[float(each)] = single("Mean queueing delay", of, 1e3 * (own + np.array(link)), "ms")
+    return side_by_side(parts, "w")
+
+
+def measure(runs: Runs) -> Quantities:
+    """Delays of classes, and that of the densest over that of the lightest."""
+    out = {}
+    for scheme in COMPARED:
+        delay = waits(runs[scheme], label(scheme))
+        out[f"delay.{scheme}"] = delay
+        first, last = (
+            replace(delay, values=delay.values[:, [i]], variable="", places=(0.0,)) for i in (0, -1)
+        )
+        out[f"delay-ratio.{scheme}"] = over(last, first, "Delay, w = 2 over w = 0.25")
+    return out
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """A curve a scheme."""
+    caption = "Mean time that packets of a class wait at CPU and link together."
+    both = [quantities[f"delay.{scheme}"] for scheme in COMPARED]
+    return [against("Delay 1", caption, both, AXIS)]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "As in Experiment 5 with 10 Mcycles/s, where the CPU is the only bottleneck; 20 s, of "
+        "which the first 12 s are left out.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

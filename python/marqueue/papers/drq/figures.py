@@ -1,0 +1,81 @@
+"""The figures that most experiments draw: classes beside their dotted optimum, schemes, regions."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drq.measures import CPU, line
+from marqueue.papers.drq.setups import CLASSES, SCHEMES, label
+from marqueue.papers.quantity import Quantities
+from marqueue.theory.pf import Optimum
+from marqueue.theory.resources import Allocation
+
+
+def beside_optimum(
+    figure: str,
+    quantities: Quantities,
+    variable: str,
+    scheme: str,
+    groups: Sequence[str] = CLASSES,
+) -> Drawn:
+    """Mean goodput of a flow of each class under a scheme, and the optimum."""
+    return against(
+        f"{figure}, {label(scheme)}",
+        f"Mean goodput of a flow of each class under {label(scheme)} (marks), and the "
+        "proportionally fair rate (lines).",
+        [quantities[f"rate.{scheme}.{group}"] for group in groups],
+        variable,
+        [quantities[f"optimum.{group}"] for group in groups],
+    )
+
+
+def schemes(figure: str, caption: str, quantities: Quantities, key: str, variable: str) -> Drawn:
+    """A quantity, a curve a scheme."""
+    every = [quantities[f"{key}.{scheme}"] for scheme in SCHEMES]
+    return against(figure, caption, every, variable)
+
+
+def use_of_both(
+    name: str,
+    variable: str,
+    found: Mapping[float, Optimum],
+    quantities: Quantities,
+    scheme: str = "drq",
+    groups: Sequence[str] = CLASSES,
+    capacity: float | None = None,
+) -> list[Drawn | Tabled]:
+    """The region and how far both resources are used, by place; and shares of the CPU by class
+    beside those at the optimum, of ``capacity``, cycles/s, where others leave less.
+    """
+    cpu, link = quantities[f"cpu.{scheme}"].estimates, quantities[f"utilization.{scheme}"].estimates
+    shares = [quantities[f"share.{scheme}.{group}"] for group in groups]
+    best = [
+        line(share, [cpu_share(optimum, group, capacity) for optimum in found.values()])
+        for share, group in zip(shares, groups, strict=True)
+    ]
+    return [
+        against(
+            f"{name}, shares",
+            f"Share of the CPU that each class has under {label(scheme)} (marks), and at the "
+            "optimum (lines).",
+            shares,
+            variable,
+            best,
+        ),
+        Tabled(
+            name,
+            f"The region at the optimum, and utilization of both resources under {label(scheme)}.",
+            (variable, "Region", "CPU", "Link"),
+            [
+                (place, optimum.region, cpu[i], link[i])
+                for i, (place, optimum) in enumerate(found.items())
+            ],
+        ),
+    ]
+
+
+def cpu_share(found: Allocation, group: str, capacity: float | None = None) -> float:
+    """The share of the dumbbell's CPU that a group has in an allocation."""
+    [flows] = [each for each in found.sharing.flows if each.name == group]
+    cycles = flows.count * flows.demands[CPU] * found.rate(group)
+    whole = capacity or float(found.sharing.capacity[found.sharing.index[CPU]])
+    return round(float(cycles) / whole, 4)

@@ -1,0 +1,160 @@
+"""What is measured: goodputs of classes beside the optimum, and what they have of CPU and link."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.stats import t as student
+
+from marqueue.papers.drq.optimum import sharing
+from marqueue.papers.drq.setups import CLASSES, SCHEMES, label
+from marqueue.papers.quantity import FIGURES, FLOWS, Quantity, Runs, side_by_side, single
+from marqueue.result import Result
+from marqueue.scenario import Scenario, from_dict
+from marqueue.stats import Floats
+from marqueue.theory.pf import Optimum, proportionally_fair
+
+LINK, CPU = "bottleneck", "bottleneck/cpu"
+
+
+def of_link(run: Result, of: str, figure: str, link: str = LINK) -> Quantity:
+    """A figure of a link or CPU."""
+    taken = FIGURES[figure]
+    # Of a resource that is always busy the last digits differ from 1.
+    values = [round(taken.value(w) * taken.scale, 8) for w in run.link(link).windows()]
+    what = "the CPU" if link.endswith("/cpu") else "the link"
+    return single(f"{taken.label} of {what}", of, values, taken.unit)
+
+
+def of_flows(run: Result, of: str, figure: str, group: str | None = None) -> Quantity:
+    """A figure of the flows of a group."""
+    taken = FLOWS[figure]
+    values = [taken.value(each) * taken.scale for each in run.flow_sets(group=group)]
+    return single(taken.label, of, values, taken.unit)
+
+
+def rate(run: Result, of: str, group: str) -> Quantity:
+    """Mean goodput of a flow of a group, Mbit/s."""
+    return of_flows(run, of, "goodput_per_flow", group)
+
+
+def total(run: Result, of: str, groups: Sequence[str]) -> Quantity:
+    """Goodput of all flows of these groups, Mbit/s."""
+    parts = [of_flows(run, of, "goodput", group) for group in groups]
+    return replace(parts[0], values=np.sum([part.values for part in parts], axis=0))
+
+
+def share(run: Result, of: str, group: str, link: str = CPU) -> Quantity:
+    """What a group has of a CPU or link, of all that it can do."""
+    values = [each.groups[group] / each.capacity for each in run.link(link).windows()]
+    return single("Share of the CPU", of, values)
+
+
+def spread(run: Result, of: str, groups: Sequence[str] = CLASSES) -> Quantity:
+    """The largest of the mean goodputs of groups over the smallest."""
+    means = np.hstack([rate(run, of, group).values for group in groups])
+    return single("Largest mean goodput over smallest", of, means.max(axis=1) / means.min(axis=1))
+
+
+def away(run: Result, of: str, group: str, optimum: float) -> Quantity:
+    """How many half widths of the 95% interval over a group's flows their mean is off ``optimum``,
+    Mbit/s.
+    """
+    values = []
+    for each in run.flow_sets(group=group):
+        rates = each.rates * 1e-6
+        half = student.ppf(0.975, len(rates) - 1) * rates.std(ddof=1) / np.sqrt(len(rates))
+        values.append(abs(rates.mean() - optimum) / half)
+    return single("Half widths off the optimum", of, values)
+
+
+def ratio(quantity: Quantity, optimum: Sequence[float] | Floats) -> Quantity:
+    """A quantity over its optimum."""
+    values = quantity.values / np.asarray(optimum)
+    return replace(quantity, label=f"{quantity.label}, over optimum", values=values, unit="")
+
+
+def off(quantity: Quantity, optimum: Sequence[float]) -> Quantity:
+    """A quantity less its optimum."""
+    values = quantity.values - np.array(optimum)
+    return replace(quantity, label=f"{quantity.label}, less optimum", values=values)
+
+
+def less(first: Quantity, second: Quantity, label: str) -> Quantity:
+    """By how much the first is larger, replication by replication."""
+    return replace(first, label=label, values=first.values - second.values)
+
+
+def over(first: Quantity, second: Quantity, label: str) -> Quantity:
+    """The first over the second, replication by replication."""
+    return replace(first, label=label, values=first.values / second.values, unit="")
+
+
+def line(like: Quantity, values: Sequence[float], label: str = "") -> Quantity:
+    """What theory says where ``like`` was measured."""
+    return replace(like, label=label or like.label, values=np.array([values]))
+
+
+def swept(
+    runs: Runs,
+    names: Mapping[float, str],
+    variable: str,
+    measure: Callable[..., Quantity],
+    *arguments: object,
+) -> Quantity:
+    """What is measured of each of these runs, by the value of the variable."""
+    parts = {place: measure(runs[name], *arguments) for place, name in names.items()}
+    return side_by_side(parts, variable)
+
+
+def scenario(run: Result) -> Scenario:
+    """What was run."""
+    return from_dict(run.scenario)
+
+
+def optima(runs: Runs, names: Mapping[float, str], **given: Mapping[str, float]) -> list[Optimum]:
+    """The optimum of each of these set-ups."""
+    return [proportionally_fair(sharing(scenario(runs[n]), **given)) for n in names.values()]
+
+
+def mbits(found: Sequence[Optimum], group: str) -> list[float]:
+    """What a flow of a group gets at these optima, Mbit/s."""
+    return [each.rate(group) * 1e-6 for each in found]
+
+
+def name(scheme: str, place: float) -> str:
+    """Of a set-up."""
+    return f"{scheme}-{place:g}"
+
+
+def named(scheme: str, places: Sequence[float]) -> dict[float, str]:
+    """The set-ups of a scheme along a sweep."""
+    return {float(place): name(scheme, place) for place in places}
+
+
+def classes(
+    runs: Runs,
+    places: Sequence[float],
+    variable: str,
+    found: Sequence[Optimum],
+    schemes: Sequence[str] = SCHEMES,
+    groups: Sequence[str] = CLASSES,
+) -> dict[str, Quantity]:
+    """Of a sweep over dumbbells, by scheme: goodputs of classes, over their optimum, and use of the
+    two resources.
+    """
+    out = {}
+    for scheme in schemes:
+        names = named(scheme, places)
+        for group in groups:
+            of, best = f"w = {group}", mbits(found, group)
+            goodput = swept(runs, names, variable, rate, of, group)
+            out[f"rate.{scheme}.{group}"] = goodput
+            out[f"optimum.{group}"] = line(goodput, best)
+            out[f"ratio.{scheme}.{group}"] = ratio(goodput, best)
+            out[f"share.{scheme}.{group}"] = swept(runs, names, variable, share, of, group)
+        of = label(scheme)
+        out[f"spread.{scheme}"] = swept(runs, names, variable, spread, of, groups)
+        out[f"utilization.{scheme}"] = swept(runs, names, variable, of_link, of, "utilization")
+        out[f"cpu.{scheme}"] = swept(runs, names, variable, of_link, of, "utilization", CPU)
+    return out

@@ -1,0 +1,47 @@
+"""The proportionally fair rates of a set-up: the dotted lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from marqueue.papers.drq.setups import BITS
+from marqueue.scenario import Scenario, Tcp
+from marqueue.theory.pf_scenario import of_scenario
+from marqueue.theory.resources import Flows, Sharing
+
+NOTHING: Mapping[str, float] = {}
+
+
+def sharing(
+    scenario: Scenario,
+    taken: Mapping[str, float] | None = None,
+    waits: Mapping[str, float] = NOTHING,
+    priorities: Mapping[str, float] = NOTHING,
+) -> Sharing:
+    """The long TCP flows of a scenario, by group, and the resources that they share.
+
+    By resource ``taken`` is what other traffic takes of it, cycles/s or bits/s, if not what it
+    offers, and ``waits`` the time that packets wait there, s; by group ``priorities`` is what alpha
+    is multiplied with.
+    """
+    long = [each for each in scenario.traffic if isinstance(each, Tcp) and each.size is None]
+    alone = scenario.model_copy(update={"traffic": long})
+    found = of_scenario(scenario if taken is None else alone).sharing
+    took = taken or NOTHING
+    resources = (replace(r, capacity=r.capacity - took.get(r.name, 0.0)) for r in found.resources)
+    flows = []
+    for each in found.flows:
+        group = each.name.split("/")[0]
+        weight = priorities.get(group, 1.0) * delayed(each, waits)
+        flows.append(replace(each, name=group, weight=weight))
+    return Sharing(tuple(resources), tuple(flows), found.pairs)
+
+
+def delayed(flows: Flows, waits: Mapping[str, float]) -> float:
+    """alpha, sqrt(3/2) M/tau (Proposition 1), with the time that packets wait in tau."""
+    if not waits:
+        return flows.weight
+    paid = math.sqrt(1.5) * BITS
+    return paid / (paid / flows.weight + sum(waits.get(name, 0.0) for name in flows.demands))

@@ -1,0 +1,131 @@
+"""The set-ups: the three topologies of the paper under a scheme, with their groups of flows."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from marqueue.scenario import Scenario, from_dict
+
+FOLDER = Path(__file__).parent
+
+SCHEMES = ("drq", "red-red", "drr-red")
+#: Densities of the four classes, cycles/bit; a class is named by its density.
+CLASSES = ("0.25", "0.5", "1", "2")
+#: Sources of the dumbbell answer marks and set out as 00, DRQ's initial state.
+ECN = (
+    "transport.default.ecn=true",
+    "transport.default.ecn_field=initial",
+    "topology.bottleneck.signal=ecn",
+    "topology.bottleneck.cpu.signal=ecn",
+)
+#: Flows of a class, and bits of a packet.
+EACH, BITS = 10, 4000
+
+
+@cache
+def schemes() -> dict[str, dict[str, Any]]:
+    """The schemes by name: a label, and keys of the link and of the CPU."""
+    return tomllib.loads((FOLDER / "schemes.toml").read_text(encoding="utf-8"))
+
+
+def label(scheme: str) -> str:
+    """What a scheme is called in figures."""
+    return str(schemes()[scheme]["label"])
+
+
+def table(file: str) -> dict[str, Any]:
+    """A scenario file as it is."""
+    path = FOLDER / "scenarios" / f"{file}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def built(data: dict[str, Any], name: str, overrides: Sequence[str] = ()) -> Scenario:
+    """The scenario of tables, under a name of its own."""
+    return from_dict(data | {"name": name}, overrides, origin=name)
+
+
+def group(name: str, density: float, count: int = EACH, **keys: object) -> dict[str, Any]:
+    """Long flows of a density, cycles/bit."""
+    processing = f"{density:g} cycles/bit"
+    return {"name": name, "kind": "tcp", "count": count, "processing": processing, **keys}
+
+
+def dumbbell(
+    scheme: str,
+    clock: float,
+    groups: Sequence[Mapping[str, Any]] | None = None,
+    overrides: Sequence[str] = (),
+    **bottleneck: object,
+) -> Scenario:
+    """The dumbbell with a CPU of ``clock`` Mcycles/s; by default with the paper's four classes.
+
+    ``bottleneck`` replaces keys of the link.
+    """
+    data = table("dumbbell")
+    if groups is not None:
+        data["traffic"] = list(groups)
+    under(scheme, data["topology"]["bottleneck"], clock)
+    data["topology"]["bottleneck"] |= bottleneck
+    return built(data, f"{label(scheme)}, dumbbell, C = {clock:g} Mcycles/s", overrides)
+
+
+def parking_lot(scheme: str, rate: float) -> Scenario:
+    """The parking lot with a third link of ``rate`` Mbit/s."""
+    data = table("parking-lot")
+    links = named_links(data)
+    for name in ("L1", "L2", "L3"):
+        under(scheme, links[name])
+    links["L3"]["rate"] = f"{rate:g} Mbit/s"
+    return built(data, f"{label(scheme)}, parking lot, B3 = {rate:g} Mbit/s")
+
+
+def edge(scheme: str, clock: float, densities: Sequence[float], core: float = 40.0) -> Scenario:
+    """Edge deployment: IE1 with ``clock`` Mcycles/s, SG1 and SG2 of these densities, L1 and L2 of
+    ``core`` Mbit/s.
+    """
+    data = table("edge")
+    links = named_links(data)
+    for each in ("L1", "L2"):
+        links[each]["rate"] = f"{core:g} Mbit/s"
+    under(scheme, links["IE1"], clock)
+    under(scheme, links["EE1"])
+    data["traffic"][:2] = [
+        group(f"SG{i}", w, classes=["IE1"]) for i, w in enumerate(densities, start=1)
+    ]
+    high = densities[0]
+    at = f"C = {clock:g} Mcycles/s, w1 = {high:g}, core {core:g} Mbit/s"
+    return built(data, f"{label(scheme)} at the edge, {at}")
+
+
+def two_edges(clock: float, densities: Sequence[float]) -> Scenario:
+    """DRQ at IE1 and RED-RED at IE2, each with its own SG1 and SG2 of these densities."""
+    data = table("edge")
+    links = named_links(data)
+    edges = {"1": "drq", "2": "red-red"}
+    for number, scheme in edges.items():
+        for end in ("IE", "EE"):
+            links[end + number].setdefault("cpu", dict(links["EE1"]["cpu"]))
+            under(scheme, links[end + number])
+        links[f"IE{number}"]["cpu"]["clock"] = f"{clock:g} Mcycles/s"
+    data["traffic"][:3] = [
+        group(f"SG{i} by IE{number}", w, classes=[f"IE{number}"])
+        for number in edges
+        for i, w in enumerate(densities, start=1)
+    ]
+    return built(data, f"DRQ at IE1 and RED-RED at IE2, w1 = {densities[0]:g}")
+
+
+def named_links(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The links of a graph by name."""
+    return {link["name"]: link for link in data["topology"]["links"]}
+
+
+def under(scheme: str, link: dict[str, Any], clock: float | None = None) -> None:
+    """Puts a link and its CPU under a scheme."""
+    keys = schemes()[scheme]
+    link |= keys["link"]
+    link["cpu"] = link["cpu"] | keys["cpu"]
+    if clock is not None:
+        link["cpu"]["clock"] = f"{clock:g} Mcycles/s"
