@@ -41,7 +41,7 @@ test-rust: ## Run the tests in Rust
 	cargo test --workspace --locked
 
 test-python: $(EXTENSION) ## Run the tests in Python
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 fuzz: ## Fuzz every target for a fixed number of runs
 	cargo fuzz build --sanitizer none

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+REASONS: list[str]
+"""Why a packet is marked or lost, in the order of the engine's discriminants."""
 TIMESTAMPS_BYTES: int
 """The timestamps option of TCP on the wire."""
 

@@ -309,3 +309,12 @@ traffic = [{ kind = "packets", rate = "1000000 /s", packet = "1000 B" }]
     assert done.stderr.startswith("trace: got more than 10000000 rows by 5.0")
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "results").exists()
+
+
+def test_a_matched_drop_is_called_so(tmp_path: Path):
+    """A reason that only some queues have is in the table like any other."""
+    lost = trace(run(tmp_path, "choke", ecn=False), "bottleneck").filter(pl.col("kind") == "drop")
+    windows = pl.read_parquet(tmp_path / "out" / "windows.parquet").filter(
+        pl.col("replication") == 0, pl.col("link") == "bottleneck"
+    )
+    assert lost.filter(pl.col("reason") == "matched").height == windows["drops_matched"].sum() > 0

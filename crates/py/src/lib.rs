@@ -22,6 +22,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run::check, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add("TIMESTAMPS_BYTES", marqueue_cc::config::TIMESTAMPS_BYTES)?;
+    m.add("REASONS", marqueue_aqm::Reason::ALL.map(marqueue_aqm::Reason::name))?;
     m.add_function(wrap_pyfunction!(pcapng::write_pcapng, m)?)?;
     m.add_class::<run::Control>()?;
     m.add_class::<rates::RateMap>()?;

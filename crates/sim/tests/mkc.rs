@@ -274,7 +274,7 @@ fn parking_lot(rates: [u64; 3], packet_size: u64, duration: f64) -> Vec<f64> {
 
 /// Max-min: the middle hop, the narrowest, is shared in equal parts, and the others' flows have what is left.
 /// The fixed point: x p = alpha/beta with p = 1 - C/X, where `o` is what others send. A packet is 1/500 of an
-/// interval, a tenth of p* = 2.2 %; a router further on sees less than was sent, by p* at the most.
+/// interval, a tenth of p* = 2.2 %. Rates within 2 %.
 #[test]
 fn rates_on_unlike_hops_are_max_min_fair() {
     let settled = |c: f64, o: f64| (0..100).fold(c - o, |x, _| c - o + ALPHA / BETA * (x + o) / x);
@@ -282,7 +282,7 @@ fn rates_on_unlike_hops_are_max_min_fair() {
     let expected = [shared, settled(15e6, shared), shared, settled(20e6, shared)];
     let rates = parking_lot([15_000_000, 10_000_000, 20_000_000], 125, 30.0);
     for (rate, expected) in rates.iter().zip(expected) {
-        assert!((rate / expected - 1.0).abs() < 0.022, "{rates:?}, {expected} expected");
+        assert!((rate / expected - 1.0).abs() < 0.02, "{rates:?}, {expected} expected");
     }
 }
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from marqueue._core import REASONS
 from marqueue.result.pipe import PIPE_SUMS
 
 Raw = Mapping[str, Any]
@@ -23,8 +24,6 @@ Array = npt.NDArray[Any]
 
 #: What happened to a packet, in the order of the engine's discriminants.
 TRACE_KINDS = ("arrive", "mark", "drop", "depart")
-#: Why a packet was marked or lost, in the order of the engine's discriminants.
-REASONS = ("overflow", "early", "forced", "virtual", "sojourn")
 NO_REASON = 255
 #: The ECN field of a packet, in the order of the engine's numbers.
 ECN = ("not-ect", "ect", "ce")
