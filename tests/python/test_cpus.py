@@ -195,6 +195,8 @@ def test_summary_tables_and_report_show_both_resources(result: Result, tmp_path:
     page = (saved / "report.html").read_text()
     for text in ("400 kcycles/s, 2 cores", "What packets take of each CPU", "[Mcycles/s]"):
         assert text in page
+    assert "(per_bit" in page
+    assert "{&#39;" not in page
     assert set(summary["optimum"]["pairs"]) == {"bottleneck"}
     columns = result.to_arrow("windows").column_names
     assert {"capacity_bits", "capacity_cycles"} <= set(columns)

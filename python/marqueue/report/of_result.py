@@ -188,7 +188,7 @@ _NOT_DETAILS = {"name", "kind", "classes", "transport", "trace"}
 
 
 def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:
-    details = [f"{k} {v}" for k, v in traffic.items() if k not in _NOT_DETAILS]
+    details = [f"{k} {_in_words(v)}" for k, v in traffic.items() if k not in _NOT_DETAILS]
     kind = str(traffic["kind"])
     return [
         str(traffic.get("name", kind)),
@@ -197,6 +197,15 @@ def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:
         ", ".join(traffic.get("classes", ["all"])),
         str(traffic["transport"]) if kind in ("tcp", "poisson") and "transport" in traffic else "",
     ]
+
+
+def _in_words(value: object) -> str:
+    """A value of a scenario as a reader would write it, tables in parentheses."""
+    if isinstance(value, Mapping):
+        return f"({', '.join(f'{key} {_in_words(each)}' for key, each in value.items())})"
+    if isinstance(value, list):
+        return ", ".join(map(_in_words, value))
+    return str(value)
 
 
 def _links(page: Report, result: Result) -> None:
