@@ -26,26 +26,35 @@ SETTLED = 1010.0
 #: Round-trip times of the packets, ms; their C and their stationary rate, Mbit/s.
 RTTS = (90, 120)
 C, STATIONARY = 50.0, 50.02
+#: Bytes of a packet and the interval, ms: those of the claims, and others for the ledger.
+BESIDE = ((1000, 40), (200, 30), (200, 40), (200, 50), (200, 100))
 #: The last 5 s.
 LATE = (15.0, 20.0)
 
 
 def setups() -> Mapping[str, Scenario]:
     """One a round-trip time."""
-    return {f"rtt-{rtt}": packets(rtt) for rtt in RTTS}
+    return {
+        name(rtt, size, delta): packets(rtt, size, delta) for rtt in RTTS for size, delta in BESIDE
+    }
 
 
-def packets(rtt: int) -> Scenario:
+def name(rtt: int, size: int = 1000, delta: int = 40) -> str:
+    """Of a set-up."""
+    return f"rtt-{rtt}-{size}-{delta}"
+
+
+def packets(rtt: int, size: int, delta: int) -> Scenario:
     """One flow of Kelly's law on 50 Mbit/s."""
     return one_link(
-        f"Kelly control, {rtt} ms",
+        f"Kelly control, {rtt} ms, packets of {size} bytes, an interval of {delta} ms",
         flow("kelly", kappa=0.5, omega="20 kbit/s"),
         rates=["1 Mbit/s"],
         rtts=[f"{rtt} ms"],
-        packet="1000 B",
+        packet=f"{size} B",
         overrides=["duration=20 s"],
         rate=f"{C:g} Mbit/s",
-        aqm={"name": "mkc", "delta": "40 ms"},
+        aqm={"name": "mkc", "delta": f"{delta} ms"},
     )
 
 
@@ -54,8 +63,18 @@ def measure(runs: Runs) -> Quantities:
     maps = {d: total_of(figure_1(d)) for d in DELAYS}
     late = {d: away(x[141:151], SETTLED) for d, x in maps.items()}
     early = {d: away(x[41:51], SETTLED) for d, x in maps.items()}
-    names = {float(rtt): f"rtt-{rtt}" for rtt in RTTS}
-    return {
+    names = {float(rtt): name(rtt) for rtt in RTTS}
+    out = {
+        f"largest.{rtt}.{size}.{delta}": of_rate(
+            runs[name(rtt, size, delta)],
+            "Largest rate over C, last 5 s",
+            f"RTT {rtt} ms, {size} bytes, {delta} ms",
+            lambda x: float(x.within(*LATE).value.max()) / C,
+        )
+        for rtt in RTTS
+        for size, delta in BESIDE
+    }
+    return out | {
         "away.map": computed("Distance from x*, steps 141 to 150", "map", late, "D"),
         "growth.map": computed(
             "The same over that of steps 41 to 50",
@@ -102,7 +121,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
         senders(
             "Figure 2",
             "One Kelly flow on 50 Mbit/s.",
-            {f"RTT = {rtt} ms": runs[f"rtt-{rtt}"] for rtt in RTTS},
+            {f"RTT = {rtt} ms": runs[name(rtt)] for rtt in RTTS},
         ),
     ]
 

@@ -54,9 +54,7 @@ def measure(runs: Runs) -> Quantities:
         for n in FLOWS
     }
     totals = {
-        n: of_all(
-            run, "Sum of rates over X*", "packets", lambda rates, n=n: settled(rates, n)
-        )
+        n: of_all(run, "Sum of rates over X*", "packets", lambda rates, n=n: settled(rates, n))
         for n in FLOWS
     }
     out = {

@@ -7,7 +7,7 @@ from scipy.optimize import root
 
 from marqueue.papers.drawn import Drawn
 from marqueue.papers.mkc.measures import of_rate, ratio, senders, steps_of
-from marqueue.papers.mkc.setups import built, table
+from marqueue.papers.mkc.setups import PACKET, built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
 from marqueue.scenario import Scenario
@@ -74,6 +74,12 @@ def measure(runs: Runs) -> Quantities:
         out[f"ratio.packets.{name}"] = ratio(
             measured, [float(expected[i])], f"x{name}, over the fixed point with losses upstream"
         )
+    c2, c3 = (runs["packets"].link(link).windows() for link in ("C2", "C3"))
+    sent = out["rate.packets.2"].values[:, 0] * (LATE[1] - LATE[0]) / PACKET
+    arrived = np.array([w.arrivals for w in c3])
+    all_lost = [w.dropped / w.arrivals for w in c2]
+    out["lost.all"] = single("Share of packets lost at C2", "both flows", all_lost)
+    out["lost.2"] = single("Share of packets lost at C2", "second flow", 1 - arrived / sent)
     one, two = (out[f"rate.packets.{name}"].values for name in FLOWS)
     out["lemma.packets"] = single("2 x1 + 3 x2", "packets", (2 * one + 3 * two)[:, 0], "Mbit/s")
     return out

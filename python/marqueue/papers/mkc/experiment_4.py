@@ -10,12 +10,15 @@ from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
 from marqueue.scenario import Scenario
+from marqueue.theory.mkc import Loss, Mkc, Network, iterate
 from marqueue.theory.mkc.figures import figure_4
 
 #: X* of the map and of the packets, Mbit/s.
 SETTLED, STATIONARY = 10_800.0, 10.8
 #: Round-trip times of the packets.
 RTTS = {"equal": ("100 ms", "100 ms"), "unequal": ("20 ms", "400 ms")}
+#: The same in steps of the packets' interval, rounded: 1 + RTT / Delta.
+UNEQUAL = (1, 9)
 MAPS = {"equal": False, "random": True}
 LATE = (30.0, 40.0)
 
@@ -44,6 +47,16 @@ def measure(runs: Runs) -> Quantities:
         out[f"fair.map.{name}"] = single(
             "Lesser over greater rate, step 4000", f"map, {name} delays", [float(done.fairness[-1])]
         )
+    out["fair.map.later"] = single(
+        "Lesser over greater rate, step 8000",
+        "map, random delays",
+        [float(figure_4(random=True, steps=8000).fairness[-1])],
+    )
+    network = Network.single(10_000.0, 2, UNEQUAL)
+    unequal = iterate(network, Mkc(200.0, 0.5), Loss(network.capacity), [1000.0, 5000.0], 400)
+    out["overshoot.map.unequal"] = single(
+        "Overshoot", "map, delays of 1 and 9", [overshoot(unequal.total, SETTLED)]
+    )
     for name, run in runs.items():
         of = f"packets, {name} delays"
         out[f"overshoot.packets.{name}"] = of_all(

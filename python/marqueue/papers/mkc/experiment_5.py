@@ -47,7 +47,9 @@ def measure(runs: Runs) -> Quantities:
     maps = {beta: total_of(figure_6(beta)) for beta in MAPS}
     stationary = {beta: settled(beta, 1.0, 0.01) for beta in MAPS}
     out = {
-        f"full.{law}": single("Steps until the link is full", law, [float(saturation(x, 1e9) or -1)])
+        f"full.{law}": single(
+            "Steps until the link is full", law, [float(saturation(x, 1e9) or -1)]
+        )
         for law, x in filled.items()
     }
     out["overshoot.map"] = computed(

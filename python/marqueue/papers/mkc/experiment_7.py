@@ -133,9 +133,7 @@ def data(law: str) -> pa.Table:
         f"C, N {name}": over_capacity(law, name) for name in SOURCES
     }
     return pa.concat_tables(
-        pa.table(
-            {"of": [of] * len(s.x), "x": s.x, "theory": s.theory, "iterated": s.iterated}
-        )
+        pa.table({"of": [of] * len(s.x), "x": s.x, "theory": s.theory, "iterated": s.iterated})
         for of, s in parts.items()
     )
 

@@ -27,20 +27,21 @@ RTTS = ("20 ms", "40 ms", "60 ms", "80 ms")
 
 def setups() -> Mapping[str, Scenario]:
     """One a router and number of flows."""
-    return {f"{kind}-{n}": flows(kind, n) for kind in ROUTERS for n in FLOWS}
+    every = {f"{kind}-{n}": flows(kind, n) for kind in ROUTERS for n in FLOWS}
+    return every | {"long": flows("emkc", max(FLOWS), delta="400 ms")}
 
 
-def flows(kind: str, n: int) -> Scenario:
+def flows(kind: str, n: int, delta: str = "100 ms") -> Scenario:
     """So many flows that start with equal shares; the last 10 s of 40 s count."""
     count = min(n, len(RTTS))
     return one_link(
-        f"{CALLED[kind]}, {n} flows",
+        f"{CALLED[kind]}, {n} flows, intervals of {delta}",
         emkc(f"{ALPHA:g} bit/s", BETA),
         rates=[f"{C / n:.0f} bit/s"] * count,
         rtts=RTTS[:count],
         each=[(n + i) // count for i in range(count)],
         overrides=["duration=40 s", "warmup=30 s"],
-        aqm={"name": ROUTERS[kind], "delta": "100 ms"},
+        aqm={"name": ROUTERS[kind], "delta": delta},
     )
 
 
@@ -77,6 +78,13 @@ def measure(runs: Runs) -> Quantities:
     for by in ("map", "packets"):
         out[f"loss.{by}"] = out[f"loss.{by}.emkc"]
         out[f"excess.{by}"] = beyond_formula(out[f"loss.{by}"])
+    long = replace(
+        of_link(runs["long"], "EMKC, packets, Delta = 400 ms", "loss_ratio", 100.0),
+        unit="%",
+        variable="N",
+        places=(float(max(FLOWS)),),
+    )
+    out["loss.packets.long"], out["excess.packets.long"] = long, beyond_formula(long)
     # Beyond N = gamma C beta / alpha = 490 no price of at most 1 can do it.
     free = out["loss.map.free"]
     kept = [i for i, n in enumerate(free.places) if n <= max(FLOWS)]

@@ -83,7 +83,12 @@ def rates(run: Result) -> list[dict[str, Rate]]:
 
 
 def of_rate(
-    run: Result, label: str, of: str, measure: Callable[[Rate], float], unit: str = "", flow: str = "1"
+    run: Result,
+    label: str,
+    of: str,
+    measure: Callable[[Rate], float],
+    unit: str = "",
+    flow: str = "1",
 ) -> Quantity:
     """What is measured of the rate of one flow."""
     return single(label, of, [measure(each[flow]) for each in rates(run)], unit)
@@ -143,7 +148,11 @@ def steps_of(
         panel.set_title(title, fontsize=9, loc="right", pad=2)
         if shared:
             panel.label_outer()
-        rows += [{"panel": title, "of": of, "step": i, "rate": v} for of, y in named.items() for i, v in enumerate(y)]
+        rows += [
+            {"panel": title, "of": of, "step": i, "rate": v}
+            for of, y in named.items()
+            for i, v in enumerate(y)
+        ]
     return Drawn(name, caption, figure, pa.Table.from_pylist(rows))
 
 

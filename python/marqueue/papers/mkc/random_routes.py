@@ -26,8 +26,10 @@ class Topology:
     routes: Sequence[Sequence[int]]
     """The links of each flow, in order."""
 
-    def scenario(self, name: str, aqm: str, alpha: str, beta: float) -> Scenario:
-        """One EMKC flow a route under this AQM at all links."""
+    def scenario(
+        self, name: str, aqm: str, *, alpha: str, beta: float, packet: str, delta: str
+    ) -> Scenario:
+        """One EMKC flow a route under this AQM, with this interval, at all links."""
         links = [
             {
                 "name": f"L{j}",
@@ -36,7 +38,7 @@ class Topology:
                 "rate": f"{c:g} Mbit/s",
                 "delay": "5 ms",
                 "buffer": "100 packets",
-                "aqm": {"name": aqm, "delta": "50 ms"},
+                "aqm": {"name": aqm, "delta": delta},
             }
             for j, ((begin, end), c) in enumerate(zip(self.ends, self.capacity, strict=True))
         ]
@@ -56,8 +58,8 @@ class Topology:
                 "classes": [str(i)],
                 "control": emkc(alpha, beta),
                 "rate": "500 kbit/s",
-                "packet": "500 B",
-                "jitter": "50 ms",
+                "packet": packet,
+                "jitter": delta,
                 "trace": True,
             }
             for i in range(len(self.routes))
