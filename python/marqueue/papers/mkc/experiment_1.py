@@ -26,17 +26,16 @@ SETTLED = 1010.0
 #: Round-trip times of the packets, ms; their C and their stationary rate, Mbit/s.
 RTTS = (90, 120)
 C, STATIONARY = 50.0, 50.02
-#: Bytes of a packet and the interval, ms: those of the claims, and others for the ledger.
-BESIDE = ((1000, 40), (200, 30), (200, 40), (200, 50), (200, 100))
+#: Round-trip time, ms, bytes of a packet and interval, ms: those of the claims, and others for the
+#: ledger.
+SETUPS = ((90, 1000, 40), (120, 1000, 40), (90, 200, 40), (90, 200, 100), (120, 200, 100))
 #: The last 5 s.
 LATE = (15.0, 20.0)
 
 
 def setups() -> Mapping[str, Scenario]:
     """One a round-trip time."""
-    return {
-        name(rtt, size, delta): packets(rtt, size, delta) for rtt in RTTS for size, delta in BESIDE
-    }
+    return {name(*each): packets(*each) for each in SETUPS}
 
 
 def name(rtt: int, size: int = 1000, delta: int = 40) -> str:
@@ -71,8 +70,7 @@ def measure(runs: Runs) -> Quantities:
             f"RTT {rtt} ms, {size} bytes, {delta} ms",
             lambda x: float(x.within(*LATE).value.max()) / C,
         )
-        for rtt in RTTS
-        for size, delta in BESIDE
+        for rtt, size, delta in SETUPS
     }
     return out | {
         "away.map": computed("Distance from x*, steps 141 to 150", "map", late, "D"),

@@ -63,8 +63,8 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
 EXPERIMENT = Experiment(
     readings=(
         "Claims here are ours: the paper has no other traffic. Two EMKC flows (alpha = 50 kbit/s, "
-        "beta = 0.5, packets of 1000 bytes) and four of TCP (CUBIC or Reno as the preset `rfc` has "
-        "it), round-trip times of 40 and 60 ms, 10 Mbit/s, a buffer of 100 packets; 40 s after "
+        "beta = 0.5, packets of 1000 bytes) and four of TCP (preset "
+        "`rfc`), round-trip times of 40 and 60 ms, 10 Mbit/s, a buffer of 100 packets; 40 s after "
         "20 s.",
     ),
     setups=setups,

@@ -1,7 +1,7 @@
 """Max-min fairness with several bottlenecks: rates of packets beside water-filling."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -94,6 +94,17 @@ def measure(runs: Runs) -> Quantities:
                     "topology",
                     places,
                 )
+    fine = GRAINS["fine"]
+    left = [
+        sent(runs[name("mkc", key, "fine")]) / topology.with_losses(fine.alpha, BETA)
+        for key, topology in TOPOLOGIES.items()
+    ]
+    for which, how in (("least", np.min), ("greatest", np.max)):
+        out[f"{which}.losses"] = replace(
+            out[f"{which}.mkc.fine"],
+            label=f"{which.capitalize()} rate over the fixed point with losses upstream",
+            values=np.column_stack([how(each, axis=1) for each in left]),
+        )
     return out
 
 

@@ -8,9 +8,12 @@ import numpy as np
 
 from marqueue.papers.mkc.setups import built, emkc
 from marqueue.scenario import Scenario
+from marqueue.stats import Floats
 
 #: Of a random network: nodes in a row, links that skip one, routes, and hops of a route at most.
 NODES, SKIPS, ROUTES, HOPS = 7, 3, 10, 4
+#: Steps after which a map with prices of a few percent has settled.
+STEPS = 3000
 #: Capacities of its links, Mbit/s.
 LEAST, MOST = 4.0, 12.0
 
@@ -25,6 +28,24 @@ class Topology:
     """Mbit/s."""
     routes: Sequence[Sequence[int]]
     """The links of each flow, in order."""
+
+    def with_losses(self, alpha: float, beta: float) -> Floats:
+        """Where EMKC's map settles if a link sees what those before it have not lost, Mbit/s.
+
+        Nodes are numbered downstream, and so are links ordered by where they begin.
+        """
+        rates = np.full(len(self.routes), LEAST / len(self.routes))
+        order = sorted(range(len(self.ends)), key=lambda j: self.ends[j])
+        crosses = np.array([[j in route for route in self.routes] for j in range(len(self.ends))])
+        for _ in range(STEPS):
+            left, price = rates.copy(), np.full(len(rates), -np.inf)
+            for j in order:
+                here = crosses[j]
+                load = left[here].sum()
+                price[here] = np.maximum(price[here], 1 - self.capacity[j] / load)
+                left[here] *= min(1.0, self.capacity[j] / load)
+            rates += alpha - beta * price * rates
+        return rates
 
     def scenario(
         self, name: str, aqm: str, *, alpha: str, beta: float, packet: str, delta: str
