@@ -73,11 +73,13 @@ def measure(runs: Runs) -> Quantities:
         for rtt, size, delta in SETUPS
     }
     return out | {
-        "away.map": computed("Distance from x*, steps 141 to 150", "map", late, "D"),
+        "away.map": computed(
+            "Distance from x*, steps 141 to 150", "map", {float(d): late[d] for d in DELAYS}, "D"
+        ),
         "growth.map": computed(
             "The same over that of steps 41 to 50",
             "map",
-            {d: late[d] / early[d] if early[d] else 0.0 for d in DELAYS},
+            {float(d): late[d] / early[d] if early[d] else 0.0 for d in DELAYS},
             "D",
         ),
         "overshoot.map": computed(

@@ -1,6 +1,7 @@
 """Figures 10 and 11: the start of one flow with the naive and with the proper reference rate."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -8,7 +9,8 @@ from marqueue.papers.drawn import Drawn, against
 from marqueue.papers.mkc.measures import Rate, of_rate, overshoot, senders, swept
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
-from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.result import Result
 from marqueue.scenario import Scenario
 
 LAWS = {"emkc_naive": "naive", "emkc": "proper"}
@@ -60,6 +62,12 @@ FIGURES: Mapping[str, tuple[str, str, Callable[[Rate], float]]] = {
 }
 
 
+def figure(run: Result, law: str, key: str) -> Quantity:
+    """One of the figures of a run."""
+    label, unit, how = FIGURES[key]
+    return of_rate(run, label, LAWS[law], how, unit)
+
+
 def measure(runs: Runs) -> Quantities:
     """Of each law against the round-trip time."""
     return {
@@ -67,10 +75,10 @@ def measure(runs: Runs) -> Quantities:
             runs,
             {float(rtt): name(law, rtt) for rtt in RTTS},
             "RTT",
-            lambda run, label=label, of=of, how=how, unit=unit: of_rate(run, label, of, how, unit),
+            partial(figure, law=law, key=key),
         )
-        for law, of in LAWS.items()
-        for key, (label, unit, how) in FIGURES.items()
+        for law in LAWS
+        for key in FIGURES
     }
 
 

@@ -1,14 +1,15 @@
 """Figure 12: four flows with unequal round-trip times join one after the other."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from marqueue.papers.drawn import Drawn
-from marqueue.papers.mkc.measures import Rate, of_all, of_rate, senders, swept, total
+from marqueue.papers.mkc.measures import Rate, fairness, of_all, of_rate, senders, total
 from marqueue.papers.mkc.setups import built, table
 from marqueue.papers.paper import Experiment
-from marqueue.papers.quantity import Quantities, Runs, side_by_side
+from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
 from marqueue.result import Result
 from marqueue.scenario import Scenario
 
@@ -39,41 +40,39 @@ def settled(rates: Sequence[Rate], flows: int) -> float:
     return total(rates).mean(end - 1.0, end) / (C + flows * ALPHA / BETA)
 
 
+def fall(run: Result, flow: int) -> Quantity:
+    """Of the flow that joined last, until the next does."""
+    return of_rate(
+        run,
+        "Largest fall of the flow that joined last",
+        "packets",
+        lambda x: x.within(0.0, flow * APART).fall,
+        "Mbit/s",
+        str(flow),
+    )
+
+
+def sum_of_rates(run: Result, flows: int) -> Quantity:
+    """Over X*, of so many flows."""
+    return of_all(run, "Sum of rates over X*", "packets", partial(settled, flows=flows))
+
+
 def measure(runs: Runs) -> Quantities:
     """When the first flow fills the link, where each number of flows settles, and falls."""
     run: Result = runs["packets"]
-    falls = {
-        n: of_rate(
-            run,
-            "Largest fall of the flow that joined last",
-            "packets",
-            lambda x, end=n * APART: x.within(0.0, end).fall,
-            "Mbit/s",
-            str(n),
-        )
-        for n in FLOWS
-    }
-    totals = {
-        n: of_all(run, "Sum of rates over X*", "packets", lambda rates, n=n: settled(rates, n))
-        for n in FLOWS
-    }
     out = {
-        "fall": side_by_side(falls, "flow"),
-        "total": side_by_side(totals, "N"),
+        "fall": side_by_side({float(n): fall(run, n) for n in FLOWS}, "flow"),
+        "total": side_by_side({float(n): sum_of_rates(run, n) for n in FLOWS}, "N"),
         "fair": of_all(
             run,
             "Least over greatest rate, 35 to 40 s",
             "packets",
-            lambda rates: float(np.divide(*np.sort([x.mean(*LATE) for x in rates])[[0, -1]])),
+            lambda rates: fairness([x.mean(*LATE) for x in rates]),
         ),
     }
     for key, share in (("full.first", FULL), ("full.quite", QUITE)):
         out[key] = of_rate(
-            run,
-            f"Time to {share:.0%} of C",
-            "first flow",
-            lambda x, share=share: reaches(x, share),
-            "s",
+            run, f"Time to {share:.0%} of C", "first flow", partial(reaches, share=share), "s"
         )
     return out
 

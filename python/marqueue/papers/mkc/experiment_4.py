@@ -2,10 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from marqueue.papers.drawn import Drawn
-from marqueue.papers.mkc.measures import of_all, overshoot, senders, steps_of, total, total_of
+from marqueue.papers.mkc.measures import (
+    fairness,
+    of_all,
+    overshoot,
+    senders,
+    steps_of,
+    total,
+    total_of,
+)
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
@@ -66,7 +72,7 @@ def measure(runs: Runs) -> Quantities:
             run,
             "Lesser over greater rate, last 10 s",
             of,
-            lambda each: float(np.divide(*sorted(x.mean(*LATE) for x in each))),
+            lambda each: fairness([x.mean(*LATE) for x in each]),
         )
     return out
 

@@ -17,7 +17,7 @@ from marqueue.theory.mkc import Aimd, Mkc, drawn
 from marqueue.theory.mkc.convergence import steps_mkc
 from marqueue.theory.mkc.figures import Steps, steps_over_capacity, steps_over_epsilon
 
-LAWS = {"emkc": Mkc, "aimd": Aimd}
+LAWS: Mapping[str, type[Mkc] | type[Aimd]] = {"emkc": Mkc, "aimd": Aimd}
 SOURCES = {"fixed": False, "variable": True}
 #: Of the packets.
 EPSILONS = (0.3, 0.1, 0.05)

@@ -1,6 +1,7 @@
 """EMKC beside TCP: in one queue, in one queue with an adaptive price, in a queue each."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.mkc.setups import built, table
@@ -11,7 +12,7 @@ from marqueue.scenario import Scenario
 C = 10.0
 GROUPS = {"mkc": "EMKC", "tcp": "TCP"}
 #: The router of each set-up, and what it is called.
-ROUTERS = {
+ROUTERS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "one": ("One queue", {"name": "mkc"}),
     "adaptive": ("One queue, adaptive price", {"name": "mkc_lossfree"}),
     "two": ("Two queues", {"name": "drr_mkc", "share": 0.5}),

@@ -127,7 +127,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[Drawn | Tabled]:
             marks[shown] = x, y
         diagonal = np.array([0.0, max(float(x.max()) for x, _ in marks.values())])
         lines(
-            {shown: (diagonal, diagonal) for shown in ROUTERS.values()},
+            dict.fromkeys(ROUTERS.values(), (diagonal, diagonal)),
             "Rate by water-filling [Mbit/s]",
             "Rate by packets",
             "Mbit/s",

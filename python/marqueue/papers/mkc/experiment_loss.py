@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -67,13 +68,13 @@ def measure(runs: Runs) -> Quantities:
         )
         names = {float(n): f"{kind}-{n}" for n in FLOWS}
         out[f"loss.packets.{kind}"] = replace(
-            swept(runs, names, "N", lambda run, of=of: of_link(run, of, "loss_ratio", 100.0)),
+            swept(runs, names, "N", partial(of_link, of=of, figure="loss_ratio", scale=100.0)),
             label="Loss",
             of=f"{of}, packets",
             unit="%",
         )
         out[f"utilization.{kind}"] = swept(
-            runs, names, "N", lambda run, of=of: of_link(run, of, "utilization")
+            runs, names, "N", partial(of_link, of=of, figure="utilization")
         )
     for by in ("map", "packets"):
         out[f"loss.{by}"] = out[f"loss.{by}.emkc"]

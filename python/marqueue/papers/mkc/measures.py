@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from marqueue.papers.drawn import Drawn
@@ -42,7 +43,7 @@ class Rate:
         """By how much it falls below what it was, at most."""
         return float((np.maximum.accumulate(self.value) - self.value).max())
 
-    def since(self, away: Floats) -> float:
+    def since(self, away: npt.NDArray[np.bool_]) -> float:
         """How long after its start something ceases to hold, ``away[i]`` from ``t[i]`` on; all of
         the time if it never does.
         """
@@ -116,10 +117,14 @@ def computed(label: str, of: str, values: Mapping[float, float], variable: str) 
     )
 
 
-def ratio(first: Quantity, second: Quantity | Sequence[float], label: str) -> Quantity:
-    """One quantity over another, or over numbers."""
-    by = second.values if isinstance(second, Quantity) else np.asarray(second)
-    return replace(first, label=label, values=first.values / by, unit="")
+def ratio(quantity: Quantity, expected: Sequence[float], label: str) -> Quantity:
+    """A quantity over numbers."""
+    return replace(quantity, label=label, values=quantity.values / np.asarray(expected), unit="")
+
+
+def fairness(rates: Sequence[float]) -> float:
+    """Least over greatest."""
+    return min(rates) / max(rates)
 
 
 def overshoot(rate: Floats, settled: float) -> float:
@@ -156,15 +161,13 @@ def steps_of(
     return Drawn(name, caption, figure, pa.Table.from_pylist(rows))
 
 
-def senders(name: str, caption: str, runs: Mapping[str, Result], top: float | None = None) -> Drawn:
-    """Rates of the senders over time in the first replication, a panel a run, named by its title."""
+def senders(name: str, caption: str, runs: Mapping[str, Result]) -> Drawn:
+    """Rates of the senders over time in the first replication, a panel a run, with its title."""
     figure, axes = panels(len(runs), height=2.0 if len(runs) < 3 else 1.6)
     parts = []
     for (title, run), panel in zip(runs.items(), axes, strict=True):
         run.plot.rates(axes=panel)
         panel.set_title(title, fontsize=9, loc="right", pad=2)
-        if top is not None:
-            panel.set_ylim(0, top)
         panel.label_outer()
         table = run.to_arrow("paced")
         parts.append(table.append_column("of", pa.array([title] * len(table))))

@@ -46,8 +46,8 @@ def one_link(
     **bottleneck: object,
 ) -> Scenario:
     """Flows of one law on one link, a group for each of ``rates``, with which they start, and each
-    with its round-trip time; ``each`` is how many a group has, by default one; only single flows are
-    traced. ``bottleneck`` replaces keys of the link.
+    with its round-trip time; ``each`` is how many a group has, by default one; only single flows
+    are traced. ``bottleneck`` replaces keys of the link.
     """
     data = table("one-link")
     [first] = data["traffic"]
