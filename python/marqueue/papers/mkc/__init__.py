@@ -1,0 +1,2 @@
+"""Zhang, Kang and Loguinov, "Delayed Stability and Performance of Distributed Congestion
+Control"."""

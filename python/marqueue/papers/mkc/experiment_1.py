@@ -1,0 +1,141 @@
+"""Figures 1 and 2: classic Kelly control of one flow, by maps at delays of 1 to 4 steps and by
+packets at two round-trip times."""
+
+from collections.abc import Mapping, Sequence
+
+from marqueue.papers.drawn import Drawn
+from marqueue.papers.mkc.measures import (
+    away,
+    computed,
+    of_rate,
+    overshoot,
+    senders,
+    steps_of,
+    swept,
+    total_of,
+)
+from marqueue.papers.mkc.setups import flow, one_link
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Runs
+from marqueue.scenario import Scenario
+from marqueue.theory.mkc.figures import figure_1
+
+DELAYS = (1, 2, 3, 4)
+#: The map's stationary rate, C + omega, Mbit/s.
+SETTLED = 1010.0
+#: Round-trip times of the packets, ms; their C and their stationary rate, Mbit/s.
+RTTS = (90, 120)
+C, STATIONARY = 50.0, 50.02
+#: Round-trip time, ms, bytes of a packet and interval, ms: those of the claims, and others for the
+#: ledger.
+SETUPS = ((90, 1000, 40), (120, 1000, 40), (90, 200, 40), (90, 200, 100), (120, 200, 100))
+#: The last 5 s.
+LATE = (15.0, 20.0)
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a round-trip time."""
+    return {name(*each): packets(*each) for each in SETUPS}
+
+
+def name(rtt: int, size: int = 1000, delta: int = 40) -> str:
+    """Of a set-up."""
+    return f"rtt-{rtt}-{size}-{delta}"
+
+
+def packets(rtt: int, size: int, delta: int) -> Scenario:
+    """One flow of Kelly's law on 50 Mbit/s."""
+    return one_link(
+        f"Kelly control, {rtt} ms, packets of {size} bytes, an interval of {delta} ms",
+        flow("kelly", kappa=0.5, omega="20 kbit/s"),
+        rates=["1 Mbit/s"],
+        rtts=[f"{rtt} ms"],
+        packet=f"{size} B",
+        overrides=["duration=20 s"],
+        rate=f"{C:g} Mbit/s",
+        aqm={"name": "mkc", "delta": f"{delta} ms"},
+    )
+
+
+def measure(runs: Runs) -> Quantities:
+    """Distances from the stationary rate, overshoot, and whether oscillations grow."""
+    maps = {d: total_of(figure_1(d)) for d in DELAYS}
+    late = {d: away(x[141:151], SETTLED) for d, x in maps.items()}
+    early = {d: away(x[41:51], SETTLED) for d, x in maps.items()}
+    names = {float(rtt): name(rtt) for rtt in RTTS}
+    out = {
+        f"largest.{rtt}.{size}.{delta}": of_rate(
+            runs[name(rtt, size, delta)],
+            "Largest rate over C, last 5 s",
+            f"RTT {rtt} ms, {size} bytes, {delta} ms",
+            lambda x: float(x.within(*LATE).value.max()) / C,
+        )
+        for rtt, size, delta in SETUPS
+    }
+    return out | {
+        "away.map": computed(
+            "Distance from x*, steps 141 to 150", "map", {float(d): late[d] for d in DELAYS}, "D"
+        ),
+        "growth.map": computed(
+            "The same over that of steps 41 to 50",
+            "map",
+            {float(d): late[d] / early[d] if early[d] else 0.0 for d in DELAYS},
+            "D",
+        ),
+        "overshoot.map": computed(
+            "Overshoot", "map", {d: overshoot(x, SETTLED) for d, x in maps.items()}, "D"
+        ),
+        "away.packets": swept(
+            runs,
+            names,
+            "RTT",
+            lambda run: of_rate(
+                run,
+                "Largest distance from x*, last 5 s",
+                "packets",
+                lambda x: away(x.within(*LATE).value, STATIONARY),
+            ),
+        ),
+        "peak.packets": swept(
+            runs,
+            names,
+            "RTT",
+            lambda run: of_rate(
+                run,
+                "Largest rate over C, last 5 s",
+                "packets",
+                lambda x: float(x.within(*LATE).value.max()) / C,
+            ),
+        ),
+    }
+
+
+def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+    """Maps in four panels, packets in two."""
+    return [
+        steps_of(
+            "Figure 1",
+            "One Kelly source at delays of 1 to 4 steps; it settles at 1010 Mbit/s, or never.",
+            {f"D = {d}": {"": total_of(figure_1(d))} for d in DELAYS},
+        ),
+        senders(
+            "Figure 2",
+            "One Kelly flow on 50 Mbit/s.",
+            {f"RTT = {rtt} ms": runs[name(rtt)] for rtt in RTTS},
+        ),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "Maps: kappa = 1/2, omega = 10 Mbit/s, C = 1000 Mbit/s, 150 steps from x = omega; where "
+        "they start is not printed.",
+        "Packets: kappa = 1/2, omega = 20 kbit/s, C = 50 Mbit/s, packets of 1000 bytes, from 1 "
+        "Mbit/s. The interval of the router is not printed. A rate acts on an interval that "
+        "begins a round trip later, and its price is known at the end of that: D = 1 + "
+        "RTT/Delta. Delta = 40 ms puts 120 ms at D = 4, and 90 ms at 3.25.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,101 @@
+"""Figure 12: four flows with unequal round-trip times join one after the other."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from marqueue.papers.drawn import Drawn
+from marqueue.papers.mkc.measures import Rate, fairness, of_all, of_rate, senders, total
+from marqueue.papers.mkc.setups import built, table
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
+from marqueue.result import Result
+from marqueue.scenario import Scenario
+
+FLOWS = (1, 2, 3, 4)
+#: Seconds from one flow to the next.
+APART = 5.0
+C, ALPHA, BETA = 10.0, 0.1, 0.9
+#: Shares of C at which the link counts as full.
+FULL, QUITE = 0.95, 1.0
+LATE = (35.0, 40.0)
+
+
+def setups() -> Mapping[str, Scenario]:
+    """The one."""
+    data = table("four-flows")
+    return {"packets": built(data, data["name"])}
+
+
+def reaches(x: Rate, share: float) -> float:
+    """After how long a rate has come to a share of C, s."""
+    there = np.flatnonzero(x.value >= share * C)
+    return float(x.t[there[0]] - x.t[0]) if len(there) else x.end
+
+
+def settled(rates: Sequence[Rate], flows: int) -> float:
+    """The sum of rates in the second before another flow joins, over C + N alpha / beta."""
+    end = flows * APART
+    return total(rates).mean(end - 1.0, end) / (C + flows * ALPHA / BETA)
+
+
+def fall(run: Result, flow: int) -> Quantity:
+    """Of the flow that joined last, until the next does."""
+    return of_rate(
+        run,
+        "Largest fall of the flow that joined last",
+        "packets",
+        lambda x: x.within(0.0, flow * APART).fall,
+        "Mbit/s",
+        str(flow),
+    )
+
+
+def sum_of_rates(run: Result, flows: int) -> Quantity:
+    """Over X*, of so many flows."""
+    return of_all(run, "Sum of rates over X*", "packets", partial(settled, flows=flows))
+
+
+def measure(runs: Runs) -> Quantities:
+    """When the first flow fills the link, where each number of flows settles, and falls."""
+    run: Result = runs["packets"]
+    out = {
+        "fall": side_by_side({float(n): fall(run, n) for n in FLOWS}, "flow"),
+        "total": side_by_side({float(n): sum_of_rates(run, n) for n in FLOWS}, "N"),
+        "fair": of_all(
+            run,
+            "Least over greatest rate, 35 to 40 s",
+            "packets",
+            lambda rates: fairness([x.mean(*LATE) for x in rates]),
+        ),
+    }
+    for key, share in (("full.first", FULL), ("full.quite", QUITE)):
+        out[key] = of_rate(
+            run, f"Time to {share:.0%} of C", "first flow", partial(reaches, share=share), "s"
+        )
+    return out
+
+
+def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+    """Rates over time."""
+    return [
+        senders(
+            "Figure 12",
+            "Four EMKC flows on 10 Mbit/s, one more every 5 s.",
+            {"four flows": runs["packets"]},
+        )
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "As in Figure 10; round-trip times of 50 to 80 ms, first rates of 125, 150, 175 and 200 "
+        "kbit/s, a flow every 5 s. The routers C1 to C4, with intervals of 120 to 180 ms, are read "
+        "as links of 100 Mbit/s of one flow each, and C5, with 100 ms, as the shared one. The last "
+        "two first rates are not printed.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+)

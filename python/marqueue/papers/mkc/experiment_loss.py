@@ -1,0 +1,150 @@
+"""Steady loss against the number of flows, of EMKC and with adaptive prices."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from marqueue.papers.drawn import Drawn
+from marqueue.papers.mkc.measures import computed, swept
+from marqueue.papers.mkc.setups import emkc, one_link
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import FIGURES, Quantities, Quantity, Runs, single
+from marqueue.plot import lines, panels, style
+from marqueue.result import Result
+from marqueue.scenario import Scenario
+from marqueue.theory.mkc.figures import ALPHA, BETA, steady_loss
+from marqueue.theory.mkc.lossfree import steady_loss as closed_form
+
+#: Flows of the packets.
+FLOWS = (1, 5, 20, 100)
+C = 10e6
+ROUTERS = {"emkc": "mkc", "free": "mkc_lossfree"}
+CALLED = {"emkc": "EMKC", "free": "adaptive price"}
+RTTS = ("20 ms", "40 ms", "60 ms", "80 ms")
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a router and number of flows."""
+    every = {f"{kind}-{n}": flows(kind, n) for kind in ROUTERS for n in FLOWS}
+    return every | {"long": flows("emkc", max(FLOWS), delta="400 ms")}
+
+
+def flows(kind: str, n: int, delta: str = "100 ms") -> Scenario:
+    """So many flows that start with equal shares; the last 10 s of 40 s count."""
+    count = min(n, len(RTTS))
+    return one_link(
+        f"{CALLED[kind]}, {n} flows, intervals of {delta}",
+        emkc(f"{ALPHA:g} bit/s", BETA),
+        rates=[f"{C / n:.0f} bit/s"] * count,
+        rtts=RTTS[:count],
+        each=[(n + i) // count for i in range(count)],
+        overrides=["duration=40 s", "warmup=30 s"],
+        aqm={"name": ROUTERS[kind], "delta": delta},
+    )
+
+
+def of_link(run: Result, of: str, figure: str, scale: float = 1.0) -> Quantity:
+    """A figure of the link."""
+    taken = FIGURES[figure]
+    return single(taken.label, of, [scale * taken.value(w) for w in run.link().windows()])
+
+
+def measure(runs: Runs) -> Quantities:
+    """Loss ratios in percent, of maps and packets; and by how much EMKC's exceed the formula."""
+    out = {}
+    for kind, of in CALLED.items():
+        found = steady_loss(kind == "free")
+        out[f"loss.map.{kind}"] = replace(
+            computed(
+                "Loss",
+                f"{of}, map",
+                dict(zip(found.sources, 100 * found.iterated, strict=True)),
+                "N",
+            ),
+            unit="%",
+        )
+        names = {float(n): f"{kind}-{n}" for n in FLOWS}
+        out[f"loss.packets.{kind}"] = replace(
+            swept(runs, names, "N", partial(of_link, of=of, figure="loss_ratio", scale=100.0)),
+            label="Loss",
+            of=f"{of}, packets",
+            unit="%",
+        )
+        out[f"utilization.{kind}"] = swept(
+            runs, names, "N", partial(of_link, of=of, figure="utilization")
+        )
+    for by in ("map", "packets"):
+        out[f"loss.{by}"] = out[f"loss.{by}.emkc"]
+        out[f"excess.{by}"] = beyond_formula(out[f"loss.{by}"])
+    long = replace(
+        of_link(runs["long"], "EMKC, packets, Delta = 400 ms", "loss_ratio", 100.0),
+        unit="%",
+        variable="N",
+        places=(float(max(FLOWS)),),
+    )
+    out["loss.packets.long"], out["excess.packets.long"] = long, beyond_formula(long)
+    # Beyond N = gamma C beta / alpha = 490 no price of at most 1 can do it.
+    free = out["loss.map.free"]
+    kept = [i for i, n in enumerate(free.places) if n <= max(FLOWS)]
+    out["loss.map.free"] = replace(
+        free, values=free.values[:, kept], places=tuple(free.places[i] for i in kept)
+    )
+    return out
+
+
+def beyond_formula(loss: Quantity) -> Quantity:
+    """By how many percentage points a loss exceeds N alpha / (C beta + N alpha)."""
+    expected = [100 * closed_form(C, int(n), ALPHA, BETA) for n in loss.places]
+    return replace(loss, label="Loss beyond the formula", values=loss.values - np.array(expected))
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """Formula, maps and packets in one."""
+    figure, [axes] = panels()
+    curves, maps, rows = {}, {}, []
+    for kind, of in CALLED.items():
+        found = steady_loss(kind == "free")
+        curves[of] = (found.sources, 100 * found.theory)
+        maps[of] = (found.sources, 100 * found.iterated)
+        rows += [
+            {"of": of, "N": n, "theory": t, "map": m}
+            for n, t, m in zip(found.sources, 100 * found.theory, maps[of][1], strict=True)
+        ]
+    lines(curves, "Flows N", "Steady loss", "%", marks=maps, log="x", axes=axes)
+    for kind, color in zip(CALLED, style.COLORS, strict=False):
+        packets = quantities[f"loss.packets.{kind}"]
+        means = [estimate.mean for estimate in packets.estimates]
+        axes.plot(packets.places, means, "D", color=color, fillstyle="none", markersize=9)
+        rows += [
+            {"of": packets.of, "N": n, "packets": mean}
+            for n, mean in zip(packets.places, means, strict=True)
+        ]
+    keys = ("of", "N", "theory", "map", "packets")
+    return [
+        Drawn(
+            "Steady loss",
+            "Lines: closed forms; full marks: maps; diamonds: packets, means of the replications. "
+            "C = 10 Mbit/s, alpha = 10 kbit/s, beta = 0.5.",
+            figure,
+            pa.Table.from_pylist([{key: row.get(key) for key in keys} for row in rows]),
+        )
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "C = 10 Mbit/s, alpha = 10 kbit/s, beta = 0.5. Maps: delays of 1 to 10 steps, the last 100 "
+        "of 3000. Packets: 200 bytes, round-trip times of 20 to 80 ms, Delta = 100 ms, the last "
+        "10 s of 40 s. The adaptive price aims at gamma = 0.98, with a gain of 0.05 by packets.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+    found=(
+        "The price of losing nothing is that V's gain has to know the longest delay, which MKC "
+        "itself has not: docs/theory/mkc.md has the condition and its proof.",
+    ),
+)

@@ -1,0 +1,179 @@
+"""What is measured: the rates with which flows send over time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from marqueue.papers.drawn import Drawn
+from marqueue.papers.quantity import Quantity, Runs, side_by_side, single
+from marqueue.plot import lines, panels
+from marqueue.plot.timeseries import thin
+from marqueue.result import Result
+from marqueue.stats import Floats
+from marqueue.theory.mkc.maps import Trajectory
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A rate that keeps each value until the next."""
+
+    t: Floats
+    """When it changes, s."""
+    value: Floats
+    """Mbit/s."""
+    end: float
+    """When it was last seen, s."""
+
+    def within(self, begin: float, end: float) -> "Rate":
+        """From ``begin``, or where it starts, to ``end``."""
+        first = max(0, int(np.searchsorted(self.t, begin, side="right")) - 1)
+        last = int(np.searchsorted(self.t, end))
+        return Rate(np.maximum(self.t[first:last], begin), self.value[first:last], end)
+
+    def mean(self, begin: float, end: float) -> float:
+        """Over a span of time."""
+        part = self.within(begin, end)
+        return float(part.value @ np.diff(np.append(part.t, end)) / (end - part.t[0]))
+
+    @property
+    def fall(self) -> float:
+        """By how much it falls below what it was, at most."""
+        return float((np.maximum.accumulate(self.value) - self.value).max())
+
+    def since(self, away: npt.NDArray[np.bool_]) -> float:
+        """How long after its start something ceases to hold, ``away[i]`` from ``t[i]`` on; all of
+        the time if it never does.
+        """
+        last = np.flatnonzero(away)
+        if not len(last):
+            return 0.0
+        until = np.append(self.t, self.end)[last[-1] + 1]
+        return float(until - self.t[0])
+
+
+def total(rates: Sequence[Rate]) -> Rate:
+    """The sum of rates, each from where it starts."""
+    t = np.unique(np.concatenate([rate.t for rate in rates]))
+    value = np.zeros(len(t))
+    for rate in rates:
+        index = np.searchsorted(rate.t, t, side="right") - 1
+        value += np.where(index >= 0, rate.value[index], 0.0)
+    return Rate(t, value, min(rate.end for rate in rates))
+
+
+def rates(run: Result) -> list[dict[str, Rate]]:
+    """The rate of the one flow of each group, by replication."""
+    flows, changes = run.flows, run.to_arrow("paced")
+    group = {
+        (r, f): g
+        for r, f, g in zip(
+            *(flows[name].to_pylist() for name in ("replication", "flow", "group")), strict=True
+        )
+    }
+    shown = {name: changes[name].to_numpy() for name in ("replication", "flow", "t", "rate")}
+    out: list[dict[str, Rate]] = [{} for _ in range(run.replications)]
+    for (r, f), name in group.items():
+        here = (shown["replication"] == r) & (shown["flow"] == f)
+        if here.any():
+            t, value = shown["t"][here], shown["rate"][here] * 1e-6
+            out[r][name] = Rate(t, value, float(run.ends[r]))
+    return out
+
+
+def of_rate(
+    run: Result,
+    label: str,
+    of: str,
+    measure: Callable[[Rate], float],
+    unit: str = "",
+    flow: str = "1",
+) -> Quantity:
+    """What is measured of the rate of one flow."""
+    return single(label, of, [measure(each[flow]) for each in rates(run)], unit)
+
+
+def of_all(
+    run: Result, label: str, of: str, measure: Callable[[Sequence[Rate]], float], unit: str = ""
+) -> Quantity:
+    """What is measured of the rates of all flows, in the order of their names."""
+    values = [measure([each[name] for name in sorted(each)]) for each in rates(run)]
+    return single(label, of, values, unit)
+
+
+def swept(
+    runs: Runs, names: Mapping[float, str], variable: str, measure: Callable[[Result], Quantity]
+) -> Quantity:
+    """What is measured of each of these runs, by the value of the variable."""
+    return side_by_side({at: measure(runs[name]) for at, name in names.items()}, variable)
+
+
+def computed(label: str, of: str, values: Mapping[float, float], variable: str) -> Quantity:
+    """What a map or a formula says at each value of a variable."""
+    return Quantity(
+        label, of, np.array([list(values.values())]), "", variable, tuple(float(v) for v in values)
+    )
+
+
+def ratio(quantity: Quantity, expected: Sequence[float], label: str) -> Quantity:
+    """A quantity over numbers."""
+    return replace(quantity, label=label, values=quantity.values / np.asarray(expected), unit="")
+
+
+def fairness(rates: Sequence[float]) -> float:
+    """Least over greatest."""
+    return min(rates) / max(rates)
+
+
+def overshoot(rate: Floats, settled: float) -> float:
+    """By which share of ``settled`` a rate goes beyond it."""
+    return max(0.0, float(rate.max()) / settled - 1)
+
+
+def away(rate: Floats, settled: float) -> float:
+    """By which share of ``settled`` it is off at most."""
+    return float(np.abs(rate / settled - 1).max())
+
+
+def steps_of(
+    name: str,
+    caption: str,
+    curves: Mapping[str, Mapping[str, Floats]],
+    *,
+    shared: bool = True,
+) -> Drawn:
+    """Rates of maps, Mbit/s, step by step: a panel each, with its title, and curves by name."""
+    figure, axes = panels(len(curves), height=1.4 if len(curves) > 2 else 2.0, shared=shared)
+    rows = []
+    for (title, named), panel in zip(curves.items(), axes, strict=True):
+        shown = {of: thin(np.arange(len(y), dtype=float), y) for of, y in named.items()}
+        lines(shown, "Step", "Rate", "Mbit/s", axes=panel)
+        panel.set_title(title, fontsize=9, loc="right", pad=2)
+        if shared:
+            panel.label_outer()
+        rows += [
+            {"panel": title, "of": of, "step": i, "rate": v}
+            for of, y in named.items()
+            for i, v in enumerate(y)
+        ]
+    return Drawn(name, caption, figure, pa.Table.from_pylist(rows))
+
+
+def senders(name: str, caption: str, runs: Mapping[str, Result]) -> Drawn:
+    """Rates of the senders over time in the first replication, a panel a run, with its title."""
+    figure, axes = panels(len(runs), height=2.0 if len(runs) < 3 else 1.6)
+    parts = []
+    for (title, run), panel in zip(runs.items(), axes, strict=True):
+        run.plot.rates(axes=panel)
+        panel.set_title(title, fontsize=9, loc="right", pad=2)
+        panel.label_outer()
+        table = run.to_arrow("paced")
+        parts.append(table.append_column("of", pa.array([title] * len(table))))
+    return Drawn(name, f"{caption} The first replication.", figure, pa.concat_tables(parts))
+
+
+def total_of(trajectory: Trajectory) -> Floats:
+    """The sum of all rates of a map, Mbit/s."""
+    return trajectory.total * 1e-6
