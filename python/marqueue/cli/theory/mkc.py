@@ -13,7 +13,6 @@ from marqueue.cli.console import output, print_json, say, table
 from marqueue.cli.theory import mkc_options as options
 from marqueue.cli.theory import mkc_output as show
 from marqueue.errors import ModelError, RunError
-from marqueue.plot import svg
 from marqueue.theory.mkc import (
     Aimd,
     Kelly,
@@ -26,7 +25,6 @@ from marqueue.theory.mkc import (
     iterate,
     lossfree,
 )
-from marqueue.theory.mkc.drawn import all_of_them
 from marqueue.theory.mkc.fixed import FixedPoint
 from marqueue.theory.mkc.laws import Law
 from marqueue.theory.mkc.network import Network
@@ -284,6 +282,10 @@ def draw_figures(
 
     Example: marqueue theory mkc figures docs/theory/mkc
     """
+    # Matplotlib takes longer to load than other commands take to run.
+    from marqueue.plot import svg
+    from marqueue.theory.mkc.drawn import all_of_them
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, drawn in all_of_them().items():
