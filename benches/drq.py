@@ -10,8 +10,9 @@ from time import perf_counter, process_time
 import numpy as np
 from matplotlib.figure import Figure
 
-from marqueue.plot import panels, style, svg
+from marqueue.plot import lines, panels, style, svg
 from marqueue.plot.pair import pair_shares
+from marqueue.theory import drq_marking
 from marqueue.theory.allocations import max_min, tcp_like
 from marqueue.theory.drq_fluid import Drq, Red, Reno
 from marqueue.theory.drq_stability import Stability, stability
@@ -78,6 +79,28 @@ def slopes(found: dict[int, Stability]) -> Figure:
     return figure
 
 
+def marking() -> Figure:
+    """What the recursion (24)-(27) marks over equal resources, over what (30) and (15) have."""
+    total = np.linspace(0.01, 1.0, 100)
+    figure, axes = panels(2, height=2.2)
+    for panel, of, name in (
+        (axes[0], drq_marking.approximation, "over (30)"),
+        (axes[1], drq_marking.objective, "over (15)"),
+    ):
+        curves = {
+            f"{hops} resources" if hops > 1 else "1 resource": (
+                total,
+                np.array(
+                    [drq_marking.marking([s / hops] * hops).congested / of([s]) for s in total]
+                ),
+            )
+            for hops in (1, 2, 4, 8)
+        }
+        lines(curves, "Sum of u over the path", f"Marked, {name}", axes=panel)
+    axes[0].label_outer()
+    return figure
+
+
 def main() -> None:
     """Prints times and writes the figures."""
     network = large()
@@ -92,6 +115,7 @@ def main() -> None:
         print(count, each)
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / "drq-allocations.svg").write_text(svg(pair_shares(OnePair.of([1, 2, 4, 8]))))
+    (FOLDER / "drq-marking.svg").write_text(svg(marking()))
     (FOLDER / "drq-slopes.svg").write_text(svg(slopes(found)))
 
 
