@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from marqueue.scenario import Scenario, from_toml
 
@@ -44,10 +43,6 @@ rate = "5 /s"
 size = "10 packets"
 """
 """A scenario that runs in a moment."""
-
-# The same cases each time: a test says something of a change, not of the day. New ones are `make fuzz`'s.
-settings.register_profile("same", derandomize=True)
-settings.load_profile("same")
 
 COMMAND = [sys.executable, "-m", "marqueue"]
 
