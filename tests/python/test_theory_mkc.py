@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from marqueue.errors import ModelError
@@ -65,6 +65,8 @@ def test_figure_3_kelly_settles_at_23_436_and_16_042() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
+# No Newton step from far away brings each of these equations closer.
+@example(163)
 def test_lemma_1_on_any_routes(seed: int) -> None:
     network = random_network(seed)
     omega = np.random.default_rng(seed).uniform(0.1, 5, network.sources) * 1e6

@@ -27,6 +27,8 @@ from marqueue.theory.mkc.price import Loss, Static
 
 #: Newton steps that may be needed: rates over many orders of magnitude take a few dozen.
 ROUNDS = 500
+#: Halvings of a Newton step that goes too far.
+SEARCHES = 12
 #: How exactly the equations hold in the end, relative.
 TOLERANCE = 1e-12
 #: Halvings of a range of levels that lead to a double's last digit.
@@ -74,15 +76,20 @@ def of_kelly(network: Network, law: Kelly, price: Static) -> FixedPoint:
         if np.all(np.abs(pays * rates) <= TOLERANCE * omega):
             return FixedPoint(network, rates, price(network.arrivals(rates)))
         step = _newton(network, rates, omega, pays, price)
-        # No rate may fall to zero, and each step must bring the equations closer.
+        # No rate may fall to zero, and what is to be greatest must rise all of the way: it is concave,
+        # and ``excess`` its gradient.
         share = min(1.0, 0.95 / max(1e-300, float((-step / rates).max(initial=0.0))))
-        before = float(np.abs(pays * rates / omega).max())
-        for _ in range(60):
-            pays = excess(rates + share * step)
-            if np.abs(pays * (rates + share * step) / omega).max() < before:
-                break
-            share /= 2
+        passed = 0.0
+        if excess(rates + share * step) @ step < 0:
+            for _ in range(SEARCHES):
+                middle = (passed + share) / 2
+                if excess(rates + middle * step) @ step < 0:
+                    share = middle
+                else:
+                    passed = middle
+            share = passed or share
         rates = rates + share * step
+        pays = excess(rates)
     if np.all(np.abs(pays * rates) <= 1e-9 * omega):
         return FixedPoint(network, rates, price(network.arrivals(rates)))
     raise ModelError(
