@@ -76,8 +76,8 @@ def of_kelly(network: Network, law: Kelly, price: Static) -> FixedPoint:
         if np.all(np.abs(pays * rates) <= TOLERANCE * omega):
             return FixedPoint(network, rates, price(network.arrivals(rates)))
         step = _newton(network, rates, omega, pays, price)
-        # No rate may fall to zero, and what is to be greatest must rise all of the way: it is concave,
-        # and ``excess`` its gradient.
+        # No rate may fall to zero, and what is to be greatest must rise all of the way: it is
+        # concave, and ``excess`` its gradient.
         share = min(1.0, 0.95 / max(1e-300, float((-step / rates).max(initial=0.0))))
         passed = 0.0
         if excess(rates + share * step) @ step < 0:
