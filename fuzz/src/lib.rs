@@ -55,6 +55,7 @@ pub fn params(u: &mut Unstructured<'_>, specs: &[ParamSpec], depth: u32) -> Resu
                 }
                 Value::Table(table)
             }
+            Kind::Curve => Value::Choice(one_of(u, &["red:2:10:0.2", "exp:10:0.2", "points:0,0;1,1"])?.into()),
             Kind::Policy if depth == 0 => continue,
             Kind::Policy => Value::Policy(policy(u, depth - 1)?),
         };

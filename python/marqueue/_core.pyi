@@ -13,6 +13,8 @@ REASONS: list[str]
 """Why a packet is marked or lost, in the order of the engine's discriminants."""
 TIMESTAMPS_BYTES: int
 """The timestamps option of TCP on the wire."""
+MARKING_CURVE: str
+"""What a marking curve may look like, for error messages."""
 
 class PlanError(ValueError):
     """A plan that cannot be run: path into the plan, message."""
@@ -89,11 +91,14 @@ def tcp_params() -> list[dict[str, Any]]:
 def dscps() -> tuple[str, dict[str, int]]:
     """What a code point may look like, for error messages, and the names that code points have."""
 
+def read_marking_curve(text: str) -> str:
+    """A marking curve as it is written; ValueError with what was expected if the text is none."""
+
 def tcp_presets() -> dict[str, dict[str, Any]]:
     """What each preset of TCP sets."""
 
-def check(plan_json: str) -> None:
-    """Raise PlanError if the plan cannot be run."""
+def check(plan_json: str) -> list[str]:
+    """What is to be said of the plan's queues; raise PlanError if it cannot be run."""
 
 def run(plan_json: str, seed: int, control: Control) -> dict[str, Any]:
     """Run a plan; other threads go on meanwhile."""

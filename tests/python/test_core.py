@@ -25,7 +25,7 @@ def test_every_aqm_declares_its_parameters_in_full():
     for spec in [spec for entry in entries for spec in entry["params"]] + _core.tcp_params():
         assert spec["doc"]
         assert spec["source"]
-        assert spec["kind"] in {"number", "flag", "choice", "policy", "dscp", "per-dscp"}
+        assert spec["kind"] in {"number", "flag", "choice", "policy", "dscp", "per-dscp", "curve"}
         assert (spec["kind"] in {"number", "per-dscp"}) == (spec["unit"] is not None)
         assert (spec["kind"] == "choice") == (spec["choices"] is not None)
 

@@ -284,6 +284,11 @@ pub trait Aqm: Sized {
         None
     }
 
+    /// What is to be said of parameters that are allowed, though they will hardly give what is expected of it.
+    fn caution(&self, _env: &Env) -> Option<String> {
+        None
+    }
+
     /// Appends the values of [`Aqm::PROBES`], as they are at `now`.
     fn probe(&self, _now: Time, _env: &Env, _out: &mut Vec<f64>) {}
 }

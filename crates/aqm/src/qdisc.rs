@@ -61,6 +61,10 @@ pub trait Qdisc {
     fn env_mut(&mut self) -> &mut Env;
     /// What `packet`, which has just arrived, is told if it carries [`Signals`](marqueue_core::Signals).
     fn price(&self, packet: &Packet) -> Option<Price>;
+    /// What is to be said of parameters that are allowed.
+    fn caution(&self) -> Option<String> {
+        None
+    }
     /// Appends the values of the policy's probes.
     fn probe(&self, now: Time, out: &mut Vec<f64>);
 
@@ -219,6 +223,10 @@ impl<A: Aqm> Qdisc for Single<A> {
 
     fn price(&self, _: &Packet) -> Option<Price> {
         self.policy.price()
+    }
+
+    fn caution(&self) -> Option<String> {
+        self.policy.caution(&self.env)
     }
 
     fn probe(&self, now: Time, out: &mut Vec<f64>) {

@@ -66,6 +66,7 @@ fn busy_settings() -> Vec<PolicySpec> {
         spec("wfq", &[("weights", weights.clone())]),
         spec("fq_codel", &[("queues", Value::Number(4.0)), ("quantum", Value::Number(300.0))]),
         spec("sfq", &[("queues", Value::Number(4.0))]),
+        spec("scaled", &[("flows", one.clone())]),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! A wrong parameter is refused with its path, its value and what was expected.
 
-use marqueue_aqm::{catalogue, Discipline, Env, Limit, Signal};
+use marqueue_aqm::{catalogue, Discipline, Env, Limit, Qdisc, Signal};
 use marqueue_core::{Bytes, Dur, PolicySpec, Rate, Rng, Value};
 
 fn spec(name: &str, params: &[(&str, Value)]) -> PolicySpec {
@@ -132,6 +132,30 @@ fn weights_are_at_least_one_and_of_code_points_that_exist() {
         refusal(&spec("rio", &[("in_dscp", Value::Choice("in".into()))])),
         "in_dscp: got \"in\", expected a DSCP: DF, LE, EF, VA, CS0 to CS7, AF11 to AF43, or 0 to 63"
     );
+}
+
+#[test]
+fn a_curve_is_one_of_three_forms() {
+    let curve = |text: &str| spec("scaled", &[("curve", Value::Choice(text.into()))]);
+    assert!(build(&curve("points:0,0;2,0;10,0.2")).is_ok());
+    assert_eq!(
+        refusal(&curve("linear")),
+        "curve: got \"linear\", expected a marking curve: \"red:MIN:MAX:P\", \"exp:AT:P\" or \"points:X,P;X,P;...\""
+    );
+    assert_eq!(
+        refusal(&curve("red:10:2:0.2")),
+        "curve: got \"red:10:2:0.2\", expected \"red:MIN:MAX:P\" with 0 <= MIN < MAX and 0 <= P <= 1"
+    );
+}
+
+#[test]
+fn a_scale_outside_its_theorems_or_its_link_is_remarked() {
+    let caution = |params: &[(&str, Value)]| build(&spec("scaled", params)).unwrap().caution();
+    assert_eq!(caution(&[]), None);
+    assert!(caution(&[("a", number(0.45))]).unwrap().contains("a = 0.45 and b = 0.55"));
+    // The link has 100 packets; 12 x 10000^0.3 = 190.
+    let both = caution(&[("flows", number(1e4)), ("a", number(0.0)), ("b", number(0.3))]).unwrap();
+    assert!(both.contains("0 < a < b < 1/2") && both.contains("holds 100 packets, less than the 190"));
 }
 
 #[test]

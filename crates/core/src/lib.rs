@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads a clock, the environment or a global generator.
 
+pub mod curve;
 pub mod dscp;
 pub mod packet;
 pub mod params;
@@ -10,6 +11,7 @@ pub mod rng;
 pub mod signals;
 pub mod units;
 
+pub use curve::{MarkingCurve, Scale};
 pub use dscp::{Dscp, PerDscp};
 pub use packet::{Ecn, Flags, Packet};
 pub use params::{ParamError, ParamSpec, ParamValues, PolicySpec, Value};

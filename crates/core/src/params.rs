@@ -1,6 +1,7 @@
 //! Parameters are declared once, with unit, range, default and source. The scenario schema, the
 //! command line's help, the documentation and the checks all come from that declaration.
 
+use crate::curve::MarkingCurve;
 use crate::dscp::Dscp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -99,6 +100,8 @@ pub enum Kind {
         /// Largest value allowed.
         max: f64,
     },
+    /// A marking curve.
+    Curve,
 }
 
 /// A parameter as declared.
@@ -289,6 +292,8 @@ pub fn check(spec: &ParamSpec, value: &Value) -> Result<(), ParamError> {
             check_table(spec.name, table, |x| in_range(x, *unit, *min, *max))
         }
         (Kind::PerDscp { .. }, _) => refuse("a table from DSCPs to numbers".into()),
+        (Kind::Curve, Value::Choice(s)) => MarkingCurve::parse(s).map(drop).or_else(refuse),
+        (Kind::Curve, _) => refuse(MarkingCurve::EXPECTED.into()),
     }
 }
 

@@ -5,8 +5,9 @@ use marqueue_cc::paced;
 use marqueue_cc::preset::{preset, PRESETS};
 use marqueue_core::dscp::Dscp;
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, PolicySpec, Value};
-use marqueue_core::Bytes;
+use marqueue_core::{Bytes, MarkingCurve};
 use marqueue_sim::impair::{Jitter, Loss, Reorder};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -106,6 +107,12 @@ pub fn dscps(py: Python<'_>) -> PyResult<(&'static str, Bound<'_, PyDict>)> {
     Ok((Dscp::EXPECTED, dict))
 }
 
+/// A marking curve as it is written; refuses a text that is none with what was expected.
+#[pyfunction]
+pub fn read_marking_curve(text: &str) -> PyResult<String> {
+    MarkingCurve::parse(text).map(|curve| curve.to_string()).map_err(PyValueError::new_err)
+}
+
 fn specs<'py>(py: Python<'py>, specs: &[ParamSpec]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for s in specs {
@@ -126,6 +133,7 @@ fn spec<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> 
         Kind::Policy => ("policy", None, None),
         Kind::Dscp => ("dscp", None, None),
         Kind::PerDscp { unit, min, max } => ("per-dscp", Some((unit.name(), min, max)), None),
+        Kind::Curve => ("curve", None, None),
     };
     dict.set_item("kind", kind)?;
     dict.set_item("unit", numeric.map(|n| n.0))?;

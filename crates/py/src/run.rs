@@ -40,9 +40,9 @@ impl Control {
     }
 }
 
-/// Can this plan be run?
+/// Can this plan be run? Then what is to be said of its queues.
 #[pyfunction]
-pub fn check(plan_json: &str) -> PyResult<()> {
+pub fn check(plan_json: &str) -> PyResult<Vec<String>> {
     marqueue_sim::check(&parse(plan_json)?).map_err(refused)
 }
 

@@ -70,6 +70,11 @@ impl Resource {
         resource
     }
 
+    /// What is to be said of its discipline.
+    pub fn caution(&self) -> Option<String> {
+        self.qdisc.caution()
+    }
+
     /// A packet arrives; everything due by `now` has happened.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: Packet) {

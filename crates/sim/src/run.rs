@@ -110,12 +110,17 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Can this plan be run?
+/// Can this plan be run? Then what is to be said of its queues.
 ///
 /// # Errors
 /// Names the first value that cannot be right.
-pub fn check(plan: &Plan) -> Result<(), RunError> {
-    check_plan(plan).and_then(|()| prepare(plan, 0).map(drop)).map_err(RunError::Invalid)
+pub fn check(plan: &Plan) -> Result<Vec<String>, RunError> {
+    let prepared = check_plan(plan).and_then(|()| prepare(plan, 0)).map_err(RunError::Invalid)?;
+    let said = plan.links.iter().zip(&prepared.resources).filter_map(|(link, resource)| {
+        let caution = resource.as_ref()?.caution()?;
+        Some(format!("{}: {caution}.", link.name))
+    });
+    Ok(said.collect())
 }
 
 /// Runs `plan` with `seed`, to its end or until the control cuts it off.

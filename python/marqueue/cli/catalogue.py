@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from marqueue.cli.console import output, print_json, table
-from marqueue.errors import MarqueueError, one_of, unknown
+from marqueue.errors import MarqueueError, unknown
 from marqueue.scenario import schema as scenario_schema
 from marqueue.scenario.parameters import (
     Declaration,
@@ -114,15 +114,11 @@ def _parameters(declared: Sequence[Declaration]) -> Table:
     listing = table("parameter", "what it does")
     for spec in declared:
         default = spec.auto if spec.default is None else _show(spec.write(spec.default))
-        allowed = {
-            "flag": "true or false",
-            "choice": one_of(spec.choices or ()),
-            "policy": "an AQM",
-        }
+        allowed = "an AQM" if spec.kind == "policy" else spec.range or spec.expected
         listing.add_row(
             f"[bold]{spec.name}[/bold]",
             f"{escape(spec.doc)}\n[dim]Default: {escape(default) or 'none, must be given'}. "
-            f"Takes {allowed.get(spec.kind, spec.range)}. Source: {escape(spec.source)}.[/dim]",
+            f"Takes {escape(allowed)}. Source: {escape(spec.source)}.[/dim]",
         )
     return listing
 

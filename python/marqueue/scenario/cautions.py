@@ -1,7 +1,9 @@
 """What a scenario may say, though it will hardly give what its author expects."""
 
+import json
 from collections.abc import Iterator
 
+from marqueue import _core
 from marqueue.scenario.compiler import Plan, compile
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.parameters import RateLawEntry, aqms, rate_laws
@@ -13,6 +15,7 @@ def cautions(scenario: Scenario) -> list[str]:
     plan = compile(scenario)
     paced = [table for table in scenario.traffic if isinstance(table, Paced)]
     said = [each for table in paced for each in _unstable(table)]
+    said += _core.check(json.dumps(plan))
     return [*said, *(each for entry in plan["traffic"] for each in _unheard(plan, entry))]
 
 

@@ -82,7 +82,7 @@ class Declaration:
 
     name: str
     doc: str
-    kind: Literal["number", "flag", "choice", "policy", "dscp", "per-dscp"]
+    kind: Literal["number", "flag", "choice", "policy", "dscp", "per-dscp", "curve"]
     unit: str | None
     min: float | None
     max: float | None
@@ -124,6 +124,8 @@ class Declaration:
                 return dscp_expected()
             case "per-dscp":
                 return "a table from DSCPs to numbers"
+            case "curve":
+                return _core.MARKING_CURVE
         return self._expected_number
 
     def read(self, value: object) -> Value:
@@ -141,6 +143,11 @@ class Declaration:
                     return read_dscp(value)
                 except ValueError as error:
                     raise Refused([((), str(error))]) from None
+            case "curve" if isinstance(value, str):
+                try:
+                    return _core.read_marking_curve(value)
+                except ValueError as error:
+                    raise Refused([((), f"got {show(value)}, expected {error}")]) from None
             case "per-dscp" if isinstance(value, Mapping):
                 return self._per_dscp(value)
             case "number":
@@ -213,6 +220,8 @@ class Declaration:
                 schema = DSCP_SCHEMA
             case "per-dscp":
                 schema = {"type": "object", "additionalProperties": self._number_schema()}
+            case "curve":
+                schema = {"type": "string", "pattern": "^(red|exp|points):"}
             case _:
                 schema = self._number_schema()
         allowed = f" Range: {self.range}." if self.range else ""

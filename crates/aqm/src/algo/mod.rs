@@ -157,6 +157,7 @@ disciplines! {
         drq::Drq,
         mkc::Mkc,
         mkc_lossfree::MkcLossfree,
+        scaled::Scaled,
     }
     schedulers {
         sfq::Sfq,
@@ -215,6 +216,9 @@ impl Qdisc for Discipline {
     }
     fn price(&self, packet: &Packet) -> Option<Price> {
         each!(self, q => q.price(packet))
+    }
+    fn caution(&self) -> Option<String> {
+        each!(self, q => q.caution())
     }
     fn probe(&self, now: Time, out: &mut Vec<f64>) {
         each!(self, q => q.probe(now, out));
