@@ -67,6 +67,37 @@ class RateMap:
         """One step on, from the prices that the resources set last: what arrives at each then, and
         of all rates the sum, the sum of squares, the least and the greatest."""
 
+class FluidError(ValueError):
+    """A description of a fluid model that makes no sense; its arguments are path and message."""
+
+class FluidModel:
+    """A fluid model of a description in JSON; see marqueue.theory.fluid_model.model."""
+
+    def __init__(self, description: str) -> None: ...
+    def states(self) -> list[tuple[str, str, float, float]]:
+        """Name, unit, lower and upper bound of each state."""
+    def queues(self) -> list[int]:
+        """The index of the queue of each link."""
+    def start(self) -> Floats:
+        """The states at the beginning."""
+    def lags(self, t: float, y: Floats) -> Floats:
+        """How long ago each look back is, s."""
+    def rhs(self, t: float, y: Floats, then: Floats) -> Floats:
+        """The slopes of all states."""
+    def jacobian(self, t: float, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Lags, slopes, derivatives by present states and by those at each look, at rest."""
+    def observe(self, t: float, y: Floats) -> dict[str, Floats]:
+        """What is seen at rest."""
+    def integrate(
+        self, times: Floats, start: Floats, tolerance: float, longest: float
+    ) -> dict[str, Any]:
+        """From 0 to the last time; raises ArithmeticError if that cannot be."""
+
+def fluid_batch(
+    descriptions: str, times: Floats, tolerance: float, longest: float
+) -> list[dict[str, Floats] | str]:
+    """What is seen of each model of a list, or why it cannot be solved."""
+
 def version() -> str:
     """The version of the engine."""
 

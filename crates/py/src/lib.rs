@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod convert;
+mod fluid;
 mod pcapng;
 mod rates;
 mod run;
@@ -28,6 +29,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(pcapng::write_pcapng, m)?)?;
     m.add_class::<run::Control>()?;
     m.add_class::<rates::RateMap>()?;
+    m.add_class::<fluid::FluidModel>()?;
+    m.add_function(wrap_pyfunction!(fluid::fluid_batch, m)?)?;
+    m.add("FluidError", m.py().get_type::<fluid::FluidError>())?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;

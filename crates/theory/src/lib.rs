@@ -1,3 +1,4 @@
 //! The numerics of models that are too slow in Python, where the models themselves are.
 
+pub mod fluid;
 pub mod rates;

@@ -1,0 +1,21 @@
+//! No AQM: packets are lost where the buffer is full, which every queue does by itself.
+
+use super::{Aqm, Sight, Told};
+use crate::fluid::description::{Invalid, Link};
+use crate::fluid::scalar::Scalar;
+use serde::{Deserialize, Serialize};
+
+/// No parameters.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Droptail {}
+
+impl Aqm for Droptail {
+    fn check(&self, _: &Link) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    fn told<S: Scalar>(&self, _: &Sight<'_, S>) -> Told<S> {
+        Told::marks(S::from(0.0))
+    }
+}

@@ -1,0 +1,48 @@
+//! DRQ: RED's curve of the average is phi, which a path multiplies by densities and adds up.
+//!
+//! Shin, Chong and Rhee, (10)-(15): avg' = eta (q - avg), phi = curve(avg); see [`crate::fluid::Model`] for (15).
+
+use super::curve::Curve;
+use super::{Aqm, Sight, Told};
+use crate::fluid::description::{Invalid, Link};
+use crate::fluid::scalar::Scalar;
+use crate::fluid::state::State;
+use serde::{Deserialize, Serialize};
+
+/// The curve.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Drq {
+    /// Its parameters.
+    pub curve: Curve,
+}
+
+impl Aqm for Drq {
+    fn check(&self, _: &Link) -> Result<(), Invalid> {
+        self.curve.check()
+    }
+
+    fn states(&self, _: &Link) -> Vec<State> {
+        vec![State::free("average", "packets", 1.0)]
+    }
+
+    fn initial(&self, link: &Link) -> Vec<f64> {
+        vec![link.queue]
+    }
+
+    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+        out[0] = self.curve.follow(at.own[0], at.queue, at.capacity);
+    }
+
+    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+        Told { phi: self.curve.probability(at.own[0]), ..Told::marks(S::from(0.0)) }
+    }
+
+    fn corners(&self) -> usize {
+        3
+    }
+
+    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+        self.curve.corners(at.own[0], out);
+    }
+}

@@ -1,0 +1,39 @@
+//! MKC's router: price = (X - C) / X of what arrives, X not below what a packet an interval is.
+//!
+//! Zhang, Kang and Loguinov, SIGCOMM 2004, (58). That X is a mean over an interval is left to the law of sources,
+//! which react once an interval.
+
+use super::{Aqm, Sight, Told};
+use crate::fluid::description::{ensure, positive, Invalid, Link};
+use crate::fluid::scalar::Scalar;
+use serde::{Deserialize, Serialize};
+
+/// Parameters.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mkc {
+    /// The interval, s.
+    pub delta: f64,
+    /// The part of the capacity that is C.
+    pub share: f64,
+}
+
+impl Aqm for Mkc {
+    fn check(&self, _: &Link) -> Result<(), Invalid> {
+        positive("delta", self.delta)?;
+        ensure("share", self.share, self.share > 0.0 && self.share <= 1.0, "above 0, at most 1")
+    }
+
+    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+        let x = at.arrivals.at_least(1.0 / self.delta);
+        Told { price: (x - self.share * at.capacity) / x, ..Told::marks(S::from(0.0)) }
+    }
+
+    fn corners(&self) -> usize {
+        1
+    }
+
+    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+        out[0] = at.arrivals - 1.0 / self.delta;
+    }
+}

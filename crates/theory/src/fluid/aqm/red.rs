@@ -1,0 +1,73 @@
+//! RED: the probability is a curve of the average queue.
+//!
+//! Misra, Gong and Towsley, SIGCOMM 2000, section 4: avg' = -ln(1 - w_q) C (q - avg), p = curve(avg).
+//! RED spreads its marks: p_b = curve(avg) is not the part of packets that is marked. Marks come at gaps that
+//! are uniform over 1 to 1/p_b packets (Floyd and Jacobson 1993, section 7), with `wait` over 1/p_b to 2/p_b
+//! (ns-2.35), so that 2 p_b / (1 + p_b) and 2 p_b / (3 + p_b) of all packets are marked. The papers on fluid models
+//! have p_b itself, as if each packet were marked independently.
+
+use super::curve::Curve;
+use super::{Aqm, Sight, Told};
+use crate::fluid::description::{Invalid, Link};
+use crate::fluid::scalar::Scalar;
+use crate::fluid::state::State;
+use serde::{Deserialize, Serialize};
+
+/// Parameters and spreading.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Red {
+    /// The curve.
+    pub curve: Curve,
+    /// How marks are spread.
+    pub gaps: Gaps,
+}
+
+/// How many packets are between marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gaps {
+    /// Geometrically many: each packet is marked by itself.
+    Geometric,
+    /// Uniformly up to 1/p_b.
+    Uniform,
+    /// Uniformly from 1/p_b to 2/p_b.
+    Wait,
+}
+
+impl Aqm for Red {
+    fn check(&self, _: &Link) -> Result<(), Invalid> {
+        self.curve.check()
+    }
+
+    fn states(&self, _: &Link) -> Vec<State> {
+        vec![State::free("average", "packets", 1.0)]
+    }
+
+    fn initial(&self, link: &Link) -> Vec<f64> {
+        vec![link.queue]
+    }
+
+    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+        out[0] = self.curve.follow(at.own[0], at.queue, at.capacity);
+    }
+
+    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+        let p = self.curve.probability(at.own[0]);
+        Told::marks(match self.gaps {
+            Gaps::Geometric => p,
+            // Past the last corner every packet is lost.
+            _ if p.value() >= 1.0 => p,
+            Gaps::Uniform => p * 2.0 / (p + 1.0),
+            Gaps::Wait => p * 2.0 / (p + 3.0),
+        })
+    }
+
+    fn corners(&self) -> usize {
+        3
+    }
+
+    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+        self.curve.corners(at.own[0], out);
+    }
+}

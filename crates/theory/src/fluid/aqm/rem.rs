@@ -1,0 +1,53 @@
+//! REM: mu' = gamma (alpha (q - q_ref) / T + q'), mu >= 0; p = 1 - phi^(-mu).
+//!
+//! Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001, as written in Kunniyur and Srikant 2004:
+//! mu <- max(0, mu + gamma (q[k+1] - (1 - alpha) q[k] - alpha q_ref)) every T, in the limit of short intervals:
+//! q[k+1] - (1 - alpha) q[k] is alpha q[k] + (q[k+1] - q[k]).
+
+use super::{Aqm, Sight, Told};
+use crate::fluid::description::{ensure, positive, Invalid, Link};
+use crate::fluid::scalar::Scalar;
+use crate::fluid::state::State;
+use serde::{Deserialize, Serialize};
+
+/// Parameters.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rem {
+    /// The gain of a step.
+    pub gamma: f64,
+    /// Base of the probability.
+    pub phi: f64,
+    /// Weight of the queue.
+    pub alpha: f64,
+    /// T, s.
+    pub period: f64,
+    /// The queue to settle at, packets.
+    pub q_ref: f64,
+}
+
+impl Aqm for Rem {
+    fn check(&self, _: &Link) -> Result<(), Invalid> {
+        positive("gamma", self.gamma)?;
+        ensure("phi", self.phi, self.phi > 1.0 && self.phi.is_finite(), "above 1")?;
+        positive("alpha", self.alpha)?;
+        positive("period", self.period)?;
+        ensure("q_ref", self.q_ref, self.q_ref >= 0.0, "from 0 packets")
+    }
+
+    fn states(&self, _: &Link) -> Vec<State> {
+        vec![State::free("price", "1", 1.0).within(0.0, f64::INFINITY)]
+    }
+
+    fn initial(&self, _: &Link) -> Vec<f64> {
+        vec![0.0]
+    }
+
+    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+        out[0] = ((at.queue - self.q_ref) * (self.alpha / self.period) + at.growth) * self.gamma;
+    }
+
+    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+        Told::marks(-(at.own[0] * -self.phi.ln()).exp() + 1.0)
+    }
+}

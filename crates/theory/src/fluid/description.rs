@@ -1,0 +1,168 @@
+//! What a model is made of, in base units; Python writes it.
+
+use super::aqm::{Aqm, Policy};
+use super::law::Law;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A network of queues and the flows that cross them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// The queues.
+    pub links: Vec<Link>,
+    /// Who sends.
+    pub classes: Vec<Class>,
+}
+
+/// A queue and its server. Its packets are those of the usual size on it; a CPU's are what a packet of the usual
+/// size and the mean density takes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Its name, unique.
+    pub name: String,
+    /// Packets/s.
+    pub capacity: f64,
+    /// Packets; none: it never overflows.
+    #[serde(default)]
+    pub buffer: Option<f64>,
+    /// What a mark of the AQM is.
+    pub signal: Signal,
+    /// The AQM.
+    pub aqm: Policy,
+    /// Later capacities, packets/s, with the times at which they begin, s, increasing.
+    #[serde(default)]
+    pub schedule: Vec<(f64, f64)>,
+    /// The queue at the beginning, packets.
+    #[serde(default)]
+    pub queue: f64,
+}
+
+/// How marks reach senders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Signal {
+    /// In the packet, which goes on.
+    Ecn,
+    /// As its loss.
+    Drop,
+}
+
+/// Like flows on one route.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Its name, unique.
+    pub name: String,
+    /// How many flows.
+    pub count: f64,
+    /// How they react.
+    pub law: Law,
+    /// Round trip without queueing, s.
+    pub rtt: f64,
+    /// The queues that its packets cross, in order.
+    pub route: Vec<Hop>,
+    /// Window or rate of a flow as it starts, in the unit of the law.
+    pub initial: f64,
+    /// When the first flow starts, s.
+    #[serde(default)]
+    pub start: f64,
+    /// Over how long the starts are spread, s.
+    #[serde(default)]
+    pub jitter: f64,
+    /// When they stop, s.
+    #[serde(default)]
+    pub stop: Option<f64>,
+}
+
+/// A queue on a route.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hop {
+    /// Index of the link.
+    pub link: usize,
+    /// From the source to the queue, without queueing, s. With 0 at the first queue the clock of the class is
+    /// that of its packets there.
+    #[serde(default)]
+    pub before: f64,
+    /// How many of the link's packets one of the class is.
+    #[serde(default = "one")]
+    pub size: f64,
+    /// Cycles a bit at a CPU, else 1: what DRQ multiplies its price by.
+    #[serde(default = "one")]
+    pub density: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// What is wrong with a description.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invalid {
+    /// Where, such as `classes.0.rtt`.
+    pub path: String,
+    /// The value, and what was expected.
+    pub message: String,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+impl Description {
+    /// # Errors
+    /// With the first value that makes no sense.
+    pub fn check(&self) -> Result<(), Invalid> {
+        for (l, link) in self.links.iter().enumerate() {
+            let at = |field: &str| format!("links.{l}.{field}");
+            positive(at("capacity"), link.capacity)?;
+            let buffer = link.buffer.unwrap_or(f64::INFINITY);
+            ensure(at("buffer"), buffer, buffer > 0.0, "above 0 packets")?;
+            ensure(at("queue"), link.queue, (0.0..=buffer).contains(&link.queue), "from 0 to the buffer")?;
+            let mut previous = 0.0;
+            for (k, &(t, capacity)) in link.schedule.iter().enumerate() {
+                ensure(at(&format!("schedule.{k}.0")), t, t > previous && t.is_finite(), "a later time")?;
+                positive(at(&format!("schedule.{k}.1")), capacity)?;
+                previous = t;
+            }
+            link.aqm.check(link).map_err(|e| Invalid { path: at(&format!("aqm.{}", e.path)), ..e })?;
+        }
+        for (c, class) in self.classes.iter().enumerate() {
+            let at = |field: &str| format!("classes.{c}.{field}");
+            positive(at("count"), class.count)?;
+            positive(at("rtt"), class.rtt)?;
+            positive(at("initial"), class.initial)?;
+            ensure(at("start"), class.start, class.start >= 0.0 && class.start.is_finite(), "from 0 s")?;
+            ensure(at("jitter"), class.jitter, class.jitter >= 0.0 && class.jitter.is_finite(), "from 0 s")?;
+            let stop = class.stop.unwrap_or(f64::INFINITY);
+            ensure(at("stop"), stop, stop >= class.start + class.jitter, "not before the last start")?;
+            let mut previous = 0.0;
+            for (k, hop) in class.route.iter().enumerate() {
+                let at = |field: &str| at(&format!("route.{k}.{field}"));
+                let known = hop.link < self.links.len();
+                ensure(at("link"), hop.link as f64, known, &format!("below {}", self.links.len()))?;
+                let inside = (previous..=class.rtt).contains(&hop.before);
+                ensure(at("before"), hop.before, inside, "not before the queue before, nor after the round trip")?;
+                positive(at("size"), hop.size)?;
+                positive(at("density"), hop.density)?;
+                previous = hop.before;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn positive(path: impl Into<String>, value: f64) -> Result<(), Invalid> {
+    ensure(path, value, value > 0.0 && value.is_finite(), "a number above 0")
+}
+
+pub(super) fn ensure(path: impl Into<String>, value: f64, holds: bool, expected: &str) -> Result<(), Invalid> {
+    if holds {
+        return Ok(());
+    }
+    Err(Invalid { path: path.into(), message: format!("got {value}, expected {expected}") })
+}

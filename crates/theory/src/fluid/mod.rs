@@ -1,0 +1,27 @@
+//! Fluid models of a network: sources and queues as differential equations with delays.
+//!
+//! A [`Description`] (links with their AQMs, classes of like flows with their laws and routes) makes a [`Model`].
+//! Its right-hand side ([`Model::slopes`]) is written once for any [`Scalar`]: [`solver`] integrates it, and
+//! [`Model::jacobian`] differentiates it, exactly, by every present and every delayed state. An AQM is a file in
+//! `aqm` and a line in its list; so is a law of sources in `law`.
+
+pub mod aqm;
+mod batch;
+mod delay;
+mod description;
+mod jacobian;
+pub mod law;
+mod model;
+mod observe;
+mod regime;
+mod scalar;
+pub mod solver;
+mod state;
+
+pub use batch::{batch, Run, Unsolved};
+pub use description::{Class, Description, Hop, Invalid, Link, Signal};
+pub use jacobian::Jacobian;
+pub use model::Model;
+pub use observe::{AtLink, AtSource, Observed};
+pub use scalar::{Dual, Scalar};
+pub use state::{Mode, State, View};

@@ -1,0 +1,444 @@
+//! Steps, their errors, and what happens between them.
+
+use super::breaks::Breaks;
+use super::dopri::{A, C, E, STAGES};
+use super::events::{locate, Event};
+use super::history::{Dense, History};
+use super::{resting, System};
+use crate::fluid::state::{Mode, State, View};
+use std::fmt;
+
+/// How exact a solution is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Tolerance {
+    /// Error of a step relative to a state, or to its scale where it is smaller than that.
+    pub relative: f64,
+    /// The longest step, s.
+    pub longest: f64,
+    /// Steps after which to give up.
+    pub steps: usize,
+}
+
+impl Default for Tolerance {
+    fn default() -> Tolerance {
+        Tolerance { relative: 1e-6, longest: f64::INFINITY, steps: 5_000_000 }
+    }
+}
+
+/// Why there is no solution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Failure {
+    /// It grows without bound.
+    Unbounded(f64),
+    /// No step is short enough.
+    Stuck(f64),
+    /// There were too many steps.
+    Long(f64),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Unbounded(t) => write!(f, "the solution grows without bound, at {t:.6} s"),
+            Failure::Stuck(t) => write!(f, "no step is short enough for the error asked for, at {t:.6} s"),
+            Failure::Long(t) => write!(f, "the solution takes too many steps, at {t:.6} s"),
+        }
+    }
+}
+
+/// A solution, from its beginning to its end.
+#[derive(Debug)]
+pub struct Solution {
+    history: History,
+    beginning: f64,
+    /// How far it goes, s.
+    pub end: f64,
+    /// How many steps it took.
+    pub steps: usize,
+    /// How many steps were refused.
+    pub refused: usize,
+    /// When states came to their bounds or left them, s, with the state.
+    pub bounds: Vec<(f64, usize)>,
+}
+
+impl Solution {
+    /// The states at a time, and what was in force then.
+    pub fn at<'a>(&'a self, system: &(impl System + ?Sized), t: f64, y: &'a mut [f64]) -> View<'a, f64> {
+        let k = self.history.find(t, 1);
+        self.history.at(system, k, t.min(self.end), y);
+        if k > 0 {
+            for (y, state) in y.iter_mut().zip(system.states()) {
+                *y = y.clamp(state.lower, state.upper);
+            }
+        }
+        self.history.view(k, t.max(self.beginning), y)
+    }
+}
+
+/// Solves from `beginning` to `end` with these states at the beginning.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn solve<S: System + ?Sized>(
+    system: &S,
+    start: &[f64],
+    beginning: f64,
+    end: f64,
+    tolerance: Tolerance,
+) -> Result<Solution, Failure> {
+    let mut run = Run::new(system, start, beginning, tolerance);
+    run.to(end)?;
+    let Run { history, steps, refused, bounds, .. } = run;
+    Ok(Solution { history, beginning, end, steps, refused, bounds })
+}
+
+/// What was seen at one instant.
+struct Sight {
+    /// When each look is, s.
+    when: Vec<f64>,
+    /// In which step.
+    step: Vec<usize>,
+    /// States there.
+    y: Vec<f64>,
+    /// Slopes now, as if there were no bounds.
+    slopes: Vec<f64>,
+    switches: Vec<f64>,
+}
+
+/// A step that may be taken.
+struct Trial {
+    next: Vec<f64>,
+    /// At each stage, as if there were no bounds.
+    slopes: [Vec<f64>; STAGES],
+    dense: Dense,
+    error: f64,
+}
+
+struct Run<'a, S: System + ?Sized> {
+    system: &'a S,
+    tolerance: Tolerance,
+    t: f64,
+    y: Vec<f64>,
+    modes: Vec<Mode>,
+    regime: usize,
+    history: History,
+    breaks: Breaks,
+    sight: Sight,
+    /// Signs of the switching functions.
+    signs: Vec<f64>,
+    steps: usize,
+    refused: usize,
+    bounds: Vec<(f64, usize)>,
+}
+
+impl<'a, S: System + ?Sized> Run<'a, S> {
+    fn new(system: &'a S, start: &[f64], t: f64, tolerance: Tolerance) -> Self {
+        let (n, m, switches) = (system.states().len(), system.looks(), system.switches());
+        let modes: Vec<Mode> = system.states().iter().zip(start).map(|(s, &y)| s.mode(y)).collect();
+        let regime = system.changes().partition_point(|&change| change <= t);
+        let sight = Sight {
+            when: vec![t; m],
+            step: vec![0; m],
+            y: vec![0.0; n * m],
+            slopes: vec![0.0; n],
+            switches: vec![0.0; switches],
+        };
+        let mut run = Run {
+            system,
+            tolerance,
+            t,
+            y: start.to_vec(),
+            history: History::new(t, modes.clone(), regime),
+            modes,
+            regime,
+            breaks: Breaks::new(t, m),
+            sight,
+            signs: vec![0.0; switches],
+            steps: 0,
+            refused: 0,
+            bounds: Vec::new(),
+        };
+        run.place();
+        run
+    }
+
+    /// Finds the looks anew: at the beginning, and when delays jump.
+    fn place(&mut self) {
+        let y = std::mem::take(&mut self.y);
+        self.look(self.t, &y, None);
+        for (j, &s) in self.sight.when.iter().enumerate() {
+            self.breaks.place(j, s);
+        }
+        self.look(self.t, &y, None);
+        for (sign, &value) in self.signs.iter_mut().zip(&self.sight.switches) {
+            *sign = value;
+        }
+        self.y = y;
+    }
+
+    /// Looks around at `t`, with these states then. `step` is the solution after all steps, as far as it is known.
+    /// Tells whether some look needed it.
+    fn look(&mut self, t: f64, y: &[f64], step: Option<&Dense>) -> bool {
+        let n = y.len();
+        let mut overlaps = false;
+        let now = View { t, y, modes: &self.modes, regime: self.regime };
+        self.system.delays(&now, &mut self.sight.when);
+        for (j, when) in self.sight.when.iter_mut().enumerate() {
+            let s = t - *when;
+            *when = s;
+            let k = self.breaks.step(&self.history, j, s);
+            let out = &mut self.sight.y[j * n..(j + 1) * n];
+            if k < self.history.len() && (s <= self.t || k + 1 < self.history.len()) {
+                self.history.at(self.system, k, s, out);
+            } else {
+                overlaps = true;
+                match step {
+                    Some(dense) => dense.at(s, out),
+                    None => out.copy_from_slice(&self.y),
+                }
+            }
+            self.sight.step[j] = k;
+        }
+        let present = self.history.len();
+        let (when, y) = (&self.sight.when, &self.sight.y);
+        let looks: Vec<View<'_, f64>> = (self.sight.step.iter().enumerate())
+            .map(|(j, &k)| {
+                let there = &y[j * n..(j + 1) * n];
+                if k < present {
+                    self.history.view(k, when[j], there)
+                } else {
+                    View { t: when[j], y: there, modes: &self.modes, regime: self.regime }
+                }
+            })
+            .collect();
+        self.system.slopes(&now, &looks, &mut self.sight.slopes);
+        if !self.sight.switches.is_empty() {
+            self.system.switch(&now, &looks, &mut self.sight.switches);
+        }
+        overlaps
+    }
+
+    fn to(&mut self, end: f64) -> Result<(), Failure> {
+        let mut h = self.first_step();
+        let mut idle = 0;
+        while self.t < end {
+            if self.steps >= self.tolerance.steps {
+                return Err(Failure::Long(self.t));
+            }
+            let change = self.system.changes().get(self.regime).copied().unwrap_or(f64::INFINITY);
+            let stop = end.min(change);
+            let mut take = h.min(self.tolerance.longest);
+            if self.t + 1.01 * take >= stop {
+                take = stop - self.t;
+            }
+            let trial = self.attempt(take);
+            if trial.error > 1.0 {
+                self.refused += 1;
+                let factor = if trial.error.is_finite() { 0.9 * trial.error.powf(-0.2) } else { 0.2 };
+                h = take * factor.clamp(0.1, 0.9);
+                if h < 1e-13 * self.t.abs().max(1e-3) {
+                    return Err(self.stuck());
+                }
+                continue;
+            }
+            h = take * (0.9 * trial.error.max(1e-10).powf(-0.2)).clamp(0.2, 5.0);
+            let events = self.events(take, &trial);
+            let first = events.iter().map(|&(part, _)| part).fold(1.0, f64::min);
+            let least = 1e-13 * self.t.abs().max(1.0);
+            let (trial, taken) = match first * take {
+                short if first < 1.0 && short > least => (self.attempt(short), short),
+                _ => (trial, take),
+            };
+            let moved = first >= 1.0 || first * take > least;
+            if moved {
+                idle = 0;
+                self.accept(trial, taken);
+                if first >= 1.0 && take == stop - (self.t - taken) {
+                    self.t = stop;
+                }
+            } else {
+                idle += 1;
+                if idle > 10 * (self.y.len() + self.sight.when.len()) + 100 {
+                    return Err(self.stuck());
+                }
+            }
+            let near = first + 1e-9;
+            let here: Vec<Event> = events.into_iter().filter(|e| e.0 <= near).map(|e| e.1).collect();
+            self.happen(&here);
+            if self.t >= change {
+                self.regime += 1;
+                self.breaks.push(self.t, self.history.len(), 1);
+                self.place();
+            }
+        }
+        Ok(())
+    }
+
+    /// Why no step is short enough: the solution has gone far off, or it has not.
+    fn stuck(&self) -> Failure {
+        let far = |(y, state): (&f64, &State)| y.is_nan() || y.abs() > 1e9 * state.scale;
+        match self.y.iter().zip(self.system.states()).any(far) {
+            true => Failure::Unbounded(self.t),
+            false => Failure::Stuck(self.t),
+        }
+    }
+
+    /// A hundredth of the time in which states change by themselves.
+    fn first_step(&mut self) -> f64 {
+        let states = self.system.states();
+        let rates = self.sight.slopes.iter().zip(states).zip(&self.y);
+        let fastest = rates.map(|((f, s), y)| f.abs() / y.abs().max(s.scale)).fold(0.0, f64::max);
+        (0.01 / fastest).min(1e-3)
+    }
+
+    /// Tries a step; where delays are shorter than it, until it agrees with itself.
+    fn attempt(&mut self, h: f64) -> Trial {
+        let mut guess: Option<Dense> = None;
+        let mut before: Option<Vec<f64>> = None;
+        for _ in 0..8 {
+            let (mut trial, overlaps) = self.stages(h, guess.as_ref());
+            if !overlaps {
+                return trial;
+            }
+            if let Some(before) = &before {
+                let change = self.norm(|i| trial.next[i] - before[i], &trial.next);
+                if change < 0.01 {
+                    trial.error = trial.error.max(change);
+                    return trial;
+                }
+            }
+            before = Some(trial.next);
+            guess = Some(trial.dense);
+        }
+        let (trial, _) = self.stages(h, guess.as_ref());
+        Trial { error: f64::INFINITY, ..trial }
+    }
+
+    fn stages(&mut self, h: f64, guess: Option<&Dense>) -> (Trial, bool) {
+        let n = self.y.len();
+        let start = std::mem::take(&mut self.y);
+        self.y = start.clone();
+        let mut k: [Vec<f64>; STAGES] = std::array::from_fn(|_| vec![0.0; n]);
+        let mut slopes = k.clone();
+        let mut stage = start.clone();
+        let mut overlaps = false;
+        for s in 0..STAGES {
+            for (i, y) in stage.iter_mut().enumerate() {
+                let rise: f64 = (0..s).map(|j| A[s][j] * k[j][i]).sum();
+                *y = start[i] + h * rise;
+            }
+            overlaps |= self.look(self.t + C[s] * h, &stage, guess);
+            slopes[s].copy_from_slice(&self.sight.slopes);
+            for (i, slope) in k[s].iter_mut().enumerate() {
+                *slope = resting(self.modes[i], slopes[s][i]);
+            }
+        }
+        let error = self.norm(|i| h * (0..STAGES).map(|s| E[s] * k[s][i]).sum::<f64>(), &stage);
+        let dense = Dense::new(self.t, h, &start, &stage, &k);
+        (Trial { next: stage, slopes, dense, error }, overlaps)
+    }
+
+    /// The greatest of these errors in units of what is allowed.
+    fn norm(&self, error: impl Fn(usize) -> f64, next: &[f64]) -> f64 {
+        let states = self.system.states().iter().enumerate();
+        states.fold(0.0, |worst: f64, (i, state)| {
+            let allowed = self.tolerance.relative * state.scale.max(self.y[i].abs()).max(next[i].abs());
+            let ratio = error(i).abs() / allowed;
+            if ratio.is_nan() {
+                f64::INFINITY
+            } else {
+                worst.max(ratio)
+            }
+        })
+    }
+
+    /// What happens during a step, with the part of it that passes before.
+    fn events(&mut self, h: f64, trial: &Trial) -> Vec<(f64, Event)> {
+        let (t, dense) = (self.t, &trial.dense);
+        let when = self.sight.when.clone();
+        let switches = self.sight.switches.clone();
+        let mut events = Vec::new();
+        let system = self.system;
+        for (i, state) in system.states().iter().enumerate() {
+            let y = trial.next[i];
+            match self.modes[i] {
+                Mode::Lower | Mode::Upper => {
+                    let inward = if self.modes[i] == Mode::Lower { 1.0 } else { -1.0 };
+                    if let Some(s) = (0..STAGES).find(|&s| inward * trial.slopes[s][i] > 0.0) {
+                        let end = C[s] * h;
+                        let part = locate(trial.slopes[s][i], |u| self.seen(t + u * end, dense).slopes[i]);
+                        events.push((part * C[s], Event::Leave(i)));
+                    }
+                }
+                _ if y < state.lower => {
+                    let part = locate(y - state.lower, |u| dense.state(i, t + u * h) - state.lower);
+                    events.push((part, Event::Lower(i)));
+                }
+                _ if y > state.upper => {
+                    let part = locate(y - state.upper, |u| dense.state(i, t + u * h) - state.upper);
+                    events.push((part, Event::Upper(i)));
+                }
+                _ => (),
+            }
+        }
+        for (i, &value) in switches.iter().enumerate() {
+            if value * self.signs[i] < 0.0 {
+                let part = locate(value, |u| self.seen(t + u * h, dense).switches[i]);
+                events.push((part, Event::Switch(i)));
+            }
+        }
+        for (j, &s) in when.iter().enumerate() {
+            if let Some(crossing) = self.breaks.crossing(j, s) {
+                let part = locate(s - crossing.t, |u| self.seen(t + u * h, dense).when[j] - crossing.t);
+                events.push((part, Event::Cross(crossing)));
+            }
+        }
+        events
+    }
+
+    /// What is seen during a step.
+    fn seen(&mut self, t: f64, dense: &Dense) -> &Sight {
+        let mut y = vec![0.0; self.y.len()];
+        dense.at(t, &mut y);
+        self.look(t, &y, Some(dense));
+        &self.sight
+    }
+
+    fn accept(&mut self, trial: Trial, h: f64) {
+        self.history.push(trial.dense, &self.modes, self.regime);
+        self.t += h;
+        self.y = trial.next;
+        self.steps += 1;
+    }
+
+    /// All that happens now.
+    fn happen(&mut self, events: &[Event]) {
+        let mut order = u8::MAX;
+        for &event in events {
+            order = order.min(match event {
+                Event::Lower(i) => self.rest(i, self.system.states()[i].lower, Mode::Lower),
+                Event::Upper(i) => self.rest(i, self.system.states()[i].upper, Mode::Upper),
+                Event::Leave(i) => {
+                    self.bounds.push((self.t, i));
+                    self.modes[i] = self.modes[i].left();
+                    1
+                }
+                Event::Switch(i) => {
+                    self.signs[i] = -self.signs[i];
+                    1
+                }
+                Event::Cross(crossing) => self.breaks.cross(crossing),
+            });
+        }
+        if order < u8::MAX {
+            self.breaks.push(self.t, self.history.len(), order);
+        }
+    }
+
+    fn rest(&mut self, i: usize, bound: f64, mode: Mode) -> u8 {
+        self.y[i] = bound;
+        self.modes[i] = mode;
+        self.bounds.push((self.t, i));
+        1
+    }
+}
