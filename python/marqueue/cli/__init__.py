@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue import __version__
-from marqueue.cli import catalogue, compare, paper, run, sweep, theory, validate
+from marqueue.cli import catalogue, compare, design, paper, run, sweep, theory, validate
 from marqueue.cli.console import errors
 from marqueue.errors import MarqueueError
 
@@ -29,6 +29,7 @@ app.add_typer(catalogue.paced, name="paced")
 app.add_typer(catalogue.link, name="link")
 app.add_typer(paper.paper, name="paper")
 app.add_typer(theory.theory, name="theory")
+app.add_typer(design.design, name="design")
 
 
 def _version(wanted: bool) -> None:

@@ -36,6 +36,12 @@ class Linear:
     delayed: Sequence[tuple[float, Floats]]
     """Each delay, s, above zero, with its A_j."""
 
+    @property
+    def undelayed(self) -> Floats:
+        """The matrix of the system as it would be without its delays, 1/s, ``(n, n)``."""
+        whole: Floats = self.now + sum((a for _, a in self.delayed), np.zeros_like(self.now))
+        return whole
+
     def matrix(self, z: complex) -> Roots:
         """z I minus the system at z, whose determinant is zero at roots."""
         total: Roots = z * np.eye(len(self.now), dtype=complex) - self.now

@@ -109,6 +109,8 @@ class Virtual:
     """a: steps of V over what is missing; see :mod:`marqueue.theory.mkc.lossfree` for stability."""
     target: float = 0.98
     """gamma: the utilization that is aimed at."""
+    begin: float = 1.0
+    """V at the beginning, as a share of C."""
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.gain) and self.gain > 0):
@@ -117,8 +119,8 @@ class Virtual:
             raise ModelError(f"target: got {self.target:g}, expected more than 0 and at most 1")
 
     def routers(self) -> Routers:
-        """With V = C at the beginning."""
-        virtual = self.capacity.copy()
+        """With V as at the beginning."""
+        virtual = self.begin * self.capacity
 
         def prices(arrivals: Floats) -> Floats:
             charged = Loss(virtual)(arrivals)

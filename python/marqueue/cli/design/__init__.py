@@ -1,0 +1,160 @@
+"""``marqueue design``: gains for AQMs and rate laws, with their margins."""
+
+from typing import Annotated, get_args
+
+import typer
+
+from marqueue.cli import options
+from marqueue.cli.design.common import Link, command, quantity, time
+from marqueue.errors import ModelError, unknown
+from marqueue.scenario import load
+from marqueue.theory.design import avq as theory_avq
+from marqueue.theory.design import drq as theory_drq
+from marqueue.theory.design import mkc as theory_mkc
+from marqueue.theory.design import pi as theory_pi
+from marqueue.theory.design import red as theory_red
+from marqueue.theory.design import rem as theory_rem
+from marqueue.theory.design.design import Design
+from marqueue.theory.drq_scenario import network
+from marqueue.units import Rate
+
+design = typer.Typer(no_args_is_help=True, help="Gains for AQMs, with their margins.")
+
+
+@design.callback()
+def _group() -> None:
+    """Gains that theorems allow, their margins, and how far the exact boundary is."""
+
+
+def number(name: str, metavar: str, help_: str) -> typer.models.OptionInfo:
+    """An option that has no default to show."""
+    option: typer.models.OptionInfo = typer.Option(
+        f"--{name}", metavar=metavar, help=help_, show_default=False
+    )
+    return option
+
+
+Phase = Annotated[
+    float,
+    typer.Option("--phase-margin", metavar="DEGREES", help="To design for; the paper's example."),
+]
+QRef = Annotated[float, typer.Option(metavar="PACKETS", help="The queue to settle at.")]
+
+
+@command(design, "avq")
+def avq(
+    link: Link,
+    gamma: Annotated[float | None, number("gamma", "X", "Desired utilization.")] = None,
+    alpha: Annotated[float | None, number("alpha", "1/S", "Smoothing.")] = None,
+) -> Design:
+    """AVQ: of --flows, --rtt, --gamma and --alpha give three; the fourth is designed
+    (Kunniyur and Srikant 2004).
+
+    Example: marqueue design avq --capacity 10Mbit/s --packet 1000B --flows 150 --rtt 150ms
+    --gamma 0.98
+    """
+    return theory_avq.design(link.capacity, link.flows, link.rtt, gamma, alpha)
+
+
+@command(design, "pi")
+def pi(
+    link: Link,
+    phase: Phase = theory_pi.PHASE,
+    q_ref: QRef = 50.0,
+    sampling: Annotated[
+        float, typer.Option(metavar="1/S", help="How often the probability is computed: w.")
+    ] = theory_pi.SAMPLING,
+) -> Design:
+    """PI: a and b (Hollot, Misra, Towsley and Gong 2001, Proposition 2); --rtt includes queueing.
+
+    Example: marqueue design pi --capacity 15Mbit/s --packet 500B --flows 60 --rtt 246ms
+    """
+    return theory_pi.design(*link.whole, phase, q_ref, sampling)
+
+
+@command(design, "rem")
+def rem(
+    link: Link,
+    phase: Phase = theory_pi.PHASE,
+    q_ref: QRef = 50.0,
+    phi: Annotated[
+        float, typer.Option(metavar="X", help="Base of the probability.")
+    ] = theory_rem.PHI,
+    period: Annotated[
+        str, typer.Option(metavar="TIME", help="How often the price is computed: T.")
+    ] = "2 ms",
+) -> Design:
+    """REM: gamma and alpha, as the PI controller that it is; --rtt includes queueing.
+
+    Example: marqueue design rem --capacity 15Mbit/s --packet 500B --flows 60 --rtt 246ms
+    """
+    return theory_rem.design(*link.whole, phase, q_ref, phi, time("--period", period))
+
+
+@command(design, "red")
+def red(
+    link: Link,
+    min_th: Annotated[float, number("min-th", "PACKETS", "Nothing is marked below.")],
+    max_th: Annotated[float, number("max-th", "PACKETS", "max_p is marked there.")],
+    max_p: Annotated[float | None, number("max-p", "X", "To design w_q for it.")] = None,
+    w_q: Annotated[float | None, number("w-q", "X", "To design max_p for it.")] = None,
+) -> Design:
+    """RED: w_q for --max-p, or max_p for --w-q (Hollot, Misra, Towsley and Gong 2001, Proposition
+    1); --rtt includes queueing.
+
+    Example: marqueue design red --capacity 15Mbit/s --packet 500B --flows 60 --rtt 246ms
+    --min-th 150 --max-th 700 --max-p 0.1
+    """
+    return theory_red.design(*link.whole, min_th, max_th, max_p, w_q)
+
+
+@command(design, "drq")
+def drq(file: options.File, set_: options.Set = None) -> Design:
+    """DRQ: max_th at each congested resource of a scenario (Shin, Chong and Rhee 2008, Proposition
+    2).
+
+    Example: marqueue design drq scenarios/cpu.toml --set traffic.forward.count=40
+    """
+    return theory_drq.design(network(load(file, set_ or [])))
+
+
+@command(design, "mkc")
+def mkc(
+    capacity: Annotated[str, number("capacity", "RATE", "Of the link.")],
+    flows: Annotated[float, number("flows", "N", "How many sources.")],
+    delay: Annotated[
+        list[int],
+        typer.Option(metavar="D", help="Steps; again for each class of sources, all as large."),
+    ] = [1],  # noqa: B006 - typer copies it
+    alpha: Annotated[str | None, number("alpha", "RATE", "Added at each step.")] = None,
+    loss: Annotated[float | None, number("loss", "X", "Steady loss, in place of --alpha.")] = None,
+    price: Annotated[
+        str,
+        typer.Option(
+            metavar="loss|power|virtual",
+            help="As in marqueue theory mkc; with virtual its gain is designed.",
+        ),
+    ] = "loss",
+    exponent: Annotated[float, typer.Option(metavar="K", help="Of the price power.")] = 4.0,
+    beta: Annotated[float, typer.Option(metavar="X", help="With the price virtual.")] = 0.5,
+    target: Annotated[float, typer.Option(metavar="X", help="Of the price virtual.")] = 0.98,
+) -> Design:
+    """MKC: beta, or the gain of prices that adapt (Zhang, Kang and Loguinov 2004, Theorems 3 and
+    4).
+
+    Example: marqueue design mkc --capacity "10 Mbit/s" --flows 20 --delay 4 --loss 0.01
+    """
+    prices = {each: each for each in get_args(theory_mkc.Price)}
+    if price not in prices:
+        raise ModelError(f"--price: {unknown(price, prices)}")
+    return theory_mkc.design(
+        quantity("--capacity", Rate, capacity),
+        flows,
+        tuple(delay),
+        None if alpha is None else quantity("--alpha", Rate, alpha),
+        loss,
+        prices[price],
+        exponent,
+        beta,
+        target,
+    )

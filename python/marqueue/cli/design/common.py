@@ -1,0 +1,160 @@
+"""What the commands of ``marqueue design`` share: options, and how a design is shown.
+
+A command is a function of a :class:`Link` (or of nothing that is shared) and its own options, and
+returns a design; :func:`command` gives it the common options, which so are written once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from marqueue.cli.console import progress_bar
+from marqueue.cli.design.output import print_design, print_plain
+from marqueue.errors import ModelError, RunError
+from marqueue.theory.design import Design, check, stability_map
+from marqueue.theory.design.stability_map import save
+from marqueue.units import Duration, Rate, Size
+
+Capacity = Annotated[
+    str, typer.Option("--capacity", metavar="RATE", help="Of the link.", show_default=False)
+]
+Packet = Annotated[str, typer.Option("--packet", metavar="SIZE", help="Of a packet, on the wire.")]
+Flows = Annotated[
+    float | None,
+    typer.Option("--flows", metavar="N", help="How many, at least.", show_default=False),
+]
+Rtt = Annotated[
+    str | None,
+    typer.Option("--rtt", metavar="TIME", help="Round trip, at most.", show_default=False),
+]
+Check = Annotated[
+    bool,
+    typer.Option(
+        "--check", help="Run the nonlinear model on both sides of the boundary; takes seconds."
+    ),
+]
+Map = Annotated[
+    Path | None,
+    typer.Option(
+        "--map",
+        metavar="FILE.svg",
+        help="Draw a stability map; its data go to FILE.csv.",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+
+
+@dataclass(frozen=True)
+class Link:
+    """What is known of a link and its flows; what was not given is None."""
+
+    capacity: float
+    """packets/s."""
+    flows: float | None
+    rtt: float | None
+    """s."""
+
+    @property
+    def whole(self) -> tuple[float, float, float]:
+        """Capacity, flows and round trip, all of them. Raises :class:`ModelError`."""
+        for name, value in (("flows", self.flows), ("rtt", self.rtt)):
+            if value is None:
+                raise ModelError(f"--{name}: got none, expected one: this design needs it")
+        assert self.flows is not None
+        assert self.rtt is not None
+        return self.capacity, self.flows, self.rtt
+
+
+def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> Any:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+LINK = (
+    _parameter("capacity", Capacity),
+    _parameter("packet", Packet, "1000 B"),
+    _parameter("flows", Flows, None),
+    _parameter("rtt", Rtt, None),
+)
+ANSWER = (
+    _parameter("check_", Check, False),
+    _parameter("map_", Map, None),
+    _parameter("json", Json, False),
+)
+
+
+def command(app: typer.Typer, name: str) -> Callable[[Callable[..., Design]], None]:
+    """Makes a command of a function that designs."""
+
+    def register(design: Callable[..., Design]) -> None:
+        hints = get_type_hints(design, include_extras=True)
+        own = list(inspect.signature(design).parameters.values())
+        parameters = list(ANSWER)
+        for each in reversed(own):
+            if each.name == "link":
+                parameters = [*LINK, *parameters]
+            else:
+                parameters.insert(0, _parameter(each.name, hints[each.name], each.default))
+
+        def run(**given: Any) -> None:
+            answer = {each.name: given.pop(each.name) for each in ANSWER}
+            if any(each.name == "link" for each in own):
+                given = {"link": link(*(given.pop(each.name) for each in LINK)), **given}
+            show(design(**given), **answer)
+
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        run.__doc__ = design.__doc__
+        app.command(name, no_args_is_help=True)(run)
+
+    return register
+
+
+def link(capacity: str, packet: str, flows: float | None, rtt: str | None) -> Link:
+    """A link from the options. Raises :class:`ModelError` with the option."""
+    bits = 8 * quantity("--packet", Size, packet)
+    if bits <= 0:
+        raise ModelError(f"--packet: got {packet!r}, expected a size above 0")
+    each = None if rtt is None else time("--rtt", rtt)
+    return Link(quantity("--capacity", Rate, capacity) / bits, flows, each)
+
+
+def quantity(option: str, kind: type[Rate] | type[Size], text: str) -> float:
+    """bits/s or bytes. Raises :class:`ModelError` with the option."""
+    try:
+        return float(kind.parse(text).base)
+    except ValueError as error:
+        raise ModelError(f"{option}: {error}") from None
+
+
+def time(option: str, text: str) -> float:
+    """Seconds. Raises :class:`ModelError` with the option."""
+    try:
+        return Duration.parse(text).seconds
+    except ValueError as error:
+        raise ModelError(f"{option}: {error}") from None
+
+
+def show(design: Design, check_: bool, map_: Path | None, json: bool) -> None:
+    """Prints a design, tries it out and draws its map, as asked."""
+    if map_ is not None and map_.suffix != ".svg":
+        raise RunError(f"--map: got {str(map_)!r}, expected a name that ends in .svg")
+    trials = None
+    if check_:
+        with progress_bar("Simulating") as progress:
+            trials = check(design, progress)
+    if map_ is not None:
+        with progress_bar("Mapping") as progress:
+            found = stability_map(design, progress)
+        save(found, f"{design.controller}: {design.of} = {design.chosen:.4g} {design.unit}", map_)
+    if json:
+        print_plain(design, trials)
+    else:
+        print_design(design, trials, map_)

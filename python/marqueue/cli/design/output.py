@@ -1,0 +1,113 @@
+"""How a design is printed."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from marqueue.cli.console import output, print_json, table
+from marqueue.theory.design import Design, Trial, Value
+
+
+def print_design(design: Design, trials: tuple[Trial, ...] | None, drawn: Path | None) -> None:
+    """For people."""
+    unit = f" {design.unit}" if design.unit else ""
+    say = _line
+    rules = table("rule", "kind", f"{design.of}{unit and ' (' + design.unit + ')'}", "source")
+    for rule in design.rules:
+        bound = "none" if rule.bound is None else f"{rule.bound:.6g}"
+        rules.add_row(rule.theorem, rule.kind, bound, rule.source)
+    edge = "none in reach" if design.boundary is None else f"{design.boundary:.6g}"
+    rules.add_row("boundary", "exact", edge, "characteristic roots")
+    output.print(rules)
+    output.print()
+    say(
+        f"Stable {design.side} {design.of} = {design.chosen:.4g}{unit} ({design.rules[0].theorem})."
+    )
+    if design.share is not None:
+        say(f"That is {design.share:.3g} of the way to the exact boundary.")
+    root = design.root
+    say(
+        f"There the rightmost root is {root.real:.4g} ± {abs(root.imag):.4g}j {design.time}, "
+        f"damping {design.damping:.3g}."
+    )
+    if (margins := design.margins) is not None:
+        say(
+            f"Margins: gain {margins.gain:.4g}, phase {margins.phase:.4g} degrees at "
+            f"{margins.gain_crossover:.4g} rad/s, delay {margins.delay * 1e3:.4g} ms."
+        )
+    output.print()
+    for title, values in (("Configure", design.configure), ("Equilibrium", design.equilibrium)):
+        say(f"{title}: " + ", ".join(f"{name} = {value}" for name, value in values.items()) + ".")
+    say("Assumed: " + "; ".join(design.assumptions) + ".")
+    if trials:
+        output.print()
+        listing = table(design.of, f"root ({design.time})", f"simulated ({design.time})", "")
+        for trial in trials:
+            word = "as the root says" if trial.agrees else "NOT as the root says"
+            listing.add_row(
+                f"{trial.value:.4g}", f"{trial.linear:.4g}", f"{trial.measured:.4g}", word
+            )
+        output.print(listing)
+    if drawn is not None:
+        say(f"Map: {drawn}, data: {drawn.with_suffix('.csv')}.")
+
+
+def _line(text: str) -> None:
+    output.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_plain(design: Design, trials: tuple[Trial, ...] | None) -> None:
+    """As JSON."""
+    margins = design.margins
+    plain: dict[str, Any] = {
+        "controller": design.controller,
+        "designed": design.of,
+        "unit": design.unit,
+        "stable": design.side,
+        "bound": design.chosen,
+        "theorem": design.rules[0].theorem,
+        "source": design.rules[0].source,
+        "rules": [
+            {"theorem": r.theorem, "source": r.source, "bound": r.bound, "kind": r.kind}
+            for r in design.rules
+        ],
+        "boundary": design.boundary,
+        "share_of_boundary": design.share,
+        "roots_in": design.time,
+        "rightmost_root": [design.root.real, abs(design.root.imag)],
+        "damping": design.damping,
+        "margins": None
+        if margins is None
+        else {
+            "gain": _finite(margins.gain),
+            "phase_degrees": _finite(margins.phase),
+            "delay_s": _finite(margins.delay),
+            "gain_crossover_rad_per_s": _finite(margins.gain_crossover),
+            "phase_crossover_rad_per_s": _finite(margins.phase_crossover),
+        },
+        "configure": _values(design.configure),
+        "equilibrium": _values(design.equilibrium),
+        "assumptions": list(design.assumptions),
+    }
+    if trials is not None:
+        plain["check"] = [
+            {
+                design.of: trial.value,
+                "root": trial.linear,
+                "simulated": trial.measured,
+                "agrees": trial.agrees,
+            }
+            for trial in trials
+        ]
+    print_json(plain)
+
+
+def _values(values: Any) -> dict[str, Any]:
+    pairs: dict[str, Value] = dict(values)
+    return {name: {"value": value.number, "unit": value.unit} for name, value in pairs.items()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

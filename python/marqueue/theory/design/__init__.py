@@ -1,0 +1,12 @@
+"""Which gains to choose: a module a controller.
+
+Each takes what is known of a link and its flows, and says what a theorem allows, how far that is
+from the exact boundary of the linear model, with what margins, and under which assumptions.
+docs/theory/design.md has the theorems side by side.
+"""
+
+from marqueue.theory.design.check import Trial, check
+from marqueue.theory.design.design import Design, Rule, Value
+from marqueue.theory.design.stability_map import StabilityMap, stability_map
+
+__all__ = ["Design", "Rule", "StabilityMap", "Trial", "Value", "check", "stability_map"]

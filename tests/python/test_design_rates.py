@@ -1,0 +1,86 @@
+"""The designs of MKC and DRQ against what their modules under theory/ say."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from marqueue.cli import app
+from marqueue.errors import ModelError
+from marqueue.scenario import load
+from marqueue.theory.design import check, drq, mkc
+from marqueue.theory.drq_scenario import network
+from marqueue.theory.drq_stability import stability
+from marqueue.theory.mkc.lossfree import steady_loss
+
+CPU = Path(__file__).parents[2] / "scenarios" / "cpu.toml"
+
+
+@pytest.mark.parametrize("delays", [(1,), (7,), (3, 11)])
+def test_emkc_is_stable_up_to_a_gain_of_two_whatever_delays_are(delays: tuple[int, ...]) -> None:
+    found = mkc.design(1e7, 20, delays, alpha=1e4)
+    assert [rule.bound for rule in found.rules] == [1.0, 2.0]  # Theorem 4
+    assert found.boundary is not None
+    # Of unequal delays a little more is stable than of all.
+    assert found.boundary >= 2 - 1e-9
+    if len(delays) == 1:
+        assert found.boundary == pytest.approx(2, abs=1e-8)
+
+
+def test_alpha_follows_from_the_loss_that_is_tolerated() -> None:
+    found = mkc.design(1e7, 20, (4,), loss=0.01)
+    alpha = found.configure["alpha"].number
+    assert steady_loss(1e7, 20, alpha, found.chosen) == pytest.approx(0.01)
+    assert found.equilibrium["lost"].number == pytest.approx(0.01)
+
+
+def test_two_sources_stand_for_all() -> None:
+    few = mkc.Mkc(1e7, 2, (3,), 1e5, 1.9, "power").root
+    many = mkc.Mkc(1e7, 200, (3,), 1e3, 1.9, "power").root
+    assert few == pytest.approx(many)
+
+
+@pytest.mark.parametrize("price", ["loss", "power", "virtual"])
+def test_maps_grow_and_decay_as_roots_say(price: mkc.Price) -> None:
+    found = mkc.design(1e7, 10, (4,), alpha=1e4, price=price)
+    inside, outside = check(found)
+    assert inside.linear < 0 < outside.linear
+    assert inside.agrees
+    assert outside.agrees
+
+
+def test_drq_is_as_flat_as_proposition_2_asks() -> None:
+    model = network(load(CPU, ["traffic.forward.count=40"]))
+    found, exact = drq.design(model), stability(model)
+    assert found.chosen == pytest.approx(exact.bound)
+    assert found.boundary == pytest.approx(exact.boundary, rel=1e-3)
+    for name in model.optimum.congested:
+        i = model.sharing.index[name]
+        max_th = found.configure[f"{name}: max_th"].number * model.flows[0].packet
+        red = model.red[i]
+        steepest = max(red.m / (max_th - red.lower), (1 - red.m) / max_th)
+        capacity = model.sharing.capacity[i] / model.mean_density[i]
+        assert steepest * capacity == pytest.approx(exact.bound)
+
+
+def test_outside_its_assumptions_a_design_is_refused() -> None:
+    with pytest.raises(ModelError, match="alpha, loss: expected one of them"):
+        mkc.design(1e7, 20, (4,))
+    with pytest.raises(ModelError, match="delay: got"):
+        mkc.design(1e7, 20, (0,), alpha=1e4)
+    with pytest.raises(ModelError, match="the virtual capacity would stay at 0"):
+        mkc.design(1e7, 2000, (4,), alpha=1e4, price="virtual")
+    wrong = CliRunner().invoke(
+        app, ["design", "mkc", "--capacity", "1Mbit/s", "--flows", "2", "--price", "los"]
+    )
+    assert 'did you mean "loss"?' in str(wrong.exception)
+    other = CliRunner().invoke(app, ["design", "drq", str(CPU.with_name("dumbbell.toml"))])
+    assert "has no DRQ" in str(other.exception)
+
+
+def test_the_commands() -> None:
+    line = ["design", "drq", str(CPU), "--set", "traffic.forward.count=40", "--json"]
+    assert json.loads(CliRunner().invoke(app, line).stdout)["theorem"] == "Proposition 2"
+    mkc = "design mkc --capacity 10Mbit/s --flows 20 --delay 4 --delay 9 --alpha 10kbit/s --json"
+    assert json.loads(CliRunner().invoke(app, mkc.split()).stdout)["boundary"] >= 2
