@@ -3,8 +3,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+RUST := $(shell find crates -name '*.rs' -o -name '*.c' -o -name Cargo.toml) Cargo.toml Cargo.lock
 EXTENSION := $(VENV)/.built
+
+# Programs for the kernel and their loader (crates/bpf) are built where that can be; without them the rest is.
+CLANG ?= clang
+KERNEL := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CLANG) -E -x c - >/dev/null 2>&1 \
+	&& command -v pkg-config >/dev/null && echo kernel)
 
 # No unsafe code is ours: debug assertions and overflow checks find what a sanitizer would, at a
 # multiple of the speed, and any toolchain will do. What is found stays out of the tree: a crash
@@ -32,13 +37,14 @@ $(VENV)/.installed: requirements/develop.txt
 
 # maturin writes the shared object beside the Python sources and installs the package as editable.
 $(EXTENSION): $(VENV)/.installed pyproject.toml $(RUST)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet $(KERNEL:%=--features %)
 	touch $@
 
 test: test-rust test-python ## Run every test
 
 test-rust: ## Run the tests in Rust
-	cargo test --workspace --locked
+	cargo test --workspace --locked $(KERNEL:%=--features marqueue-bpf/%)
+	cargo test -p marqueue-bpf --locked --test without
 
 # The same cases each time: a failure is of the change, not of the day. Without the seed, pytest tries others.
 test-python: $(EXTENSION) ## Run the tests in Python
@@ -55,7 +61,7 @@ fuzz-long: ## Fuzz every target for FUZZ_SECONDS, from where the last time ended
 lint: $(EXTENSION) ## Check formats, clippy, ruff and types
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --locked $(KERNEL:%=--features marqueue-bpf/%) -- -D warnings
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy

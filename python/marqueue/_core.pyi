@@ -27,6 +27,9 @@ class TraceFull(Exception):
 class Cancelled(Exception):
     """A run that was cancelled."""
 
+class KernelError(Exception):
+    """What the kernel or this build does not do."""
+
 @final
 class Control:
     """The line between a run and whoever watches it from another thread."""
@@ -149,3 +152,41 @@ def write_pcapng(
     those from ``sack_edges[i]`` to ``sack_edges[i + 1]`` (int64). Raises OSError if the file cannot
     be written.
     """
+
+def kernel_missing() -> str | None:
+    """What is missing for a program to be loaded into the kernel, if anything."""
+
+def avq_attach(
+    device: str,
+    netns: str | PathLike[str] | None,
+    *,
+    rate: int,
+    gamma: float,
+    alpha: float,
+    initial: float,
+    buffer: int,
+    signal: str,
+) -> bool:
+    """Put AVQ at a device's egress, or tell it the new law; was it not there?
+
+    ``rate`` in bit/s, ``alpha`` in 1/s, ``initial`` a share of the rate, ``buffer`` in bytes,
+    ``netns`` the file of a network namespace. Raises KernelError.
+    """
+
+def avq_detach(device: str, netns: str | PathLike[str] | None) -> bool:
+    """Remove it; was it there? Raises KernelError."""
+
+def avq_stats(device: str, netns: str | PathLike[str] | None) -> dict[str, Any] | None:
+    """What AVQ was told and has done at a device (crates/bpf, Stats), rates in bit/s, sizes in
+    bytes; None if it is not there. Raises KernelError."""
+
+@final
+class Dctcp:
+    """DCTCP as a congestion control of this machine, until it is closed or its process ends."""
+
+    def __init__(self) -> None:
+        """Register it. Raises KernelError."""
+    name: str
+    """By which it is chosen."""
+    def close(self) -> None:
+        """Unregister it; connections that use it keep it."""

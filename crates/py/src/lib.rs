@@ -3,6 +3,7 @@
 mod catalogue;
 mod convert;
 mod fluid;
+mod kernel;
 mod pcapng;
 mod rates;
 mod run;
@@ -27,6 +28,12 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("MARKING_CURVE", marqueue_core::MarkingCurve::EXPECTED)?;
     m.add("REASONS", marqueue_aqm::Reason::ALL.map(marqueue_aqm::Reason::name))?;
     m.add_function(wrap_pyfunction!(pcapng::write_pcapng, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_missing, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::avq_attach, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::avq_detach, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::avq_stats, m)?)?;
+    m.add_class::<kernel::Dctcp>()?;
+    m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
     m.add_class::<run::Control>()?;
     m.add_class::<rates::RateMap>()?;
     m.add_class::<fluid::FluidModel>()?;

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue import __version__
-from marqueue.cli import catalogue, compare, design, paper, run, sweep, theory, validate
+from marqueue.cli import catalogue, compare, design, kernel, paper, run, sweep, theory, validate
 from marqueue.cli.console import errors
 from marqueue.errors import MarqueueError
 
@@ -22,6 +22,9 @@ app.command("run", no_args_is_help=True)(run.run)
 app.command("sweep", no_args_is_help=True)(sweep.sweep)
 app.command("compare", no_args_is_help=True)(compare.compare)
 app.command("validate")(validate.validate)
+app.command("attach", no_args_is_help=True)(kernel.attach)
+app.command("detach", no_args_is_help=True)(kernel.detach)
+app.command("stats", no_args_is_help=True)(kernel.stats)
 app.command("schema")(catalogue.schema)
 app.add_typer(catalogue.aqm, name="aqm")
 app.add_typer(catalogue.tcp, name="tcp")

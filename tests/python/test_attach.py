@@ -1,0 +1,324 @@
+"""AVQ in the kernel, and DCTCP: real TCP over a veth pair between two namespaces."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from marqueue import kernel
+from marqueue.cli import app
+from marqueue.errors import MarqueueError
+
+ABSENT = [tool for tool in ("ip", "tc", "nsenter", "ethtool", "iperf3") if not shutil.which(tool)]
+
+needs_kernel = pytest.mark.skipif(
+    kernel.missing() is not None or bool(ABSENT),
+    reason=kernel.missing() or f"not installed: {', '.join(ABSENT)}",
+)
+
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+LAW = kernel.Avq.read("20 Mbit/s", buffer="20 packets")
+
+
+def shell(*words: str) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}{done.stdout}"
+    return done.stdout
+
+
+def comes_true(condition: Callable[[], bool], seconds: float = 5) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        pass
+    return condition()
+
+
+class Pair:
+    """Hosts ``a`` and ``b``; what ``a`` sends goes through a token bucket of 20 Mbit/s, which loses
+    nothing."""
+
+    def __init__(self) -> None:
+        self.names = {host: f"marqueue-test-{os.getpid()}-{host}" for host in "ab"}
+
+    def at(self, host: str, *words: str) -> list[str]:
+        return ["nsenter", f"--net=/run/netns/{self.names[host]}", *words]
+
+    def run(self, host: str, words: str) -> str:
+        return shell(*self.at(host, *words.split()))
+
+    def make(self) -> None:
+        a, b = self.names.values()
+        shell("ip", "netns", "add", a)
+        shell("ip", "netns", "add", b)
+        shell(*f"ip link add v netns {a} type veth peer name v netns {b}".split())
+        for number, host in enumerate("ab", 1):
+            self.run(host, "sysctl -qw net.ipv4.tcp_ecn=1 net.ipv6.conf.v.router_solicitations=0")
+            self.run(host, f"ip addr add 10.98.0.{number}/24 dev v")
+            self.run(host, f"ip addr add fd98::{number}/64 dev v nodad")
+            self.run(host, "ip link set v up")
+        self.run("a", "tc qdisc add dev v root tbf rate 20mbit burst 1600 limit 4mb")
+        self.offload("off")
+
+    def offload(self, state: str) -> None:
+        for host in "ab":
+            self.run(host, f"ethtool -K v tso {state} gso {state} gro off tx {state}")
+
+    def remove(self) -> None:
+        for name in self.names.values():
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+    def tcp(self, to: str = "10.98.0.2", control: str = "cubic") -> None:
+        """1.5 MB from ``a`` to ``b`` over two connections."""
+        server = subprocess.Popen(
+            self.at("b", "iperf3", "-s", "-1", "--forceflush"), stdout=subprocess.PIPE, text=True
+        )
+        assert server.stdout
+        with server.stdout:
+            try:
+                while "listening" not in server.stdout.readline():
+                    assert server.poll() is None
+                self.run("a", f"iperf3 -c {to} -C {control} -n 1500K -P 2")
+            finally:
+                server.kill()
+                server.wait()
+
+    def received_ce(self) -> int:
+        """Packets with CE that have come to ``b``."""
+        lines = self.run("b", "cat /proc/net/netstat").splitlines()
+        names, values = (line.split() for line in lines if line.startswith("IpExt:"))
+        six = dict(line.split() for line in self.run("b", "cat /proc/net/snmp6").splitlines())
+        return int(dict(zip(names, values, strict=True))["InCEPkts"]) + int(six["Ip6InCEPkts"])
+
+    def not_counted(self) -> tuple[int, int]:
+        """Packets and bytes that ``a`` has put on the wire and AVQ has not seen."""
+        [link] = json.loads(self.run("a", "ip -j -s link show v"))
+        sent, seen = link["stats64"]["tx"], self.stats()
+        return sent["packets"] - seen.packets, sent["bytes"] - seen.bytes
+
+    def filters(self) -> list[dict[str, object]]:
+        found = json.loads(self.run("a", "tc -j filter show dev v egress"))
+        return [each for each in found if "options" in each]
+
+    def has_hook(self) -> bool:
+        return "clsact" in self.run("a", "tc qdisc show dev v")
+
+    def stats(self) -> kernel.Stats:
+        told = kernel.stats("v", self.names["a"])
+        assert told
+        return told
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    pair = Pair()
+    try:
+        pair.make()
+        yield pair
+    finally:
+        pair.remove()
+
+
+@pytest.fixture
+def hosts(pair: Pair) -> Iterator[Pair]:
+    """With nothing attached, before and after."""
+    yield pair
+    kernel.detach("v", pair.names["a"])
+    if pair.has_hook():
+        pair.run("a", "tc qdisc delete dev v clsact")
+
+
+@needs_kernel
+@pytest.mark.parametrize("to", ["10.98.0.2", "fd98::2"])
+def test_what_is_marked_arrives_with_ce(hosts: Pair, to: str):
+    kernel.attach("v", LAW, hosts.names["a"])
+    before = hosts.received_ce()
+    hosts.tcp(to)
+    marked = hosts.stats().marked
+    assert marked > 0
+    assert comes_true(lambda: hosts.received_ce() - before == hosts.stats().marked)
+    assert hosts.stats().dropped == 0
+
+
+@needs_kernel
+def test_segmented_packets_count_as_what_goes_over_the_wire(hosts: Pair):
+    kernel.attach("v", LAW, hosts.names["a"])
+    hosts.offload("on")
+    try:
+        before, already = hosts.received_ce(), hosts.not_counted()
+        hosts.tcp()
+        stats = hosts.stats()
+        assert stats.segmented > 0
+        assert stats.marked > 0
+        assert comes_true(lambda: hosts.received_ce() - before == hosts.stats().marked)
+        # The token bucket takes apart whatever is larger than its burst: all of them.
+        assert comes_true(lambda: hosts.not_counted() == already)
+    finally:
+        hosts.offload("off")
+
+
+@needs_kernel
+def test_where_signals_are_losses_nothing_is_marked(hosts: Pair):
+    law = kernel.Avq.read("20 Mbit/s", buffer="20 packets", signal="drop")
+    kernel.attach("v", law, hosts.names["a"])
+    before = hosts.received_ce()
+    hosts.tcp()
+    assert hosts.stats().dropped > 0
+    assert hosts.stats().marked == 0
+    assert hosts.received_ce() == before
+
+
+@needs_kernel
+def test_attaching_again_changes_values_and_goes_on_counting(hosts: Pair):
+    assert kernel.attach("v", LAW, hosts.names["a"])
+    hosts.tcp()
+    before = hosts.stats()
+    faster = kernel.Avq.read("30 Mbit/s", gamma=0.5)
+    assert not kernel.attach("v", faster, hosts.names["a"])
+    after = hosts.stats()
+    assert len(hosts.filters()) == 1
+    assert after.packets >= before.packets > 100
+    assert (after.rate, after.gamma) == (30e6, pytest.approx(0.5, rel=1e-6))
+    assert after.buffer == 100 * kernel.FRAME
+
+
+@needs_kernel
+def test_it_outlives_the_command_and_leaves_nothing_when_detached(hosts: Pair, marqueue):
+    pins = Path("/sys/fs/bpf/marqueue")
+    kept = set(pins.iterdir()) if pins.exists() else set()
+    place = ("v", "--netns", hosts.names["a"])
+    done = marqueue("attach", *place, "--rate", "20 Mbit/s", "--gamma", "0.9")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert len(hosts.filters()) == 1
+    assert hosts.stats().gamma == pytest.approx(0.9, rel=1e-6)
+    told = json.loads(CliRunner().invoke(app, ["stats", *place, "--json"]).stdout)
+    assert told == hosts.stats().as_dict()
+    assert "virtual capacity" in CliRunner().invoke(app, ["stats", *place]).stdout
+    assert "gone" in CliRunner().invoke(app, ["detach", *place]).stderr
+    assert not hosts.has_hook()
+    assert set(pins.iterdir()) == kept
+    assert "No AVQ" in CliRunner().invoke(app, ["detach", *place]).stderr
+    done = marqueue("stats", *place)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no AVQ of ours" in done.stderr
+
+
+OTHER = "tc filter add dev v egress protocol ip prio 5 u32 match u32 0 0 flowid 1:1"
+
+
+@needs_kernel
+@pytest.mark.parametrize("before", [True, False])
+def test_a_hook_that_others_use_stays(hosts: Pair, before: bool):
+    if before:
+        hosts.run("a", "tc qdisc add dev v clsact")
+        hosts.run("a", OTHER)
+    kernel.attach("v", LAW, hosts.names["a"])
+    if not before:
+        hosts.run("a", OTHER)
+    kernel.detach("v", hosts.names["a"])
+    assert hosts.has_hook()
+    assert {each["kind"] for each in hosts.filters()} == {"u32"}
+
+
+@needs_kernel
+def test_a_hook_that_was_there_stays_though_nobody_uses_it(hosts: Pair):
+    hosts.run("a", "tc qdisc add dev v clsact")
+    kernel.attach("v", LAW, hosts.names["a"])
+    kernel.attach("v", LAW, hosts.names["a"])
+    kernel.detach("v", hosts.names["a"])
+    assert hosts.has_hook()
+    assert hosts.filters() == []
+
+
+@needs_kernel
+def test_a_filter_that_somebody_removed_is_put_back(hosts: Pair):
+    kernel.attach("v", LAW, hosts.names["a"])
+    hosts.run("a", "tc filter delete dev v egress")
+    assert kernel.stats("v", hosts.names["a"]) is None
+    assert kernel.attach("v", LAW, hosts.names["a"])
+    kernel.detach("v", hosts.names["a"])
+    assert not hosts.has_hook()
+
+
+@needs_kernel
+def test_dctcp_carries_tcp_through_it_and_is_gone_afterwards(hosts: Pair):
+    kernel.attach("v", LAW, hosts.names["a"])
+    with kernel.dctcp() as name, kernel.dctcp() as other:
+        assert {name, other} <= set(AVAILABLE.read_text().split())
+        hosts.tcp(control=name)
+    assert hosts.stats().marked > 0
+    assert comes_true(lambda: name not in AVAILABLE.read_text())
+
+
+@needs_kernel
+def test_dctcp_goes_with_a_process_that_is_killed():
+    program = "from marqueue import kernel\nwith kernel.dctcp() as n: print(n, flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        name = process.stdout.readline().strip()
+        with socket.socket() as sock:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        process.kill()
+        process.wait()
+    assert comes_true(lambda: name not in AVAILABLE.read_text())
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("device", "netns", "place"),
+    [
+        ("nodevice", None, "nodevice"),
+        ("lo", "nowhere", "/run/netns/nowhere"),
+        ("lo", "/etc/passwd", "passwd"),
+    ],
+)
+def test_what_is_not_there_is_named(device: str, netns: str | None, place: str):
+    for refused in (lambda: kernel.attach(device, LAW, netns), lambda: kernel.stats(device, netns)):
+        with pytest.raises(MarqueueError, match=place):
+            refused()
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"rate": "20"}, "rate"),
+        ({"rate": "0 Mbit/s"}, "rate"),
+        ({"gamma": 1.5}, "gamma"),
+        ({"alpha": "0.15"}, "alpha"),
+        ({"alpha": "1e6 /s"}, "alpha"),
+        ({"buffer": "3 s"}, "buffer"),
+        ({"buffer": "1 kB"}, "buffer"),
+        ({"signal": "loud"}, "signal"),
+    ],
+)
+def test_a_mistake_is_answered_with_its_place(given: dict[str, Any], place: str):
+    with pytest.raises(MarqueueError, match=f"^{place}: got .*expected"):
+        kernel.attach("lo", kernel.Avq.read(**{"rate": "1 Gbit/s", **given}))
+
+
+def test_other_aqms_are_refused(marqueue):
+    done = marqueue("attach", "lo", "--aqm", "red", "--rate", "20 Mbit/s")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith('--aqm: got "red", expected avq')
+
+
+@pytest.mark.skipif(kernel.missing() is None, reason="programs can be loaded here")
+def test_what_is_missing_is_said():
+    for refused in (lambda: kernel.attach("lo", LAW), lambda: kernel.detach("lo")):
+        with pytest.raises(MarqueueError) as error:
+            refused()
+        assert kernel.missing() in str(error.value)
