@@ -101,6 +101,9 @@ def fluid_batch(
 ) -> list[dict[str, Floats] | str]:
     """What is seen of each model of a list, or why it cannot be solved."""
 
+def red_in_force(given: str, per_second: float, delay: float) -> tuple[float, float, float]:
+    """RED's thresholds (packets) and weight, computed where JSON parameters do not give them."""
+
 def version() -> str:
     """The version of the engine."""
 

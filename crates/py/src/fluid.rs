@@ -1,5 +1,7 @@
 //! Fluid models: descriptions come as JSON, states and what is seen go as arrays.
 
+use marqueue_aqm::algo::red;
+use marqueue_core::params::{ParamSet, ParamValues};
 use marqueue_theory::fluid::solver::{resting, System, Tolerance};
 use marqueue_theory::fluid::{batch, Description, Invalid, Model, Observed, Run, Unsolved, View};
 use numpy::ndarray::{Array2, Array3, ArrayView2};
@@ -162,6 +164,15 @@ pub fn fluid_batch<'py>(
         Err(why) => Ok(why.to_string().into_pyobject(py)?.into_any()),
     };
     found.into_iter().map(entry).collect()
+}
+
+/// RED's thresholds (packets) and weight as they are in force where some are not given, at a link of so many
+/// packets a second that delays by so many seconds.
+#[pyfunction]
+pub fn red_in_force(given: &str, per_second: f64, delay: f64) -> PyResult<(f64, f64, f64)> {
+    let values: ParamValues = serde_json::from_str(given).map_err(malformed)?;
+    let params = red::Params::from_values(&values).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    Ok(params.in_force(per_second, delay))
 }
 
 fn run_of(times: &[f64], relative: f64, longest: f64) -> Run {

@@ -38,6 +38,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<rates::RateMap>()?;
     m.add_class::<fluid::FluidModel>()?;
     m.add_function(wrap_pyfunction!(fluid::fluid_batch, m)?)?;
+    m.add_function(wrap_pyfunction!(fluid::red_in_force, m)?)?;
     m.add("FluidError", m.py().get_type::<fluid::FluidError>())?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;

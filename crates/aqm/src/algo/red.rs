@@ -43,6 +43,20 @@ marqueue_core::params! {
     }
 }
 
+impl Params {
+    /// Both thresholds (packets) and the weight, computed where they are not given, at a link of so many packets a
+    /// second that delays by so many seconds.
+    pub fn in_force(&self, per_sec: f64, delay: f64) -> (f64, f64, f64) {
+        let min_th = self.min_th.unwrap_or_else(|| (0.005 * per_sec / 2.0).max(5.0));
+        let max_th = self.max_th.unwrap_or(3.0 * min_th);
+        let w_q = self.w_q.unwrap_or_else(|| {
+            let rtt = (3.0 * (delay + 1.0 / per_sec)).max(0.1);
+            1.0 - (-1.0 / (10.0 * rtt * per_sec)).exp()
+        });
+        (min_th, max_th, w_q)
+    }
+}
+
 /// State of RED.
 #[derive(Debug)]
 pub struct Red {
@@ -200,15 +214,10 @@ impl Aqm for Red {
 
     fn new(p: &Params, env: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
         let per_sec = env.rate.packets_per_sec(env.mean_packet);
-        let min_th = p.min_th.unwrap_or_else(|| (0.005 * per_sec / 2.0).max(5.0));
-        let max_th = p.max_th.unwrap_or(3.0 * min_th);
+        let (min_th, max_th, w_q) = p.in_force(per_sec, env.delay.secs());
         if max_th <= min_th {
             return Err(ParamError::new("max_th", format!("got {max_th} packets, expected more than min_th = {min_th} packets")));
         }
-        let w_q = p.w_q.unwrap_or_else(|| {
-            let rtt = (3.0 * (env.delay.secs() + 1.0 / per_sec)).max(0.1);
-            1.0 - (-1.0 / (10.0 * rtt * per_sec)).exp()
-        });
         Ok(Red {
             min_th,
             max_th,

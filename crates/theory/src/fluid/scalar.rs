@@ -20,8 +20,14 @@ pub trait Scalar:
     /// The number without its derivative.
     fn value(self) -> f64;
 
+    /// A function of it that has this value and this slope here.
+    fn through(self, value: f64, slope: f64) -> Self;
+
     /// e to the power of it.
-    fn exp(self) -> Self;
+    fn exp(self) -> Self {
+        let value = self.value().exp();
+        self.through(value, value)
+    }
 
     /// The greater of both; of equal ones, this.
     fn at_least(self, other: impl Into<Self>) -> Self {
@@ -49,8 +55,8 @@ impl Scalar for f64 {
         self
     }
 
-    fn exp(self) -> f64 {
-        f64::exp(self)
+    fn through(self, value: f64, _: f64) -> f64 {
+        value
     }
 }
 
@@ -86,9 +92,8 @@ impl Scalar for Dual {
         self.value
     }
 
-    fn exp(self) -> Dual {
-        let value = self.value.exp();
-        Dual { value, slope: value * self.slope }
+    fn through(self, value: f64, slope: f64) -> Dual {
+        Dual { value, slope: slope * self.slope }
     }
 }
 

@@ -9,6 +9,7 @@ mod mkc;
 mod pi;
 mod red;
 mod rem;
+mod scaled;
 
 use super::description::{Invalid, Link};
 use super::scalar::Scalar;
@@ -140,4 +141,6 @@ aqms! {
     Drq: drq,
     /// See there.
     Mkc: mkc,
+    /// See there.
+    Scaled: scaled,
 }

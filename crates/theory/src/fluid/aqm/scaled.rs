@@ -1,0 +1,59 @@
+//! Scaled marking: p = curve(q / N^a) of the instantaneous queue.
+//!
+//! Eun and Wang, IEEE/ACM ToN 16(4), 2008, section II-B. The paper's own model is of random queues: there a queue
+//! far below the first threshold in the mean marks now and then, which this one does not know.
+
+use super::{Aqm, Sight, Told};
+use crate::fluid::description::{ensure, positive, Invalid, Link};
+use crate::fluid::scalar::Scalar;
+use marqueue_core::MarkingCurve;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Parameters.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scaled {
+    /// Of one flow.
+    #[serde(deserialize_with = "read", serialize_with = "write")]
+    pub curve: MarkingCurve,
+    /// N.
+    pub flows: f64,
+    /// Exponent of the thresholds.
+    pub a: f64,
+}
+
+fn read<'a, D: Deserializer<'a>>(from: D) -> Result<MarkingCurve, D::Error> {
+    MarkingCurve::parse(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+}
+
+fn write<S: Serializer>(curve: &MarkingCurve, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(curve)
+}
+
+impl Scaled {
+    fn factor(&self) -> f64 {
+        self.flows.powf(self.a)
+    }
+}
+
+impl Aqm for Scaled {
+    fn check(&self, _: &Link) -> Result<(), Invalid> {
+        positive("flows", self.flows)?;
+        ensure("a", self.a, (0.0..=1.0).contains(&self.a), "from 0 to 1")
+    }
+
+    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+        let x = at.queue / self.factor();
+        Told::marks(x.through(self.curve.p(x.value()), self.curve.slope(x.value())))
+    }
+
+    fn corners(&self) -> usize {
+        self.curve.corners().len()
+    }
+
+    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+        for (out, corner) in out.iter_mut().zip(self.curve.corners()) {
+            *out = at.queue - corner * self.factor();
+        }
+    }
+}
