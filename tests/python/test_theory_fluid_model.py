@@ -19,6 +19,7 @@ AQMS: dict[str, dict[str, Any]] = {
     "avq": {"gamma": 0.98, "alpha": 0.15, "initial": 1.0},
     "gkvq": {"theta": 0.9},
     "mkc": {"delta": 0.05, "share": 1.0},
+    "scaled": {"curve": "exp:10:0.2", "flows": 1000.0, "a": 0.2},
 }
 LAWS: dict[str, dict[str, Any]] = {
     "reno": {"decrease": 0.5, "max_window": 1e9},

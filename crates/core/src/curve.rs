@@ -58,29 +58,6 @@ impl MarkingCurve {
     }
 }
 
-impl MarkingCurve {
-    /// How fast the probability grows at a queue of `x` packets, per packet; where it has a corner, from the left.
-    pub fn slope(&self, x: f64) -> f64 {
-        match &self.0 {
-            Form::Red { min, max, p } => rise(&[(*min, 0.0), (*max, *p)], x),
-            Form::Exp { at, p } => {
-                let rate = -(-p).ln_1p() / at;
-                rate * (-x * rate).exp()
-            }
-            Form::Points(points) => rise(points, x),
-        }
-    }
-
-    /// Where it has corners or jumps, packets, from the left.
-    pub fn corners(&self) -> Vec<f64> {
-        match &self.0 {
-            Form::Red { min, max, .. } => vec![*min, *max],
-            Form::Exp { .. } => vec![],
-            Form::Points(points) => points.iter().map(|point| point.0).collect(),
-        }
-    }
-}
-
 /// Finite numbers apart by `mark`, if that is what the text is.
 fn numbers(text: &str, mark: char) -> Option<Vec<f64>> {
     text.split(mark).map(|part| part.parse().ok().filter(|x: &f64| x.is_finite())).collect()
@@ -113,12 +90,6 @@ fn along(points: &[(f64, f64)], x: f64) -> f64 {
     let Some(before) = next.checked_sub(1) else { return 0.0 };
     let (from, low) = points[before];
     low + (high - low) * (x - from) / (to - from)
-}
-
-/// The slope of [`along`].
-fn rise(points: &[(f64, f64)], x: f64) -> f64 {
-    let within = points.windows(2).find(|w| w[0].0 < x && x <= w[1].0);
-    within.map_or(0.0, |w| (w[1].1 - w[0].1) / (w[1].0 - w[0].0))
 }
 
 impl fmt::Display for MarkingCurve {

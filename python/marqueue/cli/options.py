@@ -74,6 +74,14 @@ Resume = Annotated[
         "same as without the interruption.",
     ),
 ]
+Theory = Annotated[
+    bool,
+    typer.Option(
+        "--theory",
+        help="Solve the fluid model of the scenario too, and show it on top of the simulation; "
+        "refused if the scenario is outside the model.",
+    ),
+]
 MaxEvents = Annotated[
     int | None,
     typer.Option(

@@ -6,11 +6,12 @@ from pathlib import Path
 import typer
 
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, progress_bar, resumable, say
+from marqueue.cli.console import output, print_json, progress_bar, resumable, say, table
 from marqueue.keep import Keep
 from marqueue.place import refuse_place, whole
 from marqueue.run import run as run_scenario
 from marqueue.scenario import cautions, load
+from marqueue.theory.fluid_model.overlay import QUANTITIES, Overlay, refuse_without_theory
 
 
 def run(
@@ -26,6 +27,7 @@ def run(
     out: options.Out = None,
     force: options.Force = False,
     resume: options.Resume = False,
+    theory: options.Theory = False,
     json: options.Json = False,
 ) -> None:
     """Run a scenario; print a summary and write a result directory with a report.
@@ -37,6 +39,8 @@ def run(
     marqueue run scenarios/dumbbell.toml --set traffic.long.count=20 --seed 7
 
     marqueue run scenarios/dumbbell.toml --set topology.bottleneck.aqm=pie --out results/pie --json
+
+    marqueue run scenarios/parking-lot.toml --theory
 
     marqueue run scenarios/dumbbell.toml --until 'utilization ±0.5%' --until 'delay_mean ±1 ms'
 
@@ -51,6 +55,9 @@ def run(
     refuse_place(directory, force)
     for each in cautions(scenario):
         say(f"Warning: {each}")
+    if theory:
+        # A scenario outside the model is refused before it runs.
+        refuse_without_theory(scenario)
     keep = Keep.beside(directory, resume, force)
     with progress_bar(scenario.name) as progress, resumable(keep):
         result = run_scenario(
@@ -62,8 +69,12 @@ def run(
             limits=limits,
             keep=keep,
         )
+        if theory:
+            result.add_theory()
         with whole(directory) as fresh:
             result.save(fresh)
+    for each in result.theory.fluid.cautions if result.theory else ():
+        say(f"Warning: fluid model: {each}")
     manifest = result.manifest
     if manifest.stopping and not manifest.stopping["met"]:
         say(f"Warning: {manifest.stopping_remark}")
@@ -73,6 +84,8 @@ def run(
         print_json(result.summary())
     else:
         output.print(result.table())
+        if result.theory is not None:
+            show_theory(result.theory)
         output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
     if not manifest.partial:
         keep.discard()
@@ -80,6 +93,23 @@ def run(
     if keep.there:
         say(f"{keep.remark} (With --force, in place of this.)")
     raise typer.Exit(options.LIMIT_REACHED)
+
+
+def show_theory(overlay: Overlay) -> None:
+    """How far the fluid model is from the simulation."""
+    listing = table("link", "mean over time", "packets", "fluid model", "difference")
+    for link, of in overlay.errors.items():
+        for quantity, error in of.items():
+            label, unit = QUANTITIES[quantity]
+            relative = "" if error.relative is None else f" ({error.relative:+.1%})"
+            listing.add_row(
+                link,
+                f"{label} ({unit})" if unit else label,
+                str(error.packets),
+                f"{error.fluid:.4g}",
+                f"{error.difference:+.3g}{relative}",
+            )
+    output.print(listing)
 
 
 def slug(name: str) -> str:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import tomli_w
 
 from marqueue.report.builder import Cell, Report
+from marqueue.report.of_theory import theory
 from marqueue.result import (
     CIRCUMSTANCES,
     FLOW_FIGURES,
@@ -67,6 +68,8 @@ def report(result: Result) -> Report:
     _pipes(page, result)
     _flows(page, result)
     _windows(page, result)
+    if result.theory is not None:
+        theory(page, result.theory, MOST_LINKS_DRAWN)
     _figures(page, result)
     _settings(page, result)
     _reproduce(page, result)

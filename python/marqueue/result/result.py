@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from marqueue.plot import Plots
     from marqueue.result.optimum import Aim
+    from marqueue.theory.fluid_model.overlay import Overlay
 
 #: The confidence of every interval that is reported.
 CONFIDENCE = 0.95
@@ -68,6 +69,8 @@ class Result:
         self.plan = dict(plan)
         self.manifest = manifest
         self.tables = dict(tables)
+        self.theory: Overlay | None = None
+        """The fluid model beside the simulation, if :meth:`add_theory` was asked for it."""
 
     @classmethod
     def from_raw(
@@ -117,6 +120,17 @@ class Result:
             f"<{kind} {self.name!r}: {self.replications} replications, links "
             f"{', '.join(self.links)}, {self.flows.num_rows} flows>"
         )
+
+    def add_theory(self) -> Overlay:
+        """Puts the fluid model of the scenario beside the simulation, in summary and report too.
+
+        Raises :class:`ScenarioError` with every assumption of the model that the scenario breaks,
+        :class:`ModelError` if there is no time series to compare with.
+        """
+        from marqueue.theory.fluid_model.overlay import Overlay
+
+        self.theory = Overlay(self)
+        return self.theory
 
     # What was asked
 
@@ -383,7 +397,10 @@ class Result:
         made = Manifest(**manifest, circumstances=Circumstances(**circumstances))
         if made.partial_remark:
             warnings.warn(f"{path}: {made.partial_remark}", PartialResult, stacklevel=2)
-        return cls(scenario, plan, made, tables.read(path))
+        result = cls(scenario, plan, made, tables.read(path))
+        if "theory" in json.loads((path / "summary.json").read_text(encoding="utf-8")):
+            result.add_theory()
+        return result
 
 
 def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:

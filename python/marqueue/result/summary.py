@@ -94,6 +94,7 @@ def summary(result: Result) -> dict[str, Any]:
         "stopping": manifest.stopping,
         "warnings": warnings(result),
         **({} if optimum is None else {"optimum": optimum_as_dict(optimum)}),
+        **({} if result.theory is None else {"theory": result.theory.to_dict()}),
         "measured": _part(result, None),
         "windows": [_part(result, w) for w in result.begun],
         "whole_run": {

@@ -20,14 +20,8 @@ pub trait Scalar:
     /// The number without its derivative.
     fn value(self) -> f64;
 
-    /// A function of it that has this value and this slope here.
-    fn through(self, value: f64, slope: f64) -> Self;
-
     /// e to the power of it.
-    fn exp(self) -> Self {
-        let value = self.value().exp();
-        self.through(value, value)
-    }
+    fn exp(self) -> Self;
 
     /// The greater of both; of equal ones, this.
     fn at_least(self, other: impl Into<Self>) -> Self {
@@ -55,8 +49,8 @@ impl Scalar for f64 {
         self
     }
 
-    fn through(self, value: f64, _: f64) -> f64 {
-        value
+    fn exp(self) -> f64 {
+        f64::exp(self)
     }
 }
 
@@ -92,8 +86,9 @@ impl Scalar for Dual {
         self.value
     }
 
-    fn through(self, value: f64, slope: f64) -> Dual {
-        Dual { value, slope: slope * self.slope }
+    fn exp(self) -> Dual {
+        let value = self.value.exp();
+        Dual { value, slope: value * self.slope }
     }
 }
 

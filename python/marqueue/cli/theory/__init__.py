@@ -4,6 +4,7 @@ import typer
 
 from marqueue.cli.theory.chokew import chokew
 from marqueue.cli.theory.drq_stability import drq_stability
+from marqueue.cli.theory.fluid import fluid
 from marqueue.cli.theory.mkc import mkc
 from marqueue.cli.theory.pf import pf
 
@@ -15,6 +16,7 @@ def _group() -> None:
     """What models say of a scenario."""
 
 
+theory.command("fluid", no_args_is_help=True)(fluid)
 theory.command("chokew", no_args_is_help=True)(chokew)
 theory.command("pf", no_args_is_help=True)(pf)
 theory.command("drq-stability", no_args_is_help=True)(drq_stability)

@@ -14,11 +14,20 @@ from marqueue.scenario.parameters import aqms, rate_laws
 from marqueue.theory.fluid_model.model import Description
 from marqueue.theory.of_plan import Plan, round_trip, tcp_settings
 
-Source = Literal["reno", "constant-rtt", "drq"]
-"""The equation for TCP: that of Misra, Gong and Towsley with round trips that grow with queues, that of
-the AVQ paper, or that of the DRQ paper, both with constant round trips."""
+Source = Literal["reno", "reno-sawtooth", "constant-rtt", "drq"]
+"""The equation for TCP.
 
-#: What a loss takes where a paper has fitted it to TCP: beta of the AVQ paper, (1).
+``reno`` is that of Misra, Gong and Towsley, in which a mark halves the mean window and round trips
+grow with queues; ``reno-sawtooth`` the same where a mark finds the window at its peak, 4/3 of the
+mean; ``constant-rtt`` that of the AVQ paper and ``drq`` that of the DRQ paper, both with peaks and
+constant round trips.
+"""
+
+DECREASE = {"reno": 1 / 2, "reno-sawtooth": 2 / 3}
+"""What a mark takes of the mean window: half of it, or half of the peak. With the latter W is
+sqrt(3/(2p)), as for regular losses (Mathis et al. 1997); with the former sqrt(2/p)."""
+
+#: beta of the AVQ paper, (1).
 BETA = 2 / 3
 
 
@@ -49,7 +58,9 @@ class _Reader:
         groups = list(self.groups())
         crossed = sorted({i for _, what in groups for i in self.queued(what)})
         if not crossed:
-            self.refuse("topology", "no queue is crossed by its flows, expected one that is managed")
+            self.refuse(
+                "topology", "no queue is crossed by its flows, expected one that is managed"
+            )
         self.two_ways(groups)
         at = {link: k for k, link in enumerate(crossed)}
         return {
@@ -198,9 +209,9 @@ class _Reader:
         if values["control"] == "aimd" and (values["aimd_a"], values["aimd_b"]) != (1.0, 0.5):
             self.refuse(f"transport.{group['name']}", "AIMD with other constants than Reno's")
         window = float(values["initial_window"])
-        if self.source == "reno":
-            law = {"name": "reno", "decrease": 0.5, "max_window": float(values["max_window"])}
-            return law, window
+        if self.source in DECREASE:
+            most = float(values["max_window"])
+            return {"name": "reno", "decrease": DECREASE[self.source], "max_window": most}, window
         rtt = round_trip(self.plan, self.plan["routes"][what["route"]], wire)
         if self.source == "drq":
             per_ack = 2.0 if values["delayed_ack"] > 0 else 1.0

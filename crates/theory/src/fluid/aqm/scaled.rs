@@ -2,6 +2,8 @@
 //!
 //! Eun and Wang, IEEE/ACM ToN 16(4), 2008, section II-B. The paper's own model is of random queues: there a queue
 //! far below the first threshold in the mean marks now and then, which this one does not know.
+//! Between whole numbers of packets the probability is linear: curves may jump, and where marks are losses a queue
+//! could neither stay above a jump nor below it. A queue of k or k + 1 packets can.
 
 use super::{Aqm, Sight, Told};
 use crate::fluid::description::{ensure, positive, Invalid, Link};
@@ -43,17 +45,9 @@ impl Aqm for Scaled {
     }
 
     fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
-        let x = at.queue / self.factor();
-        Told::marks(x.through(self.curve.p(x.value()), self.curve.slope(x.value())))
-    }
-
-    fn corners(&self) -> usize {
-        self.curve.corners().len()
-    }
-
-    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
-        for (out, corner) in out.iter_mut().zip(self.curve.corners()) {
-            *out = at.queue - corner * self.factor();
-        }
+        let whole = at.queue.value().max(0.0).floor();
+        let p = |queue: f64| self.curve.p(queue / self.factor());
+        let (here, next) = (p(whole), p(whole + 1.0));
+        Told::marks((at.queue - whole) * (next - here) + here)
     }
 }

@@ -21,7 +21,7 @@ pub struct Tolerance {
 
 impl Default for Tolerance {
     fn default() -> Tolerance {
-        Tolerance { relative: 1e-6, longest: f64::INFINITY, steps: 5_000_000 }
+        Tolerance { relative: 1e-6, longest: f64::INFINITY, steps: 500_000 }
     }
 }
 
