@@ -56,6 +56,16 @@ impl MarkingCurve {
             Form::Points(points) => along(points, x),
         }
     }
+
+    /// Where the curve may bend or jump, in order: it is smooth between, and 1 behind the last. None if it is
+    /// smooth everywhere and only comes near to 1.
+    pub fn knots(&self) -> Vec<f64> {
+        match &self.0 {
+            Form::Red { min, max, .. } => vec![*min, *max],
+            Form::Exp { .. } => vec![],
+            Form::Points(points) => points.iter().map(|&(x, _)| x).collect(),
+        }
+    }
 }
 
 /// Finite numbers apart by `mark`, if that is what the text is.
@@ -143,6 +153,15 @@ impl Scale {
         self.curve.p(queue / self.factor)
     }
 
+    /// The first whole number of packets behind each knot ([`MarkingCurve::knots`]), rounded as [`Scale::p`] rounds.
+    pub fn behind_knots(&self) -> Vec<f64> {
+        let behind = |x: f64| {
+            let near = (x * self.factor).floor();
+            [near, near + 1.0].into_iter().find(|n| n / self.factor > x).unwrap_or(near + 2.0)
+        };
+        self.curve.knots().into_iter().map(behind).collect()
+    }
+
     /// The buffer, packets: the whole number next to q N^b, at least 1.
     pub fn buffer(&self) -> u32 {
         self.buffer.round().clamp(1.0, f64::from(u32::MAX)) as u32
@@ -222,6 +241,7 @@ mod tests {
             }
         }
         assert_eq!(scale("exp:10:0.2").buffer(), 96);
+        assert_eq!(scale("red:2:10.1:0.2").behind_knots(), [9.0, 41.0]);
     }
 
     #[test]

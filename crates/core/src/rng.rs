@@ -56,6 +56,19 @@ impl Rng {
     }
 }
 
+/// For distributions of other crates.
+impl RngCore for Rng {
+    fn next_u32(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+    fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+    fn fill_bytes(&mut self, into: &mut [u8]) {
+        self.0.fill_bytes(into);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

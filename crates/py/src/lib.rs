@@ -1,6 +1,7 @@
 //! `marqueue._core`: the engine as a Python module. It converts and forwards; it decides nothing.
 
 mod catalogue;
+mod chain;
 mod convert;
 mod fluid;
 mod kernel;
@@ -40,6 +41,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(fluid::fluid_batch, m)?)?;
     m.add_function(wrap_pyfunction!(fluid::red_in_force, m)?)?;
     m.add("FluidError", m.py().get_type::<fluid::FluidError>())?;
+    m.add_class::<chain::WindowChain>()?;
+    m.add_class::<chain::ChainQueue>()?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;

@@ -1,0 +1,155 @@
+//! The chain of windows, and the queue within a round trip.
+
+use marqueue_core::curve::{MarkingCurve, Scale};
+use marqueue_theory::chain::{marking, Chain, Class, Queue, Setup};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// A curve as text, N, a, b, and the buffer of one flow in packets.
+type Scaled = (String, f64, f64, f64, f64);
+
+/// Loads, sums of windows, and how many flows had each window, a row a class, summed over steps.
+type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
+
+/// The lumped chain in a state.
+#[pyclass(module = "marqueue._core")]
+pub struct WindowChain {
+    chain: Chain,
+    classes: usize,
+    greatest: usize,
+}
+
+/// A queue under a curve of marking, at given loads.
+#[pyclass(module = "marqueue._core")]
+pub struct ChainQueue {
+    queue: Queue,
+    curve: Scale,
+}
+
+#[pymethods]
+impl WindowChain {
+    #[new]
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (curve, queue, classes, slots, ct, greatest, seed, name, start=None))]
+    fn new(
+        curve: Scaled,
+        queue: &str,
+        classes: Vec<(u64, u32)>,
+        slots: u32,
+        ct: f64,
+        greatest: u32,
+        seed: u64,
+        name: &str,
+        start: Option<Vec<f64>>,
+    ) -> PyResult<Self> {
+        let count = classes.len();
+        let classes = classes.into_iter().map(|(flows, slots)| Class { flows, slots }).collect();
+        let setup = Setup { curve: scaled(&curve)?, queue: served(queue)?, classes, slots, ct, greatest };
+        let chain = match start {
+            Some(start) => Chain::starting_at(setup, &start, seed, name),
+            None => Chain::new(setup, seed, name),
+        };
+        Ok(WindowChain { chain, classes: count, greatest: greatest as usize })
+    }
+
+    /// So many steps on.
+    fn run<'py>(&mut self, py: Python<'py>, steps: usize) -> PyResult<Steps<'py>> {
+        let (mut loads, mut windows) = (Vec::with_capacity(steps), Vec::with_capacity(steps));
+        let mut counts = vec![0.0; self.classes * self.greatest];
+        py.detach(|| {
+            for _ in 0..steps {
+                for (class, sums) in counts.chunks_exact_mut(self.greatest).enumerate() {
+                    sums.iter_mut().zip(self.chain.counts(class)).for_each(|(sum, &n)| *sum += n as f64);
+                }
+                let step = self.chain.step();
+                loads.push(step.load);
+                windows.push(step.windows);
+            }
+        });
+        let counts = PyArray1::from_vec(py, counts).reshape([self.classes, self.greatest])?;
+        Ok((PyArray1::from_vec(py, loads), PyArray1::from_vec(py, windows), counts))
+    }
+}
+
+#[pymethods]
+impl ChainQueue {
+    #[new]
+    fn new(curve: Scaled, queue: &str) -> PyResult<Self> {
+        Ok(ChainQueue { curve: scaled(&curve)?, queue: served(queue)? })
+    }
+
+    /// The buffer, packets.
+    #[getter]
+    fn buffer(&self) -> u32 {
+        self.curve.buffer()
+    }
+
+    /// What is to be said of the exponents, if anything.
+    #[getter]
+    fn caution(&self) -> Option<String> {
+        self.curve.caution()
+    }
+
+    /// How likely a packet is marked that finds so many.
+    fn curve<'py>(&self, py: Python<'py>, queue: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(PyArray1::from_iter(py, queue.as_slice()?.iter().map(|&q| self.curve.p(q))))
+    }
+
+    /// A row a load, a column a number of packets.
+    fn marking<'py>(
+        &self,
+        py: Python<'py>,
+        loads: PyReadonlyArray1<'py, f64>,
+        packets: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (loads, packets) = (loads.as_slice()?, packets.as_slice()?);
+        let all = py.detach(|| marking(&self.curve, self.queue, loads, packets));
+        PyArray1::from_vec(py, all).reshape([loads.len(), packets.len()])
+    }
+
+    /// P(Q >= n) for each n, on the average over loads; at a load of 1 and more it is 1.
+    fn tail<'py>(
+        &self,
+        py: Python<'py>,
+        loads: PyReadonlyArray1<'py, f64>,
+        lengths: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (loads, lengths) = (loads.as_slice()?, lengths.as_slice()?);
+        let mut sums = vec![0.0; lengths.len()];
+        py.detach(|| {
+            for &load in loads {
+                let law = (load < 1.0).then(|| self.queue.stationary(load));
+                for (sum, &n) in sums.iter_mut().zip(lengths) {
+                    *sum += law.as_ref().map_or(1.0, |law| law.tail(n));
+                }
+            }
+        });
+        Ok(PyArray1::from_iter(py, sums.into_iter().map(|sum| sum / loads.len() as f64)))
+    }
+
+    /// The share of packets that find the buffer full, at each load, in equilibrium.
+    fn loss<'py>(
+        &self,
+        py: Python<'py>,
+        loads: PyReadonlyArray1<'py, f64>,
+        buffer: u32,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let loads = loads.as_slice()?;
+        let all: Vec<f64> = py.detach(|| loads.iter().map(|&load| self.queue.loss(load, buffer)).collect());
+        Ok(PyArray1::from_vec(py, all))
+    }
+}
+
+fn scaled((curve, flows, a, b, buffer): &Scaled) -> PyResult<Scale> {
+    let curve = MarkingCurve::parse(curve).map_err(PyValueError::new_err)?;
+    Ok(Scale::new(curve, *flows, *a, *b, *buffer))
+}
+
+fn served(queue: &str) -> PyResult<Queue> {
+    match queue {
+        "mm1" => Ok(Queue::Mm1),
+        "md1" => Ok(Queue::Md1),
+        _ => Err(PyValueError::new_err(format!("got \"{queue}\", expected mm1 or md1"))),
+    }
+}
