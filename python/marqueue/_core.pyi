@@ -1,6 +1,6 @@
 """The engine. Plans are JSON; results are dicts of numpy arrays, times in seconds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, final
 
@@ -103,6 +103,49 @@ def fluid_batch(
 
 def red_in_force(given: str, per_second: float, delay: float) -> tuple[float, float, float]:
     """RED's thresholds (packets) and weight, computed where JSON parameters do not give them."""
+
+class WindowChain:
+    """The chain of windows under scaled marking, lumped over window values."""
+
+    def __init__(
+        self,
+        curve: tuple[str, float, float, float, float],
+        queue: str,
+        classes: Sequence[tuple[int, int]],
+        slots: int,
+        ct: float,
+        greatest: int,
+        seed: int,
+        name: str,
+        start: Sequence[float] | None = None,
+    ) -> None:
+        """``curve`` is a text, N, a, b and the buffer of one flow; each class has flows and slots
+        in its round trip, of which T has ``slots``. ``start`` has a share of flows for each
+        window."""
+    def run(self, steps: int) -> tuple[Floats, Floats, Floats]:
+        """So many slots on: the load and the sum of windows with which each began, and how many
+        flows had each window, summed over slots; shape (classes, windows)."""
+
+class ChainQueue:
+    """A queue (mm1 or md1) under a scaled curve of marking."""
+
+    def __init__(self, curve: tuple[str, float, float, float, float], queue: str) -> None: ...
+    @property
+    def buffer(self) -> int:
+        """Packets."""
+    @property
+    def caution(self) -> str | None:
+        """What is to be said of the exponents."""
+    def curve(self, queue: Floats) -> Floats:
+        """How likely a packet is marked that finds so many."""
+    def marking(self, loads: Floats, packets: Floats) -> Floats:
+        """How likely one of so many packets is marked, a row a load, a column a number."""
+    def tail(self, loads: Floats, lengths: Floats) -> Floats:
+        """P(Q >= n) for each n, on the average over loads; 1 at a load of 1 and more."""
+    def full(self, loads: Floats, buffer: int) -> Floats:
+        """P(Q >= buffer) at each load; 1 at a load of 1 and more."""
+    def loss(self, loads: Floats, buffer: int) -> Floats:
+        """The share of packets that find a buffer full, at each load, in equilibrium."""
 
 def version() -> str:
     """The version of the engine."""

@@ -128,6 +128,19 @@ impl ChainQueue {
         Ok(PyArray1::from_iter(py, sums.into_iter().map(|sum| sum / loads.len() as f64)))
     }
 
+    /// P(Q >= buffer) at each load, without a limit; 1 at a load of 1 and more.
+    fn full<'py>(
+        &self,
+        py: Python<'py>,
+        loads: PyReadonlyArray1<'py, f64>,
+        buffer: u32,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let of = |&load: &f64| if load < 1.0 { self.queue.stationary(load).tail(f64::from(buffer)) } else { 1.0 };
+        let loads = loads.as_slice()?;
+        let all: Vec<f64> = py.detach(|| loads.iter().map(of).collect());
+        Ok(PyArray1::from_vec(py, all))
+    }
+
     /// The share of packets that find the buffer full, at each load, in equilibrium.
     fn loss<'py>(
         &self,

@@ -1,5 +1,7 @@
 //! A round trip of the chain, however many flows there are.
 
+#![allow(missing_docs)] // criterion_group! declares a function without any.
+
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
 use marqueue_core::curve::{MarkingCurve, Scale};
 use marqueue_theory::chain::{Chain, Class, Queue, Setup};

@@ -1,5 +1,5 @@
 //! The numerics of models that are too slow in Python, where the models themselves are.
 
-pub mod fluid;
 pub mod chain;
+pub mod fluid;
 pub mod rates;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 fn setup(flows: &[(u64, u32)], slots: u32, ct: f64, greatest: u32) -> Setup {
     let total: u64 = flows.iter().map(|(n, _)| n).sum();
-    let curve = Scale::new(MarkingCurve::parse("red:2:10:0.2").unwrap(), total as f64, 0.2, 0.3, 12.0);
+    let curve = Scale::new(MarkingCurve::parse("red:2:10:0.2").expect("a curve"), total as f64, 0.2, 0.3, 12.0);
     let classes = flows.iter().map(|&(flows, slots)| Class { flows, slots }).collect();
     Setup { curve, queue: Queue::Mm1, classes, slots, ct, greatest }
 }
@@ -86,7 +86,8 @@ fn one_round_trip_thins_each_window_binomially() {
         law.push(law[k] * (40 - k) as f64 / (k + 1) as f64 * p / (1.0 - p));
     }
     let cells: Vec<_> = (0..=40).filter(|&k| law[k] * runs as f64 > 10.0).collect();
-    let chi: f64 = cells.iter().map(|&k| (f64::from(seen[k]) - law[k] * runs as f64).powi(2) / (law[k] * runs as f64)).sum();
+    let chi: f64 =
+        cells.iter().map(|&k| (f64::from(seen[k]) - law[k] * runs as f64).powi(2) / (law[k] * runs as f64)).sum();
     // Mean `cells`, standard deviation sqrt(2 cells): five of them.
     let freedom = cells.len() as f64;
     assert!(freedom > 8.0 && chi < freedom + 5.0 * (2.0 * freedom).sqrt(), "{chi} of {freedom}");

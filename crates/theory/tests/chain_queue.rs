@@ -5,7 +5,7 @@ use marqueue_theory::chain::{marking, Queue};
 use proptest::prelude::*;
 
 fn curve(text: &str, flows: f64, a: f64) -> Scale {
-    Scale::new(MarkingCurve::parse(text).unwrap(), flows, a, a + 0.1, 12.0)
+    Scale::new(MarkingCurve::parse(text).expect("a curve"), flows, a, a + 0.1, 12.0)
 }
 
 /// P(Q = n) of M/D/1 up to `most`, by the recursion of the chain that departures see, without truncation.

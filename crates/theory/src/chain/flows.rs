@@ -86,8 +86,8 @@ impl Group {
             let p = -self.unmarked[at].exp_m1();
             #[allow(clippy::expect_used)] // 1 - e^x of x <= 0.
             let marked = Binomial::new(n, p).expect("a probability").sample(draws);
-            // Of window w = at + 1, floor(w / 2) is at (at + 1) / 2 - 1.
-            next[((at + 1) / 2).max(1) - 1] += marked;
+            // Of window at + 1 the half, rounded down, is that of at rounded up.
+            next[at.div_ceil(2).max(1) - 1] += marked;
             next[(at + 1).min(greatest)] += n - marked;
         }
         std::mem::swap(&mut self.count, next);

@@ -2,6 +2,7 @@
 
 import typer
 
+from marqueue.cli.theory.chain import chain
 from marqueue.cli.theory.chokew import chokew
 from marqueue.cli.theory.drq_stability import drq_stability
 from marqueue.cli.theory.fluid import fluid
@@ -21,3 +22,4 @@ theory.command("chokew", no_args_is_help=True)(chokew)
 theory.command("pf", no_args_is_help=True)(pf)
 theory.command("drq-stability", no_args_is_help=True)(drq_stability)
 theory.add_typer(mkc, name="mkc")
+theory.add_typer(chain, name="chain")

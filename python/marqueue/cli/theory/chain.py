@@ -1,0 +1,92 @@
+"""``marqueue theory chain``: TCP windows under marking of scale N^a."""
+
+from typing import Annotated
+
+import typer
+
+from marqueue.cli.console import output, print_json, progress_bar, say
+from marqueue.cli.options import Json
+from marqueue.cli.theory import chain_options as options
+from marqueue.cli.theory import chain_output as show
+from marqueue.errors import ModelError
+from marqueue.theory.chain import (
+    MeanField,
+    MeanWindow,
+    Model,
+    mean_field,
+    mean_window,
+    simulate,
+)
+from marqueue.theory.chain.running import LENGTH, REPLICATIONS, WARM_UP
+
+chain = typer.Typer()
+
+
+@chain.callback(invoke_without_command=True)
+def run(
+    context: typer.Context,
+    flows: options.Flows = None,
+    a: options.Exponent = 0.2,
+    ct: options.Ct = 25.0,
+    marking: options.Marking = "RED1",
+    b: options.BufferExponent = None,
+    buffer: options.Buffer = 12.0,
+    queue: options.Queue = "mm1",
+    greatest: options.Greatest = None,
+    rtt_classes: options.Classes = "1",
+    slots: options.Slots = None,
+    length: Annotated[
+        int, typer.Option("--length", metavar="N", help="How many T are looked at.")
+    ] = LENGTH,
+    warm_up: Annotated[
+        int, typer.Option("--warm-up", metavar="N", help="How many T before are not.")
+    ] = WARM_UP,
+    replications: Annotated[
+        int, typer.Option("--replications", "-r", metavar="N", help="How often.")
+    ] = REPLICATIONS,
+    seed: options.Seed = 1,
+    json: Json = False,
+) -> None:
+    """N flows under marking whose thresholds grow as N^a, with buffers far below a round trip: the
+    doubly stochastic chain of Eun and Wang (2008), exact in distribution, as fast for 10^9 flows as
+    for 10^3; and whether its mean field rests or oscillates.
+
+    Example: marqueue theory chain --flows 1000 --flows 1e9 --a 0.2 --ct 25 --marking red:2:10:0.2
+    """
+    if context.invoked_subcommand is not None:
+        return
+    of_rtt = options.classes(rtt_classes)
+    models = [
+        Model(n, ct, a, marking, b, buffer, queue, greatest, of_rtt, slots)
+        for n in options.flows(flows)
+    ]
+    if models[0].at.caution is not None:
+        say(f"Warning: {models[0].at.caution}")
+    found = []
+    for model in models:
+        with progress_bar(f"N = {model.flows:,}") as progress:
+            result = simulate(model, length, warm_up, replications, seed, progress)
+        beside = _mean_window(model), _mean_field(model)
+        if json:
+            found.append(show.plain_result(result, *beside))
+        else:
+            show.print_result(result, *beside)
+            output.print()
+    if json:
+        print_json({"model": show.plain_model(models[0]), "runs": found})
+
+
+def _mean_window(model: Model) -> MeanWindow | None:
+    """Of the paper's chain only."""
+    try:
+        return mean_window(model)
+    except ModelError:
+        return None
+
+
+def _mean_field(model: Model) -> MeanField | None:
+    try:
+        return mean_field(model)
+    except ModelError as error:
+        say(f"Mean field: {error}")
+        return None
