@@ -100,6 +100,33 @@ def fluid_batch(
     descriptions: str, times: Floats, tolerance: float, longest: float
 ) -> list[dict[str, Floats] | str]:
     """What is seen of each model of a list, or why it cannot be solved."""
+@final
+class LiveLink:
+    """The network of a plan between two TUN devices, crossed by real packets."""
+
+    epoch: float
+    """When its clock was at zero, on the system's monotonic clock, s."""
+    packet_time: float | None
+    """How long the fastest managed queue takes for a packet of usual size, s."""
+
+    def __init__(
+        self,
+        plan_json: str,
+        seed: int,
+        near: tuple[str, str | None],
+        far: tuple[str, str | None],
+        mtu: int,
+        hosts: list[int],
+    ) -> None:
+        """Makes both devices, each with its name and the file of its network namespace (None: that
+        of the caller); ``hosts`` gives the route of each address at the far end, by its last 16
+        bits, and is empty where all packets take the only route. Raises PlanError if the plan
+        cannot be run, OSError if a device cannot be made."""
+    def start(self) -> None:
+        """Start to forward packets, in a thread of its own."""
+    def finish(self) -> dict[str, Any]:
+        """Stop it; what it measured, and under ``audit`` whether it kept up. Raises OSError if a
+        device went away meanwhile."""
 
 def red_in_force(given: str, per_second: float, delay: float) -> tuple[float, float, float]:
     """RED's thresholds (packets) and weight, computed where JSON parameters do not give them."""

@@ -172,7 +172,7 @@ def test_goodput_under_random_loss_follows_the_square_root_law():
 
 
 def test_the_command_shows_what_links_may_do(marqueue):
-    shown = marqueue("link", "show")
+    shown = marqueue("impairments", "show")
     assert shown.returncode == 0
     for said in ("random", "gilbert", "periodic", "to_bad", "jitter", "reorder", "kept, free"):
         assert said in shown.stdout

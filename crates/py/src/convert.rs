@@ -25,7 +25,8 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-fn link(py: Python<'_>, l: LinkResult) -> PyResult<Bound<'_, PyDict>> {
+/// One metered link.
+pub fn link(py: Python<'_>, l: LinkResult) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("link", l.link)?;
     dict.set_item("windows", list(py, l.windows, window)?)?;
@@ -56,7 +57,8 @@ fn window(py: Python<'_>, w: LinkWindow) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-fn pipe(py: Python<'_>, p: PipeResult) -> PyResult<Bound<'_, PyDict>> {
+/// One impaired pipe.
+pub fn pipe(py: Python<'_>, p: PipeResult) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("link", p.link)?;
     dict.set_item("packets", array(py, p.windows.iter().map(|w| w.packets)))?;
@@ -193,7 +195,8 @@ fn paced(py: Python<'_>, s: PacedTrace) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-fn list<'py, T>(
+/// A list of dicts.
+pub fn list<'py, T>(
     py: Python<'py>,
     items: Vec<T>,
     convert: impl Fn(Python<'py>, T) -> PyResult<Bound<'py, PyDict>>,
@@ -210,6 +213,6 @@ fn array<T: Element>(py: Python<'_>, values: impl Iterator<Item = T>) -> Bound<'
 }
 
 /// `Time::NEVER` becomes NaN.
-fn seconds<'py>(py: Python<'py>, times: &[Time]) -> Bound<'py, PyArray1<f64>> {
+pub fn seconds<'py>(py: Python<'py>, times: &[Time]) -> Bound<'py, PyArray1<f64>> {
     array(py, times.iter().map(|&t| if t == Time::NEVER { f64::NAN } else { t.secs() }))
 }

@@ -5,6 +5,7 @@ mod chain;
 mod convert;
 mod fluid;
 mod kernel;
+mod live;
 mod pcapng;
 mod rates;
 mod run;
@@ -43,6 +44,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("FluidError", m.py().get_type::<fluid::FluidError>())?;
     m.add_class::<chain::WindowChain>()?;
     m.add_class::<chain::ChainQueue>()?;
+    m.add_class::<live::LiveLink>()?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;

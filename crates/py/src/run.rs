@@ -54,7 +54,8 @@ pub fn run<'py>(py: Python<'py>, plan_json: &str, seed: u64, control: &Control) 
     convert::result(py, result)
 }
 
-fn parse(plan_json: &str) -> PyResult<Plan> {
+/// A plan from JSON.
+pub fn parse(plan_json: &str) -> PyResult<Plan> {
     serde_json::from_str(plan_json).map_err(|e| PlanError::new_err((String::new(), e.to_string())))
 }
 

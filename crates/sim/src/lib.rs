@@ -10,14 +10,14 @@ mod engine;
 mod events;
 mod flow;
 pub mod impair;
-mod meter;
+pub mod meter;
 pub mod plan;
-mod resource;
+pub mod resource;
 pub mod result;
 mod route;
 pub mod run;
 pub mod trace;
 mod traffic;
-mod wire;
+pub mod wire;
 
-pub use run::{check, run, Control, RunError};
+pub use run::{check, check_links, queue_of, run, Control, RunError};

@@ -193,7 +193,11 @@ fn prepare(plan: &Plan, seed: u64) -> Result<Prepared, ParamError> {
     Ok(Prepared { configs, resources, pipes })
 }
 
-fn queue_of(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Option<Resource>, ParamError> {
+/// The queue of `link` with what serves it, if it has one.
+///
+/// # Errors
+/// If the AQM is unknown or refuses its parameters.
+pub fn queue_of(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Option<Resource>, ParamError> {
     let queue = match &link.queue {
         Some(queue) => queue.clone(),
         None if link.has_queue() => crate::plan::QueuePlan::endless(),
@@ -240,6 +244,23 @@ fn check_plan(plan: &Plan) -> Result<(), ParamError> {
         }
         last = edge;
     }
+    check_links(plan)?;
+    if plan.traffic.is_empty() {
+        return bad("traffic".into(), "got none, expected at least one flow".into());
+    }
+    plan.traffic
+        .iter()
+        .enumerate()
+        .try_for_each(|(i, t)| check_traffic(plan, &t.kind).map_err(|e| e.within(&format!("traffic[{i}]"))))?;
+    check_sizes(plan)
+}
+
+/// What serde cannot check of links and routes.
+///
+/// # Errors
+/// Names the first value that cannot be right.
+pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
+    let bad = |path: String, message: String| Err(ParamError::new(path, message));
     for (i, link) in plan.links.iter().enumerate() {
         check_rate(link.rate, &format!("links[{i}].rate"))?;
         for (j, &(_, rate)) in link.schedule.iter().enumerate() {
@@ -268,14 +289,7 @@ fn check_plan(plan: &Plan) -> Result<(), ParamError> {
             return bad(format!("routes[{i}]"), "expected at least one link, and links that exist".into());
         }
     }
-    if plan.traffic.is_empty() {
-        return bad("traffic".into(), "got none, expected at least one flow".into());
-    }
-    plan.traffic
-        .iter()
-        .enumerate()
-        .try_for_each(|(i, t)| check_traffic(plan, &t.kind).map_err(|e| e.within(&format!("traffic[{i}]"))))?;
-    check_sizes(plan)
+    Ok(())
 }
 
 /// What takes memory however short the run, or whatever happens in it.

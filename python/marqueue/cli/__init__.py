@@ -6,7 +6,19 @@ from typing import Annotated
 import typer
 
 from marqueue import __version__
-from marqueue.cli import catalogue, compare, design, kernel, paper, run, sweep, theory, validate
+from marqueue.cli import (
+    catalogue,
+    compare,
+    design,
+    kernel,
+    link,
+    live,
+    paper,
+    run,
+    sweep,
+    theory,
+    validate,
+)
 from marqueue.cli.console import errors
 from marqueue.errors import MarqueueError
 
@@ -25,11 +37,15 @@ app.command("validate")(validate.validate)
 app.command("attach", no_args_is_help=True)(kernel.attach)
 app.command("detach", no_args_is_help=True)(kernel.detach)
 app.command("stats", no_args_is_help=True)(kernel.stats)
+app.command("live", no_args_is_help=True)(live.live)
+app.command("link", context_settings={"allow_interspersed_args": False}, no_args_is_help=True)(
+    link.link
+)
 app.command("schema")(catalogue.schema)
 app.add_typer(catalogue.aqm, name="aqm")
 app.add_typer(catalogue.tcp, name="tcp")
 app.add_typer(catalogue.paced, name="paced")
-app.add_typer(catalogue.link, name="link")
+app.add_typer(catalogue.impairments, name="impairments")
 app.add_typer(paper.paper, name="paper")
 app.add_typer(theory.theory, name="theory")
 app.add_typer(design.design, name="design")

@@ -1,4 +1,4 @@
-"""``marqueue aqm``, ``tcp``, ``paced``, ``link`` and ``schema``: what there is to choose from."""
+"""``marqueue aqm``, ``tcp``, ``paced``, ``impairments`` and ``schema``: what there is to choose from."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -26,7 +26,7 @@ from marqueue.scenario.parameters import (
 aqm = typer.Typer(no_args_is_help=True, help="The AQMs and their parameters.")
 tcp = typer.Typer(no_args_is_help=True, help="The settings of TCP.")
 paced = typer.Typer(no_args_is_help=True, help="The rate laws of paced flows.")
-link = typer.Typer(no_args_is_help=True, help="What links may do to packets.")
+impairments = typer.Typer(no_args_is_help=True, help="What links may do to packets.")
 
 
 @aqm.command("list")
@@ -83,8 +83,8 @@ def paced_show() -> None:
         _model(entry)
 
 
-@link.command("show")
-def link_show() -> None:
+@impairments.command("show")
+def impairments_show() -> None:
     """Show the models of loss, jitter and reordering, and their parameters."""
     for entry in losses().values():
         _model(entry, "loss, model ")

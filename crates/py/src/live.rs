@@ -1,0 +1,141 @@
+//! Real packets through the network of a plan.
+
+use crate::convert;
+use crate::run::{parse, PlanError};
+use marqueue_core::Time;
+use marqueue_live::audit::{Audit, Counts};
+use marqueue_live::engine::{Engine, Outcome, Settings, Stop};
+use marqueue_live::network::{packet_time, End, Network};
+use marqueue_live::tun::Tun;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::thread::JoinHandle;
+
+type Running = JoinHandle<Result<Outcome, rustix::io::Errno>>;
+
+/// The network of a plan between two TUN devices.
+#[pyclass(frozen, module = "marqueue._core")]
+pub struct LiveLink {
+    stop: Stop,
+    engine: Mutex<Option<Engine>>,
+    running: Mutex<Option<Running>>,
+    edges: Vec<Time>,
+    epoch: f64,
+    packet_time: Option<f64>,
+}
+
+/// Where a device is: its name, and the file of its network namespace if that is not ours.
+type Place = (String, Option<PathBuf>);
+
+#[pymethods]
+impl LiveLink {
+    /// Makes both devices; the clock starts.
+    #[new]
+    fn new(plan_json: &str, seed: u64, near: Place, far: Place, mtu: usize, hosts: Vec<u16>) -> PyResult<Self> {
+        let plan = parse(plan_json)?;
+        let network = Network::new(&plan, seed).map_err(|e| PlanError::new_err((e.path, e.message)))?;
+        let open = |(name, namespace): Place| {
+            Tun::open(&name, namespace.as_deref()).map_err(|e| failed(e, &format!("TUN device {name}")))
+        };
+        let tuns = [open(near)?, open(far)?];
+        let stop = Stop::new().map_err(|e| failed(e, "eventfd"))?;
+        let settings = Settings { mtu, hosts };
+        let engine =
+            Engine::new(&plan, network, tuns, settings, seed, stop.clone()).map_err(|e| failed(e, "epoll"))?;
+        let edges = [Time::ZERO].into_iter().chain(plan.boundaries.iter().copied()).chain([plan.duration]);
+        Ok(LiveLink {
+            epoch: engine.clock().epoch(),
+            stop,
+            engine: Mutex::new(Some(engine)),
+            running: Mutex::new(None),
+            edges: edges.collect(),
+            packet_time: packet_time(&plan),
+        })
+    }
+
+    /// Starts to forward packets, in a thread of its own.
+    fn start(&self) {
+        let engine = self.engine.lock().expect("nobody panics with it").take();
+        let handle = engine.map(|engine| std::thread::spawn(move || engine.run()));
+        *self.running.lock().expect("nobody panics with it") = handle;
+    }
+
+    /// When its clock was at zero, on the system's monotonic clock, s.
+    #[getter]
+    fn epoch(&self) -> f64 {
+        self.epoch
+    }
+
+    /// How long the fastest managed queue takes for a packet of usual size, s; none without such a queue.
+    #[getter]
+    fn packet_time(&self) -> Option<f64> {
+        self.packet_time
+    }
+
+    /// Stops it and gives what it measured, with what tells whether it kept up.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.stop.stop();
+        let handle = self.running.lock().expect("nobody panics with it").take();
+        let handle = handle.ok_or_else(|| PyRuntimeError::new_err("it does not run"))?;
+        let done = py.detach(|| handle.join());
+        let outcome = done.map_err(|_| PyRuntimeError::new_err("the engine panicked"))?;
+        let outcome = outcome.map_err(|e| failed(e, "TUN device"))?;
+        let dict = PyDict::new(py);
+        dict.set_item("edges", convert::seconds(py, &self.edges))?;
+        dict.set_item("ended", outcome.ended.secs())?;
+        dict.set_item("links", convert::list(py, outcome.links, convert::link)?)?;
+        dict.set_item("pipes", convert::list(py, outcome.pipes, convert::pipe)?)?;
+        dict.set_item("audit", audit(py, outcome.audit)?)?;
+        Ok(dict)
+    }
+}
+
+impl Drop for LiveLink {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
+}
+
+fn failed(error: rustix::io::Errno, what: &str) -> PyErr {
+    PyOSError::new_err((error.raw_os_error(), format!("{what}: {}", std::io::Error::from(error))))
+}
+
+fn audit(py: Python<'_>, mut a: Audit) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    let error = PyDict::new(py);
+    for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)] {
+        error.set_item(name, a.quantile(q))?;
+    }
+    error.set_item("max", a.largest())?;
+    error.set_item("packets", a.releases())?;
+    error.set_item("histogram", a.histogram())?;
+    dict.set_item("release_error", error)?;
+    for (name, end) in [("near", End::Near), ("far", End::Far)] {
+        dict.set_item(name, counts(py, *a.of(end))?)?;
+    }
+    dict.set_item("spun", a.spun as f64 / 1e9)?;
+    dict.set_item("cpu", a.cpu.secs())?;
+    dict.set_item("realtime", a.realtime)?;
+    dict.set_item("interrupted", a.interrupted)?;
+    Ok(dict)
+}
+
+fn counts(py: Python<'_>, c: Counts) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in [
+        ("received", c.received),
+        ("malformed", c.malformed),
+        ("no_memory", c.no_memory),
+        ("no_route", c.no_route),
+        ("sent", c.sent),
+        ("refused", c.refused),
+        ("ce_sent", c.ce_sent),
+        ("ce_set", c.ce_set),
+    ] {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
+}

@@ -1,0 +1,216 @@
+"""``marqueue link``."""
+
+import math
+import os
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from marqueue.cli.console import say
+from marqueue.errors import RunError, ScenarioError, show
+from marqueue.place import write_json
+from marqueue.scenario import compile, from_dict
+from marqueue.units import Duration, Rate
+
+FEWEST = 10
+"""Packets of buffer where the bandwidth-delay product is smaller."""
+FOREVER = 2**62
+"""Nanoseconds: the measuring window of a link that ends with its command."""
+
+
+def link(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="-- COMMAND", help="What to run; by default a shell.", show_default=False
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(metavar="RATE", help='Capacity, such as "40 Mbit/s".', show_default=False),
+    ] = None,
+    delay: Annotated[
+        str, typer.Option(metavar="TIME", help="Propagation delay, one way.")
+    ] = "0 ms",
+    aqm: Annotated[
+        str,
+        typer.Option(
+            metavar="AQM",
+            help="The AQM, with parameters behind a colon: 'avq:gamma=0.98,alpha=0.15' "
+            "(marqueue aqm list).",
+        ),
+    ] = "droptail",
+    buffer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help='How much may wait, such as "100 packets" or "150 kB".',
+            show_default=f"what is on the way in twice the delay, at least {FEWEST} packets",
+        ),
+    ] = None,
+    signal: Annotated[
+        str, typer.Option(metavar="SIGNAL", help="How marks reach senders: ecn, drop, ecn-only.")
+    ] = "ecn",
+    loss: Annotated[
+        str | None, typer.Option(metavar="SHARE", help='Losses, such as "1%".', show_default=False)
+    ] = None,
+    jitter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Mean of what is added to the delay.", show_default=False
+        ),
+    ] = None,
+    uplink: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE", help="Capacity of the way out, if not --rate.", show_default=False
+        ),
+    ] = None,
+    uplink_aqm: Annotated[
+        str | None,
+        typer.Option(metavar="AQM", help="AQM of the way out, if not --aqm.", show_default=False),
+    ] = None,
+    uplink_buffer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Buffer of the way out, if not --buffer.", show_default=False
+        ),
+    ] = None,
+    mtu: Annotated[int, typer.Option(min=576, max=65535, help="Largest packet, bytes.")] = 1500,
+    seed: Annotated[int, typer.Option(min=0, help="Where the random numbers begin.")] = 1,
+    json: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write what the link measured there.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Run a command behind an emulated link (needs root).
+
+    The command has a network of its own, from which this link is the only way out; it finds the
+    address of this side in MARQUEUE_OUTSIDE. Links nest.
+
+    [bold]Examples[/bold]
+
+    marqueue link --rate 40Mbit/s --delay 20ms --aqm 'avq:gamma=0.98' -- bash
+
+    marqueue link --rate 10Mbit/s --uplink 1Mbit/s --delay 30ms --loss 0.1% -- curl http://100.64.0.1/
+
+    The exit code is that of the command; 2 for a mistake that the message explains.
+    """
+    shared = {"delay": delay, "signal": signal, "loss": loss, "jitter": jitter}
+    down = {"rate": rate, "aqm": aqm, "buffer": buffer}
+    up = {
+        "rate": uplink or rate,
+        "aqm": uplink_aqm or aqm,
+        "buffer": uplink_buffer or buffer,
+    }
+    plan = plan_of(up | shared, down | shared, mtu, seed)
+    run = command or [os.environ.get("SHELL") or "/bin/sh"]
+    if shutil.which(run[0]) is None:
+        raise RunError(f"{run[0]}: no such command")
+    # What real packets need is loaded by whoever wants them.
+    from marqueue.live.audit import complaints, in_words
+    from marqueue.live.link import run_behind
+
+    ended = run_behind(plan, seed, mtu, run)
+    audit = ended.raw["audit"]
+    say(f"Link: {in_words(audit)}")
+    for each in complaints(audit, ended.packet_time):
+        say(f"Warning: {each}")
+    if json:
+        _write(json, ended.raw)
+    raise typer.Exit(ended.exit_code)
+
+
+def plan_of(up: dict[str, Any], down: dict[str, Any], mtu: int, seed: int) -> dict[str, Any]:
+    """The plan of two links, one each way; raises RunError with the option that is wrong."""
+    links = [
+        {"name": name, "from": start, "to": end, "duplex": False, **_table(options, mtu)}
+        for name, start, end, options in (
+            ("uplink", "inside", "outside", up),
+            ("downlink", "outside", "inside", down),
+        )
+    ]
+    data = {
+        "name": "link",
+        "duration": "1 h",
+        "sample": "0 s",
+        "seed": seed,
+        "topology": {
+            "kind": "graph",
+            "links": links,
+            "classes": [{"name": "out", "from": "inside", "to": "outside"}],
+        },
+        # Whoever sends is real; a plan has somebody nevertheless.
+        "traffic": [{"kind": "tcp"}],
+    }
+    try:
+        plan = compile(from_dict(data))
+    except ScenarioError as error:
+        raise RunError(_in_options(error)) from None
+    return {**plan, "duration": FOREVER}
+
+
+def _in_options(error: ScenarioError) -> str:
+    """What is wrong, by option; what both ways share is wrong in both, and said once."""
+    said: dict[tuple[str, str], set[str]] = {}
+    for problem in error.problems:
+        _, _, way, key, *rest = problem.path.split(".")
+        message = f"{'.'.join(rest)}: {problem.message}" if rest else problem.message
+        said.setdefault((key, message), set()).add(way)
+    lines = []
+    for (key, message), ways in said.items():
+        own = "uplink" if key == "rate" else f"uplink-{key}"
+        lines.append(f"--{own if ways == {'0'} else key}: {message}")
+    return "\n".join(lines)
+
+
+def _table(options: dict[str, Any], mtu: int) -> dict[str, Any]:
+    """A link as a scenario has it."""
+    given = {key: value for key, value in options.items() if value is not None}
+    given["aqm"] = aqm_table(given["aqm"])
+    given.setdefault("buffer", _product(given, mtu))
+    return {**given, "packet": f"{mtu} B"}
+
+
+def _product(options: dict[str, Any], mtu: int) -> str:
+    """What is on the way during a round trip, in packets."""
+    try:
+        rate, delay = Rate.parse(options.get("rate")), Duration.parse(options["delay"])
+    except ValueError:
+        return f"{FEWEST} packets"
+    return f"{max(math.ceil(rate.base * 2 * delay.seconds / 8 / mtu), FEWEST)} packets"
+
+
+def aqm_table(text: str) -> dict[str, Any]:
+    """An AQM as a scenario has it, from its name and, behind a colon, parameters with commas
+    between them. Raises RunError if a parameter has no value."""
+    name, _, rest = text.partition(":")
+    table: dict[str, Any] = {"name": name}
+    for each in filter(None, rest.split(",")):
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise RunError(f"--aqm: got {show(each)}, expected NAME=VALUE behind the colon")
+        try:
+            table[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            table[key.strip()] = value.strip()
+    return table
+
+
+def _write(path: Path, raw: Any) -> None:
+    """What the link measured, as JSON: each link's sums over the whole time, and the audit."""
+    links = []
+    for name, link in zip(("uplink", "downlink"), raw["links"], strict=True):
+        [window] = link["windows"]
+        plain = {key: value for key, value in window.items() if not hasattr(value, "__len__")}
+        links.append({"name": name, **plain, "drops": window["drops"], "marks": window["marks"]})
+    value = {"seconds": raw["ended"], "links": links, "audit": raw["audit"]}
+    try:
+        write_json(path, value)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,5 @@
+"""``marqueue live``."""
+
+
+def live() -> None:
+    """Later."""

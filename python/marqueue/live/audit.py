@@ -1,0 +1,68 @@
+"""Was it the network that was asked for? What makes a live result invalid, and why.
+
+A link that releases packets half a packet time too late or more is not the link of the scenario: it
+delivers in bunches, to which TCP and AQM react. Marks that nobody received, and packets lost where no
+queue lost them, make its figures those of something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+LATEST = 0.5
+"""The largest 99th percentile of the release error, in packet times."""
+
+
+def complaints(audit: Mapping[str, Any], packet_time: float | None) -> list[str]:
+    """What makes the result invalid, a sentence each."""
+    return [*_late(audit["release_error"], packet_time), *_lost(audit), *_marks(audit)]
+
+
+def _late(error: Mapping[str, Any], packet_time: float | None) -> list[str]:
+    if packet_time is None or not error["packets"] or error["p99"] <= LATEST * packet_time:
+        return []
+    return [
+        f"The 99th percentile of the release error is {error['p99'] * 1e6:.1f} us, expected at most "
+        f"half a packet time ({LATEST * packet_time * 1e6:.1f} us): the machine did not keep up."
+    ]
+
+
+def _lost(audit: Mapping[str, Any]) -> list[str]:
+    out = []
+    for end in ("near", "far"):
+        counts = audit[end]
+        if counts["no_memory"]:
+            out.append(
+                f"{counts['no_memory']} packets were lost at the {end} end for want of memory."
+            )
+        if counts.get("tun_drops"):
+            out.append(
+                f"{counts['tun_drops']} packets were lost before the link, in the TUN device of the "
+                f"{end} end: they came faster than they were read."
+            )
+        if counts.get("bad_checksums"):
+            out.append(f"{counts['bad_checksums']} packets had a wrong checksum at the {end} end.")
+    return out
+
+
+def _marks(audit: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{counts['ce_sent']} packets left the link with CE at the {end} end, but "
+        f"{counts['ce_received']} were received."
+        for end, counts in ((end, audit[end]) for end in ("near", "far"))
+        if counts.get("ce_received") not in (None, counts["ce_sent"])
+    ]
+
+
+def in_words(audit: Mapping[str, Any]) -> str:
+    """The release error in a sentence."""
+    error = audit["release_error"]
+    if not error["packets"]:
+        return "No packet crossed the link."
+    p50, p99, largest = (error[q] * 1e6 for q in ("p50", "p99", "max"))
+    text = (
+        f"{error['packets']} packets; release error p50 {p50:.1f} us, p99 {p99:.1f} us, largest "
+        f"{largest:.0f} us"
+    )
+    return text + ("." if audit["realtime"] else "; without real-time priority.")

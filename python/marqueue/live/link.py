@@ -1,0 +1,110 @@
+"""A command behind an emulated link, as mahimahi's shells have it.
+
+The command gets a network namespace of its own, whose only way out is a TUN device; another stands in
+the namespace that it was started from. Links nest: one that is started inside another takes its
+addresses out of that one's.
+
+    started from             inside     inside that
+    100.64.0.1/16            100.64.0.2/16
+                             100.64.1.1/24            100.64.1.2/24
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Interface, IPv4Network
+from typing import Any
+
+from marqueue import _core
+from marqueue.errors import RunError
+from marqueue.live import machine
+from marqueue.live.places import namespaces, one_at_a_time
+
+#: For carrier-grade NAT (RFC 6598): nobody's addresses, and not those of private networks at home.
+ADDRESSES = IPv4Network("100.64.0.0/10")
+#: Prefixes of links and of links within them.
+DEPTHS = (16, 24, 30)
+INSIDE = "mq0"
+OUTSIDE = "MARQUEUE_OUTSIDE"
+"""The variable that tells the command the address of the namespace that it was started from."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of the command, and what the link measured."""
+
+    exit_code: int
+    raw: Mapping[str, Any]
+    packet_time: float | None
+
+
+def run_behind(plan: Mapping[str, Any], seed: int, mtu: int, command: Sequence[str]) -> Ended:
+    """Runs ``command`` behind the links of ``plan``, whose only route leads out.
+
+    Raises RunError if the machine cannot do it, or the links nest too deep.
+    """
+    machine.require()
+    with namespaces("inside") as [namespace]:
+        here = f"mq-{os.getpid()}"
+        with one_at_a_time():
+            try:
+                link = _core.LiveLink(
+                    json.dumps(plan),
+                    seed,
+                    (INSIDE, f"/run/netns/{namespace}"),
+                    (here, None),
+                    mtu,
+                    [],
+                )
+            except OSError as error:
+                raise RunError(f"{error.strerror or error}") from None
+            outer, inner = free_pair()
+            machine.batch(None, f"addr add {outer} dev {here}", f"link set {here} mtu {mtu} up")
+        machine.batch(
+            namespace,
+            f"addr add {inner} dev {INSIDE}",
+            f"link set {INSIDE} mtu {mtu} up",
+            f"route add default via {outer.ip}",
+        )
+        link.start()
+        code = _run(machine.inside(namespace, command), {OUTSIDE: str(outer.ip)})
+        return Ended(code, link.finish(), link.packet_time)
+
+
+def _run(command: Sequence[str], more: Mapping[str, str]) -> int:
+    """The exit code of a command that has the terminal: Ctrl-C there is for it alone."""
+    # A handler, because what is ignored here would be ignored by the command too.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        code = subprocess.Popen(command, env={**os.environ, **more}).wait()
+    except OSError as error:
+        raise RunError(f"{command[0]}: {error.strerror}") from None
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return code if code >= 0 else 128 - code
+
+
+def free_pair() -> tuple[IPv4Interface, IPv4Interface]:
+    """Addresses for the two ends of a new link that nobody here has."""
+    taken: list[IPv4Interface] = []
+    within, depth = ADDRESSES, 0
+    for device in json.loads(machine.run("ip", "-json", "-4", "addr")):
+        for each in device.get("addr_info", ()):
+            address = IPv4Interface(f"{each['local']}/{each['prefixlen']}")
+            taken.append(address)
+            if device["ifname"] == INSIDE:
+                within, depth = address.network, DEPTHS.index(each["prefixlen"]) + 1
+    if depth == len(DEPTHS):
+        raise RunError(f"link: {depth} links within each other, expected at most {len(DEPTHS)}")
+    for subnet in within.subnets(new_prefix=DEPTHS[depth]):
+        first, second = subnet[1], subnet[2]
+        clash = any(first in t.network and t.network.prefixlen >= subnet.prefixlen for t in taken)
+        if not clash and not any(t.ip in subnet for t in taken):
+            prefix = subnet.prefixlen
+            return IPv4Interface(f"{first}/{prefix}"), IPv4Interface(f"{second}/{prefix}")
+    raise RunError(f"link: no addresses left in {within}")

@@ -1,0 +1,102 @@
+"""What the machine must have, and how commands are given to it.
+
+Namespaces, addresses and routes are made by ``ip``, sockets looked at by ``ss`` (iproute2): what a user
+would type, and can type meanwhile to look.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from marqueue.errors import RunError
+
+TUN = Path("/dev/net/tun")
+BASICS = ("ip", "nsenter", "setpriv", "taskset")
+#: In which package of Debian a command is.
+PACKAGES = {
+    "ip": "iproute2",
+    "ss": "iproute2",
+    "iperf3": "iperf3",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "taskset": "util-linux",
+}
+PATIENCE = 20.0
+"""Seconds for any command that only sets something up."""
+
+
+def missing(tools: Iterable[str] = ()) -> str | None:
+    """Why this machine cannot carry real packets; None if it can."""
+    if os.geteuid() != 0:
+        return "not root: network namespaces and TUN devices need it"
+    if not TUN.exists():
+        return f"{TUN}: no such device: the kernel has no TUN"
+    for tool in (*BASICS, *tools):
+        if shutil.which(tool) is None:
+            return f"{tool}: no such command (Debian has it in {PACKAGES[tool]})"
+    return None
+
+
+def require(tools: Iterable[str] = ()) -> None:
+    """Raises RunError if this machine cannot carry real packets."""
+    why = missing(tools)
+    if why:
+        raise RunError(why)
+
+
+def run(*command: str) -> str:
+    """The output of a short command; raises RunError with what it said if it fails."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RunError(f"{' '.join(command)}: {error}") from None
+    if done.returncode != 0:
+        said = done.stderr.strip() or f"exit code {done.returncode}"
+        raise RunError(f"{' '.join(command)}: {said}")
+    return done.stdout
+
+
+def batch(namespace: str | None, *lines: str) -> None:
+    """Several ``ip`` commands in a namespace, all or an error."""
+    for line in lines:
+        where = ("-netns", namespace) if namespace else ()
+        run("ip", *where, *line.split())
+
+
+def inside(namespace: str, command: Sequence[str], cpus: Iterable[int] = ()) -> list[str]:
+    """The command line that runs ``command`` in a network namespace.
+
+    Only the network is another (``ip netns exec`` would change /sys too), and the command dies with
+    whoever started it.
+    """
+    where = ["setpriv", "--pdeathsig", "KILL", "nsenter", f"--net=/run/netns/{namespace}", "--"]
+    on = ["taskset", "-c", ",".join(map(str, cpus))] if cpus else []
+    return [*where, *on, *command]
+
+
+def processors() -> tuple[int, ...]:
+    """The processors that are left for whoever sends and receives: all but the last, which is the
+    link's, if there are several."""
+    mine = sorted(os.sched_getaffinity(0))
+    return tuple(mine[:-1] or mine)
+
+
+def set_parameters(namespace: str, **values: str | int) -> None:
+    """Network parameters of a namespace; in their names ``__`` stands for a dot."""
+    lines = "; ".join(
+        f"echo {value} > /proc/sys/net/{name.replace('__', '/')}" for name, value in values.items()
+    )
+    # Without nsenter's --mount, /proc/sys/net is that of the namespace one is in.
+    run(*inside(namespace, ["sh", "-ec", lines]))
+
+
+def stolen_seconds() -> float:
+    """CPU time that a hypervisor gave to others, all processors together, s."""
+    first = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
+    return int(first[8]) / os.sysconf("SC_CLK_TCK") if len(first) > 8 else 0.0
