@@ -104,8 +104,6 @@ def fluid_batch(
 class LiveLink:
     """The network of a plan between two TUN devices, crossed by real packets."""
 
-    epoch: float
-    """When its clock was at zero, on the system's monotonic clock, s."""
     packet_time: float | None
     """How long the fastest managed queue takes for a packet of usual size, s."""
 
@@ -122,11 +120,12 @@ class LiveLink:
         of the caller); ``hosts`` gives the route of each address at the far end, by its last 16
         bits, and is empty where all packets take the only route. Raises PlanError if the plan
         cannot be run, OSError if a device cannot be made."""
-    def start(self) -> None:
-        """Start to forward packets, in a thread of its own."""
+    def start(self) -> float:
+        """Start to forward packets, in a thread of its own; what the system's monotonic clock says
+        when its own is at zero, s."""
     def finish(self) -> dict[str, Any]:
-        """Stop it; what it measured, and under ``audit`` whether it kept up. Raises OSError if a
-        device went away meanwhile."""
+        """Stop it; what it measured, and under ``audit`` whether it kept up. The devices stay as
+        long as this object. Raises OSError if one went away meanwhile."""
 
 def red_in_force(given: str, per_second: float, delay: float) -> tuple[float, float, float]:
     """RED's thresholds (packets) and weight, computed where JSON parameters do not give them."""

@@ -77,8 +77,8 @@ class Comparison:
 
     @property
     def paired(self) -> bool:
-        """Whether the replications are pairs: both have the same seeds."""
-        return self.a.manifest.seeds == self.b.manifest.seeds
+        """Whether the replications are pairs."""
+        return are_pairs(self.a, self.b)
 
     @property
     def method(self) -> str:
@@ -128,6 +128,13 @@ class Comparison:
         }
 
 
+def are_pairs(a: Result, b: Result) -> bool:
+    """Whether replications share their random numbers: they have the same seeds, and nobody real
+    draws others."""
+    measured = a.manifest.live or b.manifest.live
+    return not measured and a.manifest.seeds == b.manifest.seeds
+
+
 def compare(a: Result, b: Result) -> Comparison:
     """Compares the links that both results have, over the measured time.
 
@@ -138,7 +145,7 @@ def compare(a: Result, b: Result) -> Comparison:
             raise RunError(
                 f"{each.name}: expected whole results to compare. {each.manifest.partial_remark}"
             )
-    paired = a.manifest.seeds == b.manifest.seeds
+    paired = are_pairs(a, b)
     differences = []
     for name in [link for link in a.links if link in b.links]:
         windows_a, windows_b = (each.link(name).windows() for each in (a, b))

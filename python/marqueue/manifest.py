@@ -61,6 +61,24 @@ class Manifest:
     """Where a limit ended the run: which ``limit``, in words; where each replication ``ended``, s;
     the ``duration`` asked for, s; of how many replications ``asked``; and whether it was in the
     ``pilot`` of a warm-up to be found."""
+    live: dict[str, Any] | None = None
+    """Where packets were real: the window ``law`` that replaced those of the scenario, the
+    ``audits`` of the replications (docs/live.md), and the ``complaints`` that make the result
+    invalid. Such a result is no function of scenario, seed and version."""
+
+    @property
+    def live_remark(self) -> str | None:
+        """What a reader must know of a result that was measured, not simulated."""
+        if self.live is None:
+            return None
+        if self.live["complaints"]:
+            return " ".join(["Invalid:", *self.live["complaints"]])
+        worst = max(audit["release_error"]["p99"] for audit in self.live["audits"])
+        return (
+            "Measured with real TCP senders, which have Linux's settings, not the scenario's, but "
+            "for law, ECN, timestamps, SACK, segment and first window. Release error of the link: "
+            f"99% within {worst * 1e6:.1f} us."
+        )
 
     @property
     def partial_remark(self) -> str | None:
@@ -119,6 +137,7 @@ def describe(
     warmup_cut: dict[str, Any] | None = None,
     stopping: dict[str, Any] | None = None,
     partial: dict[str, Any] | None = None,
+    live: dict[str, Any] | None = None,
 ) -> Manifest:
     """The manifest of a run."""
     return Manifest(
@@ -137,6 +156,7 @@ def describe(
         warmup_cut=warmup_cut,
         stopping=stopping,
         partial=partial,
+        live=live,
     )
 
 

@@ -94,6 +94,9 @@ impl Audit {
 
     /// The histogram: upper edges in s, and counts.
     pub fn histogram(&self) -> Vec<(f64, u64)> {
-        self.errors.iter_log(100, 2.0).map(|b| (b.value_iterated_to() as f64 / 1e9, b.count_since_last_iteration())).collect()
+        self.errors
+            .iter_log(100, 2.0)
+            .map(|b| (b.value_iterated_to() as f64 / 1e9, b.count_since_last_iteration()))
+            .collect()
     }
 }

@@ -55,6 +55,8 @@ pub struct Outcome {
     pub ended: Time,
     /// Whether it kept up.
     pub audit: Audit,
+    /// The devices, whose counters can still be read.
+    pub tuns: [Tun; 2],
 }
 
 /// Ends the loop, from any thread.
@@ -100,11 +102,18 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// The engine of `network` between two devices, its clock at zero.
+    /// The engine of `network` between two devices, its clock at zero now.
     ///
     /// # Errors
     /// If the system has no file descriptors left.
-    pub fn new(plan: &Plan, network: Network, tuns: [Tun; 2], settings: Settings, seed: u64, stop: Stop) -> Result<Engine> {
+    pub fn new(
+        plan: &Plan,
+        network: Network,
+        tuns: [Tun; 2],
+        settings: Settings,
+        seed: u64,
+        stop: Stop,
+    ) -> Result<Engine> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         for tun in &tuns {
             epoll::add(&epoll, tun, EventData::new_u64(0), EventFlags::IN)?;
@@ -126,8 +135,9 @@ impl Engine {
         })
     }
 
-    /// Its clock.
-    pub fn clock(&self) -> Clock {
+    /// Sets its clock to zero, and gives it.
+    pub fn set_clock(&mut self) -> Clock {
+        self.clock = Clock::start();
         self.clock
     }
 
@@ -151,7 +161,7 @@ impl Engine {
         self.audit.cpu = Dur(thread_time().0 - began.0);
         let ended = self.clock.now();
         let (links, pipes) = self.network.finish(ended);
-        Ok(Outcome { links, pipes, ended, audit: self.audit })
+        Ok(Outcome { links, pipes, ended, audit: self.audit, tuns: self.tuns })
     }
 
     /// Lets come in what is there. Says whether there may be more.

@@ -168,7 +168,8 @@ impl Network {
         self.go_on(now, Packet { stage, ..packet });
     }
 
-    /// Lets everything happen that is due by `now`.
+    /// Lets everything happen that is due by `now`: of what is due at the same instant first what is measured,
+    /// then arrivals, then departures.
     pub fn advance(&mut self, now: Time) {
         loop {
             let arrival = self.arrivals.peek().map_or(Time::NEVER, |a| a.0 .0);
@@ -179,7 +180,7 @@ impl Network {
             }
             if agenda <= arrival.min(deadline) {
                 self.look(agenda);
-            } else if deadline <= arrival {
+            } else if deadline < arrival {
                 self.catch_up(l, deadline);
             } else if let Some(Reverse((at, _, from, OnWay(packet)))) = self.arrivals.pop() {
                 self.links[from as usize].arriving.pop_front();

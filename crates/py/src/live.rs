@@ -22,8 +22,9 @@ pub struct LiveLink {
     stop: Stop,
     engine: Mutex<Option<Engine>>,
     running: Mutex<Option<Running>>,
+    /// Once it has ended: they are there as long as this is.
+    tuns: Mutex<Option<[Tun; 2]>>,
     edges: Vec<Time>,
-    epoch: f64,
     packet_time: Option<f64>,
 }
 
@@ -32,7 +33,7 @@ type Place = (String, Option<PathBuf>);
 
 #[pymethods]
 impl LiveLink {
-    /// Makes both devices; the clock starts.
+    /// Makes both devices.
     #[new]
     fn new(plan_json: &str, seed: u64, near: Place, far: Place, mtu: usize, hosts: Vec<u16>) -> PyResult<Self> {
         let plan = parse(plan_json)?;
@@ -43,30 +44,26 @@ impl LiveLink {
         let tuns = [open(near)?, open(far)?];
         let stop = Stop::new().map_err(|e| failed(e, "eventfd"))?;
         let settings = Settings { mtu, hosts };
-        let engine =
-            Engine::new(&plan, network, tuns, settings, seed, stop.clone()).map_err(|e| failed(e, "epoll"))?;
+        let engine = Engine::new(&plan, network, tuns, settings, seed, stop.clone()).map_err(|e| failed(e, "epoll"))?;
         let edges = [Time::ZERO].into_iter().chain(plan.boundaries.iter().copied()).chain([plan.duration]);
         Ok(LiveLink {
-            epoch: engine.clock().epoch(),
             stop,
             engine: Mutex::new(Some(engine)),
             running: Mutex::new(None),
+            tuns: Mutex::new(None),
             edges: edges.collect(),
             packet_time: packet_time(&plan),
         })
     }
 
-    /// Starts to forward packets, in a thread of its own.
-    fn start(&self) {
+    /// Starts to forward packets, in a thread of its own; gives what the system's monotonic clock says when
+    /// its own is at zero, s.
+    fn start(&self) -> PyResult<f64> {
         let engine = self.engine.lock().expect("nobody panics with it").take();
-        let handle = engine.map(|engine| std::thread::spawn(move || engine.run()));
-        *self.running.lock().expect("nobody panics with it") = handle;
-    }
-
-    /// When its clock was at zero, on the system's monotonic clock, s.
-    #[getter]
-    fn epoch(&self) -> f64 {
-        self.epoch
+        let mut engine = engine.ok_or_else(|| PyRuntimeError::new_err("it was started before"))?;
+        let clock = engine.set_clock();
+        *self.running.lock().expect("nobody panics with it") = Some(std::thread::spawn(move || engine.run()));
+        Ok(clock.epoch())
     }
 
     /// How long the fastest managed queue takes for a packet of usual size, s; none without such a queue.
@@ -75,7 +72,7 @@ impl LiveLink {
         self.packet_time
     }
 
-    /// Stops it and gives what it measured, with what tells whether it kept up.
+    /// Stops it and gives what it measured, with what tells whether it kept up. The devices stay.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.stop.stop();
         let handle = self.running.lock().expect("nobody panics with it").take();
@@ -83,6 +80,7 @@ impl LiveLink {
         let done = py.detach(|| handle.join());
         let outcome = done.map_err(|_| PyRuntimeError::new_err("the engine panicked"))?;
         let outcome = outcome.map_err(|e| failed(e, "TUN device"))?;
+        *self.tuns.lock().expect("nobody panics with it") = Some(outcome.tuns);
         let dict = PyDict::new(py);
         dict.set_item("edges", convert::seconds(py, &self.edges))?;
         dict.set_item("ended", outcome.ended.secs())?;

@@ -1,4 +1,4 @@
-"""``marqueue aqm``, ``tcp``, ``paced``, ``impairments`` and ``schema``: what there is to choose from."""
+"""``marqueue aqm``, ``tcp``, ``paced``, ``impairments``, ``schema``: what there is."""
 
 from collections.abc import Sequence
 from typing import Annotated

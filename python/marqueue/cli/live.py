@@ -1,5 +1,83 @@
 """``marqueue live``."""
 
+from pathlib import Path
+from typing import Annotated
 
-def live() -> None:
-    """Later."""
+import typer
+
+from marqueue.cli import options
+from marqueue.cli.console import output, print_json, progress_bar, say
+from marqueue.cli.run import slug
+from marqueue.place import refuse_place, whole
+from marqueue.scenario import cautions, load
+
+INVALID = 4
+"""Exit code where the machine did not keep up, and the result is not to be trusted."""
+
+
+def live(
+    file: options.File,
+    set_: options.Set = None,
+    seed: options.Seed = None,
+    replications: options.Replications = None,
+    law: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Window law of every flow, as the kernel calls it, such as bbr.",
+            show_default="those of the scenario",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="The result directory.",
+            show_default="results/NAME-live",
+        ),
+    ] = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Run a scenario with real TCP flows, in real time (needs root and iperf3).
+
+    The network of the scenario, with its queues, is between two network namespaces; Linux sends.
+    The result has the format of those of marqueue run: compare the two.
+
+    [bold]Examples[/bold]
+
+    marqueue run scenarios/dumbbell-avq.toml -o sim
+
+    marqueue live scenarios/dumbbell-avq.toml -o live --json
+
+    marqueue compare sim live -o sim-live.html
+
+    Exit codes: 0 done, 2 a mistake that the message explains, 4 the machine did not keep up and the
+    result is marked as invalid, 130 interrupted.
+    """
+    given = {"seed": seed, "replications": replications}
+    overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
+    scenario = load(file, [*(set_ or ()), *overrides])
+    directory = out or Path("results") / f"{slug(scenario.name)}-live"
+    refuse_place(directory, force)
+    for each in cautions(scenario):
+        say(f"Warning: {each}")
+    # What real packets need is loaded by whoever wants them.
+    from marqueue.live import run_live
+
+    with progress_bar(f"{scenario.name}, live") as progress:
+        result = run_live(scenario, law=law, progress=progress)
+        with whole(directory) as fresh:
+            result.save(fresh)
+    if json:
+        print_json(result.summary())
+    else:
+        output.print(result.table())
+        output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+    complaints = (result.manifest.live or {}).get("complaints", [])
+    for each in complaints:
+        say(f"Error: invalid: {each}")
+    if complaints:
+        raise typer.Exit(INVALID)

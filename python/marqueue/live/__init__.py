@@ -1,5 +1,5 @@
 """Scenarios with real TCP: network namespaces and, between them, the network of a plan."""
 
-# from marqueue.live.run import Live, run_live
+from marqueue.live.run import run_live
 
-# __all__ = ["Live", "run_live"]
+__all__ = ["run_live"]

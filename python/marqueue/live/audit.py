@@ -1,8 +1,8 @@
 """Was it the network that was asked for? What makes a live result invalid, and why.
 
-A link that releases packets half a packet time too late or more is not the link of the scenario: it
-delivers in bunches, to which TCP and AQM react. Marks that nobody received, and packets lost where no
-queue lost them, make its figures those of something else.
+A link that releases packets half a packet time too late or more is not the link of the scenario:
+it delivers in bunches, to which TCP and AQM react. Marks that nobody received, and packets lost
+where no queue lost them, make its figures those of something else.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ def _late(error: Mapping[str, Any], packet_time: float | None) -> list[str]:
     if packet_time is None or not error["packets"] or error["p99"] <= LATEST * packet_time:
         return []
     return [
-        f"The 99th percentile of the release error is {error['p99'] * 1e6:.1f} us, expected at most "
-        f"half a packet time ({LATEST * packet_time * 1e6:.1f} us): the machine did not keep up."
+        f"The 99th percentile of the release error is {error['p99'] * 1e6:.1f} us, expected at "
+        f"most half a packet time ({LATEST * packet_time * 1e6:.1f} us): the machine did not keep "
+        "up."
     ]
 
 
@@ -38,8 +39,8 @@ def _lost(audit: Mapping[str, Any]) -> list[str]:
             )
         if counts.get("tun_drops"):
             out.append(
-                f"{counts['tun_drops']} packets were lost before the link, in the TUN device of the "
-                f"{end} end: they came faster than they were read."
+                f"{counts['tun_drops']} packets were lost before the link, in the TUN device of "
+                f"the {end} end: they came faster than they were read."
             )
         if counts.get("bad_checksums"):
             out.append(f"{counts['bad_checksums']} packets had a wrong checksum at the {end} end.")

@@ -1,7 +1,7 @@
 """A command behind an emulated link, as mahimahi's shells have it.
 
-The command gets a network namespace of its own, whose only way out is a TUN device; another stands in
-the namespace that it was started from. Links nest: one that is started inside another takes its
+The command gets a network namespace of its own, whose only way out is a TUN device; another stands
+in the namespace that it was started from. Links nest: one that is started inside another takes its
 addresses out of that one's.
 
     started from             inside     inside that

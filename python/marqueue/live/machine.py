@@ -1,7 +1,7 @@
 """What the machine must have, and how commands are given to it.
 
-Namespaces, addresses and routes are made by ``ip``, sockets looked at by ``ss`` (iproute2): what a user
-would type, and can type meanwhile to look.
+Namespaces, addresses and routes are made by ``ip``, sockets looked at by ``ss`` (iproute2): what a
+user would type, and can type meanwhile to look.
 """
 
 from __future__ import annotations
@@ -48,11 +48,17 @@ def require(tools: Iterable[str] = ()) -> None:
         raise RunError(why)
 
 
-def run(*command: str) -> str:
-    """The output of a short command; raises RunError with what it said if it fails."""
+def run(*command: str, given: str = "") -> str:
+    """The output of a short command that reads ``given``; raises RunError with what it said if it
+    fails."""
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunError(f"{' '.join(command)}: {error}") from None
@@ -63,10 +69,9 @@ def run(*command: str) -> str:
 
 
 def batch(namespace: str | None, *lines: str) -> None:
-    """Several ``ip`` commands in a namespace, all or an error."""
-    for line in lines:
-        where = ("-netns", namespace) if namespace else ()
-        run("ip", *where, *line.split())
+    """Several ``ip`` commands in a namespace, of which none may fail."""
+    where = ("-netns", namespace) if namespace else ()
+    run("ip", *where, "-batch", "-", given="\n".join(lines))
 
 
 def inside(namespace: str, command: Sequence[str], cpus: Iterable[int] = ()) -> list[str]:

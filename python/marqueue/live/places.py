@@ -1,8 +1,9 @@
 """Network namespaces that are gone when they are no longer used.
 
-Each has a name that ``ip netns`` shows and a file that its owner keeps locked. A TUN device closes with
-the process that opened it, commands die with the process that started them; the name is all that an
-owner who was killed leaves. Whoever comes next finds the file unlocked and removes the name.
+Each has a name that ``ip netns`` shows and a file that its owner keeps locked. A TUN device closes
+with the process that opened it, commands die with the process that started them; the name is all
+that an owner who was killed leaves. Whoever comes next finds the file unlocked and removes the
+name.
 """
 
 from __future__ import annotations
@@ -72,9 +73,8 @@ def namespaces(*roles: str) -> Iterator[list[str]]:
         with one_at_a_time():
             clear_leftovers()
             for name in names:
-                file = (LOCKS / name).open("w")
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                held.append((name, file))
+                held.append((name, (LOCKS / name).open("w")))
+                fcntl.flock(held[-1][1], fcntl.LOCK_EX | fcntl.LOCK_NB)
                 machine.run("ip", "netns", "add", name)
         for name in names:
             machine.batch(name, "link set lo up")

@@ -273,7 +273,7 @@ class Result:
                     size=columns["size"][here],
                     delivered=delivered[here],
                     totals={
-                        name: int(columns[name][here].sum())
+                        name: columns[name][here].sum()
                         for name in ("sent", "retransmits", "timeouts", "ecn_cuts")
                     },
                 )

@@ -92,6 +92,7 @@ def summary(result: Result) -> dict[str, Any]:
         "partial": manifest.partial,
         "warmup_cut": manifest.warmup_cut,
         "stopping": manifest.stopping,
+        **({} if manifest.live is None else {"live": manifest.live}),
         "warnings": warnings(result),
         **({} if optimum is None else {"optimum": optimum_as_dict(optimum)}),
         **({} if result.theory is None else {"theory": result.theory.to_dict()}),
@@ -161,7 +162,12 @@ def _caption(result: Result, from_batches: Mapping[str, Mapping[str, BatchMeans]
 
 def _remarks(result: Result) -> list[str]:
     made = result.manifest
-    remarks = (made.partial_remark, made.warmup_remark, made.stopping_remark)
+    remarks = (
+        made.partial_remark,
+        made.warmup_remark,
+        made.stopping_remark,
+        made.live_remark,
+    )
     return [each for each in remarks if each]
 
 

@@ -286,7 +286,7 @@ def flows_table(
     for column in ("sent", "retransmits"):
         out.add(column, pa.uint64(), "packets", (f[column] for f in flows))
     for column in ("timeouts", "ecn_cuts"):
-        out.add(column, pa.uint32(), "", (f[column] for f in flows))
+        out.add_optional(column, pa.uint32(), "", np.concatenate([f[column] for f in flows]))
     goodput = np.divide(bits, present, out=np.full(len(bits), np.nan), where=present > 0)
     out.add("goodput", pa.float64(), "bit/s", [goodput])
     return out.table()

@@ -32,8 +32,8 @@ class Flows:
     fct: Floats
     size: Counts
     delivered: Floats
-    #: Sums over the whole run: sent, retransmits, timeouts, ecn_cuts.
-    totals: Mapping[str, int]
+    #: Sums over the whole run: sent, retransmits, timeouts, ecn_cuts; NaN where nobody counts.
+    totals: Mapping[str, float]
 
     @property
     def seconds_present(self) -> Floats:

@@ -1,0 +1,208 @@
+//! The datapath with time as an argument: what the simulator would have done with the same packets, and
+//! nothing bad whatever comes.
+
+use marqueue_core::params::{ParamValues, PolicySpec, Value};
+use marqueue_core::{Bytes, Dur, Ecn, Packet, Rate, Rng, Time};
+use marqueue_live::header::{write_ecn, Header, Kind};
+use marqueue_live::network::{End, Network};
+use marqueue_live::pool::Pool;
+use marqueue_sim::plan::{LinkPlan, PipePlan, Plan, QueuePlan, RoutePlan, TrafficKind, TrafficPlan};
+use marqueue_sim::{run, Control};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn policy(name: &str, params: &[(&str, f64)]) -> PolicySpec {
+    let params: ParamValues = params.iter().map(|&(k, v)| (k.to_string(), Value::Number(v))).collect();
+    PolicySpec { name: name.into(), params }
+}
+
+fn link(name: &str, rate: u64, delay: u64, aqm: Option<&str>) -> LinkPlan {
+    LinkPlan {
+        name: name.into(),
+        rate: Rate(rate),
+        delay: Dur(delay),
+        queue: aqm.map(|aqm| QueuePlan {
+            policy: policy(aqm, &[]),
+            limit: marqueue_aqm::Limit::Packets(50),
+            signal: marqueue_aqm::Signal::Ecn,
+            mean_packet: Bytes(1000),
+        }),
+        schedule: Vec::new(),
+        trace: false,
+        pipe: PipePlan::default(),
+        cpu: None,
+    }
+}
+
+/// Two queues in a row there, a wire back.
+fn plan(aqm: &str) -> Plan {
+    Plan {
+        duration: Time(2 * SECOND),
+        boundaries: vec![Time(SECOND / 2)],
+        sample: Dur(SECOND / 10),
+        links: vec![
+            link("first", 10_000_000, 3_000_000, Some(aqm)),
+            link("second", 9_000_000, 0, Some(aqm)),
+            link("back", 10_000_000, 5_000_000, None),
+        ],
+        routes: vec![RoutePlan { forward: vec![0, 1], reverse: vec![2] }],
+        transports: Vec::new(),
+        traffic: Vec::new(),
+    }
+}
+
+/// The arrivals of `Packets` traffic in the simulator, as it records them on the first link.
+fn arrivals_of(plan: &Plan) -> Vec<(Time, u32)> {
+    let mut traced = plan.clone();
+    traced.links[0].trace = true;
+    let result = run(&traced, 7, &Control::default()).unwrap();
+    let arrives = marqueue_sim::trace::TraceKind::Arrive as u8;
+    let rows = &result.traces[0].1.rows;
+    rows.iter().filter(|r| r.kind as u8 == arrives).map(|r| (r.t, r.packet.bytes)).collect()
+}
+
+#[test]
+fn it_does_with_packets_what_the_simulator_does() {
+    for entry in marqueue_aqm::catalogue() {
+        let mut plan = plan(entry.name);
+        if Network::new(&plan, 7).is_err() {
+            continue; // An AQM with parameters that must be given.
+        }
+        plan.links[1].pipe.jitter = Some(policy("", &[("mean", 0.002)]).params);
+        let kind = TrafficKind::Packets {
+            route: 0,
+            rate: 1250.0,
+            packet: Bytes(1000),
+            size: marqueue_sim::plan::SizeLaw::Constant,
+            start: Time::ZERO,
+            stop: None,
+        };
+        let group = TrafficPlan { name: "p".into(), dscp: 0, class: 0, kind };
+        let simulated = Plan { traffic: vec![group], ..plan.clone() };
+        let expected = run(&simulated, 7, &Control::default()).unwrap();
+        let mut network = Network::new(&plan, 7).unwrap();
+        for (t, bytes) in arrivals_of(&simulated) {
+            network.enter(t, End::Near, 0, Packet::data(0, 0, bytes));
+        }
+        let (links, pipes) = network.finish(plan.duration);
+        assert_eq!(links.len(), 2);
+        for (l, (ours, theirs)) in links.iter().zip(&expected.links).enumerate() {
+            for (a, b) in ours.windows.iter().zip(&theirs.windows) {
+                assert_eq!(a.counters, b.counters, "{} at {l}", entry.name);
+                assert_eq!(a.queue_ns, b.queue_ns, "{} at {l}", entry.name);
+                assert_eq!(a.delay_sum, b.delay_sum, "{} at {l}", entry.name);
+            }
+            assert_eq!(ours.series.queue, theirs.series.queue, "{} at {l}", entry.name);
+        }
+        assert_eq!(pipes[0].windows, expected.pipes[0].windows, "{}", entry.name);
+    }
+}
+
+#[test]
+fn packets_leave_when_they_are_due_and_not_before() {
+    let mut network = Network::new(&plan("droptail"), 1).unwrap();
+    network.enter(Time(100), End::Near, 0, Packet::data(0, 0, 1000));
+    network.enter(Time(100), End::Far, 0, Packet::data(0, 0, 500));
+    // 800 us at 10 Mbit/s, 3 ms, and 8000/9 us at 9 Mbit/s, begun nanoseconds carried on.
+    let due = [Time(100 + 400_000 + 5_000_000), Time(100 + 800_000 + 3_000_000 + 888_888)];
+    let mut seen = Vec::new();
+    while network.inside() > 0 {
+        let next = network.next_due();
+        network.advance(Time(next.0 - 1));
+        assert!(network.exits.is_empty(), "before it was due");
+        network.advance(next);
+        seen.extend(network.exits.drain(..).map(|exit| (exit.due, exit.end)));
+    }
+    seen.sort_by_key(|s| s.0);
+    assert_eq!(seen, [(due[1], End::Far), (due[0], End::Near)]);
+}
+
+/// What of a packet is nonsense; the rest is what was there before.
+const HEADERS: usize = 72;
+
+/// Bytes that may be a packet: nonsense, or a header that is right in parts and wrong in others.
+fn nonsense(rng: &mut Rng, room: &mut [u8]) -> usize {
+    let bytes = (rng.bits() as usize >> 8) % room.len() + 1;
+    for chunk in room[..bytes.min(HEADERS)].chunks_mut(8) {
+        let n = chunk.len();
+        chunk.copy_from_slice(&rng.bits().to_le_bytes()[..n]);
+    }
+    match rng.bits() >> 61 {
+        0..=2 => room[0] = 0x40 | (room[0] & 0xf),
+        3..=5 => room[0] = 0x60 | (room[0] & 0xf),
+        _ => {}
+    }
+    if rng.bits() >> 63 == 0 && bytes >= 20 {
+        (room[0], room[2], room[3]) = (0x45, (bytes >> 8) as u8, bytes as u8);
+    }
+    if rng.bits() >> 63 == 0 && bytes >= 48 && room[0] >> 4 == 6 {
+        room[4..6].copy_from_slice(&((bytes - 40) as u16).to_be_bytes());
+        room[6] = [0, 43, 44, 51, 60, 6, 17][rng.bits() as usize % 7];
+    }
+    bytes
+}
+
+/// A million packets of nonsense: each comes out, byte for byte but for its mark, or is lost and counted; no
+/// slot of the pool is lost, and none is taken twice.
+#[test]
+fn nothing_that_comes_can_break_it() {
+    let mut plan = plan("avq");
+    plan.links[0].rate = Rate(1_000_000_000);
+    plan.links[1].rate = Rate(500_000_000);
+    plan.links[2].rate = Rate(1_000_000_000);
+    plan.links[0].pipe.loss = Some(policy("random", &[("probability", 0.01)]));
+    plan.duration = Time(1 << 62);
+    let mut network = Network::new(&plan, 3).unwrap();
+    let (mut pool, mut rng) = (Pool::new(1500, 600 * 1500), Rng::named(3, "nonsense"));
+    let mut kinds = vec![(Kind::Other, Ecn::NotEct, 0u64); 1024];
+    let (mut came, mut out, mut lost, mut full, mut marked, mut ip) = (0u64, 0u64, 0u64, 0u64, 0u64, 0u64);
+    let sum = |bytes: &[u8]| {
+        bytes[..bytes.len().min(HEADERS)].iter().fold(bytes.len() as u64, |s, &b| s.wrapping_mul(31) ^ u64::from(b))
+    };
+    for n in 0..1_000_000u64 {
+        let now = Time(n * 7_000);
+        if let Some((slot, room)) = pool.take() {
+            let bytes = nonsense(&mut rng, room);
+            let header = Header::read(&room[..bytes], 1);
+            kinds[slot as usize] = (header.kind, header.ecn, sum(&room[..bytes]));
+            pool.set_length(slot, bytes);
+            ip += u64::from(header.kind != Kind::Other);
+            let packet = Packet {
+                options: slot,
+                ecn: header.ecn,
+                dscp: header.dscp,
+                ..Packet::data(header.flow, 0, bytes as u32)
+            };
+            let end = if n % 3 == 0 { End::Far } else { End::Near };
+            network.enter(now, end, 0, packet);
+            came += 1;
+        } else {
+            network.advance(now);
+            full += 1;
+        }
+        for exit in network.exits.drain(..) {
+            let (slot, packet) = (exit.packet.options, exit.packet);
+            let (kind, ecn, before) = kinds[slot as usize];
+            assert!(exit.due <= now);
+            if packet.ecn == ecn {
+                assert_eq!(sum(pool.packet(slot)), before);
+            } else {
+                write_ecn(pool.packet(slot), kind, packet.ecn);
+                assert_eq!((Header::read(pool.packet(slot), 1).ecn, kind == Kind::Other), (Ecn::Ce, false));
+                marked += 1;
+            }
+            pool.give(slot);
+            out += 1;
+        }
+        for packet in network.lost.drain(..) {
+            pool.give(packet.options);
+            lost += 1;
+        }
+        if n % 1000 == 0 {
+            assert_eq!(pool.taken(), network.inside(), "each slot holds a packet that is somewhere");
+        }
+    }
+    assert_eq!(came, out + lost + network.inside() as u64);
+    assert_eq!(came + full, 1_000_000);
+    assert!(lost > 1000 && marked > 1000 && full > 0 && ip > 100_000, "{lost} {marked} {ip} {full}");
+}

@@ -1,0 +1,155 @@
+"""A scenario with real senders: the network of its plan between two namespaces, TCP flows of iperf3
+across it, and a result as the simulator's.
+
+Senders are in one namespace, receivers in the other; what of the network lies between, and how it
+is shared, is the plan's. Each entry of the plan's traffic has a pair of addresses, by which the
+engine knows the route.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marqueue import _core
+from marqueue.errors import RunError
+from marqueue.live import machine
+from marqueue.live.audit import complaints
+from marqueue.live.flows import PORTS, Flow, flows_of, hosts_of, refuse, routes_by_host
+from marqueue.live.hosts import DEVICE, prepare
+from marqueue.live.iperf import receivers, send
+from marqueue.live.places import namespaces
+from marqueue.live.sockets import SHORTEST, Samples, Watcher, counters, rows
+from marqueue.manifest import describe, here
+from marqueue.pool import Progress
+from marqueue.result import Result
+from marqueue.run import replication_seed
+from marqueue.scenario import Scenario, compile
+from marqueue.stats import Floats
+
+TOOLS = ("iperf3", "ss")
+LAWS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def available_laws() -> list[str]:
+    """The window laws of this kernel."""
+    return LAWS.read_text(encoding="ascii").split()
+
+
+def run_live(
+    scenario: Scenario, *, law: str | None = None, progress: Progress | None = None
+) -> Result:
+    """Runs the scenario's replications one after the other, in real time.
+
+    ``law`` (such as "bbr") replaces the window law of every flow by one of the kernel's.
+    ``result.manifest.live`` tells whether the machine kept up. Raises ScenarioError if the scenario
+    has what reality has not, RunError if the machine cannot do it.
+    """
+    machine.require(TOOLS)
+    plan, laws = compile(scenario), available_laws()
+    refuse(scenario, plan, laws)
+    if law is not None and law not in laws:
+        raise RunError(f"--law: got {law}, expected one of this kernel's: {', '.join(laws)}")
+    started_at, started = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+    seeds = [replication_seed(scenario.seed, r) for r in range(scenario.replications)]
+    raws: list[dict[str, Any]] = []
+    for r, seed in enumerate(seeds):
+        flows = flows_of(plan, seed, law)
+
+        def tell(seconds: float, before: float = r * scenario.duration.seconds) -> None:
+            if progress:
+                progress(before + seconds, scenario.duration.seconds * len(seeds))
+
+        raws.append(_replication(plan, seed, flows, tell))
+    audits = [raw.pop("audit") for raw in raws]
+    live = {
+        "law": law,
+        "audits": audits,
+        "complaints": [
+            f"Replication {r}: {each}" if len(audits) > 1 else each
+            for r, audit in enumerate(audits)
+            for each in complaints(audit, audit["packet_time"])
+        ],
+    }
+    spent = time.perf_counter() - started
+    circumstances = here(started_at, spent, sum(audit["cpu"] for audit in audits), 0)
+    manifest = describe(scenario, seeds, circumstances, live=live)
+    return Result.from_raw(scenario.to_dict(), plan, manifest, raws)
+
+
+def _replication(
+    plan: Mapping[str, Any], seed: int, flows: Sequence[Flow], tell: Callable[[float], None]
+) -> dict[str, Any]:
+    """What one run measured, as the engine of the simulator says it, and its audit."""
+    hosts = hosts_of(plan)
+    edges = np.array([0, *plan["boundaries"], plan["duration"]]) / 1e9
+    with namespaces("near", "far") as (near, far):
+        try:
+            link = _core.LiveLink(
+                json.dumps(plan),
+                seed,
+                (DEVICE, f"/run/netns/{near}"),
+                (DEVICE, f"/run/netns/{far}"),
+                max(host.wire for host in hosts),
+                routes_by_host(hosts),
+            )
+        except OSError as error:
+            raise RunError(str(error.strerror or error)) from None
+        prepare(plan, near, far, hosts)
+        stolen = machine.stolen_seconds()
+        with receivers(far, flows):
+            epoch = link.start()
+            step = max(plan["sample"] / 1e9, SHORTEST)
+            ports = range(PORTS, PORTS + len(flows))
+            with Watcher((near, far), ports, epoch, step, edges) as watcher:
+                began = send(near, flows, epoch, edges[-1], tell, watcher.look)
+                watcher.finish()
+        raw = link.finish()
+        raw["audit"] |= {"packet_time": link.packet_time, "duration": float(edges[-1])}
+        raw["audit"]["stolen"] = machine.stolen_seconds() - stolen
+        for end, name in (("near", near), ("far", far)):
+            raw["audit"][end] |= counters(name, DEVICE)
+    samples = [watcher.flows[flow.port] for flow in flows]
+    return {
+        **raw,
+        "ended": float(edges[-1]),
+        "events": 0,
+        "flows": _table(plan, flows, began, samples, edges),
+        "traces": [],
+        "senders": [
+            {"flow": flow.index} | {name: np.array(each) for name, each in rows(s).items()}
+            for flow, s in zip(flows, samples, strict=True)
+            if flow.trace
+        ],
+        "paced": [],
+    }
+
+
+def _table(
+    plan: Mapping[str, Any],
+    flows: Sequence[Flow],
+    began: Sequence[float],
+    samples: Sequence[Samples],
+    edges: Floats,
+) -> dict[str, Any]:
+    """The table of flows. Linux does not tell the timeouts of a flow, nor its cuts by ECN."""
+    delivered = [np.diff(each.received(edges)) for each in samples]
+    unknown = np.full(len(flows), -1)
+    return {
+        "group": np.array([flow.entry for flow in flows], dtype=np.uint32),
+        "route": np.array([flow.host.route for flow in flows], dtype=np.uint32),
+        "start": np.array(began),
+        "end": np.full(len(flows), np.nan),
+        "size": np.zeros(len(flows), dtype=np.uint32),
+        "delivered": np.round(delivered).astype(np.uint64),
+        "sent": np.array([each.number("data_segs_out") for each in samples], dtype=np.uint64),
+        "retransmits": np.array([each.number("retrans") for each in samples], dtype=np.uint64),
+        "timeouts": unknown,
+        "ecn_cuts": unknown,
+    }

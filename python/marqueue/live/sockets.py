@@ -1,0 +1,157 @@
+"""What sockets tell: ``tcp_info`` by ``ss``, and the counters of a namespace.
+
+A sender tells its window and round-trip time, a receiver how many bytes have come in order. ``ss``
+is asked now and then, and when a measuring window ends; a count between two answers is
+interpolated.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from threading import Event, Thread
+
+import numpy as np
+
+from marqueue.errors import RunError
+from marqueue.live import machine
+from marqueue.stats import Floats
+
+SHORTEST = 0.2
+"""Seconds between two looks: each starts two processes."""
+_PORT = re.compile(r":(\d+)\s+\S*:(\d+)\s")
+_WORD = re.compile(r"(\w+):(\S+)")
+
+
+@dataclass
+class Samples:
+    """What was seen of one flow: rows of times, s, and what ``ss`` said then."""
+
+    sender: list[tuple[float, dict[str, str]]] = field(default_factory=list)
+    receiver: list[tuple[float, dict[str, str]]] = field(default_factory=list)
+
+    def received(self, at: Floats) -> Floats:
+        """Bytes that had come in order at some times."""
+        rows = sorted((t, float(row.get("bytes_received", 0))) for t, row in self.receiver)
+        if not rows:
+            return np.zeros(len(at))
+        t, n = np.array([(rows[0][0] - SHORTEST, 0.0), *rows]).T
+        values: Floats = np.interp(at, t, n)
+        return values
+
+    @property
+    def last(self) -> dict[str, str]:
+        """What the sender said last."""
+        return self.sender[-1][1] if self.sender else {}
+
+    def number(self, name: str) -> int:
+        """A count of the sender, zero if it said nothing of it (as ``ss`` does of zeros); of two,
+        such as what is retransmitted now and in all, the second."""
+        return int(self.last.get(name, "0").split("/")[-1])
+
+
+class Watcher:
+    """A thread that looks at the sockets of two namespaces, by the ports of their flows; at the end
+    of the run somebody else does."""
+
+    def __init__(
+        self, namespaces: tuple[str, str], ports: range, epoch: float, step: float, edges: Floats
+    ) -> None:
+        self.namespaces = namespaces
+        self.flows = {port: Samples() for port in ports}
+        self.epoch = epoch
+        steps = np.arange(step, edges[-1], step) if step > 0 else np.empty(0)
+        self.times = np.unique(np.concatenate([steps, edges[1:-1]]))
+        self._end = Event()
+        self._thread = Thread(target=self._watch, name="sockets", daemon=True)
+        self.failure: str | None = None
+
+    def __enter__(self) -> Watcher:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def finish(self) -> None:
+        """Waits for the last look. Raises RunError if the thread could not look."""
+        self._thread.join()
+        if self.failure:
+            raise RunError(self.failure)
+
+    def _watch(self) -> None:
+        try:
+            for at in self.times:
+                left = at + self.epoch - time.monotonic()
+                if self._end.wait(max(left, 0)):
+                    return
+                self.look()
+        except (OSError, subprocess.SubprocessError, RunError) as error:
+            self.failure = f"ss: {error}"
+
+    def look(self) -> None:
+        """Looks at all sockets now; for any thread."""
+        self._look(self.namespaces[1], sending=False)
+        self._look(self.namespaces[0], sending=True)
+
+    def _look(self, namespace: str, *, sending: bool) -> None:
+        before = time.monotonic()
+        text = machine.run(*machine.inside(namespace, ["ss", "-tinHO"]))
+        t = (before + time.monotonic()) / 2 - self.epoch
+        for port, words in parse(text):
+            if port in self.flows:
+                samples = self.flows[port]
+                (samples.sender if sending else samples.receiver).append((t, words))
+
+
+def parse(text: str) -> list[tuple[int, dict[str, str]]]:
+    """The connections of ``ss -tinHO`` whose two ports are one, with what is said of each."""
+    out = []
+    for line in text.splitlines():
+        match = _PORT.search(line)
+        if match and match[1] == match[2]:
+            out.append((int(match[1]), dict(_WORD.findall(line[match.end() :]))))
+    return out
+
+
+def counters(namespace: str, device: str) -> dict[str, int]:
+    """What a namespace has counted: packets that came with CE and with a wrong checksum, and those
+    that its device had no room for."""
+    show = ["cat", "/proc/net/netstat", "/proc/net/snmp", "/proc/net/dev"]
+    text = machine.run(*machine.inside(namespace, show))
+    lines = text.splitlines()
+    values: dict[str, int] = {}
+    for names, numbers in pairwise(lines):
+        what, _, rest = names.partition(":")
+        if numbers.startswith(f"{what}:") and rest.strip()[:1].isalpha():
+            each = zip(rest.split(), numbers.partition(":")[2].split(), strict=False)
+            values |= {f"{what}{name}": int(number) for name, number in each}
+    [fields] = [line.split() for line in lines if line.strip().startswith(f"{device}:")]
+    return {
+        "ce_received": values.get("IpExtInCEPkts", 0),
+        "bad_checksums": values.get("TcpInCsumErrors", 0) + values.get("UdpInCsumErrors", 0),
+        "timeouts": values.get("TcpExtTCPTimeouts", 0),
+        # Of the sixteen counts the twelfth: what was to go out and was dropped.
+        "tun_drops": int(fields[12]),
+    }
+
+
+def rows(samples: Samples) -> Mapping[str, list[float]]:
+    """The columns of the table of senders, of one flow."""
+
+    def number(row: dict[str, str], name: str, scale: float = 1.0) -> float:
+        return float(row[name].split("/")[0]) * scale if name in row else float("nan")
+
+    return {
+        "t": [t for t, _ in samples.sender],
+        "cwnd": [number(row, "cwnd") for _, row in samples.sender],
+        "ssthresh": [number(row, "ssthresh") for _, row in samples.sender],
+        "rtt": [float("nan")] * len(samples.sender),
+        "srtt": [number(row, "rtt", 1e-3) for _, row in samples.sender],
+        "rto": [number(row, "rto", 1e-3) for _, row in samples.sender],
+    }

@@ -1,0 +1,93 @@
+"""Real packets: namespaces, TUN devices, Linux's TCP. Needs root; a machine that cannot is skipped.
+
+Timing is only spoken of where the audit says that the machine kept up.
+"""
+
+import json
+import subprocess
+
+import pytest
+
+from conftest import COMMAND
+from marqueue.live import machine
+
+WHY_NOT = machine.missing(("iperf3", "ss"))
+pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=f"no live links here: {WHY_NOT}")
+
+
+@pytest.fixture
+def server():
+    """A receiver of iperf3 in this namespace; its port."""
+    port = "5299"
+    process = subprocess.Popen(["iperf3", "-s", "-p", port], stdout=subprocess.DEVNULL)
+    yield port
+    process.kill()
+    process.wait()
+
+
+def test_a_command_sends_through_the_link_and_its_exit_code_is_passed_on(
+    marqueue, server, tmp_path
+):
+    report = tmp_path / "link.json"
+    script = f"iperf3 -c $MARQUEUE_OUTSIDE -p {server} -C cubic -t 2 -J > sent.json && exit 7"
+    options = "--rate", "20Mbit/s", "--delay", "5ms", "--buffer", "50 packets"
+    done = marqueue("link", *options, "--json", report, "--", "sh", "-c", script)
+    assert done.returncode == 7, done.stderr
+    sent = json.loads((tmp_path / "sent.json").read_text())["end"]["sum_sent"]
+    link = json.loads(report.read_text())
+    up, down = link["links"]
+    # Whatever was sent crossed the link, no faster than it is: 48 of 1500 bytes are no payload.
+    assert up["departed_bytes"] > sent["bytes"] * 0.8
+    assert up["departed_bytes"] * 8 <= 20e6 * link["seconds"]
+    assert up["drops"]["overflow"] > 0
+    assert down["departures"] > 0.25 * up["departures"]
+    assert link["audit"]["near"]["received"] == up["arrivals"]
+    assert 0 < link["audit"]["far"]["sent"] <= up["departures"]
+
+
+def test_links_nest(marqueue):
+    inner = [*COMMAND, "link", "--rate", "5Mbit/s", "--", "ip", "-json", "-4", "addr"]
+    done = marqueue("link", "--rate", "40Mbit/s", "--", *inner)
+    assert done.returncode == 0, done.stderr
+    addresses = [a["local"] for d in json.loads(done.stdout) for a in d["addr_info"]]
+    assert sorted(addresses) == ["100.64.1.2", "127.0.0.1"]
+
+
+def test_what_a_killed_link_leaves_the_next_start_removes(marqueue, tmp_path):
+    script = "echo $$ > pid.part; mv pid.part pid; exec sleep 60"
+    command = [*COMMAND, "link", "--rate", "1Mbit/s", "--", "sh", "-c", script]
+    victim = subprocess.Popen(command, cwd=tmp_path)
+    name = f"{places.PREFIX}{victim.pid}-inside"
+    until = time.monotonic() + 60
+    while not (tmp_path / "pid").exists():
+        assert victim.poll() is None
+        assert time.monotonic() < until
+        os.sched_yield()
+    victim.kill()
+    victim.wait()
+    assert (places.NAMES / name).exists()
+    done = marqueue("link", "--rate", "1Mbit/s", "--", "ip", "netns", "list")
+    assert done.returncode == 0, done.stderr
+    assert name not in done.stdout
+    assert not (places.NAMES / name).exists()
+    # Its command has gone with it.
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--rate", "40"], '--rate: got "40", expected a rate'),
+        (["--rate", "1Mbit/s", "--uplink", "x"], '--uplink: got "x", expected a rate'),
+        (["--rate", "1Mbit/s", "--aqm", "avq:gama=1"], 'did you mean "gamma"?'),
+        (["--rate", "1Mbit/s", "--aqm", "avq:gamma"], '--aqm: got "gamma", expected NAME=VALUE'),
+        (["--rate", "1Mbit/s", "--loss", "2"], '--loss: got "2", expected a share of packets'),
+        (["--rate", "1Mbit/s", "--", "no-such-command"], "no-such-command: no such command"),
+        ([], "--rate: missing"),
+    ],
+)
+def test_a_mistake_is_answered_by_its_option(marqueue, arguments, said):
+    done = marqueue("link", *arguments, *([] if "--" in arguments else ["--", "true"]))
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert said in done.stderr
