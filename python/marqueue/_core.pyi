@@ -100,6 +100,7 @@ def fluid_batch(
     descriptions: str, times: Floats, tolerance: float, longest: float
 ) -> list[dict[str, Floats] | str]:
     """What is seen of each model of a list, or why it cannot be solved."""
+
 @final
 class LiveLink:
     """The network of a plan between two TUN devices, crossed by real packets."""

@@ -4,12 +4,14 @@ Timing is only spoken of where the audit says that the machine kept up.
 """
 
 import json
+import os
 import subprocess
+import time
 
 import pytest
 
 from conftest import COMMAND
-from marqueue.live import machine
+from marqueue.live import machine, places
 
 WHY_NOT = machine.missing(("iperf3", "ss"))
 pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=f"no live links here: {WHY_NOT}")
