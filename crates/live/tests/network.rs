@@ -55,7 +55,7 @@ fn plan(aqm: &str) -> Plan {
 fn arrivals_of(plan: &Plan) -> Vec<(Time, u32)> {
     let mut traced = plan.clone();
     traced.links[0].trace = true;
-    let result = run(&traced, 7, &Control::default()).unwrap();
+    let result = run(&traced, 7, &Control::default()).expect("a plan that runs");
     let arrives = marqueue_sim::trace::TraceKind::Arrive as u8;
     let rows = &result.traces[0].1.rows;
     rows.iter().filter(|r| r.kind as u8 == arrives).map(|r| (r.t, r.packet.bytes)).collect()
