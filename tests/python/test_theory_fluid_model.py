@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from marqueue.errors import ModelError
-from marqueue.theory.fluid_model import Model
+from marqueue.theory.fluid_model import Model, Seen, batch
 
 CURVE = {"min_th": 20.0, "max_th": 60.0, "max_p": 0.1, "gentle": True, "w_q": 1e-3}
 AQMS: dict[str, dict[str, Any]] = {
@@ -172,3 +172,20 @@ def test_a_description_that_makes_no_sense_is_refused_with_its_place() -> None:
         model.integrate(np.array([1.0, 0.5]))
     with pytest.raises(ModelError, match="tolerance: got 2"):
         model.integrate(np.array([1.0]), tolerance=2.0)
+
+
+def test_a_batch_is_each_of_its_models_and_keeps_their_errors() -> None:
+    times = np.linspace(0, 5, 11)
+    every = [description("red", count=n) for n in (10.0, 20.0, 40.0)]
+    every.insert(1, description("red"))
+    every[1]["links"][0]["capacity"] = -1.0
+    found = batch(every, times)
+    assert str(found[1]) == "links.0.capacity: got -1, expected a number above 0"
+    for i in (0, 2, 3):
+        seen = found[i]
+        assert isinstance(seen, Seen)
+        alone = Model(every[i]).integrate(times).seen
+        assert np.array_equal(seen.queue, alone.queue)
+        assert np.array_equal(seen.window, alone.window)
+    with pytest.raises(ModelError, match="missing field"):
+        batch([{"links": []}], times)

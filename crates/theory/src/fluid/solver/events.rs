@@ -48,3 +48,10 @@ pub fn locate(end: f64, mut g: impl FnMut(f64) -> f64) -> f64 {
     }
     right
 }
+
+/// The same for a state that may begin at its bound, moving inwards: where it comes back. The end, if it hardly
+/// moves inwards.
+pub fn leaves(end: f64, g: impl Fn(f64) -> f64) -> f64 {
+    let inside = [0.0, 1e-3, 1e-2, 0.1, 0.5].into_iter().find(|&u| g(u) * end < 0.0);
+    inside.map_or(1.0, |from| from + (1.0 - from) * locate(end, |u| g(from + (1.0 - from) * u)))
+}

@@ -2,7 +2,7 @@
 
 use super::breaks::Breaks;
 use super::dopri::{A, C, E, STAGES};
-use super::events::{locate, Event};
+use super::events::{leaves, locate, Event};
 use super::history::{Dense, History};
 use super::{resting, System};
 use crate::fluid::state::{Mode, State, View};
@@ -243,8 +243,12 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
             }
             h = take * (0.9 * trial.error.max(1e-10).powf(-0.2)).clamp(0.2, 5.0);
             let events = self.events(take, &trial);
-            let first = events.iter().map(|&(part, _)| part).fold(1.0, f64::min);
             let least = 1e-13 * self.t.abs().max(1.0);
+            if take > least && self.overshoots(&events, &trial) {
+                h = 0.1 * take;
+                continue;
+            }
+            let first = events.iter().map(|&(part, _)| part).fold(1.0, f64::min);
             let (trial, taken) = match first * take {
                 short if first < 1.0 && short > least => (self.attempt(short), short),
                 _ => (trial, take),
@@ -371,11 +375,11 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                     }
                 }
                 _ if y < state.lower => {
-                    let part = locate(y - state.lower, |u| dense.state(i, t + u * h) - state.lower);
+                    let part = leaves(y - state.lower, |u| dense.state(i, t + u * h) - state.lower);
                     events.push((part, Event::Lower(i)));
                 }
                 _ if y > state.upper => {
-                    let part = locate(y - state.upper, |u| dense.state(i, t + u * h) - state.upper);
+                    let part = leaves(y - state.upper, |u| dense.state(i, t + u * h) - state.upper);
                     events.push((part, Event::Upper(i)));
                 }
                 _ => (),
@@ -394,6 +398,19 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
             }
         }
         events
+    }
+
+    /// Does a state that began at its bound end far outside?
+    fn overshoots(&self, events: &[(f64, Event)], trial: &Trial) -> bool {
+        events.iter().any(|&(part, event)| {
+            let (i, bound) = match event {
+                Event::Lower(i) => (i, self.system.states()[i].lower),
+                Event::Upper(i) => (i, self.system.states()[i].upper),
+                _ => return false,
+            };
+            let allowed = 10.0 * self.tolerance.relative * self.system.states()[i].scale.max(bound.abs());
+            part == 1.0 && (trial.next[i] - bound).abs() > allowed
+        })
     }
 
     /// What is seen during a step.
