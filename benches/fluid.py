@@ -49,9 +49,8 @@ def main() -> None:
     started = time.perf_counter()
     steps = sum(Model(each).integrate(TIMES).steps for each in alone)
     taken = time.perf_counter() - started
-    print(
-        f"one after the other: {1e3 * taken / len(alone):.3g} ms and {steps / len(alone):.0f} steps each"
-    )
+    each = f"{1e3 * taken / len(alone):.3g} ms and {steps / len(alone):.0f} steps each"
+    print(f"one after the other: {each}")
 
 
 if __name__ == "__main__":
