@@ -1,6 +1,7 @@
 """The mean field against the map that it linearises, and against the chain."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from typer.testing import CliRunner
 from marqueue.cli import app
 from marqueue.errors import MarqueueError, ModelError
 from marqueue.theory.chain import Model, RttClass, mean_field, mean_window, simulate
+from marqueue.theory.chain.phases import boundary, cell, cells
 
+KEPT = Path(__file__).parents[2] / "docs/theory/chain/phases.json"
 DECAY = -np.log(0.8) / 10
 
 
@@ -86,6 +89,30 @@ def test_models_without_a_fixed_point_are_refused() -> None:
         mean_window(Model(100, 10.0, slots=2))
     with pytest.raises(ModelError, match="more than 2"):
         mean_window(Model(100, 2.0))
+
+
+def test_a_cell_of_the_diagram_knows_chain_and_mean_field() -> None:
+    found = [cell("together", Model(n, 10.0), 300, 300) for n in (100, 10_000, 1_000_000)]
+    assert [each.h > 3 for each in found] == [False, True, True]
+    assert [(each.margin or 0) > 1 for each in found] == [True, False, False]
+    assert 100 < (boundary(found) or 0) < 10_000
+    assert boundary(found[:1]) is None
+    assert boundary(found[1:]) == 0
+
+
+def test_the_kept_diagram_is_what_the_code_finds() -> None:
+    kept = json.loads(KEPT.read_text(encoding="utf-8"))
+    assert len(kept) == len(cells())
+    for i in (20, 345, 610):
+        again = cell(*cells()[i]).as_dict()
+        for name, value in kept[i].items():
+            assert again[name] == (
+                pytest.approx(value, rel=1e-6) if isinstance(value, float) else value
+            ), name
+    # Chain and mean field agree on who is calm, but for cells next to the boundary.
+    apart = [c for c in kept if c["margin"] and (c["margin"] < 1) != (c["h"] > 3)]
+    assert len(apart) <= 15
+    assert all(c["flows"] <= 32 or 0.8 < c["margin"] < 1.2 for c in apart)
 
 
 def invoke(*arguments: str) -> tuple[int, str, str]:

@@ -1,5 +1,7 @@
 """``marqueue theory chain``: TCP windows under marking of scale N^a."""
 
+from json import dumps
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,7 +10,7 @@ from marqueue.cli.console import output, print_json, progress_bar, say
 from marqueue.cli.options import Json
 from marqueue.cli.theory import chain_options as options
 from marqueue.cli.theory import chain_output as show
-from marqueue.errors import ModelError
+from marqueue.errors import ModelError, RunError
 from marqueue.theory.chain import (
     MeanField,
     MeanWindow,
@@ -74,6 +76,32 @@ def run(
             output.print()
     if json:
         print_json({"model": show.plain_model(models[0]), "runs": found})
+
+
+@chain.command()
+def phases(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to.", show_default=False)],
+) -> None:
+    """Where flows move as one, over N, CT and a, and with other round-trip times: the data as
+    phases.json, and the figures of the documentation. It takes about a minute.
+
+    Example: marqueue theory chain phases docs/theory/chain
+    """
+    # Matplotlib takes longer to load than other commands take to run.
+    from marqueue.plot import svg
+    from marqueue.theory.chain import phases as diagram
+    from marqueue.theory.chain.drawn import all_of_them
+
+    with progress_bar("Phases") as progress:
+        cells = list(diagram.phases(progress))
+    plain = "[\n" + ",\n".join(dumps(each.as_dict()) for each in cells) + "\n]\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "phases.json").write_text(plain, encoding="utf-8")
+        for name, drawn in all_of_them(cells).items():
+            (folder / f"{name}.svg").write_text(svg(drawn), encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
 def _mean_window(model: Model) -> MeanWindow | None:

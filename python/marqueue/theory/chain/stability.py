@@ -111,8 +111,10 @@ def stationary(marked: Floats) -> Floats:
     """The law of one flow's window that is marked with constant chances, ``marked[w - 1]`` at
     window w."""
     n = len(marked)
-    transition = np.array([_moved(row, marked) for row in np.eye(n)])
-    system = transition.T - np.eye(n)
+    at = np.arange(n)
+    system = -np.eye(n)
+    system[np.maximum((at + 1) // 2, 1) - 1, at] += marked
+    system[np.minimum(at + 1, n - 1), at] += 1 - marked
     system[-1] = 1.0
     law = np.clip(np.linalg.solve(system, np.eye(n)[-1]), 0.0, None)
     return np.asarray(law / law.sum())
@@ -155,8 +157,9 @@ def _fixed_load(model: Model) -> float:
             total += count / model.flows * mean * slots / (r * model.ct)
         return total
 
-    low, high = 0.0, 1.0
-    for _ in range(54):
-        middle = (low + high) / 2
-        low, high = (middle, high) if brought(middle) > middle else (low, middle)
-    return (low + high) / 2
+    # Loading scipy.optimize takes longer than many a run.
+    from scipy.optimize import brentq
+
+    if brought(1 - 1e-12) > 1:
+        return 1.0
+    return float(brentq(lambda load: brought(load) - load, 0.0, 1 - 1e-12, xtol=1e-14, rtol=1e-14))
