@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from marqueue.errors import ModelError
+from marqueue.theory.drq_fluid import Drq, Red, Reno
 from marqueue.theory.fluid_model import Model, Seen, batch
+from marqueue.theory.resources import Resource
 
 CURVE = {"min_th": 20.0, "max_th": 60.0, "max_p": 0.1, "gentle": True, "w_q": 1e-3}
 AQMS: dict[str, dict[str, Any]] = {
@@ -189,3 +191,50 @@ def test_a_batch_is_each_of_its_models_and_keeps_their_errors() -> None:
         assert np.array_equal(seen.window, alone.window)
     with pytest.raises(ModelError, match="missing field"):
         batch([{"links": []}], times)
+
+
+def test_drq_over_a_cpu_is_that_of_the_paper_s_model() -> None:
+    # (7) to (15) as marqueue.theory.drq_fluid has them, in bits and cycles; here in packets, of a
+    # CPU in what a packet of the mean density takes.
+    packet, rtt, densities, count = 4000.0, 0.04, (0.25, 0.5, 1.0, 2.0), 10
+    mean = sum(densities) / len(densities)
+    red = Red.of_packets(50, 550, 0.1, 1e-4, packet, 40e6)
+    paper = Drq(
+        (Resource("cpu", "cpu", 25e6), Resource("link", "link", 40e6)),
+        tuple(Reno(f"{w:g}", {"cpu": w, "link": 1}, packet, rtt, count) for w in densities),
+        (red, red),
+    )
+
+    def queue(name: str, capacity: float) -> dict[str, Any]:
+        curve = {"min_th": 50.0, "max_th": 550.0, "max_p": 0.1, "gentle": True}
+        curve["w_q"] = -math.expm1(-red.eta / capacity)
+        link = {"name": name, "capacity": capacity, "signal": "ecn", "buffer": None}
+        return link | {"aqm": {"name": "drq", "curve": curve}}
+
+    model = Model(
+        {
+            "links": [queue("cpu", 25e6 / packet / mean), queue("link", 40e6 / packet)],
+            "classes": [
+                {
+                    "name": f"{w:g}",
+                    "count": count,
+                    "law": {"name": "drq", "per_ack": 2.0},
+                    "rtt": rtt,
+                    "initial": 1.0,
+                    "route": [
+                        {"link": 0, "before": rtt / 2, "size": w / mean, "density": w},
+                        {"link": 1, "before": rtt / 2},
+                    ],
+                }
+                for w in densities
+            ],
+        }
+    )
+    # x, q, averages there; x, then queue and average of each resource here.
+    unit = np.array([packet] * 4 + [packet * mean, packet, packet, packet])
+    order = [0, 1, 2, 3, 4, 6, 5, 7]
+    rng = np.random.default_rng(3)
+    for state in (paper.equilibrium, paper.equilibrium * rng.uniform(0.7, 1.3, 8)):
+        field = paper.field(0.0, state, np.tile(state, (len(paper.delays), 1))) / unit
+        found = model.residual((state / unit)[order])
+        assert found == pytest.approx(field[order], rel=1e-9, abs=1e-6)
