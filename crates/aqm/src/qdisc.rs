@@ -34,6 +34,11 @@ pub trait Qdisc {
     fn enqueue(&mut self, now: Time, packet: Packet) -> Fate;
     /// The server wants a packet. Comes with its sojourn time.
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)>;
+    /// The packet that will probably be served next, if that is easily said.
+    #[inline]
+    fn first(&self) -> Option<&Packet> {
+        None
+    }
     /// When [`Qdisc::on_timer`] wants to be called.
     fn next_timer(&self) -> Time;
     /// The time of [`Qdisc::next_timer`] has come.
@@ -183,6 +188,11 @@ impl<A: Aqm> Qdisc for Single<A> {
         }
         self.policy.on_idle(now);
         None
+    }
+
+    #[inline]
+    fn first(&self) -> Option<&Packet> {
+        self.queue.first()
     }
 
     #[inline]

@@ -5,34 +5,64 @@ use crate::traffic::Writer;
 use marqueue_cc::{paced, Receiver, Sender};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dscp, Ecn, Time};
+use prefetch_index::prefetch_index;
+use std::slice::from_ref;
 
-/// One flow, or a free slot for one.
+/// Bytes that memory hands over at once.
+const LINE: usize = 64;
+
+/// One flow, or a free slot for one. What the receiving end of TCP needs stands in the first line of memory: with
+/// many flows each visit waits for memory, unless it was fetched ahead.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Flow {
-    /// What it is.
-    pub kind: Kind,
+    /// The measuring window that its receiver is in.
+    pub window: u32,
+    /// Packets of it in the network; a slot is not reused before they are gone.
+    pub in_flight: u32,
+    /// Payload bytes delivered in that window so far.
+    pub delivered: u64,
+    /// Index of its settings, if it is TCP.
+    pub transport: u32,
     /// Code point of its packets, both ways.
     pub dscp: Dscp,
     /// Class of processing of its packets, both ways.
     pub class: u8,
+    /// What it is.
+    pub kind: Kind,
+    /// The time of its valid entry among the timers.
+    pub timer: Time,
     /// Its row in the flow table.
     pub row: u32,
     /// The stage at which its data begins.
     pub data_stage: u32,
-    /// The stage at which its acknowledgements begin.
-    pub ack_stage: u32,
-    /// The measuring window that its receiver is in.
-    pub window: u32,
-    /// Payload bytes delivered in that window so far.
-    pub delivered: u64,
-    /// Packets of it in the network; a slot is not reused before they are gone.
-    pub in_flight: u32,
-    /// The time of its valid entry among the timers.
-    pub timer: Time,
+}
+
+impl Flow {
+    /// Data will soon arrive at its receiver.
+    #[inline(always)]
+    pub fn fetch_receiver(&self) {
+        self.fetch(1);
+    }
+
+    /// An acknowledgement will soon arrive at its sender.
+    #[inline(always)]
+    pub fn fetch_sender(&self) {
+        self.fetch(size_of::<Flow>() / LINE);
+    }
+
+    /// Has its first lines of memory fetched, without waiting for them.
+    #[inline(always)]
+    fn fetch(&self, lines: usize) {
+        for line in 0..lines {
+            prefetch_index(from_ref(&self.window), line * LINE / size_of::<u32>());
+        }
+    }
 }
 
 /// What a flow is.
 #[derive(Debug)]
+#[repr(u8)]
 #[allow(clippy::large_enum_variant, reason = "nearly all flows are TCP, and a pointer would cost each packet a miss")]
 pub enum Kind {
     /// TCP.
@@ -49,13 +79,12 @@ pub enum Kind {
 
 /// The two ends of a TCP connection.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Tcp {
-    /// The sending end.
-    pub sender: Sender,
     /// The receiving end.
     pub receiver: Receiver,
-    /// Index of its settings.
-    pub transport: u32,
+    /// The sending end.
+    pub sender: Sender,
     /// It has sent its SYN.
     pub started: bool,
     /// Index of its sender's trace, if it has one.

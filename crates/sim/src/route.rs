@@ -110,6 +110,13 @@ impl Routes {
         }
         routes
     }
+
+    /// Where the answer to data begins whose way begins at `stage`.
+    pub fn behind_receiver(&self, stage: u32) -> u32 {
+        let receives = |s: &Stage| matches!(s, Stage::Receive | Stage::ReceiveChained);
+        let ahead = self.stages[stage as usize..].iter().position(receives);
+        stage + ahead.expect("every route has a receiver") as u32 + 1
+    }
 }
 
 fn feeders(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Vec<Feeders> {

@@ -183,6 +183,10 @@ impl Qdisc for Discipline {
         each!(self, q => q.dequeue(now))
     }
     #[inline]
+    fn first(&self) -> Option<&Packet> {
+        each!(self, q => q.first())
+    }
+    #[inline]
     fn next_timer(&self) -> Time {
         each!(self, q => q.next_timer())
     }

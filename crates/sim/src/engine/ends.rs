@@ -10,7 +10,8 @@ use marqueue_cc::{Ack, Options};
 use marqueue_core::{Ecn, Flags, Packet, Time};
 
 impl Engine {
-    /// Data arrives at its receiver at `at`, which may lie ahead of the clock. Returns the answer.
+    /// Data arrives at its receiver, whose stage it carries, at `at`, which may lie ahead of the clock. Returns the
+    /// answer and the stage at which that starts.
     #[inline(always)]
     pub(super) fn receive(&mut self, packet: Packet, at: Time) -> Option<(Packet, u32)> {
         let windows = self.edges.len();
@@ -21,7 +22,7 @@ impl Engine {
         }
         let (bytes, ack) = match &mut flow.kind {
             Kind::Tcp(tcp) => {
-                let config = &self.configs[tcp.transport as usize];
+                let config = &self.configs[flow.transport as usize];
                 let got = tcp.receiver.on_segment(config, at, packet.seq, packet.flags, packet.ecn, packet.options);
                 (u64::from(got.delivered) * u64::from(config.segment), got.ack)
             }
@@ -30,15 +31,15 @@ impl Engine {
                 flow.delivered += u64::from(packet.bytes);
                 let signals = signals(&self.attachments, &mut self.attachments_free, &packet);
                 let report = paced.receiver.on_packet(packet.seq, packet.ecn, signals);
-                return Some(self.report(packet.flow, &report));
+                return Some((self.report(packet.flow, &report), packet.stage + 1));
             }
             Kind::Gone => (0, None),
         };
         flow.delivered += bytes;
         let answered = ack.map(|ack| {
-            let (mut answer, stage) = self.acknowledgement(packet.flow, &ack);
+            let mut answer = self.acknowledgement(packet.flow, &ack);
             answer.flags |= packet.flags & Flags::SYN;
-            (answer, stage)
+            (answer, packet.stage + 1)
         });
         if answered.is_none() {
             self.flows[packet.flow as usize].in_flight -= 1;
@@ -48,9 +49,9 @@ impl Engine {
         answered
     }
 
-    /// The packet that carries an acknowledgement, and the stage at which it starts.
+    /// The packet that carries an acknowledgement.
     #[inline(always)]
-    fn acknowledgement(&mut self, flow: u32, ack: &AckOut) -> (Packet, u32) {
+    fn acknowledgement(&mut self, flow: u32, ack: &AckOut) -> Packet {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
         let flow_now = &self.flows[flow as usize];
         (packet.dscp, packet.class) = (flow_now.dscp, flow_now.class);
@@ -58,7 +59,7 @@ impl Engine {
         if let Some(options) = ack.options {
             packet.options = self.attach(Attachment::Options(options));
         }
-        (packet, self.flows[flow as usize].ack_stage)
+        packet
     }
 
     /// The slot in which what does not fit into a packet travels.
@@ -92,7 +93,7 @@ impl Engine {
             Kind::Cbr(_) | Kind::Packets | Kind::Gone => return self.reuse_if_gone(packet.flow),
         };
         let ack = Ack { ack: packet.seq, ece: packet.flags.has(Flags::ECE), sack: &options.sack, echo: options.echo };
-        let config = &self.configs[tcp.transport as usize];
+        let config = &self.configs[flow.transport as usize];
         tcp.sender.on_ack(config, self.now, &ack, &mut self.segments);
         self.after_sender(packet.flow);
     }
@@ -103,7 +104,7 @@ impl Engine {
         let flow = &mut self.flows[f as usize];
         let Kind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(trace) = tcp.trace {
-            let shown = tcp.sender.core().shown(&self.configs[tcp.transport as usize]);
+            let shown = tcp.sender.core().shown(&self.configs[flow.transport as usize]);
             let rows = &mut self.senders[trace as usize].rows;
             if rows.last().is_none_or(|r| r.1 != shown) {
                 rows.push((self.now, shown));
@@ -124,8 +125,7 @@ impl Engine {
     #[inline]
     fn send_segments(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
-        let Kind::Tcp(tcp) = &flow.kind else { return };
-        let config = &self.configs[tcp.transport as usize];
+        let config = &self.configs[flow.transport as usize];
         let (header, wire) = (config.header, config.wire);
         let timestamp = if config.timestamps { config.timestamp(self.now) } else { Packet::NO_OPTIONS };
         let (stage, dscp, class, ect) = (flow.data_stage, flow.dscp, flow.class, config.ecn_field);
@@ -193,13 +193,15 @@ impl Engine {
 
     pub(super) fn flow_timer(&mut self, f: u32) {
         let now = self.now;
-        match &mut self.flows[f as usize].kind {
+        let flow = &mut self.flows[f as usize];
+        match &mut flow.kind {
             Kind::Tcp(tcp) => {
-                let config = &self.configs[tcp.transport as usize];
+                let config = &self.configs[flow.transport as usize];
                 if tcp.receiver.deadline() <= now {
                     let ack = tcp.receiver.on_timer(config);
-                    self.flows[f as usize].in_flight += 1;
-                    let (packet, stage) = self.acknowledgement(f, &ack);
+                    flow.in_flight += 1;
+                    let stage = self.routes.behind_receiver(flow.data_stage);
+                    let packet = self.acknowledgement(f, &ack);
                     self.send_from_host(packet, stage, now);
                     return self.flow_timer(f);
                 }

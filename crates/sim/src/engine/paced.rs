@@ -24,15 +24,15 @@ pub(super) fn signals(pool: &[Attachment], free: &mut Vec<u32>, packet: &Packet)
 }
 
 impl Engine {
-    /// The packet that carries a report, and the stage at which it starts.
-    pub(super) fn report(&mut self, flow: u32, report: &Report) -> (Packet, u32) {
+    /// The packet that carries a report.
+    pub(super) fn report(&mut self, flow: u32, report: &Report) -> Packet {
         let bytes = REPORT_BYTES + report.signals.map_or(0, |_| Signals::BYTES);
         let mut packet = Packet::data(flow, report.echo, bytes);
         packet.flags = Flags::ACK;
         let flow_now = &self.flows[flow as usize];
         (packet.dscp, packet.class) = (flow_now.dscp, flow_now.class);
         packet.options = self.attach(Attachment::Report(*report));
-        (packet, self.flows[flow as usize].ack_stage)
+        packet
     }
 
     /// A report arrives at its sender.

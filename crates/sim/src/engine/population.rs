@@ -4,7 +4,6 @@ use super::Engine;
 use crate::flow::{add_row, Cbr, Flow, Kind, Paced, Tcp};
 use crate::plan::{Plan, TrafficKind};
 use crate::result::{PacedTrace, SenderTrace};
-use crate::route::Stage;
 use crate::traffic::{Arrivals, Writer};
 use marqueue_cc::{paced, Config, Receiver, Sender};
 use marqueue_core::units::Transmitter;
@@ -109,29 +108,27 @@ impl Engine {
         phase: f64,
     ) -> u32 {
         let sender = Sender::new(&self.configs[transport as usize], size, phase);
-        let tcp = Tcp { sender, receiver: Receiver::default(), transport, started: false, trace: None, writer: None };
-        self.add_flow(Kind::Tcp(tcp), group, route, at, size.unwrap_or(0))
+        let tcp = Tcp { receiver: Receiver::default(), sender, started: false, trace: None, writer: None };
+        let f = self.add_flow(Kind::Tcp(tcp), group, route, at, size.unwrap_or(0));
+        self.flows[f as usize].transport = transport;
+        f
     }
 
     fn add_flow(&mut self, kind: Kind, group: u32, route: u32, at: Time, size: u32) -> u32 {
         let row = add_row(&mut self.table, self.edges.len(), group, route, at, size);
         let data_stage = self.routes.first[route as usize];
-        let stages = &self.routes.stages[data_stage as usize..];
-        let receive =
-            stages.iter().position(|s| matches!(s, Stage::Receive | Stage::ReceiveChained)).unwrap_or_default() as u32;
-        let ack_stage = data_stage + receive + 1;
         let (dscp, class) = self.labels[group as usize];
         let flow = Flow {
-            kind,
+            window: 0,
+            in_flight: 0,
+            delivered: 0,
+            transport: 0,
             dscp,
             class,
+            kind,
+            timer: Time::NEVER,
             row,
             data_stage,
-            ack_stage,
-            window: 0,
-            delivered: 0,
-            in_flight: 0,
-            timer: Time::NEVER,
         };
         match self.free_slots.pop() {
             Some(slot) => {

@@ -13,7 +13,13 @@ impl Engine {
     pub(super) fn arrival(&mut self, l: u32) {
         let link = &mut self.links[l as usize];
         let Some((_, packet)) = link.arriving.pop_front() else { unreachable!("an event without a packet") };
-        let next = link.arriving.front().map_or(Time::NEVER, |a| a.0);
+        let (next, next_flow) = match link.arriving.front() {
+            Some(first) => {
+                ring::fetch_behind(first, 2);
+                (first.0, first.1.flow)
+            }
+            None => (Time::NEVER, packet.flow),
+        };
         let source = link.arrival_source;
         self.events.set(source, next);
         let now = self.now;
@@ -24,7 +30,11 @@ impl Engine {
                     self.send_from_host(ack, stage, now);
                 }
             }
-            Stage::Sender => self.acknowledged(packet),
+            Stage::Sender => {
+                // What arrives next on this link most likely does so at a sender too.
+                self.flows[next_flow as usize].fetch_sender();
+                self.acknowledged(packet);
+            }
             Stage::Pipe(_) | Stage::Scatter(_) | Stage::Cores(_) => {
                 unreachable!("a packet that arrives has passed the pipe")
             }
@@ -207,6 +217,9 @@ impl Engine {
     #[inline]
     pub(super) fn catch_up(&mut self, l: u32, until: Time) {
         while let Some((packet, at)) = resource(&mut self.links, l).next_departure(until) {
+            if let Some(next) = resource(&mut self.links, l).qdisc.first() {
+                self.flows[next.flow as usize].fetch_receiver();
+            }
             self.leave(l, packet, packet.stage, at);
         }
     }
