@@ -82,10 +82,10 @@ bench-events: $(EXTENSION) ## Time sets of 10^2 to 10^6 pending events
 	$(BIN)/python -m benches.events
 
 bench-peers: $(EXTENSION) ## Time whole runs side by side with ns-2 and ns-3
-	$(BIN)/python -m benches.peers
+	$(BIN)/python -m benches.peers $(BENCH)
 
 bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the floor (10 minutes)
-	$(BIN)/python -m benches.scale
+	$(BIN)/python -m benches.scale $(BENCH)
 
 validate: $(EXTENSION) ## Check the simulator against theory and ns-2, in the quick form
 	$(BIN)/marqueue validate --quick
