@@ -163,7 +163,8 @@ impl Engine {
             links,
             pipes,
             routes,
-            flows: Vec::new(),
+            // All at once: copies of lines of memory as they grow would leave holes.
+            flows: Vec::with_capacity(plan.flows() as usize),
             free_slots: Vec::new(),
             timers: Timers::default(),
             timers_source: NONE,

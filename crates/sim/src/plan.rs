@@ -35,6 +35,18 @@ impl Plan {
         }
         self.traffic.iter().map(|t| usize::from(t.class) + 1).max().unwrap_or(0)
     }
+
+    /// How many flows there are from the start.
+    pub fn flows(&self) -> u64 {
+        let flows = |t: &TrafficPlan| match t.kind {
+            TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
+                u64::from(count)
+            }
+            TrafficKind::Packets { .. } => 1,
+            TrafficKind::Poisson { .. } => 0,
+        };
+        self.traffic.iter().map(flows).sum()
+    }
 }
 
 /// A one-way link: a queue, a transmitter and a pipe.

@@ -294,17 +294,7 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
 
 /// What takes memory however short the run, or whatever happens in it.
 fn check_sizes(plan: &Plan) -> Result<(), ParamError> {
-    let flows: u64 = plan
-        .traffic
-        .iter()
-        .map(|t| match t.kind {
-            TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
-                u64::from(count)
-            }
-            TrafficKind::Packets { .. } => 1,
-            TrafficKind::Poisson { .. } => 0,
-        })
-        .sum();
+    let flows = plan.flows();
     if flows > MOST_FLOWS {
         return Err(ParamError::new("traffic", format!("got {flows} flows in all, expected at most {MOST_FLOWS}")));
     }
