@@ -87,8 +87,9 @@ class FluidModel:
         """How long ago each look back is, s."""
     def rhs(self, t: float, y: Floats, then: Floats) -> Floats:
         """The slopes of all states."""
-    def jacobian(self, t: float, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Lags, slopes, derivatives by present states and by those at each look, at rest."""
+    def jacobian(self, t: float, y: Floats, mute: bool) -> tuple[Floats, Floats, Floats, Floats]:
+        """Lags, slopes, derivatives by present states and by those at each look, at rest; with
+        ``mute`` as if links told the same for ever."""
     def observe(self, t: float, y: Floats) -> dict[str, Floats]:
         """What is seen at rest."""
     def integrate(

@@ -46,7 +46,7 @@ impl FluidModel {
         let y = self.sized(y.as_slice()?)?;
         let modes = self.0.modes(y);
         let mut lags = vec![0.0; self.0.looks()];
-        self.0.lags(&View { t, y, modes: &modes, regime: self.0.regime(t) }, &mut lags);
+        self.0.lags(&View { t, y, modes: &modes, regime: self.0.regime(t), mute: false }, &mut lags);
         Ok(lags.into_pyarray(py))
     }
 
@@ -69,11 +69,17 @@ impl FluidModel {
         let regime = self.0.regime(t);
         let modes: Vec<_> = rows.iter().map(|row| self.0.modes(row)).collect();
         let here = self.0.modes(y);
-        let now = View { t, y, modes: &here, regime };
+        let now = View { t, y, modes: &here, regime, mute: false };
         let mut lags = vec![0.0; looks];
         self.0.lags(&now, &mut lags);
         let views: Vec<_> = (0..looks)
-            .map(|k| View { t: t - lags[k], y: &rows[k], modes: &modes[k], regime: self.0.regime(t - lags[k]) })
+            .map(|k| View {
+                t: t - lags[k],
+                y: &rows[k],
+                modes: &modes[k],
+                regime: self.0.regime(t - lags[k]),
+                mute: false,
+            })
             .collect();
         let mut slopes = vec![0.0; n];
         self.0.slopes(&now, &views, &mut slopes);
@@ -86,11 +92,18 @@ impl FluidModel {
         Ok(slopes.into_pyarray(py))
     }
 
-    /// Lags, slopes, and the derivatives of slopes by present states and by those at each look, at rest.
-    fn jacobian<'py>(&self, py: Python<'py>, t: f64, y: PyReadonlyArray1<'py, f64>) -> PyResult<Matrices<'py>> {
+    /// Lags, slopes, and the derivatives of slopes by present states and by those at each look, at rest; with `mute`
+    /// those of the model whose links tell the same for ever.
+    fn jacobian<'py>(
+        &self,
+        py: Python<'py>,
+        t: f64,
+        y: PyReadonlyArray1<'py, f64>,
+        mute: bool,
+    ) -> PyResult<Matrices<'py>> {
         let y = self.sized(y.as_slice()?)?;
         let n = y.len();
-        let found = self.0.jacobian(t, y);
+        let found = self.0.jacobian(t, y, mute);
         let now = Array2::from_shape_fn((n, n), |(i, j)| found.now[i][j]);
         let then = Array3::from_shape_fn((found.then.len(), n, n), |(k, i, j)| found.then[k][i][j]);
         Ok((found.lags.into_pyarray(py), found.slopes.into_pyarray(py), now.into_pyarray(py), then.into_pyarray(py)))

@@ -1,30 +1,39 @@
 """Frequency responses and margins of loops with delays, exact: e^(-s d) is taken as it is.
 
-A loop is a closed system and the same system cut open. With M(s) = s I - A_0 - sum A_j e^(-s d_j),
+A loop is a closed system and the same system cut open. With M(s) = s I - A_0 - sum A_j e^(-s d_j)
+of each, what comes back through the cut is
 
-    1 + L(s) = det M_closed(s) / det M_open(s),
+    L(s) = M_open(s)^-1 M_closed(s) - I,
 
-L being the open loop, so that the cut needs no inputs or outputs named (Nyquist 1932; for several
-loops at once 1 + L is the return difference of all of them). Gain margin: by what factor |L| may
-grow before L(jw) reaches -1; phase margin: by what angle it may turn; delay margin: what delay does
-that, the least over all frequencies at which |L| = 1.
+so that the cut needs no inputs or outputs named. L has as many eigenvalues that are not zero as
+there are signals cut; one by one they are the loops (characteristic loci: MacFarlane and
+Postlethwaite, Int. J. Control 25(1), 1977), and det(I + L) = det M_closed / det M_open is what
+Nyquist's criterion counts turns of. Gain margin: by what factor all loops may grow before one is
+-1; phase margin: by what angle they may turn; delay margin: what delay does that, the least over
+all frequencies at which a locus has size 1.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, linear_sum_assignment
 
 from marqueue.stats import Floats
 from marqueue.theory.characteristic import Linear, Roots
 
+_Of = Callable[[complex], float]
+
 #: Frequencies of a response, logarithmic; crossings between two of them are found exactly.
-POINTS = 3000
+POINTS = 2000
 #: How far below the slowest and above the fastest rate of the system frequencies go.
-BELOW, ABOVE = 1e-3, 1e2
+BELOW, ABOVE = 1e-2, 30.0
+#: A locus that is smaller than this is none: rounding of eigenvalues that are zero.
+NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -38,26 +47,42 @@ class Margins:
     delay: float
     """s: the least delay added to the loop that makes it unstable."""
     gain_crossover: float
-    """rad/s at which ``phase`` is; nan if |L| never crosses 1."""
+    """rad/s at which ``phase`` is; nan if no locus has size 1 anywhere."""
     phase_crossover: float
-    """rad/s at which ``gain`` is; nan if L never crosses the negative axis."""
+    """rad/s at which ``gain`` is; nan if no locus crosses the negative axis."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop, closed and cut open."""
+    """A loop, closed and cut open at one signal or several."""
 
     closed: Linear
     open: Linear
+    signals: int = 1
 
     def response(self, frequency: Floats) -> Roots:
-        """L(jw), ``(n,)``, at frequencies in rad/s."""
-        return np.array([self._at(w) for w in frequency])
+        """det(I + L) - 1 at frequencies in rad/s, ``(n,)``: L itself where one signal is cut."""
+        found = [
+            np.linalg.det(np.eye(len(self.open.now)) + self._back(1j * w)) - 1 for w in frequency
+        ]
+        return np.array(found)
 
-    def _at(self, w: float) -> complex:
-        s = 1j * w
-        closed = np.linalg.det(self.closed.matrix(s))
-        return complex(closed / np.linalg.det(self.open.matrix(s)) - 1)
+    def loci(self, frequency: Floats) -> Roots:
+        """The eigenvalues of L, ``(n, signals)``, each column one that is continuous."""
+        found = np.array([self._at(w) for w in frequency])
+        for before, now in pairwise(found):
+            far = np.abs(before[:, None] - now[None, :])
+            now[:] = now[linear_sum_assignment(far)[1]]
+        return found
+
+    def _back(self, s: complex) -> Roots:
+        opened = self.open.matrix(s)
+        return np.linalg.solve(opened, self.closed.matrix(s) - opened).astype(np.complex128)
+
+    def _at(self, w: float) -> Roots:
+        values = np.linalg.eigvals(self._back(1j * w)).astype(np.complex128)
+        largest: Roots = values[np.argsort(-np.abs(values))[: self.signals]]
+        return largest
 
     @property
     def frequencies(self) -> Floats:
@@ -65,37 +90,52 @@ class Loop:
         delays = [delay for delay, _ in self.closed.delayed]
         rates = [*np.abs(np.linalg.eigvals(self.closed.undelayed)), *(1 / d for d in delays)]
         rates += list(np.abs(np.linalg.eigvals(self.closed.now)))
-        some = [rate for rate in rates if rate > 1e-12]
+        some = [rate for rate in rates if rate > NOTHING * max(rates)]
         return np.geomspace(BELOW * min(some), ABOVE * max(some), POINTS)
 
     def margins(self) -> Margins:
         """Of a stable loop; of an unstable one they mean nothing."""
         w = self.frequencies
-        response = self.response(w)
-        phase, delay, at_gain = self._turns(w, response)
-        gain, at_phase = self._grows(w, response)
+        loci = self.loci(w)
+        phase, delay, gain = math.inf, math.inf, math.inf
+        at_gain = at_phase = math.nan
+        for locus in loci.T:
+            for cross, value in self._crossings(w, locus, np.log(np.abs(locus) + 1e-300), _size):
+                # A delay turns clockwise, to -pi; the phase margin is to the nearer side.
+                clockwise = float((np.angle(value) + math.pi) % (2 * math.pi))
+                nearest = math.degrees(min(clockwise, 2 * math.pi - clockwise))
+                delay = min(delay, clockwise / cross)
+                if nearest < phase:
+                    phase, at_gain = nearest, cross
+            for cross, value in self._crossings(w, locus, locus.imag, _side):
+                size = abs(value)
+                if value.real < 0 and NOTHING < size < 1 and 1 / size < gain:
+                    gain, at_phase = 1 / size, cross
         return Margins(gain, phase, delay, at_gain, at_phase)
 
-    def _turns(self, w: Floats, response: Roots) -> tuple[float, float, float]:
-        size = np.log(np.abs(response))
-        phase, delay, at = math.inf, math.inf, math.nan
-        for i in np.flatnonzero(size[:-1] * size[1:] < 0):
-            cross = brentq(lambda x: math.log(abs(self._at(x))), w[i], w[i + 1])
-            angle = np.angle(self._at(cross))
-            # A delay turns clockwise, to -pi; the phase margin is to the nearer side.
-            clockwise = float((angle + math.pi) % (2 * math.pi))
-            nearest = math.degrees(min(clockwise, 2 * math.pi - clockwise))
-            delay = min(delay, clockwise / cross)
-            if nearest < phase:
-                phase, at = nearest, float(cross)
-        return phase, delay, at
+    def _crossings(
+        self, w: Floats, locus: Roots, values: Floats, of: _Of
+    ) -> list[tuple[float, complex]]:
+        """Where a function of a locus is zero, rad/s, with the locus there."""
+        found = []
+        for i in np.flatnonzero(values[:-1] * values[1:] < 0):
 
-    def _grows(self, w: Floats, response: Roots) -> tuple[float, float]:
-        gain, at = math.inf, math.nan
-        side = response.imag
-        for i in np.flatnonzero((side[:-1] * side[1:] < 0) & (response.real[:-1] < 0)):
-            cross = brentq(lambda x: self._at(x).imag, w[i], w[i + 1])
-            here = abs(self._at(cross))
-            if 1e-12 < here < 1 and self._at(cross).real < 0 and 1 / here < gain:
-                gain, at = 1 / here, float(cross)
-        return gain, at
+            def near(x: float, i: int = int(i)) -> complex:
+                share = (x - w[i]) / (w[i + 1] - w[i])
+                about = locus[i] + share * (locus[i + 1] - locus[i])
+                at = self._at(x)
+                return complex(at[np.argmin(np.abs(at - about))])
+
+            ends = of(near(w[i])), of(near(w[i + 1]))
+            if ends[0] * ends[1] < 0:
+                cross = float(brentq(lambda x: of(near(x)), w[i], w[i + 1]))
+                found.append((cross, near(cross)))
+        return found
+
+
+def _size(value: complex) -> float:
+    return math.log(abs(value) + 1e-300)
+
+
+def _side(value: complex) -> float:
+    return value.imag

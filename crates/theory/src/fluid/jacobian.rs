@@ -21,12 +21,13 @@ pub struct Jacobian {
 impl Model {
     /// The derivatives at rest in `y` at time `t`, where every look sees `y` as well. Those that come of delays that
     /// depend on the state are left out: at rest they are zero, since nothing moves.
-    pub fn jacobian(&self, t: f64, y: &[f64]) -> Jacobian {
+    /// With `mute`, what links tell and lose counts as constant: the model with its loops cut open.
+    pub fn jacobian(&self, t: f64, y: &[f64], mute: bool) -> Jacobian {
         let n = y.len();
         let (modes, regime) = (self.modes(y), self.regime(t));
         let m = self.looks();
         let mut lags = vec![0.0; m];
-        self.lags(&View { t, y, modes: &modes, regime }, &mut lags);
+        self.lags(&View { t, y, modes: &modes, regime, mute }, &mut lags);
         let rest: Vec<Dual> = y.iter().map(|&y| Dual::from(y)).collect();
         let mut slopes = vec![Dual::from(0.0); n];
         let mut by = |place: usize, j: usize| -> Vec<Dual> {
@@ -34,7 +35,7 @@ impl Model {
             moved[j].slope = 1.0;
             let view = |here: bool, t: f64| {
                 let y: &[Dual] = if here { &moved } else { &rest };
-                View { t, y, modes: &modes, regime }
+                View { t, y, modes: &modes, regime, mute }
             };
             let looks: Vec<_> = lags.iter().enumerate().map(|(k, lag)| view(place == k + 1, t - lag)).collect();
             self.slopes(&view(place == 0, t), &looks, &mut slopes);

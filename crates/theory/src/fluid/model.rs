@@ -199,14 +199,25 @@ impl Model {
     pub(super) fn told<S: Scalar>(&self, at: &View<'_, S>, l: usize, arrivals: S) -> (Told<S>, S) {
         let (_, sight) = self.at(at, l, arrivals);
         let link = &self.description.links[l];
-        let told = link.aqm.told(&sight);
+        let told = self.tells(at, l, &sight);
         let admitted = match link.signal {
             Signal::Ecn => arrivals,
             Signal::Drop => (-told.p + 1.0) * arrivals,
         };
         let excess = admitted - sight.capacity;
         let full = at.modes[self.queues[l]] == Mode::Upper && excess.value() > 0.0;
-        (told, if full { excess / admitted } else { S::from(0.0) })
+        let loss = if full { excess / admitted } else { S::from(0.0) };
+        (told, if at.mute { S::from(loss.value()) } else { loss })
+    }
+
+    /// What the AQM of link `l` tells.
+    fn tells<S: Scalar>(&self, at: &View<'_, S>, l: usize, sight: &Sight<'_, S>) -> Told<S> {
+        let told = self.description.links[l].aqm.told(sight);
+        if at.mute {
+            told.constant()
+        } else {
+            told
+        }
     }
 
     /// The slope of the queue of link `l`, and what its AQM sees.
@@ -225,7 +236,7 @@ impl Model {
         };
         let admitted = match link.signal {
             Signal::Ecn => arrivals,
-            Signal::Drop => (-link.aqm.told(&sight).p + 1.0) * arrivals,
+            Signal::Drop => (-self.tells(at, l, &sight).p + 1.0) * arrivals,
         };
         let grows = admitted - capacity;
         sight.growth = resting(at.modes[q], grows);

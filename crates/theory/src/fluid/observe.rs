@@ -63,7 +63,7 @@ impl Model {
     /// At rest in `y` at time `t`.
     pub fn observe_rest(&self, t: f64, y: &[f64]) -> Observed {
         let (modes, regime) = (self.modes(y), self.regime(t));
-        let now = View { t, y, modes: &modes, regime };
+        let now = View { t, y, modes: &modes, regime, mute: false };
         self.observed(&now, &vec![now; self.looks()])
     }
 

@@ -80,4 +80,6 @@ pub struct View<'a, S> {
     pub modes: &'a [Mode],
     /// Which of the regimes is in force: between two of the times at which parameters change.
     pub regime: usize,
+    /// Is what links tell taken for constant, whatever changes? Its derivatives are then zero: the loop is cut open.
+    pub mute: bool,
 }

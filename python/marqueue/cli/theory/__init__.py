@@ -6,6 +6,7 @@ from marqueue.cli.theory.chain import chain
 from marqueue.cli.theory.chokew import chokew
 from marqueue.cli.theory.drq_stability import drq_stability
 from marqueue.cli.theory.fluid import fluid
+from marqueue.cli.theory.linearize import linearize
 from marqueue.cli.theory.mkc import mkc
 from marqueue.cli.theory.pf import pf
 
@@ -21,5 +22,6 @@ theory.command("fluid", no_args_is_help=True)(fluid)
 theory.command("chokew", no_args_is_help=True)(chokew)
 theory.command("pf", no_args_is_help=True)(pf)
 theory.command("drq-stability", no_args_is_help=True)(drq_stability)
+theory.command("linearize", no_args_is_help=True)(linearize)
 theory.add_typer(mkc, name="mkc")
 theory.add_typer(chain, name="chain")

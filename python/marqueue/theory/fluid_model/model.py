@@ -203,13 +203,14 @@ class Model:
         y = np.asarray(y, dtype=float)
         return self.rhs(y, np.tile(y, (len(self.lags(y, t)), 1)), t)
 
-    def jacobian(self, y: Floats, t: float = 0.0) -> Jacobian:
-        """The linear form at rest in ``y``."""
+    def jacobian(self, y: Floats, t: float = 0.0, *, mute: bool = False) -> Jacobian:
+        """The linear form at rest in ``y``; with ``mute`` that of the loops cut open, where links
+        mark, lose and tell the same for ever."""
         y = np.ascontiguousarray(y, dtype=float)
         free = np.array(
             [s.lower < value < s.upper for s, value in zip(self.states, y, strict=True)], dtype=bool
         )
-        return Jacobian(*self._core.jacobian(t, y), free)
+        return Jacobian(*self._core.jacobian(t, y, mute), free)
 
     def observe(self, y: Floats, t: float = 0.0) -> Seen:
         """What is seen at rest in ``y``, with one time."""

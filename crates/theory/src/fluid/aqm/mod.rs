@@ -49,6 +49,12 @@ impl<S: Scalar> Told<S> {
     pub fn marks(p: S) -> Told<S> {
         Told { p, phi: S::from(0.0), price: S::from(0.0) }
     }
+
+    /// The same without derivatives.
+    pub fn constant(self) -> Told<S> {
+        let Told { p, phi, price } = self;
+        Told { p: S::from(p.value()), phi: S::from(phi.value()), price: S::from(price.value()) }
+    }
 }
 
 /// An AQM in continuous time.

@@ -113,6 +113,6 @@ impl History {
     /// A view of states that [`History::at`] has told.
     pub fn view<'a>(&'a self, k: usize, t: f64, y: &'a [f64]) -> View<'a, f64> {
         let step = &self.steps[k];
-        View { t, y, modes: &self.modes[step.modes], regime: step.regime }
+        View { t, y, modes: &self.modes[step.modes], regime: step.regime, mute: false }
     }
 }

@@ -181,7 +181,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     fn look(&mut self, t: f64, y: &[f64], step: Option<&Dense>) -> bool {
         let n = y.len();
         let mut overlaps = false;
-        let now = View { t, y, modes: &self.modes, regime: self.regime };
+        let now = View { t, y, modes: &self.modes, regime: self.regime, mute: false };
         self.system.delays(&now, &mut self.sight.when);
         for (j, when) in self.sight.when.iter_mut().enumerate() {
             let s = t - *when;
@@ -207,7 +207,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                 if k < present {
                     self.history.view(k, when[j], there)
                 } else {
-                    View { t: when[j], y: there, modes: &self.modes, regime: self.regime }
+                    View { t: when[j], y: there, modes: &self.modes, regime: self.regime, mute: false }
                 }
             })
             .collect();

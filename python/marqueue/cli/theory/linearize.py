@@ -1,0 +1,80 @@
+"""``marqueue theory linearize``."""
+
+from marqueue.cli import options
+from marqueue.cli.console import output, print_json, table
+from marqueue.cli.theory.model_options import (
+    Json,
+    Plot,
+    SourceName,
+    check_plot,
+    source_of,
+    write_figure,
+)
+from marqueue.scenario import load
+from marqueue.theory.linear import Linearized
+from marqueue.theory.linear import linearize as of_scenario
+
+#: How many roots people see.
+SHOWN = 6
+
+
+def linearize(
+    file: options.File,
+    set_: options.Set = None,
+    source: SourceName = "reno",
+    plot: Plot = None,
+    json: Json = False,
+) -> None:
+    """Linearise the fluid model of a scenario where it rests: equilibrium, characteristic roots,
+    gain, phase and delay margins with delays as they are. A scenario outside the model's
+    assumptions is refused with each of them that it breaks.
+
+    Example: marqueue theory linearize scenarios/parking-lot.toml --plot linear.svg
+    """
+    known = source_of(source)
+    check_plot(plot)
+    found = of_scenario(load(file, set_ or []), known)
+    if plot is not None:
+        write_figure(found.plot(), plot)
+    if json:
+        print_json(found.to_dict())
+    else:
+        _show(found)
+
+
+def _show(found: Linearized) -> None:
+    rest = found.equilibrium.to_dict()
+    listing = table("link", "queue (packets)", "marked", "lost", "arrivals (packets/s)", "capacity")
+    for name, link in rest["links"].items():
+        numbers = [link[key] for key in (
+            "queue_packets", "probability", "loss", "arrivals_packets_per_s",
+            "capacity_packets_per_s",
+        )]  # fmt: skip
+        listing.add_row(name, *(f"{x:.4g}" for x in numbers))
+    output.print(listing)
+    output.print()
+    listing = table("flows", "window (packets)", "rate (packets/s)", "round trip (ms)")
+    for name, each in rest["classes"].items():
+        row = each["window_packets"], each["rate_packets_per_s"], 1e3 * each["rtt_s"]
+        listing.add_row(name, *(f"{x:.4g}" for x in row))
+    output.print(listing)
+    output.print()
+    shown = ", ".join(f"{z.real:.4g}{z.imag:+.4g}j" for z in found.roots[:SHOWN])
+    verdict = "Stable" if found.stable else "Unstable"
+    _say(f"{verdict}; rightmost roots: {shown} 1/s; damping {found.damping:.3g}.")
+    if found.resting:
+        _say("At rest at a bound: " + ", ".join(found.resting) + ".")
+    margins = found.margins()
+    if margins is not None:
+        _say(
+            f"Margins: gain {margins.gain:.4g}, phase {margins.phase:.4g} degrees at "
+            f"{margins.gain_crossover:.4g} rad/s, delay {margins.delay * 1e3:.4g} ms."
+        )
+    elif not found.signals:
+        _say("No margins: no link tells anything that changes.")
+    else:
+        _say("No margins: the loop is unstable.")
+
+
+def _say(text: str) -> None:
+    output.print(text, highlight=False, soft_wrap=True)

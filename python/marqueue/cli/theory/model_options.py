@@ -1,0 +1,60 @@
+"""What commands about the fluid model of a scenario are given: the equation for TCP, a figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from marqueue.errors import RunError
+from marqueue.theory.fluid_model.of_scenario import Source
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SourceName = Annotated[
+    str,
+    typer.Option(
+        "--source",
+        metavar="|".join(get_args(Source)),
+        help="The equation for TCP: of Misra, Gong and Towsley, whose round trips grow with "
+        "queues; of the AVQ paper or of the DRQ paper, whose round trips are constant.",
+    ),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Draw it, as SVG or PNG.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+
+
+def source_of(name: str) -> Source:
+    """The equation of this name; raises BadParameter."""
+    known: dict[str, Source] = {each: each for each in get_args(Source)}
+    if name not in known:
+        expected = f"expected one of {', '.join(known)}"
+        raise typer.BadParameter(f"got {name!r}, {expected}", param_hint="--source")
+    return known[name]
+
+
+def check_plot(file: Path | None) -> None:
+    """Tells before the work, rather than after it, that a figure has no such form."""
+    if file is not None and file.suffix not in (".svg", ".png"):
+        raise typer.BadParameter(
+            f"got '{file}', expected FILE.svg or FILE.png", param_hint="--plot"
+        )
+
+
+def write_figure(figure: Figure, file: Path) -> None:
+    """Writes a figure; raises :class:`RunError` if it cannot be."""
+    # Matplotlib takes longer to load than a model to solve.
+    from marqueue.plot import svg
+
+    try:
+        if file.suffix == ".svg":
+            file.write_text(svg(figure), encoding="utf-8")
+        else:
+            figure.savefig(file, dpi=150, facecolor="white")
+    except OSError as error:
+        raise RunError(f"--plot: got '{file}', which cannot be written: {error.strerror}") from None
