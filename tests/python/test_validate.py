@@ -21,7 +21,8 @@ from marqueue.papers import PAPERS
 from marqueue.scenario import compile
 from marqueue.scenario.parameters import aqms
 from marqueue.stats import Estimate
-from marqueue.validate import RUNGS, Bench, Check, Effort, climb, laws, ns2, queueing
+from marqueue.theory import tcp_laws as laws
+from marqueue.validate import RUNGS, Bench, Check, Effort, climb, ns2, queueing
 from marqueue.validate.beside_ns2 import compare
 from marqueue.validate.conservation import imbalance, scenarios
 from marqueue.validate.ns2.case import droptail

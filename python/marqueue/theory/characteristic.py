@@ -25,8 +25,8 @@ Roots = npt.NDArray[np.complex128]
 
 #: Degree of the polynomials: of roots below some 3/d, the slow ones, 8 digits are right.
 DEGREE = 12
-#: Steps of Newton's method on a root, and how long one may be, relative, to be of the same root.
-POLISHING, NEAR = 20, 0.1
+#: Steps of Newton's method on a root, and how far they may lead, relative, to be to the same root.
+POLISHING, NEAR = 30, 0.02
 
 
 @dataclass(frozen=True)
@@ -71,24 +71,25 @@ def rightmost(system: Linear, count: int = 1, degree: int = DEGREE) -> Roots:
     return roots[order[:count]].astype(complex)
 
 
-def polished(system: Linear, root: complex) -> complex:
+def polished(system: Linear, root: complex) -> complex | None:
     """A root to the last digits, from one that is near: Newton's method on the determinant,
-    det'/det = trace(M^-1 M')."""
+    det'/det = trace(M^-1 M'). None if it does not end near by: of the eigenvalues of
+    :func:`rightmost`, those far from zero are of the polynomials, not of the system."""
     z = complex(root)
     for _ in range(POLISHING):
         slope = np.eye(len(system.now), dtype=complex)
         for delay, a in system.delayed:
             slope += delay * a * np.exp(-z * delay)
         try:
-            step = 1 / np.trace(np.linalg.solve(system.matrix(z), slope))
+            step = complex(1 / np.trace(np.linalg.solve(system.matrix(z), slope)))
         except np.linalg.LinAlgError:
+            return z  # The matrix is singular: this is a root.
+        z -= step
+        if not abs(z - root) <= NEAR * (abs(root) + 1e-12):
+            return None
+        if abs(step) <= 1e-13 * abs(z):
             return z
-        if not np.isfinite(step) or abs(step) > NEAR * (abs(root) + 1e-12):
-            return complex(root)
-        z -= complex(step)
-        if abs(step) <= 1e-15 * abs(z):
-            break
-    return z
+    return None
 
 
 def boundary(

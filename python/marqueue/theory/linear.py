@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Degree of the polynomials, and how many roots are shown.
-DEGREE, SHOWN = 20, 12
+DEGREE, SHOWN = 24, 12
+#: Roots that differ by less, relative, are one.
+SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,20 @@ class Linearized:
 
     @cached_property
     def roots(self) -> Roots:
-        """The rightmost, 1/s, from the right."""
+        """The rightmost, 1/s, from the right; those of which Newton's method has made sure."""
         found = rightmost(self.closed, SHOWN, DEGREE)
-        exact = np.array([polished(self.closed, complex(z)) for z in found])
-        return exact[np.lexsort((-exact.imag, -exact.real))]
+        # A multiple root is one that Newton's method only creeps up to.
+        sure: list[complex] = [complex(found[0])]
+        for i, near in enumerate(found):
+            exact = polished(self.closed, complex(near))
+            if exact is None:
+                continue
+            if i == 0:
+                sure = [exact]
+            elif min(abs(exact - each) for each in sure) > SAME * abs(exact):
+                sure.append(exact)
+        roots = np.array(sure)
+        return roots[np.lexsort((-roots.imag, -roots.real))]
 
     @property
     def stable(self) -> bool:

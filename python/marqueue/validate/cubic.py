@@ -8,14 +8,14 @@ import numpy as np
 
 from marqueue.result import Result
 from marqueue.stats import Estimate, Floats
-from marqueue.validate.check import Check
-from marqueue.validate.laws import (
+from marqueue.theory.tcp_laws import (
     cubic_k,
     friendly_alpha,
     random_cubic,
     regular_aimd,
     regular_cubic,
 )
+from marqueue.validate.check import Check
 from marqueue.validate.rung import Bench, Effort, Rung, Task
 from marqueue.validate.single import PACKET_COST, lossy, windows
 

@@ -9,8 +9,8 @@ import math
 from functools import partial
 
 from marqueue.scenario import Scenario, from_dict
+from marqueue.theory.tcp_laws import dctcp_alpha
 from marqueue.validate.check import Check
-from marqueue.validate.laws import dctcp_alpha
 from marqueue.validate.rung import Bench, Effort, Rung, Task
 
 RATE = 50_000_000

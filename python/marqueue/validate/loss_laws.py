@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from marqueue.plot import panels
 from marqueue.plot.style import legend, looks
 from marqueue.stats import Estimate
+from marqueue.theory.tcp_laws import pftk, random_aimd, regular_aimd, window_at_loss
 from marqueue.validate.check import Check
-from marqueue.validate.laws import pftk, random_aimd, regular_aimd, window_at_loss
 from marqueue.validate.rung import Bench, Effort, Rung, Task
 from marqueue.validate.single import PACKET_COST, Settings, lossy, windows
 

@@ -9,6 +9,7 @@ from marqueue.cli.theory.fluid import fluid
 from marqueue.cli.theory.linearize import linearize
 from marqueue.cli.theory.mkc import mkc
 from marqueue.cli.theory.pf import pf
+from marqueue.cli.theory.steady import steady
 
 theory = typer.Typer(no_args_is_help=True, help="What models say of a scenario.")
 
@@ -23,5 +24,6 @@ theory.command("chokew", no_args_is_help=True)(chokew)
 theory.command("pf", no_args_is_help=True)(pf)
 theory.command("drq-stability", no_args_is_help=True)(drq_stability)
 theory.command("linearize", no_args_is_help=True)(linearize)
+theory.command("steady", no_args_is_help=True)(steady)
 theory.add_typer(mkc, name="mkc")
 theory.add_typer(chain, name="chain")

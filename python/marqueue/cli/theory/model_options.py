@@ -19,7 +19,8 @@ SourceName = Annotated[
         "--source",
         metavar="|".join(get_args(Source)),
         help="The equation for TCP: of Misra, Gong and Towsley, whose round trips grow with "
-        "queues; of the AVQ paper or of the DRQ paper, whose round trips are constant.",
+        "queues, as published or with marks at the peak of a sawtooth; of the AVQ paper or of "
+        "the DRQ paper, whose round trips are constant.",
     ),
 ]
 Plot = Annotated[

@@ -1,0 +1,56 @@
+"""``marqueue theory steady``."""
+
+from typing import Annotated, get_args
+
+import typer
+
+from marqueue.cli import options
+from marqueue.cli.console import output, print_json, table
+from marqueue.cli.theory.model_options import Json
+from marqueue.scenario import load
+from marqueue.theory.steady import LawName
+from marqueue.theory.steady import steady as solve
+
+
+def steady(
+    file: options.File,
+    set_: options.Set = None,
+    law: Annotated[
+        str | None,
+        typer.Option(
+            metavar="|".join(get_args(LawName)),
+            help="How fast TCP sends at a share of losses or marks.",
+            show_default="ecn where all links mark, else pftk",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Solve for where the long TCP flows of a scenario settle: queues, shares of losses or marks,
+    rates; beside them the proportionally fair and the max-min fair rates.
+
+    Example: marqueue theory steady scenarios/parking-lot.toml --law pftk
+    """
+    known: dict[str, LawName] = {each: each for each in get_args(LawName)}
+    if law is not None and law not in known:
+        expected = f"expected one of {', '.join(known)}"
+        raise typer.BadParameter(f"got {law!r}, {expected}", param_hint="--law")
+    found = solve(load(file, set_ or []), None if law is None else known[law])
+    if json:
+        print_json(found.to_dict())
+        return
+    output.print(f"Law of TCP: {found.law}.", highlight=False)
+    listing = table("link", "queue (packets)", "lost or marked", "utilization")
+    for link in found.links.values():
+        numbers = link.queue, link.probability, link.utilization
+        listing.add_row(link.name, *(f"{x:.4g}" for x in numbers))
+    output.print(listing)
+    output.print()
+    listing = table(
+        "flows", "count", "lost or marked", "window (packets)", "rate (packets/s)",
+        "round trip (ms)", "proportionally fair", "max-min",
+    )  # fmt: skip
+    for each in found.classes.values():
+        fair = ("-" if x is None else f"{x:.4g}" for x in (each.proportionally_fair, each.max_min))
+        row = each.count, each.probability, each.window, each.rate, 1e3 * each.rtt
+        listing.add_row(each.name, *(f"{x:.4g}" for x in row), *fair)
+    output.print(listing)

@@ -1,0 +1,349 @@
+"""Where long TCP flows over any topology settle: the fixed point of loss laws and marking curves.
+
+Class s of n_s flows meets the share p_s = 1 - product of (1 - p_l) over the links of its route,
+has a round trip R_s = d_s + sum of q_l / C_l, and delivers W(p_s) / R_s packets/s, W a law of TCP
+(:mod:`marqueue.theory.tcp_laws`). A link has a share p_l >= 0 and a queue q_l that follows from it
+by its AQM's curve at rest, and what it carries is at most its target c_l, and is c_l if p_l > 0:
+
+    red         p = curve(q), spread over gaps;  c = C      (Floyd and Jacobson 1993, section 7)
+    pi, rem     q = q_ref, p whatever fills the link;  c = C
+    avq         q = 0, p whatever holds utilization;  c = gamma C    (Kunniyur and Srikant 2004)
+    droptail    q = the buffer, p what overflows;  c = C
+
+So does Padhye, Firoiu, Towsley and Kurose's law meet Bu and Towsley's fixed point (SIGMETRICS
+2001). Link by link, its share is what fills it, the others' as they are, until nothing moves: each
+flow's rate falls with every share, so that the shares rise and fall to one another's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Literal
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.optimize import brentq
+
+from marqueue.errors import ModelError, Problem, ScenarioError
+from marqueue.scenario import Scenario, compile
+from marqueue.theory import tcp_laws
+from marqueue.theory.allocations import max_min
+from marqueue.theory.equilibrium import settled
+from marqueue.theory.fluid_model.of_scenario import describe
+from marqueue.theory.of_plan import tcp_settings
+from marqueue.theory.pf import proportionally_fair
+from marqueue.theory.pf_scenario import of_scenario
+
+LawName = Literal["square-root", "random", "pftk", "pftk-no-timeouts", "ecn"]
+"""W(p): sqrt(3/(2bp)); the same under random losses (1.31/sqrt(p)); Padhye et al. with timeouts
+and without; and that of Reno whose packets are marked."""
+
+#: Shares between which that of a link is looked for.
+LEAST, MOST = 1e-10, 0.999
+#: Rounds over the links, and to what shares are the same, relative.
+ROUNDS, SAME = 2000, 1e-9
+#: Points of the table of :func:`marqueue.theory.tcp_laws.marked_aimd`.
+POINTS = 60
+
+
+@dataclass(frozen=True)
+class SteadyLink:
+    """A link at rest."""
+
+    name: str
+    queue: float
+    """Packets."""
+    probability: float
+    """The share of arrivals that is marked or lost."""
+    carried: float
+    """Packets/s."""
+    capacity: float
+    """Packets/s."""
+
+    @property
+    def utilization(self) -> float:
+        """What it carries of its capacity."""
+        return self.carried / self.capacity
+
+
+@dataclass(frozen=True)
+class SteadyClass:
+    """One flow of a class at rest."""
+
+    name: str
+    count: float
+    probability: float
+    """The share of its packets that is marked or lost."""
+    window: float
+    """Packets delivered a round trip."""
+    rate: float
+    """Delivered packets/s."""
+    rtt: float
+    """s, queueing included."""
+    proportionally_fair: float | None
+    """Packets/s at problem P's optimum (:mod:`marqueue.theory.pf`); None where that model refuses
+    the scenario, as with rates that change."""
+    max_min: float | None
+    """Packets/s of the max-min fair allocation (:mod:`marqueue.theory.allocations`), weights as
+    there; None likewise."""
+
+
+@dataclass(frozen=True)
+class Steady:
+    """The fixed point of a scenario."""
+
+    name: str
+    law: LawName
+    links: Mapping[str, SteadyLink]
+    classes: Mapping[str, SteadyClass]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; base units stand in names."""
+        return {
+            "scenario": self.name,
+            "law": self.law,
+            "links": {
+                each.name: {
+                    "queue_packets": each.queue,
+                    "probability": each.probability,
+                    "carried_packets_per_s": each.carried,
+                    "capacity_packets_per_s": each.capacity,
+                    "utilization": each.utilization,
+                }
+                for each in self.links.values()
+            },
+            "classes": {
+                each.name: {
+                    "count": each.count,
+                    "probability": each.probability,
+                    "window_packets": each.window,
+                    "rate_packets_per_s": each.rate,
+                    "rtt_s": each.rtt,
+                    "proportionally_fair_packets_per_s": each.proportionally_fair,
+                    "max_min_packets_per_s": each.max_min,
+                }
+                for each in self.classes.values()
+            },
+        }
+
+
+def steady(scenario: Scenario, law: LawName | None = None) -> Steady:
+    """The fixed point of the links and flows that there are at the end of a scenario.
+
+    By default the law is ``ecn`` where all links mark and ``pftk`` elsewhere. Raises
+    :class:`ScenarioError` with every assumption that the scenario breaks,
+    :class:`ModelError` if there is no fixed point.
+    """
+    of = settled(describe(scenario), scenario.duration.seconds)
+    _refuse(of)
+    if law is None:
+        law = "ecn" if all(link["signal"] == "ecn" for link in of["links"]) else "pftk"
+    elif law == "ecn" and any(link["signal"] == "drop" for link in of["links"]):
+        raise ModelError("law: got ecn, expected one of losses: a link drops")
+    solver = _Solver(of, _laws(scenario, of, law))
+    solver.solve()
+    fair = _fair(scenario)
+    classes = {}
+    for s, each in enumerate(of["classes"]):
+        name = each["name"]
+        p, rtt = solver.heard(s), solver.rtt(s)
+        window = solver.windows[s](p, rtt)
+        classes[name] = SteadyClass(
+            name, each["count"], p, window, window / rtt, rtt,
+            *fair.get(name, (None, None)),
+        )  # fmt: skip
+    links = {
+        link["name"]: SteadyLink(
+            link["name"], solver.queue(i), float(solver.p[i]), solver.carried(i), link["capacity"]
+        )
+        for i, link in enumerate(of["links"])
+    }
+    return Steady(scenario.name, law, links, classes)
+
+
+def _fair(scenario: Scenario) -> dict[str, tuple[float, float]]:
+    """Packets/s of each class, proportionally and max-min fair; nothing where that model refuses
+    the scenario."""
+    try:
+        shared = of_scenario(scenario).sharing
+    except ScenarioError:
+        return {}
+    rates = proportionally_fair(shared).rates, max_min(shared).rates
+    bits = [_packet_bits(scenario, each.name) for each in shared.flows]
+    return {
+        each.name: (float(rates[0][i]) / bits[i], float(rates[1][i]) / bits[i])
+        for i, each in enumerate(shared.flows)
+    }
+
+
+#: AQMs that have a curve at rest here.
+CURVES = ("droptail", "red", "pi", "rem", "avq")
+
+
+def _refuse(of: Mapping[str, Any]) -> None:
+    problems = [
+        Problem(
+            f"topology.{link['name']}.aqm",
+            f"outside the steady model: {link['aqm']['name']}, expected one of {', '.join(CURVES)}",
+        )
+        for link in of["links"]
+        if link["aqm"]["name"] not in CURVES
+    ]
+    problems += [
+        Problem(
+            f"traffic.{each['name']}",
+            f"outside the steady model: {each['law']['name']}, expected long TCP flows",
+        )
+        for each in of["classes"]
+        if each["law"]["name"] != "reno"
+    ]
+    if problems:
+        raise ScenarioError(problems)
+
+
+Window = Callable[[float, float], float]
+"""Packets delivered a round trip, of the share lost or marked and of the round trip, s."""
+
+
+def _laws(scenario: Scenario, of: Mapping[str, Any], law: LawName) -> list[Window]:
+    windows: list[Window] = []
+    for each in of["classes"]:
+        settings = _settings(scenario, each["name"])
+        per_ack = 2 if settings["delayed_ack"] > 0 else 1
+        most = each["law"]["max_window"]
+        windows.append(partial(_limited, _window(law, per_ack, settings["min_rto"]), most))
+    return windows
+
+
+def _limited(window: Window, most: float, p: float, rtt: float) -> float:
+    return min(window(p, rtt), most)
+
+
+def _window(law: LawName, per_ack: int, min_rto: float) -> Window:
+    match law:
+        case "square-root":
+            return lambda p, _: tcp_laws.regular_aimd(p, per_ack)
+        case "random":
+            return lambda p, _: tcp_laws.random_aimd(p, per_ack)
+        case "pftk":
+            return lambda p, rtt: tcp_laws.pftk(p, rtt, max(min_rto, rtt), per_ack)
+        case "pftk-no-timeouts":
+            return lambda p, _: tcp_laws.pftk_no_timeouts(p, per_ack)
+        case "ecn":
+            return lambda p, _: _marked(per_ack, p)
+
+
+def _marked(per_ack: int, p: float) -> float:
+    """From a table: the chain takes too long for a root to be found in it."""
+    scaled = float(_table(per_ack)(math.log(max(p, tcp_laws.RAREST))))
+    return max(scaled / math.sqrt(p), 1.0)
+
+
+@cache
+def _table(per_ack: int) -> CubicSpline:
+    p = np.geomspace(tcp_laws.RAREST, MOST, POINTS)
+    scaled = [tcp_laws.marked_aimd(float(x), per_ack) * math.sqrt(x) for x in p]
+    return CubicSpline(np.log(p), scaled)
+
+
+def _traffic(scenario: Scenario, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    plan = compile(scenario)
+    group = next(group for group in plan["traffic"] if group["name"] == name)
+    return plan, group["kind"]["tcp"]
+
+
+def _settings(scenario: Scenario, name: str) -> dict[str, float]:
+    plan, what = _traffic(scenario, name)
+    return tcp_settings(plan, what["transport"])
+
+
+def _packet_bits(scenario: Scenario, name: str) -> float:
+    return 8 * _settings(scenario, name)["wire"]
+
+
+class _Solver:
+    """Shares of the links, one after the other."""
+
+    def __init__(self, of: Mapping[str, Any], windows: list[Window]) -> None:
+        self.links, self.classes, self.windows = of["links"], of["classes"], windows
+        self.p = np.zeros(len(self.links))
+        self.routes = [[hop["link"] for hop in each["route"]] for each in self.classes]
+
+    def queue(self, i: int) -> float:
+        """Packets, from the share; nothing waits where nobody is told to slow down."""
+        link, aqm, p = self.links[i], self.links[i]["aqm"], float(self.p[i])
+        if p == 0.0:
+            return 0.0
+        match aqm["name"]:
+            case "droptail":
+                return float(link["buffer"])
+            case "pi" | "rem":
+                return float(aqm["q_ref"])
+            case "red":
+                return _average(aqm, p)
+        return 0.0
+
+    def target(self, i: int) -> float:
+        """What the link may carry, packets/s."""
+        link = self.links[i]
+        gamma = link["aqm"]["gamma"] if link["aqm"]["name"] == "avq" else 1.0
+        return float(gamma * link["capacity"])
+
+    def heard(self, s: int) -> float:
+        """The share that a class meets."""
+        return 1 - math.prod(1 - float(self.p[i]) for i in self.routes[s])
+
+    def rtt(self, s: int) -> float:
+        """s."""
+        waits = sum(self.queue(i) / self.links[i]["capacity"] for i in self.routes[s])
+        return float(self.classes[s]["rtt"]) + waits
+
+    def carried(self, i: int) -> float:
+        """Packets/s that the link delivers."""
+        total = 0.0
+        for s, route in enumerate(self.routes):
+            if i in route:
+                rtt = self.rtt(s)
+                each = self.windows[s](max(self.heard(s), LEAST), rtt) / rtt
+                total += self.classes[s]["count"] * each
+        return total
+
+    def excess(self, i: int, log_p: float) -> float:
+        """What the link would carry above its target at a share."""
+        self.p[i] = math.exp(log_p)
+        return float(math.log(self.carried(i) / self.target(i)))
+
+    def solve(self) -> None:
+        """Raises :class:`ModelError` if shares do not settle."""
+        low, high = math.log(LEAST), math.log(MOST)
+        for _ in range(ROUNDS):
+            before = self.p.copy()
+            for i, link in enumerate(self.links):
+                if self.excess(i, low) <= 0:
+                    self.p[i] = 0.0
+                    continue
+                if self.excess(i, high) > 0:
+                    raise ModelError(
+                        f"{link['name']}: its flows exceed it even where nearly every packet is "
+                        "lost or marked: windows of at least one packet are too many"
+                    )
+                self.p[i] = math.exp(brentq(partial(self.excess, i), low, high, xtol=1e-12))
+            if np.all(np.abs(self.p - before) <= SAME * np.maximum(self.p, 1e-9)):
+                return
+        raise ModelError("the shares of the links do not settle")
+
+
+def _average(aqm: Mapping[str, Any], p: float) -> float:
+    """Where RED's curve, with its gaps, marks a share p; at its end where it never does."""
+    curve = aqm["curve"]
+    # 2 x / (1 + x) and 2 x / (3 + x) of packets, x the curve.
+    at = {"geometric": p, "uniform": p / (2 - p), "wait": 3 * p / (2 - p)}[aqm["gaps"]]
+    queues = [curve["min_th"], curve["max_th"]]
+    shares = [0.0, curve["max_p"]]
+    if curve["gentle"]:
+        queues.append(2 * curve["max_th"])
+        shares.append(1.0)
+    return float(np.interp(at, shares, queues))
