@@ -298,7 +298,7 @@ class _Solver:
 
     def rtt(self, s: int) -> float:
         """s."""
-        waits = sum(self.queue(i) / self.links[i]["capacity"] for i in self.routes[s])
+        waits = sum(self.queue(i) / float(self.links[i]["capacity"]) for i in self.routes[s])
         return float(self.classes[s]["rtt"]) + waits
 
     def carried(self, i: int) -> float:
