@@ -3,7 +3,9 @@
 use marqueue_aqm::Reason;
 use marqueue_cc::Options;
 use marqueue_core::{Dur, Ecn, Flags, Packet, Time};
-use marqueue_sim::result::{FlowTable, LinkResult, LinkWindow, PacedTrace, PipeResult, RunResult, SenderTrace, Series};
+use marqueue_sim::result::{
+    CwndResult, FlowTable, LinkResult, LinkWindow, PacedTrace, PipeResult, RunResult, SenderTrace, Series,
+};
 use marqueue_sim::trace::{Trace, TraceKind};
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -22,6 +24,7 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("traces", list(py, r.traces, trace)?)?;
     dict.set_item("senders", list(py, r.senders, sender)?)?;
     dict.set_item("paced", list(py, r.paced, paced)?)?;
+    dict.set_item("cwnds", list(py, r.cwnds, cwnd)?)?;
     Ok(dict)
 }
 
@@ -192,6 +195,15 @@ fn paced(py: Python<'_>, s: PacedTrace) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("t", array(py, s.rows.iter().map(|r| r.0.secs())))?;
     dict.set_item("rate", array(py, s.rows.iter().map(|r| r.1 .0 * bits)))?;
     dict.set_item("price", array(py, s.rows.iter().map(|r| r.1 .1.unwrap_or(f64::NAN))))?;
+    Ok(dict)
+}
+
+fn cwnd(py: Python<'_>, c: CwndResult) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("group", c.group)?;
+    dict.set_item("t", PyArray1::from_vec(py, c.t))?;
+    dict.set_item("sum", PyArray1::from_vec(py, c.sum))?;
+    dict.set_item("variances", PyArray1::from_vec(py, c.variances))?;
     Ok(dict)
 }
 

@@ -11,12 +11,13 @@ mod population;
 mod way;
 
 use crate::attachment::Attachment;
+use crate::cwnd::CwndMeter;
 use crate::events::{EventQueue, Timers};
 use crate::flow::{fill_row, Flow};
 use crate::impair::Pipe;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
-use crate::result::{FlowTable, PacedTrace, SenderTrace};
+use crate::result::{CwndResult, FlowTable, PacedTrace, SenderTrace};
 use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::wire::Wire;
@@ -102,6 +103,8 @@ pub struct Remains {
     pub senders: Vec<SenderTrace>,
     /// What those of paced flows showed.
     pub paced: Vec<PacedTrace>,
+    /// Windows of the groups of TCP flows that were sampled.
+    pub cwnds: Vec<CwndResult>,
     /// Events processed.
     pub events: u64,
 }
@@ -138,6 +141,7 @@ pub struct Engine {
     table: FlowTable,
     senders: Vec<SenderTrace>,
     paced: Vec<PacedTrace>,
+    cwnds: Vec<CwndMeter>,
     processed: u64,
 }
 
@@ -182,6 +186,7 @@ impl Engine {
             table: FlowTable::default(),
             senders: Vec::new(),
             paced: Vec::new(),
+            cwnds: Vec::new(),
             processed: 0,
         };
         engine.number_sources(plan);
@@ -252,6 +257,7 @@ impl Engine {
             flows: self.table,
             senders: self.senders,
             paced: self.paced,
+            cwnds: self.cwnds.into_iter().map(CwndMeter::into_result).collect(),
             events: self.processed,
         }
     }

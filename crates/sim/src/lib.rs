@@ -6,6 +6,7 @@
 
 pub mod attachment;
 mod cpu;
+mod cwnd;
 mod engine;
 mod events;
 mod flow;

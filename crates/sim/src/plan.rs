@@ -234,6 +234,9 @@ pub enum TrafficKind {
         /// Their applications write in pieces; without it all data is at hand from the start.
         #[serde(default)]
         write: Option<WritePlan>,
+        /// Sample the congestion windows, every [`Plan::sample`].
+        #[serde(default)]
+        sample_cwnd: bool,
     },
     /// TCP flows that arrive as a Poisson process, each on a route drawn uniformly.
     Poisson {

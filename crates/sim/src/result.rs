@@ -26,6 +26,8 @@ pub struct RunResult {
     pub senders: Vec<SenderTrace>,
     /// The senders of the traced paced flows.
     pub paced: Vec<PacedTrace>,
+    /// The groups of TCP flows whose windows were sampled.
+    pub cwnds: Vec<CwndResult>,
     /// Events that the engine processed.
     pub events: u64,
 }
@@ -155,4 +157,25 @@ pub struct PacedTrace {
     pub bytes: u32,
     /// Times, and from then on: the rate in packets a second, and the latest price that was obeyed.
     pub rows: Vec<(Time, (f64, Option<f64>))>,
+}
+
+/// Congestion windows of one group of TCP flows, sampled every `Plan::sample`.
+#[derive(Clone, Debug)]
+pub struct CwndResult {
+    /// Index into the plan's traffic.
+    pub group: usize,
+    /// Seconds.
+    pub t: Vec<f64>,
+    /// Sum of the windows of its flows at `t`, packets.
+    pub sum: Vec<f64>,
+    /// For each measuring window that was begun, the sum over flows of the variance of the samples of each,
+    /// packets squared; NaN without samples.
+    pub variances: Vec<f64>,
+}
+
+impl CwndResult {
+    /// Of a group that has not been sampled yet.
+    pub fn of(group: usize) -> CwndResult {
+        CwndResult { group, t: Vec::new(), sum: Vec::new(), variances: Vec::new() }
+    }
 }

@@ -5,7 +5,7 @@ use crate::engine::{Engine, Prepared, Remains};
 use crate::events::EventQueue;
 use crate::impair::Pipe;
 use crate::meter::Meter;
-use crate::plan::{CpuPlan, FlowSizes, LinkPlan, Plan, SizeLaw, TrafficKind};
+use crate::plan::{CpuPlan, FlowSizes, LinkPlan, Plan, SizeLaw, TrafficKind, TrafficPlan};
 use crate::resource::{Resource, Server};
 use crate::result::{PipeResult, RunResult};
 use crate::trace::MOST_ROWS;
@@ -150,7 +150,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         }
     };
     control.done.store(ended.0, Ordering::Relaxed);
-    let Remains { resources, pipes, flows, senders, paced, events } = engine.finish();
+    let Remains { resources, pipes, flows, senders, paced, cwnds, events } = engine.finish();
     let edges = std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect();
     let (mut links, mut traces) = (Vec::new(), Vec::new());
     for (l, resource) in resources.into_iter().enumerate() {
@@ -166,7 +166,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         .enumerate()
         .filter_map(|(link, pipe)| Some(PipeResult { link, windows: pipe?.into_windows() }))
         .collect();
-    Ok(RunResult { edges, ended, links, pipes, traces, flows, senders, paced, events })
+    Ok(RunResult { edges, ended, links, pipes, traces, flows, senders, paced, cwnds, events })
 }
 
 /// The transport settings, and what each link has of a queue and an impaired pipe.
@@ -305,9 +305,11 @@ fn check_sizes(plan: &Plan) -> Result<(), ParamError> {
         return Err(ParamError::new("boundaries", message));
     }
     let queues = plan.links.iter().filter(|l| l.queue.is_some()).count() as u64;
+    let sampled = |t: &&TrafficPlan| matches!(t.kind, TrafficKind::Tcp { sample_cwnd: true, .. });
+    let series = queues + plan.traffic.iter().filter(sampled).count() as u64;
     let samples = plan.duration.0.checked_div(plan.sample.0).unwrap_or(0);
-    if samples.saturating_mul(queues) > MOST_CELLS {
-        let least = Dur((plan.duration.0 / MOST_CELLS + 1).saturating_mul(queues));
+    if samples.saturating_mul(series) > MOST_CELLS {
+        let least = Dur((plan.duration.0 / MOST_CELLS + 1).saturating_mul(series));
         let message = format!("got {} s, expected at least {} s in so long a run", plan.sample.secs(), least.secs());
         return Err(ParamError::new("sample", message));
     }

@@ -20,6 +20,7 @@ import tomli_w
 from marqueue.manifest import Circumstances, Manifest
 from marqueue.place import write_json
 from marqueue.result import names, pcapng, tables
+from marqueue.result.cwnd import Cwnds, cwnd_tables, cwnds
 from marqueue.result.link import Link, with_figures
 from marqueue.result.pipe import Pipe
 from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
@@ -96,6 +97,7 @@ class Result:
             "trace": tables.trace_table(plan, raws),
             "tcp": tables.tcp_table(raws),
             "paced": tables.paced_table(raws),
+            **cwnd_tables(plan, raws, groups),
         }
         kept = {name: table for name, table in made.items() if table is not None}
         result = cls(scenario, plan, manifest, kept)
@@ -286,6 +288,14 @@ class Result:
         """The figures of all flows, of one group or of one class, by name (base units)."""
         return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
 
+    def cwnds(self, window: Span = None, *, group: str) -> list[Cwnds]:
+        """The congestion windows of a group in a measuring window, one entry a replication; without
+        one the measured time must be a single one. Raises KeyError if they were not sampled.
+        """
+        if window is None:
+            [window] = self.measured
+        return cwnds(self.tables, group, window, *self.span(window))
+
     def run_totals(
         self, *, group: str | None = None, class_: str | None = None
     ) -> dict[str, Estimate]:
@@ -325,7 +335,7 @@ class Result:
     def to_arrow(self, name: str = "series") -> pa.Table:
         """A table by name: series, windows, flows, queue_histogram, delay_histogram; pipes where
         links are impaired; shares (of groups of traffic in servers) where there is a CPU; trace,
-        tcp and paced where they were asked for.
+        tcp, paced, cwnd and cwnd_variance where they were asked for.
         """
         if name not in self.tables:
             raise KeyError(f"table {name!r}, expected one of: {', '.join(self.tables)}")

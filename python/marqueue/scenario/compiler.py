@@ -272,6 +272,8 @@ class _Compiler:
             label["class"] = index
         if isinstance(table, Packets):
             self.check_sizes(path, table)
+        if isinstance(table, Tcp) and table.sample_cwnd and self.scenario.sample.base == 0:
+            self.refuse(f"{path}.sample_cwnd", "got true, expected sample above zero with it")
         common: Plan = {"start": table.start.base, "stop": table.stop.base if table.stop else None}
         if isinstance(table, Poisson):
             kind = {
@@ -316,6 +318,7 @@ class _Compiler:
             "size": table.size.base if table.size else None,
             "trace": table.trace,
             "write": self.write(table),
+            **({"sample_cwnd": True} if table.sample_cwnd else {}),
         }
 
     def write(self, table: Tcp) -> Plan | None:

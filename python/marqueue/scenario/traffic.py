@@ -61,6 +61,9 @@ class Tcp(Group):
     """Which table of [transport] holds its settings."""
     trace: bool = False
     """Record every change of cwnd, ssthresh, round-trip time and timeout."""
+    sample_cwnd: bool = False
+    """Record the sum of the congestion windows of the group, at every sample, and how much each
+    varies."""
     write: PositivePackets | None = None
     """How much its application writes at a time; by default all is at hand from the start."""
     every: PositiveDuration | None = None

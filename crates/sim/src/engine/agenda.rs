@@ -1,6 +1,7 @@
 //! What happens beside packets and timers: measuring windows, samples, traffic that starts and stops.
 
 use super::{resource, Engine, Link, Near, Source};
+use crate::cwnd::CwndMeter;
 use crate::events::EventQueue;
 use crate::flow::Kind;
 use crate::plan::Plan;
@@ -105,6 +106,7 @@ impl Engine {
                 r.meter.close(self.now, r.qdisc.len(), r.qdisc.counters(), speed, ahead);
             }
         }
+        self.cwnds.iter_mut().for_each(CwndMeter::close);
         self.assert_conserved();
     }
 
@@ -132,6 +134,9 @@ impl Engine {
                 let (speed, ahead) = (r.speed(), r.ahead(self.now));
                 r.meter.sample(self.now, &r.qdisc, speed, ahead);
             }
+        }
+        for cwnds in &mut self.cwnds {
+            cwnds.sample(self.now, &self.flows);
         }
         self.next_sample += self.sample;
         self.schedule(Source::Sample, self.next_sample);

@@ -1,6 +1,7 @@
 //! Flows come and go.
 
 use super::Engine;
+use crate::cwnd::CwndMeter;
 use crate::flow::{add_row, Cbr, Flow, Kind, Paced, Tcp};
 use crate::plan::{Plan, TrafficKind};
 use crate::result::{PacedTrace, SenderTrace};
@@ -14,7 +15,11 @@ impl Engine {
         for (g, traffic) in plan.traffic.iter().enumerate() {
             let group = g as u32;
             match &traffic.kind {
-                TrafficKind::Tcp { transport, route, count, start, jitter, stop, size, trace, write } => {
+                TrafficKind::Tcp { transport, route, count, start, jitter, stop, size, trace, write, sample_cwnd } => {
+                    if *sample_cwnd {
+                        let (slot, row) = (self.flows.len(), self.table.group.len() as u32);
+                        self.cwnds.push(CwndMeter::new(g, slot, row, *count));
+                    }
                     for i in 0..*count {
                         let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
                         let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());

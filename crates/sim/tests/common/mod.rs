@@ -82,6 +82,7 @@ pub fn tcp(name: &str, route: usize, count: u32, jitter: f64) -> TrafficPlan {
         size: None,
         trace: false,
         write: None,
+        sample_cwnd: false,
     };
     TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
 }
