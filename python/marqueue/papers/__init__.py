@@ -8,7 +8,7 @@ from pathlib import Path
 from marqueue.papers.paper import Paper
 
 PAPERS: dict[str, Paper] = {
-    each.parent.name: Paper.read(each)
-    for each in sorted(Path(__file__).parent.glob("*/paper.toml"))
+    paper.key: paper
+    for paper in map(Paper.read, sorted(Path(__file__).parent.glob("*/paper.toml")))
 }
-"""By key, the name of the folder."""
+"""By key, the name of the folder with hyphens."""

@@ -27,8 +27,9 @@ def page(of: Reproduction) -> Report:
 def byline(of: Reproduction) -> str:
     """How it was made."""
     return (
-        f"{_form(of)}: {of.replications} replications of every set-up; ± is the half width of the "
-        f"95% confidence interval over them (Student). marqueue {_version(of)}, seed {_seed(of)}."
+        f"{_form(of)}: {of.replications} replications of every set-up{of.fewer}; ± is the half "
+        "width of the 95% confidence interval over them (Student). "
+        f"marqueue {_version(of)}, seed {_seed(of)}."
     )
 
 

@@ -47,6 +47,9 @@ class Experiment:
     """What claims and ledger speak of."""
     draw: Callable[[Runs, Quantities], Sequence[Drawn | Tabled]]
     """The paper's figures and tables."""
+    full: Callable[[], Mapping[str, Scenario]] = dict
+    """What is run in the full form alone, by name, with replications of its own: set-ups that take
+    too long for the quick form or for as many replications."""
     found: Sequence[str] = ()
     """What came out, in paragraphs, where it is not the paper's to say."""
 
@@ -71,11 +74,11 @@ class Paper:
     @property
     def key(self) -> str:
         """What it is called on the command line."""
-        return self.folder.name
+        return self.folder.name.replace("_", "-")
 
     def experiment(self, number: str) -> Experiment:
         """One of its experiments."""
-        module = importlib.import_module(f"{__package__}.{self.key}.experiment_{number}")
+        module = importlib.import_module(f"{__package__}.{self.folder.name}.experiment_{number}")
         experiment: Experiment = module.EXPERIMENT
         return experiment
 
@@ -103,6 +106,12 @@ class Paper:
             for number, named in setups.items()
             for name, scenario in named.items()
         }
+        if not quick:
+            each |= {
+                (number, name): scenario
+                for number in experiments
+                for name, scenario in self.experiment(number).full().items()
+            }
         keep.belong_to(
             {
                 "paper": self.key,

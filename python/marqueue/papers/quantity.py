@@ -89,9 +89,17 @@ def over_span(result: Result, of: str, figure: str, begin: float, end: float) ->
 
 
 def side_by_side(parts: Mapping[float, Quantity], variable: str, of: str | None = None) -> Quantity:
-    """One quantity over a sweep, of what was measured at each of its places."""
+    """One quantity over a sweep, of what was measured at each of its places; NaN where a place has
+    fewer replications than others.
+    """
     first = next(iter(parts.values()))
-    values = np.hstack([part.values for part in parts.values()])
+    most = max(len(part.values) for part in parts.values())
+    values = np.hstack(
+        [
+            np.pad(part.values, ((0, most - len(part.values)), (0, 0)), constant_values=np.nan)
+            for part in parts.values()
+        ]
+    )
     return Quantity(first.label, of or first.of, values, first.unit, variable, tuple(parts))
 
 

@@ -88,8 +88,15 @@ class Reproduction:
 
     @property
     def replications(self) -> int:
-        """How many replications each set-up had."""
-        return min(run.replications for runs in self.runs.values() for run in runs.values())
+        """How many replications each set-up had, but for :attr:`fewer` of them."""
+        return max(run.replications for runs in self.runs.values() for run in runs.values())
+
+    @property
+    def fewer(self) -> str:
+        """Which set-ups had fewer, in words; empty if none had."""
+        counts = Counter(run.replications for runs in self.runs.values() for run in runs.values())
+        few = [f"{n} of {of}" for of, n in sorted(counts.items()) if of < self.replications]
+        return f" (set-ups with fewer: {', '.join(few)})" if few else ""
 
     @property
     def counts(self) -> Counter[Outcome]:
@@ -101,7 +108,7 @@ class Reproduction:
         out = Table(
             title=Text(self.paper.title),
             caption="mean ± half width of the 95% confidence interval over "
-            f"{self.replications} replications",
+            f"{self.replications} replications{self.fewer}",
             title_justify="left",
             caption_justify="left",
             box=box.HORIZONTALS,

@@ -127,9 +127,12 @@ def legend(axes: Axes, columns: int = 5) -> None:
 
 
 def logarithmic(axes: Axes) -> None:
-    """A logarithmic horizontal axis with plain numbers at 1, 2 and 5."""
+    """A logarithmic horizontal axis with plain numbers at 1, 2 and 5; over more than three decades
+    at powers of ten.
+    """
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
 

@@ -1,8 +1,9 @@
 """Configurations that the papers do not have, to see that the model fits and not the numbers; and
-those of the CHOKeW paper."""
+those of the CHOKeW and small-buffer papers."""
 
 from marqueue.validate.ns2.case import Case, avq, droptail, gkvq, pi, red, rem
 from marqueue.validate.ns2.chokew import CHOKEW
+from marqueue.validate.ns2.small_buffer import LARGE
 
 UNTIED = (0.0437, 0.0619, 0.0783, 0.1021, 0.1297)
 """Round-trip times whose differences are not multiples of a transmission time."""
@@ -194,6 +195,7 @@ MATRIX = [
         rtts=LONG,
     ),
     *CHOKEW,
+    *LARGE,
 ]
 
 TIED = (

@@ -1,0 +1,190 @@
+"""Figures 4, 5, 6 and 9: a dumbbell under three schemes and two exponents, its windows, and its
+marks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from scipy.stats import norm
+
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
+from marqueue.papers.small_buffer import measures
+from marqueue.papers.small_buffer.measures import (
+    clt,
+    dependence,
+    difference,
+    fall,
+    marked_by_clt,
+    of_link,
+    performance,
+    swept,
+    windows,
+)
+from marqueue.papers.small_buffer.setups import CURVES, FLOWS, GROUP, MORE, A, dumbbell, named
+from marqueue.plot import lines, style
+from marqueue.scenario import Scenario
+
+#: The larger exponent of Figure 5, and the schemes that it is for.
+LARGER, OF_TWO = 0.3, ("RED1", "RED2")
+#: From and to where a fall is measured.
+FROM, TO = FLOWS[0], FLOWS[-1]
+#: The set-up of the histogram.
+SHOWN = ("RED1", 200)
+#: Numbers of flows for the formula, and the standard deviation of a window that it takes, packets.
+FORMULA, STD = tuple(10.0**k for k in range(2, 13)), 2.0
+BINS = 40
+
+
+def schemes() -> list[tuple[str, float]]:
+    """Schemes with their exponents."""
+    return [(scheme, A) for scheme in CURVES] + [(scheme, LARGER) for scheme in OF_TWO]
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme and number of flows."""
+    return {named(s, n, a): dumbbell(s, n, a) for s, a in schemes() for n in FLOWS}
+
+
+def full() -> Mapping[str, Scenario]:
+    """More flows; with the larger exponent up to ten thousand."""
+    return {
+        named(s, n, a): dumbbell(s, n, a, replications=replications)
+        for s, a in schemes()
+        for n, replications in MORE.items()
+        if a == A or n < max(MORE)
+    }
+
+
+def key(scheme: str, a: float) -> str:
+    """Of the quantities of a scheme."""
+    return scheme if a == A else f"{scheme}.{a:g}"
+
+
+def names(scheme: str, a: float) -> dict[float, str]:
+    """The set-ups by number of flows."""
+    return {float(n): named(scheme, n, a) for n in (*FLOWS, *MORE)}
+
+
+def formula(scheme: str) -> Quantity:
+    """Marks by the central limit theorem alone, for any number of flows."""
+    values = [marked_by_clt(scheme, n, A, 0.0, STD * n**0.5) for n in FORMULA]
+    return Quantity(
+        "Probability of a mark", f"{scheme}, CLT, shifted", np.array([values]), "", "N", FORMULA
+    )
+
+
+def measure(runs: Runs) -> Quantities:
+    """The four figures, windows, and marks."""
+    out: dict[str, Quantity] = {}
+    for scheme, a in schemes():
+        of = scheme if a == A else f"{scheme}, a = {a:g}"
+        out |= performance(runs, names(scheme, a), of, key(scheme, a))
+        out[f"h.{key(scheme, a)}"] = swept(runs, names(scheme, a), partial(dependence, of=of))
+    for scheme in CURVES:
+        at = names(scheme, A)
+        for name in ("delay", "jitter"):
+            out[f"fall.{name}.{scheme}"] = fall(out[f"{name}.{scheme}"], FROM, TO)
+        out[f"marks.{scheme}"] = replace(
+            swept(runs, at, partial(of_link, of=scheme, figure="mark_ratio")),
+            label="Probability of a mark",
+        )
+        for shifted in (False, True):
+            parts = {
+                n: clt(runs[name], scheme, n, A, shifted=shifted)
+                for n, name in at.items()
+                if name in runs
+            }
+            of_clt = side_by_side(parts, "N")
+            of = f"{scheme}, {of_clt.of}"
+            out[f"clt{'.shifted' * shifted}.{scheme}"] = replace(of_clt, of=of)
+        out[f"clt.formula.{scheme}"] = formula(scheme)
+    for name in ("utilization", "delay", "loss"):
+        out[f"alike.{name}"] = difference(out[f"{name}.RED1"], out[f"{name}.EXP"])
+    return {**out, **windows(runs[named(*SHOWN)], "RED1, N = 200")}
+
+
+def histogram(runs: Runs) -> Drawn:
+    """The sum of windows in the first replication, with the Gaussian of its mean and deviation."""
+    total = runs[named(*SHOWN)].cwnds(group=GROUP)[0].total
+    density, edges = np.histogram(total, BINS, density=True)
+    middle = (edges[1:] + edges[:-1]) / 2
+    fit = norm.pdf(middle, total.mean(), total.std())
+    figure, axes = style.on(None)
+    axes.bar(middle, density, width=np.diff(edges), color="0.85", label="samples every 20 ms")
+    lines({"Gaussian": (middle, fit)}, "Sum of windows, packets", "Density", axes=axes)
+    table = pa.table({"packets": middle, "density": density, "gaussian": fit})
+    caption = "The sum of 200 windows under RED1, first replication, with the Gaussian that fits."
+    return Drawn("Figure 6b", caption, figure, table)
+
+
+def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """The four figures, Figure 5's pairs, windows, and marks."""
+    pairs = [key(scheme, a) for scheme in OF_TWO for a in (A, LARGER)]
+    short = {k: replace(q, label="h") for k, q in quantities.items() if k.startswith("h.")}
+    return [
+        *measures.four("Figure 4", "Three schemes, a = 0.2.", quantities, list(CURVES)),
+        *(
+            against(
+                f"Figure 5{letter}",
+                "RED1 and RED2 with thresholds that grow as N^0.2 and as N^0.3.",
+                [_common(quantities[f"{name}.{k}"]) for k in pairs],
+                "N",
+                log_x=True,
+            )
+            for name, letter in (("utilization", "a"), ("loss", "b"))
+        ),
+        against(
+            "Figure 6a",
+            "h(N) = Var(sum of W) / sum of Var(W), windows sampled every 20 ms.",
+            [short[f"h.{scheme}"] for scheme in CURVES],
+            "N",
+            log_x=True,
+        ),
+        histogram(runs),
+        against(
+            "Figure 9",
+            "The measured share of marked packets, and lines: a Gaussian sum of independent "
+            "windows that is put where it suits most, with no randomness of arrivals.",
+            [quantities[f"marks.{scheme}"] for scheme in CURVES],
+            "N",
+            [replace(quantities[f"clt.formula.{scheme}"], of=scheme) for scheme in CURVES],
+            log_x=True,
+            floor=0.0,
+        ),
+    ]
+
+
+def _common(quantity: Quantity) -> Quantity:
+    """Without the largest number of flows, which only one exponent has."""
+    most = max(MORE)
+    keep = [i for i, n in enumerate(quantity.places) if n < most]
+    places = tuple(quantity.places[i] for i in keep)
+    return replace(quantity, values=quantity.values[:, keep], places=places)
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "C = 100 kbit/s a flow, packets of 500 bytes, ECN, two-way propagation uniform in [120, "
+        "280] ms: as printed; here in 16 classes of equal distance. Access links have ten times "
+        "the bottleneck's rate, at least 1 Gbit/s, and are shared by a class. Flows start within "
+        "5 s; NewReno that answers every packet. The first 10 of 30 s are left out (10 of 25 s "
+        "from 10^4 flows on, 8 of 18 s from 10^5 on).",
+        "Table I is read as one marking function a scheme: RED1 and RED2 are linear between their "
+        "thresholds and mark every packet beyond the upper one (p goes to 1, section II-B), EXP "
+        "is 0.2 at 10 N^a. Marks are drawn independently by the instantaneous queue. What the RED "
+        "of ns-2 makes of the same numbers is in the experiment `red`.",
+        "Windows are sampled every 20 ms, as there. h takes variances over time; the flows of "
+        "each replication for themselves.",
+        "Figure 9 is a drawing in the paper. Here the Gaussian has the variance of independent "
+        "windows, of the measured variances; its mean is what the measured utilization says, or, "
+        "where it suits the argument most, the pipe.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+    full=full,
+)

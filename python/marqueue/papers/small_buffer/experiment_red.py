@@ -1,0 +1,123 @@
+"""ns-2's own RED in place of the marking function: the same dumbbell here and in ns-2."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.ledger import Reference, read_reference
+from marqueue.papers.paper import Experiment
+from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.small_buffer.measures import dependence, performance, swept, windows
+from marqueue.papers.small_buffer.setups import FOLDER, GROUP
+from marqueue.scenario import Scenario, from_dict
+from marqueue.validate.ns2.small_buffer import FLOWS, SCHEMES, SMALL_BUFFER
+
+#: In the full form alone, with so many replications.
+MORE = {1300: 10}
+#: The number of flows whose sum of windows is looked at.
+SHOWN = 200
+#: What ns-2 measured too.
+COMPARED = ("utilization", "delay", "loss")
+
+
+def name(scheme: str, flows: float) -> str:
+    """Of a set-up."""
+    return f"{scheme}-{flows:g}"
+
+
+def scenario(scheme: str, flows: int, replications: int = 1) -> Scenario:
+    """The dumbbell that ns-2 is told, with the windows sampled."""
+    data = SMALL_BUFFER[scheme, flows].scenario(replications).to_dict()
+    [warmup] = data.pop("cuts")
+    [long] = data["traffic"]
+    long |= {"sample_cwnd": True, "name": GROUP}
+    return from_dict(data | {"warmup": warmup, "sample": "20 ms"})
+
+
+def setups() -> Mapping[str, Scenario]:
+    """One a scheme and number of flows."""
+    return {name(s, n): scenario(s, n) for s in SCHEMES for n in FLOWS if n not in MORE}
+
+
+def full() -> Mapping[str, Scenario]:
+    """The paper's largest number of flows."""
+    return {name(s, n): scenario(s, n, r) for s in SCHEMES for n, r in MORE.items()}
+
+
+def theirs(reference: Reference, quantity: Quantity, key: str) -> Quantity:
+    """The same of ns-2: one value a seed."""
+    of_flows = reference.number[key]
+    assert isinstance(of_flows, Mapping)
+    sides = [of_flows[f"{n:g}"] for n in quantity.places]
+    return replace(quantity, of=f"{quantity.of}, {reference.name}", values=np.array(sides).T)
+
+
+def apart(ours: Quantity, others: Quantity) -> Quantity:
+    """How far means are apart, in half widths of the 95% interval of their difference; of a single
+    replication here, of that of the others.
+    """
+    pairs = zip(ours.estimates, others.estimates, strict=True)
+    widths = [
+        abs(a.mean - b.mean) / np.hypot(a.half_width or 0.0, b.half_width or 0.0) for a, b in pairs
+    ]
+    label = f"{ours.label}: distance in half widths"
+    return replace(ours, label=label, unit="", values=np.array([widths]))
+
+
+def measure(runs: Runs) -> Quantities:
+    """The four figures and h, and those of ns-2 beside them."""
+    reference = read_reference(FOLDER / "reference.toml")
+    out: dict[str, Quantity] = {}
+    for scheme in SCHEMES:
+        names = {float(n): name(scheme, n) for n in FLOWS}
+        out |= performance(runs, names, scheme, scheme)
+        out[f"h.{scheme}"] = swept(runs, names, partial(dependence, of=scheme))
+        for each in COMPARED:
+            key = f"{each}.{scheme}"
+            out[f"ns2.{key}"] = theirs(reference, out[key], key)
+            out[f"apart.{key}"] = apart(out[key], out[f"ns2.{key}"])
+    return {**out, **windows(runs[name("RED1", SHOWN)], f"RED1, N = {SHOWN}")}
+
+
+def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+    """What both measured, and h."""
+    letters = dict(zip(COMPARED, "abc", strict=True))
+    return [
+        *(
+            against(
+                f"ns-2 {letter}",
+                "ns-2's RED with a weight of 1, here and in ns-2.",
+                [quantities[f"{side}{each}.{s}"] for s in SCHEMES for side in ("", "ns2.")],
+                "N",
+                log_x=True,
+            )
+            for each, letter in letters.items()
+        ),
+        against(
+            "ns-2 d",
+            "h(N) under the RED of ns-2, which loses packets beyond the upper threshold.",
+            [replace(quantities[f"h.{s}"], label="h") for s in SCHEMES],
+            "N",
+            log_x=True,
+        ),
+    ]
+
+
+EXPERIMENT = Experiment(
+    readings=(
+        "RED of ns-2.35 with q_weight_ = 1, gentle_ off and the thresholds of Table I, and the "
+        "same algorithm here (`red`). It is not the paper's marking function: beyond the upper "
+        "threshold packets are lost, marks keep a distance (wait_), and at most one waiting "
+        "packet is never marked. Which version of ns-2 and which of its switches the paper used "
+        "is not printed.",
+        "ns-2's numbers are data (reference.toml); `marqueue validate --only ns2` runs the same "
+        "dumbbells where ns-2 is installed.",
+    ),
+    setups=setups,
+    measure=measure,
+    draw=draw,
+    full=full,
+)
