@@ -1,6 +1,6 @@
 """The engine. Plans are JSON; results are dicts of numpy arrays, times in seconds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any, final
 
@@ -201,10 +201,6 @@ def dscps() -> tuple[str, dict[str, int]]:
 
 def read_marking_curve(text: str) -> str:
     """A marking curve as it is written; ValueError with what was expected if the text is none."""
-
-def marking(curve: str, flows: float, a: float, queue: Sequence[float]) -> list[float]:
-    """The probability of a mark at each length of a queue, packets, by a curve whose thresholds
-    grow as flows to the power of a. ValueError if the curve is none."""
 
 def tcp_presets() -> dict[str, dict[str, Any]]:
     """What each preset of TCP sets."""

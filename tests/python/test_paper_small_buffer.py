@@ -6,7 +6,6 @@ import pytest
 from scipy.stats import norm
 
 import marqueue as package
-from marqueue import _core
 from marqueue.papers import PAPERS
 from marqueue.papers.claims import read_claims
 from marqueue.papers.quantity import Quantity, side_by_side, single
@@ -19,21 +18,13 @@ from marqueue.scenario import cautions, compile
 PAPER = PAPERS["small-buffer"]
 
 
-def test_a_curve_scaled_is_the_curve_in_longer_packets():
-    # 32^0.2 = 2.
-    queue = [0.0, 4.0, 12.0, 20.0, 20.5]
-    assert _core.marking("red:2:10:0.2", 32, 0.2, queue) == pytest.approx([0, 0, 0.1, 0.2, 1])
-    with pytest.raises(ValueError, match="a marking curve"):
-        _core.marking("red", 32, 0.2, queue)
-
-
 @pytest.mark.parametrize("std", [20.0, 500.0])
 def test_marks_by_the_clt_are_the_integral_over_the_gaussian(std: float):
     # Of all that a Gaussian draws, what is above 0 and within the buffer is marked by the curve.
     mean, flows = -10.0, 200
     q = norm(mean, std).ppf((np.arange(100_000) + 0.5) / 100_000)
     q = q[(q > 0) & (q < 12 * flows**0.3)]
-    sampled = np.sum(_core.marking("exp:10:0.2", flows, 0.2, q.tolist())) / 100_000
+    sampled = np.sum(1 - 0.8 ** (q / (10 * flows**0.2))) / 100_000
     assert marked_by_clt("EXP", flows, 0.2, mean, std) == pytest.approx(sampled, rel=1e-3)
 
 

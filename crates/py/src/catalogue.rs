@@ -5,7 +5,7 @@ use marqueue_cc::paced;
 use marqueue_cc::preset::{preset, PRESETS};
 use marqueue_core::dscp::Dscp;
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, PolicySpec, Value};
-use marqueue_core::{Bytes, MarkingCurve, Scale};
+use marqueue_core::{Bytes, MarkingCurve};
 use marqueue_sim::impair::{Jitter, Loss, Reorder};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -111,15 +111,6 @@ pub fn dscps(py: Python<'_>) -> PyResult<(&'static str, Bound<'_, PyDict>)> {
 #[pyfunction]
 pub fn read_marking_curve(text: &str) -> PyResult<String> {
     MarkingCurve::parse(text).map(|curve| curve.to_string()).map_err(PyValueError::new_err)
-}
-
-/// The probability of a mark at each length of a queue, packets, by a curve for so many flows whose thresholds
-/// grow with the exponent `a`.
-#[pyfunction]
-pub fn marking(curve: &str, flows: f64, a: f64, queue: Vec<f64>) -> PyResult<Vec<f64>> {
-    let curve = MarkingCurve::parse(curve).map_err(PyValueError::new_err)?;
-    let scale = Scale::new(curve, flows, a, a, 0.0);
-    Ok(queue.into_iter().map(|x| scale.p(x)).collect())
 }
 
 fn specs<'py>(py: Python<'py>, specs: &[ParamSpec]) -> PyResult<Bound<'py, PyList>> {

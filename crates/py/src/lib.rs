@@ -24,7 +24,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(catalogue::tcp_presets, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::dscps, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::read_marking_curve, m)?)?;
-    m.add_function(wrap_pyfunction!(catalogue::marking, m)?)?;
     m.add_function(wrap_pyfunction!(run::check, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add("TIMESTAMPS_BYTES", marqueue_cc::config::TIMESTAMPS_BYTES)?;

@@ -1,8 +1,10 @@
 """More packets a flow in the pipe: whether windows still move together, and what it costs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+
+import numpy as np
 
 from marqueue.papers.drawn import Drawn, against
 from marqueue.papers.paper import Experiment
@@ -10,10 +12,16 @@ from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.small_buffer.measures import dependence, performance, swept
 from marqueue.papers.small_buffer.setups import EACH, A, dumbbell, named
 from marqueue.scenario import Scenario
+from marqueue.stats import Estimate
+from marqueue.theory.chain import ChainResult, Model, RttClass, simulate
 
 #: Packets a flow in a pipe of 200 ms, C T, and the capacity that has them, kbit/s.
 PIPES = {5: EACH, 25: 5 * EACH}
 SCHEMES = ("RED1", "EXP")
+#: Round-trip times of the chain over 200 ms: four classes for [120, 280] ms.
+CLASSES = tuple(RttClass(rtt, 1.0) for rtt in (0.7, 0.9, 1.1, 1.3))
+#: Round-trip times that it runs after a warm-up of as many as the latter, and how often.
+LENGTH, WARM_UP, REPLICATIONS = 1000, 250, 4
 FLOWS = (50, 200, 400)
 
 
@@ -32,8 +40,24 @@ def key(scheme: str, pipe: int) -> str:
     return f"{scheme}.{pipe}"
 
 
+@cache
+def chain(scheme: str, pipe: int, flows: int) -> ChainResult:
+    """The paper's model with unequal round-trip times: arrivals are Poisson."""
+    model = Model(flows, float(pipe), A, scheme, classes=CLASSES)
+    return simulate(model, LENGTH, WARM_UP, REPLICATIONS)
+
+
+def of_chain(
+    scheme: str, pipe: int, label: str, how: Callable[[ChainResult], Estimate]
+) -> Quantity:
+    """What the chain says, by the number of flows."""
+    values = [how(chain(scheme, pipe, n)).mean for n in FLOWS]
+    of = f"{scheme}, C T = {pipe}, chain"
+    return Quantity(label, of, np.array([values]), "", "N", tuple(float(n) for n in FLOWS))
+
+
 def measure(runs: Runs) -> Quantities:
-    """The four figures and h."""
+    """The four figures and h, by packets; utilization and h by the chain."""
     out: dict[str, Quantity] = {}
     for scheme in SCHEMES:
         for pipe, each in PIPES.items():
@@ -41,19 +65,25 @@ def measure(runs: Runs) -> Quantities:
             of = f"{scheme}, C T = {pipe}"
             out |= performance(runs, names, of, key(scheme, pipe))
             out[f"h.{key(scheme, pipe)}"] = swept(runs, names, partial(dependence, of=of))
+            for name, label, how in (
+                ("utilization", "Utilization", lambda c: c.utilization),
+                ("h", "h", lambda c: c.h),
+            ):
+                out[f"chain.{name}.{key(scheme, pipe)}"] = of_chain(scheme, pipe, label, how)
     return out
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
     """Utilization and h."""
     keys = [key(scheme, pipe) for scheme in SCHEMES for pipe in PIPES]
-    caption = "C T packets a flow in the pipe, on average."
+    caption = "C T packets a flow in the pipe, on average. Marks: packets; lines: the chain."
     return [
         against(
             f"Pipe {letter}",
             caption,
             [replace(quantities[f"{name}.{k}"], label=label) for k in keys],
             "N",
+            [replace(quantities[f"chain.{name}.{k}"], of=quantities[f"{name}.{k}"].of) for k in keys],
             log_x=True,
         )
         for name, label, letter in (("utilization", "Utilization", "a"), ("h", "h", "b"))

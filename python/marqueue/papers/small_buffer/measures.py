@@ -110,7 +110,7 @@ def marked_by_clt(scheme: str, flows: float, a: float, mean: float, std: float) 
     ``mean`` and ``std`` are of that difference, packets.
     """
     queue = np.linspace(0.0, BUFFER * flows ** (a + EPS), POINTS)
-    p = np.array(_core.marking(CURVES[scheme], flows, a, queue.tolist()))
+    p = _core.ChainQueue((CURVES[scheme], flows, a, a + EPS, BUFFER), "mm1").curve(queue)
     return float(np.trapezoid(p * norm.pdf(queue, mean, std), queue))
 
 

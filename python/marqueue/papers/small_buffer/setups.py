@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from marqueue.scenario import Scenario, from_dict
+from marqueue.theory.chain.model import SCHEMES
 
 FOLDER = Path(__file__).parent
 
-#: Marking functions of one flow (Table I).
-CURVES = {"RED1": "red:2:10:0.2", "EXP": "exp:10:0.2", "RED2": "red:4:11:0.05"}
+#: Marking functions of one flow (Table I), in the order of Figure 4.
+CURVES = {name: SCHEMES[name] for name in ("RED1", "EXP", "RED2")}
 #: The exponent of thresholds in all figures but Figure 5, and what the buffer's is more.
 A, EPS = 0.2, 0.1
 #: Buffer of one flow, packets.
