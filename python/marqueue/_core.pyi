@@ -1,6 +1,6 @@
 """The engine. Plans are JSON; results are dicts of numpy arrays, times in seconds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, final
 

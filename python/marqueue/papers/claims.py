@@ -113,12 +113,14 @@ class Below(Checked):
 
     def judged(self, quantities: Quantities, place: int) -> Floats:
         """The differences."""
-        return (quantities[self.quantity].values - quantities[self.other].values)[:, place]
+        first, second = quantities[self.quantity], quantities[self.other]
+        return first.values[:, place] - second.values[:, second.place(first.places[place])]
 
     def shown(self, quantities: Quantities, place: int) -> list[tuple[str, Estimate]]:
         """Both."""
-        both = (quantities[self.quantity], quantities[self.other])
-        return [(quantity.of, quantity.estimates[place]) for quantity in both]
+        first, second = quantities[self.quantity], quantities[self.other]
+        there = second.place(first.places[place])
+        return [(first.of, first.estimates[place]), (second.of, second.estimates[there])]
 
     def criterion(self, quantities: Quantities) -> str:
         """The check in words."""
