@@ -27,6 +27,8 @@ needs_kernel = pytest.mark.skipif(
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
+PINS = Path("/sys/fs/bpf/marqueue")
+
 LAW = kernel.Avq.read("20 Mbit/s", buffer="20 packets")
 
 
@@ -193,8 +195,7 @@ def test_attaching_again_changes_values_and_goes_on_counting(hosts: Pair):
 
 @needs_kernel
 def test_it_outlives_the_command_and_leaves_nothing_when_detached(hosts: Pair, marqueue):
-    pins = Path("/sys/fs/bpf/marqueue")
-    kept = set(pins.iterdir()) if pins.exists() else set()
+    kept = set(PINS.iterdir()) if PINS.exists() else set()
     place = ("v", "--netns", hosts.names["a"])
     done = marqueue("attach", *place, "--rate", "20 Mbit/s", "--gamma", "0.9")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
@@ -205,7 +206,7 @@ def test_it_outlives_the_command_and_leaves_nothing_when_detached(hosts: Pair, m
     assert "virtual capacity" in CliRunner().invoke(app, ["stats", *place]).stdout
     assert "gone" in CliRunner().invoke(app, ["detach", *place]).stderr
     assert not hosts.has_hook()
-    assert set(pins.iterdir()) == kept
+    assert set(PINS.iterdir()) == kept
     assert "No AVQ" in CliRunner().invoke(app, ["detach", *place]).stderr
     done = marqueue("stats", *place)
     assert (done.returncode, done.stdout) == (2, "")
@@ -247,6 +248,18 @@ def test_a_filter_that_somebody_removed_is_put_back(hosts: Pair):
     assert kernel.attach("v", LAW, hosts.names["a"])
     kernel.detach("v", hosts.names["a"])
     assert not hosts.has_hook()
+
+
+@needs_kernel
+def test_what_a_device_left_behind_is_cleared_away(hosts: Pair):
+    kept = set(PINS.iterdir()) if PINS.exists() else set()
+    hosts.run("a", "ip link add gone type veth peer name too")
+    kernel.attach("gone", LAW, hosts.names["a"])
+    hosts.run("a", "ip link delete gone")
+    assert len(set(PINS.iterdir()) - kept) == 1
+    kernel.attach("v", LAW, hosts.names["a"])
+    kernel.detach("v", hosts.names["a"])
+    assert set(PINS.iterdir()) == kept
 
 
 @needs_kernel

@@ -8,7 +8,7 @@ use crate::machine::{self, failed};
 use crate::{hooks, object, Error, Setup, Stats};
 use libbpf_rs::{ErrorKind, MapCore, MapHandle, Program, TcHook, TcHookBuilder, TC_EGRESS, TC_INGRESS};
 use marqueue_aqm::Signal;
-use rustix::net::netdevice::name_to_index;
+use rustix::net::netdevice::{index_to_name, name_to_index};
 use rustix::net::{socket, AddressFamily, SocketType};
 use std::fs;
 use std::io;
@@ -91,6 +91,22 @@ impl Device {
         Ok(())
     }
 
+    /// Removes what was pinned for devices of this namespace that are gone; with them went their filters.
+    fn sweep(&self, namespace: u64) {
+        let pinned = self.pins.parent().and_then(|folder| fs::read_dir(folder).ok());
+        for entry in pinned.into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let of = name.to_str().and_then(|name| name.split_once('-'));
+            let Some((Ok(owner), Ok(index))) = of.map(|(owner, index)| (owner.parse::<u64>(), index.parse())) else {
+                continue;
+            };
+            if owner == namespace && index_to_name(&self.socket, index).is_err() {
+                // What stays is looked at next time.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+    }
+
     fn start(&self, setup: &Setup) -> Result<(), Error> {
         let mut object = object::load(PROGRAM, setup)?;
         self.pin(&mut object)?;
@@ -122,6 +138,7 @@ impl Device {
 pub fn attach(netns: Option<&Path>, device: &str, law: Law, signal: Signal) -> Result<bool, Error> {
     machine::inside(netns, || {
         let device = Device::find(device)?;
+        device.sweep(machine::namespace()?);
         let before = device.setup();
         // What an attach that was killed has pinned tells whose the hook is, too.
         let clsact = !hooks::has_clsact(device.index)? || before.is_some_and(|setup| setup.clsact);
