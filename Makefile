@@ -22,7 +22,7 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-rust test-python fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale bench-small-buffer validate validate-ns2 lock clean
+.PHONY: help setup build test test-rust test-python fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer validate validate-ns2 lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the
 
 bench-small-buffer: $(EXTENSION) ## The small-buffer paper's dumbbell with 10^4 to 10^6 flows (half an hour)
 	$(BIN)/python -m benches.small_buffer
+
+kernel-peers: $(EXTENSION) ## Run two flows through Linux's AQMs in user-mode Linux, and through ours (10 minutes)
+	$(BIN)/python -m benches.kernel
 
 validate: $(EXTENSION) ## Check the simulator against theory and ns-2, in the quick form
 	$(BIN)/marqueue validate --quick

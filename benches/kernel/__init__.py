@@ -1,0 +1,1 @@
+"""Linux's own AQMs beside ours: the same two flows through both."""

@@ -1,0 +1,148 @@
+"""Linux's RED, CHOKe, PIE and CoDel beside ours, on the same two flows.
+
+    python -m benches.kernel [--rounds N] [--folder DIR]
+
+Linux runs as a process (Debian's user-mode-linux, downloaded and unpacked in DIR, nothing is
+installed), with its own TCP; ours runs in the simulator, with the preset ``linux``. Measurements
+and table go to docs/live. The guest keeps the time of the wall: if the drop-tail queue, which is
+never empty, does not keep its link busy, the machine was too slow and nothing is written.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benches.kernel import peers, uml
+from benches.kernel.peers import PEERS, Peer
+from benches.record import spread, table
+from marqueue.run import run as simulate
+from marqueue.scenario import from_dict
+
+PAGE = Path(__file__).parents[2] / "docs" / "live" / "kernel.md"
+REPLICATIONS = 20
+BUSY = 0.97
+"""Of its link a drop-tail queue with two flows uses more than this on a machine that keeps up."""
+
+Figures = dict[str, float]
+
+COLUMNS = {
+    "goodput": ("goodput, Mbit/s", 1e-6, 2),
+    "delay": ("delay, ms", 1e3, 1),
+    "marks": ("marks a second", 1, 1),
+    "drops": ("drops a second", 1, 1),
+}
+"""Of each figure its heading, and in what it is shown."""
+
+
+def linux(folder: Path, rounds: int) -> dict[str, list[Figures]]:
+    """Every peer so often, in turns."""
+    tree = uml.fetch(folder)
+    plan = {
+        **{
+            name.lower(): getattr(peers, name)
+            for name in ("RATE", "RTT", "FLOWS", "WARMUP", "MEASURED")
+        },
+        "burst": 10 * peers.FRAME,
+        "kinds": ["htb", "netem", *(each.name for each in PEERS if each.name != "droptail")],
+        "runs": [{"name": each.name, "tc": each.tc, "ecn": each.ecn} for each in PEERS] * rounds,
+    }
+    patience = 60 + 3 * len(plan["runs"]) * (peers.WARMUP + peers.MEASURED)
+    seen: dict[str, list[Figures]] = {each.name: [] for each in PEERS}
+    for run in uml.run(tree, plan, folder, patience):
+        took = run["seconds"]
+        figures = {name: run[name] for name in ("goodput", "delay", "stall")}
+        figures |= {name: run[name] / took for name in ("marks", "drops")}
+        figures["busy"] = 8 * peers.FRAME * run["packets"] / took / peers.RATE
+        seen[run["name"]].append(figures)
+        print(f"{run['name']}, round {len(seen[run['name']])} of {rounds}", file=sys.stderr)
+    return seen
+
+
+def scenario(peer: Peer) -> dict[str, Any]:
+    """The same for the simulator."""
+    return {
+        "name": f"Linux's {peer.name}",
+        "duration": f"{peers.WARMUP + peers.MEASURED} s",
+        "warmup": f"{peers.WARMUP} s",
+        "seed": 1,
+        "replications": REPLICATIONS,
+        "topology": {
+            "kind": "dumbbell",
+            "rtts": [f"{1e3 * peers.RTT:g} ms"],
+            "access": {"rate": "1 Gbit/s", "delay": "5 ms"},
+            "bottleneck": {
+                "rate": f"{peers.RATE} bit/s",
+                "delay": "5 ms",
+                "buffer": f"{peers.LIMIT} packets",
+                "signal": "ecn" if peer.ecn else "drop",
+                "aqm": {"name": peer.name, **peer.aqm},
+            },
+        },
+        # Headers with Ethernet's: the rate is counted as tc counts it.
+        "transport": {
+            "default": {"preset": "linux", "control": "cubic", "ecn": peer.ecn, "header": "54 B"}
+        },
+        "traffic": [{"name": "long", "kind": "tcp", "count": peers.FLOWS, "jitter": "10 ms"}],
+    }
+
+
+def ours(peer: Peer) -> list[Figures]:
+    """What the simulator says, a replication each."""
+    result = simulate(from_dict(scenario(peer)))
+    link = result.link()
+    values = {"delay": link.values("delay_mean")}
+    values |= {name: link.values(name) / peers.MEASURED for name in ("marks", "drops")}
+    values["goodput"] = [8 * each.delivered.sum() / peers.MEASURED for each in result.flow_sets()]
+    return [
+        {name: float(each[i]) for name, each in values.items()} for i in range(result.replications)
+    ]
+
+
+def page(measured: Mapping[str, Mapping[str, list[Figures]]]) -> str:
+    """The table: smallest, median and greatest of each figure, Linux above ours."""
+    head = ["AQM", "", *(heading for heading, _, _ in COLUMNS.values())]
+    rows = []
+    for name, sides in measured.items():
+        for side, runs in sides.items():
+            cells = [
+                spread([scale * run[figure] for run in runs], digits)
+                for figure, (_, scale, digits) in COLUMNS.items()
+            ]
+            rows.append([name if side == "Linux" else "", side, *cells])
+    return table(head, rows)
+
+
+def write(measured: Mapping[str, Mapping[str, list[Figures]]]) -> None:
+    """Keeps the measurements, and puts the table into the page."""
+    PAGE.with_suffix(".json").write_text(json.dumps(measured, indent=1) + "\n")
+    text = PAGE.read_text()
+    begin, end = "<!-- table -->\n", "<!-- end table -->"
+    before, after = text.split(begin)[0], text.split(end)[1]
+    PAGE.write_text(f"{before}{begin}\n{page(measured)}\n\n{end}{after}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=3, help="runs of Linux with each AQM")
+    parser.add_argument("--folder", type=Path, default=Path("target/uml"), help="for the guest")
+    given = parser.parse_args()
+    try:
+        seen = linux(given.folder, given.rounds)
+    except uml.NoUml as error:
+        sys.exit(str(error))
+    least = min(run["busy"] for run in seen["droptail"])
+    if least < BUSY:
+        sys.exit(
+            f"droptail kept its link busy for {least:.1%}, expected {BUSY:.0%}: "
+            "the machine is too slow or too loaded, nothing was written"
+        )
+    measured = {each.name: {"Linux": seen[each.name], "simulator": ours(each)} for each in PEERS}
+    write(measured)
+    print(page(measured))
+
+
+if __name__ == "__main__":
+    main()
