@@ -4,8 +4,8 @@
 
 Linux runs as a process (Debian's user-mode-linux, downloaded and unpacked in DIR, nothing is
 installed), with its own TCP; ours runs in the simulator, with the preset ``linux``. Measurements
-and table go to docs/live. The guest keeps the time of the wall: if the drop-tail queue, which is
-never empty, does not keep its link busy, the machine was too slow and nothing is written.
+and table go to docs/live. The guest keeps the time of the wall: a round in which the drop-tail
+queue, which is never empty, does not keep its link busy is left out, for the machine was too slow.
 """
 
 import argparse
@@ -133,13 +133,15 @@ def main() -> None:
         seen = linux(given.folder, given.rounds)
     except uml.NoUml as error:
         sys.exit(str(error))
-    least = min(run["busy"] for run in seen["droptail"])
-    if least < BUSY:
-        sys.exit(
-            f"droptail kept its link busy for {least:.1%}, expected {BUSY:.0%}: "
-            "the machine is too slow or too loaded, nothing was written"
-        )
-    measured = {each.name: {"Linux": seen[each.name], "simulator": ours(each)} for each in PEERS}
+    busy = [run["busy"] for run in seen["droptail"]]
+    kept = [i for i, share in enumerate(busy) if share >= BUSY]
+    print("droptail kept its link busy for", ", ".join(f"{share:.1%}" for share in busy))
+    if not kept:
+        sys.exit(f"expected {BUSY:.0%} in some round: the machine is too slow, nothing was written")
+    measured = {
+        each.name: {"Linux": [seen[each.name][i] for i in kept], "simulator": ours(each)}
+        for each in PEERS
+    }
     write(measured)
     print(page(measured))
 

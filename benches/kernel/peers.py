@@ -10,8 +10,8 @@ RTT = 0.040
 LIMIT = 100
 """Of the queue, packets."""
 FLOWS = 2
-WARMUP = 8
-MEASURED = 14
+WARMUP = 6
+MEASURED = 10
 """Seconds, beginning with the flows."""
 FRAME = 1514
 """A packet of 1500 bytes in its Ethernet header."""

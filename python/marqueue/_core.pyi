@@ -260,7 +260,7 @@ class Dctcp:
 
     def __init__(self) -> None:
         """Register it. Raises KernelError."""
-    name: str
+    NAME: str
     """By which it is chosen."""
     def close(self) -> None:
         """Unregister it; connections that use it keep it."""

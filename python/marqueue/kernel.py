@@ -24,6 +24,10 @@ NAMESPACES = Path("/run/netns")
 """Where ip-netns keeps names."""
 
 
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+"""The congestion controls of the running kernel."""
+
+
 class KernelRefused(MarqueueError):
     """What the kernel, this build or this user cannot do; the message says what is missing."""
 
@@ -169,15 +173,20 @@ def dctcp() -> Iterator[str]:
     yielded, as in ``iperf3 -C NAME``.
 
     The kernel unregisters it when this ends, or when the process does, however that comes about;
-    connections that use it keep it. Both ends of a connection must choose it, and have tcp_ecn = 1.
-    Raises KernelRefused where the kernel is older than 6.4, or programs cannot be loaded.
+    connections that use it keep it. If somebody has registered it already, that is the one. Both
+    ends of a connection must choose it, and have tcp_ecn = 1. Raises KernelRefused where the kernel
+    is older than 6.4, or programs cannot be loaded.
     """
+    name = _core.Dctcp.NAME
+    if name in AVAILABLE.read_text(encoding="ascii").split():
+        yield name
+        return
     try:
         registered = _core.Dctcp()
     except _core.KernelError as error:
         raise KernelRefused(str(error)) from None
     try:
-        yield registered.name
+        yield name
     finally:
         registered.close()
 

@@ -44,6 +44,9 @@ pub mod device {
 pub mod dctcp {
     use crate::Error;
 
+    /// By which it would be chosen.
+    pub const NAME: &str = "bpf_dctcp";
+
     /// What cannot be registered here.
     #[derive(Debug)]
     pub enum Dctcp {}
@@ -55,11 +58,6 @@ pub mod dctcp {
         /// Always.
         pub fn register() -> Result<Dctcp, Error> {
             Err(Error(super::MESSAGE.into()))
-        }
-
-        /// There is none to have a name.
-        pub fn name(&self) -> &str {
-            match *self {}
         }
     }
 }

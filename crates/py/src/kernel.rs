@@ -75,15 +75,18 @@ fn as_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> 
 
 /// DCTCP as a congestion control of this machine, until it is closed or its process ends.
 #[pyclass(frozen, module = "marqueue._core")]
-pub struct Dctcp(Mutex<Option<dctcp::Dctcp>>, #[pyo3(get, name = "name")] String);
+pub struct Dctcp(Mutex<Option<dctcp::Dctcp>>);
 
 #[pymethods]
 impl Dctcp {
+    /// By which it is chosen.
+    #[classattr]
+    const NAME: &'static str = dctcp::NAME;
+
     #[new]
     fn new() -> PyResult<Self> {
         let registered = dctcp::Dctcp::register().map_err(refused)?;
-        let name = registered.name().to_string();
-        Ok(Dctcp(Mutex::new(Some(registered)), name))
+        Ok(Dctcp(Mutex::new(Some(registered))))
     }
 
     /// Unregisters it.
