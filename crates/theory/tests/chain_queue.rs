@@ -92,6 +92,11 @@ fn losses_are_those_of_a_finite_queue() {
     // One place, no waiting: Erlang's loss, whatever the service.
     assert!((Queue::Md1.loss(0.5, 1) - 0.5 / 1.5).abs() < 1e-14);
     assert!((Queue::Md1.loss(1.0, 1) - 0.5).abs() < 1e-14);
+    // Far above 1 the link is never idle: 1 - 1/ρ, on both sides of where that is all.
+    for (rho, buffer) in [(19.9, 7), (20.1, 7), (1e5, 7), (2.0, 100_000)] {
+        assert!((Queue::Md1.loss(rho, buffer) - (1.0 - 1.0 / rho)).abs() < 1e-12, "{rho} {buffer}");
+        assert!((Queue::Mm1.loss(rho, buffer) - (1.0 - 1.0 / rho)).abs() < 1e-2, "{rho} {buffer}");
+    }
 }
 
 fn compared(text: &str, flows: f64, a: f64, queue: Queue, rho: f64, exponents: &[f64]) -> Result<(), TestCaseError> {

@@ -66,14 +66,12 @@ impl Queue {
             Queue::Md1 => {
                 // Unnormalised, π_0 = 1. 1 - 1/(1/Σ + ρ) = (1 - Σ (1-ρ)) / (1 + Σρ); 1 - Σ(1-ρ) is what of the
                 // unlimited law lies beyond the buffer, if there is one.
-                let (sum, beyond) = if rho < 1.0 {
-                    let law = self.stationary(rho);
-                    ((1.0 - law.tail(b)) / (1.0 - rho), law.tail(b))
+                if rho < 1.0 {
+                    let beyond = self.stationary(rho).tail(b);
+                    beyond / (1.0 + (1.0 - beyond) / (1.0 - rho) * rho)
                 } else {
-                    let sum = unnormalised_sum(rho, buffer);
-                    (sum, 1.0 + sum * (rho - 1.0))
-                };
-                beyond / (1.0 + sum * rho)
+                    1.0 - 1.0 / (1.0 / unnormalised_sum(rho, buffer) + rho)
+                }
             }
         }
     }
@@ -125,12 +123,20 @@ fn embedded(rho: f64) -> [f64; HEAD] {
 
 /// Σ_{n<B} π_n / π_0 of M/D/1 at ρ >= 1, where the ratios soon grow geometrically.
 fn unnormalised_sum(rho: f64, buffer: u32) -> f64 {
+    if rho > 20.0 {
+        // Σ is 1, e^ρ and more than e^{2ρ}, of which 1/Σ is below rounding.
+        return [1.0, rho.exp()].get(buffer as usize - 1).copied().unwrap_or(f64::INFINITY);
+    }
     let ratio = embedded(rho);
     let kept = (buffer as usize).min(HEAD);
     let head: f64 = ratio[..kept].iter().sum();
     let more = f64::from(buffer) - kept as f64;
     let growth = (ratio[HEAD - 1] / ratio[HEAD - 2]).ln();
-    let rest = if growth > 0.0 { (more * growth).exp_m1() / growth.exp_m1() } else { more };
+    let rest = match more {
+        0.0 => 0.0,
+        _ if growth > 0.0 => (more * growth).exp_m1() / growth.exp_m1(),
+        _ => more,
+    };
     head + ratio[HEAD - 1] * growth.exp() * rest
 }
 

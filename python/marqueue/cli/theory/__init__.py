@@ -2,6 +2,7 @@
 
 import typer
 
+from marqueue.cli.theory.buffer import buffer
 from marqueue.cli.theory.chain import chain
 from marqueue.cli.theory.chokew import chokew
 from marqueue.cli.theory.drq_stability import drq_stability
@@ -20,6 +21,7 @@ def _group() -> None:
 
 
 theory.command("fluid", no_args_is_help=True)(fluid)
+theory.command("buffer", no_args_is_help=True)(buffer)
 theory.command("chokew", no_args_is_help=True)(chokew)
 theory.command("pf", no_args_is_help=True)(pf)
 theory.command("drq-stability", no_args_is_help=True)(drq_stability)

@@ -1,0 +1,122 @@
+"""``marqueue theory buffer``: how large a buffer."""
+
+from typing import Annotated, Any
+
+import typer
+
+from marqueue.cli.console import output, print_json, progress_bar, table
+from marqueue.cli.options import Json
+from marqueue.errors import ModelError
+from marqueue.theory.buffer import AQMS, RULES, Demand, check, predict, recommend
+from marqueue.theory.buffer.recommend import Recommendation, Row
+from marqueue.units import Duration, Rate
+
+
+def buffer(
+    capacity: Annotated[str, typer.Option(metavar="RATE", help="Of the link.")],
+    flows: Annotated[int, typer.Option("--flows", "-n", metavar="N", help="Long-lived TCP flows.")],
+    rtt: Annotated[str, typer.Option(metavar="TIME", help="Mean two-way propagation delay.")],
+    utilization: Annotated[float, typer.Option(metavar="X", help="At least.")] = 0.98,
+    loss: Annotated[float, typer.Option(metavar="X", help="At most.")] = 0.001,
+    aqm: Annotated[str, typer.Option(metavar="|".join(AQMS), help="Of the link.")] = "droptail",
+    packet: Annotated[int, typer.Option(metavar="BYTES", help="Of a packet on the link.")] = 1500,
+    with_check: Annotated[
+        bool, typer.Option("--check", help="Simulate each buffer too; about a minute.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Compares four rules for the size of a buffer: what models predict, what the simulator
+    measures with --check, and the smallest buffer that is known to be enough. Where no model can
+    say, it says so, and only the simulation decides.
+
+    Example: marqueue theory buffer --capacity "100 Mbit/s" --flows 100 --rtt "240 ms"
+    --utilization 0.98 --loss 0.001 --aqm red --check
+    """
+    demand = _demand(capacity, flows, rtt, utilization, loss, aqm, packet)
+    buffers = [rule.buffer(demand) for rule in RULES]
+    predicted = [predict(demand, size) for size in buffers]
+    measured: list[Any] = [None] * len(buffers)
+    if with_check:
+        with progress_bar("Check") as progress:
+            measured = list(check(demand, buffers, progress))
+    rows = [Row(*each) for each in zip(RULES, buffers, predicted, measured, strict=True)]
+    best = recommend(demand, rows)
+    if json:
+        print_json(_plain(demand, rows, best))
+        return
+    _print(demand, rows, best)
+
+
+def _demand(
+    capacity: str, flows: int, rtt: str, utilization: float, loss: float, aqm: str, packet: int
+) -> Demand:
+    try:
+        option = "--capacity"
+        bits = float(Rate.parse(capacity).base)
+        option = "--rtt"
+        seconds = Duration.parse(rtt).seconds
+    except ValueError as error:
+        raise ModelError(f"{option}: {error}") from None
+    return Demand(bits, flows, seconds, utilization, loss, aqm, packet)
+
+
+def _number(value: float | None) -> str:
+    return "cannot say" if value is None else f"{value:.4g}"
+
+
+def _print(demand: Demand, rows: list[Row], best: Recommendation | None) -> None:
+    checked = rows[0].checked is not None
+    titles = ["rule", "packets", "utilization", "loss", "model"]
+    listing = table(*titles, *(["measured utilization", "measured loss"] if checked else []))
+    for row in rows:
+        said = row.predicted
+        cells = [row.rule.name, str(row.buffer), _number(said.utilization), _number(said.loss)]
+        found = row.checked
+        more = [] if found is None else [str(found.utilization), str(found.loss)]
+        listing.add_row(*cells, said.model, *more)
+    output.print(f"C x RTT = {demand.pipe:.0f} packets, {demand.window:.3g} a flow")
+    output.print(listing)
+    for row in rows:
+        output.print(f"{row.rule.name}: {row.predicted.doubt}", highlight=False, soft_wrap=True)
+    by = "measured" if checked else "predicted"
+    if best is None:
+        output.print(f"No rule is known to be enough ({by}): ask less, or --check.")
+        return
+    output.print(
+        f"Recommended: {best.row.rule.name}, {best.row.buffer} packets ({by}): utilization "
+        f"{best.utilization_margin:.4g} above, loss {best.loss_margin:.4g} below what was asked",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _plain(demand: Demand, rows: list[Row], best: Recommendation | None) -> dict[str, Any]:
+    return {
+        "demand": vars(demand),
+        "pipe_packets": demand.pipe,
+        "rules": [
+            {
+                "rule": row.rule.name,
+                "source": row.rule.source,
+                "buffer_packets": row.buffer,
+                "predicted": vars(row.predicted),
+                "measured": None
+                if row.checked is None
+                else {
+                    "utilization": row.checked.utilization.as_dict(),
+                    "loss": row.checked.loss.as_dict(),
+                },
+                "enough": row.meets(demand),
+            }
+            for row in rows
+        ],
+        "recommendation": None
+        if best is None
+        else {
+            "rule": best.row.rule.name,
+            "buffer_packets": best.row.buffer,
+            "utilization_margin": best.utilization_margin,
+            "loss_margin": best.loss_margin,
+            "by": "prediction" if best.row.checked is None else "simulation",
+        },
+    }
