@@ -141,10 +141,16 @@ def test_what_settles_under_avq_has_the_paper_s_equilibrium() -> None:
         ({"name": "rem", "gamma": 0.01, "q_ref": "60 packets"}, 60.0),
     ],
 )
-def test_controllers_settle_at_their_reference(aqm: dict[str, Any], reference: float) -> None:
+def test_controllers_settle_at_their_reference_and_are_stable_there(
+    aqm: dict[str, Any], reference: float
+) -> None:
     scenario = with_aqm(**aqm) | {"duration": "120 s", "warmup": "100 s"}
     found = theory.fluid(from_dict(scenario))
     assert found.queue[-1] == pytest.approx(reference, rel=0.02)
+    assert found.linearize().roots[0].real < 0
+    margins = found.margins()
+    assert margins is not None
+    assert margins.delay > 0
 
 
 def test_flows_that_come_and_go_and_a_rate_that_changes_are_in_the_model() -> None:

@@ -20,6 +20,9 @@ from marqueue.units import Duration
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from marqueue.theory.linear import Linearized
+    from marqueue.theory.margins import Margins
+
 SAMPLES = 1000
 """Over a run whose scenario has no time series."""
 
@@ -82,8 +85,7 @@ class FluidClass:
 class Fluid:
     """The solution of the fluid model of a scenario."""
 
-    name: str
-    """Of the scenario."""
+    scenario: Scenario
     source: Source
     """The equation for TCP."""
     model: Model
@@ -96,6 +98,17 @@ class Fluid:
     classes: Mapping[str, FluidClass]
     cautions: tuple[str, ...]
     """Why the model may not hold here."""
+
+    def linearize(self) -> Linearized:
+        """The same equations linearized where they rest, with roots; raises
+        :class:`ModelError` if they rest nowhere."""
+        from marqueue.theory.linear import linearize
+
+        return linearize(self.scenario, self.source)
+
+    def margins(self) -> Margins | None:
+        """Gain, phase and delay margins where the model rests, as of :meth:`linearize`."""
+        return self.linearize().margins()
 
     def link(self, name: str | None = None) -> FluidLink:
         """A link; without a name, the only one there is."""
@@ -152,7 +165,7 @@ class Fluid:
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; base units stand in names."""
         return {
-            "scenario": self.name,
+            "scenario": self.scenario.name,
             "source": self.source,
             "model": self.model.description,
             "cautions": list(self.cautions),
@@ -220,7 +233,7 @@ def fluid(scenario: Scenario, source: Source = "reno", *, tolerance: float = TOL
     classes = dict(_classes(description, solution))
     after = np.asarray(times >= warmup, dtype=bool)
     said = cautions(description, solution, after)
-    return Fluid(scenario.name, source, model, times, warmup, solution, links, classes, tuple(said))
+    return Fluid(scenario, source, model, times, warmup, solution, links, classes, tuple(said))
 
 
 def _links(description: Description, solution: Solution) -> Iterator[tuple[str, FluidLink]]:
