@@ -103,6 +103,11 @@ class Comparison:
             "Each interval is one of 95% by itself: of twenty figures that do not differ, one is "
             "expected to exclude zero."
         ]
+        out += [
+            f"{letter}: {each.manifest.live_remark}"
+            for letter, each in (("A", self.a), ("B", self.b))
+            if each.manifest.live_remark
+        ]
         versions = [each.manifest.version for each in (self.a, self.b)]
         if versions[0] != versions[1]:
             out.append(f"The versions differ: A by {versions[0]}, B by {versions[1]}.")

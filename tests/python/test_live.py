@@ -11,10 +11,12 @@ import time
 import pytest
 
 from conftest import COMMAND
+from marqueue.cli.link import aqm_table
+from marqueue.errors import RunError
 from marqueue.live import machine, places
 
 WHY_NOT = machine.missing(("iperf3", "ss"))
-pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=f"no live links here: {WHY_NOT}")
+real = pytest.mark.skipif(WHY_NOT is not None, reason=f"no live links here: {WHY_NOT}")
 
 
 @pytest.fixture
@@ -27,6 +29,7 @@ def server():
     process.wait()
 
 
+@real
 def test_a_command_sends_through_the_link_and_its_exit_code_is_passed_on(
     marqueue, server, tmp_path
 ):
@@ -47,6 +50,7 @@ def test_a_command_sends_through_the_link_and_its_exit_code_is_passed_on(
     assert 0 < link["audit"]["far"]["sent"] <= up["departures"]
 
 
+@real
 def test_links_nest(marqueue):
     inner = [*COMMAND, "link", "--rate", "5Mbit/s", "--", "ip", "-json", "-4", "addr"]
     done = marqueue("link", "--rate", "40Mbit/s", "--", *inner)
@@ -55,6 +59,7 @@ def test_links_nest(marqueue):
     assert sorted(addresses) == ["100.64.1.2", "127.0.0.1"]
 
 
+@real
 def test_what_a_killed_link_leaves_the_next_start_removes(marqueue, tmp_path):
     script = "echo $$ > pid.part; mv pid.part pid; exec sleep 60"
     command = [*COMMAND, "link", "--rate", "1Mbit/s", "--", "sh", "-c", script]
@@ -77,19 +82,37 @@ def test_what_a_killed_link_leaves_the_next_start_removes(marqueue, tmp_path):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+def test_a_mistake_is_answered_by_its_option(marqueue):
+    mistakes = "--rate", "40", "--uplink", "x", "--aqm", "avq:gama=1", "--loss", "2"
+    done = marqueue("link", *mistakes, "--", "true")
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    said = done.stderr.splitlines()
+    assert sorted(line.split(",")[0] for line in said) == [
+        "--aqm: gama: unknown key",
+        '--loss: got "2"',
+        '--rate: got "40"',
+        '--uplink: got "x"',
+    ]
+    assert 'did you mean "gamma"?' in done.stderr
+
+
+def test_a_command_that_is_not_there_is_a_mistake(marqueue):
+    done = marqueue("link", "--rate", "1Mbit/s", "--", "no-such-command")
+    assert (done.returncode, done.stderr) == (2, "no-such-command: no such command\n")
+
+
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("text", "table"),
     [
-        (["--rate", "40"], '--rate: got "40", expected a rate'),
-        (["--rate", "1Mbit/s", "--uplink", "x"], '--uplink: got "x", expected a rate'),
-        (["--rate", "1Mbit/s", "--aqm", "avq:gama=1"], 'did you mean "gamma"?'),
-        (["--rate", "1Mbit/s", "--aqm", "avq:gamma"], '--aqm: got "gamma", expected NAME=VALUE'),
-        (["--rate", "1Mbit/s", "--loss", "2"], '--loss: got "2", expected a share of packets'),
-        (["--rate", "1Mbit/s", "--", "no-such-command"], "no-such-command: no such command"),
-        ([], "--rate: missing"),
+        ("red", {"name": "red"}),
+        ("avq:gamma=0.98,alpha=0.15", {"name": "avq", "gamma": 0.98, "alpha": 0.15}),
+        ("pie: target = 15 ms ", {"name": "pie", "target": "15 ms"}),
     ],
 )
-def test_a_mistake_is_answered_by_its_option(marqueue, arguments, said):
-    done = marqueue("link", *arguments, *([] if "--" in arguments else ["--", "true"]))
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
-    assert said in done.stderr
+def test_an_aqm_is_written_in_one_word(text, table):
+    assert aqm_table(text) == table
+
+
+def test_an_aqm_whose_parameter_has_no_value_is_refused():
+    with pytest.raises(RunError, match='--aqm: got "gamma", expected NAME=VALUE'):
+        aqm_table("avq:gamma")

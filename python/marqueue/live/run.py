@@ -51,9 +51,9 @@ def run_live(
     ``result.manifest.live`` tells whether the machine kept up. Raises ScenarioError if the scenario
     has what reality has not, RunError if the machine cannot do it.
     """
-    machine.require(TOOLS)
     plan, laws = compile(scenario), available_laws()
     refuse(scenario, plan, laws)
+    machine.require(TOOLS)
     if law is not None and law not in laws:
         raise RunError(f"--law: got {law}, expected one of this kernel's: {', '.join(laws)}")
     started_at, started = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from marqueue.compare import Comparison
+from marqueue.plot.side_by_side import side_by_side
 from marqueue.report.builder import Cell, Report
 
 EXCLUDES_ZERO = {True: "yes", False: "no", None: None}
@@ -28,5 +29,10 @@ def comparison_report(comparison: Comparison) -> Report:
                 for each in differences
             ],
             f"Link {link}, over the measured time.",
+        )
+        page.figure(
+            side_by_side(("A", a), ("B", b), link),
+            f"Link {link}: its queue, the first replication as a line and the range of all as a "
+            "band, and how long packets of the measured time waited.",
         )
     return page

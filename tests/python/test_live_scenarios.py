@@ -1,0 +1,157 @@
+"""Scenarios with real TCP beside the simulator, and what is refused. Whatever needs namespaces and
+TUN devices is skipped where the machine has none.
+
+Timing is only spoken of where the audit says that the machine kept up.
+"""
+
+import json
+
+import pytest
+
+from conftest import EXAMPLES
+from marqueue.compare import compare
+from marqueue.errors import ScenarioError
+from marqueue.live import machine, run_live
+from marqueue.live.audit import complaints
+from marqueue.live.flows import refuse
+from marqueue.live.sockets import Samples, parse
+from marqueue.report.of_comparison import comparison_report
+from marqueue.result import Result
+from marqueue.run import run
+from marqueue.scenario import Scenario, compile, load
+
+WHY_NOT = machine.missing(("iperf3", "ss"))
+real = pytest.mark.skipif(WHY_NOT is not None, reason=f"no live links here: {WHY_NOT}")
+
+[AVQ] = [path for path in EXAMPLES if path.name == "dumbbell-avq.toml"]
+SHORT = ("duration=3 s", "warmup=1 s", "replications=1", "traffic.bulk.jitter=200 ms")
+AQMS = ("droptail", "red", "avq", "pi", "chokew", "codel")
+
+
+def short(*overrides: str) -> Scenario:
+    return load(AVQ, [*SHORT, *overrides])
+
+
+def under(aqm: str) -> Scenario:
+    given = [] if aqm == "avq" else [f"topology.bottleneck.aqm={aqm}"]
+    return short(*given, *(["topology.bottleneck.signal=drop"] if aqm == "chokew" else []))
+
+
+@pytest.fixture(scope="module")
+def pairs() -> dict[str, tuple[Result, Result]]:
+    """By AQM what was simulated and what was measured: filled by the tests that measure."""
+    return {}
+
+
+@real
+@pytest.mark.parametrize("aqm", AQMS)
+def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
+    scenario = under(aqm)
+    simulated, measured = run(scenario, replications=4), run_live(scenario)
+    pairs[aqm] = simulated, measured
+    [audit] = measured.manifest.live["audits"]
+    link, flows = measured.link(), measured.traffic()
+    # However late: what is sent is what the queue let through, and every mark is received.
+    assert audit["far"]["ce_sent"] == audit["far"]["ce_received"]
+    assert audit["far"]["bad_checksums"] == audit["near"]["bad_checksums"] == 0
+    assert audit["far"]["ce_set"] >= link.figures()["marks"].mean
+    assert audit["near"]["refused"] == audit["near"]["malformed"] == audit["near"]["no_route"] == 0
+    carried = sum(w.departed_bytes for w in link.by_replication[0])
+    assert 0 < 8 * measured.flows["delivered_1"].to_numpy().sum() <= 8 * carried
+    if measured.manifest.live["complaints"]:
+        pytest.skip("the machine did not keep up: nothing is said of its timing")
+    assert flows["goodput"].mean > 0.8 * 20e6 * 1448 / 1500
+    marks = aqm not in ("droptail", "chokew")
+    assert (link.figures()["marks"].mean > 0) == marks
+
+
+@real
+def test_aqms_are_in_the_order_that_the_simulator_predicts(pairs):
+    """Wherever the simulator says that one AQM has half the delay of another."""
+    valid = {a: p for a, p in pairs.items() if not p[1].manifest.live["complaints"]}
+    delays = {a: [r.link().values("delay_mean").mean() for r in p] for a, p in valid.items()}
+    told = [
+        (low, high) for low in valid for high in valid if delays[low][0] < 0.5 * delays[high][0]
+    ]
+    if not told:
+        pytest.skip("the machine did not keep up: nothing is said of its timing")
+    for low, high in told:
+        assert delays[low][1] < delays[high][1], (low, high, delays)
+
+
+@real
+def test_simulation_and_reality_are_compared_in_one_table_and_picture(pairs, tmp_path):
+    if "avq" not in pairs:
+        pairs["avq"] = run(under("avq"), replications=4), run_live(under("avq"))
+    places = [tmp_path / "simulated", tmp_path / "measured"]
+    for result, place in zip(pairs["avq"], places, strict=True):
+        result.save(place, page=False)
+    simulated, measured = map(Result.load, places)
+    assert (simulated.manifest.live, measured.manifest.live["law"]) == (None, None)
+    comparison = compare(simulated, measured)
+    # The same seeds, but nobody real draws the same numbers.
+    assert not comparison.paired
+    assert {s.path for s in comparison.settings} == {"replications"}
+    page = comparison_report(comparison).render()
+    assert "Queueing delay [ms]" in page
+    assert "Measured with real TCP" in page or "Invalid" in page
+
+
+@real
+def test_a_link_that_no_machine_keeps_up_with_is_invalid(marqueue):
+    fast = ("--set", "topology.bottleneck.rate=50 Gbit/s")
+    short_ = ("--set", "duration=1 s", "--set", "warmup=500 ms", "--set", "replications=1")
+    done = marqueue("live", AVQ, *fast, *short_, "-o", "x", "--json")
+    assert done.returncode == 4, done.stderr
+    assert "invalid" in done.stderr
+    [said] = json.loads(done.stdout)["live"]["complaints"][:1]
+    assert "release error" in said
+
+
+def test_what_real_senders_do_not_do_is_refused():
+    laws = ["reno", "cubic"]
+    for overrides, said in (
+        (["transport.default.control=dctcp"], 'transport.default.control: got "dctcp"'),
+        (["transport.default.control=aimd"], "expected one of Linux's"),
+        (["traffic.bulk.size=20 packets"], 'traffic.0.size: got "20 packets"'),
+        (["warmup=auto", "duration=20 s"], 'warmup: got "auto"'),
+        (["topology.bottleneck.trace=true"], "bottleneck: got trace = true"),
+        (["traffic.bulk.count=101"], "got 101 flows, expected at most 100"),
+        (["transport.default.segment=64 B"], "expected 128 to 65535"),
+    ):
+        scenario = short(*overrides)
+        with pytest.raises(ScenarioError) as error:
+            refuse(scenario, compile(scenario), laws)
+        assert said in str(error.value)
+
+
+def audit(**far: int) -> dict[str, object]:
+    error = {"packets": 1000, "p99": 100e-6}
+    counts = {"no_memory": 0, "ce_sent": 0}
+    return {"release_error": error, "near": counts, "far": {**counts, **far}}
+
+
+def test_the_audit_says_what_makes_a_result_invalid():
+    assert complaints(audit(), 201e-6) == []
+    [late] = complaints(audit(), 199e-6)
+    assert "100.0 us, expected at most half a packet time (99.5 us)" in late
+    assert complaints(audit(ce_sent=5, ce_received=5), 1.0) == []
+    [marks] = complaints(audit(ce_sent=5, ce_received=4), 1.0)
+    assert "5 packets left the link with CE at the far end, but 4 were received" in marks
+    [lost] = complaints(audit(tun_drops=3), 1.0)
+    assert "3 packets were lost before the link" in lost
+
+
+SS = (
+    "ESTAB 0 3014 198.18.0.1:20003 198.19.0.1:20003  cubic wscale:10,10 rto:204 rtt:20.295/0.351 "
+    "mss:1448 cwnd:14 ssthresh:9 data_segs_out:662 retrans:0/5 delivered_ce:7\n"
+    "ESTAB 0 0 198.18.0.1:58076 198.19.0.1:20003 bbr rto:204 cwnd:13 bytes_received:4\n"
+)
+
+
+def test_sockets_are_read_by_the_ports_of_their_flows():
+    [(port, words)] = parse(SS)
+    samples = Samples(sender=[(1.0, words)])
+    assert port == 20003
+    assert (samples.number("retrans"), samples.number("data_segs_out")) == (5, 662)
+    assert (words["ssthresh"], words["rtt"], words["delivered_ce"]) == ("9", "20.295/0.351", "7")
