@@ -89,6 +89,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         schedule: times.into_iter().map(|t| Ok((t, rate(u)?))).collect::<Result<_>>()?,
         trace: u.arbitrary()?,
         pipe: pipe(u)?,
+        opportunities: Vec::new(),
         cpu: None,
     };
     if link.queue.is_none() || u.ratio(3, 4)? {

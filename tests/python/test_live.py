@@ -5,6 +5,7 @@ Timing is only spoken of where the audit says that the machine kept up.
 
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -13,7 +14,7 @@ import pytest
 from conftest import COMMAND
 from marqueue.cli.link import aqm_table
 from marqueue.errors import RunError
-from marqueue.live import machine, places
+from marqueue.live import capacity, machine, places
 
 WHY_NOT = machine.missing(("iperf3", "ss"))
 real = pytest.mark.skipif(WHY_NOT is not None, reason=f"no live links here: {WHY_NOT}")
@@ -116,3 +117,32 @@ def test_an_aqm_is_written_in_one_word(text, table):
 def test_an_aqm_whose_parameter_has_no_value_is_refused():
     with pytest.raises(RunError, match='--aqm: got "gamma", expected NAME=VALUE'):
         aqm_table("avq:gamma")
+
+
+@real
+def test_a_trace_of_mahimahi_is_the_capacity(marqueue, server, tmp_path):
+    """Ten times in 100 ms 1504 bytes: 1.2 Mbit/s, whatever TCP would like."""
+    (tmp_path / "cellular").write_text(
+        "".join(f"{t}\n" for t in (1, 1, 2, 3, 3, 40, 60, 60, 99, 100))
+    )
+    options = "--trace", "cellular", "--buffer", "10 packets", "--json", "link.json"
+    client = f"iperf3 -c $MARQUEUE_OUTSIDE -p {server} -C cubic -t 1"
+    done = marqueue("link", *options, "--", "sh", "-c", client)
+    assert done.returncode == 0, done.stderr
+    link = json.loads((tmp_path / "link.json").read_text())
+    laps = link["seconds"] / 0.1 + 1
+    assert 0 < link["links"][0]["departed_bytes"] <= 15040 * laps
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1\n2 ms\n", 'trace:2: got "2 ms", expected a time in ms'),
+        ("5\n3\n", 'trace:2: got "3", expected times that do not decrease'),
+        ("0\n", "expected at least one time above 0 ms"),
+    ],
+)
+def test_a_trace_that_is_none_is_answered_with_its_line(text, said, tmp_path):
+    (tmp_path / "trace").write_text(text)
+    with pytest.raises(RunError, match=re.escape(said)):
+        capacity.read(tmp_path / "trace")

@@ -11,9 +11,10 @@ import pytest
 from conftest import EXAMPLES
 from marqueue.compare import compare
 from marqueue.errors import ScenarioError
-from marqueue.live import machine, run_live
+from marqueue.live import machine
 from marqueue.live.audit import complaints
 from marqueue.live.flows import refuse
+from marqueue.live.run import run_live
 from marqueue.live.sockets import Samples, parse
 from marqueue.report.of_comparison import comparison_report
 from marqueue.result import Result

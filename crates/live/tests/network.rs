@@ -28,6 +28,7 @@ fn link(name: &str, rate: u64, delay: u64, aqm: Option<&str>) -> LinkPlan {
             mean_packet: Bytes(1000),
         }),
         schedule: Vec::new(),
+        opportunities: Vec::new(),
         trace: false,
         pipe: PipePlan::default(),
         cpu: None,
@@ -115,6 +116,20 @@ fn packets_leave_when_they_are_due_and_not_before() {
     }
     seen.sort_by_key(|s| s.0);
     assert_eq!(seen, [(due[1], End::Far), (due[0], End::Near)]);
+}
+
+#[test]
+fn a_trace_says_when_packets_leave() {
+    let mut plan = plan("droptail");
+    plan.links[1] =
+        LinkPlan { delay: Dur(7), opportunities: vec![Dur(20_000_000), Dur(50_000_000)], ..plan.links[1].clone() };
+    let mut network = Network::new(&plan, 1).unwrap();
+    (0..3).for_each(|n| network.enter(Time(n), End::Near, 0, Packet::data(0, 0, 1000)));
+    network.advance(Time(SECOND));
+    // The second packet takes the last 504 bytes of the first instant and 496 of the second, where there is
+    // room for the third.
+    let due: Vec<_> = network.exits.iter().map(|exit| exit.due).collect();
+    assert_eq!(due, [Time(20_000_007), Time(50_000_007), Time(50_000_007)]);
 }
 
 /// What of a packet is nonsense; the rest is what was there before.

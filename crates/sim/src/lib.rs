@@ -12,6 +12,7 @@ mod events;
 mod flow;
 pub mod impair;
 pub mod meter;
+pub mod opportunities;
 pub mod plan;
 pub mod resource;
 pub mod result;

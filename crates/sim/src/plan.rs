@@ -64,6 +64,9 @@ pub struct LinkPlan {
     /// Later rates with the times at which they begin, increasing.
     #[serde(default)]
     pub schedule: Vec<(Time, Rate)>,
+    /// The instants at which it may send, from where they begin anew, not decreasing; then `rate` is their mean.
+    #[serde(default)]
+    pub opportunities: Vec<Dur>,
     /// Record every arrival, mark, loss and departure.
     #[serde(default)]
     pub trace: bool,
@@ -134,10 +137,10 @@ impl PipePlan {
 }
 
 impl LinkPlan {
-    /// Has it a queue to serve? Also a link whose rate changes has one, and one whose packets are
+    /// Has it a queue to serve? Also a link whose capacity changes has one, and one whose packets are
     /// recorded, though neither need be managed or metered.
     pub fn has_queue(&self) -> bool {
-        self.queue.is_some() || !self.schedule.is_empty() || self.trace
+        self.queue.is_some() || !self.schedule.is_empty() || !self.opportunities.is_empty() || self.trace
     }
 
     /// May packets leave its server in another order than they entered it?

@@ -7,6 +7,7 @@
 
 use crate::cpu::Cpu;
 use crate::meter::Meter;
+use crate::opportunities::Opportunities;
 use crate::trace::Trace;
 use marqueue_aqm::qdisc::Outlook;
 use marqueue_aqm::{Discipline, Fate, Qdisc};
@@ -18,6 +19,8 @@ use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
 pub enum Server {
     /// The transmitter of a link.
     Link(Transmitter),
+    /// A link that sends when its trace says so.
+    Trace(Box<Opportunities>),
     /// A CPU.
     Cpu(Box<Cpu>),
 }
@@ -154,6 +157,10 @@ impl Resource {
                     self.free = done;
                     f64::from(packet.bytes) * 8.0
                 }
+                Server::Trace(trace) => {
+                    (done, self.free) = trace.send(packet.bytes);
+                    f64::from(packet.bytes) * 8.0
+                }
                 Server::Cpu(cpu) => {
                     let served = cpu.process(now, packet, self.qdisc.env_mut());
                     (done, self.free) = (served.done, served.free);
@@ -178,6 +185,14 @@ impl Resource {
             return None;
         }
         self.free = self.free.max(now);
+        if let Server::Trace(trace) = &mut self.server {
+            self.free = trace.first_from(self.free);
+            if self.free > now {
+                self.idle = false;
+                self.look_ahead(self.qdisc.outlook());
+                return None;
+            }
+        }
         self.serve(now)
     }
 
@@ -192,10 +207,11 @@ impl Resource {
         }
     }
 
-    /// What the server does in a second: bits, or cycles.
+    /// What the server does in a second: bits (those of a trace on average), or cycles.
     pub fn speed(&self) -> f64 {
         match &self.server {
             Server::Link(transmitter) => transmitter.rate().0 as f64,
+            Server::Trace(trace) => trace.mean_rate(),
             Server::Cpu(cpu) => cpu.speed(),
         }
     }
@@ -204,6 +220,8 @@ impl Resource {
     pub fn ahead(&self, now: Time) -> f64 {
         match &self.server {
             Server::Link(transmitter) => transmitter.rate().0 as f64 * self.free.since(now).secs(),
+            // What leaves at an instant takes no time.
+            Server::Trace(_) => 0.0,
             Server::Cpu(cpu) => cpu.ahead(now),
         }
     }

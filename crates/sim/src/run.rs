@@ -5,6 +5,7 @@ use crate::engine::{Engine, Prepared, Remains};
 use crate::events::EventQueue;
 use crate::impair::Pipe;
 use crate::meter::Meter;
+use crate::opportunities::Opportunities;
 use crate::plan::{CpuPlan, FlowSizes, LinkPlan, Plan, SizeLaw, TrafficKind, TrafficPlan};
 use crate::resource::{Resource, Server};
 use crate::result::{PipeResult, RunResult};
@@ -216,6 +217,9 @@ pub fn queue_of(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Option<Resour
     let meter = Meter::new(discipline.probes(), plan.classes());
     let server = match &link.cpu {
         Some(cpu) => Server::Cpu(Box::new(Cpu::new(cpu))),
+        None if !link.opportunities.is_empty() => {
+            Server::Trace(Box::new(Opportunities::new(link.opportunities.clone())))
+        }
         None => Server::Link(Transmitter::new(link.rate)),
     };
     let mut resource = Resource::new(discipline, server, link.delay, &link.schedule, meter);
@@ -265,6 +269,13 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
         check_rate(link.rate, &format!("links[{i}].rate"))?;
         for (j, &(_, rate)) in link.schedule.iter().enumerate() {
             check_rate(rate, &format!("links[{i}].schedule[{j}]"))?;
+        }
+        let times = &link.opportunities;
+        if times.windows(2).any(|w| w[0] > w[1]) || times.last() == Some(&Dur::ZERO) {
+            return bad(format!("links[{i}].opportunities"), "expected times that do not decrease, above zero".into());
+        }
+        if !times.is_empty() && (!link.schedule.is_empty() || link.cpu.is_some()) {
+            return bad(format!("links[{i}].opportunities"), "expected neither schedule nor cpu beside them".into());
         }
         if link.schedule.windows(2).any(|w| w[0].0 >= w[1].0) {
             return bad(format!("links[{i}].schedule"), "expected increasing times".into());

@@ -11,6 +11,7 @@ import typer
 
 from marqueue.cli.console import say
 from marqueue.errors import RunError, ScenarioError, show
+from marqueue.live import capacity
 from marqueue.place import write_json
 from marqueue.scenario import compile, from_dict
 from marqueue.units import Duration, Rate
@@ -63,6 +64,14 @@ def link(
             metavar="TIME", help="Mean of what is added to the delay.", show_default=False
         ),
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Capacity as a trace of mahimahi, in place of --rate.",
+            show_default=False,
+        ),
+    ] = None,
     uplink: Annotated[
         str | None,
         typer.Option(
@@ -77,6 +86,12 @@ def link(
         str | None,
         typer.Option(
             metavar="SIZE", help="Buffer of the way out, if not --buffer.", show_default=False
+        ),
+    ] = None,
+    uplink_trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Trace of the way out, if not --trace.", show_default=False
         ),
     ] = None,
     mtu: Annotated[int, typer.Option(min=576, max=65535, help="Largest packet, bytes.")] = 1500,
@@ -103,12 +118,21 @@ def link(
     """
     shared = {"delay": delay, "signal": signal, "loss": loss, "jitter": jitter}
     down = {"rate": rate, "aqm": aqm, "buffer": buffer}
+    traces = {"uplink": uplink_trace or (None if uplink else trace), "downlink": trace}
     up = {
-        "rate": uplink or rate,
+        "rate": uplink or (None if uplink_trace else rate),
         "aqm": uplink_aqm or aqm,
         "buffer": uplink_buffer or buffer,
     }
+    capacities = {name: path and capacity.read(path) for name, path in traces.items()}
+    for options, name in (up, "uplink"), (down, "downlink"):
+        if times := capacities[name]:
+            if options["rate"]:
+                raise RunError("--trace: got a trace and a rate, expected one of them")
+            options["rate"] = f"{capacity.mean_rate(times)} bit/s"
     plan = plan_of(up | shared, down | shared, mtu, seed)
+    for each in plan["links"]:
+        each["opportunities"] = capacities[each["name"]] or []
     run = command or [os.environ.get("SHELL") or "/bin/sh"]
     if shutil.which(run[0]) is None:
         raise RunError(f"{run[0]}: no such command")

@@ -65,7 +65,7 @@ def live(
     for each in cautions(scenario):
         say(f"Warning: {each}")
     # What real packets need is loaded by whoever wants them.
-    from marqueue.live import run_live
+    from marqueue.live.run import run_live
 
     with progress_bar(f"{scenario.name}, live") as progress:
         result = run_live(scenario, law=law, progress=progress)

@@ -1,5 +1,1 @@
-"""Scenarios with real TCP: network namespaces and, between them, the network of a plan."""
-
-from marqueue.live.run import run_live
-
-__all__ = ["run_live"]
+"""Real packets: a command behind a link, scenarios with real TCP between network namespaces."""

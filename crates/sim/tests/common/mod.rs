@@ -30,7 +30,17 @@ pub fn queue(name: &str, params: ParamValues, limit: u32, signal: Signal) -> Que
 
 pub fn link(name: &str, rate: u64, delay: Dur, queue: Option<QueuePlan>) -> LinkPlan {
     let (name, pipe) = (name.into(), PipePlan::default());
-    LinkPlan { name, rate: Rate(rate), delay, queue, schedule: Vec::new(), trace: false, pipe, cpu: None }
+    LinkPlan {
+        name,
+        rate: Rate(rate),
+        delay,
+        queue,
+        schedule: Vec::new(),
+        opportunities: Vec::new(),
+        trace: false,
+        pipe,
+        cpu: None,
+    }
 }
 
 /// A dumbbell: one class of hosts for each round-trip time, as ns-2's scenario scripts build it.
