@@ -9,6 +9,7 @@ import json
 import pytest
 
 from conftest import EXAMPLES
+from marqueue import kernel
 from marqueue.compare import compare
 from marqueue.errors import ScenarioError
 from marqueue.live import machine
@@ -99,6 +100,18 @@ def test_simulation_and_reality_are_compared_in_one_table_and_picture(pairs, tmp
 
 
 @real
+@pytest.mark.skipif(kernel.missing() is not None, reason=f"no DCTCP: {kernel.missing()}")
+def test_dctcp_is_brought_into_the_kernel_for_as_long_as_it_is_needed():
+    before = kernel.AVAILABLE.read_text()
+    measured = run_live(short("transport.default.control=dctcp"))
+    [audit] = measured.manifest.live["audits"]
+    assert measured.link().figures()["marks"].mean > 0
+    assert audit["far"]["ce_sent"] == audit["far"]["ce_received"]
+    # A connection that is being closed keeps its law for a moment, not its name.
+    assert kernel.AVAILABLE.read_text() == before
+
+
+@real
 def test_a_link_that_no_machine_keeps_up_with_is_invalid(marqueue):
     fast = ("--set", "topology.bottleneck.rate=50 Gbit/s")
     short_ = ("--set", "duration=1 s", "--set", "warmup=500 ms", "--set", "replications=1")
@@ -115,6 +128,7 @@ def test_what_real_senders_do_not_do_is_refused():
         (["transport.default.control=dctcp"], 'transport.default.control: got "dctcp"'),
         (["transport.default.control=aimd"], "expected one of Linux's"),
         (["traffic.bulk.size=20 packets"], 'traffic.0.size: got "20 packets"'),
+        (["traffic.bulk.sample_cwnd=true"], "traffic.0.sample_cwnd: got true"),
         (["warmup=auto", "duration=20 s"], 'warmup: got "auto"'),
         (["topology.bottleneck.trace=true"], "bottleneck: got trace = true"),
         (["traffic.bulk.count=101"], "got 101 flows, expected at most 100"),

@@ -171,6 +171,10 @@ def _in_traffic(scenario: Scenario) -> Iterator[Problem]:
             yield Problem(
                 f"{path}.write", f"got {show(str(table.write))}, expected data that is all at hand"
             )
+        elif table.sample_cwnd:
+            yield Problem(
+                f"{path}.sample_cwnd", "got true, expected false: sockets are looked at one by one"
+            )
 
 
 def _in_transports(

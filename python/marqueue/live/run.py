@@ -11,17 +11,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from marqueue import _core
+from marqueue import _core, kernel
 from marqueue.errors import RunError
 from marqueue.live import machine
 from marqueue.live.audit import complaints
-from marqueue.live.flows import PORTS, Flow, flows_of, hosts_of, refuse, routes_by_host
+from marqueue.live.flows import LAWS, PORTS, Flow, flows_of, hosts_of, refuse, routes_by_host
 from marqueue.live.hosts import DEVICE, prepare
 from marqueue.live.iperf import receivers, send
 from marqueue.live.places import namespaces
@@ -34,12 +34,17 @@ from marqueue.scenario import Scenario, compile
 from marqueue.stats import Floats
 
 TOOLS = ("iperf3", "ss")
-LAWS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 def available_laws() -> list[str]:
-    """The window laws of this kernel."""
-    return LAWS.read_text(encoding="ascii").split()
+    """The window laws of this kernel, and DCTCP if it can be brought into it."""
+    own = kernel.AVAILABLE.read_text(encoding="ascii").split()
+    return own if kernel.missing() else sorted({*own, LAWS["dctcp"]})
+
+
+def _brought(flows: Sequence[Flow]) -> AbstractContextManager[object]:
+    """What must be brought into the kernel for these flows, for as long as they last."""
+    return kernel.dctcp() if LAWS["dctcp"] in {flow.law for flow in flows} else nullcontext()
 
 
 def run_live(
@@ -66,7 +71,8 @@ def run_live(
             if progress:
                 progress(before + seconds, scenario.duration.seconds * len(seeds))
 
-        raws.append(_replication(plan, seed, flows, tell))
+        with _brought(flows):
+            raws.append(_replication(plan, seed, flows, tell))
     audits = [raw.pop("audit") for raw in raws]
     live = {
         "law": law,
@@ -128,6 +134,7 @@ def _replication(
             if flow.trace
         ],
         "paced": [],
+        "cwnds": [],
     }
 
 
