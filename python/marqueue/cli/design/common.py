@@ -17,7 +17,7 @@ import typer
 from marqueue.cli.console import progress_bar
 from marqueue.cli.design.output import print_design, print_plain
 from marqueue.errors import ModelError, RunError
-from marqueue.theory.design import Design, check, stability_map
+from marqueue.theory.design import Design, by_packets, check, stability_map
 from marqueue.theory.design.stability_map import save
 from marqueue.units import Duration, Rate, Size
 
@@ -37,6 +37,13 @@ Check = Annotated[
     bool,
     typer.Option(
         "--check", help="Run the nonlinear model on both sides of the boundary; takes seconds."
+    ),
+]
+Packets = Annotated[
+    bool,
+    typer.Option(
+        "--packets",
+        help="Simulate packets with the design, and well beyond the boundary; takes seconds.",
     ),
 ]
 Map = Annotated[
@@ -83,6 +90,8 @@ LINK = (
     _parameter("flows", Flows, None),
     _parameter("rtt", Rtt, None),
 )
+#: Of the designs over a link: packets are of TCP.
+OVER_LINK = (_parameter("packets", Packets, False),)
 ANSWER = (
     _parameter("check_", Check, False),
     _parameter("map_", Map, None),
@@ -99,12 +108,16 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., Design]], No
         parameters = list(ANSWER)
         for each in reversed(own):
             if each.name == "link":
-                parameters = [*LINK, *parameters]
+                parameters = [*LINK, *OVER_LINK, *parameters]
             else:
                 parameters.insert(0, _parameter(each.name, hints[each.name], each.default))
 
         def run(**given: Any) -> None:
-            answer = {each.name: given.pop(each.name) for each in ANSWER}
+            answer = {
+                each.name: given.pop(each.name)
+                for each in (*OVER_LINK, *ANSWER)
+                if each.name in given
+            }
             if any(each.name == "link" for each in own):
                 given = {"link": link(*(given.pop(each.name) for each in LINK)), **given}
             show(design(**given), **answer)
@@ -142,7 +155,9 @@ def time(option: str, text: str) -> float:
         raise ModelError(f"{option}: {error}") from None
 
 
-def show(design: Design, check_: bool, map_: Path | None, json: bool) -> None:
+def show(
+    design: Design, check_: bool, map_: Path | None, json: bool, packets: bool = False
+) -> None:
     """Prints a design, tries it out and draws its map, as asked."""
     if map_ is not None and map_.suffix != ".svg":
         raise RunError(f"--map: got {str(map_)!r}, expected a name that ends in .svg")
@@ -150,11 +165,15 @@ def show(design: Design, check_: bool, map_: Path | None, json: bool) -> None:
     if check_:
         with progress_bar("Simulating") as progress:
             trials = check(design, progress)
+    simulated = None
+    if packets:
+        with progress_bar("Packets") as progress:
+            simulated = by_packets(design, progress)
     if map_ is not None:
         with progress_bar("Mapping") as progress:
             found = stability_map(design, progress)
         save(found, f"{design.controller}: {design.of} = {design.chosen:.4g} {design.unit}", map_)
     if json:
-        print_plain(design, trials)
+        print_plain(design, trials, simulated)
     else:
-        print_design(design, trials, map_)
+        print_design(design, trials, simulated, map_)

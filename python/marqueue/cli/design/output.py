@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from marqueue.cli.console import output, print_json, table
-from marqueue.theory.design import Design, Trial, Value
+from marqueue.theory.design import Design, Packets, Trial, Value
 
 
-def print_design(design: Design, trials: tuple[Trial, ...] | None, drawn: Path | None) -> None:
+def print_design(
+    design: Design,
+    trials: tuple[Trial, ...] | None,
+    packets: Packets | None,
+    drawn: Path | None,
+) -> None:
     """For people."""
     unit = f" {design.unit}" if design.unit else ""
     say = _line
@@ -50,15 +55,37 @@ def print_design(design: Design, trials: tuple[Trial, ...] | None, drawn: Path |
                 f"{trial.value:.4g}", f"{trial.linear:.4g}", f"{trial.measured:.4g}", word
             )
         output.print(listing)
+    if packets is not None:
+        output.print()
+        _print_packets(design, packets)
     if drawn is not None:
         say(f"Map: {drawn}, data: {drawn.with_suffix('.csv')}.")
+
+
+#: What packets did beyond the boundary, by :attr:`Packets.verdict`.
+WORDS = {
+    "more": "Packets follow the boundary: beyond it the queue swings more.",
+    "less": "Packets do NOT follow the boundary: beyond it the queue swings less.",
+    "no difference": "Packets do NOT tell: the interval of the difference of swings includes zero.",
+}
+
+
+def _print_packets(design: Design, packets: Packets) -> None:
+    listing = table(
+        "packets", f"{design.of} = {packets.inside:.4g}", f"beyond: {packets.beyond:.4g}",
+        "difference",
+    )  # fmt: skip
+    for each in packets.figures:
+        listing.add_row(each.figure.title, *(str(value) for value in each.shown()))
+    output.print(listing)
+    _line(WORDS[packets.verdict])
 
 
 def _line(text: str) -> None:
     output.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def print_plain(design: Design, trials: tuple[Trial, ...] | None) -> None:
+def print_plain(design: Design, trials: tuple[Trial, ...] | None, packets: Packets | None) -> None:
     """As JSON."""
     margins = design.margins
     plain: dict[str, Any] = {
@@ -101,6 +128,13 @@ def print_plain(design: Design, trials: tuple[Trial, ...] | None) -> None:
             }
             for trial in trials
         ]
+    if packets is not None:
+        plain["packets"] = {
+            "inside": packets.inside,
+            "beyond": packets.beyond,
+            "swings_beyond": packets.verdict,
+            "figures": {each.figure.name: each.as_dict() for each in packets.figures},
+        }
     print_json(plain)
 
 

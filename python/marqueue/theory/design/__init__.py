@@ -7,6 +7,17 @@ docs/theory/design.md has the theorems side by side.
 
 from marqueue.theory.design.check import Trial, check
 from marqueue.theory.design.design import Design, Rule, Value
+from marqueue.theory.design.packets import Packets, by_packets
 from marqueue.theory.design.stability_map import StabilityMap, stability_map
 
-__all__ = ["Design", "Rule", "StabilityMap", "Trial", "Value", "check", "stability_map"]
+__all__ = [
+    "Design",
+    "Packets",
+    "Rule",
+    "StabilityMap",
+    "Trial",
+    "Value",
+    "by_packets",
+    "check",
+    "stability_map",
+]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import brentq
@@ -43,6 +43,8 @@ THEOREM: dict[str, tuple[str, Side]] = {
 }
 #: Values of a quantity at which a first crossing is looked for before it is refined.
 SCAN = 2000
+#: Of the virtual queue in a scenario: that of the paper's experiments.
+VIRTUAL_BUFFER = "100 packets"
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,21 @@ class Avq(Delayed):
             return np.array([rise, self.alpha * (target - n * x)])
 
         return Nonlinear(f, [self.rtt], np.array([target / n, target * (1 - self.marked)]))
+
+    @property
+    def aqm(self) -> dict[str, Any]:
+        """As a scenario has it."""
+        return {
+            "name": "avq",
+            "gamma": self.gamma,
+            "alpha": f"{self.alpha:.9g} /s",
+            "buffer": VIRTUAL_BUFFER,
+        }
+
+    @property
+    def settled_queue(self) -> float:
+        """Packets at the equilibrium."""
+        return 0.0
 
     def guaranteed(self) -> bool:
         """By Theorem 2.1, which theorems 4.2, 4.6 and 4.7 say for other quantities."""

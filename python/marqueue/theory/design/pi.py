@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from scipy.optimize import brentq
 
@@ -48,6 +49,8 @@ class Pi(Delayed):
     """z, 1/s."""
     q_ref: float
     """packets."""
+    sampling: float = SAMPLING
+    """w, 1/s."""
 
     @property
     def plant(self) -> Plant:
@@ -67,6 +70,23 @@ class Pi(Delayed):
     def fluid(self) -> Nonlinear:
         """With this reference."""
         return self.plant.fluid(self._controller, self.q_ref)
+
+    @property
+    def aqm(self) -> dict[str, Any]:
+        """As a scenario has it."""
+        a, b = sampled(self.gain, self.zero, self.sampling)
+        return {
+            "name": "pi",
+            "a": a,
+            "b": b,
+            "w": f"{self.sampling:.9g} /s",
+            "q_ref": f"{self.q_ref:.6f} packets",
+        }
+
+    @property
+    def settled_queue(self) -> float:
+        """Packets at the equilibrium."""
+        return self.q_ref
 
     def guaranteed(self) -> bool:
         """Proposition 2, for what it designs: no more flows' worth of gain than at its N and R."""
@@ -116,7 +136,7 @@ def design(
         )
     k = gain(plant, theta(phase))
     a, b = sampled(k, plant.corner, frequency)
-    setting = Pi(capacity, flows, rtt, k, plant.corner, q_ref)
+    setting = Pi(capacity, flows, rtt, k, plant.corner, q_ref, frequency)
     setting.fluid  # noqa: B018 - refuses a reference that takes longer than the round trip
     return Design(
         controller="pi",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from marqueue.errors import ModelError
 from marqueue.theory.design.delayed import Delayed, Nonlinear
@@ -79,6 +80,22 @@ class Red(Delayed):
     def fluid(self) -> Nonlinear:
         """With the queue that this slope leads to."""
         return self.plant.fluid(self._controller, self.queue)
+
+    @property
+    def aqm(self) -> dict[str, Any]:
+        """As a scenario has it."""
+        return {
+            "name": "red",
+            "min_th": f"{self.min_th:.6f} packets",
+            "max_th": f"{self.max_th:.6f} packets",
+            "max_p": self.max_p,
+            "w_q": self.w_q,
+        }
+
+    @property
+    def settled_queue(self) -> float:
+        """Packets at the equilibrium."""
+        return self.queue
 
     def guaranteed(self) -> bool:
         """Proposition 1."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from marqueue.errors import ModelError
 from marqueue.theory.design import pi
@@ -62,6 +63,23 @@ class Rem(Delayed):
     def fluid(self) -> Nonlinear:
         """TCP as it is, the probability linear in the price."""
         return self.as_pi.fluid
+
+    @property
+    def aqm(self) -> dict[str, Any]:
+        """As a scenario has it."""
+        return {
+            "name": "rem",
+            "gamma": self.gamma,
+            "alpha": self.alpha,
+            "phi": self.phi,
+            "period": f"{self.period:.9f} s",
+            "q_ref": f"{self.q_ref:.6f} packets",
+        }
+
+    @property
+    def settled_queue(self) -> float:
+        """Packets at the equilibrium."""
+        return self.q_ref
 
     def guaranteed(self) -> bool:
         """As PI."""
