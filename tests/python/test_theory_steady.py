@@ -2,6 +2,7 @@
 
 import json
 import math
+from importlib.resources import as_file, files
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 from marqueue.cli import app
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.run import run
-from marqueue.scenario import Scenario, from_dict
+from marqueue.scenario import Scenario, from_dict, load
 from marqueue.theory import tcp_laws
 from marqueue.theory.steady import steady
 from test_theory_linear import dumbbell
@@ -65,6 +66,26 @@ def test_avq_holds_its_utilization_without_a_queue() -> None:
     found = steady(from_dict(small({"name": "avq", "gamma": 0.9}, ecn=True)))
     link = found.links["bottleneck"]
     assert (link.queue, link.utilization) == (0.0, pytest.approx(0.9))
+
+
+def test_a_scaled_curve_settles_where_poisson_arrivals_have_it_and_so_do_packets() -> None:
+    paper = files("marqueue.papers.small_buffer") / "scenarios" / "dumbbell.toml"
+    with as_file(paper) as file:
+        exp = ["topology.bottleneck.aqm.curve=exp:10:0.2", "traffic.long.sample_cwnd=false"]
+        scenario = load(file, [*exp, "replications=2"])
+    found = steady(scenario)
+    link = found.links["bottleneck"]
+    assert link.queue == pytest.approx(link.utilization / (1 - link.utilization))
+    # 1 - p is E[exp(-Q/eta)] of the geometric Q; the table is linear between its loads.
+    eta, rho = -10 * 200**0.2 / math.log(0.8), link.utilization
+    unmarked = (1 - rho) / (1 - rho * math.exp(-1 / eta))
+    assert link.probability == pytest.approx(1 - unmarked, rel=1e-3)
+    measured = run(scenario).summary()["measured"]["links"]["bottleneck"]
+    # Windows swing a little (h = 1.6), and Theorem 1's arrivals would not: 1.5% of the link idle
+    # that should not be, and a queue that is shorter by as much of 1/(1 - rho).
+    assert measured["utilization"]["mean"] == pytest.approx(rho, abs=0.025)
+    assert measured["mark_ratio"]["mean"] == pytest.approx(link.probability, rel=0.08)
+    assert measured["queue_mean"]["mean"] == pytest.approx(link.queue, rel=0.15)
 
 
 def lots(scenario: dict[str, Any]) -> Scenario:

@@ -9,6 +9,8 @@ by its AQM's curve at rest, and what it carries is at most its target c_l, and i
     pi, rem     q = q_ref, p whatever fills the link;  c = C
     avq         q = 0, p whatever holds utilization;  c = gamma C    (Kunniyur and Srikant 2004)
     droptail    q = the buffer, p what overflows;  c = C
+    scaled      at a load of c / C arrivals are Poisson (Eun and Wang 2008, section III): q is the
+                mean queue of M/M/1, p what its marking curve makes of that queue;  c < C
 
 So does Padhye, Firoiu, Towsley and Kurose's law meet Bu and Towsley's fixed point (SIGMETRICS
 2001). Link by link, its share is what fills it, the others' as they are, until nothing moves: each
@@ -27,8 +29,10 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
+from marqueue._core import ChainQueue
 from marqueue.errors import ModelError, Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
+from marqueue.stats import Floats
 from marqueue.theory import tcp_laws
 from marqueue.theory.allocations import max_min
 from marqueue.theory.equilibrium import settled
@@ -47,6 +51,8 @@ LEAST, MOST = 1e-10, 0.999
 ROUNDS, SAME = 2000, 1e-9
 #: Points of the table of :func:`marqueue.theory.tcp_laws.marked_aimd`.
 POINTS = 60
+#: Loads of the table of a Poisson queue's marks, and how far below 1 the last is.
+LOADS, SPARE = 400, 1e-6
 
 
 @dataclass(frozen=True)
@@ -180,7 +186,7 @@ def _fair(scenario: Scenario) -> dict[str, tuple[float, float]]:
 
 
 #: AQMs that have a curve at rest here.
-CURVES = ("droptail", "red", "pi", "rem", "avq")
+CURVES = ("droptail", "red", "pi", "rem", "avq", "scaled")
 
 
 def _refuse(of: Mapping[str, Any]) -> None:
@@ -284,13 +290,22 @@ class _Solver:
                 return float(aqm["q_ref"])
             case "red":
                 return _average(aqm, p)
+            case "scaled":
+                load = self.target(i) / float(link["capacity"])
+                return load / (1 - load)
         return 0.0
 
     def target(self, i: int) -> float:
         """What the link may carry, packets/s."""
-        link = self.links[i]
-        gamma = link["aqm"]["gamma"] if link["aqm"]["name"] == "avq" else 1.0
-        return float(gamma * link["capacity"])
+        link, aqm = self.links[i], self.links[i]["aqm"]
+        match aqm["name"]:
+            case "avq":
+                share = aqm["gamma"]
+            case "scaled":
+                share = _load(aqm["curve"], aqm["flows"], aqm["a"], float(self.p[i]))
+            case _:
+                share = 1.0
+        return float(share * link["capacity"])
 
     def heard(self, s: int) -> float:
         """The share that a class meets."""
@@ -334,6 +349,21 @@ class _Solver:
             if np.all(np.abs(self.p - before) <= SAME * np.maximum(self.p, 1e-9)):
                 return
         raise ModelError("the shares of the links do not settle")
+
+
+def _load(curve: str, flows: float, a: float, p: float) -> float:
+    """The load at which a scaled curve marks a share p of Poisson arrivals."""
+    log_p, loads = _marks(curve, flows, a)
+    return float(np.interp(math.log(max(p, LEAST)), log_p, loads))
+
+
+@cache
+def _marks(curve: str, flows: float, a: float) -> tuple[Floats, Floats]:
+    # Its buffer, the last number, loses packets and marks none.
+    loads = 1 - np.geomspace(1 - SPARE, SPARE, LOADS)
+    queue = ChainQueue((curve, flows, a, 0.0, 1.0), "mm1")
+    p = queue.marking(loads, np.ones(1))[:, 0]
+    return np.log(p[p > 0]), loads[p > 0]
 
 
 def _average(aqm: Mapping[str, Any], p: float) -> float:
