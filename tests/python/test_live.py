@@ -134,6 +134,30 @@ def test_a_trace_of_mahimahi_is_the_capacity(marqueue, server, tmp_path):
     assert 0 < link["links"][0]["departed_bytes"] <= 15040 * laps
 
 
+@real
+def test_the_rate_changes_at_its_time(marqueue, server, tmp_path):
+    options = "--rate", "50Mbit/s", "--schedule", "1ms=2Mbit/s", "--json", "link.json"
+    client = f"iperf3 -c $MARQUEUE_OUTSIDE -p {server} -C cubic -t 1"
+    done = marqueue("link", *options, "--", "sh", "-c", client)
+    assert done.returncode == 0, done.stderr
+    link = json.loads((tmp_path / "link.json").read_text())
+    # The handshake alone takes longer than until the change.
+    assert 0 < link["links"][0]["departed_bytes"] <= 2e6 / 8 * link["seconds"] + 50e6 / 8 * 1e-3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--schedule", "5s"), '--schedule: got "5s", expected TIME=RATE'),
+        (("--schedule", "5s=3 ms"), "--schedule: 0.rate"),
+        (("--schedule", "5s=1Mbit/s", "--schedule", "2s=1Mbit/s"), "--schedule: 1.at"),
+    ],
+)
+def test_a_schedule_that_is_wrong_is_refused(marqueue, options, said):
+    done = marqueue("link", "--rate", "1Mbit/s", *options, "--", "true")
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

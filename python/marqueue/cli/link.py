@@ -64,6 +64,14 @@ def link(
             metavar="TIME", help="Mean of what is added to the delay.", show_default=False
         ),
     ] = None,
+    schedule: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TIME=RATE",
+            help="From when on --rate is another, such as '10s=20Mbit/s'; again for more.",
+            show_default=False,
+        ),
+    ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -114,12 +122,15 @@ def link(
 
     marqueue link --rate 10Mbit/s --uplink 1Mbit/s --delay 30ms --loss 0.1% -- curl http://100.64.0.1/
 
+    marqueue link --rate 10Mbit/s --schedule 5s=2Mbit/s --schedule 15s=10Mbit/s -- iperf3 -c HOST
+
     The exit code is that of the command; 2 for a mistake that the message explains.
     """
     shared = {"delay": delay, "signal": signal, "loss": loss, "jitter": jitter}
-    down = {"rate": rate, "aqm": aqm, "buffer": buffer}
+    down: dict[str, Any] = {"rate": rate, "aqm": aqm, "buffer": buffer}
+    changes = [_change(each) for each in schedule or ()]
     traces = {"uplink": uplink_trace or (None if uplink else trace), "downlink": trace}
-    up = {
+    up: dict[str, Any] = {
         "rate": uplink or (None if uplink_trace else rate),
         "aqm": uplink_aqm or aqm,
         "buffer": uplink_buffer or buffer,
@@ -130,6 +141,10 @@ def link(
             if options["rate"]:
                 raise RunError("--trace: got a trace and a rate, expected one of them")
             options["rate"] = f"{capacity.mean_rate(times)} bit/s"
+            if changes:
+                raise RunError("--schedule: got a trace too, expected one of them")
+    for options in (down,) if uplink or uplink_trace else (up, down):
+        options["schedule"] = changes
     plan = plan_of(up | shared, down | shared, mtu, seed)
     for each in plan["links"]:
         each["opportunities"] = capacities[each["name"]] or []
@@ -224,6 +239,14 @@ def aqm_table(text: str) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             table[key.strip()] = value.strip()
     return table
+
+
+def _change(text: str) -> dict[str, str]:
+    """A change of the rate as a scenario has it. Raises RunError if it has no time."""
+    at, equals, rate = text.partition("=")
+    if not equals:
+        raise RunError(f"--schedule: got {show(text)}, expected TIME=RATE")
+    return {"at": at.strip(), "rate": rate.strip()}
 
 
 def _write(path: Path, raw: Any) -> None:
