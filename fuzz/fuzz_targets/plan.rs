@@ -80,6 +80,8 @@ fn cpu(u: &mut Unstructured<'_>) -> Result<CpuPlan> {
 
 fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
     let queue = if u.arbitrary()? { Some(queue(u)?) } else { None };
+    let opportunities = if u.ratio(1, 8)? { times(u, 4)? } else { Vec::new() };
+    let opportunities = opportunities.into_iter().map(|t| Dur(t.0)).collect();
     let times = if u.ratio(1, 4)? { times(u, 3)? } else { Vec::new() };
     let link = LinkPlan {
         name: format!("link {i}"),
@@ -89,7 +91,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         schedule: times.into_iter().map(|t| Ok((t, rate(u)?))).collect::<Result<_>>()?,
         trace: u.arbitrary()?,
         pipe: pipe(u)?,
-        opportunities: Vec::new(),
+        opportunities,
         cpu: None,
     };
     if link.queue.is_none() || u.ratio(3, 4)? {
@@ -218,6 +220,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             size: if u.arbitrary()? { Some(count(u)?) } else { None },
             trace: u.arbitrary()?,
             write: write(u)?,
+            sample_cwnd: u.arbitrary()?,
         },
     };
     Ok(TrafficPlan { name: format!("traffic {i}"), dscp: u.int_in_range(0..=63)?, class: u.int_in_range(0..=3)?, kind })
