@@ -3,8 +3,9 @@
     python -m benches.kernel [--rounds N] [--folder DIR]
 
 Linux runs as a process (Debian's user-mode-linux, downloaded and unpacked in DIR, nothing is
-installed), with its own TCP; ours runs in the simulator, with the preset ``linux``. Measurements
-and table go to docs/live. The guest keeps the time of the wall: a round in which the drop-tail
+installed), with its own TCP; ours runs in the simulator, with the preset ``linux``, and, where
+that is possible, live, with the TCP of this machine. Measurements and table go to docs/live. The
+guest keeps the time of the wall: a round in which the drop-tail
 queue, which is never empty, does not keep its link busy is left out, for the machine was too slow.
 """
 
@@ -15,9 +16,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benches.kernel import peers, uml
 from benches.kernel.peers import PEERS, Peer
 from benches.record import spread, table
+from marqueue.live import machine
+from marqueue.live.run import TOOLS, run_live
+from marqueue.result import Result
 from marqueue.run import run as simulate
 from marqueue.scenario import from_dict
 
@@ -53,22 +59,22 @@ def linux(folder: Path, rounds: int) -> dict[str, list[Figures]]:
     seen: dict[str, list[Figures]] = {each.name: [] for each in PEERS}
     for run in uml.run(tree, plan, folder, patience):
         took = run["seconds"]
-        figures = {name: run[name] for name in ("goodput", "delay", "stall")}
-        figures |= {name: run[name] / took for name in ("marks", "drops")}
-        figures["busy"] = 8 * peers.FRAME * run["packets"] / took / peers.RATE
-        seen[run["name"]].append(figures)
+        said = {name: run[name] for name in ("goodput", "delay", "stall")}
+        said |= {name: run[name] / took for name in ("marks", "drops")}
+        said["busy"] = 8 * peers.FRAME * run["packets"] / took / peers.RATE
+        seen[run["name"]].append(said)
         print(f"{run['name']}, round {len(seen[run['name']])} of {rounds}", file=sys.stderr)
     return seen
 
 
-def scenario(peer: Peer) -> dict[str, Any]:
-    """The same for the simulator."""
+def scenario(peer: Peer, replications: int) -> dict[str, Any]:
+    """The same for ours."""
     return {
         "name": f"Linux's {peer.name}",
         "duration": f"{peers.WARMUP + peers.MEASURED} s",
         "warmup": f"{peers.WARMUP} s",
         "seed": 1,
-        "replications": REPLICATIONS,
+        "replications": replications,
         "topology": {
             "kind": "dumbbell",
             "rtts": [f"{1e3 * peers.RTT:g} ms"],
@@ -89,13 +95,24 @@ def scenario(peer: Peer) -> dict[str, Any]:
     }
 
 
-def ours(peer: Peer) -> list[Figures]:
-    """What the simulator says, a replication each."""
-    result = simulate(from_dict(scenario(peer)))
+def live(peer: Peer, rounds: int) -> list[Figures]:
+    """Ours with real TCP; nothing where this machine cannot, or did not keep up."""
+    if machine.missing(TOOLS):
+        return []
+    result = run_live(from_dict(scenario(peer, rounds)))
+    complaints = (result.manifest.live or {})["complaints"]
+    for each in complaints:
+        print(f"{peer.name}, live: {each}", file=sys.stderr)
+    return [] if complaints else figures(result)
+
+
+def figures(result: Result) -> list[Figures]:
+    """Of ours, a replication each."""
     link = result.link()
     values = {"delay": link.values("delay_mean")}
     values |= {name: link.values(name) / peers.MEASURED for name in ("marks", "drops")}
-    values["goodput"] = [8 * each.delivered.sum() / peers.MEASURED for each in result.flow_sets()]
+    delivered = np.array([each.delivered.sum() for each in result.flow_sets()])
+    values["goodput"] = 8 * delivered / peers.MEASURED
     return [
         {name: float(each[i]) for name, each in values.items()} for i in range(result.replications)
     ]
@@ -107,6 +124,8 @@ def page(measured: Mapping[str, Mapping[str, list[Figures]]]) -> str:
     rows = []
     for name, sides in measured.items():
         for side, runs in sides.items():
+            if not runs:
+                continue
             cells = [
                 spread([scale * run[figure] for run in runs], digits)
                 for figure, (_, scale, digits) in COLUMNS.items()
@@ -139,7 +158,11 @@ def main() -> None:
     if not kept:
         sys.exit(f"expected {BUSY:.0%} in some round: the machine is too slow, nothing was written")
     measured = {
-        each.name: {"Linux": [seen[each.name][i] for i in kept], "simulator": ours(each)}
+        each.name: {
+            "Linux": [seen[each.name][i] for i in kept],
+            "ours, live": live(each, given.rounds),
+            "ours, simulated": figures(simulate(from_dict(scenario(each, REPLICATIONS)))),
+        }
         for each in PEERS
     }
     write(measured)
