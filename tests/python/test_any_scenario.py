@@ -36,6 +36,8 @@ def value(spec: Declaration, depth: int) -> st.SearchStrategy[Any]:
             return st.sampled_from(spec.choices or [])
         case "policy":
             return aqm(depth - 1)
+        case "dscp":
+            return st.sampled_from(["AF11", "AF13", "EF", 0, 63])
         case "curve":
             return st.sampled_from(["red:2:10:0.2", "exp:10:0.2", "points:0,0;1,1"])
     return number(spec)
