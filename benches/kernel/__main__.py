@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("target/uml"), help="for the guest")
     given = parser.parse_args()
     try:
-        seen = linux(given.folder, given.rounds)
+        seen = linux(given.folder.resolve(), given.rounds)
     except uml.NoUml as error:
         sys.exit(str(error))
     busy = [run["busy"] for run in seen["droptail"]]
