@@ -25,7 +25,7 @@ impl Classify {
     pub fn key(self, packet: &Packet) -> u32 {
         match self {
             Classify::Flow => packet.flow,
-            Classify::Dscp => u32::from(packet.dscp.value()),
+            Classify::Dscp => u32::from(packet.dscp().value()),
         }
     }
 }

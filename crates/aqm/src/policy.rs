@@ -141,7 +141,7 @@ impl Env {
     /// Cycles a bit that `packet`'s class takes of the CPU; 1 at a link.
     #[inline]
     pub fn density(&self, packet: &Packet) -> f64 {
-        self.densities.as_ref().map_or(1.0, |d| d.of(packet.class))
+        self.densities.as_ref().map_or(1.0, |d| d.of(packet.class()))
     }
 
     /// What of the server `packet` takes: its bytes at a link; at a CPU its cycles, in bytes of mean
@@ -149,7 +149,7 @@ impl Env {
     #[inline]
     pub fn cost(&self, packet: &Packet) -> f64 {
         let bytes = f64::from(packet.bytes);
-        self.densities.as_ref().map_or(bytes, |d| (bytes * d.of(packet.class) / d.mean).min(DEAREST))
+        self.densities.as_ref().map_or(bytes, |d| (bytes * d.of(packet.class()) / d.mean).min(DEAREST))
     }
 }
 
@@ -230,7 +230,7 @@ impl Cx<'_> {
     pub fn mark_loses(&self, packet: &Packet) -> bool {
         match self.env.signal {
             Signal::Drop => true,
-            Signal::Ecn => packet.ecn == Ecn::NotEct,
+            Signal::Ecn => packet.ecn() == Ecn::NotEct,
             Signal::EcnOnly => false,
         }
     }

@@ -126,12 +126,12 @@ pub(crate) fn apply(verdict: Verdict, signal: Signal, door: &mut Door, packet: P
 
 /// DRQ's 10.
 fn signalled(packet: Packet) -> Packet {
-    Packet { ecn: Ecn::Ect, ..packet }
+    packet.with_ecn(Ecn::Ect)
 }
 
 /// DRQ's 11: a mark if the sender answers it and marks are in use, else a loss.
 fn congest(signal: Signal, door: &mut Door, packet: Packet, reason: Reason) -> Option<(Packet, Fate)> {
-    match (signal, packet.flags.has(Flags::ANSWERS_CE)) {
+    match (signal, packet.has(Flags::ANSWERS_CE)) {
         (Signal::Ecn | Signal::EcnOnly, true) => settle(signal, door, signalled(packet), reason),
         (Signal::EcnOnly, false) => Some((packet, Fate::Queued)),
         (Signal::Drop, _) | (Signal::Ecn, false) => settle(Signal::Drop, door, packet, reason),
@@ -141,14 +141,14 @@ fn congest(signal: Signal, door: &mut Door, packet: Packet, reason: Reason) -> O
 /// Turns a mark into CE, a loss, or nothing (see [`Signal`]).
 #[inline]
 fn settle(signal: Signal, door: &mut Door, mut packet: Packet, reason: Reason) -> Option<(Packet, Fate)> {
-    match (signal, packet.ecn) {
+    match (signal, packet.ecn()) {
         (Signal::Drop, _) | (Signal::Ecn, Ecn::NotEct) => {
             door.lose(packet, reason);
             None
         }
         (Signal::EcnOnly, Ecn::NotEct) => Some((packet, Fate::Queued)),
         (_, Ecn::Ect) => {
-            packet.ecn = Ecn::Ce;
+            packet = packet.with_ecn(Ecn::Ce);
             door.counters.marks[reason as usize] += 1;
             Some((packet, Fate::Marked))
         }

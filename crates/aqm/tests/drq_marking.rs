@@ -5,7 +5,7 @@
 //! class goes through one after the other.
 
 use marqueue_aqm::{Densities, Discipline, Env, Limit, Qdisc, Signal};
-use marqueue_core::{Bytes, Dur, Ecn, Flags, Packet, PolicySpec, Rate, Rng, Time, Value};
+use marqueue_core::{Bytes, Dscp, Dur, Ecn, Flags, Head, Packet, PolicySpec, Rate, Rng, Time, Value};
 
 /// Packets over each path.
 const PACKETS: usize = 20_000;
@@ -44,7 +44,7 @@ impl Hop {
     /// The stream behind this resource.
     fn pass(self, seed: u64, stream: Vec<Packet>) -> Vec<Packet> {
         let mut queue = self.queue(seed);
-        let filler = Packet { flow: 1, ecn: Ecn::Ce, ..Packet::data(1, 0, 1000) };
+        let filler = Packet::data(1, 0, 1000).with_ecn(Ecn::Ce);
         (0..WAITING).for_each(|_| _ = queue.enqueue(Time::ZERO, filler));
         let mut out = Vec::with_capacity(stream.len());
         for packet in stream.into_iter().chain([filler; WAITING as usize]) {
@@ -86,7 +86,7 @@ fn packets_are_marked_as_often_as_the_recursion_says() {
     const PATHS: usize = 30;
     for p in 0..PATHS {
         let path = random_path(&mut rng);
-        let packet = Packet { class: 1, flags: Flags::ANSWERS_CE, ..Packet::data(0, 0, 1000) };
+        let packet = Packet::data(0, 0, 1000).with_head(Head::new(Dscp::default(), 1).with(Flags::ANSWERS_CE));
         let sent = vec![packet; PACKETS];
         let seeds = (0..path.len()).map(|i| (100 * p + i) as u64);
         let arrived = path.iter().zip(seeds).fold(sent, |stream, (hop, seed)| hop.pass(seed, stream));
@@ -94,12 +94,12 @@ fn packets_are_marked_as_often_as_the_recursion_says() {
         let expected = recursion(&path);
         assert!((expected.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         for (state, chance) in [Ecn::NotEct, Ecn::Ect, Ecn::Ce].into_iter().zip(expected) {
-            let count = arrived.iter().filter(|p| p.ecn == state).count() as f64;
+            let count = arrived.iter().filter(|p| p.ecn() == state).count() as f64;
             let (n, sd) = (PACKETS as f64, (PACKETS as f64 * chance * (1.0 - chance)).sqrt());
             // Five standard deviations and one packet: of 90 comparisons one in 10^4 tests fails by chance.
             assert!((count - n * chance).abs() <= 5.0 * sd + 1.0, "{path:?}: {state:?} {count} times, chance {chance}");
         }
-        let marked = arrived.iter().filter(|p| p.ecn == Ecn::Ce).count() as f64;
+        let marked = arrived.iter().filter(|p| p.ecn() == Ecn::Ce).count() as f64;
         let n = PACKETS as f64;
         if n * expected[2].min(1.0 - expected[2]) > 10.0 {
             statistic += (marked - n * expected[2]).powi(2) / (n * expected[2] * (1.0 - expected[2]));

@@ -37,7 +37,7 @@ fn probe(queue: &Discipline, name: &str, now: Time) -> f64 {
 }
 
 fn packet(seq: u32) -> Packet {
-    Packet { ecn: Ecn::Ect, ..Packet::data(0, seq, PACKET) }
+    Packet::data(0, seq, PACKET).with_ecn(Ecn::Ect)
 }
 
 /// Sends `n` packets every `gap` ns from `start` on and serves each at once; says which were marked.
@@ -205,7 +205,7 @@ fn gkvq_marks() -> (BTreeSet<u32>, BTreeSet<u32>) {
             let (p, _) = q.dequeue(Time(free_at.max(now))).expect("a standing packet");
             standing.remove(0);
             free_at = free_at.max(now) + MS;
-            if p.ecn == Ecn::Ce {
+            if p.ecn() == Ecn::Ce {
                 marked.insert(p.seq);
             }
         }

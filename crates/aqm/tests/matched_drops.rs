@@ -7,7 +7,7 @@ mod rivals;
 use marqueue_aqm::algo::{choke, chokew, chokew_id};
 use marqueue_aqm::{Aqm, Buffer, Cx, Door, Env, Limit, Reason, Signal, Verdict};
 use marqueue_core::params::ParamSet;
-use marqueue_core::{Bytes, Dscp, Dur, Packet, ParamValues, Rate, Rng, Time, Value};
+use marqueue_core::{Bytes, Dscp, Dur, Head, Packet, ParamValues, Rate, Rng, Time, Value};
 
 /// Flow 0 has four of the twenty packets that wait: r = 0.2.
 const WAITING: u32 = 20;
@@ -128,7 +128,7 @@ fn chokew_lets_arrivals_in_with_the_probability_of_equation_4() {
     for p0 in [0.4, 1.0, 2.6, 30.5] {
         for (dscp, w) in [("DF", 1.0), ("AF11", 2.0), ("AF21", 4.0)] {
             let policy: chokew::ChokeW = policy(&held_at(p0), &[("weights", weights.clone())]);
-            let packet = Packet { dscp: Dscp::parse(dscp).unwrap(), ..Packet::data(0, 100, 1000) };
+            let packet = Packet::data(0, 100, 1000).with_head(Head::new(Dscp::parse(dscp).unwrap(), 0));
             let seen = Bench::new(policy).congest().watch(&waiting(), &packet);
             assert_share(seen.entered, entry(p0 / w, R), &format!("p0 = {p0}, w = {w}"));
             assert_eq!(seen.alone, 0);

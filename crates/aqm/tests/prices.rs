@@ -2,7 +2,7 @@
 
 use marqueue_aqm::{catalogue, Discipline, Env, Limit, Qdisc, Signal};
 use marqueue_core::params::{ParamValues, Value};
-use marqueue_core::{Bytes, Dscp, Dur, Packet, PolicySpec, Price, Rate, Rng, Time};
+use marqueue_core::{Bytes, Dscp, Dur, Head, Packet, PolicySpec, Price, Rate, Rng, Time};
 
 fn queue(name: &str, params: &[(&str, f64)]) -> Discipline {
     let params: ParamValues = params.iter().map(|&(k, v)| (k.into(), Value::Number(v))).collect();
@@ -20,7 +20,7 @@ fn queue(name: &str, params: &[(&str, f64)]) -> Discipline {
 
 /// What the last of `n` packets of a code point is told that arrive at `ms`.
 fn told(queue: &mut Discipline, ms: u64, dscp: &str, n: u32) -> Option<Price> {
-    let packet = Packet { dscp: Dscp::parse(dscp).expect("a code point"), ..Packet::data(0, 0, 1000) };
+    let packet = Packet::data(0, 0, 1000).with_head(Head::new(Dscp::parse(dscp).expect("a code point"), 0));
     for _ in 0..n {
         queue.enqueue(Time(ms * 1_000_000), packet);
     }

@@ -1,7 +1,7 @@
 //! What the papers prove of schedulers, met by the disciplines as they run.
 
 use marqueue_aqm::{Discipline, Env, Limit, Qdisc, Signal};
-use marqueue_core::{Bytes, Dscp, Dur, Packet, PolicySpec, Rate, Rng, Time, Value};
+use marqueue_core::{Bytes, Dscp, Dur, Head, Packet, PolicySpec, Rate, Rng, Time, Value};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ fn weights() -> Value {
 }
 
 fn packet(flow: u32, seq: u32, bytes: u32) -> Packet {
-    Packet { dscp: dscp(flow as usize % WEIGHTS.len()), ..Packet::data(flow, seq, bytes) }
+    Packet::data(flow, seq, bytes).with_head(Head::new(dscp(flow as usize % WEIGHTS.len()), 0))
 }
 
 fn weight(flow: u32) -> f64 {

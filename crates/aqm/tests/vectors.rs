@@ -7,7 +7,7 @@
 //! say otherwise. `also` names the packets that an arrival makes the queue lose besides itself.
 
 use marqueue_aqm::{catalogue, Densities, Discipline, Env, Qdisc};
-use marqueue_core::{Bytes, Dscp, Dur, Ecn, Flags, Packet, PolicySpec, Rate, Rng, Time};
+use marqueue_core::{Bytes, Dscp, Dur, Ecn, Flags, Head, Packet, PolicySpec, Rate, Rng, Time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,7 +67,8 @@ impl Arrival {
     fn packet(&self, seq: u32) -> Packet {
         let dscp = self.dscp.as_ref().map_or(Dscp::default(), |name| Dscp::parse(name).expect("a code point"));
         let flags = if self.answers_ce { Flags::ANSWERS_CE } else { Flags::NONE };
-        Packet { ecn: ecn(&self.ecn), dscp, flags, class: self.class, ..Packet::data(self.flow, seq, self.bytes) }
+        Packet::data(self.flow, seq, self.bytes)
+            .with_head(Head::new(dscp, self.class).with(flags).with_ecn(ecn(&self.ecn)))
     }
 }
 
@@ -127,7 +128,7 @@ impl Replay {
             Op::Dequeue { seq, ecn: field, lost, .. } => {
                 let got = self.queue.dequeue(now).map(|(p, _)| p);
                 assert_eq!(got.map(|p| p.seq), *seq, "{at}: packet");
-                assert_eq!(got.map(|p| p.ecn), field.as_deref().map(ecn), "{at}: ECN field");
+                assert_eq!(got.map(|p| p.ecn()), field.as_deref().map(ecn), "{at}: ECN field");
                 assert_eq!(self.lost(), lost.clone().unwrap_or_default(), "{at}: lost");
             }
             Op::Probe { values, .. } => {

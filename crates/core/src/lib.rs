@@ -13,7 +13,7 @@ pub mod units;
 
 pub use curve::{MarkingCurve, Scale};
 pub use dscp::{Dscp, PerDscp};
-pub use packet::{Ecn, Flags, Packet};
+pub use packet::{Ecn, Flags, Head, Packet};
 pub use params::{ParamError, ParamSpec, ParamValues, PolicySpec, Value};
 pub use rng::Rng;
 pub use signals::{Price, Signals};

@@ -1,16 +1,17 @@
 //! The packet: a small `Copy` value that moves from ring to ring.
 
 use crate::dscp::Dscp;
+use std::fmt;
 
 /// The two-bit ECN field of the IP header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
     /// Not ECN-capable transport.
-    NotEct,
+    NotEct = 0,
     /// ECN-capable transport.
-    Ect,
+    Ect = 1,
     /// Congestion experienced.
-    Ce,
+    Ce = 2,
 }
 
 /// One bit each: what kind of packet this is, and TCP's flags.
@@ -62,6 +63,70 @@ impl std::ops::BitOrAssign for Flags {
     }
 }
 
+/// Kind, ECN field, code point and class of processing of a packet, in one word: a packet is copied many times on its
+/// way, and what is bytes is copied byte by byte.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Head(u32);
+
+impl Head {
+    const ECN: u32 = 8;
+    const DSCP: u32 = 16;
+    const CLASS: u32 = 24;
+
+    /// Of a packet without flags that is not ECN-capable.
+    #[inline]
+    pub fn new(dscp: Dscp, class: u8) -> Head {
+        Head(u32::from(dscp.value()) << Head::DSCP | u32::from(class) << Head::CLASS)
+    }
+
+    /// Kind and TCP flags.
+    #[inline]
+    pub fn flags(self) -> Flags {
+        Flags(self.0 as u8)
+    }
+
+    /// ECN field.
+    #[inline]
+    pub fn ecn(self) -> Ecn {
+        match self.0 >> Head::ECN & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// Differentiated services code point.
+    #[inline]
+    pub fn dscp(self) -> Dscp {
+        Dscp::from_bits((self.0 >> Head::DSCP) as u8)
+    }
+
+    /// Class of processing: what a CPU looks up what it has to do.
+    #[inline]
+    pub fn class(self) -> u8 {
+        (self.0 >> Head::CLASS) as u8
+    }
+
+    /// With these flags, too.
+    #[inline]
+    pub fn with(self, flags: Flags) -> Head {
+        Head(self.0 | u32::from(flags.0))
+    }
+
+    /// With another ECN field.
+    #[inline]
+    pub fn with_ecn(self, ecn: Ecn) -> Head {
+        Head(self.0 & !(3 << Head::ECN) | (ecn as u32) << Head::ECN)
+    }
+}
+
+impl fmt::Debug for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (flags, ecn, dscp, class) = (self.flags(), self.ecn(), self.dscp(), self.class());
+        write!(f, "{flags:?} {ecn:?} {dscp:?} {class}")
+    }
+}
+
 /// A packet on its way. Sequence numbers count packets, not bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
@@ -77,14 +142,8 @@ pub struct Packet {
     /// TCP options. Data: its timestamp, if the connection has timestamps. Acknowledgement, and data that has
     /// [`Flags::SIGNALS`]: slot of what it carries in the simulator's pool, or `Packet::NO_OPTIONS`.
     pub options: u32,
-    /// Kind and TCP flags.
-    pub flags: Flags,
-    /// ECN field.
-    pub ecn: Ecn,
-    /// Differentiated services code point.
-    pub dscp: Dscp,
-    /// Its class of processing: what a CPU looks up what it has to do.
-    pub class: u8,
+    /// Kind, ECN field, code point and class.
+    pub head: Head,
 }
 
 impl Packet {
@@ -93,17 +152,43 @@ impl Packet {
 
     /// A data packet that has not been queued anywhere yet.
     pub fn data(flow: u32, seq: u32, bytes: u32) -> Packet {
-        Packet {
-            flow,
-            seq,
-            bytes,
-            stage: 0,
-            options: Packet::NO_OPTIONS,
-            flags: Flags::NONE,
-            ecn: Ecn::NotEct,
-            dscp: Dscp::default(),
-            class: 0,
-        }
+        Packet { flow, seq, bytes, stage: 0, options: Packet::NO_OPTIONS, head: Head::default() }
+    }
+
+    /// Is it of this kind, or has it this flag?
+    #[inline]
+    pub fn has(&self, flags: Flags) -> bool {
+        self.head.flags().has(flags)
+    }
+
+    /// Its ECN field.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        self.head.ecn()
+    }
+
+    /// Its code point.
+    #[inline]
+    pub fn dscp(&self) -> Dscp {
+        self.head.dscp()
+    }
+
+    /// Its class of processing.
+    #[inline]
+    pub fn class(&self) -> u8 {
+        self.head.class()
+    }
+
+    /// The same with another head.
+    #[inline]
+    pub fn with_head(self, head: Head) -> Packet {
+        Packet { head, ..self }
+    }
+
+    /// The same with another ECN field.
+    #[inline]
+    pub fn with_ecn(self, ecn: Ecn) -> Packet {
+        self.with_head(self.head.with_ecn(ecn))
     }
 }
 
@@ -114,5 +199,16 @@ mod tests {
     #[test]
     fn a_packet_stays_small() {
         assert!(std::mem::size_of::<Packet>() <= 24);
+    }
+
+    #[test]
+    fn a_head_keeps_its_parts_apart() {
+        let dscp = Dscp::parse("63").unwrap();
+        let head = Head::new(dscp, 255).with(Flags::ACK | Flags::SIGNALS);
+        for ecn in [Ecn::Ect, Ecn::Ce, Ecn::NotEct] {
+            let head = head.with_ecn(Ecn::Ce).with_ecn(ecn);
+            let parts = (head.flags(), head.ecn(), head.dscp(), head.class());
+            assert_eq!(parts, (Flags::ACK | Flags::SIGNALS, ecn, dscp, 255));
+        }
     }
 }

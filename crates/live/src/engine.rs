@@ -11,7 +11,7 @@ use crate::network::{packet_time, End, Exit, Network};
 use crate::pool::Pool;
 use crate::realtime::{interrupted, prepare_thread, thread_time, timeout, Clock};
 use crate::tun::Tun;
-use marqueue_core::{Dur, Ecn, Flags, Packet, Rng, Time};
+use marqueue_core::{Dur, Ecn, Flags, Head, Packet, Rng, Time};
 use marqueue_sim::plan::Plan;
 use marqueue_sim::result::{LinkResult, PipeResult};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
@@ -201,7 +201,8 @@ impl Engine {
         // Who sets ECT answers CE.
         let flags = if header.ecn == Ecn::NotEct { Flags::NONE } else { Flags::ANSWERS_CE };
         let data = Packet::data(header.flow, 0, bytes as u32);
-        let packet = Packet { options: slot, ecn: header.ecn, dscp: header.dscp, flags, ..data };
+        let head = Head::new(header.dscp, 0).with(flags).with_ecn(header.ecn);
+        let packet = Packet { options: slot, head, ..data };
         self.network.enter(self.clock.now(), end, route, packet);
         Ok(true)
     }
@@ -220,14 +221,14 @@ impl Engine {
             let slot = packet.options;
             let (kind, came) = self.came[slot as usize];
             let bytes = self.pool.packet(slot);
-            if packet.ecn != came {
-                write_ecn(bytes, kind, packet.ecn);
+            if packet.ecn() != came {
+                write_ecn(bytes, kind, packet.ecn());
             }
             if !self.network.is_measured() {
                 self.audit.released(self.clock.now().since(due));
             }
             if self.tuns[end as usize].write(bytes)? {
-                self.audit.sent(end, came, packet.ecn);
+                self.audit.sent(end, came, packet.ecn());
             } else {
                 self.audit.of(end).refused += 1;
             }

@@ -2,7 +2,7 @@
 //! nothing bad whatever comes.
 
 use marqueue_core::params::{ParamValues, PolicySpec, Value};
-use marqueue_core::{Bytes, Dur, Ecn, Packet, Rate, Rng, Time};
+use marqueue_core::{Bytes, Dur, Ecn, Head, Packet, Rate, Rng, Time};
 use marqueue_live::header::{write_ecn, Header, Kind};
 use marqueue_live::network::{End, Network};
 use marqueue_live::pool::Pool;
@@ -184,8 +184,7 @@ fn nothing_that_comes_can_break_it() {
             ip += u64::from(header.kind != Kind::Other);
             let packet = Packet {
                 options: slot,
-                ecn: header.ecn,
-                dscp: header.dscp,
+                head: Head::new(header.dscp, 0).with_ecn(header.ecn),
                 ..Packet::data(header.flow, 0, bytes as u32)
             };
             let end = if n % 3 == 0 { End::Far } else { End::Near };
@@ -199,10 +198,10 @@ fn nothing_that_comes_can_break_it() {
             let (slot, packet) = (exit.packet.options, exit.packet);
             let (kind, ecn, before) = kinds[slot as usize];
             assert!(exit.due <= now);
-            if packet.ecn == ecn {
+            if packet.ecn() == ecn {
                 assert_eq!(sum(pool.packet(slot)), before);
             } else {
-                write_ecn(pool.packet(slot), kind, packet.ecn);
+                write_ecn(pool.packet(slot), kind, packet.ecn());
                 assert_eq!((Header::read(pool.packet(slot), 1).ecn, kind == Kind::Other), (Ecn::Ce, false));
                 marked += 1;
             }

@@ -122,9 +122,9 @@ fn trace(py: Python<'_>, (link, trace): (usize, Trace)) -> PyResult<Bound<'_, Py
         ("cwr", Flags::CWR),
         ("retransmit", Flags::RETRANSMIT),
     ] {
-        dict.set_item(name, array(py, packets().map(|p| p.flags.has(flag))))?;
+        dict.set_item(name, array(py, packets().map(|p| p.has(flag))))?;
     }
-    let ecn = |p: &Packet| match p.ecn {
+    let ecn = |p: &Packet| match p.ecn() {
         Ecn::NotEct => 0u8,
         Ecn::Ect => 1,
         Ecn::Ce => 2,
@@ -139,14 +139,14 @@ fn trace(py: Python<'_>, (link, trace): (usize, Trace)) -> PyResult<Bound<'_, Py
 
 /// The options of a packet that is an acknowledgement, if it has any.
 fn options<'a>(packet: &Packet, trace: &'a Trace) -> Option<&'a Options> {
-    let any = packet.flags.has(Flags::ACK) && packet.options != Packet::NO_OPTIONS;
+    let any = packet.has(Flags::ACK) && packet.options != Packet::NO_OPTIONS;
     any.then(|| &trace.options[packet.options as usize])
 }
 
 /// The timestamp that a packet carries: its own if it is data, the one that it returns if it is an
 /// acknowledgement; -1 without any.
 fn timestamp(packet: &Packet, trace: &Trace) -> i64 {
-    let carried = match packet.flags.has(Flags::ACK) {
+    let carried = match packet.has(Flags::ACK) {
         true => options(packet, trace).and_then(|o| o.echo),
         false => Some(packet.options).filter(|&o| o != Packet::NO_OPTIONS),
     };

@@ -22,7 +22,7 @@ use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::wire::Wire;
 use marqueue_cc::{Config, Segment};
-use marqueue_core::{Dscp, Dur, Packet, Time};
+use marqueue_core::{Dscp, Dur, Head, Packet, Time};
 use std::collections::VecDeque;
 
 /// No source.
@@ -126,7 +126,7 @@ pub struct Engine {
     arrivals: Vec<Arrivals>,
     configs: Vec<Config>,
     /// Code points and classes of processing of the traffic groups.
-    labels: Vec<(Dscp, u8)>,
+    heads: Vec<Head>,
     /// Edges of the measuring windows, without zero, the duration last.
     edges: Vec<Time>,
     next_edge: usize,
@@ -174,7 +174,7 @@ impl Engine {
             timers_source: NONE,
             arrivals: Vec::new(),
             configs,
-            labels: plan.traffic.iter().map(|t| (Dscp::from_bits(t.dscp), t.class)).collect(),
+            heads: plan.traffic.iter().map(|t| Head::new(Dscp::from_bits(t.dscp), t.class)).collect(),
             edges: plan.boundaries.iter().copied().chain([plan.duration]).collect(),
             next_edge: 0,
             sample: plan.sample,

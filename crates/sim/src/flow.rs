@@ -4,7 +4,7 @@ use crate::result::FlowTable;
 use crate::traffic::Writer;
 use marqueue_cc::{paced, Receiver, Sender};
 use marqueue_core::units::Transmitter;
-use marqueue_core::{Dscp, Ecn, Time};
+use marqueue_core::{Ecn, Head, Time};
 use prefetch_index::prefetch_index;
 use std::slice::from_ref;
 
@@ -24,10 +24,8 @@ pub struct Flow {
     pub delivered: u64,
     /// Index of its settings, if it is TCP.
     pub transport: u32,
-    /// Code point of its packets, both ways.
-    pub dscp: Dscp,
-    /// Class of processing of its packets, both ways.
-    pub class: u8,
+    /// Code point and class of processing of its packets, both ways.
+    pub head: Head,
     /// What it is.
     pub kind: Kind,
     /// The time of its valid entry among the timers.

@@ -89,7 +89,7 @@ impl Resource {
             Fate::Lost | Fate::Queued => {}
             Fate::Marked => {
                 if let Some(trace) = &mut self.trace {
-                    trace.marks(now, &Packet { ecn: Ecn::Ce, ..packet }, self.waiting, self.qdisc.counters());
+                    trace.marks(now, &packet.with_ecn(Ecn::Ce), self.waiting, self.qdisc.counters());
                 }
             }
         }
@@ -167,7 +167,7 @@ impl Resource {
                     served.cycles
                 }
             };
-            self.meter.departs(*sojourn, work, packet.class);
+            self.meter.departs(*sojourn, work, packet.class());
             if let Some(trace) = &mut self.trace {
                 trace.departs(now, packet, *sojourn, outlook.len, self.qdisc.counters());
             }

@@ -92,9 +92,9 @@ impl Trace {
     pub fn settle(&mut self, row_of: impl Fn(u32) -> u32, pool: &[Attachment]) {
         for TraceRow { packet, .. } in &mut self.rows[self.settled..] {
             packet.flow = row_of(packet.flow);
-            if packet.flags.has(Flags::SIGNALS) {
+            if packet.has(Flags::SIGNALS) {
                 packet.options = Packet::NO_OPTIONS;
-            } else if packet.flags.has(Flags::ACK) && packet.options != Packet::NO_OPTIONS {
+            } else if packet.has(Flags::ACK) && packet.options != Packet::NO_OPTIONS {
                 self.options.push(*pool[packet.options as usize].options());
                 packet.options = (self.options.len() - 1) as u32;
             }

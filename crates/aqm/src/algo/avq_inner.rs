@@ -140,7 +140,7 @@ impl Aqm for AvqInner {
         self.queue.follow(cx.now, self.capacity.get());
         self.collect_late();
 
-        let copy = Packet { bytes: size as u32, ecn: Ecn::NotEct, ..*packet };
+        let copy = Packet { bytes: size as u32, ..packet.with_ecn(Ecn::NotEct) };
         let fate = self.queue.arrive(copy);
         let mut lost = self.queue.discipline.drain_lost().map(|(_, reason)| reason);
         // An arrival is the last that it makes the queue lose.

@@ -99,7 +99,7 @@ impl Draws {
         if l <= self.params.l_th {
             return 0;
         }
-        let p = self.p0 / self.weights[usize::from(packet.dscp.value())];
+        let p = self.p0 / self.weights[usize::from(packet.dscp().value())];
         let p = self.params.mode.chance(p, packet, cx.env.mean_packet);
         let whole = p.floor();
         whole as u32 + u32::from(cx.rng.uniform() < p - whole)

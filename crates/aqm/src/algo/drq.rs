@@ -72,8 +72,8 @@ impl Aqm for Drq {
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         let seen = Seen::all(cx);
         self.red.observe(cx, seen);
-        let u = cx.env.density(packet) * self.red.probability() / self.weights[usize::from(packet.dscp.value())];
-        if u == 0.0 || packet.ecn == Ecn::Ce {
+        let u = cx.env.density(packet) * self.red.probability() / self.weights[usize::from(packet.dscp().value())];
+        if u == 0.0 || packet.ecn() == Ecn::Ce {
             return Verdict::Pass;
         }
         if cx.rng.uniform() < u * u {
@@ -82,7 +82,7 @@ impl Aqm for Drq {
         if cx.rng.uniform() >= std::f64::consts::SQRT_2 * u {
             return Verdict::Pass;
         }
-        match packet.ecn {
+        match packet.ecn() {
             Ecn::NotEct => Verdict::Signal,
             Ecn::Ect | Ecn::Ce => Verdict::Congest(Reason::Early),
         }

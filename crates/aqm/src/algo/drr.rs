@@ -98,7 +98,7 @@ impl Scheduler for Drr {
 
     fn joined(&mut self, class: Class, packet: &Packet, first: bool, _: &Env) {
         if first {
-            self.accounts[class] = (self.quantum * self.weights.get(packet.dscp).unwrap_or(1.0), 0.0);
+            self.accounts[class] = (self.quantum * self.weights.get(packet.dscp()).unwrap_or(1.0), 0.0);
             self.turns.push_back(class);
         }
     }

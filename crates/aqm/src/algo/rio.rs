@@ -85,7 +85,7 @@ impl Aqm for Rio {
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         let all = Seen::all(cx);
         self.all.observe(cx, all);
-        if packet.dscp != self.in_dscp {
+        if packet.dscp() != self.in_dscp {
             return self.all.judge(cx, packet, all);
         }
         self.inside.observe(cx, self.waiting);
@@ -103,7 +103,7 @@ impl Aqm for Rio {
     }
 
     fn on_departure(&mut self, _: &mut Cx<'_>, packet: &Packet, _: Dur) -> Verdict {
-        if packet.dscp == self.in_dscp {
+        if packet.dscp() == self.in_dscp {
             self.waiting.len -= 1;
             self.waiting.bytes -= u64::from(packet.bytes);
         }

@@ -167,7 +167,7 @@ impl Scheduler for Wfq {
         let idle = !self.is_busy(class);
         let fluid = &mut self.fluids[class];
         if idle && first {
-            fluid.weight = self.weights.get(packet.dscp).unwrap_or(1.0);
+            fluid.weight = self.weights.get(packet.dscp()).unwrap_or(1.0);
         }
         let tag = fluid.last.max(self.v) + env.cost(packet) / fluid.weight;
         fluid.tags.push_back(tag);

@@ -2,7 +2,7 @@
 //! a signal is settled as the environment says. Driven by tests and by the fuzzer.
 
 use marqueue_aqm::{Discipline, Fate, Limit, Qdisc, Signal};
-use marqueue_core::{Dscp, Dur, Ecn, Flags, Packet, Rate, Time};
+use marqueue_core::{Dscp, Dur, Ecn, Flags, Head, Packet, Rate, Time};
 use std::collections::BTreeMap;
 
 /// What can be done to a queue.
@@ -40,7 +40,7 @@ impl Watch {
     /// Packets with the same key leave in the order of their arrival.
     fn order(&self, packet: &Packet) -> (u32, Dscp) {
         match self.queue.name() {
-            name if SCHEDULERS.contains(&name) => (packet.flow, packet.dscp),
+            name if SCHEDULERS.contains(&name) => (packet.flow, packet.dscp()),
             _ => (0, Dscp::default()),
         }
     }
@@ -49,7 +49,8 @@ impl Watch {
         let signal = self.queue.env_mut().signal;
         // ECN as RFC 3168 has it; at a CPU flows take turns among three classes.
         let flags = if ecn == Ecn::NotEct { Flags::NONE } else { Flags::ANSWERS_CE };
-        let packet = Packet { ecn, dscp, flags, class: (flow % 3) as u8, ..Packet::data(flow, self.arrived, bytes) };
+        let packet = Packet::data(flow, self.arrived, bytes)
+            .with_head(Head::new(dscp, (flow % 3) as u8).with(flags).with_ecn(ecn));
         self.arrived += 1;
         let fate = self.queue.enqueue(self.now, packet);
         let may_mark = signal != Signal::Drop && ecn != Ecn::NotEct;

@@ -177,7 +177,7 @@ impl Engine {
                 // Numbers only tell packets apart.
                 *sent = sent.wrapping_add(1);
                 let flow = &mut self.flows[f as usize];
-                let packet = Packet { dscp: flow.dscp, class: flow.class, ..packet };
+                let packet = packet.with_head(flow.head);
                 let stage = flow.data_stage;
                 flow.in_flight += 1;
                 self.table.sent[flow.row as usize] += 1;

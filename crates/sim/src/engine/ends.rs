@@ -23,14 +23,15 @@ impl Engine {
         let (bytes, ack) = match &mut flow.kind {
             Kind::Tcp(tcp) => {
                 let config = &self.configs[flow.transport as usize];
-                let got = tcp.receiver.on_segment(config, at, packet.seq, packet.flags, packet.ecn, packet.options);
+                let got =
+                    tcp.receiver.on_segment(config, at, packet.seq, packet.head.flags(), packet.ecn(), packet.options);
                 (u64::from(got.delivered) * u64::from(config.segment), got.ack)
             }
             Kind::Cbr(_) | Kind::Packets => (u64::from(packet.bytes), None),
             Kind::Paced(paced) => {
                 flow.delivered += u64::from(packet.bytes);
                 let signals = signals(&self.attachments, &mut self.attachments_free, &packet);
-                let report = paced.receiver.on_packet(packet.seq, packet.ecn, signals);
+                let report = paced.receiver.on_packet(packet.seq, packet.ecn(), signals);
                 return Some((self.report(packet.flow, &report), packet.stage + 1));
             }
             Kind::Gone => (0, None),
@@ -38,7 +39,7 @@ impl Engine {
         flow.delivered += bytes;
         let answered = ack.map(|ack| {
             let mut answer = self.acknowledgement(packet.flow, &ack);
-            answer.flags |= packet.flags & Flags::SYN;
+            answer.head = answer.head.with(packet.head.flags() & Flags::SYN);
             (answer, packet.stage + 1)
         });
         if answered.is_none() {
@@ -53,9 +54,8 @@ impl Engine {
     #[inline(always)]
     fn acknowledgement(&mut self, flow: u32, ack: &AckOut) -> Packet {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
-        let flow_now = &self.flows[flow as usize];
-        (packet.dscp, packet.class) = (flow_now.dscp, flow_now.class);
-        packet.flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
+        let flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
+        packet.head = self.flows[flow as usize].head.with(flags);
         if let Some(options) = ack.options {
             packet.options = self.attach(Attachment::Options(options));
         }
@@ -92,7 +92,7 @@ impl Engine {
             Kind::Paced(_) => return self.reported(packet),
             Kind::Cbr(_) | Kind::Packets | Kind::Gone => return self.reuse_if_gone(packet.flow),
         };
-        let ack = Ack { ack: packet.seq, ece: packet.flags.has(Flags::ECE), sack: &options.sack, echo: options.echo };
+        let ack = Ack { ack: packet.seq, ece: packet.has(Flags::ECE), sack: &options.sack, echo: options.echo };
         let config = &self.configs[flow.transport as usize];
         tcp.sender.on_ack(config, self.now, &ack, &mut self.segments);
         self.after_sender(packet.flow);
@@ -128,17 +128,14 @@ impl Engine {
         let config = &self.configs[flow.transport as usize];
         let (header, wire) = (config.header, config.wire);
         let timestamp = if config.timestamps { config.timestamp(self.now) } else { Packet::NO_OPTIONS };
-        let (stage, dscp, class, ect) = (flow.data_stage, flow.dscp, flow.class, config.ecn_field);
+        let (stage, head, ect) = (flow.data_stage, flow.head, config.ecn_field);
         flow.in_flight += self.segments.len() as u32;
         let mut segments = std::mem::take(&mut self.segments);
         let now = self.now;
         for segment in segments.drain(..) {
             let mut packet = Packet::data(f, segment.seq, if segment.seq == 0 { header } else { wire });
-            packet.flags = segment.flags;
             packet.options = timestamp;
-            packet.dscp = dscp;
-            packet.class = class;
-            packet.ecn = if segment.ect { ect } else { Ecn::NotEct };
+            packet.head = head.with(segment.flags).with_ecn(if segment.ect { ect } else { Ecn::NotEct });
             self.send_from_host(packet, stage, now);
         }
         self.segments = segments;
@@ -228,7 +225,7 @@ impl Engine {
         if now >= cbr.stop {
             return;
         }
-        let packet = Packet { dscp: flow.dscp, class: flow.class, ..Packet::data(f, cbr.sent as u32, cbr.bytes) };
+        let packet = Packet::data(f, cbr.sent as u32, cbr.bytes).with_head(flow.head);
         cbr.sent += 1;
         let next = now + cbr.spacing.transmit(cbr.bytes);
         let stage = flow.data_stage;

@@ -13,7 +13,7 @@ const REPORT_BYTES: u32 = 44;
 
 /// What a packet that is received carries for routers; its slot is free then.
 pub(super) fn signals(pool: &[Attachment], free: &mut Vec<u32>, packet: &Packet) -> Option<Signals> {
-    if !packet.flags.has(Flags::SIGNALS) {
+    if !packet.has(Flags::SIGNALS) {
         return None;
     }
     free.push(packet.options);
@@ -28,9 +28,7 @@ impl Engine {
     pub(super) fn report(&mut self, flow: u32, report: &Report) -> Packet {
         let bytes = REPORT_BYTES + report.signals.map_or(0, |_| Signals::BYTES);
         let mut packet = Packet::data(flow, report.echo, bytes);
-        packet.flags = Flags::ACK;
-        let flow_now = &self.flows[flow as usize];
-        (packet.dscp, packet.class) = (flow_now.dscp, flow_now.class);
+        packet.head = self.flows[flow as usize].head.with(Flags::ACK);
         packet.options = self.attach(Attachment::Report(*report));
         packet
     }
@@ -56,14 +54,12 @@ impl Engine {
         trace(&mut self.paced, paced, now);
         if let Some(seq) = due {
             let mut packet = Packet::data(f, seq, paced.bytes);
-            (packet.ecn, packet.dscp, packet.class) = (paced.ecn, flow.dscp, flow.class);
-            if paced.ecn == Ecn::Ect {
-                packet.flags |= Flags::ANSWERS_CE;
-            }
+            let answers = if paced.ecn == Ecn::Ect { Flags::ANSWERS_CE } else { Flags::NONE };
+            packet.head = flow.head.with(answers).with_ecn(paced.ecn);
             let (stage, header) = (flow.data_stage, paced.sender.header(seq));
             flow.in_flight += 1;
             if let Some(header) = header {
-                packet.flags |= Flags::SIGNALS;
+                packet.head = packet.head.with(Flags::SIGNALS);
                 packet.options = self.attach(Attachment::Signals(header));
             }
             self.send_from_host(packet, stage, now);

@@ -122,14 +122,12 @@ impl Engine {
     fn add_flow(&mut self, kind: Kind, group: u32, route: u32, at: Time, size: u32) -> u32 {
         let row = add_row(&mut self.table, self.edges.len(), group, route, at, size);
         let data_stage = self.routes.first[route as usize];
-        let (dscp, class) = self.labels[group as usize];
         let flow = Flow {
             window: 0,
             in_flight: 0,
             delivered: 0,
             transport: 0,
-            dscp,
-            class,
+            head: self.heads[group as usize],
             kind,
             timer: Time::NEVER,
             row,

@@ -187,7 +187,7 @@ impl Engine {
             self.catch_up(l, Time(now.0 - 1));
         }
         resource(&mut self.links, l).enqueue(now, packet);
-        if packet.flags.has(Flags::SIGNALS) {
+        if packet.has(Flags::SIGNALS) {
             self.tell(l, &packet);
         }
         let resource = resource(&mut self.links, l);
@@ -265,7 +265,7 @@ impl Engine {
     /// A packet has left the network.
     #[cold]
     fn left(&mut self, packet: &Packet) {
-        if packet.flags.has(Flags::ACK) || packet.flags.has(Flags::SIGNALS) {
+        if packet.has(Flags::ACK) || packet.has(Flags::SIGNALS) {
             self.release_options(packet);
         }
         self.flows[packet.flow as usize].in_flight -= 1;
