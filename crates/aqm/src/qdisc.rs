@@ -26,6 +26,8 @@ pub struct Outlook {
     pub next_timer: Time,
     /// [`Qdisc::has_lost`].
     pub has_lost: bool,
+    /// The flow of [`Qdisc::first`].
+    pub next_flow: Option<u32>,
 }
 
 /// A queueing discipline.
@@ -60,7 +62,22 @@ pub trait Qdisc {
     /// How it now stands, in one call.
     #[inline]
     fn outlook(&self) -> Outlook {
-        Outlook { len: self.len(), next_timer: self.next_timer(), has_lost: self.has_lost() }
+        Outlook {
+            len: self.len(),
+            next_timer: self.next_timer(),
+            has_lost: self.has_lost(),
+            next_flow: self.first().map(|packet| packet.flow),
+        }
+    }
+    /// [`Qdisc::enqueue`] and [`Qdisc::outlook`], in one call.
+    #[inline]
+    fn enqueue_and_look(&mut self, now: Time, packet: Packet) -> (Fate, Outlook) {
+        (self.enqueue(now, packet), self.outlook())
+    }
+    /// [`Qdisc::dequeue`] and [`Qdisc::outlook`], in one call.
+    #[inline]
+    fn dequeue_and_look(&mut self, now: Time) -> (Option<(Packet, Dur)>, Outlook) {
+        (self.dequeue(now), self.outlook())
     }
     /// The environment, to change the rate.
     fn env_mut(&mut self) -> &mut Env;

@@ -46,6 +46,8 @@ pub struct Resource {
     schedule: Vec<(Time, Rate)>,
     /// Packets waiting.
     waiting: u32,
+    /// The flow of the packet that will probably be served next.
+    next_flow: Option<u32>,
     /// When the discipline's timer is due.
     timer: Time,
     /// When something is due next: a departure, a timer or a rate change.
@@ -66,6 +68,7 @@ impl Resource {
             idle: true,
             schedule: schedule.iter().rev().copied().collect(),
             waiting: 0,
+            next_flow: None,
             timer: Time::NEVER,
             due: Time::NEVER,
         };
@@ -85,7 +88,8 @@ impl Resource {
         if let Some(trace) = &mut self.trace {
             trace.arrives(now, &packet, self.waiting);
         }
-        match self.qdisc.enqueue(now, packet) {
+        let (fate, outlook) = self.qdisc.enqueue_and_look(now, packet);
+        match fate {
             Fate::Lost | Fate::Queued => {}
             Fate::Marked => {
                 if let Some(trace) = &mut self.trace {
@@ -93,18 +97,35 @@ impl Resource {
                 }
             }
         }
-        let outlook = self.qdisc.outlook();
         if outlook.has_lost {
             self.collect_lost(now, self.waiting);
         }
         self.look_ahead(outlook);
     }
 
+    /// Is anything due by `until`?
+    #[inline(always)]
+    pub fn is_due(&self, until: Time) -> bool {
+        self.due <= until
+    }
+
+    /// Must whoever keeps account of packets look: have some been lost, or does a trace wait for their names?
+    #[inline(always)]
+    pub fn has_news(&self) -> bool {
+        self.trace.is_some() || !self.lost.is_empty()
+    }
+
+    /// The flow of the packet that will probably be served next.
+    #[inline(always)]
+    pub fn next_flow(&self) -> Option<u32> {
+        self.next_flow
+    }
+
     /// Lets what is due by `until` happen, up to and including the next departure. Returns the
     /// packet with its time of arrival at the far end; `None` when nothing more is due.
     #[inline]
     pub fn next_departure(&mut self, until: Time) -> Option<(Packet, Time)> {
-        while self.due <= until {
+        while self.is_due(until) {
             if let Some(departure) = self.let_happen() {
                 return Some(departure);
             }
@@ -132,7 +153,7 @@ impl Resource {
     /// Takes note of how many wait and when something will be due.
     #[inline]
     fn look_ahead(&mut self, outlook: Outlook) {
-        (self.waiting, self.timer) = (outlook.len, outlook.next_timer);
+        (self.waiting, self.timer, self.next_flow) = (outlook.len, outlook.next_timer, outlook.next_flow);
         let departure = if self.idle && self.waiting == 0 { Time::NEVER } else { self.free };
         let change = self.schedule.last().map_or(Time::NEVER, |c| c.0);
         self.due = departure.min(self.timer).min(change);
@@ -143,8 +164,7 @@ impl Resource {
     #[inline(always)]
     fn serve(&mut self, now: Time) -> Option<(Packet, Time)> {
         self.meter.queue_was(self.waiting, now);
-        let next = self.qdisc.dequeue(now);
-        let outlook = self.qdisc.outlook();
+        let (next, outlook) = self.qdisc.dequeue_and_look(now);
         if outlook.has_lost {
             self.collect_lost(now, self.waiting.saturating_sub(1));
         }

@@ -215,6 +215,12 @@ impl Qdisc for Discipline {
     fn outlook(&self) -> Outlook {
         each!(self, q => q.outlook())
     }
+    fn enqueue_and_look(&mut self, now: Time, packet: Packet) -> (Fate, Outlook) {
+        each!(self, q => q.enqueue_and_look(now, packet))
+    }
+    fn dequeue_and_look(&mut self, now: Time) -> (Option<(Packet, Dur)>, Outlook) {
+        each!(self, q => q.dequeue_and_look(now))
+    }
     fn env_mut(&mut self) -> &mut Env {
         each!(self, q => q.env_mut())
     }

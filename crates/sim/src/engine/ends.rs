@@ -117,28 +117,37 @@ impl Engine {
             self.segments.clear();
             return self.reuse_if_gone(f);
         }
+        let deadline = tcp.deadline();
+        if deadline < flow.timer {
+            flow.timer = deadline;
+            self.timers.push(deadline, f);
+            self.schedule_timers();
+        }
         self.send_segments(f);
-        self.rearm(f);
     }
 
     /// Sends what the sender of flow `f` has put out.
-    #[inline]
+    #[inline(always)]
     fn send_segments(&mut self, f: u32) {
+        if self.segments.is_empty() {
+            return;
+        }
         let flow = &mut self.flows[f as usize];
         let config = &self.configs[flow.transport as usize];
         let (header, wire) = (config.header, config.wire);
         let timestamp = if config.timestamps { config.timestamp(self.now) } else { Packet::NO_OPTIONS };
         let (stage, head, ect) = (flow.data_stage, flow.head, config.ecn_field);
         flow.in_flight += self.segments.len() as u32;
-        let mut segments = std::mem::take(&mut self.segments);
         let now = self.now;
-        for segment in segments.drain(..) {
+        // By number: sending wants all of the engine.
+        for i in 0..self.segments.len() {
+            let segment = self.segments[i];
             let mut packet = Packet::data(f, segment.seq, if segment.seq == 0 { header } else { wire });
             packet.options = timestamp;
             packet.head = head.with(segment.flags).with_ecn(if segment.ect { ect } else { Ecn::NotEct });
             self.send_from_host(packet, stage, now);
         }
-        self.segments = segments;
+        self.segments.clear();
     }
 
     /// Enters a timer of flow `f` if it must fire earlier than the one that is entered.

@@ -6,6 +6,7 @@ use crate::attachment::Attachment;
 use crate::route::Stage;
 use marqueue_aqm::Qdisc;
 use marqueue_core::{ring, Flags, Packet, Price, Time};
+use std::collections::VecDeque;
 
 impl Engine {
     /// The first packet of link `l` arrives at its next stage.
@@ -151,14 +152,7 @@ impl Engine {
     fn merge(&mut self, l: u32, from: u32, packet: Packet, at: Time, exit: Time) {
         let rank = self.links[from as usize].rank;
         let Near::Merged(merged) = &mut self.links[l as usize].near else { unreachable!("a merged wire") };
-        let pending = &mut merged.pending;
-        let after = pending.iter().rev().take_while(|p| (p.0, p.1) > (at, rank)).count();
-        if after == 0 {
-            pending.push_back((at, rank, packet));
-        } else {
-            pending.insert(pending.len() - after, (at, rank, packet));
-        }
-        let overtakes_all = after > 0 && after + 1 == pending.len();
+        let overtakes_all = take_turn(&mut merged.pending, (at, rank, packet));
         let settled = exit + merged.lead;
         let source = self.links[l as usize].catch_up_source;
         if overtakes_all || !self.events.is_set(source) {
@@ -183,7 +177,7 @@ impl Engine {
     /// ns-2, where it was scheduled a propagation delay ago).
     #[inline]
     fn offer(&mut self, l: u32, packet: Packet, now: Time) {
-        if now > Time::ZERO {
+        if now > Time::ZERO && resource(&mut self.links, l).is_due(Time(now.0 - 1)) {
             self.catch_up(l, Time(now.0 - 1));
         }
         resource(&mut self.links, l).enqueue(now, packet);
@@ -192,7 +186,7 @@ impl Engine {
         }
         let resource = resource(&mut self.links, l);
         let taken = resource.start(now);
-        let has_news = resource.trace.is_some() || !resource.lost.is_empty();
+        let has_news = resource.has_news();
         if let Some((packet, at)) = taken {
             self.leave(l, packet, packet.stage, at);
         }
@@ -217,8 +211,8 @@ impl Engine {
     #[inline]
     pub(super) fn catch_up(&mut self, l: u32, until: Time) {
         while let Some((packet, at)) = resource(&mut self.links, l).next_departure(until) {
-            if let Some(next) = resource(&mut self.links, l).qdisc.first() {
-                self.flows[next.flow as usize].fetch_receiver();
+            if let Some(next) = resource(&mut self.links, l).next_flow() {
+                self.flows[next as usize].fetch_receiver();
             }
             self.leave(l, packet, packet.stage, at);
         }
@@ -278,4 +272,18 @@ impl Engine {
             self.attachments_free.push(packet.options);
         }
     }
+}
+
+/// A packet takes its place among those that will enter a merged wire, by time and rank. Returns whether it overtakes
+/// all of several.
+#[inline(always)]
+fn take_turn(pending: &mut VecDeque<(Time, u32, Packet)>, entry: (Time, u32, Packet)) -> bool {
+    let is_later = |other: &(Time, u32, Packet)| (other.0, other.1) > (entry.0, entry.1);
+    if !pending.back().is_some_and(is_later) {
+        ring::push_back(pending, entry);
+        return false;
+    }
+    let after = pending.iter().rev().take_while(|other| is_later(other)).count();
+    pending.insert(pending.len() - after, entry);
+    after + 1 == pending.len()
 }
