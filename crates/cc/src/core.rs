@@ -166,6 +166,7 @@ impl Core {
 
     /// The window in whole segments. RFC 3168, 6.1.2: told of congestion at a window of one segment,
     /// a sender waits for its timer; in ns-2 the window has then fallen below one by itself.
+    #[inline]
     pub fn usable_window(&self, config: &Config) -> u32 {
         if self.ecn_floor && config.dialect == Dialect::Rfc {
             return 0;
@@ -174,6 +175,7 @@ impl Core {
     }
 
     /// Sends one segment, new or old.
+    #[inline]
     pub fn send(&mut self, tx: &mut Tx<'_>, seq: u32) {
         let ns2 = tx.config.dialect == Dialect::Ns2;
         let new = seq >= self.max;
@@ -215,6 +217,7 @@ impl Core {
     }
 
     /// Sends what the window allows, at most `burst` segments.
+    #[inline]
     pub fn fill_window(&mut self, tx: &mut Tx<'_>, burst: u32) {
         let end = self.una.saturating_add(self.usable_window(tx.config)).min(self.limit);
         for _ in 0..burst {
@@ -242,6 +245,7 @@ impl Core {
     }
 
     /// Starts the retransmission timer anew.
+    #[inline]
     pub fn set_timer(&mut self, tx: &Tx<'_>) {
         self.deadline = tx.now + self.rto.timeout(tx.config);
     }
@@ -255,6 +259,7 @@ impl Core {
 
     /// New data was acknowledged, with `flight` segments outstanding before. Takes a round-trip time:
     /// from the timestamp, or if the segment being timed is among those acknowledged.
+    #[inline]
     fn measure(&mut self, tx: &Tx<'_>, ack: &Ack<'_>, flight: u32) {
         if ack.echo.is_some() {
             self.end_back_off(ack.ece);
@@ -319,6 +324,7 @@ impl Core {
 
     /// A new acknowledgement outside any repair, but for the window: sequence variables,
     /// round-trip time, timer.
+    #[inline]
     pub fn acknowledge(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
         let flight = self.flight();
         self.dupacks = 0;
@@ -329,6 +335,7 @@ impl Core {
     }
 
     /// [`Core::acknowledge`], and the window opens: by the window law, or by the answer to the SYN.
+    #[inline]
     pub fn acknowledge_and_open(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
         let acked = ack.ack - self.una;
         let first = self.una == 0;
@@ -351,6 +358,7 @@ impl Core {
     }
 
     /// Opens the window for `acked` segments: slow start (RFC 5681, 3.1), or the window law.
+    #[inline]
     fn open(&mut self, tx: &Tx<'_>, acked: u32) {
         if self.window.in_slow_start() {
             // RFC 3465, 2.2. Several segments at once do not carry it past ssthresh: after a timeout an

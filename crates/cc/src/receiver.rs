@@ -34,10 +34,20 @@ pub struct AckOut {
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
-    /// Its options, if it has any.
-    pub options: Option<Options>,
+    /// It has options: they are in [`Rx::options`].
+    pub has_options: bool,
     /// Size on the wire.
     pub bytes: u32,
+}
+
+/// One call into the receiver: when, with what settings, and where options go.
+pub struct Rx<'a> {
+    /// Now.
+    pub now: Time,
+    /// The flow's settings.
+    pub config: &'a Config,
+    /// The options of the acknowledgement that is called for, if it has any.
+    pub options: &'a mut Options,
 }
 
 /// What a segment brought about.
@@ -88,15 +98,8 @@ impl Receiver {
 
     /// A segment arrives. `timestamp` means something if the connection has timestamps.
     #[inline(always)]
-    pub fn on_segment(
-        &mut self,
-        config: &Config,
-        now: Time,
-        seq: u32,
-        flags: Flags,
-        ecn: Ecn,
-        timestamp: u32,
-    ) -> Received {
+    pub fn on_segment(&mut self, rx: &mut Rx<'_>, seq: u32, flags: Flags, ecn: Ecn, timestamp: u32) -> Received {
+        let config = rx.config;
         if config.timestamps {
             self.note_timestamp(seq, timestamp);
         }
@@ -114,12 +117,12 @@ impl Receiver {
         let delivered = self.next - before - u32::from(before == 0 && self.next > 0);
         let negotiate = flags.has(Flags::SYN | Flags::ECE);
         let may_hold = config.delayed_ack > Dur::ZERO && in_order && seq > 0;
-        let until = if may_hold { now + config.delayed_ack } else { Time::NEVER };
+        let until = if may_hold { rx.now + config.delayed_ack } else { Time::NEVER };
         let ack = match self.held_until != Time::NEVER {
             // RFC 8257, 3.2: what has been held back is acknowledged with the echo that is its own.
             true if turned => {
                 self.held_until = until;
-                Some(self.acknowledge(config, before, echoed, Some(seq), twice))
+                Some(self.acknowledge(rx, before, echoed, Some(seq), twice))
             }
             false if may_hold && !turned => {
                 self.held_until = until;
@@ -127,16 +130,16 @@ impl Receiver {
             }
             _ => {
                 self.held_until = Time::NEVER;
-                Some(self.acknowledge(config, self.next, self.ece || negotiate, Some(seq), twice))
+                Some(self.acknowledge(rx, self.next, self.ece || negotiate, Some(seq), twice))
             }
         };
         Received { delivered, ack }
     }
 
     /// The time of [`Receiver::deadline`] has come.
-    pub fn on_timer(&mut self, config: &Config) -> AckOut {
+    pub fn on_timer(&mut self, rx: &mut Rx<'_>) -> AckOut {
         self.held_until = Time::NEVER;
-        self.acknowledge(config, self.next, self.ece, None, false)
+        self.acknowledge(rx, self.next, self.ece, None, false)
     }
 
     /// Has this segment arrived out of order?
@@ -167,22 +170,27 @@ impl Receiver {
 
     /// `twice`: the segment just received had been received before, and that is to be told.
     #[inline]
-    fn acknowledge(&mut self, config: &Config, ack: u32, ece: bool, seq: Option<u32>, twice: bool) -> AckOut {
-        let mut options = None;
+    fn acknowledge(&mut self, rx: &mut Rx<'_>, ack: u32, ece: bool, seq: Option<u32>, twice: bool) -> AckOut {
+        let config = rx.config;
         let mut bytes = config.header;
+        let has_blocks = config.recovery == Recovery::Sack && self.ahead.is_some() || twice;
+        let has_options = config.timestamps || has_blocks;
+        if has_options {
+            *rx.options = Options::NONE;
+        }
         if config.timestamps {
             self.last_ack = ack;
-            options.get_or_insert(Options::NONE).echo = Some(self.recent);
+            rx.options.echo = Some(self.recent);
         }
-        if config.recovery == Recovery::Sack && self.ahead.is_some() || twice {
-            let n = self.choose_blocks(config.dialect, seq, twice, &mut options.get_or_insert(Options::NONE).sack);
+        if has_blocks {
+            let n = self.choose_blocks(config.dialect, seq, twice, &mut rx.options.sack);
             // RFC 2018, section 3: 8 n + 2 bytes, padded to whole words; ns-2 counts 8 n.
             bytes += match config.dialect {
                 Dialect::Rfc => 8 * n + 4,
                 Dialect::Ns2 => 8 * n,
             };
         }
-        AckOut { ack, ece, options, bytes }
+        AckOut { ack, ece, has_options, bytes }
     }
 
     /// RFC 2018, section 4: first the block that holds the segment just received, then those
@@ -236,11 +244,15 @@ mod tests {
     }
 
     fn data(r: &mut Receiver, c: &Config, seq: u32) -> Received {
-        r.on_segment(c, Time::ZERO, seq, Flags::NONE, Ecn::NotEct, 0)
+        with_blocks(r, c, seq).0
     }
 
-    fn blocks(ack: &AckOut) -> SackBlocks {
-        ack.options.expect("it has SACK blocks").sack
+    /// The same with the SACK blocks of the acknowledgement; none if it has no options.
+    fn with_blocks(r: &mut Receiver, config: &Config, seq: u32) -> (Received, Option<SackBlocks>) {
+        let mut options = Options::NONE;
+        let mut rx = Rx { now: Time::ZERO, config, options: &mut options };
+        let got = r.on_segment(&mut rx, seq, Flags::NONE, Ecn::NotEct, 0);
+        (got, got.ack.filter(|ack| ack.has_options).map(|_| options.sack))
     }
 
     #[test]
@@ -250,15 +262,16 @@ mod tests {
             data(&mut r, &c, seq);
         }
         data(&mut r, &c, 5);
-        let ack = data(&mut r, &c, 7).ack.unwrap();
-        assert_eq!((ack.ack, blocks(&ack)), (2, [(7, 8), (5, 6), (3, 4)]));
+        let (got, blocks) = with_blocks(&mut r, &c, 7);
+        let ack = got.ack.unwrap();
+        assert_eq!((ack.ack, blocks), (2, Some([(7, 8), (5, 6), (3, 4)])));
         assert_eq!(ack.bytes, 40 + 24);
-        let ack = data(&mut r, &c, 4).ack.unwrap(); // joins two blocks
-        assert_eq!(blocks(&ack), [(3, 6), (7, 8), (0, 0)]);
+        let (_, blocks) = with_blocks(&mut r, &c, 4); // joins two blocks
+        assert_eq!(blocks, Some([(3, 6), (7, 8), (0, 0)]));
         let filled = data(&mut r, &c, 2);
         assert_eq!((filled.delivered, filled.ack.unwrap().ack), (4, 6));
         let done = data(&mut r, &c, 6).ack.unwrap();
-        assert_eq!((done.ack, done.options, done.bytes), (8, None, 40));
+        assert_eq!((done.ack, done.has_options, done.bytes), (8, false, 40));
     }
 
     #[test]
@@ -272,14 +285,16 @@ mod tests {
         for seq in [1, 2, 4] {
             data(&mut r, &c, seq);
         }
-        let ack = data(&mut r, &c, 6).ack.unwrap();
-        assert_eq!((ack.ack, ack.options.unwrap().sack), (8, [(9, 10), (0, 0), (0, 0)]));
+        let (got, blocks) = with_blocks(&mut r, &c, 6);
+        assert_eq!((got.ack.unwrap().ack, blocks), (8, Some([(9, 10), (0, 0), (0, 0)])));
     }
 
     #[test]
     fn echo_stays_until_cwr() {
         let (c, mut r) = (sack(), Receiver::default());
-        let mut ece = |seq, flags, ecn| r.on_segment(&c, Time::ZERO, seq, flags, ecn, 0).ack.unwrap().ece;
+        let mut options = Options::NONE;
+        let mut rx = Rx { now: Time::ZERO, config: &c, options: &mut options };
+        let mut ece = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.unwrap().ece;
         assert!(ece(0, Flags::SYN | Flags::ECE, Ecn::NotEct), "negotiation");
         assert!(!ece(1, Flags::NONE, Ecn::Ect));
         assert!(ece(2, Flags::NONE, Ecn::Ce));
@@ -300,7 +315,8 @@ mod tests {
         assert_eq!(data(&mut r, &c, 4).ack.unwrap().ack, 3, "out of order: at once");
         assert_eq!(data(&mut r, &c, 3).ack.unwrap().ack, 5, "fills a gap: at once");
         assert!(data(&mut r, &c, 5).ack.is_none());
-        assert_eq!(r.on_timer(&c).ack, 6);
+        let mut rx = Rx { now: r.deadline(), config: &c, options: &mut Options::default() };
+        assert_eq!(r.on_timer(&mut rx).ack, 6);
     }
 
     #[test]

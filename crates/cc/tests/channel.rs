@@ -8,7 +8,7 @@ use marqueue_cc::algo::Law;
 use marqueue_cc::config::{Config, Dialect};
 use marqueue_cc::control::Echo;
 use marqueue_cc::core::Counts;
-use marqueue_cc::receiver::AckOut;
+use marqueue_cc::receiver::{AckOut, Rx};
 use marqueue_cc::{Ack, Options, Receiver, Segment, Sender};
 use marqueue_core::{Dur, Ecn, Flags, Rng, Time};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 enum Packet {
     Data(Segment, Ecn, u32),
-    Ack(AckOut),
+    Ack(AckOut, Options),
 }
 
 /// How the channel treats what goes over it, there and back.
@@ -89,25 +89,28 @@ impl World<'_> {
     }
 
     fn receive(&mut self, segment: Segment, ecn: Ecn, timestamp: u32) {
-        let got = self.receiver.on_segment(self.config, self.now, segment.seq, segment.flags, ecn, timestamp);
+        let mut options = Options::NONE;
+        let mut rx = Rx { now: self.now, config: self.config, options: &mut options };
+        let got = self.receiver.on_segment(&mut rx, segment.seq, segment.flags, ecn, timestamp);
         self.delivered += got.delivered;
         if let Some(ack) = got.ack {
-            self.acknowledge(ack);
+            self.acknowledge(ack, options);
         }
     }
 
     /// One more than the SYN and everything delivered is what is expected next, unless the last
     /// segment is held back because it was marked otherwise than those before.
-    fn acknowledge(&mut self, ack: AckOut) {
+    fn acknowledge(&mut self, ack: AckOut, options: Options) {
         let held_back = self.config.echo == Echo::PerSegment && self.receiver.deadline() != Time::NEVER;
         assert_eq!(ack.ack + u32::from(held_back), self.delivered + u32::from(ack.ack > 0));
-        let Options { sack, echo } = ack.options.unwrap_or_default();
+        assert!(ack.has_options || options == Options::NONE);
+        let Options { sack, echo } = options;
         for (i, &(start, end)) in sack.iter().enumerate().filter(|(_, b)| b.1 > 0) {
             let twice = self.config.dsack && i == 0 && end == start + 1;
             assert!(start < end && (ack.ack < start || twice), "{ack:?}");
         }
         assert_eq!(echo.is_some(), self.config.timestamps);
-        self.send(Packet::Ack(ack));
+        self.send(Packet::Ack(ack, options));
     }
 
     fn step(&mut self, out: &mut Vec<Segment>) {
@@ -122,14 +125,14 @@ impl World<'_> {
         if arrival == next {
             match self.on_way.pop_first().expect("it has just been seen").1 {
                 Packet::Data(segment, ecn, timestamp) => self.receive(segment, ecn, timestamp),
-                Packet::Ack(AckOut { ack, ece, options, .. }) => {
-                    let Options { sack, echo } = options.unwrap_or_default();
+                Packet::Ack(AckOut { ack, ece, .. }, Options { sack, echo }) => {
                     self.sender.on_ack(self.config, next, &Ack { ack, ece, sack: &sack, echo }, out);
                 }
             }
         } else if receiver == next {
-            let ack = self.receiver.on_timer(self.config);
-            self.acknowledge(ack);
+            let mut options = Options::NONE;
+            let ack = self.receiver.on_timer(&mut Rx { now: next, config: self.config, options: &mut options });
+            self.acknowledge(ack, options);
         } else {
             self.sender.on_timer(self.config, next, out);
         }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{at, config_of, Lead};
-use marqueue_cc::receiver::AckOut;
+use marqueue_cc::receiver::{AckOut, Rx};
 use marqueue_cc::{Ack, Config, Options, Receiver};
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Ecn, Flags, Time};
@@ -16,12 +16,16 @@ fn set(numbers: &[(&str, f64)], flags: &[(&str, bool)]) -> Config {
 mod rfc_7323 {
     use super::*;
 
-    fn data(r: &mut Receiver, c: &Config, seq: u32, timestamp: u32) -> Option<AckOut> {
-        r.on_segment(c, Time::ZERO, seq, Flags::NONE, Ecn::NotEct, timestamp).ack
+    fn data(r: &mut Receiver, config: &Config, seq: u32, timestamp: u32) -> Option<(AckOut, Options)> {
+        let mut options = Options::NONE;
+        let mut rx = Rx { now: Time::ZERO, config, options: &mut options };
+        let ack = r.on_segment(&mut rx, seq, Flags::NONE, Ecn::NotEct, timestamp).ack;
+        ack.map(|ack| (ack, options))
     }
 
-    fn echo(ack: Option<AckOut>) -> u32 {
-        ack.and_then(|a| a.options).and_then(|o| o.echo).expect("an acknowledgement with a timestamp")
+    fn echo(answer: Option<(AckOut, Options)>) -> u32 {
+        let timestamp = answer.filter(|(ack, _)| ack.has_options).and_then(|(_, options)| options.echo);
+        timestamp.expect("an acknowledgement with a timestamp")
     }
 
     #[test]
@@ -36,7 +40,9 @@ mod rfc_7323 {
         // Case C: what fills it does.
         assert_eq!(echo(data(&mut r, &c, 3, 130)), 130);
         assert_eq!(data(&mut r, &c, 6, 140), None);
-        assert_eq!(echo(Some(r.on_timer(&c))), 140);
+        let mut options = Options::NONE;
+        let ack = r.on_timer(&mut Rx { now: r.deadline(), config: &c, options: &mut options });
+        assert_eq!(echo(Some((ack, options))), 140);
     }
 
     #[test]
@@ -53,12 +59,12 @@ mod rfc_7323 {
         assert_eq!((with.wire, with.header), (without.wire + 12, without.header + 12));
         let mut r = Receiver::default();
         data(&mut r, &with, 0, 0);
-        assert_eq!(data(&mut r, &with, 1, 0).expect("at once").bytes, 52);
+        assert_eq!(data(&mut r, &with, 1, 0).expect("at once").0.bytes, 52);
         // Three blocks beside it are all that 40 bytes of options hold: 12 + 4 + 3 x 8.
         for seq in [3, 5, 7] {
             data(&mut r, &with, seq, 0);
         }
-        assert_eq!(data(&mut r, &with, 9, 0).expect("at once").bytes, 40 + 40);
+        assert_eq!(data(&mut r, &with, 9, 0).expect("at once").0.bytes, 40 + 40);
     }
 
     fn timed(next: u32, sent: f64, l: &Lead) -> Ack<'static> {
@@ -124,10 +130,12 @@ mod rfc_7323 {
 mod rfc_2883 {
     use super::*;
 
-    fn blocks(r: &mut Receiver, c: &Config, seq: u32) -> Vec<(u32, u32)> {
-        let ack = r.on_segment(c, Time::ZERO, seq, Flags::NONE, Ecn::NotEct, 0).ack.expect("at once");
-        let Options { sack, .. } = ack.options.unwrap_or_default();
-        sack.into_iter().filter(|b| b.1 > 0).collect()
+    fn blocks(r: &mut Receiver, config: &Config, seq: u32) -> Vec<(u32, u32)> {
+        let mut options = Options::NONE;
+        let mut rx = Rx { now: Time::ZERO, config, options: &mut options };
+        let ack = r.on_segment(&mut rx, seq, Flags::NONE, Ecn::NotEct, 0).ack.expect("at once");
+        assert!(ack.has_options || options == Options::NONE);
+        options.sack.into_iter().filter(|b| b.1 > 0).collect()
     }
 
     #[test]

@@ -183,7 +183,8 @@ fn cubic_does_not_count_time_in_which_its_window_is_not_used() {
 
 mod rfc_8257 {
     use super::*;
-    use marqueue_cc::Receiver;
+    use marqueue_cc::receiver::Rx;
+    use marqueue_cc::{Options, Receiver};
     use marqueue_core::{Ecn, Flags};
 
     #[test]
@@ -247,7 +248,9 @@ mod rfc_8257 {
     fn each_acknowledgement_echoes_what_it_acknowledges() {
         let c = Config { delayed_ack: Dur::from_secs(0.1), ..law("dctcp", &[]) };
         let mut r = Receiver::default();
-        let mut hear = |seq, ecn| r.on_segment(&c, at(1.0), seq, Flags::CWR, ecn, 0).ack.map(|a| (a.ack, a.ece));
+        let mut options = Options::NONE;
+        let mut rx = Rx { now: at(1.0), config: &c, options: &mut options };
+        let mut hear = |seq, ecn| r.on_segment(&mut rx, seq, Flags::CWR, ecn, 0).ack.map(|a| (a.ack, a.ece));
         assert_eq!(hear(0, Ecn::NotEct), Some((1, false)));
         assert_eq!(hear(1, Ecn::Ect), None);
         assert_eq!(hear(2, Ecn::Ce), Some((2, false)), "1 by itself; 2 is held back");
@@ -258,7 +261,7 @@ mod rfc_8257 {
         assert_eq!(hear(7, Ecn::Ect), Some((8, false)), "a change is told at once");
         assert_eq!(hear(8, Ecn::Ect), None);
         assert_eq!(r.deadline(), at(1.1));
-        let last = r.on_timer(&c);
+        let last = r.on_timer(&mut rx);
         assert_eq!((last.ack, last.ece), (9, false));
     }
 

@@ -21,7 +21,7 @@ use crate::result::{CwndResult, FlowTable, PacedTrace, SenderTrace};
 use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::wire::Wire;
-use marqueue_cc::{Config, Segment};
+use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Head, Packet, Time};
 use std::collections::VecDeque;
 
@@ -137,7 +137,10 @@ pub struct Engine {
     /// What does not fit into packets, by slot.
     attachments: Vec<Attachment>,
     attachments_free: Vec<u32>,
+    /// What the sender that is called wants to send.
     segments: Vec<Segment>,
+    /// The options of what the receiver that is called answers.
+    answer: Options,
     table: FlowTable,
     senders: Vec<SenderTrace>,
     paced: Vec<PacedTrace>,
@@ -183,6 +186,7 @@ impl Engine {
             attachments: Vec::new(),
             attachments_free: Vec::new(),
             segments: Vec::new(),
+            answer: Options::NONE,
             table: FlowTable::default(),
             senders: Vec::new(),
             paced: Vec::new(),

@@ -64,7 +64,7 @@ impl Meter {
     }
 
     /// The service of a packet of `class` begins after it has waited for `delay`; it takes so much `work`.
-    #[inline]
+    #[inline(always)]
     pub fn departs(&mut self, delay: Dur, work: f64, class: u8) {
         let d = delay.secs();
         let w = &mut self.window;

@@ -164,13 +164,15 @@ impl Resource {
     #[inline(always)]
     fn serve(&mut self, now: Time) -> Option<(Packet, Time)> {
         self.meter.queue_was(self.waiting, now);
-        let (next, outlook) = self.qdisc.dequeue_and_look(now);
+        // Looked at where it stands: to move it at once would be to wait for its parts to be written.
+        let got = self.qdisc.dequeue_and_look(now);
+        let (next, outlook) = (&got.0, got.1);
         if outlook.has_lost {
             self.collect_lost(now, self.waiting.saturating_sub(1));
         }
         self.idle = next.is_none();
         let mut done = now;
-        if let Some((packet, sojourn)) = &next {
+        if let Some((packet, sojourn)) = next {
             let work = match &mut self.server {
                 Server::Link(transmitter) => {
                     done = now + transmitter.transmit(packet.bytes);
@@ -195,7 +197,7 @@ impl Resource {
             transmitter.restart();
         }
         self.look_ahead(outlook);
-        next.map(|(packet, _)| (packet, done + self.delay))
+        next.as_ref().map(|&(packet, _)| (packet, done + self.delay))
     }
 
     /// A server that is free takes a packet that has just arrived.

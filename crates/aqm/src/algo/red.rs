@@ -119,6 +119,7 @@ impl Red {
     }
 
     /// What the average says of the arriving packet.
+    #[inline(always)]
     pub(super) fn judge(&mut self, cx: &mut Cx<'_>, packet: &Packet, seen: Seen) -> Verdict {
         let step = match self.mode {
             Mode::Packets => 1.0,

@@ -3,7 +3,7 @@
 
 use marqueue_cc::config::{Dialect, Recovery};
 use marqueue_cc::control::Echo;
-use marqueue_cc::receiver::AckOut;
+use marqueue_cc::receiver::{AckOut, Rx};
 use marqueue_cc::{Config, Options, Receiver};
 use marqueue_core::{Dur, Ecn, Flags, Time};
 use std::collections::BTreeSet;
@@ -66,7 +66,9 @@ impl Watch {
         self.echo = ecn == Ecn::Ce || !per_segment && self.echo && !flags.has(Flags::CWR);
         let turned = per_segment && self.echo != echo_before;
 
-        let got = self.receiver.on_segment(&self.config, self.now, seq, flags, ecn, timestamp);
+        let mut options = Options::NONE;
+        let mut rx = Rx { now: self.now, config: &self.config, options: &mut options };
+        let got = self.receiver.on_segment(&mut rx, seq, flags, ecn, timestamp);
         let syn = u32::from(before == 0 && self.next() > 0);
         assert_eq!(got.delivered, self.next() - before - syn);
         self.delivered += got.delivered;
@@ -77,13 +79,13 @@ impl Watch {
             None => assert!(delays && !held && !turned, "only the first of two segments in order is held back"),
             Some(ack) if held && turned => {
                 assert_eq!((ack.ack, ack.ece), (before, echo_before), "what was held back has its own echo");
-                self.options(&ack, Some(seq), twice);
+                self.options(&ack, options, Some(seq), twice);
             }
             Some(ack) => {
                 assert!(held || turned || !delays, "the first of two segments is held back");
                 let negotiates = flags.has(Flags::SYN | Flags::ECE);
                 assert_eq!((ack.ack, ack.ece), (self.next(), self.echo || negotiates));
-                self.options(&ack, Some(seq), twice);
+                self.options(&ack, options, Some(seq), twice);
             }
         }
         if let Some(ack) = got.ack {
@@ -101,9 +103,9 @@ impl Watch {
     }
 
     /// RFC 2018, sections 3 and 4; RFC 2883, section 4; RFC 7323, section 4.
-    fn options(&self, ack: &AckOut, seq: Option<u32>, twice: bool) {
+    fn options(&self, ack: &AckOut, options: Options, seq: Option<u32>, twice: bool) {
         let there = self.blocks();
-        let options = ack.options.unwrap_or(Options::NONE);
+        assert!(ack.has_options || options == Options::NONE);
         assert_eq!(options.echo.is_some(), self.config.timestamps);
         assert!(options.echo.is_none_or(|echo| echo <= self.config.timestamp(self.now)), "of the future");
         let n = options.sack.iter().position(|b| *b == (0, 0)).unwrap_or(MOST_BLOCKS);
@@ -137,9 +139,10 @@ impl Watch {
         let due = self.receiver.deadline();
         if due <= until {
             self.now = due;
-            let ack = self.receiver.on_timer(&self.config);
+            let mut options = Options::NONE;
+            let ack = self.receiver.on_timer(&mut Rx { now: due, config: &self.config, options: &mut options });
             assert_eq!((ack.ack, ack.ece), (self.next(), self.echo));
-            self.options(&ack, None, false);
+            self.options(&ack, options, None, false);
             self.acknowledged = ack.ack;
             self.timer_is_right();
         }

@@ -5,7 +5,7 @@ use super::Engine;
 use crate::attachment::Attachment;
 use crate::events::Judgement;
 use crate::flow::{fill_row, settle_window, Kind};
-use marqueue_cc::receiver::AckOut;
+use marqueue_cc::receiver::{AckOut, Rx};
 use marqueue_cc::{Ack, Options};
 use marqueue_core::{Ecn, Flags, Packet, Time};
 
@@ -23,14 +23,15 @@ impl Engine {
         let (bytes, ack) = match &mut flow.kind {
             Kind::Tcp(tcp) => {
                 let config = &self.configs[flow.transport as usize];
+                let mut rx = Rx { now: at, config, options: &mut self.answer };
                 let got =
-                    tcp.receiver.on_segment(config, at, packet.seq, packet.head.flags(), packet.ecn(), packet.options);
+                    tcp.receiver.on_segment(&mut rx, packet.seq, packet.head.flags(), packet.ecn(), packet.options);
                 (u64::from(got.delivered) * u64::from(config.segment), got.ack)
             }
             Kind::Cbr(_) | Kind::Packets => (u64::from(packet.bytes), None),
             Kind::Paced(paced) => {
                 flow.delivered += u64::from(packet.bytes);
-                let signals = signals(&self.attachments, &mut self.attachments_free, &packet);
+                let signals = signals(&self.attachments, &mut self.attachments_free, packet);
                 let report = paced.receiver.on_packet(packet.seq, packet.ecn(), signals);
                 return Some((self.report(packet.flow, &report), packet.stage + 1));
             }
@@ -56,8 +57,8 @@ impl Engine {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
         let flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
         packet.head = self.flows[flow as usize].head.with(flags);
-        if let Some(options) = ack.options {
-            packet.options = self.attach(Attachment::Options(options));
+        if ack.has_options {
+            packet.options = self.attach(Attachment::Options(self.answer));
         }
         packet
     }
@@ -204,7 +205,7 @@ impl Engine {
             Kind::Tcp(tcp) => {
                 let config = &self.configs[flow.transport as usize];
                 if tcp.receiver.deadline() <= now {
-                    let ack = tcp.receiver.on_timer(config);
+                    let ack = tcp.receiver.on_timer(&mut Rx { now, config, options: &mut self.answer });
                     flow.in_flight += 1;
                     let stage = self.routes.behind_receiver(flow.data_stage);
                     let packet = self.acknowledgement(f, &ack);

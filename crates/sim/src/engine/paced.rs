@@ -12,7 +12,7 @@ use marqueue_core::{Ecn, Flags, Packet, Signals, Time};
 const REPORT_BYTES: u32 = 44;
 
 /// What a packet that is received carries for routers; its slot is free then.
-pub(super) fn signals(pool: &[Attachment], free: &mut Vec<u32>, packet: &Packet) -> Option<Signals> {
+pub(super) fn signals(pool: &[Attachment], free: &mut Vec<u32>, packet: Packet) -> Option<Signals> {
     if !packet.has(Flags::SIGNALS) {
         return None;
     }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 impl Engine {
     /// The first packet of link `l` arrives at its next stage.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arrival(&mut self, l: u32) {
         let link = &mut self.links[l as usize];
         let Some((_, packet)) = link.arriving.pop_front() else { unreachable!("an event without a packet") };
@@ -89,7 +89,7 @@ impl Engine {
                     None => return,
                 },
                 Stage::Merged(to) => return self.merge(to, l, Packet { stage: stage + 1, ..packet }, at, exit),
-                Stage::Pipe(_) => match self.pass(l, &packet, at) {
+                Stage::Pipe(_) => match self.pass(l, packet, at) {
                     Some(arrives) => (at, stage) = (arrives, stage + 1),
                     None => return,
                 },
@@ -112,11 +112,11 @@ impl Engine {
     /// A packet is due at the far end of the impaired link `l` at `due`. Returns when it arrives; one
     /// that is lost is no longer in the network.
     #[inline(never)]
-    fn pass(&mut self, l: u32, packet: &Packet, due: Time) -> Option<Time> {
+    fn pass(&mut self, l: u32, packet: Packet, due: Time) -> Option<Time> {
         let pipe = self.pipes[l as usize].as_mut()?;
         let arrives = pipe.pass(due, &self.edges);
         if arrives.is_none() {
-            self.left(packet);
+            self.left(&packet);
         }
         arrives
     }
@@ -125,7 +125,7 @@ impl Engine {
     /// place among those that will arrive.
     #[inline(never)]
     fn scatter(&mut self, l: u32, packet: Packet, due: Time) {
-        let Some(at) = self.pass(l, &packet, due) else { return };
+        let Some(at) = self.pass(l, packet, due) else { return };
         let (later, waiting) = self.take_place(l, packet, at);
         if let Some(pipe) = &mut self.pipes[l as usize] {
             pipe.overtakes(later, waiting);
@@ -182,7 +182,7 @@ impl Engine {
         }
         resource(&mut self.links, l).enqueue(now, packet);
         if packet.has(Flags::SIGNALS) {
-            self.tell(l, &packet);
+            self.tell(l, packet);
         }
         let resource = resource(&mut self.links, l);
         let taken = resource.start(now);
@@ -200,8 +200,8 @@ impl Engine {
 
     /// A packet that carries signals has arrived at the queue of link `l`, which may have something to say.
     #[inline(never)]
-    fn tell(&mut self, l: u32, packet: &Packet) {
-        let said = resource(&mut self.links, l).qdisc.price(packet);
+    fn tell(&mut self, l: u32, packet: Packet) {
+        let said = resource(&mut self.links, l).qdisc.price(&packet);
         if let (Some(price), Attachment::Signals(signals)) = (said, &mut self.attachments[packet.options as usize]) {
             signals.hear(Price { router: l, ..price });
         }
