@@ -175,7 +175,7 @@ impl Core {
     }
 
     /// Sends one segment, new or old.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, tx: &mut Tx<'_>, seq: u32) {
         let ns2 = tx.config.dialect == Dialect::Ns2;
         let new = seq >= self.max;
@@ -217,7 +217,7 @@ impl Core {
     }
 
     /// Sends what the window allows, at most `burst` segments.
-    #[inline]
+    #[inline(always)]
     pub fn fill_window(&mut self, tx: &mut Tx<'_>, burst: u32) {
         let end = self.una.saturating_add(self.usable_window(tx.config)).min(self.limit);
         for _ in 0..burst {
@@ -324,7 +324,7 @@ impl Core {
 
     /// A new acknowledgement outside any repair, but for the window: sequence variables,
     /// round-trip time, timer.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
         let flight = self.flight();
         self.dupacks = 0;
@@ -335,7 +335,7 @@ impl Core {
     }
 
     /// [`Core::acknowledge`], and the window opens: by the window law, or by the answer to the SYN.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge_and_open(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
         let acked = ack.ack - self.una;
         let first = self.una == 0;
