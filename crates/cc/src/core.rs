@@ -175,7 +175,7 @@ impl Core {
     }
 
     /// Sends one segment, new or old.
-    #[inline(always)]
+    #[inline(never)]
     pub fn send(&mut self, tx: &mut Tx<'_>, seq: u32) {
         let ns2 = tx.config.dialect == Dialect::Ns2;
         let new = seq >= self.max;

@@ -218,17 +218,27 @@ impl Engine {
             self.processed += 1;
             match self.sources[source as usize] {
                 Source::Arrival(l) => self.arrival(l),
-                Source::CatchUp(l) => self.catch_up_due(l),
-                Source::Stop => self.stop_group(),
-                Source::Timers => self.timer(),
-                Source::Process(i) => self.random_arrival(i as usize),
-                Source::Sample => self.take_sample(),
-                Source::Edge => {
-                    if !self.edge() {
+                rarer => {
+                    if !self.happens(rarer) {
                         return false;
                     }
                 }
             }
+        }
+        true
+    }
+
+    /// Whatever is no arrival; `false` when the run has ended.
+    #[inline(never)]
+    fn happens(&mut self, source: Source) -> bool {
+        match source {
+            Source::Arrival(_) => unreachable!("arrivals are dealt with at once"),
+            Source::CatchUp(l) => self.catch_up_due(l),
+            Source::Stop => self.stop_group(),
+            Source::Timers => self.timer(),
+            Source::Process(i) => self.random_arrival(i as usize),
+            Source::Sample => self.take_sample(),
+            Source::Edge => return self.edge(),
         }
         true
     }

@@ -7,7 +7,7 @@ use crate::events::Judgement;
 use crate::flow::{fill_row, settle_window, Kind};
 use marqueue_cc::receiver::{AckOut, Rx};
 use marqueue_cc::{Ack, Options};
-use marqueue_core::{Ecn, Flags, Packet, Time};
+use marqueue_core::{Ecn, Flags, Head, Packet, Time};
 
 impl Engine {
     /// Data arrives at its receiver, whose stage it carries, at `at`, which may lie ahead of the clock. Returns the
@@ -38,25 +38,22 @@ impl Engine {
             Kind::Gone => (0, None),
         };
         flow.delivered += bytes;
-        let answered = ack.map(|ack| {
-            let mut answer = self.acknowledgement(packet.flow, &ack);
-            answer.head = answer.head.with(packet.head.flags() & Flags::SYN);
-            (answer, packet.stage + 1)
-        });
-        if answered.is_none() {
-            self.flows[packet.flow as usize].in_flight -= 1;
-            self.rearm(packet.flow);
-            self.reuse_if_gone(packet.flow);
+        if let Some(ack) = ack {
+            let head = flow.head.with(packet.head.flags() & Flags::SYN);
+            return Some((self.acknowledgement(packet.flow, head, &ack), packet.stage + 1));
         }
-        answered
+        flow.in_flight -= 1;
+        self.rearm(packet.flow);
+        self.reuse_if_gone(packet.flow);
+        None
     }
 
     /// The packet that carries an acknowledgement.
     #[inline(always)]
-    fn acknowledgement(&mut self, flow: u32, ack: &AckOut) -> Packet {
+    fn acknowledgement(&mut self, flow: u32, head: Head, ack: &AckOut) -> Packet {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
         let flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
-        packet.head = self.flows[flow as usize].head.with(flags);
+        packet.head = head.with(flags);
         if ack.has_options {
             packet.options = self.attach(Attachment::Options(self.answer));
         }
@@ -207,8 +204,9 @@ impl Engine {
                 if tcp.receiver.deadline() <= now {
                     let ack = tcp.receiver.on_timer(&mut Rx { now, config, options: &mut self.answer });
                     flow.in_flight += 1;
+                    let head = flow.head;
                     let stage = self.routes.behind_receiver(flow.data_stage);
-                    let packet = self.acknowledgement(f, &ack);
+                    let packet = self.acknowledgement(f, head, &ack);
                     self.send_from_host(packet, stage, now);
                     return self.flow_timer(f);
                 }
