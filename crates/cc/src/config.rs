@@ -4,6 +4,7 @@
 use crate::algo::Law;
 use crate::control::Echo;
 use crate::preset::preset;
+use crate::slow_start::SlowStart;
 use marqueue_core::params::{ParamError, ParamSet, ParamValues};
 use marqueue_core::{Dur, Ecn, Time};
 
@@ -92,12 +93,20 @@ marqueue_core::params! {
         loss_detection: LossDetection { default: LossDetection::Dupack, source: "RFC 5681, RFC 6675, RFC 8985" },
         /// How the window comes down while a loss is repaired.
         reduction: Reduction { default: Reduction::Cut, source: "RFC 5681, RFC 6675, RFC 9937" },
+        /// How the window comes down in answer to an ECN echo; prr needs loss_detection rack.
+        ecn_reduction: Reduction { default: Reduction::Cut, source: "RFC 3168, 6.1.2; RFC 9937; Linux, tcp_enter_cwr" },
         /// How the window grows and what a congestion signal leaves of it.
         control: Law { default: Law::Reno, source: "RFC 5681, RFC 8257, RFC 9438, Kelly 2003" },
+        /// Count whole segments where the window is cut: of the window, and of what is left.
+        whole_segments: bool { default: false, source: "Linux, tcp_sock: snd_cwnd and snd_ssthresh are integers" },
         /// Under cubic, how fast the window grows away from its plateau: C, segments/s^3.
         cubic_c: f64 { unit: One, range: 1e-6 => 1e6, default: 0.4, source: "RFC 9438, 5.1" },
         /// Under cubic, the share of the window that a congestion signal leaves.
         cubic_beta: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.7, source: "RFC 9438, 4.6" },
+        /// Under cubic, least growth in a round trip before the first signal, as a share of the window.
+        cubic_first_growth: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.0, source: "Linux, tcp_cubic.c: cnt is 20 at most while last_max_cwnd is 0" },
+        /// Under cubic, let W_est grow as Reno's window once it is where the last cut was made.
+        cubic_reno_rate: bool { default: true, source: "RFC 9438, 4.3" },
         /// Under dctcp, the weight of the latest window in the average share of marked segments.
         dctcp_g: f64 { unit: Fraction, range: 1e-6 => 1.0, default: 0.0625, source: "RFC 8257, 4; Alizadeh et al. 2010" },
         /// Under scalable, growth for each segment acknowledged.
@@ -126,6 +135,8 @@ marqueue_core::params! {
         initial_window: f64 { unit: Packets, range: 1 => 1000, default: 10.0, source: "RFC 6928" },
         /// Most segments that an acknowledgement opens the window by in slow start: L of appropriate byte counting.
         abc_limit: f64 { unit: Packets, range: 1 => 1e9, default: 1.0, source: "RFC 5681, 3.1; RFC 3465" },
+        /// What ends the first slow start beside losses and echoes: under any law hystart++, which needs timestamps; under cubic alone hystart.
+        slow_start: SlowStart { default: SlowStart::Standard, source: "RFC 5681; RFC 9406; Ha and Rhee 2011" },
         /// What becomes of the window of a sender whose application was idle for a retransmission timeout.
         after_idle: AfterIdle { default: AfterIdle::Restart, source: "RFC 5681, 4.1; RFC 2861" },
         /// Largest window: the receiver's buffer.
@@ -161,14 +172,22 @@ pub struct Config {
     pub loss_detection: LossDetection,
     /// How the window comes down while a loss is repaired.
     pub reduction: Reduction,
+    /// How the window comes down in answer to an ECN echo.
+    pub ecn_reduction: Reduction,
     /// How the window grows and what a congestion signal leaves of it.
     pub control: Law,
     /// What an ECN echo means under that law.
     pub echo: Echo,
+    /// Where the window is cut, whole segments count.
+    pub whole_segments: bool,
     /// CUBIC's C, segments/s^3.
     pub cubic_c: f64,
     /// The share of the window that a congestion signal leaves under CUBIC.
     pub cubic_beta: f64,
+    /// Least growth in a round trip before the first signal under CUBIC, a share of the window.
+    pub cubic_first_growth: f64,
+    /// CUBIC's W_est grows as Reno's window once it is where the last cut was made.
+    pub cubic_reno_rate: bool,
     /// DCTCP's g.
     pub dctcp_g: f64,
     /// Growth for each segment acknowledged under Scalable TCP, segments.
@@ -197,6 +216,8 @@ pub struct Config {
     pub initial_window: f64,
     /// Most segments that an acknowledgement opens the window by in slow start.
     pub abc_limit: f64,
+    /// What ends the first slow start beside losses and echoes.
+    pub slow_start: SlowStart,
     /// What becomes of the window of an idle sender.
     pub after_idle: AfterIdle,
     /// ssthresh before the first loss, segments.
@@ -242,10 +263,14 @@ impl From<&Params> for Config {
             dialect: p.dialect,
             loss_detection: p.loss_detection,
             reduction: p.reduction,
+            ecn_reduction: p.ecn_reduction,
             control: p.control,
             echo: p.control.echo(),
+            whole_segments: p.whole_segments,
             cubic_c: p.cubic_c,
             cubic_beta: p.cubic_beta,
+            cubic_first_growth: p.cubic_first_growth,
+            cubic_reno_rate: p.cubic_reno_rate,
             dctcp_g: p.dctcp_g,
             scalable_a: p.scalable_a,
             scalable_b: p.scalable_b,
@@ -260,6 +285,10 @@ impl From<&Params> for Config {
             wire: segment + if p.count_header { header } else { 0 },
             initial_window: p.initial_window,
             abc_limit: p.abc_limit,
+            slow_start: match p.slow_start {
+                SlowStart::HyStart if p.control != Law::Cubic => SlowStart::Standard,
+                any => any,
+            },
             after_idle: p.after_idle,
             initial_ssthresh: p.max_window.floor(),
             max_window: (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment),
@@ -312,6 +341,21 @@ impl Config {
         if self.reduction == Reduction::Prr && !rfc {
             return bad("reduction", "got prr, expected cut: ns-2 has no proportional rate reduction");
         }
+        if self.ecn && self.ecn_reduction == Reduction::Prr && self.loss_detection != LossDetection::Rack {
+            return bad(
+                "ecn_reduction",
+                "got prr, expected cut: only loss_detection rack brings the window down in step",
+            );
+        }
+        if self.slow_start != SlowStart::Standard && !rfc {
+            return bad("slow_start", "got one that ends by delay, expected standard: ns-2 has no other");
+        }
+        if self.slow_start == SlowStart::HyStartPlusPlus && !self.timestamps {
+            return bad(
+                "slow_start",
+                "got hystart++, expected standard: without timestamps few acknowledgements measure",
+            );
+        }
         if self.dsack && self.recovery != Recovery::Sack {
             return bad("dsack", "got true, expected false: it reports in SACK blocks, which need recovery by SACK");
         }
@@ -319,6 +363,15 @@ impl Config {
             return bad("ecn", "got false, expected true: the chosen control lives on ECN marks");
         }
         Ok(())
+    }
+
+    /// What counts of `segments` where the window is cut.
+    pub fn counted(&self, segments: f64) -> f64 {
+        if self.whole_segments {
+            segments.floor()
+        } else {
+            segments
+        }
     }
 
     /// The timestamp of a segment sent now (RFC 7323, 5.4).

@@ -1,16 +1,19 @@
 //! What all TCP senders share: sequence variables, the window, the timer, round-trip timing and sending; the
-//! answer to ECN (`ecn.rs`) and applications that write in pieces (`application.rs`).
+//! answer to ECN (`ecn.rs`), applications that write in pieces (`application.rs`), the end of the first slow start
+//! (`slow_start.rs`).
 
 use crate::algo::AnyControl;
 use crate::config::{Config, Dialect};
 use crate::control::{Acked, Signal, Window};
 use crate::rto::Rto;
 use crate::sender::Ack;
+use crate::slow_start::Watch;
 use crate::Segment;
 use marqueue_core::{Dur, Flags, Time};
 
 mod application;
 mod ecn;
+mod slow_start;
 
 use application::Pieces;
 
@@ -119,6 +122,8 @@ pub struct Core {
     syn_lost: bool,
     /// The application writes in pieces.
     pieces: Option<Box<Pieces>>,
+    /// What may end the first slow start, while that lasts.
+    watch: Option<Box<Watch>>,
 }
 
 impl Core {
@@ -156,6 +161,7 @@ impl Core {
             timed_out: None,
             syn_lost: false,
             pieces: None,
+            watch: Watch::new(config),
         }
     }
 
@@ -364,7 +370,7 @@ impl Core {
             // RFC 3465, 2.2. Several segments at once do not carry it past ssthresh: after a timeout an
             // acknowledgement may be of a whole window.
             let Window { cwnd, ssthresh } = self.window;
-            let more = f64::from(acked).min(tx.config.abc_limit);
+            let more = f64::from(acked).min(tx.config.abc_limit) * self.watched(tx);
             self.window.cwnd = (cwnd + more).min(ssthresh.max(cwnd + 1.0));
         } else {
             let segments = if tx.config.dialect == Dialect::Ns2 { 1.0 } else { f64::from(acked) };
@@ -375,11 +381,12 @@ impl Core {
 
     /// Reduces the window by the window law: ssthresh and cwnd. Returns the share that is left.
     fn cut(&mut self, config: &Config, signal: Signal) -> f64 {
-        let left = self.control.decrease(config, self.window.cwnd, signal);
+        self.watch = None;
+        let left = self.control.decrease(config, config.counted(self.window.cwnd), signal);
         match config.dialect {
             // RFC 5681, equation (4): half of what is outstanding but for limited transmit (3.2, step 2).
             Dialect::Rfc => {
-                self.window.ssthresh = (f64::from(self.flight() - self.limited) * left).max(2.0);
+                self.window.ssthresh = config.counted(f64::from(self.flight() - self.limited) * left).max(2.0);
                 self.window.cwnd = self.window.ssthresh;
             }
             // ns-2 halves the window itself, inflation included, and rounds only ssthresh.

@@ -16,6 +16,7 @@ pub mod receiver;
 pub mod recovery;
 pub mod rto;
 pub mod sender;
+pub mod slow_start;
 
 pub use self::core::Shown;
 pub use config::Config;

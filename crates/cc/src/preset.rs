@@ -1,10 +1,10 @@
 //! Presets: sets of values for TCP's parameters. What a preset does not set has its default.
 //!
-//! `linux` is what Linux 6 does by default, in the terms of this TCP. What Linux does beside and this
-//! does not: HyStart, without which the first slow start overshoots a deep buffer; pacing and TSO;
-//! quick acknowledgements at the start of a connection and compressed ones under SACK; autotuned buffers
-//! (here a buffer never limits, window scale or not); undoing a window reduction found spurious by
-//! D-SACK, timestamps or F-RTO; PRR for cuts by ECN; the metrics of earlier connections. ECN is off, as
+//! `linux` is what Linux 6 does by default, in the terms of this TCP; docs/live/kernel.md has both side by side.
+//! What Linux does beside and this does not: pacing and TSO; quick acknowledgements at the start of a
+//! connection and after CE, and compressed ones under SACK; autotuned buffers (here a buffer never limits, window
+//! scale or not); undoing a window reduction found spurious by D-SACK, timestamps or F-RTO; the metrics of
+//! earlier connections; a smoothed round-trip time of which every sample has the weight 1/8. ECN is off, as
 //! for a host that only answers when asked for it (tcp_ecn = 2).
 
 use marqueue_core::params::{ParamError, ParamValues, Value};
@@ -45,12 +45,17 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             choice("recovery", "sack"),
             choice("loss_detection", "rack"),
             choice("reduction", "prr"),
+            choice("ecn_reduction", "prr"),
+            choice("slow_start", "hystart"),
             choice("after_idle", "decay"),
+            flag("whole_segments", true),
+            flag("cubic_reno_rate", false),
             flag("timestamps", true),
             flag("dsack", true),
             number("segment", 1448.0),
             number("initial_window", 10.0),
             number("abc_limit", 2.0),
+            number("cubic_first_growth", 0.05),
             number("min_rto", 0.2),
             number("max_rto", 120.0),
             number("granularity", 0.2),

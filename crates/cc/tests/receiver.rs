@@ -22,9 +22,10 @@ fn config(preset: &str, recovery: &str, control: &str, delayed_ack: f64) -> Conf
     .map(|(name, value)| (name.to_string(), value))
     .into();
     if recovery != "sack" {
-        // Both need SACK blocks.
+        // All three need SACK blocks.
         values.insert("dsack".into(), Value::Flag(false));
         values.insert("loss_detection".into(), choice("dupack"));
+        values.insert("ecn_reduction".into(), choice("cut"));
     }
     Config::with_preset(preset, &values).expect("the settings are valid")
 }

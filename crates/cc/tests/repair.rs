@@ -5,6 +5,7 @@ mod common;
 
 use common::{at, config_of, Lead};
 use marqueue_cc::{Ack, Config};
+use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Dur, Time};
 
 fn set(choices: &[(&str, &str)], window: u32, flags: &[(&str, bool)]) -> Config {
@@ -304,6 +305,78 @@ mod rfc_8985 {
             assert_eq!(l.time_out(), [1], "the retransmission timer");
             assert_eq!(l.sender.core().counts.timeouts, 1);
             assert_ne!(l.sender.deadline(), Time::NEVER);
+        }
+    }
+}
+
+/// Linux's CWR state: an ECN echo brings the window down as a loss would.
+mod cwr {
+    use super::*;
+
+    /// Twenty segments are out, and the second acknowledgement has an echo.
+    fn told() -> (Lead, Vec<usize>) {
+        let choices = [("recovery", "sack"), ("loss_detection", "rack"), ("ecn_reduction", "prr")];
+        let mut l = Lead::open(set(&choices, 20, &[("ecn", true)]), None);
+        l.echo(2);
+        let first = l.sent.len();
+        let others = (3..=21).map(|next| l.echo(next).len()).collect::<Vec<_>>();
+        (l, [vec![first], others].concat())
+    }
+
+    #[test]
+    fn every_second_acknowledgement_sends_under_reno() {
+        let (l, sent) = told();
+        // With the nineteenth what is out has come down to ssthresh, and the next waits until there is room.
+        assert_eq!(sent, [[1, 0].repeat(9), vec![0, 1]].concat());
+        assert_eq!(l.ssthresh(), 10.0);
+        assert_eq!(l.sender.core().counts.ecn_cuts, 1);
+        assert_eq!(l.cwnd(), 10.0, "it has not grown");
+    }
+
+    #[test]
+    fn the_window_grows_again_once_what_was_sent_after_the_echo_is_acknowledged() {
+        let (mut l, _) = told();
+        l.ack(21);
+        assert_eq!(l.cwnd(), 10.0, "21 was not known to be beyond the echo");
+        l.ack(22);
+        assert_eq!(l.cwnd(), 10.0 + 1.0 / 10.0);
+    }
+
+    #[test]
+    fn the_next_echo_cuts_again() {
+        let (mut l, _) = told();
+        l.echo(22);
+        assert_eq!((l.ssthresh(), l.sender.core().counts.ecn_cuts), (5.0, 2));
+    }
+
+    #[test]
+    fn a_loss_is_repaired_without_a_second_cut() {
+        let choices =
+            [("recovery", "sack"), ("loss_detection", "rack"), ("ecn_reduction", "prr"), ("reduction", "prr")];
+        let mut l = Lead::open(set(&choices, 20, &[("ecn", true)]), None);
+        l.now = at(0.2);
+        l.echo(2);
+        let mut sent = Vec::new();
+        for end in 4..=21 {
+            sent.extend(l.sack(2, &[(3, end)]));
+        }
+        assert_eq!(sent.iter().filter(|&&seq| seq == 2).count(), 1, "{sent:?}");
+        let end = l.sender.core().max;
+        l.ack(end);
+        assert_eq!((l.ssthresh(), l.cwnd()), (10.0, 10.0));
+    }
+
+    #[test]
+    fn it_is_found_by_rack_alone() {
+        for recovery in ["newreno", "sack"] {
+            let values = [("recovery", recovery), ("ecn_reduction", "prr")]
+                .map(|(key, value)| (key.to_string(), Value::Choice(value.into())));
+            let refused = |ecn| {
+                let mut values: ParamValues = values.clone().into();
+                values.insert("ecn".into(), Value::Flag(ecn));
+                Config::with_preset("rfc", &values).is_err()
+            };
+            assert_eq!((refused(true), refused(false)), (true, false), "{recovery}");
         }
     }
 }

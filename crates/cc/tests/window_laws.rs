@@ -123,6 +123,31 @@ mod rfc_9438 {
     }
 
     #[test]
+    fn w_est_may_stay_as_slow_as_it_began() {
+        // Linux: 9/17 a round trip beyond the 10 of the last cut, too.
+        let slow = Config { cubic_reno_rate: false, ..law("cubic", &[]) };
+        let mut b = Bare::new(slow, 10.0, 0.01);
+        b.cut(Signal::Ecn);
+        let mut w_est = 7.0;
+        for n in 1..=100 {
+            w_est += 9.0 / 17.0 / w_est;
+            near(b.ack(f64::from(n) * 0.001, 1.0), w_est, 1e-9);
+        }
+        assert!(w_est > 11.0, "beyond the last cut: {w_est}");
+    }
+
+    #[test]
+    fn before_the_first_signal_it_may_grow_by_a_share_of_itself() {
+        // Linux: a twentieth of what is acknowledged, where the curve has hardly left its plateau.
+        let mut b = Bare::new(law("cubic", &[("cubic_first_growth", 0.05)]), 40.0, 0.1);
+        near(b.ack(0.0, 2.0), 40.1, 1e-12);
+        near(b.ack(0.1, 1.0), 40.15, 1e-12);
+        b.cut(Signal::Ecn);
+        let cwnd = b.window.cwnd;
+        assert!(b.ack(0.2, 1.0) < cwnd + 0.05, "and after it by the law");
+    }
+
+    #[test]
     fn fast_convergence_gives_way_to_new_flows() {
         // 4.7: cut at 80, below the plateau of 100, W_max = 80 (1 + 0.7)/2 = 68; cwnd_epoch = 56,
         // K = cbrt(12 / 0.4).
@@ -166,6 +191,29 @@ mod rfc_9438 {
         l.time_out();
         assert_eq!((l.cwnd(), l.ssthresh()), (1.0, 7.0), "4.8");
     }
+}
+
+#[test]
+fn whole_segments_count_where_the_window_is_cut() {
+    // 10 segments and 9 of them acknowledged in slow start, 19: 13.3. Then growth, and 13.9 is 13: 9.1.
+    let mut l = Lead::open(law("cubic", &[]), None);
+    for next in 2..=10 {
+        l.ack(next);
+    }
+    let exact = l.sender.clone();
+    for (whole, expected) in [(false, 19.0 * 0.7), (true, 13.0)] {
+        l.sender = exact.clone();
+        l.config.whole_segments = whole;
+        l.echo(11);
+        near(l.cwnd(), expected, 1e-9);
+    }
+    while l.cwnd() < 13.5 {
+        let next = l.sender.core().una + 1;
+        l.ack(next);
+    }
+    let next = l.sender.core().max;
+    l.echo(next);
+    assert_eq!(l.cwnd(), 9.0);
 }
 
 /// RFC 9438, 5.8.

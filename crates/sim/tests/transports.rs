@@ -125,7 +125,7 @@ fn what_does_not_go_together_is_refused() {
     assert!(matches!(check(&never), Err(RunError::Invalid(e)) if e.path == "traffic[0].every"));
 }
 
-/// After the first slow start, which without HyStart overshoots.
+/// After the first slow start.
 #[test]
 fn linux_leaves_codel_in_control() {
     let mut under_codel = plan("linux", &[], 4, 500);

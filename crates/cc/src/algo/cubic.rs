@@ -8,13 +8,11 @@
 //! A congestion signal leaves the share beta; W_max is the window before it, or less if flows have
 //! come (fast convergence, 4.7). After a timeout K is 0 and W_max the window at which congestion
 //! avoidance begins (4.8).
-//! Not included: HyStart++ (4.10: slow start is Reno's) and the answer to spurious signals (4.9).
-//! Departures: an acknowledgement of several segments counts as several when cwnd follows the
-//! target (sections 4.4 and 4.5 count acknowledgements), or delayed acknowledgements would make it follow
-//! half as fast; an acknowledgement never shrinks the window, where W_est has just come above W_cubic; a
-//! stage begins with the first acknowledgement that may open the window, and one that begins above W_max
-//! begins on its plateau. An ECN echo leaves its share of cwnd (RFC 3168), and only ssthresh is that share
-//! of what is outstanding, from which section 4.6 takes both.
+//! Not included: the answer to spurious signals (4.9). HyStart++ (4.10) is `slow_start`.
+//! Linux departs in two ways, each a parameter: W_est grows by 3(1 - beta)/(1 + beta) for good, where section 4.3 has
+//! it grow by 1 from cwnd_prior on (`cubic_reno_rate`), and before the first signal the window grows by a
+//! twentieth a round trip at least (`cubic_first_growth`). There the curve is led by the smallest round-trip time, here
+//! by the smoothed one (4.2).
 //! Time in which the application does not use the window is no part of t (5.8): what passes between
 //! two acknowledgements, of which the later one finds the window unused.
 
@@ -58,9 +56,12 @@ impl Cubic {
         c * (t - self.k).powi(3) + self.w_max
     }
 
-    /// Equation (4) and what follows it: once W_est is where the last cut was made, it grows as Reno.
-    fn grow_w_est(&mut self, beta: f64, round_trips: f64) {
-        let alpha = if self.w_est < self.cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+    /// Equation (4) and what follows it: once W_est is where the last cut was made, it grows as Reno, if that is
+    /// wanted.
+    fn grow_w_est(&mut self, config: &Config, round_trips: f64) {
+        let beta = config.cubic_beta;
+        let reno = config.cubic_reno_rate && self.w_est >= self.cwnd_prior;
+        let alpha = if reno { 1.0 } else { 3.0 * (1.0 - beta) / (1.0 + beta) };
         self.w_est += alpha * round_trips;
     }
 }
@@ -71,16 +72,19 @@ impl Control for Cubic {
         if self.epoch == Time::NEVER {
             self.begin(acked, cwnd);
         }
-        let Config { cubic_c: c, cubic_beta: beta, .. } = *acked.config;
+        let c = acked.config.cubic_c;
         let t = (acked.now - self.epoch).secs();
         let round_trips = acked.segments / cwnd;
-        self.grow_w_est(beta, round_trips);
+        self.grow_w_est(acked.config, round_trips);
         window.cwnd = if self.w_cubic(c, t) < self.w_est {
             self.w_est.max(cwnd)
         } else {
             let target = self.w_cubic(c, t + acked.rto.srtt(acked.config)).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * round_trips.min(1.0)
         };
+        if self.cwnd_prior == 0.0 {
+            window.cwnd = window.cwnd.max(cwnd + acked.config.cubic_first_growth * acked.segments);
+        }
     }
 
     /// Sections 4.6 and 4.7. What the receiver's window has not let out was not in the network.

@@ -2,8 +2,8 @@
 //! not cut it again (RFC 3168, 6.1.2).
 
 use super::{Core, LastCut, Tx};
-use crate::config::{Config, Dialect};
-use crate::control::{Echo, Echoed, Signal};
+use crate::config::{Config, Dialect, Reduction};
+use crate::control::{Echo, Echoed, Signal, Window};
 
 impl Core {
     /// An acknowledgement on a connection that speaks ECN; it has not been taken in yet.
@@ -33,11 +33,22 @@ impl Core {
             self.set_timer(tx);
             return;
         }
-        let cwnd = self.window.cwnd;
+        let cwnd = tx.config.counted(self.window.cwnd);
         let left = self.cut(tx.config, Signal::Ecn);
-        if !ns2 {
-            self.window.cwnd = (cwnd * left).max(1.0);
+        let left = tx.config.counted(cwnd * left);
+        match tx.config.ecn_reduction {
+            _ if ns2 => {}
+            Reduction::Cut => self.window.cwnd = left.max(1.0),
+            Reduction::Prr => self.window = Window { cwnd, ssthresh: left.max(2.0) },
         }
+    }
+
+    /// Is the window to come down for an echo that was heard just now?
+    pub fn echo_begins_reduction(&self, config: &Config) -> bool {
+        config.ecn_reduction == Reduction::Prr
+            && self.last_cut == LastCut::Ecn
+            && self.recover == self.max
+            && !self.ecn_floor
     }
 
     /// Has an ECN echo already cut the window in which a loss is found now, so that the loss does not

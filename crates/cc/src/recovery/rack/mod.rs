@@ -34,6 +34,8 @@ enum Phase {
     /// Nothing.
     #[default]
     Open,
+    /// Nothing, but the window comes down for an ECN echo.
+    Cwr,
     /// A loss that acknowledgements told of.
     Fast,
     /// What the retransmission timer has given up.
@@ -88,7 +90,7 @@ impl Rack {
             let Some(seq) = self.board.first_lost().or(new) else { break };
             // What goes out while segments are sacked is no part of the window that a loss cuts
             // (RFC 5681, 3.2, step 2).
-            core.limited += u32::from(seq == core.max && self.phase == Phase::Open && self.board.count_sacked() > 0);
+            core.limited += u32::from(seq == core.max && !self.repairing() && self.board.count_sacked() > 0);
             self.send(core, tx, seq);
         }
         self.set_timer(core, tx);
@@ -135,7 +137,7 @@ impl Rack {
             una: core.una,
             nxt: core.max,
             dsack,
-            repairing: self.phase != Phase::Open,
+            repairing: self.repairing(),
             recovered,
             srtt: Dur::from_secs(core.rto.srtt(tx.config)),
             many_sacked: self.board.count_sacked() >= tx.config.dupthresh,
@@ -143,13 +145,14 @@ impl Rack {
         let before = self.board.in_flight() + progress.delivered;
         let found = self.detector.detect(&mut self.board, tx.now);
         self.wait = found.wait;
-        let begins = found.lost && self.phase == Phase::Open;
+        let begins = found.lost && !self.repairing();
         let again = !begins
             && tx.config.reduction == Reduction::Cut
             && found.retransmission.is_some_and(|at| at >= self.cut_at);
         if begins {
             self.phase = Phase::Fast;
             self.probe.forget();
+            self.reducing.end(core);
             self.reducing = Reducing::begin(tx.config.reduction, before);
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));
             core.recover = core.max;
@@ -159,7 +162,7 @@ impl Rack {
         if begins || again {
             self.cut_at = tx.now;
         }
-        if self.phase == Phase::Fast {
+        if matches!(self.phase, Phase::Cwr | Phase::Fast) {
             let in_flight = self.board.in_flight();
             self.reducing.on_ack(core, Progress { in_flight, safe: progress.safe && !found.lost, ..progress });
         }
@@ -169,7 +172,7 @@ impl Rack {
     /// The timer beside the retransmission timer: for segments that may be late, or for a probe, counted
     /// from when new data was last sent or acknowledged (7.2).
     fn set_timer(&mut self, core: &mut Core, tx: &Tx<'_>) {
-        let quiet = self.phase == Phase::Open && self.board.count_sacked() == 0 && !self.probe.is_out();
+        let quiet = !self.repairing() && self.board.count_sacked() == 0 && !self.probe.is_out();
         let before = std::mem::replace(&mut self.progress, (core.una, core.max));
         core.repair_deadline = match self.wait {
             Some(due) => due,
@@ -183,6 +186,19 @@ impl Rack {
         };
     }
 
+    /// An ECN echo has been heard just now, once a window of data: the window comes down to ssthresh in step with
+    /// what arrives, and does not grow, until what is sent from now on is acknowledged (Linux's CWR state).
+    fn begin_cwr(&mut self, core: &Core, tx: &Tx<'_>) {
+        if self.phase != Phase::Cwr && core.echo_begins_reduction(tx.config) {
+            self.phase = Phase::Cwr;
+            self.reducing = Reducing::begin(Reduction::Prr, self.board.in_flight());
+        }
+    }
+
+    fn repairing(&self) -> bool {
+        matches!(self.phase, Phase::Fast | Phase::Timeout)
+    }
+
     /// A loss has been repaired up to the end of what was outstanding.
     fn leave(&mut self, core: &mut Core) {
         self.reducing.end(core);
@@ -192,12 +208,16 @@ impl Rack {
 
     /// Tells whether that ends a recovery.
     fn on_new_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) -> bool {
-        if self.phase == Phase::Fast {
+        if self.phase == Phase::Cwr && ack.ack > core.recover {
+            self.reducing.end(core);
+            self.phase = Phase::Open;
+        }
+        if matches!(self.phase, Phase::Cwr | Phase::Fast) {
             core.acknowledge(tx, ack);
         } else {
             core.acknowledge_and_open(tx, ack);
         }
-        let recovered = self.phase != Phase::Open && core.una >= core.recover;
+        let recovered = self.repairing() && core.una >= core.recover;
         if recovered {
             self.leave(core);
         }
@@ -217,6 +237,7 @@ impl Repair for Rack {
             self.detector.connected(Dur::from_secs(core.rto.srtt(tx.config)));
             return self.fill(core, tx);
         }
+        self.begin_cwr(core, tx);
         let dsack = Rack::dsack(ack);
         if self.probe.on_ack(core, ack, dsack) {
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));

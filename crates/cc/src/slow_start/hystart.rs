@@ -1,0 +1,78 @@
+//! HyStart as Linux's CUBIC has it (tcp_cubic.c; Ha and Rhee, "Taming the elephants: new TCP slow start", Computer
+//! Networks 55(9), 2011).
+//!
+//! From a window of 16 segments on, slow start ends if
+//! - acknowledgements have come at distances of 2 ms at most for half the smallest round-trip time (and 1 ms for
+//!   segmentation offload) since the round began: so many fit into the pipe, or
+//! - the round-trip times of a round, after eight of them, are all above the smallest of the connection by an eighth
+//!   (4 ms at least, 16 ms at most).
+//!
+//! Departures: without timestamps the delay is not looked at, where Linux times every segment; not after a timeout, where Linux begins anew; senders are not paced, for which Linux waits
+//! twice as long.
+
+use super::{rise, Seen, Verdict, SAMPLES};
+use marqueue_core::{Dur, Time};
+
+/// hystart_low_window.
+const LOW_WINDOW: f64 = 16.0;
+/// hystart_ack_delta_us.
+const TRAIN: Dur = Dur(2_000_000);
+/// What hystart_ack_delay() is below 2 Gbit/s.
+const OFFLOAD: Dur = Dur(1_000_000);
+const UNKNOWN: Dur = Dur(u64::MAX);
+
+/// State of a sender in its first slow start.
+#[derive(Clone, Debug)]
+pub struct HyStart {
+    /// The acknowledgement beyond this one begins a round.
+    round_end: u32,
+    round_began: Time,
+    /// The latest acknowledgement of the train.
+    train_end: Time,
+    samples: u32,
+    /// The smallest round-trip time of this round.
+    current: Dur,
+    /// And of the connection.
+    smallest: Dur,
+}
+
+impl Default for HyStart {
+    fn default() -> HyStart {
+        HyStart {
+            round_end: 0,
+            round_began: Time::ZERO,
+            train_end: Time::ZERO,
+            samples: 0,
+            current: UNKNOWN,
+            smallest: UNKNOWN,
+        }
+    }
+}
+
+impl HyStart {
+    pub(super) fn on_ack(&mut self, seen: &Seen) -> Verdict {
+        self.smallest = self.smallest.min(seen.rtt);
+        if seen.una > self.round_end {
+            (self.round_began, self.train_end) = (seen.now, seen.now);
+            (self.round_end, self.samples, self.current) = (seen.max, 0, UNKNOWN);
+        }
+        if seen.cwnd >= LOW_WINDOW && (self.train_is_long(seen.now) || self.delay_has_risen(seen)) {
+            return Verdict::End;
+        }
+        Verdict::Grow(1.0)
+    }
+
+    fn train_is_long(&mut self, now: Time) -> bool {
+        if now - self.train_end > TRAIN {
+            return false;
+        }
+        self.train_end = now;
+        now - self.round_began > Dur((self.smallest + OFFLOAD).0 / 2)
+    }
+
+    fn delay_has_risen(&mut self, seen: &Seen) -> bool {
+        self.current = self.current.min(seen.rtt);
+        self.samples += u32::from(seen.timed);
+        self.samples > SAMPLES && self.current > self.smallest + rise(self.smallest)
+    }
+}
