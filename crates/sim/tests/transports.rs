@@ -125,6 +125,23 @@ fn what_does_not_go_together_is_refused() {
     assert!(matches!(check(&never), Err(RunError::Invalid(e)) if e.path == "traffic[0].every"));
 }
 
+/// A pipe of 33 packets and a buffer of 200. Standard slow start ends by losing about as many as fit. Linux's HyStart leaves
+/// before the buffer is full, and then the window grows by a twentieth a round trip: not up to 233 within a second.
+/// HyStart++ still grows by a quarter for five rounds, which may be too much.
+#[test]
+fn a_slow_start_that_ends_by_delay_loses_less() {
+    let lost = |slow_start: &str| {
+        let mut first = plan("linux", &[("slow_start", Value::Choice(slow_start.into()))], 1, 200);
+        first.duration = secs(1.0);
+        let result = go(&first, 1);
+        assert!(utilization(&result.links[0].windows[0]) > 0.6, "{slow_start}: it fills the pipe all the same");
+        result.links[0].windows[0].counters.drops.iter().sum::<u64>()
+    };
+    let [standard, plus_plus] = ["standard", "hystart++"].map(lost);
+    assert!(2 * plus_plus < standard, "{plus_plus} of {standard}");
+    assert_eq!(lost("hystart"), 0);
+}
+
 /// After the first slow start.
 #[test]
 fn linux_leaves_codel_in_control() {
