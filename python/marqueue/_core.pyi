@@ -260,7 +260,9 @@ class Dctcp:
 
     def __init__(self) -> None:
         """Register it. Raises KernelError."""
-    NAME: str
-    """By which it is chosen."""
+    @staticmethod
+    def name() -> str:
+        """By which that of this process is chosen."""
+
     def close(self) -> None:
         """Unregister it; connections that use it keep it."""

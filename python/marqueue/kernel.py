@@ -167,17 +167,22 @@ def stats(device: str, netns: str | None = None) -> Stats | None:
     return None if told is None else Stats(**told)
 
 
+def dctcp_name() -> str:
+    """What :func:`dctcp` calls it in this process."""
+    return _core.Dctcp.name()
+
+
 @contextmanager
 def dctcp() -> Iterator[str]:
     """DCTCP (RFC 8257) as a congestion control of this machine's TCP, under the name that is
     yielded, as in ``iperf3 -C NAME``.
 
     The kernel unregisters it when this ends, or when the process does, however that comes about;
-    connections that use it keep it. If somebody has registered it already, that is the one. Both
-    ends of a connection must choose it, and have tcp_ecn = 1. Raises KernelRefused where the kernel
-    is older than 6.4, or programs cannot be loaded.
+    connections that use it keep it. Each process registers its own, once. Both ends of a connection
+    must choose it, and have tcp_ecn = 1. Raises KernelRefused where the kernel is older than 6.4,
+    or programs cannot be loaded.
     """
-    name = _core.Dctcp.NAME
+    name = dctcp_name()
     if name in AVAILABLE.read_text(encoding="ascii").split():
         yield name
         return

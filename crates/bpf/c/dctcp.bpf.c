@@ -205,7 +205,7 @@ void BPF_PROG(dctcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 // With a link: it is registered as long as whoever registered it lives.
 SEC(".struct_ops.link")
 struct tcp_congestion_ops dctcp = {
-	.name = "bpf_dctcp",
+	.name = "", // whoever registers it gives it one
 	.flags = TCP_CONG_NEEDS_ECN,
 	.init = (void *)dctcp_init,
 	.in_ack_event = (void *)dctcp_in_ack_event,

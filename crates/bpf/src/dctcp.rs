@@ -6,8 +6,11 @@ use libbpf_rs::{Link, MapCore, ObjectBuilder};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.bpf.o"));
 
-/// By which it is chosen, as in `iperf3 -C bpf_dctcp`; `c/dctcp.bpf.c` has it.
-pub const NAME: &str = "bpf_dctcp";
+/// By which this process's is chosen, as in `iperf3 -C dctcp_4711`. Each process has its own: another's may go
+/// while connections are still to be made with it.
+pub fn name() -> String {
+    format!("dctcp_{}", std::process::id())
+}
 
 /// The congestion control, registered in the whole machine until this is dropped or its process ends, however.
 /// Connections that use it then keep it.
@@ -22,7 +25,11 @@ impl Dctcp {
     pub fn register() -> Result<Dctcp, Error> {
         machine::ready()?;
         let explain = |error| failed("the kernel (6.4 or later) refused DCTCP", &error);
-        let open = ObjectBuilder::default().open_memory(OBJECT).map_err(explain)?;
+        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(explain)?;
+        let mut ops = open.maps_mut().find(|map| map.name() == "dctcp").expect("a map dctcp");
+        // The structure begins with its name, of 16 bytes with a zero behind it; zeros are what it has.
+        let value = ops.initial_value_mut().expect("what is in the object");
+        value[..name().len()].copy_from_slice(name().as_bytes());
         let mut object = open.load().map_err(explain)?;
         let mut map = object.maps_mut().find(|map| map.name() == "dctcp").expect("a map dctcp");
         let link = map.attach_struct_ops().map_err(explain)?;

@@ -45,7 +45,9 @@ pub mod dctcp {
     use crate::Error;
 
     /// By which it would be chosen.
-    pub const NAME: &str = "bpf_dctcp";
+    pub fn name() -> String {
+        format!("dctcp_{}", std::process::id())
+    }
 
     /// What cannot be registered here.
     #[derive(Debug)]

@@ -79,9 +79,11 @@ pub struct Dctcp(Mutex<Option<dctcp::Dctcp>>);
 
 #[pymethods]
 impl Dctcp {
-    /// By which it is chosen.
-    #[classattr]
-    const NAME: &'static str = dctcp::NAME;
+    /// By which that of this process is chosen.
+    #[staticmethod]
+    fn name() -> String {
+        dctcp::name()
+    }
 
     #[new]
     fn new() -> PyResult<Self> {

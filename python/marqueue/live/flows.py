@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from marqueue import kernel
 from marqueue.errors import Problem, ScenarioError, show
 from marqueue.scenario import Scenario
 from marqueue.scenario.parameters import resolved_tcp
 from marqueue.scenario.traffic import Tcp
 
 #: What Linux calls the window laws of the simulator.
-LAWS = {"reno": "reno", "cubic": "cubic", "dctcp": "bpf_dctcp"}
+LAWS = {"reno": "reno", "cubic": "cubic", "dctcp": kernel.dctcp_name()}
 #: Processes: one sends and one receives for each flow.
 MOST_FLOWS = 100
 #: Bytes of a packet on the wire, headers of IP and TCP included.

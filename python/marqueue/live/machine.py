@@ -15,6 +15,7 @@ from pathlib import Path
 from marqueue.errors import RunError
 
 TUN = Path("/dev/net/tun")
+IPV6 = Path("/proc/sys/net/ipv6")
 BASICS = ("ip", "nsenter", "setpriv", "taskset")
 #: In which package of Debian a command is.
 PACKAGES = {
@@ -93,12 +94,15 @@ def processors() -> tuple[int, ...]:
 
 
 def set_parameters(namespace: str, **values: str | int) -> None:
-    """Network parameters of a namespace; in their names ``__`` stands for a dot."""
+    """Network parameters of a namespace; in their names ``__`` stands for a dot. Where the kernel
+    has no IPv6 there is nothing to tell it."""
     lines = "; ".join(
-        f"echo {value} > /proc/sys/net/{name.replace('__', '/')}" for name, value in values.items()
+        f"echo {value} > /proc/sys/net/{name.replace('__', '/')}"
+        for name, value in values.items()
+        if IPV6.exists() or not name.startswith("ipv6__")
     )
     # Without nsenter's --mount, /proc/sys/net is that of the namespace one is in.
-    run(*inside(namespace, ["sh", "-ec", lines]))
+    run(*inside(namespace, ["sh", "-ec", lines or ":"]))
 
 
 def stolen_seconds() -> float:

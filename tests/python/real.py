@@ -1,0 +1,63 @@
+"""What tests with real packets need, found out by trying it with the system's own tools: where
+these fail the tests are skipped, with what was said."""
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from marqueue import kernel
+
+IPV6 = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
+PROBE = """
+ip netns add "$0"
+trap 'ip netns delete "$0"' EXIT
+nsenter --net="/run/netns/$0" -- setpriv --pdeathsig KILL sh -ec '
+    ip tuntap add dev probe mode tun
+    ip addr add 198.18.0.1/32 dev probe
+    echo 1 > /proc/sys/net/ipv4/ip_forward'
+"""
+
+
+def absent(*tools: str) -> str | None:
+    """Those that are not installed, in words."""
+    missing = [tool for tool in tools if not shutil.which(tool)]
+    return f"not installed: {', '.join(missing)}" if missing else None
+
+
+@cache
+def no_links() -> str | None:
+    """Why there can be no namespaces with TUN devices and TCP under CUBIC between them."""
+    why = absent("ip", "nsenter", "setpriv", "taskset", "ss", "iperf3")
+    if why:
+        return why
+    if "cubic" not in kernel.AVAILABLE.read_text().split():
+        return "this kernel has no CUBIC"
+    probe = ["sh", "-ec", PROBE, f"marqueue-probe-{os.getpid()}"]
+    done = subprocess.run(probe, capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else done.stderr.strip()
+
+
+@cache
+def no_dctcp() -> str | None:
+    """Why DCTCP cannot be brought into this kernel."""
+    version = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    if not version or tuple(map(int, version.groups())) < (6, 4):
+        return f"Linux {os.uname().release}, before 6.4"
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        return "this kernel does not describe its types (BTF)"
+    return kernel.missing()
+
+
+def has_ipv6() -> bool:
+    """Do new devices have IPv6 here?"""
+    return IPV6.exists() and IPV6.read_text().strip() == "0"
+
+
+real = pytest.mark.skipif(no_links() is not None, reason=f"no live links here: {no_links()}")
+needs_dctcp = pytest.mark.skipif(no_dctcp() is not None, reason=f"no DCTCP here: {no_dctcp()}")
+needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="IPv6 is switched off")
