@@ -61,3 +61,20 @@ def has_ipv6() -> bool:
 real = pytest.mark.skipif(no_links() is not None, reason=f"no live links here: {no_links()}")
 needs_dctcp = pytest.mark.skipif(no_dctcp() is not None, reason=f"no DCTCP here: {no_dctcp()}")
 needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="IPv6 is switched off")
+
+
+@cache
+def no_translation() -> str | None:
+    """Why addresses cannot be translated."""
+    why = absent("nft", "unshare")
+    if why:
+        return why
+    rules = "table inet t { chain c { type nat hook postrouting priority srcnat; masquerade; }; }"
+    probe = ["unshare", "--net", "nft", rules]
+    done = subprocess.run(probe, capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else done.stderr.partition("\n")[0]
+
+
+needs_translation = pytest.mark.skipif(
+    no_translation() is not None, reason=f"no address translation here: {no_translation()}"
+)

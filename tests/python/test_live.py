@@ -7,15 +7,18 @@ import json
 import os
 import re
 import select
+import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from conftest import COMMAND
-from marqueue.cli.link import aqm_table
+from marqueue.cli.link import aqm_table, plan_of
 from marqueue.errors import RunError
 from marqueue.live import capacity, machine, places
-from real import real
+from marqueue.live.link import run_behind
+from real import needs_ipv6, real
 
 
 @pytest.fixture
@@ -71,6 +74,41 @@ def test_a_command_sends_through_the_link_and_its_exit_code_is_passed_on(link, s
     assert told["audit"]["far"]["received"] == down["arrivals"]
     assert 0 < told["audit"]["far"]["sent"] <= up["departures"]
     assert 0 < told["audit"]["near"]["sent"] <= down["departures"]
+
+
+@real
+@needs_ipv6
+def test_marks_are_received_as_they_were_set_in_ipv6_too(link, server, outside, tmp_path):
+    script = "echo 1 > /proc/sys/net/ipv4/tcp_ecn; iperf3 -6 -c $MARQUEUE_OUTSIDE6 -C cubic -t 2"
+    options = "--rate", "10Mbit/s", "--delay", "5ms", "--aqm", "avq", "--buffer", "20 packets"
+    done = link(*options, "--json", "link.json", "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "link.json").read_text())
+    counts = machine.run(*machine.inside(outside, ["cat", "/proc/net/snmp6"])).split()
+    received = int(counts[counts.index("Ip6InCEPkts") + 1])
+    assert told["audit"]["far"]["ce_set"] == told["audit"]["far"]["ce_sent"] == received > 0
+    assert told["audit"]["near"]["malformed"] == told["audit"]["far"]["malformed"] == 0
+
+
+@real
+@needs_ipv6
+def test_nested_links_lead_to_the_outermost_side_in_ipv6_too(link, server):
+    inner = [*COMMAND, "link", "--rate", "20Mbit/s", "--", "sh", "-c"]
+    script = f"{shlex.join(inner)} 'iperf3 -c '$MARQUEUE_OUTSIDE6' -C cubic -n 100K'"
+    done = link("--rate", "20Mbit/s", "--", "sh", "-c", script)
+    assert done.returncode == 0, done.stderr
+    assert "receiver" in done.stdout
+
+
+@real
+def test_without_ipv6_a_link_has_ipv4_alone(monkeypatch, capfd):
+    monkeypatch.setattr(machine, "IPV6", Path("/nowhere"))
+    plan = plan_of(*[{"rate": "1Mbit/s", "delay": "0 ms", "aqm": "droptail"}] * 2, 1500, 1)
+    script = "echo ${MARQUEUE_OUTSIDE6:-none}; ip -o addr show dev mq0"
+    ended = run_behind(plan, 1, 1500, ["sh", "-c", script])
+    said = capfd.readouterr().out.splitlines()
+    assert (ended.exit_code, said[0]) == (0, "none")
+    assert [line for line in said if "fd6d" in line] == []
 
 
 @real

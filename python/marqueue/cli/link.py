@@ -103,6 +103,13 @@ def link(
         ),
     ] = None,
     mtu: Annotated[int, typer.Option(min=576, max=65535, help="Largest packet, bytes.")] = 1500,
+    internet: Annotated[
+        bool,
+        typer.Option(
+            "--internet",
+            help="Let the command reach beyond this machine (IPv4), by nftables.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Where the random numbers begin.")] = 1,
     json: Annotated[
         Path | None,
@@ -114,13 +121,15 @@ def link(
     """Run a command behind an emulated link (needs root).
 
     The command has a network of its own, from which this link is the only way out; it finds the
-    address of this side in MARQUEUE_OUTSIDE. Links nest.
+    addresses of this side in MARQUEUE_OUTSIDE and MARQUEUE_OUTSIDE6. Links nest.
 
     [bold]Examples[/bold]
 
     marqueue link --rate 40Mbit/s --delay 20ms --aqm 'avq:gamma=0.98' -- bash
 
     marqueue link --rate 10Mbit/s --uplink 1Mbit/s --delay 30ms --loss 0.1% -- curl http://100.64.0.1/
+
+    marqueue link --rate 4Mbit/s --delay 40ms --internet -- curl -O https://HOST/FILE
 
     marqueue link --rate 10Mbit/s --schedule 5s=2Mbit/s --schedule 15s=10Mbit/s -- iperf3 -c HOST
 
@@ -152,10 +161,15 @@ def link(
     if shutil.which(run[0]) is None:
         raise RunError(f"{run[0]}: no such command")
     # What real packets need is loaded by whoever wants them.
+    from marqueue.live import beyond, machine
     from marqueue.live.audit import complaints, in_words
     from marqueue.live.link import run_behind
 
-    ended = run_behind(plan, seed, mtu, run)
+    if internet:
+        machine.require(["nft"])
+        for each in beyond.obstacles():
+            say(f"Warning: {each}")
+    ended = run_behind(plan, seed, mtu, run, internet=internet)
     audit = ended.raw["audit"]
     say(f"Link: {in_words(audit)}")
     for each in complaints(audit, ended.packet_time):

@@ -7,6 +7,8 @@ addresses out of that one's.
     started from             inside     inside that
     100.64.0.1/16            100.64.0.2/16
                              100.64.1.1/24            100.64.1.2/24
+
+Each has an address of IPv6 too, which is that of IPv4 behind a prefix of 96 bits.
 """
 
 from __future__ import annotations
@@ -16,22 +18,28 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from ipaddress import IPv4Interface, IPv4Network
+from ipaddress import IPv4Interface, IPv4Network, IPv6Address, IPv6Interface
 from typing import Any
 
 from marqueue import _core
 from marqueue.errors import RunError
 from marqueue.live import machine
+from marqueue.live.beyond import DEVICE, sweep, way_out
 from marqueue.live.places import namespaces, one_at_a_time
 
 #: For carrier-grade NAT (RFC 6598): nobody's addresses, and not those of private networks at home.
 ADDRESSES = IPv4Network("100.64.0.0/10")
+#: The same for IPv6: a local prefix (RFC 4193), whose 40 bits are no more random than "mqueu".
+ADDRESSES6 = IPv6Address("fd6d:7175:6575::")
+#: The least that a link with IPv6 must carry, bytes (RFC 8200, section 5).
+LEAST6 = 1280
 #: Prefixes of links and of links within them.
 DEPTHS = (16, 24, 30)
 INSIDE = "mq0"
-OUTSIDE = "MARQUEUE_OUTSIDE"
-"""The variable that tells the command the address of the namespace that it was started from."""
+OUTSIDE, OUTSIDE6 = "MARQUEUE_OUTSIDE", "MARQUEUE_OUTSIDE6"
+"""The variables that tell the command the addresses of the namespace that it was started from."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +51,19 @@ class Ended:
     packet_time: float | None
 
 
-def run_behind(plan: Mapping[str, Any], seed: int, mtu: int, command: Sequence[str]) -> Ended:
-    """Runs ``command`` behind the links of ``plan``, whose only route leads out.
+def run_behind(
+    plan: Mapping[str, Any], seed: int, mtu: int, command: Sequence[str], *, internet: bool = False
+) -> Ended:
+    """Runs ``command`` behind the links of ``plan``, whose only route leads out; with ``internet``
+    it leads beyond this machine.
 
     Raises RunError if the machine cannot do it, or the links nest too deep.
     """
     machine.require()
     with namespaces("inside") as [namespace]:
-        here = f"mq-{os.getpid()}"
+        here = f"{DEVICE}{os.getpid()}"
         with one_at_a_time():
+            sweep()
             try:
                 link = _core.LiveLink(
                     json.dumps(plan),
@@ -71,8 +83,21 @@ def run_behind(plan: Mapping[str, Any], seed: int, mtu: int, command: Sequence[s
             f"link set {INSIDE} mtu {mtu} up",
             f"route add default via {outer.ip}",
         )
-        link.start()
-        code = _run(machine.inside(namespace, command), {OUTSIDE: str(outer.ip)})
+        told: dict[str, IPv4Interface | IPv6Interface] = {OUTSIDE: outer}
+        if mtu >= LEAST6 and machine.has_ipv6():
+            outer6, inner6 = in_ipv6(outer), in_ipv6(inner)
+            machine.set_parameters(namespace, **{f"ipv6__conf__{INSIDE}__disable_ipv6": 0})
+            machine.batch(None, f"addr add {outer6} dev {here} nodad")
+            machine.batch(
+                namespace,
+                f"addr add {inner6} dev {INSIDE} nodad",
+                f"route add ::/0 via {outer6.ip}",
+            )
+            told[OUTSIDE6] = outer6
+        variables = {name: str(address.ip) for name, address in told.items()}
+        with way_out(here, list(told.values())) if internet else nullcontext():
+            link.start()
+            code = _run(machine.inside(namespace, command), variables)
         return Ended(code, link.finish(), link.packet_time)
 
 
@@ -87,6 +112,11 @@ def _run(command: Sequence[str], more: Mapping[str, str]) -> int:
     finally:
         signal.signal(signal.SIGINT, before)
     return code if code >= 0 else 128 - code
+
+
+def in_ipv6(address: IPv4Interface) -> IPv6Interface:
+    """What an end has in IPv6 that has ``address``."""
+    return IPv6Interface((ADDRESSES6 + int(address.ip), 96 + address.network.prefixlen))
 
 
 def free_pair() -> tuple[IPv4Interface, IPv4Interface]:

@@ -22,6 +22,7 @@ PACKAGES = {
     "ip": "iproute2",
     "ss": "iproute2",
     "iperf3": "iperf3",
+    "nft": "nftables",
     "nsenter": "util-linux",
     "setpriv": "util-linux",
     "taskset": "util-linux",
@@ -91,6 +92,12 @@ def processors() -> tuple[int, ...]:
     link's, if there are several."""
     mine = sorted(os.sched_getaffinity(0))
     return tuple(mine[:-1] or mine)
+
+
+def has_ipv6() -> bool:
+    """Do devices that are made here have IPv6?"""
+    switches = [IPV6 / "conf" / of / "disable_ipv6" for of in ("all", "default")]
+    return IPV6.exists() and all(each.read_text().strip() == "0" for each in switches)
 
 
 def set_parameters(namespace: str, **values: str | int) -> None:

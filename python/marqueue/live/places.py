@@ -79,8 +79,12 @@ def namespaces(*roles: str) -> Iterator[list[str]]:
         for name in names:
             machine.batch(name, "link set lo up")
             # Nobody asks for routers: such packets would be in every figure.
-            machine.set_parameters(name, ipv4__ip_forward=1, ipv6__conf__all__accept_ra=0)
-            machine.set_parameters(name, ipv6__conf__default__router_solicitations=0)
+            machine.set_parameters(
+                name,
+                ipv4__ip_forward=1,
+                ipv6__conf__all__forwarding=1,
+                ipv6__conf__default__router_solicitations=0,
+            )
         yield names
     finally:
         for name, file in held:
