@@ -8,12 +8,15 @@ shares them as far as the two scenarios have the same components.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from marqueue.errors import RunError, differing_values
-from marqueue.result import CONFIDENCE, LINK_FIGURES, Figure, Result, Window
+from marqueue.result import CONFIDENCE, FLOW_FIGURES, LINK_FIGURES, Figure, Result
 from marqueue.stats import Estimate
+
+T = TypeVar("T")
 
 #: What of a scenario does not change a packet.
 _NOT_SETTINGS = ("name", "description")
@@ -30,10 +33,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Difference:
-    """A figure of a link in both results, in base units, and B - A."""
+    """A figure of a link or of a group of flows in both results, in base units, and B - A."""
 
-    link: str
-    figure: Figure[Window]
+    of: str
+    figure: Figure[Any]
     a: Estimate
     b: Estimate
     difference: Estimate
@@ -67,13 +70,17 @@ class Comparison:
     b: Result
     settings: tuple[Setting, ...]
     differences: tuple[Difference, ...]
+    """Of links."""
+    flows: tuple[Difference, ...]
+    """Of groups of flows."""
 
     def by_link(self) -> dict[str, list[Difference]]:
         """The differences of each link that both have."""
-        out: dict[str, list[Difference]] = {}
-        for each in self.differences:
-            out.setdefault(each.link, []).append(each)
-        return out
+        return _by_name(self.differences)
+
+    def by_group(self) -> dict[str, list[Difference]]:
+        """The differences of each group of flows that both have."""
+        return _by_name(self.flows)
 
     @property
     def paired(self) -> bool:
@@ -130,7 +137,18 @@ class Comparison:
                 link: {each.figure.name: each.as_dict() for each in differences}
                 for link, differences in self.by_link().items()
             },
+            "groups": {
+                group: {each.figure.name: each.as_dict() for each in differences}
+                for group, differences in self.by_group().items()
+            },
         }
+
+
+def _by_name(differences: Iterable[Difference]) -> dict[str, list[Difference]]:
+    out: dict[str, list[Difference]] = {}
+    for each in differences:
+        out.setdefault(each.of, []).append(each)
+    return out
 
 
 def are_pairs(a: Result, b: Result) -> bool:
@@ -141,7 +159,7 @@ def are_pairs(a: Result, b: Result) -> bool:
 
 
 def compare(a: Result, b: Result) -> Comparison:
-    """Compares the links that both results have, over the measured time.
+    """Compares the links and the groups of flows that both results have, over the measured time.
 
     Raises RunError if a limit ended one of the runs.
     """
@@ -151,23 +169,34 @@ def compare(a: Result, b: Result) -> Comparison:
                 f"{each.name}: expected whole results to compare. {each.manifest.partial_remark}"
             )
     paired = are_pairs(a, b)
-    differences = []
+    links: list[Difference] = []
+    flows: list[Difference] = []
     for name in [link for link in a.links if link in b.links]:
-        windows_a, windows_b = (each.link(name).windows() for each in (a, b))
-        for figure in LINK_FIGURES:
-            of_a, of_b = (figure.estimate(w, CONFIDENCE) for w in (windows_a, windows_b))
-            if not of_a.n or not of_b.n:
-                continue
-            terms_a, terms_b = figure.terms(windows_a), figure.terms(windows_b)
-            difference = (
-                Estimate.of(terms_b - terms_a, CONFIDENCE)
-                if paired
-                else Estimate.welch(terms_a, terms_b, CONFIDENCE)
-            )
-            differences.append(Difference(name, figure, of_a, of_b, difference))
+        windows = [each.link(name).windows() for each in (a, b)]
+        links += _differences(name, LINK_FIGURES, windows[0], windows[1], paired)
+    for name in [group for group in a.groups if group in b.groups]:
+        sets = [each.flow_sets(group=name) for each in (a, b)]
+        flows += _differences(name, FLOW_FIGURES, sets[0], sets[1], paired)
     settings = (
         {key: value for key, value in each.scenario.items() if key not in _NOT_SETTINGS}
         for each in (a, b)
     )
     differing = tuple(Setting(*each) for each in differing_values(*settings))
-    return Comparison(a, b, differing, tuple(differences))
+    return Comparison(a, b, differing, tuple(links), tuple(flows))
+
+
+def _differences(
+    name: str, figures: Iterable[Figure[T]], a: Sequence[T], b: Sequence[T], paired: bool
+) -> Iterator[Difference]:
+    """Of each figure that both have; ``a`` and ``b`` have one entry a replication."""
+    for figure in figures:
+        of_a, of_b = (figure.estimate(each, CONFIDENCE) for each in (a, b))
+        if not of_a.n or not of_b.n:
+            continue
+        terms_a, terms_b = figure.terms(a), figure.terms(b)
+        difference = (
+            Estimate.of(terms_b - terms_a, CONFIDENCE)
+            if paired
+            else Estimate.welch(terms_a, terms_b, CONFIDENCE)
+        )
+        yield Difference(name, figure, of_a, of_b, difference)

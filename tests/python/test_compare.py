@@ -57,6 +57,14 @@ def test_a_ratio_is_compared_as_its_terms_are(paired: Comparison) -> None:
     assert found.half_width == pytest.approx(expected.half_width)
 
 
+def test_groups_of_flows_are_compared_as_links_are(paired: Comparison) -> None:
+    group = paired.by_group()["short"]
+    [found] = [each for each in group if each.figure.name == "fct_mean"]
+    a, b = (each.traffic(group="short")["fct_mean"] for each in (paired.a, paired.b))
+    assert (found.a, found.b) == (a, b)
+    assert found.difference.mean == pytest.approx(b.mean - a.mean)
+
+
 def test_a_result_does_not_differ_from_itself() -> None:
     same = compare(sample_run(), sample_run())
     assert not same.settings

@@ -13,7 +13,7 @@ from marqueue import kernel
 from marqueue.compare import compare
 from marqueue.errors import ScenarioError
 from marqueue.live.audit import complaints
-from marqueue.live.flows import refuse
+from marqueue.live.refusals import refuse
 from marqueue.live.run import run_live
 from marqueue.live.sockets import Samples, parse
 from marqueue.report.of_comparison import comparison_report
@@ -122,11 +122,10 @@ def test_what_real_senders_do_not_do_is_refused():
     for overrides, said in (
         (["transport.default.control=dctcp"], 'transport.default.control: got "dctcp"'),
         (["transport.default.control=aimd"], "expected one of Linux's"),
-        (["traffic.bulk.size=20 packets"], 'traffic.0.size: got "20 packets"'),
         (["traffic.bulk.sample_cwnd=true"], "traffic.0.sample_cwnd: got true"),
         (["warmup=auto", "duration=20 s"], 'warmup: got "auto"'),
         (["topology.bottleneck.trace=true"], "bottleneck: got trace = true"),
-        (["traffic.bulk.count=101"], "got 101 flows, expected at most 100"),
+        (["traffic.bulk.count=101"], "got 101 TCP flows without end, expected at most 100"),
         (["transport.default.segment=64 B"], "expected 128 to 65535"),
     ):
         scenario = short(*overrides)

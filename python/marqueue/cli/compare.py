@@ -27,7 +27,8 @@ def compare(
         bool, typer.Option("--json", help="Print the comparison as JSON, and nothing else.")
     ] = False,
 ) -> None:
-    """Compare two results: the settings that differ, and B − A of every figure of a link.
+    """Compare two results: the settings that differ, and B − A of every figure of a link and of a
+    group of flows.
 
     With the same seed and as many replications these are pairs that share their random numbers,
     which makes the interval of a difference narrow; otherwise both are taken as independent.
@@ -81,8 +82,8 @@ def _print(comparison: Comparison) -> None:
     for each in comparison.settings:
         settings.add_row(Text(each.path), Text(each.a), Text(each.b))
     output.print(settings if comparison.settings else "No setting differs.")
-    for link, differences in comparison.by_link().items():
-        figures = table(link, "A", "B", "B − A", "excludes zero")
+    for name, differences in [*comparison.by_link().items(), *comparison.by_group().items()]:
+        figures = table(name, "A", "B", "B − A", "excludes zero")
         for difference in differences:
             values = map(str, difference.shown())
             excludes = {True: "yes", False: "no", None: ""}[difference.excludes_zero]

@@ -16,7 +16,22 @@ LATEST = 0.5
 
 def complaints(audit: Mapping[str, Any], packet_time: float | None) -> list[str]:
     """What makes the result invalid, a sentence each."""
-    return [*_late(audit["release_error"], packet_time), *_lost(audit), *_marks(audit)]
+    return [
+        *_late(audit["release_error"], packet_time),
+        *_uneven(audit.get("constant")),
+        *_lost(audit),
+        *_marks(audit),
+    ]
+
+
+def _uneven(constant: Mapping[str, Any] | None) -> list[str]:
+    if constant is None or constant["late"] <= constant["gap"]:
+        return []
+    return [
+        f"The 99th percentile by which packets of constant rate were late is "
+        f"{constant['late'] * 1e6:.1f} us, expected at most the time between two "
+        f"({constant['gap'] * 1e6:.1f} us): they came in bunches."
+    ]
 
 
 def _late(error: Mapping[str, Any], packet_time: float | None) -> list[str]:
@@ -41,6 +56,11 @@ def _lost(audit: Mapping[str, Any]) -> list[str]:
             out.append(
                 f"{counts['tun_drops']} packets were lost before the link, in the TUN device of "
                 f"the {end} end: they came faster than they were read."
+            )
+        if counts.get("no_room"):
+            out.append(
+                f"{counts['no_room']} packets of UDP were lost behind the link, at the {end} end: "
+                "they came faster than they were read."
             )
         if counts.get("bad_checksums"):
             out.append(f"{counts['bad_checksums']} packets had a wrong checksum at the {end} end.")

@@ -1,4 +1,4 @@
-"""Which real flows stand for those of a scenario, and what of it real senders do not do."""
+"""Which real flows stand for those of a scenario."""
 
 from __future__ import annotations
 
@@ -9,38 +9,37 @@ from typing import Any
 import numpy as np
 
 from marqueue import kernel
-from marqueue.errors import Problem, ScenarioError, show
-from marqueue.scenario import Scenario
 from marqueue.scenario.parameters import resolved_tcp
-from marqueue.scenario.traffic import Tcp
 
 #: What Linux calls the window laws of the simulator.
 LAWS = {"reno": "reno", "cubic": "cubic", "dctcp": kernel.dctcp_name()}
-#: Processes: one sends and one receives for each flow.
-MOST_FLOWS = 100
-#: Bytes of a packet on the wire, headers of IP and TCP included.
-SMALLEST, LARGEST = 128, 65_535
 NEAR, FAR = (198 << 24) + (18 << 16), (198 << 24) + (19 << 16)
 """Networks for measurements (RFC 2544): senders are in the first, receivers in the second."""
 NO_ROUTE = 65_535
 PORTS = 20_000
-"""The first port; a flow has one at each end."""
+"""The first port of a sender; each flow has its own."""
+LEAST_MTU = 576
+"""What a way must let through, bytes (RFC 1122, section 3.3.3)."""
+UDP = 28
+"""Headers of IPv4 and UDP, bytes."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """A pair of addresses: what an entry of the plan's traffic sends from and to."""
+    """A pair of addresses: what an entry of the plan's traffic sends from and to, on one route."""
 
     number: int
     """The last 16 bits of both addresses."""
+    entry: int
+    """In the plan's traffic."""
     route: int
     """In the plan."""
     wire: int
-    """Size of a full packet, bytes."""
-    segment: int
-    """Its payload, without the timestamps option."""
-    ecn: bool
-    window: int
+    """Size of the largest packet, bytes."""
+    payload: int
+    """Of a full packet, bytes."""
+    ecn: bool = False
+    window: int = 10
     """Window after the handshake, packets."""
 
     @property
@@ -56,25 +55,32 @@ class Host:
 
 @dataclass(frozen=True)
 class Flow:
-    """A TCP flow."""
+    """A flow of TCP, or of UDP at a constant rate."""
 
     index: int
-    """Among all flows: its row in the table, and its ports."""
-    entry: int
-    """In the plan's traffic."""
+    """Among all flows: its row in the table, and its port."""
     host: Host
     law: str
-    """As Linux calls it."""
+    """As Linux calls it; empty for UDP."""
     start: float
     """When it starts, s."""
     stop: float
     """When it is stopped, s."""
     dscp: int
-    trace: bool
+    size: int = 0
+    """What it sends, packets; 0: no end."""
+    gap: float = 0
+    """Seconds between two packets of UDP; 0: TCP."""
+    trace: bool = False
+
+    @property
+    def greedy(self) -> bool:
+        """Is it TCP without an end?"""
+        return not self.size and not self.gap
 
     @property
     def port(self) -> int:
-        """The port of its sender and of its receiver."""
+        """The port of its sender; without an end, of its receiver too."""
         return PORTS + self.index
 
 
@@ -83,132 +89,83 @@ def _dotted(address: int) -> str:
 
 
 def hosts_of(plan: Mapping[str, Any]) -> list[Host]:
-    """The pair of addresses of each entry of the plan's traffic, which all must be TCP."""
-    out = []
-    for i, entry in enumerate(plan["traffic"]):
-        settings = entry["kind"]["tcp"]
-        transport = plan["transports"][settings["transport"]]
-        tcp = resolved_tcp(transport["preset"], transport["params"])
-        payload, timestamps = int(float(str(tcp["segment"]))), 12 * bool(tcp["timestamps"])
-        header = int(float(str(tcp["header"]))) + timestamps if tcp["count_header"] else 0
-        wire = payload + header
-        out.append(
-            Host(
-                number=i + 1,
-                route=settings["route"],
-                wire=wire,
-                segment=wire - 40,
-                ecn=bool(tcp["ecn"]),
-                window=int(float(str(tcp["initial_window"]))),
-            )
-        )
+    """A pair of addresses for each entry of the plan's traffic and each of its routes."""
+    out: list[Host] = []
+    for entry, group in enumerate(plan["traffic"]):
+        [(kind, settings)] = group["kind"].items()
+        routes = settings["routes"] if kind == "poisson" else [settings["route"]]
+        for route in routes:
+            place = len(out) + 1, entry, route
+            if kind == "cbr":
+                size = settings["packet"]
+                out.append(Host(*place, wire=max(size, LEAST_MTU), payload=size - UDP))
+            else:
+                out.append(_host_of_tcp(place, plan["transports"][settings["transport"]]))
     return out
+
+
+def _host_of_tcp(place: tuple[int, int, int], transport: Mapping[str, Any]) -> Host:
+    tcp = resolved_tcp(transport["preset"], transport["params"])
+    segment, timestamps = int(float(str(tcp["segment"]))), 12 * bool(tcp["timestamps"])
+    header = int(float(str(tcp["header"]))) + timestamps if tcp["count_header"] else 0
+    wire = segment + header
+    return Host(
+        *place,
+        wire=wire,
+        payload=wire - 40 - timestamps,
+        ecn=bool(tcp["ecn"]),
+        window=int(float(str(tcp["initial_window"]))),
+    )
 
 
 def flows_of(plan: Mapping[str, Any], seed: int, law: str | None) -> list[Flow]:
     """All flows; where they start by chance they draw from ``seed``. ``law`` replaces every law."""
-    rng = np.random.default_rng([seed, 0x11FE])
-    duration = plan["duration"] / 1e9
+    hosts: dict[int, list[Host]] = {}
+    for host in hosts_of(plan):
+        hosts.setdefault(host.entry, []).append(host)
+    end = plan["duration"] / 1e9
     flows: list[Flow] = []
-    for entry, host in enumerate(hosts_of(plan)):
-        group = plan["traffic"][entry]
-        settings = group["kind"]["tcp"]
-        transport = plan["transports"][settings["transport"]]
-        control = str(resolved_tcp(transport["preset"], transport["params"])["control"])
+    for entry, group in enumerate(plan["traffic"]):
+        [(kind, settings)] = group["kind"].items()
+        # Each has a stream of its own: what one draws changes no other.
+        rng = np.random.default_rng([seed, 0x11FE, entry])
+        until = end if settings["stop"] is None else min(settings["stop"] / 1e9, end)
+        own: dict[str, Any] = {"law": "", "dscp": group.get("dscp", 0), "stop": until}
+        if kind != "cbr":
+            transport = plan["transports"][settings["transport"]]
+            tcp = resolved_tcp(transport["preset"], transport["params"])
+            own["law"] = law or LAWS[str(tcp["control"])]
+        if kind == "poisson":
+            for start, host, size in _arrivals(rng, settings, hosts[entry], until):
+                flows.append(Flow(len(flows), host, start=start, size=size, **{**own, "stop": end}))
+            continue
+        if kind == "cbr":
+            own["gap"] = settings["packet"] * 8 / settings["rate"]
+        else:
+            own |= {"size": settings["size"] or 0, "trace": settings["trace"]}
         for _ in range(settings["count"]):
             start = (settings["start"] + rng.uniform() * settings["jitter"]) / 1e9
-            stop = duration if settings["stop"] is None else settings["stop"] / 1e9
-            if start < duration:
-                flows.append(
-                    Flow(
-                        len(flows),
-                        entry,
-                        host,
-                        law or LAWS[control],
-                        start,
-                        min(stop, duration),
-                        group.get("dscp", 0),
-                        settings["trace"],
-                    )
-                )
+            if start < end:
+                flows.append(Flow(len(flows), hosts[entry][0], start=start, **own))
     return flows
 
 
-def refuse(scenario: Scenario, plan: Mapping[str, Any], available: list[str]) -> None:
-    """Raises ScenarioError with all that is not there in reality; ``available`` laws are."""
-    problems = [*_in_network(scenario, plan), *_in_traffic(scenario)]
-    if not problems:
-        problems += _in_transports(scenario, plan, available)
-    if problems:
-        raise ScenarioError(problems, scenario.name)
+def _arrivals(
+    rng: np.random.Generator, settings: Mapping[str, Any], hosts: list[Host], until: float
+) -> Iterator[tuple[float, Host, int]]:
+    """A Poisson process of flows: when each starts, where, and how many packets it has."""
+    at = settings["start"] / 1e9
+    while (at := at + rng.exponential(1 / settings["rate"])) < until:
+        yield at, hosts[rng.integers(len(hosts))], _size(rng, settings)
 
 
-def _in_network(scenario: Scenario, plan: Mapping[str, Any]) -> Iterator[Problem]:
-    if scenario.warmup == "auto":
-        yield Problem(
-            "warmup", 'got "auto", expected a time: a pilot with the same packets needs a simulator'
-        )
-    for link in plan["links"]:
-        if link.get("cpu"):
-            yield Problem(
-                "topology", f"{link['name']}: got a CPU, expected none: packets have no class here"
-            )
-        if link.get("trace"):
-            yield Problem(
-                "topology", f"{link['name']}: got trace = true, expected false: tcpdump records"
-            )
-
-
-def _in_traffic(scenario: Scenario) -> Iterator[Problem]:
-    for i, table in enumerate(scenario.traffic):
-        path = f"traffic.{i}"
-        if not isinstance(table, Tcp):
-            yield Problem(f"{path}.kind", f'got {show(table.kind)}, expected "tcp": iperf3 sends')
-        elif table.size is not None:
-            yield Problem(
-                f"{path}.size", f"got {show(str(table.size))}, expected flows without end"
-            )
-        elif table.write is not None:
-            yield Problem(
-                f"{path}.write", f"got {show(str(table.write))}, expected data that is all at hand"
-            )
-        elif table.sample_cwnd:
-            yield Problem(
-                f"{path}.sample_cwnd", "got true, expected false: sockets are looked at one by one"
-            )
-
-
-def _in_transports(
-    scenario: Scenario, plan: Mapping[str, Any], available: list[str]
-) -> Iterator[Problem]:
-    stamps = set()
-    for name, transport in scenario.transport.items():
-        tcp = transport.resolved()
-        law = LAWS.get(str(tcp["control"]))
-        path = f"transport.{name}"
-        stamps.add(tcp["timestamps"])
-        if law is None:
-            expected = ", ".join(LAWS)
-            yield Problem(
-                f"{path}.control",
-                f"got {show(tcp['control'])}, expected one of Linux's: {expected}",
-            )
-        elif law not in available:
-            yield Problem(
-                f"{path}.control",
-                f"got {show(tcp['control'])}, expected one that this kernel has: {law} is none of "
-                f"{', '.join(available)}",
-            )
-        if not SMALLEST <= transport.wire_bytes <= LARGEST:
-            yield Problem(
-                f"{path}.segment",
-                f"got packets of {transport.wire_bytes} bytes, expected {SMALLEST} to {LARGEST}",
-            )
-    if len(stamps) > 1:
-        yield Problem("transport", "got timestamps for some, expected them for all or none")
-    flows = sum(entry["kind"]["tcp"]["count"] for entry in plan["traffic"])
-    if flows > MOST_FLOWS:
-        yield Problem("traffic", f"got {flows} flows, expected at most {MOST_FLOWS}")
+def _size(rng: np.random.Generator, settings: Mapping[str, Any]) -> int:
+    mean: int = settings["size"]
+    if settings["law"] == "constant":
+        return mean
+    shape: float = settings["law"]["pareto"]["shape"]
+    least, share = mean * (shape - 1) / shape, 1 - float(rng.uniform())
+    return max(round(least * float(share ** (-1 / shape))), 1)
 
 
 def routes_by_host(hosts: list[Host]) -> list[int]:

@@ -18,7 +18,8 @@ def prepare(plan: Mapping[str, Any], near: str, far: str, hosts: Sequence[Host])
     A route tells the size of packets and the first window, that of a sender with ECN to ask for it:
     groups that differ may share a namespace so.
     """
-    transport = plan["transports"][0]
+    # Without any TCP these are nobody's.
+    transport = (plan["transports"] or [{"preset": "linux", "params": {}}])[0]
     tcp = resolved_tcp(transport["preset"], transport["params"])
     mtu = max(host.wire for host in hosts)
     for namespace in (near, far):

@@ -50,8 +50,8 @@ def send(
     duration: float,
     tell: Callable[[float], None],
     look: Callable[[], None],
-) -> list[float]:
-    """Starts each flow at its time and stops it at its time; gives when each was started, s.
+) -> dict[int, float]:
+    """Starts each flow at its time and stops it at its time; by index, when each was started, s.
 
     Before flows are stopped it takes a ``look`` at them. Returns when the run is over. Raises
     RunError if a sender ends early.
@@ -59,7 +59,7 @@ def send(
     cpus = machine.processors()
     waiting = sorted(flows, key=lambda flow: flow.start, reverse=True)
     running: dict[int, tuple[Flow, Process]] = {}
-    began = [0.0] * len(flows)
+    began: dict[int, float] = {}
     try:
         while (now := time.monotonic() - epoch) < duration:
             while waiting and waiting[-1].start <= now:

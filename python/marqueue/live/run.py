@@ -21,17 +21,18 @@ from marqueue import _core, kernel
 from marqueue.errors import RunError
 from marqueue.live import machine
 from marqueue.live.audit import complaints
-from marqueue.live.flows import LAWS, PORTS, Flow, flows_of, hosts_of, refuse, routes_by_host
+from marqueue.live.flows import LAWS, Flow, flows_of, hosts_of, routes_by_host
 from marqueue.live.hosts import DEVICE, prepare
 from marqueue.live.iperf import receivers, send
 from marqueue.live.places import namespaces
-from marqueue.live.sockets import SHORTEST, Samples, Watcher, counters, rows
+from marqueue.live.refusals import refuse
+from marqueue.live.sockets import SHORTEST, Watcher, counters, rows
+from marqueue.live.transfers import Seen, endpoints
 from marqueue.manifest import describe, here
 from marqueue.pool import Progress
 from marqueue.result import Result
 from marqueue.run import replication_seed
 from marqueue.scenario import Scenario, compile
-from marqueue.stats import Floats
 
 TOOLS = ("iperf3", "ss")
 
@@ -95,6 +96,8 @@ def _replication(
     """What one run measured, as the engine of the simulator says it, and its audit."""
     hosts = hosts_of(plan)
     edges = np.array([0, *plan["boundaries"], plan["duration"]]) / 1e9
+    greedy = [flow for flow in flows if flow.greedy]
+    others = [flow for flow in flows if not flow.greedy]
     with namespaces("near", "far") as (near, far):
         try:
             link = _core.LiveLink(
@@ -109,28 +112,39 @@ def _replication(
             raise RunError(str(error.strerror or error)) from None
         prepare(plan, near, far, hosts)
         stolen = machine.stolen_seconds()
-        with receivers(far, flows):
+        with receivers(far, greedy), endpoints(near, far, others, edges) as programs:
             epoch = link.start()
+            programs.begin(epoch)
             step = max(plan["sample"] / 1e9, SHORTEST)
-            ports = range(PORTS, PORTS + len(flows))
+            ports = [flow.port for flow in greedy]
             with Watcher((near, far), ports, epoch, step, edges) as watcher:
-                began = send(near, flows, epoch, edges[-1], tell, watcher.look)
+                began = send(near, greedy, epoch, edges[-1], tell, watcher.look)
                 watcher.finish()
+            seen, late = programs.end()
         raw = link.finish()
         raw["audit"] |= {"packet_time": link.packet_time, "duration": float(edges[-1])}
         raw["audit"]["stolen"] = machine.stolen_seconds() - stolen
         for end, name in (("near", near), ("far", far)):
             raw["audit"][end] |= counters(name, DEVICE)
-    samples = [watcher.flows[flow.port] for flow in flows]
+    if late is not None:
+        gap = min(flow.gap for flow in others if flow.gap)
+        raw["audit"]["constant"] = {"late": late, "gap": gap}
+    samples = {flow.index: watcher.flows[flow.port] for flow in greedy}
+    for index, each in samples.items():
+        segments = each.number("data_segs_out"), each.number("retrans")
+        # One that was to begin at the very end has not.
+        start = began.get(index, float(edges[-1]))
+        seen[index] = Seen(start, np.nan, *segments, each.received(edges))
+    there = [flow for flow in flows if flow.index in seen]
     return {
         **raw,
         "ended": float(edges[-1]),
         "events": 0,
-        "flows": _table(plan, flows, began, samples, edges),
+        "flows": _table(there, seen),
         "traces": [],
         "senders": [
-            {"flow": flow.index} | {name: np.array(each) for name, each in rows(s).items()}
-            for flow, s in zip(flows, samples, strict=True)
+            {"flow": row} | {name: np.array(x) for name, x in rows(samples[flow.index]).items()}
+            for row, flow in enumerate(there)
             if flow.trace
         ],
         "paced": [],
@@ -138,25 +152,20 @@ def _replication(
     }
 
 
-def _table(
-    plan: Mapping[str, Any],
-    flows: Sequence[Flow],
-    began: Sequence[float],
-    samples: Sequence[Samples],
-    edges: Floats,
-) -> dict[str, Any]:
+def _table(flows: Sequence[Flow], seen: Mapping[int, Seen]) -> dict[str, Any]:
     """The table of flows. Linux does not tell the timeouts of a flow, nor its cuts by ECN."""
-    delivered = [np.diff(each.received(edges)) for each in samples]
-    unknown = np.full(len(flows), -1)
+    rows = [(flow, seen[flow.index]) for flow in flows]
+    delivered = np.array([np.diff(each.received) for _, each in rows])
+    unknown = np.full(len(rows), -1)
     return {
-        "group": np.array([flow.entry for flow in flows], dtype=np.uint32),
-        "route": np.array([flow.host.route for flow in flows], dtype=np.uint32),
-        "start": np.array(began),
-        "end": np.full(len(flows), np.nan),
-        "size": np.zeros(len(flows), dtype=np.uint32),
+        "group": np.array([flow.host.entry for flow, _ in rows], dtype=np.uint32),
+        "route": np.array([flow.host.route for flow, _ in rows], dtype=np.uint32),
+        "start": np.array([each.start for _, each in rows]),
+        "end": np.array([each.end for _, each in rows]),
+        "size": np.array([flow.size for flow, _ in rows], dtype=np.uint32),
         "delivered": np.round(delivered).astype(np.uint64),
-        "sent": np.array([each.number("data_segs_out") for each in samples], dtype=np.uint64),
-        "retransmits": np.array([each.number("retrans") for each in samples], dtype=np.uint64),
+        "sent": np.array([each.sent for _, each in rows], dtype=np.uint64),
+        "retransmits": np.array([each.retransmits for _, each in rows], dtype=np.uint64),
         "timeouts": unknown,
         "ecn_cuts": unknown,
     }

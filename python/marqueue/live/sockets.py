@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from threading import Event, Thread
@@ -59,7 +59,12 @@ class Watcher:
     of the run somebody else does."""
 
     def __init__(
-        self, namespaces: tuple[str, str], ports: range, epoch: float, step: float, edges: Floats
+        self,
+        namespaces: tuple[str, str],
+        ports: Iterable[int],
+        epoch: float,
+        step: float,
+        edges: Floats,
     ) -> None:
         self.namespaces = namespaces
         self.flows = {port: Samples() for port in ports}
@@ -136,6 +141,7 @@ def counters(namespace: str, device: str) -> dict[str, int]:
         "ce_received": values.get("IpExtInCEPkts", 0),
         "bad_checksums": values.get("TcpInCsumErrors", 0) + values.get("UdpInCsumErrors", 0),
         "timeouts": values.get("TcpExtTCPTimeouts", 0),
+        "no_room": values.get("UdpRcvbufErrors", 0),
         # Of the sixteen counts the twelfth: what was to go out and was dropped.
         "tun_drops": int(fields[12]),
     }

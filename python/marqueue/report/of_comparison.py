@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from marqueue.compare import Comparison
+from collections.abc import Sequence
+
+from marqueue.compare import Comparison, Difference
 from marqueue.plot.side_by_side import side_by_side
 from marqueue.report.builder import Cell, Report
 
@@ -10,7 +12,7 @@ EXCLUDES_ZERO = {True: "yes", False: "no", None: None}
 
 
 def comparison_report(comparison: Comparison) -> Report:
-    """Settings that differ, then a table a link."""
+    """Settings that differ, then a table for each link and each group of flows."""
     a, b = comparison.a, comparison.b
     page = Report(f"{a.name} and {b.name}", comparison.method, "A and B, with B − A")
     page.notes(comparison.remarks())
@@ -22,17 +24,21 @@ def comparison_report(comparison: Comparison) -> Report:
         page.text("No setting differs.")
     page.section("Links")
     for link, differences in comparison.by_link().items():
-        page.table(
-            ["", "A", "B", "B − A", "Excludes zero"],
-            [
-                [each.figure.title, *each.shown(), EXCLUDES_ZERO[each.excludes_zero]]
-                for each in differences
-            ],
-            f"Link {link}, over the measured time.",
-        )
+        _table(page, differences, f"Link {link}, over the measured time.")
         page.figure(
             side_by_side(("A", a), ("B", b), link),
             f"Link {link}: its queue, the first replication as a line and the range of all as a "
             "band, and how long packets of the measured time waited.",
         )
+    page.section("Flows")
+    for group, differences in comparison.by_group().items():
+        _table(page, differences, f"Flows of {group}, over the measured time.")
     return page
+
+
+def _table(page: Report, differences: Sequence[Difference], caption: str) -> None:
+    rows: list[list[Cell]] = [
+        [each.figure.title, *each.shown(), EXCLUDES_ZERO[each.excludes_zero]]
+        for each in differences
+    ]
+    page.table(["", "A", "B", "B − A", "Excludes zero"], rows, caption)

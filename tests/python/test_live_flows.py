@@ -1,0 +1,184 @@
+"""Real flows that end, that arrive, and that do not listen, beside the simulator's.
+
+Timing is only spoken of where the audit says that the machine kept up.
+"""
+
+import pytest
+
+from marqueue.compare import compare
+from marqueue.errors import ScenarioError
+from marqueue.live.audit import complaints
+from marqueue.live.flows import flows_of, hosts_of
+from marqueue.live.refusals import refuse
+from marqueue.live.run import run_live
+from marqueue.result import Result
+from marqueue.run import run
+from marqueue.scenario import Scenario, compile, from_toml
+from real import real
+
+RATE = 10e6
+TRAFFIC = """
+name = "Traffic"
+duration = "4 s"
+warmup = "1 s"
+replications = 1
+
+[topology]
+kind = "dumbbell"
+rtts = ["20 ms", "40 ms"]
+access = { rate = "1 Gbit/s", delay = "2 ms" }
+bottleneck = { rate = "10 Mbit/s", delay = "5 ms", buffer = "60 packets", aqm = "fq_codel" }
+
+[transport.default]
+preset = "linux"
+ecn = true
+"""
+GREEDY = """
+[[traffic]]
+name = "greedy"
+kind = "tcp"
+count = 2
+jitter = "100 ms"
+"""
+FILES = """
+[[traffic]]
+name = "files"
+kind = "tcp"
+count = 4
+size = "50 packets"
+start = "1 s"
+jitter = "500 ms"
+"""
+SHORT = """
+[[traffic]]
+name = "short"
+kind = "poisson"
+rate = "20 /s"
+size = "5 packets"
+sizes = "pareto"
+shape = 1.5
+stop = "3 s"
+"""
+FLOOD = """
+[[traffic]]
+name = "flood"
+kind = "cbr"
+classes = ["20 ms"]
+rate = "12 Mbit/s"
+packet = "1500 B"
+start = "500 ms"
+jitter = "0 s"
+"""
+
+
+def scenario(*traffic: str) -> Scenario:
+    return from_toml(TRAFFIC + "".join(traffic))
+
+
+@pytest.fixture(scope="module")
+def ending() -> tuple[Scenario, Result]:
+    wanted = scenario(GREEDY, FILES, SHORT)
+    return wanted, run_live(wanted)
+
+
+@real
+def test_finite_flows_carry_what_they_are_to_and_tell_how_long_it_took(ending):
+    wanted, measured = ending
+    planned = flows_of(compile(wanted), measured.manifest.seeds[0], None)
+    rows = measured.flows.to_pylist()
+    assert len(rows) == len(planned)
+    for flow, row in zip(planned, rows, strict=True):
+        # Nobody is early, and whoever has finished has delivered all, no faster than can be.
+        assert row["start"] >= flow.start
+        assert row["size"] == flow.size
+        if row["fct"] is not None:
+            payload = flow.size * flow.host.payload
+            assert sum(row[name] for name in row if name.startswith("delivered_")) == payload
+            assert row["sent"] - row["retransmits"] >= flow.size
+            # The handshake takes a round trip, and what comes last is answered after another.
+            round_trip = {"20 ms": 20e-3, "40 ms": 40e-3}[row["class"]]
+            assert row["fct"] >= 2 * round_trip + 8 * payload / RATE
+    if not measured.manifest.live["complaints"]:
+        assert any(row["fct"] for row in rows if row["group"] == "files")
+        assert any(row["fct"] for row in rows if row["group"] == "short")
+
+
+@real
+def test_completion_times_are_compared_with_the_simulators(ending):
+    wanted, measured = ending
+    comparison = compare(run(wanted, replications=2), measured)
+    for group in ("files", "short"):
+        told = {each.figure.name: each for each in comparison.by_group()[group]}
+        times = measured.traffic(group=group)["fct_mean"]
+        if times.n:
+            assert told["fct_mean"].b == times
+            assert told["fct_mean"].a.mean > 0
+
+
+@real
+@pytest.mark.parametrize("aqm", ["droptail", "choke", "fq_codel"])
+def test_a_flow_that_does_not_listen_gets_what_the_aqm_leaves_it(aqm):
+    text = TRAFFIC + GREEDY + FLOOD
+    wanted = from_toml(text.replace('"fq_codel"', f'"{aqm}", signal = "drop"'))
+    measured, simulated = run_live(wanted), run(wanted, replications=2)
+    [flood] = [row for row in measured.flows.to_pylist() if row["group"] == "flood"]
+    due = 3.5 * 12e6 / 12_000
+    assert flood["sent"] == pytest.approx(due, abs=1)
+    received = sum(value for name, value in flood.items() if name.startswith("delivered_"))
+    assert 0 < received <= 1500 * flood["sent"]
+    assert measured.manifest.live["audits"][0]["far"]["no_room"] == 0
+    if measured.manifest.live["complaints"]:
+        pytest.skip("the machine did not keep up: nothing is said of its timing")
+    shares = [each.traffic(group="flood")["goodput"].mean / RATE for each in (simulated, measured)]
+    # 0.99, 0.65 and 0.33 of the link: which one is no matter of chance.
+    assert shares[1] == pytest.approx(shares[0], abs=0.15)
+
+
+def test_each_group_and_class_has_its_addresses_and_each_flow_its_port():
+    plan = compile(scenario(GREEDY, FILES, SHORT, FLOOD))
+    hosts, flows = hosts_of(plan), flows_of(plan, 1, None)
+    assert len({host.near for host in hosts}) == len({host.far for host in hosts}) == len(hosts)
+    assert {(host.entry, host.route) for host in hosts} == {
+        *((0, 0), (1, 1), (2, 0), (3, 1), (4, 0), (4, 1), (5, 0))
+    }
+    assert len({flow.port for flow in flows}) == len(flows)
+    assert {(flow.size > 0, flow.gap > 0) for flow in flows} == {
+        *((False, False), (True, False), (False, True))
+    }
+    assert max(f.start for f in flows if f.host.entry == 4) < 3
+
+
+def test_a_group_more_changes_no_others_flows():
+    alone, beside = (
+        [(f.start, f.size) for f in flows_of(compile(scenario(*of)), 7, None) if f.host.entry < 4]
+        for of in ((GREEDY, FILES), (GREEDY, FILES, SHORT))
+    )
+    assert alone == beside
+
+
+@pytest.mark.parametrize(
+    ("traffic", "said"),
+    [
+        (FILES.replace("start", 'stop = "2 s"\nstart'), 'traffic.0.stop: got "2 s", expected none'),
+        (FILES + "trace = true\n", "traffic.0.trace: got true"),
+        (SHORT.replace('"20 /s"', '"9000 /s"'), "got 27000 other flows, expected at most 20000"),
+        (FLOOD.replace('"1500 B"', '"28 B"'), 'traffic.0.packet: got "28 B", expected more than'),
+        (FLOOD.replace('"12 Mbit/s"', '"1 Gbit/s"'), "got 83333 packets of constant rate a second"),
+        (FLOOD.replace('"cbr"', '"paced"'), 'traffic.0.kind: got "paced", expected "tcp"'),
+    ],
+)
+def test_what_no_real_flow_does_is_refused(traffic, said):
+    wanted = scenario(traffic)
+    with pytest.raises(ScenarioError) as error:
+        refuse(wanted, compile(wanted), ["reno", "cubic"])
+    assert said in str(error.value)
+
+
+def test_packets_of_constant_rate_that_came_in_bunches_make_a_result_invalid():
+    ends = {"no_memory": 0, "ce_sent": 0}
+    audit = {"release_error": {"packets": 0}, "near": ends, "far": ends}
+    assert complaints(audit | {"constant": {"late": 1e-3, "gap": 1e-3}}, None) == []
+    [late] = complaints(audit | {"constant": {"late": 1.1e-3, "gap": 1e-3}}, None)
+    assert "were late is 1100.0 us, expected at most the time between two (1000.0 us)" in late
+    [lost] = complaints(audit | {"far": ends | {"no_room": 2}}, None)
+    assert "2 packets of UDP were lost behind the link, at the far end" in lost
