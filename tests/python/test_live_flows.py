@@ -14,7 +14,7 @@ from marqueue.live.run import run_live
 from marqueue.result import Result
 from marqueue.run import run
 from marqueue.scenario import Scenario, compile, from_toml
-from real import real
+from real import needs_ipv6, real
 
 RATE = 10e6
 TRAFFIC = """
@@ -59,6 +59,13 @@ sizes = "pareto"
 shape = 1.5
 stop = "3 s"
 """
+CALL = """
+[[traffic]]
+name = "call"
+kind = "cbr"
+rate = "100 kbit/s"
+packet = "250 B"
+"""
 FLOOD = """
 [[traffic]]
 name = "flood"
@@ -75,22 +82,25 @@ def scenario(*traffic: str) -> Scenario:
     return from_toml(TRAFFIC + "".join(traffic))
 
 
-@pytest.fixture(scope="module")
-def ending() -> tuple[Scenario, Result]:
-    wanted = scenario(GREEDY, FILES, SHORT)
-    return wanted, run_live(wanted)
+@pytest.fixture(scope="module", params=[False, pytest.param(True, marks=needs_ipv6)])
+def ending(request) -> tuple[Scenario, Result]:
+    """Over IPv4 and over IPv6."""
+    wanted = scenario(GREEDY, FILES, SHORT, CALL)
+    return wanted, run_live(wanted, ipv6=request.param)
 
 
 @real
 def test_finite_flows_carry_what_they_are_to_and_tell_how_long_it_took(ending):
     wanted, measured = ending
-    planned = flows_of(compile(wanted), measured.manifest.seeds[0], None)
+    ipv6 = measured.manifest.live["ipv6"]
+    planned = flows_of(compile(wanted), measured.manifest.seeds[0], None, ipv6=ipv6)
     rows = measured.flows.to_pylist()
     assert len(rows) == len(planned)
     for flow, row in zip(planned, rows, strict=True):
         # Nobody is early, and whoever has finished has delivered all, no faster than can be.
         assert row["start"] >= flow.start
         assert row["size"] == flow.size
+        assert flow.size or row["delivered_1"] > 0
         if row["fct"] is not None:
             payload = flow.size * flow.host.payload
             assert sum(row[name] for name in row if name.startswith("delivered_")) == payload

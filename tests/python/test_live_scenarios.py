@@ -20,7 +20,9 @@ from marqueue.report.of_comparison import comparison_report
 from marqueue.result import Result
 from marqueue.run import run
 from marqueue.scenario import Scenario, compile, load
-from real import needs_dctcp, real
+from real import needs_dctcp, needs_ipv6, real
+
+LAWS = kernel.AVAILABLE.read_text().split()
 
 [AVQ] = [path for path in EXAMPLES if path.name == "dumbbell-avq.toml"]
 SHORT = ("duration=3 s", "warmup=1 s", "replications=1", "traffic.bulk.jitter=200 ms")
@@ -61,6 +63,35 @@ def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     assert flows["goodput"].mean > 0.8 * 20e6 * 1448 / 1500
     assert (audit["far"]["ce_set"] > 0) == (aqm not in ("droptail", "chokew"))
+
+
+@real
+@needs_ipv6
+def test_marks_of_ipv6_are_received_as_they_were_set():
+    measured = run_live(under("avq"), ipv6=True)
+    [audit] = measured.manifest.live["audits"]
+    link, flows = measured.link(), measured.traffic()
+    assert audit["far"]["ce_set"] == audit["far"]["ce_sent"] == audit["far"]["ce_received"] > 0
+    assert audit["far"]["bad_checksums"] == audit["near"]["malformed"] == 0
+    carried = sum(w.departed_bytes for w in link.by_replication[0])
+    assert 0 < measured.flows["delivered_1"].to_numpy().sum() <= carried
+    if measured.manifest.live["complaints"]:
+        pytest.skip("the machine did not keep up: nothing is said of its timing")
+    assert flows["goodput"].mean > 0.8 * 20e6 * 1428 / 1500
+
+
+@real
+@pytest.mark.skipif("bbr" not in LAWS, reason=f"this kernel has no BBR: {', '.join(LAWS)}")
+@pytest.mark.parametrize("ipv6", [False, pytest.param(True, marks=needs_ipv6)])
+def test_bbr_sends_though_it_does_not_listen(ipv6):
+    measured = run_live(under("avq"), law="bbr", ipv6=ipv6)
+    [audit] = measured.manifest.live["audits"]
+    assert measured.manifest.live["law"] == "bbr"
+    assert audit["far"]["ce_sent"] == audit["far"]["ce_received"] > 0
+    if measured.manifest.live["complaints"]:
+        pytest.skip("the machine did not keep up: nothing is said of its timing")
+    # Of the laws that listen none loses anything here after the first second.
+    assert measured.link().figures()["drops"].mean > 0
 
 
 @real
@@ -132,6 +163,9 @@ def test_what_real_senders_do_not_do_is_refused():
         with pytest.raises(ScenarioError) as error:
             refuse(scenario, compile(scenario), laws)
         assert said in str(error.value)
+    small = short("transport.default.segment=1000 B")
+    with pytest.raises(ScenarioError, match="expected 1280 to 65535"):
+        refuse(small, compile(small), laws, ipv6=True)
 
 
 def audit(**far: int) -> dict[str, object]:

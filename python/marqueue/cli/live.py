@@ -28,6 +28,9 @@ def live(
             show_default="those of the scenario",
         ),
     ] = None,
+    ipv6: Annotated[
+        bool, typer.Option("--ipv6", help="Packets of IPv6, as large as the scenario's.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -68,7 +71,7 @@ def live(
     from marqueue.live.run import run_live
 
     with progress_bar(f"{scenario.name}, live") as progress:
-        result = run_live(scenario, law=law, progress=progress)
+        result = run_live(scenario, law=law, ipv6=ipv6, progress=progress)
         with whole(directory) as fresh:
             result.save(fresh)
     if json:

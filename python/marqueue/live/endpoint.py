@@ -19,8 +19,8 @@ from typing import Any
 PIECE = 1 << 16
 ROOM = 8 << 20
 """Bytes that may wait at a receiver of UDP."""
-HEADERS = 28
-"""Of IPv4 and UDP, bytes."""
+HEADERS = {socket.AF_INET: 28, socket.AF_INET6: 48}
+"""Of IP and UDP, bytes."""
 PRIORITY = 40
 """Real-time priority of constant rates: below that of the link, which is to see them in time."""
 #: struct tcp_info (linux/tcp.h): tcpi_total_retrans, and tcpi_data_segs_out.
@@ -63,10 +63,18 @@ class Transfer:
         return [self.start, self.end, self.sent, self.retransmitted]
 
 
+def family(address: str) -> socket.AddressFamily:
+    """IPv4 or IPv6."""
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
 def _socket(flow: dict[str, Any], kind: socket.SocketKind) -> socket.socket:
-    made = socket.socket(socket.AF_INET, kind)
+    made = socket.socket(family(flow["near"]), kind)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, flow["dscp"] << 2)
+    if made.family == socket.AF_INET6:
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, flow["dscp"] << 2)
+    else:
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, flow["dscp"] << 2)
     made.bind((flow["near"], flow["port"]))
     return made
 
@@ -161,7 +169,7 @@ def listening(task: dict[str, Any]) -> selectors.BaseSelector:
     selector = selectors.DefaultSelector()
     for address, law in task["hosts"]:
         kind = socket.SOCK_STREAM if law else socket.SOCK_DGRAM
-        one = socket.socket(socket.AF_INET, kind)
+        one = socket.socket(family(address), kind)
         one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         one.bind((address, task["to"]))
         one.setblocking(False)
@@ -185,12 +193,12 @@ def receive(task: dict[str, Any], epoch: float, selector: selectors.BaseSelector
             assert isinstance(one, socket.socket)
             try:
                 if key.data == "connections":
-                    made, (_, port) = one.accept()
+                    made, place = one.accept()
                     made.setblocking(False)
-                    selector.register(made, selectors.EVENT_READ, port)
+                    selector.register(made, selectors.EVENT_READ, place[1])
                 elif key.data == "packets":
-                    data, (_, port) = one.recvfrom(PIECE)
-                    counts.add(port, len(data) + HEADERS)
+                    data, place = one.recvfrom(PIECE)
+                    counts.add(place[1], len(data) + HEADERS[one.family])
                 elif data := one.recv(PIECE):
                     counts.add(key.data, len(data))
                 else:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from typing import Any
 
 import numpy as np
 
 from marqueue import kernel
+from marqueue.live import machine
 from marqueue.scenario.parameters import resolved_tcp
 
 #: What Linux calls the window laws of the simulator.
 LAWS = {"reno": "reno", "cubic": "cubic", "dctcp": kernel.dctcp_name()}
 NEAR, FAR = (198 << 24) + (18 << 16), (198 << 24) + (19 << 16)
 """Networks for measurements (RFC 2544): senders are in the first, receivers in the second."""
+FIRST = 256
+"""The number of the first pair: groups of IPv6, to which Linux sends unasked, have smaller ones."""
 NO_ROUTE = 65_535
 PORTS = 20_000
 """The first port of a sender; each flow has its own."""
 LEAST_MTU = 576
 """What a way must let through, bytes (RFC 1122, section 3.3.3)."""
-UDP = 28
-"""Headers of IPv4 and UDP, bytes."""
+UDP, TCP = 28, 40
+"""Headers with that of IPv4, bytes."""
+LONGER = 20
+"""Bytes by which the header of IPv6 is longer."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +47,26 @@ class Host:
     ecn: bool = False
     window: int = 10
     """Window after the handshake, packets."""
+    ipv6: bool = False
 
     @property
     def near(self) -> str:
         """Where it sends from."""
-        return _dotted(NEAR + self.number)
+        return self._address(NEAR)
 
     @property
     def far(self) -> str:
         """Where it sends to."""
-        return _dotted(FAR + self.number)
+        return self._address(FAR)
+
+    @property
+    def headers(self) -> int:
+        """Of IP and TCP without options, bytes."""
+        return TCP + LONGER * self.ipv6
+
+    def _address(self, network: int) -> str:
+        own = network + self.number
+        return str(machine.PREFIX6 + own if self.ipv6 else IPv4Address(own))
 
 
 @dataclass(frozen=True)
@@ -84,27 +100,25 @@ class Flow:
         return PORTS + self.index
 
 
-def _dotted(address: int) -> str:
-    return ".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0))
-
-
-def hosts_of(plan: Mapping[str, Any]) -> list[Host]:
+def hosts_of(plan: Mapping[str, Any], *, ipv6: bool = False) -> list[Host]:
     """A pair of addresses for each entry of the plan's traffic and each of its routes."""
     out: list[Host] = []
     for entry, group in enumerate(plan["traffic"]):
         [(kind, settings)] = group["kind"].items()
         routes = settings["routes"] if kind == "poisson" else [settings["route"]]
         for route in routes:
-            place = len(out) + 1, entry, route
+            place = FIRST + len(out), entry, route
             if kind == "cbr":
-                size = settings["packet"]
-                out.append(Host(*place, wire=max(size, LEAST_MTU), payload=size - UDP))
+                size, least = settings["packet"], machine.LEAST6 if ipv6 else LEAST_MTU
+                payload = size - UDP - LONGER * ipv6
+                out.append(Host(*place, wire=max(size, least), payload=payload, ipv6=ipv6))
             else:
-                out.append(_host_of_tcp(place, plan["transports"][settings["transport"]]))
+                transport = plan["transports"][settings["transport"]]
+                out.append(_host_of_tcp(place, transport, ipv6))
     return out
 
 
-def _host_of_tcp(place: tuple[int, int, int], transport: Mapping[str, Any]) -> Host:
+def _host_of_tcp(place: tuple[int, int, int], transport: Mapping[str, Any], ipv6: bool) -> Host:
     tcp = resolved_tcp(transport["preset"], transport["params"])
     segment, timestamps = int(float(str(tcp["segment"]))), 12 * bool(tcp["timestamps"])
     header = int(float(str(tcp["header"]))) + timestamps if tcp["count_header"] else 0
@@ -112,16 +126,19 @@ def _host_of_tcp(place: tuple[int, int, int], transport: Mapping[str, Any]) -> H
     return Host(
         *place,
         wire=wire,
-        payload=wire - 40 - timestamps,
+        payload=wire - TCP - LONGER * ipv6 - timestamps,
         ecn=bool(tcp["ecn"]),
         window=int(float(str(tcp["initial_window"]))),
+        ipv6=ipv6,
     )
 
 
-def flows_of(plan: Mapping[str, Any], seed: int, law: str | None) -> list[Flow]:
+def flows_of(
+    plan: Mapping[str, Any], seed: int, law: str | None, *, ipv6: bool = False
+) -> list[Flow]:
     """All flows; where they start by chance they draw from ``seed``. ``law`` replaces every law."""
     hosts: dict[int, list[Host]] = {}
-    for host in hosts_of(plan):
+    for host in hosts_of(plan, ipv6=ipv6):
         hosts.setdefault(host.entry, []).append(host)
     end = plan["duration"] / 1e9
     flows: list[Flow] = []
@@ -168,6 +185,6 @@ def _size(rng: np.random.Generator, settings: Mapping[str, Any]) -> int:
     return max(round(least * float(share ** (-1 / shape))), 1)
 
 
-def routes_by_host(hosts: list[Host]) -> list[int]:
-    """For the engine: the route of each pair of addresses, by number; 0 is nobody's."""
-    return [NO_ROUTE, *(host.route for host in hosts)]
+def routes_by_host(hosts: Sequence[Host]) -> list[int]:
+    """For the engine: the route of each pair of addresses, by number; small ones are nobody's."""
+    return [*[NO_ROUTE] * FIRST, *(host.route for host in hosts)]

@@ -21,7 +21,8 @@ def prepare(plan: Mapping[str, Any], near: str, far: str, hosts: Sequence[Host])
     # Without any TCP these are nobody's.
     transport = (plan["transports"] or [{"preset": "linux", "params": {}}])[0]
     tcp = resolved_tcp(transport["preset"], transport["params"])
-    mtu = max(host.wire for host in hosts)
+    mtu, ipv6 = max(host.wire for host in hosts), hosts[0].ipv6
+    prefix = "128 nodad" if ipv6 else "32"
     for namespace in (near, far):
         machine.set_parameters(
             namespace,
@@ -31,20 +32,23 @@ def prepare(plan: Mapping[str, Any], near: str, far: str, hosts: Sequence[Host])
             ipv4__tcp_sack=int(tcp["recovery"] == "sack"),
             # What an earlier flow found out about the way is no news to the next.
             ipv4__tcp_no_metrics_save=1,
-            ipv6__conf__all__disable_ipv6=1,
+            ipv6__conf__all__disable_ipv6=int(not ipv6),
         )
     for namespace, mine, others in (
         (near, [h.near for h in hosts], [h.far for h in hosts]),
         (far, [h.far for h in hosts], [h.near for h in hosts]),
     ):
         routes = (
-            f"route add {other} dev {DEVICE} src {own} mtu {host.wire} advmss {host.wire - 40} "
+            f"route add {other} dev {DEVICE} src {own} mtu {host.wire} "
+            f"advmss {host.wire - host.headers} "
             f"initcwnd {host.window}" + " features ecn" * (host.ecn and namespace == near)
             for host, own, other in zip(hosts, mine, others, strict=True)
         )
         machine.batch(
             namespace,
-            *(f"addr add {own}/32 dev {DEVICE}" for own in mine),
-            f"link set {DEVICE} mtu {mtu} txqueuelen 10000 up",
+            # Without an address of its own making a device asks for no routers.
+            f"link set {DEVICE} mtu {mtu} txqueuelen 10000 addrgenmode none",
+            f"link set {DEVICE} up",
+            *(f"addr add {own}/{prefix} dev {DEVICE}" for own in mine),
             *routes,
         )

@@ -20,7 +20,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from ipaddress import IPv4Interface, IPv4Network, IPv6Address, IPv6Interface
+from ipaddress import IPv4Interface, IPv4Network, IPv6Interface
 from typing import Any
 
 from marqueue import _core
@@ -31,10 +31,6 @@ from marqueue.live.places import namespaces, one_at_a_time
 
 #: For carrier-grade NAT (RFC 6598): nobody's addresses, and not those of private networks at home.
 ADDRESSES = IPv4Network("100.64.0.0/10")
-#: The same for IPv6: a local prefix (RFC 4193), whose 40 bits are no more random than "mqueu".
-ADDRESSES6 = IPv6Address("fd6d:7175:6575::")
-#: The least that a link with IPv6 must carry, bytes (RFC 8200, section 5).
-LEAST6 = 1280
 #: Prefixes of links and of links within them.
 DEPTHS = (16, 24, 30)
 INSIDE = "mq0"
@@ -84,7 +80,7 @@ def run_behind(
             f"route add default via {outer.ip}",
         )
         told: dict[str, IPv4Interface | IPv6Interface] = {OUTSIDE: outer}
-        if mtu >= LEAST6 and machine.has_ipv6():
+        if mtu >= machine.LEAST6 and machine.has_ipv6():
             outer6, inner6 = in_ipv6(outer), in_ipv6(inner)
             machine.set_parameters(namespace, **{f"ipv6__conf__{INSIDE}__disable_ipv6": 0})
             machine.batch(None, f"addr add {outer6} dev {here} nodad")
@@ -116,7 +112,7 @@ def _run(command: Sequence[str], more: Mapping[str, str]) -> int:
 
 def in_ipv6(address: IPv4Interface) -> IPv6Interface:
     """What an end has in IPv6 that has ``address``."""
-    return IPv6Interface((ADDRESSES6 + int(address.ip), 96 + address.network.prefixlen))
+    return IPv6Interface((machine.PREFIX6 + int(address.ip), 96 + address.network.prefixlen))
 
 
 def free_pair() -> tuple[IPv4Interface, IPv4Interface]:

@@ -10,12 +10,18 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
+from ipaddress import IPv6Address
 from pathlib import Path
 
 from marqueue.errors import RunError
 
 TUN = Path("/dev/net/tun")
 IPV6 = Path("/proc/sys/net/ipv6")
+#: Of addresses of IPv6: a local prefix (RFC 4193), whose 40 bits are no more random than "mqueu".
+#: Each is that of IPv4 behind it.
+PREFIX6 = IPv6Address("fd6d:7175:6575::")
+#: The least that a link with IPv6 must carry, bytes (RFC 8200, section 5).
+LEAST6 = 1280
 BASICS = ("ip", "nsenter", "setpriv", "taskset")
 #: In which package of Debian a command is.
 PACKAGES = {

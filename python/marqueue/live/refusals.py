@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from marqueue.errors import Problem, ScenarioError, show
-from marqueue.live.flows import LAWS, UDP
+from marqueue.live.flows import LAWS, LONGER, UDP
+from marqueue.live.machine import LEAST6
 from marqueue.scenario import Scenario
 from marqueue.scenario.traffic import Cbr, Poisson, Tcp
 
@@ -20,11 +21,13 @@ MOST_PACKETS = 20_000
 SMALLEST, LARGEST = 128, 65_535
 
 
-def refuse(scenario: Scenario, plan: Mapping[str, Any], available: list[str]) -> None:
+def refuse(
+    scenario: Scenario, plan: Mapping[str, Any], available: list[str], *, ipv6: bool = False
+) -> None:
     """Raises ScenarioError with all that is not there in reality; ``available`` laws are."""
     problems = [*_in_network(scenario, plan), *_in_traffic(scenario, plan)]
     if not problems:
-        problems += _in_transports(scenario, available)
+        problems += _in_transports(scenario, available, LEAST6 if ipv6 else SMALLEST)
     if problems:
         raise ScenarioError(problems, scenario.name)
 
@@ -54,11 +57,11 @@ def _in_traffic(scenario: Scenario, plan: Mapping[str, Any]) -> Iterator[Problem
             )
         if isinstance(table, Tcp):
             yield from _in_tcp(path, table)
-        if isinstance(table, Cbr) and not UDP < table.packet.base <= LARGEST:
+        if isinstance(table, Cbr) and not UDP + LONGER < table.packet.base <= LARGEST:
             yield Problem(
                 f"{path}.packet",
-                f"got {show(str(table.packet))}, expected more than {UDP} bytes of headers and at "
-                f"most {LARGEST} B",
+                f"got {show(str(table.packet))}, expected more than {UDP + LONGER} bytes of "
+                f"headers and at most {LARGEST} B",
             )
     kinds = [next(iter(entry["kind"].items())) for entry in plan["traffic"]]
     for what, number, most in (
@@ -104,7 +107,7 @@ def _packets(kinds: list[tuple[str, Any]]) -> float:
     return float(sum(each))
 
 
-def _in_transports(scenario: Scenario, available: list[str]) -> Iterator[Problem]:
+def _in_transports(scenario: Scenario, available: list[str], smallest: int) -> Iterator[Problem]:
     stamps = set()
     for name, transport in scenario.transport.items():
         tcp = transport.resolved()
@@ -123,10 +126,10 @@ def _in_transports(scenario: Scenario, available: list[str]) -> Iterator[Problem
                 f"got {show(tcp['control'])}, expected one that this kernel has: {law} is none of "
                 f"{', '.join(available)}",
             )
-        if not SMALLEST <= transport.wire_bytes <= LARGEST:
+        if not smallest <= transport.wire_bytes <= LARGEST:
             yield Problem(
                 f"{path}.segment",
-                f"got packets of {transport.wire_bytes} bytes, expected {SMALLEST} to {LARGEST}",
+                f"got packets of {transport.wire_bytes} bytes, expected {smallest} to {LARGEST}",
             )
     if len(stamps) > 1:
         yield Problem("transport", "got timestamps for some, expected them for all or none")

@@ -21,7 +21,7 @@ from marqueue import _core, kernel
 from marqueue.errors import RunError
 from marqueue.live import machine
 from marqueue.live.audit import complaints
-from marqueue.live.flows import LAWS, Flow, flows_of, hosts_of, routes_by_host
+from marqueue.live.flows import LAWS, Flow, Host, flows_of, hosts_of, routes_by_host
 from marqueue.live.hosts import DEVICE, prepare
 from marqueue.live.iperf import receivers, send
 from marqueue.live.places import namespaces
@@ -49,34 +49,43 @@ def _brought(flows: Sequence[Flow]) -> AbstractContextManager[object]:
 
 
 def run_live(
-    scenario: Scenario, *, law: str | None = None, progress: Progress | None = None
+    scenario: Scenario,
+    *,
+    law: str | None = None,
+    ipv6: bool = False,
+    progress: Progress | None = None,
 ) -> Result:
     """Runs the scenario's replications one after the other, in real time.
 
-    ``law`` (such as "bbr") replaces the window law of every flow by one of the kernel's.
+    ``law`` (such as "bbr") replaces the window law of every flow by one of the kernel's. With
+    ``ipv6`` packets are of IPv6, as large as those of the scenario.
     ``result.manifest.live`` tells whether the machine kept up. Raises ScenarioError if the scenario
     has what reality has not, RunError if the machine cannot do it.
     """
     plan, laws = compile(scenario), available_laws()
-    refuse(scenario, plan, laws)
+    refuse(scenario, plan, laws, ipv6=ipv6)
     machine.require(TOOLS)
     if law is not None and law not in laws:
         raise RunError(f"--law: got {law}, expected one of this kernel's: {', '.join(laws)}")
+    if ipv6 and not machine.has_ipv6():
+        raise RunError("--ipv6: IPv6 is switched off here")
     started_at, started = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
+    hosts = hosts_of(plan, ipv6=ipv6)
     seeds = [replication_seed(scenario.seed, r) for r in range(scenario.replications)]
     raws: list[dict[str, Any]] = []
     for r, seed in enumerate(seeds):
-        flows = flows_of(plan, seed, law)
+        flows = flows_of(plan, seed, law, ipv6=ipv6)
 
         def tell(seconds: float, before: float = r * scenario.duration.seconds) -> None:
             if progress:
                 progress(before + seconds, scenario.duration.seconds * len(seeds))
 
         with _brought(flows):
-            raws.append(_replication(plan, seed, flows, tell))
+            raws.append(_replication(plan, seed, hosts, flows, tell))
     audits = [raw.pop("audit") for raw in raws]
     live = {
         "law": law,
+        "ipv6": ipv6,
         "audits": audits,
         "complaints": [
             f"Replication {r}: {each}" if len(audits) > 1 else each
@@ -91,10 +100,13 @@ def run_live(
 
 
 def _replication(
-    plan: Mapping[str, Any], seed: int, flows: Sequence[Flow], tell: Callable[[float], None]
+    plan: Mapping[str, Any],
+    seed: int,
+    hosts: Sequence[Host],
+    flows: Sequence[Flow],
+    tell: Callable[[float], None],
 ) -> dict[str, Any]:
     """What one run measured, as the engine of the simulator says it, and its audit."""
-    hosts = hosts_of(plan)
     edges = np.array([0, *plan["boundaries"], plan["duration"]]) / 1e9
     greedy = [flow for flow in flows if flow.greedy]
     others = [flow for flow in flows if not flow.greedy]

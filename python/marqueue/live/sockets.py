@@ -128,6 +128,7 @@ def counters(namespace: str, device: str) -> dict[str, int]:
     """What a namespace has counted: packets that came with CE and with a wrong checksum, and those
     that its device had no room for."""
     show = ["cat", "/proc/net/netstat", "/proc/net/snmp", "/proc/net/dev"]
+    show += ["/proc/net/snmp6"] if machine.IPV6.exists() else []
     text = machine.run(*machine.inside(namespace, show))
     lines = text.splitlines()
     values: dict[str, int] = {}
@@ -136,12 +137,19 @@ def counters(namespace: str, device: str) -> dict[str, int]:
         if numbers.startswith(f"{what}:") and rest.strip()[:1].isalpha():
             each = zip(rest.split(), numbers.partition(":")[2].split(), strict=False)
             values |= {f"{what}{name}": int(number) for name, number in each}
+
+    def sum_of(*names: str) -> int:
+        return sum(values.get(name, 0) for name in names)
+
+    # Those of IPv6 stand alone on their lines.
+    alone = (line.split() for line in lines)
+    values |= {words[0]: int(words[1]) for words in alone if len(words) == 2 and "6" in words[0]}
     [fields] = [line.split() for line in lines if line.strip().startswith(f"{device}:")]
     return {
-        "ce_received": values.get("IpExtInCEPkts", 0),
-        "bad_checksums": values.get("TcpInCsumErrors", 0) + values.get("UdpInCsumErrors", 0),
-        "timeouts": values.get("TcpExtTCPTimeouts", 0),
-        "no_room": values.get("UdpRcvbufErrors", 0),
+        "ce_received": sum_of("IpExtInCEPkts", "Ip6InCEPkts"),
+        "bad_checksums": sum_of("TcpInCsumErrors", "UdpInCsumErrors", "Udp6InCsumErrors"),
+        "timeouts": sum_of("TcpExtTCPTimeouts"),
+        "no_room": sum_of("UdpRcvbufErrors", "Udp6RcvbufErrors"),
         # Of the sixteen counts the twelfth: what was to go out and was dropped.
         "tun_drops": int(fields[12]),
     }
