@@ -23,6 +23,11 @@ nsenter --net="/run/netns/$0" -- setpriv --pdeathsig KILL sh -ec '
 """
 
 
+def laws() -> list[str]:
+    """The window laws of this kernel."""
+    return kernel.AVAILABLE.read_text().split() if kernel.AVAILABLE.exists() else []
+
+
 def absent(*tools: str) -> str | None:
     """Those that are not installed, in words."""
     missing = [tool for tool in tools if not shutil.which(tool)]
@@ -35,7 +40,7 @@ def no_links() -> str | None:
     why = absent("ip", "nsenter", "setpriv", "taskset", "ss", "iperf3")
     if why:
         return why
-    if "cubic" not in kernel.AVAILABLE.read_text().split():
+    if "cubic" not in laws():
         return "this kernel has no CUBIC"
     probe = ["sh", "-ec", PROBE, f"marqueue-probe-{os.getpid()}"]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
@@ -60,6 +65,7 @@ def has_ipv6() -> bool:
 
 real = pytest.mark.skipif(no_links() is not None, reason=f"no live links here: {no_links()}")
 needs_dctcp = pytest.mark.skipif(no_dctcp() is not None, reason=f"no DCTCP here: {no_dctcp()}")
+needs_bbr = pytest.mark.skipif("bbr" not in laws(), reason="this kernel has no BBR")
 needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="IPv6 is switched off")
 
 

@@ -20,9 +20,7 @@ from marqueue.report.of_comparison import comparison_report
 from marqueue.result import Result
 from marqueue.run import run
 from marqueue.scenario import Scenario, compile, load
-from real import needs_dctcp, needs_ipv6, real
-
-LAWS = kernel.AVAILABLE.read_text().split()
+from real import needs_bbr, needs_dctcp, needs_ipv6, real
 
 [AVQ] = [path for path in EXAMPLES if path.name == "dumbbell-avq.toml"]
 SHORT = ("duration=3 s", "warmup=1 s", "replications=1", "traffic.bulk.jitter=200 ms")
@@ -81,7 +79,7 @@ def test_marks_of_ipv6_are_received_as_they_were_set():
 
 
 @real
-@pytest.mark.skipif("bbr" not in LAWS, reason=f"this kernel has no BBR: {', '.join(LAWS)}")
+@needs_bbr
 @pytest.mark.parametrize("ipv6", [False, pytest.param(True, marks=needs_ipv6)])
 def test_bbr_sends_though_it_does_not_listen(ipv6):
     measured = run_live(under("avq"), law="bbr", ipv6=ipv6)
