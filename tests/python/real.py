@@ -16,11 +16,10 @@ IPV6 = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
 PROBE = """
 ip netns add "$0"
 trap 'ip netns delete "$0"' EXIT
-nsenter --net="/run/netns/$0" -- setpriv --pdeathsig KILL sh -ec '
-    ip tuntap add dev probe mode tun
-    ip addr add 198.18.0.1/32 dev probe
-    echo 1 > /proc/sys/net/ipv4/ip_forward'
+nsenter --net="/run/netns/$0" -- setpriv --pdeathsig KILL sh -ec "$1"
 """
+FORWARD = "echo 1 > /proc/sys/net/ipv4/ip_forward"
+TUN = "ip tuntap add dev probe mode tun; ip addr add 198.18.0.1/32 dev probe"
 
 
 def laws() -> list[str]:
@@ -35,16 +34,23 @@ def absent(*tools: str) -> str | None:
 
 
 @cache
+def no_hosts() -> str | None:
+    """Why there can be no namespaces with TCP under CUBIC between them."""
+    why = absent("ip", "nsenter", "setpriv", "taskset", "iperf3") or _refused(FORWARD)
+    return why or (None if "cubic" in laws() else "this kernel has no CUBIC")
+
+
+@cache
 def no_links() -> str | None:
-    """Why there can be no namespaces with TUN devices and TCP under CUBIC between them."""
-    why = absent("ip", "nsenter", "setpriv", "taskset", "ss", "iperf3")
-    if why:
-        return why
-    if "cubic" not in laws():
-        return "this kernel has no CUBIC"
-    probe = ["sh", "-ec", PROBE, f"marqueue-probe-{os.getpid()}"]
+    """Why there can be no TUN devices between them, or nobody to look at their sockets."""
+    return no_hosts() or absent("ss") or _refused(TUN)
+
+
+def _refused(commands: str) -> str | None:
+    """What was said if ``commands`` cannot be done in a namespace."""
+    probe = ["sh", "-ec", PROBE, f"marqueue-probe-{os.getpid()}", commands]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
-    return None if done.returncode == 0 else done.stderr.strip()
+    return None if done.returncode == 0 else done.stderr.strip() or "namespaces are refused"
 
 
 @cache

@@ -17,9 +17,9 @@ from marqueue import kernel
 from marqueue.cli import app
 from marqueue.errors import MarqueueError
 from marqueue.live import machine, places
-from real import absent, has_ipv6, needs_dctcp, needs_ipv6
+from real import absent, has_ipv6, needs_dctcp, needs_ipv6, no_hosts
 
-WHY_NOT = kernel.missing() or absent("ip", "tc", "nsenter", "setpriv", "ethtool", "iperf3")
+WHY_NOT = kernel.missing() or no_hosts() or absent("tc", "ethtool")
 needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no programs here: {WHY_NOT}")
 
 BPF = Path("/sys/fs/bpf")
