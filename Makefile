@@ -22,7 +22,7 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-rust test-python fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer validate validate-ns2 lock clean
+.PHONY: help setup build test test-rust test-python fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data validate validate-ns2 lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,16 @@ bench-small-buffer: $(EXTENSION) ## The small-buffer paper's dumbbell with 10^4 
 
 kernel-peers: $(EXTENSION) ## Run two flows through Linux's AQMs in user-mode Linux, and through ours (10 minutes)
 	$(BIN)/python -m benches.kernel
+
+# Into place only once it is whole.
+kept = $(BIN)/marqueue $(1) --json > $(2).part && mv $(2).part $(2)
+
+theory-data: $(EXTENSION) ## Remake the data and figures of docs/theory/chain and docs/theory/buffer (10 minutes)
+	$(BIN)/marqueue theory chain phases docs/theory/chain
+	$(BIN)/marqueue theory chain packets docs/theory/chain
+	$(call kept,theory chain between,docs/theory/chain/between.json)
+	$(foreach aqm,droptail red avq codel scaled,$(call kept,theory buffer --capacity "100 Mbit/s" --flows 100 \
+		--rtt "240 ms" --loss 0.01 --aqm $(aqm) --check,docs/theory/buffer/$(aqm).json) &&) true
 
 validate: $(EXTENSION) ## Check the simulator against theory and ns-2, in the quick form
 	$(BIN)/marqueue validate --quick

@@ -175,6 +175,30 @@ class ChainQueue:
     def loss(self, loads: Floats, buffer: int) -> Floats:
         """The share of packets that find a buffer full, at each load, in equilibrium."""
 
+class HybridFlows:
+    """Flows packet by packet under scaled marking, between the chain of windows and TCP."""
+
+    def __init__(
+        self,
+        curve: tuple[str, float, float, float, float],
+        answers: str,
+        meets: str,
+        waits: bool,
+        classes: Sequence[tuple[int, float]],
+        ct: float,
+        greatest: float,
+        seed: int,
+        name: str,
+    ) -> None:
+        """``curve`` as of WindowChain; ``answers`` is rounds, echoes or clock, ``meets`` own, mm1
+        or md1; each class has flows and a round-trip time over T."""
+    def run(self, samples: int, every: float) -> tuple[Floats, Floats, Floats]:
+        """So many samples on, ``every`` T apart: the sums of windows, and each flow's window and
+        its square, summed over samples."""
+    @property
+    def entered(self) -> int:
+        """Packets that came to the link so far and were not lost."""
+
 def version() -> str:
     """The version of the engine."""
 

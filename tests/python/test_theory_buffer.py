@@ -15,6 +15,7 @@ from marqueue.stats import Estimate
 from marqueue.theory.buffer import AQMS, RULES, Checked, Demand, Prediction, predict, recommend
 from marqueue.theory.buffer.check import check, scenario
 from marqueue.theory.buffer.recommend import Row
+from marqueue.units import Duration
 
 KEPT = Path(__file__).parents[2] / "docs/theory/buffer"
 LINK = ["theory", "buffer", "--capacity", "100 Mbit/s", "--flows", "100", "--rtt", "240 ms"]
@@ -121,9 +122,17 @@ def test_checks_are_scenarios_that_run(aqm: str) -> None:
     assert 0 <= found.loss.mean < 0.2
 
 
-def test_links_too_fast_for_a_check_are_refused() -> None:
-    with pytest.raises(ModelError, match="--check: a round trip of 833333 packets"):
-        scenario(demand(capacity=1e11, rtt=0.1, flows=10_000), 20)
+def test_checks_of_fast_links_are_refused_by_the_time_that_they_take() -> None:
+    # 16 runs of 60 round trips of 833,333 packets, at a million a second: 800 s.
+    fast = demand(capacity=1e11, rtt=0.1, flows=10_000)
+    with pytest.raises(ModelError, match=r"--check: 4 buffers, .* a core 13 min, .* at most 2 min"):
+        check(fast, [1, 2, 3, 4])
+    with pytest.raises(ModelError, match="at most 13 min"):
+        check(fast, [1, 2, 3, 4], limit=799)
+    assert Duration.parse(scenario(fast, 20).to_dict()["duration"]).seconds == pytest.approx(6.0)
+    # Slow ones run longer, to have as many packets.
+    slow = scenario(demand(), 20).to_dict()
+    assert Duration.parse(slow["duration"]).seconds == pytest.approx(400 * 0.24)
 
 
 def test_the_command_of_the_issue() -> None:
@@ -147,6 +156,7 @@ def test_the_command_of_the_issue() -> None:
         (["--utilization", "1"], "--utilization: got 1.0"),
         (["--rtt", "fast"], "--rtt: got"),
         (["--capacity", "0 Mbit/s"], "--capacity"),
+        (["--check-limit", "soon"], "--check-limit: "),
         (["--flows", "5000"], "--flows: 5000 flows have 0.4 packets"),
     ],
 )

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// A curve as text, N, a, b, and the buffer of one flow in packets.
-type Scaled = (String, f64, f64, f64, f64);
+pub type Scaled = (String, f64, f64, f64, f64);
 
 /// Loads, sums of windows, and how many flows had each window, a row a class, summed over steps.
 type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
@@ -154,7 +154,7 @@ impl ChainQueue {
     }
 }
 
-fn scaled((curve, flows, a, b, buffer): &Scaled) -> PyResult<Scale> {
+pub fn scaled((curve, flows, a, b, buffer): &Scaled) -> PyResult<Scale> {
     let curve = MarkingCurve::parse(curve).map_err(PyValueError::new_err)?;
     Ok(Scale::new(curve, *flows, *a, *b, *buffer))
 }

@@ -4,6 +4,7 @@ mod catalogue;
 mod chain;
 mod convert;
 mod fluid;
+mod hybrid;
 mod kernel;
 mod live;
 mod pcapng;
@@ -44,6 +45,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("FluidError", m.py().get_type::<fluid::FluidError>())?;
     m.add_class::<chain::WindowChain>()?;
     m.add_class::<chain::ChainQueue>()?;
+    m.add_class::<hybrid::HybridFlows>()?;
     m.add_class::<live::LiveLink>()?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;

@@ -2,4 +2,5 @@
 
 pub mod chain;
 pub mod fluid;
+pub mod hybrid;
 pub mod rates;

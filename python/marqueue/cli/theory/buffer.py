@@ -8,6 +8,7 @@ from marqueue.cli.console import output, print_json, progress_bar, table
 from marqueue.cli.options import Json
 from marqueue.errors import ModelError
 from marqueue.theory.buffer import AQMS, RULES, Demand, check, predict, recommend
+from marqueue.theory.buffer.check import LIMIT
 from marqueue.theory.buffer.recommend import Recommendation, Row
 from marqueue.units import Duration, Rate
 
@@ -23,6 +24,9 @@ def buffer(
     with_check: Annotated[
         bool, typer.Option("--check", help="Simulate each buffer too; about a minute.")
     ] = False,
+    check_limit: Annotated[
+        str, typer.Option(metavar="TIME", help="Of a core, that --check may take at most.")
+    ] = f"{LIMIT:g} s",
     json: Json = False,
 ) -> None:
     """Compares four rules for the size of a buffer: what models predict, what the simulator
@@ -32,13 +36,22 @@ def buffer(
     Example: marqueue theory buffer --capacity "100 Mbit/s" --flows 100 --rtt "240 ms"
     --utilization 0.98 --loss 0.001 --aqm red --check
     """
-    demand = _demand(capacity, flows, rtt, utilization, loss, aqm, packet)
+    demand = Demand(
+        _base("--capacity", Rate, capacity),
+        flows,
+        _base("--rtt", Duration, rtt),
+        utilization,
+        loss,
+        aqm,
+        packet,
+    )
+    limit = _base("--check-limit", Duration, check_limit)
     buffers = [rule.buffer(demand) for rule in RULES]
     predicted = [predict(demand, size) for size in buffers]
     measured: list[Any] = [None] * len(buffers)
     if with_check:
         with progress_bar("Check") as progress:
-            measured = list(check(demand, buffers, progress))
+            measured = list(check(demand, buffers, limit, progress))
     rows = [Row(*each) for each in zip(RULES, buffers, predicted, measured, strict=True)]
     best = recommend(demand, rows)
     if json:
@@ -47,17 +60,13 @@ def buffer(
     _print(demand, rows, best)
 
 
-def _demand(
-    capacity: str, flows: int, rtt: str, utilization: float, loss: float, aqm: str, packet: int
-) -> Demand:
+def _base(option: str, kind: type[Rate] | type[Duration], text: str) -> float:
+    """Bit/s or seconds."""
     try:
-        option = "--capacity"
-        bits = float(Rate.parse(capacity).base)
-        option = "--rtt"
-        seconds = Duration.parse(rtt).seconds
+        parsed = kind.parse(text)
     except ValueError as error:
         raise ModelError(f"{option}: {error}") from None
-    return Demand(bits, flows, seconds, utilization, loss, aqm, packet)
+    return parsed.seconds if isinstance(parsed, Duration) else float(parsed.base)
 
 
 def _number(value: float | None) -> str:

@@ -1,8 +1,11 @@
 """``marqueue theory chain``: TCP windows under marking of scale N^a."""
 
-from json import dumps
+from __future__ import annotations
+
+from collections.abc import Sequence
+from json import dumps, loads
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +23,10 @@ from marqueue.theory.chain import (
     simulate,
 )
 from marqueue.theory.chain.running import LENGTH, REPLICATIONS, WARM_UP
+
+if TYPE_CHECKING:
+    from marqueue.theory.chain.packets import Point
+    from marqueue.theory.chain.phases import Cell
 
 chain = typer.Typer()
 
@@ -78,28 +85,81 @@ def run(
         print_json({"model": show.plain_model(models[0]), "runs": found})
 
 
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where to.", show_default=False)]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer flows, once each: within a minute.")]
+
+
 @chain.command()
-def phases(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to.", show_default=False)],
-) -> None:
+def phases(folder: Folder) -> None:
     """Where flows move as one, over N, CT and a, and with other round-trip times: the data as
     phases.json, and the figures of the documentation. It takes about a minute.
 
     Example: marqueue theory chain phases docs/theory/chain
     """
-    # Matplotlib takes longer to load than other commands take to run.
-    from marqueue.plot import svg
     from marqueue.theory.chain import phases as diagram
-    from marqueue.theory.chain.drawn import all_of_them
 
     with progress_bar("Phases") as progress:
-        cells = list(diagram.phases(progress))
-    plain = "[\n" + ",\n".join(dumps(each.as_dict()) for each in cells) + "\n]\n"
+        _write(folder, "phases", list(diagram.phases(progress)))
+
+
+@chain.command()
+def packets(folder: Folder, quick: Quick = False) -> None:
+    """How much packets move as one, at points of the diagram of phases: the data as packets.json,
+    and the figures again. It takes about five minutes.
+
+    Example: marqueue theory chain packets docs/theory/chain --quick
+    """
+    from marqueue.theory.chain import packets as points
+
+    form = points.QUICK if quick else points.FULL
+    with progress_bar("Packets") as progress:
+        _write(folder, "packets", list(points.placed(form, progress)))
+
+
+@chain.command()
+def between(
+    ct: options.Ct = 5.0,
+    a: options.Exponent = 0.2,
+    quick: Quick = False,
+    json: Json = False,
+) -> None:
+    """Why packets move together sooner than the chain: h and utilization from the chain to the
+    packet simulator, one assumption changed a row. It takes a few minutes.
+
+    Example: marqueue theory chain between --quick
+    """
+    from marqueue.theory.chain import between as steps
+
+    form = steps.QUICK if quick else steps.FULL
+    with progress_bar("Between") as progress:
+        rows = list(steps.rows(ct, a, form, progress))
+    if json:
+        print_json({"ct_packets": ct, "a": a, "rows": [row.as_dict() for row in rows]})
+    else:
+        show.print_rows(rows)
+
+
+def _write(folder: Path, name: str, found: Sequence[Cell | Point]) -> None:
+    """The data, and all figures whose data are there."""
+    # Matplotlib takes longer to load than other commands take to run.
+    from marqueue.plot import svg
+    from marqueue.theory.chain.drawn import all_of_them
+    from marqueue.theory.chain.packets import Point
+    from marqueue.theory.chain.phases import Cell
+
+    plain = "[\n" + ",\n".join(dumps(each.as_dict()) for each in found) + "\n]\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "phases.json").write_text(plain, encoding="utf-8")
-        for name, drawn in all_of_them(cells).items():
-            (folder / f"{name}.svg").write_text(svg(drawn), encoding="utf-8")
+        (folder / f"{name}.json").write_text(plain, encoding="utf-8")
+        kept = {
+            path.stem: loads(path.read_text(encoding="utf-8"))
+            for path in (folder / "phases.json", folder / "packets.json")
+            if path.exists()
+        }
+        cells = [Cell(**each) for each in kept.get("phases", [])]
+        points = [Point.of(each) for each in kept.get("packets", [])]
+        for title, drawn in all_of_them(cells, points).items():
+            (folder / f"{title}.svg").write_text(svg(drawn), encoding="utf-8")
     except OSError as error:
         raise RunError(f"{folder}: cannot be written: {error.strerror}") from None
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from marqueue.cli.console import output, table
 from marqueue.theory.chain import ChainResult, MeanField, MeanWindow, Model
+from marqueue.theory.chain.between import Row
 
 FIGURES = {
     "load": "load rho",
@@ -43,6 +45,16 @@ def print_result(result: ChainResult, mean: MeanWindow | None, field: MeanField 
             "mean field of all windows",
             f"rho = {field.load:.4f}, margin {field.margin:.3g}: {verdict}",
         )
+    output.print(listing)
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    """h and utilization of each row, a pair of columns for each number of flows."""
+    flows = list(dict.fromkeys(row.flows for row in rows))
+    listing = table("", *(f"{what}, N = {n}" for n in flows for what in ("h", "utilization")))
+    for what in dict.fromkeys(row.what for row in rows):
+        of = {row.flows: row.figures for row in rows if row.what == what}
+        listing.add_row(what, *(str(x) for n in flows for x in (of[n].h, of[n].utilization)))
     output.print(listing)
 
 

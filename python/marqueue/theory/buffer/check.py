@@ -15,10 +15,17 @@ from marqueue.theory.buffer.models import red_thresholds
 from marqueue.theory.buffer.rules import OF_ONE, A, B, Demand
 
 PACKETS = 1_200_000
-"""Of the link in one replication, all time together."""
+"""Of the link in one replication, all time together, if that is LEAST round trips or more."""
 
 LEAST, MOST = 60.0, 400.0
-"""Round trips in a replication; a third of them is warm-up."""
+"""Round trips in a replication; a third of them is warm-up. Fewer would say nothing."""
+
+SPEED = 1e6
+"""Packets of the link that a core simulates in a second at the least: a quarter to a half of what
+is measured (docs/performance.md)."""
+
+LIMIT = 120.0
+"""s of one core that a check may take, unless more is allowed."""
 
 SPREAD = (0.6, 0.8, 1.0, 1.2, 1.4)
 """Round trips over their mean, the same number of flows each."""
@@ -35,28 +42,40 @@ class Checked:
 
 
 def check(
-    demand: Demand, buffers: Sequence[int], progress: Callable[[float, float], None] | None = None
+    demand: Demand,
+    buffers: Sequence[int],
+    limit: float = LIMIT,
+    progress: Callable[[float, float], None] | None = None,
 ) -> list[Checked]:
-    """A buffer each. Raises :class:`ModelError` if the link is too fast for a check of this size:
-    fewer than LEAST round trips would say nothing."""
-    scenarios = [scenario(demand, buffer) for buffer in buffers]
+    """A buffer each. Raises :class:`ModelError` if it is likely to take a core more than ``limit``
+    seconds."""
+    needed = len(buffers) * REPLICATIONS * _trips(demand) * demand.pipe / SPEED
+    if needed > limit:
+        raise ModelError(
+            f"--check: {len(buffers)} buffers, {REPLICATIONS} replications of {_trips(demand):.0f} "
+            f"round trips with {demand.pipe:,.0f} packets each are likely to take a core "
+            f"{_clock(needed)}, expected at most {_clock(limit)}: allow more with --check-limit, "
+            "or ask for a smaller link with the same C x RTT / N"
+        )
     found = []
-    for result in run_each(scenarios, progress=progress):
+    for result in run_each([scenario(demand, buffer) for buffer in buffers], progress=progress):
         figures = result.link("bottleneck").figures()
         found.append(Checked(figures["utilization"], figures["loss_ratio"]))
     return found
 
 
+def _trips(demand: Demand) -> float:
+    """Round trips in a replication."""
+    return min(MOST, max(LEAST, PACKETS / demand.pipe))
+
+
+def _clock(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} min"
+
+
 def scenario(demand: Demand, buffer: int) -> Scenario:
     """The check of a buffer as a scenario."""
-    trips = min(MOST, PACKETS / demand.pipe)
-    if trips < LEAST:
-        raise ModelError(
-            f"--check: a round trip of {demand.pipe:.0f} packets leaves {trips:.0f} of them in "
-            f"{PACKETS:,} packets, expected at least {LEAST:g}: ask for a smaller link with the "
-            "same C x RTT / N"
-        )
-    seconds = trips * demand.rtt
+    seconds = _trips(demand) * demand.rtt
     plain: dict[str, Any] = {
         "name": f"{buffer} packets under {demand.aqm}",
         "duration": _time(seconds),

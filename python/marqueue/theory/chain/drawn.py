@@ -1,4 +1,5 @@
-"""The figures of docs/theory/chain.md, from the cells of :mod:`marqueue.theory.chain.phases`."""
+"""The figures of docs/theory/chain.md, from the cells of :mod:`marqueue.theory.chain.phases` and
+the points of :mod:`marqueue.theory.chain.packets`."""
 
 from __future__ import annotations
 
@@ -11,28 +12,41 @@ from matplotlib.lines import Line2D
 
 from marqueue.plot import panels
 from marqueue.plot.style import COLORS, INK, legend, looks, themed
+from marqueue.theory.chain.packets import Point
 from marqueue.theory.chain.phases import CTS, EXPONENTS, SPREADS, Cell
 
 WHOLE, FEW = 10.0, 1.0
 """Where h is greater, flows are drawn as moving together; where it is less, as apart."""
 
 
-def all_of_them(cells: list[Cell]) -> dict[str, Figure]:
-    """Every figure by its name."""
-    return {"phases": diagram(cells), "growth": growth(cells), "spread": spread(cells)}
+def all_of_them(cells: list[Cell], points: list[Point]) -> dict[str, Figure]:
+    """Every figure whose data are there, by its name."""
+    found: dict[str, Figure] = {}
+    if cells:
+        found |= {
+            "phases": diagram(cells, points),
+            "growth": growth(cells),
+            "spread": spread(cells),
+        }
+    if points:
+        found["packets"] = beside(points)
+    return found
 
 
 def _of(cells: list[Cell], rtts: str, a: float, ct: float) -> list[Cell]:
     return [c for c in cells if (c.rtts, c.a, c.ct) == (rtts, a, ct)]
 
 
-def diagram(cells: list[Cell]) -> Figure:
-    """N against CT, a panel an exponent."""
+def diagram(cells: list[Cell], points: list[Point]) -> Figure:
+    """N against CT, a panel an exponent; what packets say in larger squares around it."""
     with themed():
         figure = Figure(figsize=(7.2, 5.6), layout="constrained")
         axes = figure.subplots(2, 2, sharex=True, sharey=True)
         for a, panel in zip(EXPONENTS, axes.flat, strict=True):
             _panel(cells, a, panel)
+            for each in (p for p in points if p.a == a):
+                look = _dot(each.packets.h.mean) | {"markeredgecolor": INK}
+                panel.plot(each.flows, each.ct, marker="s", markersize=8, zorder=1, **look)
         names = ("h < 1: apart", "1 to 10", "h > 10: together")
         kinds = [Line2D([], [], marker="o", linestyle="", **_dot(h)) for h in (0.5, 5.0, 50.0)]
         kinds += [
@@ -40,6 +54,10 @@ def diagram(cells: list[Cell]) -> Figure:
             Line2D([], [], color=COLORS[1], linestyle="--"),
         ]
         texts = [*names, "mean field: margin 1", "mean window: g = 2"]
+        if points:
+            outer: dict[str, Any] = {"marker": "s", "markersize": 8, "markerfacecolor": "none"}
+            kinds.append(Line2D([], [], linestyle="", color=INK, **outer))
+            texts.append("around it: packets")
         figure.legend(kinds, texts, loc="outside upper center", ncols=3, handlelength=1.6)
     return figure
 
@@ -107,4 +125,28 @@ def spread(cells: list[Cell]) -> Figure:
     above.set_yscale("log")
     below.set_yscale("log")
     legend(above)
+    return figure
+
+
+def beside(points: list[Point]) -> Figure:
+    """h of packets, of the least TCP and of the paper's chain as N grows, a panel a CT; a = 0.2."""
+    rows = {ct: [p for p in points if (p.a, p.ct) == (0.2, ct)] for ct in (5.0, 10.0, 25.0)}
+    figure, axes = panels(len(rows), height=1.9)
+    for (ct, row), panel in zip(rows.items(), axes, strict=True):
+        flows = [each.flows for each in row]
+        sides = {
+            "packets": [each.packets.h for each in row],
+            "TCP at its least": [each.minimal.h for each in row],
+        }
+        for (name, found), look in zip(sides.items(), looks(2), strict=True):
+            widths = [each.half_width or 0.0 for each in found]
+            panel.errorbar(flows, [each.mean for each in found], widths, label=name, **look)
+        chain = [each.chain for each in row]
+        panel.plot(flows, chain, color=INK, linestyle=":", label="chain, all together")
+        panel.set_ylabel(f"h, CT = {ct:g}")
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        panel.minorticks_off()
+    axes[-1].set_xlabel("N")
+    legend(axes[0])
     return figure
