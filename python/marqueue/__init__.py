@@ -3,13 +3,21 @@
 scenario = marqueue.load("scenario.toml")
 result = marqueue.run(scenario)
 print(result.summary())
+
+Importing the package brings what every command needs; scenarios and results, which bring pydantic
+and Arrow, are loaded when one is asked for.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from marqueue._core import version as _version
 from marqueue.errors import MarqueueError, ScenarioError
-from marqueue.result import Result
 from marqueue.run import run
-from marqueue.scenario import Scenario, from_dict, from_toml, load, with_overrides
+
+if TYPE_CHECKING:
+    from marqueue.result import Result
+    from marqueue.scenario import Scenario, from_dict, from_toml, load, with_overrides
 
 __version__ = _version()
 
@@ -24,3 +32,15 @@ __all__ = [
     "run",
     "with_overrides",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What is loaded when it is asked for (PEP 562)."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    of = "marqueue.result" if name == "Result" else "marqueue.scenario"
+    return getattr(import_module(of), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

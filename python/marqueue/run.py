@@ -1,38 +1,24 @@
 """Running a scenario: replications in parallel, with one result that does not depend on how many at
-a time, nor on whether it was interrupted and resumed."""
+a time, nor on whether it was interrupted and resumed.
 
-import json
-import time
-from collections.abc import Generator, Sequence
+Importing this brings nothing that runs: the package has :func:`run` as its own, and the command
+answers before all else is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from marqueue.errors import RunError
-from marqueue.keep import Keep, Outcome, Replication
 from marqueue.limits import NO_LIMITS, Limits
-from marqueue.manifest import describe, here
-from marqueue.pool import Pool, Progress, Steps, Work
-from marqueue.result import Result, Window
-from marqueue.result.link import measured_windows
-from marqueue.result.names import warmup_windows
-from marqueue.result.tables import link_names
-from marqueue.scenario import Scenario, compile, from_dict
-from marqueue.units import Duration
-from marqueue.until import FEWEST, MOST, Bound, enough
-from marqueue.warmup import Cut, find
 
-Rounds = Generator[Sequence[Replication], Sequence[Outcome], tuple[list[Outcome], bool]]
-"""The replications of a run, and whether they are all that were asked for."""
-
-
-def replication_seed(seed: int, replication: int) -> int:
-    """The engine's seed for a replication, counted from 0: the first 64-bit word that numpy's
-    ``SeedSequence([seed, replication])`` generates."""
-    return int(np.random.SeedSequence([seed, replication]).generate_state(1, np.uint64)[0])
+if TYPE_CHECKING:
+    from marqueue.keep import Keep
+    from marqueue.pool import Pool, Progress
+    from marqueue.result import Result
+    from marqueue.scenario import Scenario
 
 
 def run(
@@ -61,6 +47,10 @@ def run(
     Raises ScenarioError or RunError if it cannot be run as asked, if what is kept is of another
     run, or if a limit is reached before anything was measured.
     """
+    from marqueue.asked import Asked
+    from marqueue.keep import Keep
+    from marqueue.pool import Pool
+
     asked = Asked.of(scenario, seed, replications, until)
     keep = keep or Keep()
     keep.belong_to({"scenario": asked.scenario.to_dict(), **asked.rules(limits)})
@@ -82,6 +72,9 @@ def run_each(
 ) -> list[Result]:
     """The results of several scenarios, whose replications share the threads, and are kept in
     ``keep``."""
+    from marqueue.asked import Asked
+    from marqueue.pool import Pool
+
     pool: Pool[Result | None] = Pool(jobs, keep, progress=progress)
     works = [Asked.of(each, None, None, ()).work(pool, NO_LIMITS) for each in scenarios]
     found: dict[int, Result] = {}
@@ -90,181 +83,3 @@ def run_each(
             assert result is not None, "without limits everything is measured"
             found[index] = result
     return [found[index] for index in range(len(works))]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A scenario with the rules by which replications are added."""
-
-    scenario: Scenario
-    bounds: list[Bound]
-
-    @classmethod
-    def of(
-        cls, scenario: Scenario, seed: int | None, replications: int | None, until: Sequence[str]
-    ) -> "Asked":
-        """What :func:`run` is asked, checked."""
-        most = replications if replications is not None or not until else MOST
-        given = {"seed": seed, "replications": most}
-        scenario = from_dict(
-            scenario.to_dict() | {key: value for key, value in given.items() if value is not None}
-        )
-        links = link_names(compile(scenario))
-        bounds = [Bound.parse(text, links) for text in until]
-        if bounds and scenario.replications < FEWEST:
-            raise RunError(
-                f"replications: got {scenario.replications}, expected at least {FEWEST} with until"
-            )
-        return cls(scenario, bounds)
-
-    def rules(self, limits: Limits) -> dict[str, Any]:
-        """What else than the scenario decides about the result."""
-        return {"until": [bound.text for bound in self.bounds], "max_events": limits.max_events}
-
-    @property
-    def pilot(self) -> Scenario | None:
-        """What finds the warm-up, if it is to be found: a run without one.
-
-        Where to cut changes no packet, so that pilot and run have the same series.
-        """
-        if isinstance(self.scenario.warmup, Duration):
-            return None
-        few = FEWEST if self.bounds else self.scenario.replications
-        return self.scenario.model_copy(update={"warmup": Duration(0), "replications": few})
-
-    @property
-    def seconds(self) -> float:
-        """How many simulated seconds it takes at most."""
-        runs = [each for each in (self.pilot, self.scenario) if each]
-        return sum(each.duration.seconds * each.replications for each in runs)
-
-    def work(self, pool: Pool[Any], limits: Limits) -> Work[Result | None]:
-        """The steps in a pool."""
-        return Work(_steps(self, pool, limits), self.seconds)
-
-
-@dataclass
-class _Spent:
-    """What a run has taken so far."""
-
-    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    started: float = field(default_factory=time.perf_counter)
-    outcomes: list[Outcome] = field(default_factory=list)
-
-
-def _steps(asked: Asked, pool: Pool[Any], limits: Limits) -> Steps[Result | None]:
-    """A pilot, if the warm-up is to be found, and the run; None if nothing was measured."""
-    spent = _Spent()
-    scenario, cut = asked.scenario, None
-    if asked.pilot:
-        outcomes = yield replications_of(asked.pilot, limits)
-        spent.outcomes += outcomes
-        pilot = _result(asked.pilot, spent, outcomes, pool, limits, piloting=True)
-        if pilot is None or pilot.partial:
-            return pilot
-        cut = find(pilot)
-        scenario = scenario.model_copy(update={"warmup": cut.at})
-    outcomes, met = yield from _rounds(scenario, asked.bounds, pool, limits)
-    spent.outcomes += outcomes
-    stopping = {
-        "until": [bound.text for bound in asked.bounds],
-        "cap": scenario.replications,
-        "met": met,
-    }
-    return _result(
-        scenario,
-        spent,
-        outcomes,
-        pool,
-        limits,
-        cut=cut,
-        stopping=stopping if asked.bounds else None,
-    )
-
-
-def _rounds(scenario: Scenario, bounds: Sequence[Bound], pool: Pool[Any], limits: Limits) -> Rounds:
-    """All replications, or as many as it takes to meet the bounds; whether they are met."""
-    plan = compile(scenario)
-    every = replications_of(scenario, limits)
-    if not bounds:
-        return list((yield every)), True
-    measured = range(warmup_windows(scenario.to_dict()), len(plan["boundaries"]) + 1)
-    windows: dict[str, list[Window]] = {name: [] for name in link_names(plan)}
-    outcomes: list[Outcome] = []
-    while len(outcomes) < len(every):
-        seen = len(outcomes)
-        batch = every[seen : max(seen + pool.jobs, FEWEST)]
-        fresh = yield batch
-        outcomes += fresh
-        cut = [i for i, each in enumerate(outcomes) if _is_cut(each)]
-        if cut:
-            return outcomes[: cut[0] + 1], False
-        if len(fresh) < len(batch):
-            return outcomes, False
-        for name, more in measured_windows(plan, [each.raw for each in fresh], measured).items():
-            windows[name] += more
-        number = enough(bounds, windows, seen)
-        if number is not None:
-            return outcomes[:number], True
-    return outcomes, False
-
-
-def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
-    """What the engine is asked for a scenario."""
-    plan = json.dumps(compile(scenario))
-    return [
-        Replication(
-            plan,
-            replication_seed(scenario.seed, r),
-            scenario.duration.seconds,
-            limits.max_events,
-        )
-        for r in range(scenario.replications)
-    ]
-
-
-def _is_cut(outcome: Outcome) -> bool:
-    return bool(outcome.raw["ended"] < outcome.raw["edges"][-1])
-
-
-def _result(
-    scenario: Scenario,
-    spent: _Spent,
-    outcomes: Sequence[Outcome],
-    pool: Pool[Any],
-    limits: Limits,
-    *,
-    cut: Cut | None = None,
-    stopping: dict[str, Any] | None = None,
-    piloting: bool = False,
-) -> Result | None:
-    """The result of these outcomes, partial if a limit was reached; None if there is nothing."""
-    there = [each for each in outcomes if each.raw["ended"] > 0]
-    if not there:
-        return None
-    partial = None
-    missing = stopping is None and len(there) < scenario.replications
-    if missing or any(map(_is_cut, there)) or (pool.stopped and stopping and not stopping["met"]):
-        partial = {
-            "limit": pool.stopped or f"the limit of {limits.max_events:,} events a replication",
-            "ended": [float(each.raw["ended"]) for each in there],
-            "duration": scenario.duration.seconds,
-            "asked": scenario.replications,
-            "pilot": piloting,
-        }
-    scenario = scenario.model_copy(update={"replications": len(there)})
-    manifest = describe(
-        scenario,
-        [each.replication.seed for each in there],
-        here(
-            spent.started_at,
-            time.perf_counter() - spent.started,
-            sum(each.cpu_seconds for each in spent.outcomes),
-            sum(each.kept for each in spent.outcomes),
-        ),
-        cut.as_dict() if cut else None,
-        stopping,
-        partial,
-    )
-    raws = [each.raw for each in there]
-    return Result.from_raw(scenario.to_dict(), compile(scenario), manifest, raws)

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from rich.table import Table
 from rich.text import Text
 
+from marqueue.asked import Asked, replications_of
 from marqueue.errors import RunError
 from marqueue.grid import Axis, Point, grid
 from marqueue.keep import Keep
@@ -35,7 +36,6 @@ from marqueue.place import refuse_place, whole, write_json
 from marqueue.pool import Pool, Progress
 from marqueue.result import CIRCUMSTANCES, CONFIDENCE, FLOW_FIGURES, LINK_FIGURES, Window
 from marqueue.result.window import Figure
-from marqueue.run import Asked, replications_of
 from marqueue.scenario import Scenario
 from marqueue.stats import Estimate
 

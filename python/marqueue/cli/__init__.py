@@ -6,49 +6,43 @@ from typing import Annotated
 import typer
 
 from marqueue import __version__
-from marqueue.cli import (
-    catalogue,
-    compare,
-    design,
-    kernel,
-    link,
-    live,
-    paper,
-    run,
-    sweep,
-    theory,
-    validate,
-)
 from marqueue.cli.console import errors
+from marqueue.cli.lazy import SETTINGS, Entry, lazy
 from marqueue.errors import MarqueueError
+
+COMMANDS = {
+    "run": Entry("marqueue.cli.run", "run"),
+    "sweep": Entry("marqueue.cli.sweep", "sweep"),
+    "compare": Entry("marqueue.cli.compare", "compare"),
+    "validate": Entry("marqueue.cli.validate", "validate", settings={}),
+    "attach": Entry("marqueue.cli.kernel", "attach"),
+    "detach": Entry("marqueue.cli.kernel", "detach"),
+    "stats": Entry("marqueue.cli.kernel", "stats"),
+    "live": Entry("marqueue.cli.live", "live"),
+    "link": Entry(
+        "marqueue.cli.link",
+        "link",
+        settings={"context_settings": {"allow_interspersed_args": False}, "no_args_is_help": True},
+    ),
+    "schema": Entry("marqueue.cli.catalogue", "schema", settings={}),
+    "aqm": Entry("marqueue.cli.catalogue", "aqm", help="The AQMs and their parameters."),
+    "tcp": Entry("marqueue.cli.catalogue", "tcp", help="The settings of TCP."),
+    "paced": Entry("marqueue.cli.catalogue", "paced", help="The rate laws of paced flows."),
+    "impairments": Entry(
+        "marqueue.cli.catalogue", "impairments", help="What links may do to packets."
+    ),
+    "paper": Entry("marqueue.cli.paper", "paper", help="The papers that are reproduced here."),
+    "theory": Entry("marqueue.cli.theory", "theory", help="What models say of a scenario."),
+    "design": Entry("marqueue.cli.design", "design", help="Gains for AQMs, with their margins."),
+}
 
 app = typer.Typer(
     name="marqueue",
+    cls=lazy(COMMANDS),
     no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    **SETTINGS,
 )
-app.command("run", no_args_is_help=True)(run.run)
-app.command("sweep", no_args_is_help=True)(sweep.sweep)
-app.command("compare", no_args_is_help=True)(compare.compare)
-app.command("validate")(validate.validate)
-app.command("attach", no_args_is_help=True)(kernel.attach)
-app.command("detach", no_args_is_help=True)(kernel.detach)
-app.command("stats", no_args_is_help=True)(kernel.stats)
-app.command("live", no_args_is_help=True)(live.live)
-app.command("link", context_settings={"allow_interspersed_args": False}, no_args_is_help=True)(
-    link.link
-)
-app.command("schema")(catalogue.schema)
-app.add_typer(catalogue.aqm, name="aqm")
-app.add_typer(catalogue.tcp, name="tcp")
-app.add_typer(catalogue.paced, name="paced")
-app.add_typer(catalogue.impairments, name="impairments")
-app.add_typer(paper.paper, name="paper")
-app.add_typer(theory.theory, name="theory")
-app.add_typer(design.design, name="design")
 
 
 def _version(wanted: bool) -> None:

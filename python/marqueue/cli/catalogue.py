@@ -23,10 +23,10 @@ from marqueue.scenario.parameters import (
     tcp_presets,
 )
 
-aqm = typer.Typer(no_args_is_help=True, help="The AQMs and their parameters.")
-tcp = typer.Typer(no_args_is_help=True, help="The settings of TCP.")
-paced = typer.Typer(no_args_is_help=True, help="The rate laws of paced flows.")
-impairments = typer.Typer(no_args_is_help=True, help="What links may do to packets.")
+aqm = typer.Typer(no_args_is_help=True)
+tcp = typer.Typer(no_args_is_help=True)
+paced = typer.Typer(no_args_is_help=True)
+impairments = typer.Typer(no_args_is_help=True)
 
 
 @aqm.command("list")

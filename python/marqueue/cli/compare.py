@@ -61,7 +61,10 @@ def _load(directory: Path) -> Result:
         raise RunError(f"{directory}: not a result, expected a directory that marqueue run wrote")
     try:
         return Result.load(directory)
-    except (OSError, ValueError, TypeError) as error:
+    except OSError as error:
+        reason = f"{error.filename}: {error.strerror}" if error.filename else error
+        raise RunError(f"a result that cannot be read: {reason}") from None
+    except (ValueError, TypeError) as error:
         raise RunError(f"{directory}: a result that cannot be read: {error}") from None
 
 

@@ -1,18 +1,20 @@
 """Where the command speaks: results on standard output, everything else on standard error."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from marqueue.keep import Keep
-from marqueue.pool import Progress as Callback
+if TYPE_CHECKING:
+    from marqueue.keep import Keep
+    from marqueue.pool import Progress as Callback
 
 output = Console()
 errors = Console(stderr=True)
@@ -65,6 +67,15 @@ def progress_bar(what: str) -> Iterator[Callback]:
     if not errors.is_terminal:
         yield _Lines(what)
         return
+    # Wanted by who waits only.
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

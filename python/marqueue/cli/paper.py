@@ -12,7 +12,7 @@ from marqueue.keep import Keep
 from marqueue.papers import PAPERS
 from marqueue.place import refuse_place
 
-paper = typer.Typer(no_args_is_help=True, help="The papers that are reproduced here.")
+paper = typer.Typer(no_args_is_help=True)
 
 
 @paper.command("list")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from marqueue import _core, kernel
+from marqueue.asked import replication_seed
 from marqueue.errors import RunError
 from marqueue.live import machine
 from marqueue.live.audit import complaints
@@ -31,7 +32,6 @@ from marqueue.live.transfers import Seen, endpoints
 from marqueue.manifest import describe, here
 from marqueue.pool import Progress
 from marqueue.result import Result
-from marqueue.run import replication_seed
 from marqueue.scenario import Scenario, compile
 
 TOOLS = ("iperf3", "ss")

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.result.names import group_names
 from marqueue.scenario import Scenario
-from marqueue.theory.pf import Region, proportionally_fair
-from marqueue.theory.pf_scenario import of_scenario
 
 if TYPE_CHECKING:
     from marqueue.result.result import Result
+    from marqueue.theory.pf import Region
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,10 @@ def aim(result: Result) -> Aim | str | None:
     }
     if not any(link.get("cpu") for link in result.plan["links"]):
         return None
+    # Brings scipy, which a run without CPUs has no use for.
+    from marqueue.theory.pf import proportionally_fair
+    from marqueue.theory.pf_scenario import of_scenario
+
     try:
         shared = of_scenario(Scenario.model_validate(result.scenario))
         best = proportionally_fair(shared.sharing)

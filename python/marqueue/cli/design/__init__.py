@@ -18,12 +18,7 @@ from marqueue.theory.design.design import Design
 from marqueue.theory.drq_scenario import network
 from marqueue.units import Rate
 
-design = typer.Typer(no_args_is_help=True, help="Gains for AQMs, with their margins.")
-
-
-@design.callback()
-def _group() -> None:
-    """Gains that theorems allow, their margins, and how far the exact boundary is."""
+design = typer.Typer(no_args_is_help=True)
 
 
 def number(name: str, metavar: str, help_: str) -> typer.models.OptionInfo:

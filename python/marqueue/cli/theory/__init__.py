@@ -2,30 +2,24 @@
 
 import typer
 
-from marqueue.cli.theory.buffer import buffer
-from marqueue.cli.theory.chain import chain
-from marqueue.cli.theory.chokew import chokew
-from marqueue.cli.theory.drq_stability import drq_stability
-from marqueue.cli.theory.fluid import fluid
-from marqueue.cli.theory.linearize import linearize
-from marqueue.cli.theory.mkc import mkc
-from marqueue.cli.theory.pf import pf
-from marqueue.cli.theory.steady import steady
+from marqueue.cli.lazy import Entry, lazy
 
-theory = typer.Typer(no_args_is_help=True, help="What models say of a scenario.")
+MODELS = {
+    "fluid": Entry("marqueue.cli.theory.fluid", "fluid"),
+    "buffer": Entry("marqueue.cli.theory.buffer", "buffer"),
+    "chokew": Entry("marqueue.cli.theory.chokew", "chokew"),
+    "pf": Entry("marqueue.cli.theory.pf", "pf"),
+    "drq-stability": Entry("marqueue.cli.theory.drq_stability", "drq_stability"),
+    "linearize": Entry("marqueue.cli.theory.linearize", "linearize"),
+    "steady": Entry("marqueue.cli.theory.steady", "steady"),
+    "mkc": Entry("marqueue.cli.theory.mkc", "mkc", documented="numbers"),
+    "chain": Entry("marqueue.cli.theory.chain", "chain", documented="run"),
+}
+
+theory = typer.Typer(cls=lazy(MODELS), no_args_is_help=True)
 
 
 @theory.callback()
 def _group() -> None:
-    """What models say of a scenario."""
-
-
-theory.command("fluid", no_args_is_help=True)(fluid)
-theory.command("buffer", no_args_is_help=True)(buffer)
-theory.command("chokew", no_args_is_help=True)(chokew)
-theory.command("pf", no_args_is_help=True)(pf)
-theory.command("drq-stability", no_args_is_help=True)(drq_stability)
-theory.command("linearize", no_args_is_help=True)(linearize)
-theory.command("steady", no_args_is_help=True)(steady)
-theory.add_typer(mkc, name="mkc")
-theory.add_typer(chain, name="chain")
+    # Typer makes a group of what has a callback or commands; these commands are elsewhere.
+    pass

@@ -36,7 +36,7 @@ mkc = typer.Typer()
 
 
 @mkc.callback(invoke_without_command=True)
-def _group(context: typer.Context, json: options.Json = False) -> None:
+def numbers(context: typer.Context, json: options.Json = False) -> None:
     """Max-min Kelly control (MKC, EMKC), classic Kelly control, AIMD and Scalable TCP by rate, as
     maps of rates with delays. Time is in steps of control; D = 1 is a price that answers the latest
     rate. Without a command: the numbers of the paper, beside what comes out here.

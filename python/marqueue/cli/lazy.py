@@ -1,0 +1,93 @@
+"""Groups whose commands are imported when one of them is wanted.
+
+A list of commands, as help and completion show it, needs no more of a command than its name and
+its docstring, which is read from the source. So ``marqueue --help`` does without what commands
+bring, which takes ten times as long to load.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+SETTINGS: dict[str, Any] = {
+    "add_completion": False,
+    "rich_markup_mode": "rich",
+    "pretty_exceptions_enable": False,
+}
+"""Of the whole command line."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a command is, or a group of commands."""
+
+    module: str
+    name: str
+    """Of the function, or of the group."""
+    documented: str | None = None
+    """The function that has the docstring of a group."""
+    help: str | None = None
+    """Of a group that no function documents."""
+    settings: Mapping[str, Any] = field(default_factory=lambda: {"no_args_is_help": True})
+    """Of a command."""
+
+    @property
+    def text(self) -> str:
+        """What it does, without importing it."""
+        return self.help or docstring(self.module, self.documented or self.name)
+
+    def load(self, name: str) -> Any:
+        """The command of this name, or the group."""
+        app = typer.Typer(**SETTINGS)
+        app.callback()(lambda: None)
+        found = getattr(import_module(self.module), self.name)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, help=self.text)
+        else:
+            app.command(name, **self.settings)(found)
+        group = typer.main.get_command(app)
+        assert isinstance(group, TyperGroup)
+        return group.commands[name]
+
+
+def docstring(module: str, function: str) -> str:
+    """That of a function of a module, which is not imported."""
+    found = find_spec(module)
+    assert found is not None
+    assert found.origin is not None
+    tree = ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+    [node] = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function]
+    return ast.get_docstring(node) or ""
+
+
+def lazy(entries: Mapping[str, Entry]) -> type[TyperGroup]:
+    """The class of a group of these commands, which are listed in this order."""
+
+    class Lazy(TyperGroup):
+        def __init__(self, **attrs: Any) -> None:
+            super().__init__(**attrs)
+            self.commands.update((name, TyperCommand(name)) for name in entries)
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            """As much of it as a list needs, if it has not been loaded."""
+            command = super().get_command(ctx, cmd_name)
+            if command is not None and command.callback is None and not command.help:
+                command.help = entries[cmd_name].text
+            return command
+
+        def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+            """The command that is to be run, or whose own help or completion is asked for."""
+            if args[0] in entries:
+                self.commands[args[0]] = entries[args[0]].load(args[0])
+            return super().resolve_command(ctx, args)
+
+    return Lazy

@@ -1,0 +1,85 @@
+"""What the command loads before it does anything: as little as it needs."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+from marqueue.cli import app
+
+# Not pydantic: typer itself brings it, to read what is given.
+HEAVY = {
+    "jinja2",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "plotly",
+    "polars",
+    "pyarrow",
+    "scipy",
+}
+
+PROGRAM = """
+import sys
+from marqueue.cli import app
+try:
+    app(sys.argv[1:])
+except SystemExit as done:
+    assert not done.code, done.code
+sys.stderr.write("\\n" + " ".join(sys.modules))
+"""
+
+
+def loaded(*arguments: str) -> set[str]:
+    """The modules that are there after the command."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["theory", "--help"]])
+def test_help_loads_nothing_that_runs_or_draws(arguments: list[str]) -> None:
+    there = loaded(*arguments)
+    assert "typer" in there
+    assert not HEAVY & there
+
+
+def test_help_of_a_command_loads_neither_drawing_nor_scipy() -> None:
+    assert not {"matplotlib", "scipy", "polars", "jinja2"} & loaded("run", "--help")
+
+
+def test_a_run_loads_neither_scipy_nor_polars(small_file: Path, tmp_path: Path) -> None:
+    one = ["--replications", "1", "--out", str(tmp_path / "out")]
+    there = loaded("run", str(small_file), *one)
+    assert "pyarrow" in there
+    assert not {"scipy", "polars"} & there
+
+
+def commands(group: TyperGroup, context: typer.Context) -> Iterator[tuple[str, str, str]]:
+    """Of each command below a group: its name, what a list says of it, and what its help says."""
+    for name in group.list_commands(context):
+        listed = group.get_command(context, name)
+        assert listed is not None
+        text = listed.help or ""
+        _, loaded, _ = group.resolve_command(context, [name])
+        assert loaded is not None
+        yield name, text, loaded.help or ""
+        if isinstance(loaded, TyperGroup):
+            yield from commands(loaded, typer.Context(loaded, parent=context, info_name=name))
+
+
+def test_a_list_says_of_each_command_what_its_own_help_says() -> None:
+    root = typer.main.get_command(app)
+    assert isinstance(root, TyperGroup)
+    every = list(commands(root, typer.Context(root, info_name="marqueue")))
+    assert {"run", "aqm", "list", "theory", "fluid", "mkc", "stability", "phases"} <= {
+        name for name, _, _ in every
+    }
+    for name, listed, own in every:
+        assert listed, name
+        assert listed == own, name
