@@ -6,9 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from typer.testing import CliRunner
 
 from marqueue import Result
+from marqueue.cli import app
 from marqueue.compare import Comparison, Difference, compare
+from marqueue.errors import RunError
 from marqueue.stats import Estimate
 from sample_runs import SCENARIO, sample_run
 
@@ -128,3 +131,33 @@ class TestCommand:
         done = marqueue("compare", two[0], "nowhere")
         assert done.returncode == 2
         assert done.stderr.startswith("nowhere: not a result, expected a directory")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("plan.json", None, "plan.json: No such file or directory"),
+        ("plan.json", b"{}", "plan.json: no links"),
+        ("manifest.json", b"{", "manifest.json: not JSON"),
+        ("manifest.json", b"[]", "cannot be read"),
+        ("scenario.toml", b"", "scenario.toml: name: missing"),
+        ("summary.json", b"\xff", "summary.json: not JSON"),
+        ("windows.parquet", None, "windows.parquet: no such file"),
+        ("windows.parquet", b"PAR1", "cannot be read"),
+        ("series.parquet", "flows.parquet", "series.parquet: no column link"),
+    ],
+)
+def test_a_result_that_is_broken_is_told_apart(
+    tmp_path: Path, file: str, content: bytes | str | None, said: str
+):
+    broken = sample_run().save(tmp_path / "broken")
+    if content is None:
+        (broken / file).unlink()
+    elif isinstance(content, str):
+        (broken / file).write_bytes((broken / content).read_bytes())
+    else:
+        (broken / file).write_bytes(content)
+    done = CliRunner().invoke(app, ["compare", str(broken), str(broken)])
+    assert isinstance(done.exception, RunError), done.exception
+    assert str(broken) in str(done.exception)
+    assert said in str(done.exception)

@@ -1,5 +1,6 @@
 """The command ``marqueue``."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -64,9 +65,20 @@ def root(
 
 
 def main() -> None:
-    """Runs the command; a user's mistake becomes a message and exit code 2."""
+    """Runs the command; a user's mistake becomes a message and exit code 2, and so does a machine
+    that cannot do what was asked, such as a disk that is full."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except MarqueueError as error:
         errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except OSError as error:
+        where = error.filename or "output"
+        what = f"{where}: {error.strerror or error}"
+        errors.print(what, markup=False, highlight=False, soft_wrap=True)
+        # What could not be written is not tried again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)

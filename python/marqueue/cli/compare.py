@@ -59,13 +59,14 @@ def compare(
 def _load(directory: Path) -> Result:
     if not (directory / "manifest.json").is_file():
         raise RunError(f"{directory}: not a result, expected a directory that marqueue run wrote")
+    what: object
     try:
         return Result.load(directory)
     except OSError as error:
-        reason = f"{error.filename}: {error.strerror}" if error.filename else error
-        raise RunError(f"a result that cannot be read: {reason}") from None
+        what = f"{Path(error.filename).name}: {error.strerror}" if error.filename else error
     except (ValueError, TypeError) as error:
-        raise RunError(f"{directory}: a result that cannot be read: {error}") from None
+        what = error
+    raise RunError(f"{directory}: a result that cannot be read: {what}")
 
 
 def _write(comparison: Comparison, out: Path) -> None:

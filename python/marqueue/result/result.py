@@ -25,6 +25,7 @@ from marqueue.result.link import Link, with_figures
 from marqueue.result.pipe import Pipe
 from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.result.window import Figure
+from marqueue.scenario import from_dict
 from marqueue.stats import Estimate, Floats
 
 if TYPE_CHECKING:
@@ -398,19 +399,33 @@ class Result:
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Result:
-        """Reads what :meth:`save` has written; warns of a result that is partial."""
+        """Reads what :meth:`save` has written; warns of a result that is partial.
+
+        Raises OSError where a file cannot be read, ScenarioError, ValueError or TypeError where it
+        holds something else than was written.
+        """
         path = Path(directory)
         scenario = tomllib.loads((path / "scenario.toml").read_text(encoding="utf-8"))
-        plan = json.loads((path / "plan.json").read_text(encoding="utf-8"))
-        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-        circumstances = json.loads((path / CIRCUMSTANCES).read_text(encoding="utf-8"))
+        from_dict(scenario, origin=str(path / "scenario.toml"))
+        plan = _json(path / "plan.json")
+        if not isinstance(plan, dict) or "links" not in plan:
+            raise ValueError("plan.json: no links, expected the plan of a run")
+        manifest = _json(path / "manifest.json")
+        circumstances = _json(path / CIRCUMSTANCES)
         made = Manifest(**manifest, circumstances=Circumstances(**circumstances))
         if made.partial_remark:
             warnings.warn(f"{path}: {made.partial_remark}", PartialResult, stacklevel=2)
         result = cls(scenario, plan, made, tables.read(path))
-        if "theory" in json.loads((path / "summary.json").read_text(encoding="utf-8")):
+        if "theory" in _json(path / "summary.json"):
             result.add_theory()
         return result
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path.name}: not JSON: {error}") from None
 
 
 def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:

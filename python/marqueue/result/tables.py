@@ -371,6 +371,23 @@ def write(tables: Mapping[str, pa.Table], directory: Path) -> None:
         pq.write_table(table, directory / f"{name}.parquet", compression="zstd")
 
 
+#: The tables of every result, each with the column that tells its rows apart.
+ALWAYS = {
+    "series": "link",
+    "windows": "link",
+    "queue_histogram": "link",
+    "delay_histogram": "link",
+    "flows": "flow",
+}
+
+
 def read(directory: Path) -> dict[str, pa.Table]:
-    """Reads what :func:`write` has written."""
-    return {p.stem: pq.read_table(p) for p in sorted(directory.glob("*.parquet"))}
+    """Reads what :func:`write` has written. Raises ValueError if a table of every result is not
+    there, or is another."""
+    found = {p.stem: pq.read_table(p) for p in sorted(directory.glob("*.parquet"))}
+    for name, column in ALWAYS.items():
+        if name not in found:
+            raise ValueError(f"{name}.parquet: no such file, expected a table of the run")
+        if column not in found[name].column_names:
+            raise ValueError(f"{name}.parquet: no column {column}, expected the table {name}")
+    return found
