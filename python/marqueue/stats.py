@@ -132,8 +132,8 @@ class Estimate:
             return MISSING
         if self.half_width is None:
             return plain(self.mean)
-        if self.half_width == 0:
-            return f"{plain(self.mean)} ± 0"
+        if self.half_width <= 10.0**-DIGITS * abs(self.mean):
+            return f"{plain(round(self.mean, DIGITS))} ± 0"
         power = math.floor(math.log10(max(abs(self.mean), self.half_width)))
         if power < SMALL:
             inner = self.scaled(10.0**-power)
@@ -149,7 +149,7 @@ class Estimate:
 
 #: Numbers below this power of ten are written with it.
 SMALL = -3
-#: However narrow an interval is, a double carries no more decimals than these.
+#: However narrow an interval is, a double carries no more digits than these: below is rounding.
 DIGITS = 12
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
