@@ -1,11 +1,20 @@
 """What several tests share: example scenarios, a small scenario, the command as people run it."""
 
+import os
+import pty
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from marqueue.papers import PAPERS
+from marqueue.papers.claims import read_claims
+from marqueue.papers.verdict import judge
+from marqueue.run import run
 from marqueue.scenario import Scenario, from_toml
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
@@ -45,6 +54,43 @@ size = "10 packets"
 """A scenario that runs in a moment."""
 
 COMMAND = [sys.executable, "-m", "marqueue"]
+
+
+def interrupted(*arguments: str, cwd: Path) -> tuple[int, str, float]:
+    """Interrupts the command (Ctrl-C) once it shows how far it is: its exit code, what it printed,
+    and how long it took to end, s."""
+    master, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        text=True,
+        # Tests that run in the background inherit a SIGINT that is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    os.close(terminal)
+    shown = b""
+    while b"%" not in shown:
+        shown += os.read(master, 1024)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    stdout, _ = process.communicate(timeout=30)
+    took = time.monotonic() - sent
+    os.close(master)
+    return process.returncode, stdout, took
+
+
+def check_verdicts(key: str, experiment: str, expected: Mapping[str, str]) -> None:
+    """Runs an experiment of a paper once, and judges the claims that this is enough for."""
+    paper = PAPERS[key]
+    part = paper.experiment(experiment)
+    runs = {name: run(scenario, replications=1, seed=7) for name, scenario in part.setups().items()}
+    quantities = part.measure(runs)
+    claims = {each.id: each for each in read_claims(paper.folder / "claims.toml")}
+    for name, outcome in expected.items():
+        assert judge(claims[name], quantities).outcome == outcome
+    assert part.draw(runs, quantities)
 
 
 @pytest.fixture

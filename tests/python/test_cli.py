@@ -1,11 +1,6 @@
 """The command as people run it."""
 
 import json
-import os
-import pty
-import signal
-import subprocess
-import time
 import tomllib
 from pathlib import Path
 
@@ -13,7 +8,7 @@ import jsonschema
 import pytest
 
 import marqueue as package
-from conftest import COMMAND, EXAMPLES, SMALL
+from conftest import EXAMPLES, SMALL, interrupted
 
 
 def test_a_run_prints_a_table_and_writes_a_result(marqueue, small_file: Path, tmp_path: Path):
@@ -166,35 +161,9 @@ def test_a_place_that_cannot_be_written_is_a_message(marqueue, small_file: Path,
 
 
 def test_an_interrupt_ends_within_a_second_and_leaves_nothing(small_file: Path, tmp_path: Path):
-    master, terminal = pty.openpty()
-    command = [
-        *COMMAND,
-        "run",
-        str(small_file),
-        "--set",
-        "duration=1000000 s",
-        "--set",
-        "sample=0 s",
-    ]
-    process = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-        text=True,
-        # Tests that run in the background inherit a SIGINT that is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    os.close(terminal)
-    shown = b""
-    while b"%" not in shown:
-        shown += os.read(master, 1024)
-    interrupted = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    stdout, _ = process.communicate(timeout=30)
-    took = time.monotonic() - interrupted
-    os.close(master)
-    assert process.returncode == 130
+    endless = ["--set", "duration=1000000 s", "--set", "sample=0 s"]
+    code, stdout, took = interrupted("run", str(small_file), *endless, cwd=tmp_path)
+    assert code == 130
     assert took < 1.0
     assert stdout == ""
     assert [each.name for each in tmp_path.iterdir()] == ["small.toml"]

@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 
-import marqueue as package
-from marqueue.papers import PAPERS
-from marqueue.papers.claims import read_claims
+from conftest import check_verdicts
 from marqueue.papers.drq.optimum import sharing
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, parking_lot, two_edges
-from marqueue.papers.verdict import judge
 from marqueue.theory.pf import proportionally_fair
 
 #: At C, Mcycles/s: the region and what a flow of each class gets there, Mbit/s (closed forms).
@@ -74,14 +71,4 @@ MUST = {
 
 @pytest.mark.parametrize("experiment", MUST)
 def test_verdicts_that_do_not_hang_on_the_seed(experiment: str):
-    paper = PAPERS["drq"]
-    part = paper.experiment(experiment)
-    runs = {
-        name: package.run(scenario, replications=1, seed=7)
-        for name, scenario in part.setups().items()
-    }
-    quantities = part.measure(runs)
-    claims = {each.id: each for each in read_claims(paper.folder / "claims.toml")}
-    for name, outcome in MUST[experiment].items():
-        assert judge(claims[name], quantities).outcome == outcome
-    assert part.draw(runs, quantities)
+    check_verdicts("drq", experiment, MUST[experiment])

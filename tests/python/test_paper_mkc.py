@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 import marqueue as package
-from marqueue.papers import PAPERS
-from marqueue.papers.claims import read_claims
+from conftest import check_verdicts
 from marqueue.papers.mkc import experiment_fairness as fairness
 from marqueue.papers.mkc.experiment_3 import CAPACITY, OMEGA, ROUTES, with_losses
 from marqueue.papers.mkc.measures import Rate, total
 from marqueue.papers.mkc.random_routes import Topology, at_random, parking_lot
-from marqueue.papers.verdict import judge
 
 
 def rate(t: list[float], value: list[float], end: float = 10.0) -> Rate:
@@ -77,17 +75,7 @@ MUST = {
 
 @pytest.mark.parametrize("experiment", MUST)
 def test_verdicts_that_do_not_hang_on_the_seed(experiment: str):
-    paper = PAPERS["mkc"]
-    part = paper.experiment(experiment)
-    runs = {
-        name: package.run(scenario, replications=1, seed=7)
-        for name, scenario in part.setups().items()
-    }
-    quantities = part.measure(runs)
-    claims = {each.id: each for each in read_claims(paper.folder / "claims.toml")}
-    for name, outcome in MUST[experiment].items():
-        assert judge(claims[name], quantities).outcome == outcome
-    assert part.draw(runs, quantities)
+    check_verdicts("mkc", experiment, MUST[experiment])
 
 
 def test_where_prices_are_above_their_noise_rates_are_max_min_fair():

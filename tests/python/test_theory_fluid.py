@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 from typer.testing import CliRunner
 
 import marqueue as package
@@ -41,36 +42,6 @@ SCENARIO: dict[str, Any] = {
     "traffic": [{"name": "long", "kind": "tcp", "count": 20, "jitter": "1 s"}],
 }
 
-TOML = """
-name = "Fluid"
-duration = "30 s"
-warmup = "10 s"
-replications = 2
-sample = "100 ms"
-
-[topology]
-kind = "dumbbell"
-rtts = ["60 ms", "100 ms"]
-access = { rate = "1 Gbit/s", delay = "5 ms" }
-
-[topology.bottleneck]
-rate = "20 Mbit/s"
-delay = "5 ms"
-buffer = "200 packets"
-signal = "ecn"
-aqm = { name = "red", min_th = "40 packets", max_th = "120 packets" }
-
-[transport.default]
-preset = "ns2"
-ecn = true
-
-[[traffic]]
-name = "long"
-kind = "tcp"
-count = 20
-jitter = "1 s"
-"""
-
 
 def with_aqm(**aqm: Any) -> dict[str, Any]:
     """The scenario under another AQM."""
@@ -82,7 +53,7 @@ def with_aqm(**aqm: Any) -> dict[str, Any]:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "fluid.toml"
-    path.write_text(TOML)
+    path.write_text(tomli_w.dumps(SCENARIO), encoding="utf-8")
     return path
 
 

@@ -3,10 +3,6 @@
 import dataclasses
 import json
 import math
-import os
-import pty
-import signal
-import subprocess
 from concurrent.futures import CancelledError
 from pathlib import Path
 
@@ -15,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import marqueue as package
-from conftest import COMMAND
+from conftest import interrupted
 from marqueue.cli import app
 from marqueue.papers import PAPERS
 from marqueue.scenario import compile
@@ -268,23 +264,7 @@ def test_ns2_runs_and_can_be_stopped():
 
 
 def test_an_interrupt_ends_it_and_leaves_nothing(tmp_path: Path):
-    master, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, "validate", "--only", "loss-laws", "--out", "out"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-        text=True,
-        # Tests that run in the background inherit a SIGINT that is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    os.close(terminal)
-    shown = b""
-    while b"%" not in shown:
-        shown += os.read(master, 1024)
-    process.send_signal(signal.SIGINT)
-    stdout, _ = process.communicate(timeout=30)
-    os.close(master)
-    assert process.returncode == 130
+    code, stdout, _ = interrupted("validate", "--only", "loss-laws", "--out", "out", cwd=tmp_path)
+    assert code == 130
     assert stdout == ""
     assert list(tmp_path.iterdir()) == []

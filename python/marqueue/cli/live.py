@@ -9,7 +9,7 @@ from marqueue.cli import options
 from marqueue.cli.console import output, print_json, progress_bar, say
 from marqueue.cli.run import slug
 from marqueue.place import refuse_place, whole
-from marqueue.scenario import cautions, load
+from marqueue.scenario import cautions
 
 INVALID = 4
 """Exit code where the machine did not keep up, and the result is not to be trusted."""
@@ -31,16 +31,7 @@ def live(
     ipv6: Annotated[
         bool, typer.Option("--ipv6", help="Packets of IPv6, as large as the scenario's.")
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="The result directory.",
-            show_default="results/NAME-live",
-        ),
-    ] = None,
+    out: Annotated[Path | None, options.out("results/NAME-live")] = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -60,9 +51,7 @@ def live(
     Exit codes: 0 done, 2 a mistake that the message explains, 4 the machine did not keep up and the
     result is marked as invalid, 130 interrupted.
     """
-    given = {"seed": seed, "replications": replications}
-    overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
-    scenario = load(file, [*(set_ or ()), *overrides])
+    scenario = options.scenario(file, set_, seed, replications)
     directory = out or Path("results") / f"{slug(scenario.name)}-live"
     refuse_place(directory, force)
     for each in cautions(scenario):

@@ -1,12 +1,14 @@
 """Options that several commands have."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from marqueue.errors import RunError
 from marqueue.limits import Limits
+from marqueue.scenario import Scenario, load
 from marqueue.units import Duration, Size
 from marqueue.until import FEWEST, MOST
 
@@ -59,12 +61,13 @@ Jobs = Annotated[
         show_default="one a processor",
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", "-o", metavar="DIR", help="The result directory.", show_default="results/NAME"
-    ),
-]
+
+
+def out(default: str | bool, what: str = "The result directory.") -> Any:
+    """Where a result goes, and where if nothing is said."""
+    return typer.Option("--out", "-o", metavar="DIR", help=what, show_default=default)
+
+
 Force = Annotated[bool, typer.Option("--force", help="Replace the directory if it exists.")]
 Resume = Annotated[
     bool,
@@ -111,9 +114,19 @@ MaxMemory = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
+PlainJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
 
 LIMIT_REACHED = 3
 """Exit code where a limit ended a run, and the result is partial."""
+
+
+def scenario(
+    file: Path, set_: Sequence[str] | None, seed: int | None, replications: int | None
+) -> Scenario:
+    """The scenario of a file with everything that options replace in it."""
+    given = {"seed": seed, "replications": replications}
+    overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
+    return load(file, [*(set_ or ()), *overrides])
 
 
 def limits(max_events: int | None, max_time: str | None, max_memory: str | None) -> Limits:

@@ -41,14 +41,7 @@ def paper_run(
     ] = False,
     jobs: options.Jobs = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Where the report goes.",
-            show_default="results/paper-PAPER",
-        ),
+        Path | None, options.out("results/paper-PAPER", "Where the report goes.")
     ] = None,
     force: options.Force = False,
     resume: options.Resume = False,

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -10,7 +11,7 @@ from marqueue.cli.console import output, print_json, progress_bar, resumable, sa
 from marqueue.keep import Keep
 from marqueue.place import refuse_place, whole
 from marqueue.run import run as run_scenario
-from marqueue.scenario import cautions, load
+from marqueue.scenario import cautions
 from marqueue.theory.fluid_model.overlay import QUANTITIES, Overlay, refuse_without_theory
 
 
@@ -24,7 +25,7 @@ def run(
     max_events: options.MaxEvents = None,
     max_time: options.MaxTime = None,
     max_memory: options.MaxMemory = None,
-    out: options.Out = None,
+    out: Annotated[Path | None, options.out("results/NAME")] = None,
     force: options.Force = False,
     resume: options.Resume = False,
     theory: options.Theory = False,
@@ -48,9 +49,7 @@ def run(
     is partial, 130 interrupted.
     """
     limits = options.limits(max_events, max_time, max_memory)
-    given = {"seed": seed, "replications": replications}
-    overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
-    scenario = load(file, [*(set_ or ()), *overrides])
+    scenario = options.scenario(file, set_, seed, replications)
     directory = out or Path("results") / slug(scenario.name)
     refuse_place(directory, force)
     for each in cautions(scenario):

@@ -10,7 +10,6 @@ from marqueue.cli.console import output, print_json, progress_bar, resumable, sa
 from marqueue.cli.run import slug
 from marqueue.errors import RunError, unknown
 from marqueue.keep import Keep
-from marqueue.scenario import load
 from marqueue.sweep import FIGURES, SHOWN
 from marqueue.sweep import sweep as sweep_scenario
 
@@ -45,16 +44,7 @@ def sweep(
     max_events: options.MaxEvents = None,
     max_time: options.MaxTime = None,
     max_memory: options.MaxMemory = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="The result directory.",
-            show_default="results/sweep-NAME",
-        ),
-    ] = None,
+    out: Annotated[Path | None, options.out("results/sweep-NAME")] = None,
     force: options.Force = False,
     resume: options.Resume = False,
     json: options.Json = False,
@@ -78,9 +68,7 @@ def sweep(
         if name not in FIGURES:
             raise RunError(f"figure: {unknown(name, FIGURES)}")
     limits = options.limits(max_events, max_time, max_memory)
-    given = {"seed": seed, "replications": replications}
-    overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
-    scenario = load(file, [*(set_ or ()), *overrides])
+    scenario = options.scenario(file, set_, seed, replications)
     directory = out or Path("results") / f"sweep-{slug(scenario.name)}"
     keep = Keep.beside(directory, resume, force)
     shown = list(dict.fromkeys(figure or SHOWN))

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from marqueue.cli import options
 from marqueue.cli.console import errors, output, print_json, progress_bar
 from marqueue.errors import MarqueueError, RunError, unknown
 from marqueue.place import refuse_place, whole
@@ -35,16 +36,7 @@ def validate(
             show_default="one a processor",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Write a report with pictures there.",
-            show_default=False,
-        ),
-    ] = None,
+    out: Annotated[Path | None, options.out(False, "Write a report with pictures there.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace DIR if it exists.")] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the checks as JSON, and nothing else.")

@@ -335,15 +335,21 @@ def trace_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
     return out.table()
 
 
+def _of_senders(rows: Sequence[tuple[int, Any]]) -> Columns:
+    """Columns that say of each change of a sender whose and when it was."""
+    out = Columns()
+    out.add("replication", pa.uint32(), "", (np.full(len(s["t"]), r) for r, s in rows))
+    out.add("flow", pa.uint32(), "", (np.full(len(s["t"]), s["flow"]) for _, s in rows))
+    out.add("t", pa.float64(), "s", (s["t"] for _, s in rows))
+    return out
+
+
 def tcp_table(raws: Sequence[Raw]) -> pa.Table | None:
     """Every change of the senders of the traced flows, or None if none was traced."""
     rows = [(r, s) for r, raw in enumerate(raws) for s in raw["senders"]]
     if not rows:
         return None
-    out = Columns()
-    out.add("replication", pa.uint32(), "", (np.full(len(s["t"]), r) for r, s in rows))
-    out.add("flow", pa.uint32(), "", (np.full(len(s["t"]), s["flow"]) for _, s in rows))
-    out.add("t", pa.float64(), "s", (s["t"] for _, s in rows))
+    out = _of_senders(rows)
     for column in ("cwnd", "ssthresh"):
         out.add(column, pa.float64(), "packets", (s[column] for _, s in rows))
     for column in ("rtt", "srtt", "rto"):
@@ -356,10 +362,7 @@ def paced_table(raws: Sequence[Raw]) -> pa.Table | None:
     rows = [(r, s) for r, raw in enumerate(raws) for s in raw["paced"]]
     if not rows:
         return None
-    out = Columns()
-    out.add("replication", pa.uint32(), "", (np.full(len(s["t"]), r) for r, s in rows))
-    out.add("flow", pa.uint32(), "", (np.full(len(s["t"]), s["flow"]) for _, s in rows))
-    out.add("t", pa.float64(), "s", (s["t"] for _, s in rows))
+    out = _of_senders(rows)
     out.add("rate", pa.float64(), "bit/s", (s["rate"] for _, s in rows))
     out.add("price", pa.float64(), "1", (s["price"] for _, s in rows))
     return out.table()

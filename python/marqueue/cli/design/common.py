@@ -16,6 +16,7 @@ import typer
 
 from marqueue.cli.console import progress_bar
 from marqueue.cli.design.output import print_design, print_plain
+from marqueue.cli.options import PlainJson
 from marqueue.errors import ModelError, RunError
 from marqueue.theory.design import Design, by_packets, check, stability_map
 from marqueue.theory.design.stability_map import save
@@ -55,7 +56,6 @@ Map = Annotated[
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ OVER_LINK = (_parameter("packets", Packets, False),)
 ANSWER = (
     _parameter("check_", Check, False),
     _parameter("map_", Map, None),
-    _parameter("json", Json, False),
+    _parameter("json", PlainJson, False),
 )
 
 

@@ -32,7 +32,7 @@ def chokew(
             show_default=False,
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
+    json: options.PlainJson = False,
 ) -> None:
     """Solve the model of CHOKeW for a scenario: who gets what share of the link.
 

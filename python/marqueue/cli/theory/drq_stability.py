@@ -1,9 +1,5 @@
 """``marqueue theory drq-stability``."""
 
-from typing import Annotated
-
-import typer
-
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.scenario import load
@@ -15,7 +11,7 @@ from marqueue.theory.drq_stability import stability
 def drq_stability(
     file: options.File,
     set_: options.Set = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
+    json: options.PlainJson = False,
 ) -> None:
     """Tell whether the fluid model of a scenario under DRQ is stable: the bound of Proposition 2 on
     the slope of RED times capacity, the exact boundary, and what is configured.

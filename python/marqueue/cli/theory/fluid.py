@@ -1,16 +1,9 @@
 """``marqueue theory fluid``."""
 
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, say, table
-from marqueue.cli.theory.model_options import (
-    Json,
-    Plot,
-    SourceName,
-    check_plot,
-    source_of,
-    write_figure,
-)
-from marqueue.scenario import load
+from marqueue.cli.console import output, say, table
+from marqueue.cli.theory.model_options import Plot, SourceName, answer
+from marqueue.theory.fluid_model.fluid import Fluid
 from marqueue.theory.fluid_model.fluid import fluid as solve
 
 
@@ -19,7 +12,7 @@ def fluid(
     set_: options.Set = None,
     source: SourceName = "reno",
     plot: Plot = None,
-    json: Json = False,
+    json: options.PlainJson = False,
 ) -> None:
     """Solve the fluid model of a scenario: queues, probabilities and windows over time as
     differential equations with delays. A scenario outside its assumptions is refused with each of
@@ -27,14 +20,10 @@ def fluid(
 
     Example: marqueue theory fluid scenarios/parking-lot.toml --plot fluid.svg
     """
-    known = source_of(source)
-    check_plot(plot)
-    found = solve(load(file, set_ or []), known)
-    if plot is not None:
-        write_figure(found.plot(), plot)
-    if json:
-        print_json(found.to_dict())
-        return
+    answer(solve, _show, file, set_, source, plot, json)
+
+
+def _show(found: Fluid) -> None:
     means = found.means()
     listing = table("link", "queue", "± std", "delay (ms)", "probability", "utilization")
     for name, link in means["links"].items():

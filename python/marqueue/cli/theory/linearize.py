@@ -1,16 +1,8 @@
 """``marqueue theory linearize``."""
 
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, table
-from marqueue.cli.theory.model_options import (
-    Json,
-    Plot,
-    SourceName,
-    check_plot,
-    source_of,
-    write_figure,
-)
-from marqueue.scenario import load
+from marqueue.cli.console import output, table
+from marqueue.cli.theory.model_options import Plot, SourceName, answer
 from marqueue.theory.linear import Linearized
 from marqueue.theory.linear import linearize as of_scenario
 
@@ -23,7 +15,7 @@ def linearize(
     set_: options.Set = None,
     source: SourceName = "reno",
     plot: Plot = None,
-    json: Json = False,
+    json: options.PlainJson = False,
 ) -> None:
     """Linearise the fluid model of a scenario where it rests: equilibrium, characteristic roots,
     gain, phase and delay margins with delays as they are. A scenario outside the model's
@@ -31,15 +23,7 @@ def linearize(
 
     Example: marqueue theory linearize scenarios/parking-lot.toml --plot linear.svg
     """
-    known = source_of(source)
-    check_plot(plot)
-    found = of_scenario(load(file, set_ or []), known)
-    if plot is not None:
-        write_figure(found.plot(), plot)
-    if json:
-        print_json(found.to_dict())
-    else:
-        _show(found)
+    answer(of_scenario, _show, file, set_, source, plot, json)
 
 
 def _show(found: Linearized) -> None:

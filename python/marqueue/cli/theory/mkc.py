@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from marqueue.cli.console import output, print_json, say, table
+from marqueue.cli.options import PlainJson
 from marqueue.cli.theory import mkc_options as options
 from marqueue.cli.theory import mkc_output as show
 from marqueue.errors import ModelError, RunError
@@ -36,7 +37,7 @@ mkc = typer.Typer()
 
 
 @mkc.callback(invoke_without_command=True)
-def numbers(context: typer.Context, json: options.Json = False) -> None:
+def numbers(context: typer.Context, json: PlainJson = False) -> None:
     """Max-min Kelly control (MKC, EMKC), classic Kelly control, AIMD and Scalable TCP by rate, as
     maps of rates with delays. Time is in steps of control; D = 1 is a price that answers the latest
     rate. Without a command: the numbers of the paper, beside what comes out here.
@@ -100,7 +101,7 @@ def trajectory(
     figure: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw it.", show_default=False)
     ] = None,
-    json: options.Json = False,
+    json: PlainJson = False,
 ) -> None:
     """Rates step by step.
 
@@ -147,7 +148,7 @@ def fixed_point(
     gain: options.Gain = None,
     target: options.Target = None,
     exponent: options.Exponent = None,
-    json: options.Json = False,
+    json: PlainJson = False,
 ) -> None:
     """The stationary rates, on any routes.
 
@@ -192,7 +193,7 @@ def stability(
     gain: options.Gain = None,
     target: options.Target = None,
     exponent: options.Exponent = None,
-    json: options.Json = False,
+    json: PlainJson = False,
 ) -> None:
     """Is it stable? The conditions of theory, beside the exact answer.
 
@@ -243,7 +244,7 @@ def fairness(
     epsilon: Annotated[
         float, typer.Option(metavar="E", help="Fair is min x / max x of at least 1 - E.")
     ] = 0.1,
-    json: options.Json = False,
+    json: PlainJson = False,
 ) -> None:
     """Steps from the most unfair rates to epsilon-fairness, of EMKC and AIMD.
 

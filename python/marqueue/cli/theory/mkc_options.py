@@ -96,7 +96,6 @@ Target = Annotated[
     float | None, parameter("target", "X", "Of the price virtual: utilization.", "0.98")
 ]
 Exponent = Annotated[float | None, parameter("exponent", "K", "Of the price power.", "4")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
 
 
 def network(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_args
 
 import typer
 
+from marqueue.cli.console import print_json
 from marqueue.errors import RunError
+from marqueue.scenario import Scenario, load
 from marqueue.theory.fluid_model.of_scenario import Source
 
 if TYPE_CHECKING:
@@ -27,7 +30,40 @@ Plot = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", help="Draw it, as SVG or PNG.", show_default=False),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+
+
+class Solved(Protocol):
+    """What a model found."""
+
+    def plot(self) -> Figure:
+        """The figure of it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+
+
+Found = TypeVar("Found", bound=Solved)
+
+
+def answer(
+    solve: Callable[[Scenario, Source], Found],
+    show: Callable[[Found], None],
+    file: Path,
+    set_: list[str] | None,
+    source: str,
+    plot: Path | None,
+    json: bool,
+) -> None:
+    """Solves a scenario, and gives what was found as asked."""
+    known = source_of(source)
+    check_plot(plot)
+    found = solve(load(file, set_ or []), known)
+    if plot is not None:
+        write_figure(found.plot(), plot)
+    if json:
+        print_json(found.to_dict())
+    else:
+        show(found)
 
 
 def source_of(name: str) -> Source:

@@ -23,7 +23,7 @@ def pf(
             help="What flows weigh: sqrt(3/2) packet / round trip, as TCP Reno does; or all alike.",
         ),
     ] = "tcp",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
+    json: options.PlainJson = False,
 ) -> None:
     """Solve for the proportionally fair rates over CPUs and links, with their prices; beside them
     what TCP gets under RED on every queue, and what fair queueing on every resource gives.

@@ -6,7 +6,6 @@ import typer
 
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
-from marqueue.cli.theory.model_options import Json
 from marqueue.scenario import load
 from marqueue.theory.steady import LawName
 from marqueue.theory.steady import steady as solve
@@ -23,7 +22,7 @@ def steady(
             show_default="ecn where all links mark, else pftk",
         ),
     ] = None,
-    json: Json = False,
+    json: options.PlainJson = False,
 ) -> None:
     """Solve for where the long TCP flows of a scenario settle: queues, shares of losses or marks,
     rates; beside them the proportionally fair and the max-min fair rates.
