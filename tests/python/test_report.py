@@ -1,3 +1,4 @@
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -185,3 +186,11 @@ class TestBuilder:
         rows = [["a", 0.25], ["b", Estimate(0.5, 0.02, 3)], ["c", None]]
         page = Page(Report("R").table(["", "x"], rows).render())
         assert page.rows[1:] == [["a", "0.2500"], ["b", "0.50 ± 0.02"], ["c", "–"]]
+
+
+def test_what_was_asked_is_in_words() -> None:
+    # What Python calls it is no value that a scenario file takes.
+    page = report(sample_run()).render()
+    text = re.sub(r"<(style|script).*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
+    assert "sample_cwnd no" in text
+    assert not re.search(r"\b(True|False|None)\b", text)

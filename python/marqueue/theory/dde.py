@@ -7,6 +7,12 @@ Hermite through values and derivatives, whose error is of order 4 as well (Belle
 delays are multiples of the step: then the corners that a history leaves in the derivatives fall on
 steps. States that cannot sink below a floor, such as queues, are put back there after each step.
 
+Why not the solver of fluid models (``crates/theory/src/fluid/solver``), which finds its own steps:
+it solves what is written in Rust, once for numbers and once for derivatives, while the models of
+DRQ and of the designs are Python functions of arrays, one each, with no description that Rust would
+read; and a design is tried with disturbances of 1e-6 of the equilibrium, no larger than the error
+which that solver allows each step by default.
+
 Why not a library: those on PyPI that are maintained either compile C at run time (jitcdde) or bring
 an array framework of their own (diffrax has no delays yet), and none has floors; the method is
 short.
