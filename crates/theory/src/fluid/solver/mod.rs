@@ -16,9 +16,11 @@ mod dopri;
 mod events;
 mod history;
 mod integrate;
+mod solution;
 
 pub use history::Dense;
-pub use integrate::{solve, Failure, Solution, Tolerance};
+pub use integrate::solve;
+pub use solution::{Failure, Solution, Tolerance};
 
 use super::state::{Mode, State, View};
 
