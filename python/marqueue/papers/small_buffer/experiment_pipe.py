@@ -14,6 +14,8 @@ from marqueue.papers.small_buffer.setups import EACH, A, dumbbell, named
 from marqueue.scenario import Scenario
 from marqueue.stats import Estimate
 from marqueue.theory.chain import ChainResult, Model, RttClass, simulate
+from marqueue.theory.chain.hybrid import Assumptions, simulate_hybrid, spread_rtts
+from marqueue.theory.chain.packets import HALF, MINIMAL
 
 #: Packets a flow in a pipe of 200 ms, C T, and the capacity that has them, kbit/s.
 PIPES = {5: EACH, 25: 5 * EACH}
@@ -22,6 +24,12 @@ SCHEMES = ("RED1", "EXP")
 MODELLED = "RED1"
 #: Round-trip times of the chain over 200 ms: two classes, with as much spread as [120, 280] ms.
 CLASSES = tuple(RttClass(rtt, 1.0) for rtt in (0.75, 1.25))
+#: Between the chain and packets, at the shorter pipe (docs/theory/chain.md).
+BETWEEN = {
+    "late": Assumptions("echoes", "own"),
+    "common": Assumptions("rounds", "mm1"),
+    "minimal": MINIMAL,
+}
 #: Round-trip times that it runs after a warm-up of as many as the latter, and how often.
 LENGTH, WARM_UP, REPLICATIONS = 400, 100, 1
 FLOWS = (50, 200, 400)
@@ -58,8 +66,22 @@ def of_chain(
     return Quantity(label, of, np.array([values]), "", "N", tuple(float(n) for n in FLOWS))
 
 
+@cache
+def between(name: str, pipe: int) -> Quantity:
+    """h where some assumptions of the chain are what TCP does, by the number of flows."""
+    rtts = spread_rtts(HALF)
+    values = [
+        simulate_hybrid(
+            Model(n, float(pipe), A, MODELLED), BETWEEN[name], rtts, LENGTH, WARM_UP, REPLICATIONS
+        ).h.mean
+        for n in FLOWS
+    ]
+    of = f"{MODELLED}, C T = {pipe}, {name}"
+    return Quantity("h", of, np.array([values]), "", "N", tuple(float(n) for n in FLOWS))
+
+
 def measure(runs: Runs) -> Quantities:
-    """The four figures and h, by packets; utilization and h by the chain."""
+    """The four figures and h, by packets; utilization and h by the chain; h between them."""
     out: dict[str, Quantity] = {}
     for scheme in SCHEMES:
         for pipe, each in PIPES.items():
@@ -73,7 +95,8 @@ def measure(runs: Runs) -> Quantities:
             ("h", "h", lambda c: c.h),
         ):
             out[f"chain.{name}.{key(MODELLED, pipe)}"] = of_chain(MODELLED, pipe, label, how)
-    return out
+    few = min(PIPES)
+    return {**out, **{f"{name}.h.{key(MODELLED, few)}": between(name, few) for name in BETWEEN}}
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
@@ -101,7 +124,8 @@ EXPERIMENT = Experiment(
         "The paper has C T = 5 packets a flow alone. Here capacity a flow is 5 times as much "
         "beside it, all else as in experiment 4.",
         "The chain is that of `marqueue theory chain` with M/M/1 and two classes of round-trip "
-        "times, 150 and 250 ms; one run of 400 round trips.",
+        "times, 150 and 250 ms; one run of 400 round trips. What lies between the chain and "
+        "packets is as in `marqueue theory chain between`, as long, with 16 round-trip times.",
     ),
     setups=setups,
     measure=measure,
