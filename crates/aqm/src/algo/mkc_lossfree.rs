@@ -26,7 +26,7 @@ marqueue_core::params! {
         /// Desired utilization.
         gamma: f64 { unit: Fraction, range: 0.01 => 1.0, default: 0.98, source: "Kunniyur and Srikant 2004, section III.A" },
         /// How much of what the arrival rate misses the virtual capacity takes up in an interval.
-        gain: f64 { unit: One, range: 1e-6 => 1.0, default: 0.05, source: "stable up to delays of 30 intervals" },
+        gain: f64 { unit: One, range: 1e-6 => 10.0, default: 0.05, source: "stable up to delays of 30 intervals" },
     }
 }
 

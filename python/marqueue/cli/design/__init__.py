@@ -110,7 +110,8 @@ def drq(file: options.File, set_: options.Set = None) -> Design:
 
     Example: marqueue design drq scenarios/cpu.toml --set traffic.forward.count=40
     """
-    return theory_drq.design(network(load(file, set_ or [])))
+    scenario = load(file, set_ or [])
+    return theory_drq.design(network(scenario), scenario)
 
 
 @command(design, "mkc")

@@ -44,7 +44,7 @@ Packets = Annotated[
     bool,
     typer.Option(
         "--packets",
-        help="Simulate packets with the design, and well beyond the boundary; takes seconds.",
+        help="Simulate packets with the design, and beyond the boundary; takes a minute.",
     ),
 ]
 Map = Annotated[
@@ -90,9 +90,8 @@ LINK = (
     _parameter("flows", Flows, None),
     _parameter("rtt", Rtt, None),
 )
-#: Of the designs over a link: packets are of TCP.
-OVER_LINK = (_parameter("packets", Packets, False),)
 ANSWER = (
+    _parameter("packets", Packets, False),
     _parameter("check_", Check, False),
     _parameter("map_", Map, None),
     _parameter("json", PlainJson, False),
@@ -108,16 +107,12 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., Design]], No
         parameters = list(ANSWER)
         for each in reversed(own):
             if each.name == "link":
-                parameters = [*LINK, *OVER_LINK, *parameters]
+                parameters = [*LINK, *parameters]
             else:
                 parameters.insert(0, _parameter(each.name, hints[each.name], each.default))
 
         def run(**given: Any) -> None:
-            answer = {
-                each.name: given.pop(each.name)
-                for each in (*OVER_LINK, *ANSWER)
-                if each.name in given
-            }
+            answer = {each.name: given.pop(each.name) for each in ANSWER}
             if any(each.name == "link" for each in own):
                 given = {"link": link(*(given.pop(each.name) for each in LINK)), **given}
             show(design(**given), **answer)
@@ -155,9 +150,7 @@ def time(option: str, text: str) -> float:
         raise ModelError(f"{option}: {error}") from None
 
 
-def show(
-    design: Design, check_: bool, map_: Path | None, json: bool, packets: bool = False
-) -> None:
+def show(design: Design, packets: bool, check_: bool, map_: Path | None, json: bool) -> None:
     """Prints a design, tries it out and draws its map, as asked."""
     if map_ is not None and map_.suffix != ".svg":
         raise RunError(f"--map: got {str(map_)!r}, expected a name that ends in .svg")

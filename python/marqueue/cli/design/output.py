@@ -8,6 +8,7 @@ from typing import Any
 
 from marqueue.cli.console import output, print_json, table
 from marqueue.theory.design import Design, Packets, Trial, Value
+from marqueue.theory.design.packets import FROM, TO
 
 
 def print_design(
@@ -64,8 +65,8 @@ def print_design(
 
 #: What packets did beyond the boundary, by :attr:`Packets.verdict`.
 WORDS = {
-    "more": "Packets follow the boundary: beyond it the queue swings more.",
-    "less": "Packets do NOT follow the boundary: beyond it the queue swings less.",
+    "more": "Packets follow the boundary: beyond it arrivals swing more.",
+    "less": "Packets do NOT follow the boundary: beyond it arrivals swing less.",
     "no difference": "Packets do NOT tell: the interval of the difference of swings includes zero.",
 }
 
@@ -78,7 +79,8 @@ def _print_packets(design: Design, packets: Packets) -> None:
     for each in packets.figures:
         listing.add_row(each.figure.title, *(str(value) for value in each.shown()))
     output.print(listing)
-    _line(WORDS[packets.verdict])
+    low, high = FROM * packets.frequency, TO * packets.frequency
+    _line(f"{WORDS[packets.verdict]} They are watched from {low:.3g} to {high:.3g} rad/s.")
 
 
 def _line(text: str) -> None:
@@ -132,6 +134,7 @@ def print_plain(design: Design, trials: tuple[Trial, ...] | None, packets: Packe
         plain["packets"] = {
             "inside": packets.inside,
             "beyond": packets.beyond,
+            "frequency_rad_per_s": packets.frequency,
             "swings_beyond": packets.verdict,
             "figures": {each.figure.name: each.as_dict() for each in packets.figures},
         }

@@ -25,8 +25,9 @@ from scipy.optimize import brentq
 from marqueue.errors import ModelError
 from marqueue.stats import Floats
 from marqueue.theory.characteristic import Linear
-from marqueue.theory.design.delayed import Delayed, Nonlinear
+from marqueue.theory.design.delayed import Nonlinear
 from marqueue.theory.design.design import Design, Rule, Side, Value, positive
+from marqueue.theory.design.over_tcp import OverTcp
 from marqueue.theory.design.planes import rtt_by_flows
 from marqueue.theory.margins import Loop
 
@@ -48,7 +49,7 @@ VIRTUAL_BUFFER = "100 packets"
 
 
 @dataclass(frozen=True)
-class Avq(Delayed):
+class Avq(OverTcp):
     """AVQ with N like flows of constant round trip d; all above zero."""
 
     capacity: float

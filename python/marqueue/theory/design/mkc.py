@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import eigvals
@@ -23,6 +23,7 @@ from scipy.linalg import eigvals
 from marqueue.errors import ModelError
 from marqueue.stats import Floats
 from marqueue.theory.design.design import Axis, Design, Plane, Rule, Value, positive
+from marqueue.theory.design.packets import Experiment
 from marqueue.theory.design.planes import axis
 from marqueue.theory.mkc import conditions, fixed, laws, linear, lossfree
 from marqueue.theory.mkc.fixed import FixedPoint
@@ -37,6 +38,12 @@ Price = Literal["loss", "power", "virtual"]
 DISTURBANCE = 1e-6
 #: Values of a delay in a map.
 DELAYS = 12
+#: Packets: their size, how many a source sends in an interval at an equal share, by how much of an
+#: interval a round trip is longer than D - 1 of them, and how many intervals a run has at least.
+PACKET_BITS, A_STEP, LONGER, STEPS = 1600, 25, 0.02, 150
+#: How far beyond the boundary packets are run: rates have no noise that could blur it, and farther
+#: out go to hundreds of times the link.
+BEYOND = 1.1
 
 
 @dataclass(frozen=True)
@@ -143,6 +150,60 @@ class Mkc:
             done = iterate(self.network, self.law, price, start, int(end) + 1, watch=(0,))
         deviation = done.rates[:, 0] - self.point.rates[0]
         return np.arange(len(deviation), dtype=float), deviation
+
+    def experiment(self) -> Experiment:
+        """As packets: paced sources under EMKC.
+
+        A price is of the interval before, and is answered D intervals after that: a round trip is
+        D - 1 intervals, and a little more, so that the first packet of an interval comes back in
+        its time.
+        """
+        routers: dict[str, dict[str, Any]] = {
+            "loss": {"name": "mkc"},
+            "virtual": {"name": "mkc_lossfree", "gain": self.gain, "gamma": self.target},
+        }
+        if self.price not in routers:
+            raise ModelError(
+                f"price: got {self.price}, expected one that a router of packets has: "
+                f"{', '.join(routers)}"
+            )
+        classes = len(self.delays)
+        sources = classes * max(round(self.flows / classes), 1)
+        interval = A_STEP * PACKET_BITS * sources / self.capacity
+        trips = [(delay - 1 + LONGER) * interval for delay in self.delays]
+        parts = {
+            "topology": {
+                "kind": "dumbbell",
+                "rtts": [f"{trip:.9f} s" for trip in trips],
+                "access": {"rate": "100 Gbit/s", "delay": f"{min(trips) / 8:.9f} s"},
+                "bottleneck": {
+                    "rate": f"{self.capacity:.0f} bit/s",
+                    "delay": f"{min(trips) / 8:.9f} s",
+                    # What waits delays the prices that packets carry: a packet a source at most.
+                    "buffer": f"{sources} packets",
+                    "packet": f"{PACKET_BITS // 8} B",
+                    "aqm": routers[self.price] | {"delta": f"{interval:.9f} s"},
+                },
+            },
+            "traffic": [
+                {
+                    "name": "emkc",
+                    "kind": "paced",
+                    "count": sources,
+                    "packet": f"{PACKET_BITS // 8} B",
+                    "rate": f"{self.capacity / sources:.0f} bit/s",
+                    "jitter": f"{interval:.9f} s",
+                    "control": {
+                        "name": "emkc",
+                        "alpha": f"{self.alpha * self.flows / sources:.6f} bit/s",
+                        "beta": self.beta,
+                    },
+                }
+            ],
+        }
+        least = STEPS * interval
+        load = self.capacity / PACKET_BITS
+        return Experiment(parts, "bottleneck", load, BEYOND, least, least, interval)
 
 
 def design(

@@ -21,8 +21,9 @@ from typing import Any
 from scipy.optimize import brentq
 
 from marqueue.errors import ModelError
-from marqueue.theory.design.delayed import Delayed, Nonlinear
+from marqueue.theory.design.delayed import Nonlinear
 from marqueue.theory.design.design import Design, Rule, Value, positive
+from marqueue.theory.design.over_tcp import OverTcp
 from marqueue.theory.design.planes import rtt_by_flows
 from marqueue.theory.design.tcp import ASSUMPTIONS, Controller, Plant
 from marqueue.theory.margins import Loop
@@ -37,7 +38,7 @@ LOOKS = 4
 
 
 @dataclass(frozen=True)
-class Pi(Delayed):
+class Pi(OverTcp):
     """PI with its gain and zero, on a link."""
 
     capacity: float

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from marqueue.errors import ModelError
-from marqueue.theory.design.delayed import Delayed, Nonlinear
+from marqueue.theory.design.delayed import Nonlinear
 from marqueue.theory.design.design import Design, Rule, Value, positive
+from marqueue.theory.design.over_tcp import OverTcp
 from marqueue.theory.design.planes import rtt_by_flows
 from marqueue.theory.design.tcp import ASSUMPTIONS, Controller, Plant
 from marqueue.theory.margins import Loop
@@ -26,7 +27,7 @@ SOURCE = "Hollot, Misra, Towsley and Gong 2001 (RED)"
 
 
 @dataclass(frozen=True)
-class Red(Delayed):
+class Red(OverTcp):
     """RED on a link, at an average between its thresholds."""
 
     capacity: float

@@ -19,8 +19,9 @@ from typing import Any
 
 from marqueue.errors import ModelError
 from marqueue.theory.design import pi
-from marqueue.theory.design.delayed import Delayed, Nonlinear
+from marqueue.theory.design.delayed import Nonlinear
 from marqueue.theory.design.design import Design, Rule, Value, positive
+from marqueue.theory.design.over_tcp import OverTcp
 from marqueue.theory.design.planes import rtt_by_flows
 from marqueue.theory.design.tcp import ASSUMPTIONS, Plant
 from marqueue.theory.margins import Loop
@@ -30,7 +31,7 @@ PHI, PERIOD = 1.001, 0.002
 
 
 @dataclass(frozen=True)
-class Rem(Delayed):
+class Rem(OverTcp):
     """REM on a link."""
 
     capacity: float
