@@ -3,6 +3,7 @@
 import json
 import math
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from test_theory_linear import dumbbell
 RED = {
     "name": "red", "min_th": "20 packets", "max_th": "80 packets", "max_p": 0.1, "w_q": 0.002,
 }  # fmt: skip
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
 def small(aqm: dict[str, Any], *, ecn: bool, seconds: int = 40) -> dict[str, Any]:
@@ -62,8 +65,9 @@ def test_one_link_under_the_square_root_law_is_solved_by_hand() -> None:
     assert flows.max_min == pytest.approx(flows.rate, rel=1e-6)
 
 
-def test_avq_holds_its_utilization_without_a_queue() -> None:
-    found = steady(from_dict(small({"name": "avq", "gamma": 0.9}, ecn=True)))
+@pytest.mark.parametrize("aqm", [{"name": "avq", "gamma": 0.9}, {"name": "gkvq", "theta": 0.9}])
+def test_virtual_queues_hold_their_utilization_without_a_queue(aqm: dict[str, Any]) -> None:
+    found = steady(from_dict(small(aqm, ecn=True)))
     link = found.links["bottleneck"]
     assert (link.queue, link.utilization) == (0.0, pytest.approx(0.9))
 
@@ -86,6 +90,71 @@ def test_a_scaled_curve_settles_where_poisson_arrivals_have_it_and_so_do_packets
     assert measured["utilization"]["mean"] == pytest.approx(rho, abs=0.025)
     assert measured["mark_ratio"]["mean"] == pytest.approx(link.probability, rel=0.08)
     assert measured["queue_mean"]["mean"] == pytest.approx(link.queue, rel=0.15)
+
+
+def test_packets_under_drq_settle_where_the_fixed_point_is() -> None:
+    data = small({"name": "drq", "w_q": 0.002, "max_p": 0.5}, ecn=True, seconds=60)
+    data["transport"]["default"]["ecn_field"] = "initial"
+    data["topology"]["bottleneck"]["buffer"] = "1000 packets"
+    data["traffic"][0]["count"] = 60
+    scenario = from_dict(data | {"warmup": "20 s"})
+    link = steady(scenario).links["bottleneck"]
+    # By hand: q where gentle RED, 50 to 550 packets, has the price; marks are (15).
+    assert link.queue == pytest.approx(50 + 500 * link.probability / 0.5)
+    measured = run(scenario).summary()["measured"]["links"]["bottleneck"]
+    marked = link.probability**2 / (1 + link.probability**2)
+    # Of windows of 7 packets the law of marks is right to 5% (first test), p to twice that.
+    assert measured["mark_ratio"]["mean"] == pytest.approx(marked, rel=0.1)
+    assert measured["queue_mean"]["mean"] == pytest.approx(link.queue, rel=0.05)
+
+
+def test_flows_that_obey_prices_share_as_the_closed_forms_say_and_packets_do() -> None:
+    scenario = load(SCENARIOS / "mkc.toml")
+    found = steady(scenario)
+    [link], c, n, alpha = found.links.values(), 1e7, 4, 1e5
+    lost = n * alpha / (0.9 * c + n * alpha)  # (47)
+    assert link.probability == pytest.approx(lost)
+    assert [each.rate for each in found.classes.values()] == pytest.approx([c / n / 1600] * n)
+    measured = run(scenario).summary()["measured"]["links"]["bottleneck"]
+    # The buffer of 100 packets is full but for the one in transmission, and what just left.
+    assert measured["loss_ratio"]["mean"] == pytest.approx(lost, rel=0.01)
+    assert measured["queue_mean"]["mean"] == pytest.approx(link.queue, rel=0.02)
+
+
+def test_kelly_control_overloads_a_link_by_what_its_flows_would_pay() -> None:
+    data = load(SCENARIOS / "mkc.toml").to_dict()
+    for group in data["traffic"]:
+        group["control"] = {"name": "kelly", "kappa": 0.1, "omega": "50 kbit/s"}
+    [link] = steady(from_dict(data)).links.values()
+    # N omega = X p = X - C.
+    assert link.probability == pytest.approx(4 * 5e4 / (1e7 + 4 * 5e4))
+
+
+def test_max_min_shares_of_two_links_are_those_of_the_maps() -> None:
+    data = load(SCENARIOS / "mkc.toml").to_dict()
+    hop = data["topology"].pop("bottleneck")
+    data["topology"] = {
+        "kind": "parking-lot", "access": {"rate": "1 Gbit/s", "delay": "1 ms"},
+        "hops": [hop, hop | {"rate": "4 Mbit/s"}],
+    }  # fmt: skip
+    flow = data["traffic"][0]
+    data["traffic"] = [
+        flow | {"name": name, "classes": [name], "count": count}
+        for name, count in (("through", 2), ("hop 1", 3))
+    ]
+    found = steady(from_dict(data))
+    through, beside = found.classes.values()
+    # Two share the second link and alone know of it, three what they leave of the first: alpha =
+    # beta x p, p = (X - C)/X.
+    of_second = (4e6 + 2e5 / 0.9) / 2
+    first, second = found.links.values()
+    assert second.probability == pytest.approx(1 - 4e6 / (2 * of_second))
+    x = beside.rate * 1600 / (1 - first.probability)
+    load_of_first = 3 * x + 2 * of_second
+    assert pytest.approx(0.9 * x * (load_of_first - 1e7) / load_of_first) == 1e5
+    assert through.rate * 1600 == pytest.approx(
+        of_second * (1 - first.probability) * (1 - second.probability)
+    )
 
 
 def lots(scenario: dict[str, Any]) -> Scenario:
@@ -141,7 +210,13 @@ def test_the_command_and_what_it_refuses(tmp_path) -> None:
     wrong = CliRunner().invoke(app, [*line, "--law", "reno"])
     assert wrong.exit_code == 2
     assert "expected one of" in wrong.output
-    with pytest.raises(ScenarioError, match="outside the steady model: gkvq, expected one of"):
-        steady(from_dict(small({"name": "gkvq"}, ecn=True)))
+    with pytest.raises(ScenarioError, match='outside the steady model of drq: ecn_field = "ect"'):
+        steady(from_dict(small({"name": "drq"}, ecn=True)))
+    with pytest.raises(ModelError, match="law: got pftk, expected none: flows that obey prices"):
+        steady(load(SCENARIOS / "mkc.toml"), "pftk")
+    mixed = load(SCENARIOS / "mkc.toml").to_dict()
+    mixed["traffic"][1]["control"] = "kelly"
+    with pytest.raises(ScenarioError, match="kelly beside mkc, expected one law"):
+        steady(from_dict(mixed))
     with pytest.raises(ModelError, match="got ecn, expected one of losses: a link drops"):
         steady(from_dict(small(RED, ecn=False)), "ecn")

@@ -8,49 +8,47 @@ by its AQM's curve at rest, and what it carries is at most its target c_l, and i
     red         p = curve(q), spread over gaps;  c = C      (Floyd and Jacobson 1993, section 7)
     pi, rem     q = q_ref, p whatever fills the link;  c = C
     avq         q = 0, p whatever holds utilization;  c = gamma C    (Kunniyur and Srikant 2004)
+    gkvq        q = 0, p whatever holds its virtual queue;  c = theta C      (Gibbens, Kelly 1999)
+    drq         p = S^2 / (1 + S^2) of the route, S the sum of prices u = curve(q);  c = C
+                (Shin, Chong and Rhee 2008, (10), (15))
     droptail    q = the buffer, p what overflows;  c = C
     scaled      at a load of c / C arrivals are Poisson (Eun and Wang 2008, section III): q is the
                 mean queue of M/M/1, p what its marking curve makes of that queue;  c < C
 
 So does Padhye, Firoiu, Towsley and Kurose's law meet Bu and Towsley's fixed point (SIGMETRICS
 2001). Link by link, its share is what fills it, the others' as they are, until nothing moves: each
-flow's rate falls with every share, so that the shares rise and fall to one another's.
+flow's rate falls with every share, so that the shares rise and fall to one another's. Flows that
+obey the prices of mkc have rates of their own (:mod:`marqueue.theory.steady_rates`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
 from marqueue._core import ChainQueue
 from marqueue.errors import ModelError, Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
 from marqueue.stats import Floats
-from marqueue.theory import tcp_laws
+from marqueue.theory import steady_rates
 from marqueue.theory.allocations import max_min
 from marqueue.theory.equilibrium import settled
 from marqueue.theory.fluid_model.of_scenario import describe
 from marqueue.theory.of_plan import tcp_settings
 from marqueue.theory.pf import proportionally_fair
 from marqueue.theory.pf_scenario import of_scenario
+from marqueue.theory.tcp_windows import MOST, LawName, Window, window
 
-LawName = Literal["square-root", "random", "pftk", "pftk-no-timeouts", "ecn"]
-"""W(p): sqrt(3/(2bp)); the same under random losses (1.31/sqrt(p)); Padhye et al. with timeouts
-and without; and that of Reno whose packets are marked."""
-
-#: Shares between which that of a link is looked for.
-LEAST, MOST = 1e-10, 0.999
+#: The least share of a link that is looked for; the largest is that of the laws.
+LEAST = 1e-10
 #: Rounds over the links, and to what shares are the same, relative.
 ROUNDS, SAME = 2000, 1e-9
-#: Points of the table of :func:`marqueue.theory.tcp_laws.marked_aimd`.
-POINTS = 60
 #: Loads of the table of a Poisson queue's marks, and how far below 1 the last is.
 LOADS, SPARE = 400, 1e-6
 
@@ -63,7 +61,7 @@ class SteadyLink:
     queue: float
     """Packets."""
     probability: float
-    """The share of arrivals that is marked or lost."""
+    """The share of arrivals that is marked or lost; of drq the price u."""
     carried: float
     """Packets/s."""
     capacity: float
@@ -102,7 +100,8 @@ class Steady:
     """The fixed point of a scenario."""
 
     name: str
-    law: LawName
+    law: LawName | Literal["mkc", "kelly"]
+    """Of TCP, or of flows that obey prices."""
     links: Mapping[str, SteadyLink]
     classes: Mapping[str, SteadyClass]
 
@@ -139,12 +138,15 @@ class Steady:
 def steady(scenario: Scenario, law: LawName | None = None) -> Steady:
     """The fixed point of the links and flows that there are at the end of a scenario.
 
-    By default the law is ``ecn`` where all links mark and ``pftk`` elsewhere. Raises
+    By default the law is ``ecn`` where all links mark and ``pftk`` elsewhere; flows that obey
+    prices have their own. Raises
     :class:`ScenarioError` with every assumption that the scenario breaks,
     :class:`ModelError` if there is no fixed point.
     """
     of = settled(describe(scenario), scenario.duration.seconds)
-    _refuse(of)
+    if any(each["law"]["name"] in steady_rates.LAWS for each in of["classes"]):
+        return _priced(scenario.name, of, law)
+    _refuse(scenario, of)
     if law is None:
         law = "ecn" if all(link["signal"] == "ecn" for link in of["links"]) else "pftk"
     elif law == "ecn" and any(link["signal"] == "drop" for link in of["links"]):
@@ -156,9 +158,9 @@ def steady(scenario: Scenario, law: LawName | None = None) -> Steady:
     for s, each in enumerate(of["classes"]):
         name = each["name"]
         p, rtt = solver.heard(s), solver.rtt(s)
-        window = solver.windows[s](p, rtt)
+        delivered = solver.windows[s](p, rtt)
         classes[name] = SteadyClass(
-            name, each["count"], p, window, window / rtt, rtt,
+            name, each["count"], p, delivered, delivered / rtt, rtt,
             *fair.get(name, (None, None)),
         )  # fmt: skip
     links = {
@@ -168,6 +170,33 @@ def steady(scenario: Scenario, law: LawName | None = None) -> Steady:
         for i, link in enumerate(of["links"])
     }
     return Steady(scenario.name, law, links, classes)
+
+
+def _priced(name: str, of: Mapping[str, Any], law: LawName | None) -> Steady:
+    """Of flows that obey prices: what exceeds a link is lost, and its queue is full."""
+    if law is not None:
+        raise ModelError(f"law: got {law}, expected none: flows that obey prices have their own")
+    found = steady_rates.settle(of)
+    capacity = np.array([link["capacity"] for link in of["links"]])
+    lost = np.maximum(0.0, 1 - capacity / found.arrivals)
+    queue = np.where(lost > 0, [float(link["buffer"]) for link in of["links"]], 0.0)
+    links = {
+        link["name"]: SteadyLink(
+            link["name"], float(queue[i]), float(lost[i]),
+            float(found.arrivals[i] * (1 - lost[i])), link["capacity"],
+        )
+        for i, link in enumerate(of["links"])
+    }  # fmt: skip
+    classes = {}
+    for s, each in enumerate(of["classes"]):
+        way = [hop["link"] for hop in each["route"]]
+        through = math.prod(1 - float(lost[i]) for i in way)
+        rtt = float(each["rtt"] + sum(queue[i] / capacity[i] for i in way))
+        rate = float(found.rates[s]) / each["count"] * through
+        classes[each["name"]] = SteadyClass(
+            each["name"], each["count"], 1 - through, rate * rtt, rate, rtt, None, None
+        )
+    return Steady(name, of["classes"][0]["law"]["name"], links, classes)
 
 
 def _fair(scenario: Scenario) -> dict[str, tuple[float, float]]:
@@ -186,10 +215,10 @@ def _fair(scenario: Scenario) -> dict[str, tuple[float, float]]:
 
 
 #: AQMs that have a curve at rest here.
-CURVES = ("droptail", "red", "pi", "rem", "avq", "scaled")
+CURVES = ("droptail", "red", "pi", "rem", "avq", "gkvq", "drq", "scaled")
 
 
-def _refuse(of: Mapping[str, Any]) -> None:
+def _refuse(scenario: Scenario, of: Mapping[str, Any]) -> None:
     problems = [
         Problem(
             f"topology.{link['name']}.aqm",
@@ -198,20 +227,22 @@ def _refuse(of: Mapping[str, Any]) -> None:
         for link in of["links"]
         if link["aqm"]["name"] not in CURVES
     ]
-    problems += [
-        Problem(
-            f"traffic.{each['name']}",
-            f"outside the steady model: {each['law']['name']}, expected long TCP flows",
-        )
-        for each in of["classes"]
-        if each["law"]["name"] != "reno"
-    ]
+    kinds = {link["aqm"]["name"] for link in of["links"]}
+    if "drq" in kinds:
+        if others := ", ".join(sorted(kinds - {"drq"})):
+            message = f"outside the steady model: drq beside {others}, expected drq alone"
+            problems.append(Problem("topology", message))
+        # Its signal, 10, is ECT: a sender that begins there has every signal for a mark.
+        problems += [
+            Problem(
+                f"traffic.{each['name']}",
+                'outside the steady model of drq: ecn_field = "ect", expected "initial"',
+            )
+            for each in of["classes"]
+            if _begins_signalled(scenario, each["name"])
+        ]
     if problems:
         raise ScenarioError(problems)
-
-
-Window = Callable[[float, float], float]
-"""Packets delivered a round trip, of the share lost or marked and of the round trip, s."""
 
 
 def _laws(scenario: Scenario, of: Mapping[str, Any], law: LawName) -> list[Window]:
@@ -220,45 +251,20 @@ def _laws(scenario: Scenario, of: Mapping[str, Any], law: LawName) -> list[Windo
         settings = _settings(scenario, each["name"])
         per_ack = 2 if settings["delayed_ack"] > 0 else 1
         most = each["law"]["max_window"]
-        windows.append(partial(_limited, _window(law, per_ack, settings["min_rto"]), most))
+        windows.append(window(law, per_ack, settings["min_rto"], most))
     return windows
-
-
-def _limited(window: Window, most: float, p: float, rtt: float) -> float:
-    return min(window(p, rtt), most)
-
-
-def _window(law: LawName, per_ack: int, min_rto: float) -> Window:
-    match law:
-        case "square-root":
-            return lambda p, _: tcp_laws.regular_aimd(p, per_ack)
-        case "random":
-            return lambda p, _: tcp_laws.random_aimd(p, per_ack)
-        case "pftk":
-            return lambda p, rtt: tcp_laws.pftk(p, rtt, max(min_rto, rtt), per_ack)
-        case "pftk-no-timeouts":
-            return lambda p, _: tcp_laws.pftk_no_timeouts(p, per_ack)
-        case "ecn":
-            return lambda p, _: _marked(per_ack, p)
-
-
-def _marked(per_ack: int, p: float) -> float:
-    """From a table: the chain takes too long for a root to be found in it."""
-    scaled = float(_table(per_ack)(math.log(max(p, tcp_laws.RAREST))))
-    return max(scaled / math.sqrt(p), 1.0)
-
-
-@cache
-def _table(per_ack: int) -> CubicSpline:
-    p = np.geomspace(tcp_laws.RAREST, MOST, POINTS)
-    scaled = [tcp_laws.marked_aimd(float(x), per_ack) * math.sqrt(x) for x in p]
-    return CubicSpline(np.log(p), scaled)
 
 
 def _traffic(scenario: Scenario, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     plan = compile(scenario)
     group = next(group for group in plan["traffic"] if group["name"] == name)
     return plan, group["kind"]["tcp"]
+
+
+def _begins_signalled(scenario: Scenario, name: str) -> bool:
+    plan, what = _traffic(scenario, name)
+    given = plan["transports"][what["transport"]]["params"]
+    return bool(given.get("ecn")) and given.get("ecn_field", "ect") == "ect"
 
 
 def _settings(scenario: Scenario, name: str) -> dict[str, float]:
@@ -288,7 +294,7 @@ class _Solver:
                 return float(link["buffer"])
             case "pi" | "rem":
                 return float(aqm["q_ref"])
-            case "red":
+            case "red" | "drq":
                 return _average(aqm, p)
             case "scaled":
                 load = self.target(i) / float(link["capacity"])
@@ -301,6 +307,8 @@ class _Solver:
         match aqm["name"]:
             case "avq":
                 share = aqm["gamma"]
+            case "gkvq":
+                share = aqm["theta"]
             case "scaled":
                 share = _load(aqm["curve"], aqm["flows"], aqm["a"], float(self.p[i]))
             case _:
@@ -308,7 +316,10 @@ class _Solver:
         return float(share * link["capacity"])
 
     def heard(self, s: int) -> float:
-        """The share that a class meets."""
+        """The share that a class meets; DRQ's prices add up."""
+        if self.links[0]["aqm"]["name"] == "drq":
+            price = sum(float(self.p[i]) for i in self.routes[s])
+            return price**2 / (1 + price**2)
         return 1 - math.prod(1 - float(self.p[i]) for i in self.routes[s])
 
     def rtt(self, s: int) -> float:
@@ -367,10 +378,12 @@ def _marks(curve: str, flows: float, a: float) -> tuple[Floats, Floats]:
 
 
 def _average(aqm: Mapping[str, Any], p: float) -> float:
-    """Where RED's curve, with its gaps, marks a share p; at its end where it never does."""
+    """Where RED's curve, with its gaps, marks a share p, or DRQ's is a price; at its end where it
+    never does."""
     curve = aqm["curve"]
     # 2 x / (1 + x) and 2 x / (3 + x) of packets, x the curve.
-    at = {"geometric": p, "uniform": p / (2 - p), "wait": 3 * p / (2 - p)}[aqm["gaps"]]
+    gaps = aqm.get("gaps", "geometric")
+    at = {"geometric": p, "uniform": p / (2 - p), "wait": 3 * p / (2 - p)}[gaps]
     queues = [curve["min_th"], curve["max_th"]]
     shares = [0.0, curve["max_p"]]
     if curve["gentle"]:

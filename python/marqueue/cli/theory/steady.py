@@ -7,8 +7,9 @@ import typer
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.scenario import load
-from marqueue.theory.steady import LawName
 from marqueue.theory.steady import steady as solve
+from marqueue.theory.steady_rates import LAWS
+from marqueue.theory.tcp_windows import LawName
 
 
 def steady(
@@ -24,8 +25,8 @@ def steady(
     ] = None,
     json: options.PlainJson = False,
 ) -> None:
-    """Solve for where the long TCP flows of a scenario settle: queues, shares of losses or marks,
-    rates; beside them the proportionally fair and the max-min fair rates.
+    """Solve for where the long flows of a scenario settle, of TCP or under mkc's prices: queues,
+    shares of losses or marks, rates; beside them the proportionally fair and the max-min fair rates.
 
     Example: marqueue theory steady scenarios/parking-lot.toml --law pftk
     """
@@ -37,7 +38,8 @@ def steady(
     if json:
         print_json(found.to_dict())
         return
-    output.print(f"Law of TCP: {found.law}.", highlight=False)
+    whose = "flows that obey prices" if found.law in LAWS else "TCP"
+    output.print(f"Law of {whose}: {found.law}.", highlight=False)
     listing = table("link", "queue (packets)", "lost or marked", "utilization")
     for link in found.links.values():
         numbers = link.queue, link.probability, link.utilization
