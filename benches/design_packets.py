@@ -14,6 +14,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ LINK = 3750.0, 60.0, 0.246
 
 MULTIPLES = (0.12, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0, 10.0)
 """Of the boundary."""
-FROM_AFAR = (0.02, *MULTIPLES)
+FROM_AFAR = (0.02, *MULTIPLES[1:])
+NEAR = (0.5, 1.0, 1.4, 2.0, 4.0, 10.0)
 SHOWN = "queue_mean", "queue_std", "utilization", "mark_ratio"
 
 
@@ -114,7 +116,7 @@ class WithBuffer(avq.Avq):
 
 def of_paced(scale: int) -> Design:
     found = avq.design(1250, 180, 0.35, gamma=0.98)
-    setting = Paced(20408 * scale, 200 * scale, 0.1, 0.98, 3.0)
+    setting = Paced(10204 * scale, 100 * scale, 0.1, 0.98, 3.0)
     return replace(found, setting=setting)
 
 
@@ -124,12 +126,14 @@ SWEEPS: dict[str, tuple[Callable[[], Design], tuple[float, ...], float, float]] 
     "avq, 180 flows, virtual buffer 100": (lambda: of_avq(1, 100), FROM_AFAR, 100, 300),
     "avq, 1800 flows, virtual buffer 1000": (lambda: of_avq(10, 1000), FROM_AFAR, 100, 200),
     "avq, 1800 flows, virtual buffer 10": (lambda: of_avq(10, 10), FROM_AFAR, 100, 200),
-    "avq, 200 paced sources": (lambda: of_paced(1), (0.5, *MULTIPLES[3:]), 40, 100),
-    "avq, 1000 paced sources": (lambda: of_paced(5), (0.5, *MULTIPLES[3:]), 40, 60),
+    "avq, 100 paced sources": (lambda: of_paced(1), NEAR, 30, 40),
+    "avq, 400 paced sources": (lambda: of_paced(4), NEAR, 30, 30),
 }  # fmt: skip
 
 
-def sweep(design: Design, multiples: tuple[float, ...], warmup: float, measured: float) -> Any:
+def sweep(
+    design: Design, multiples: tuple[float, ...], warmup: float, measured: float
+) -> dict[str, Any]:
     """How much arrivals swing at multiples of the boundary."""
     assert design.boundary is not None
     frequency = abs(complex(design.at(design.boundary).root).imag)
@@ -175,28 +179,38 @@ def draw(sweeps: dict[str, Any], file: Path) -> None:
     file.write_text(svg(figure), encoding="utf-8")
 
 
+def row(design: Design) -> dict[str, Any]:
+    """A row of the table."""
+    packets = by_packets(design)
+    return {
+        "inside": packets.inside,
+        "beyond": packets.beyond,
+        "boundary": design.boundary,
+        "swings": packets.verdict,
+        "frequency_rad_per_s": packets.frequency,
+        "figures": {each.figure.name: each.as_dict() for each in packets.figures},
+    }
+
+
 def main() -> None:
-    """Writes everything."""
+    """Writes everything, and what there is after each part."""
     place = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
     place.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"designs": {}, "sweeps": {}}
-    for name, of in SWEEPS.items():
-        make, *rest = of
-        found["sweeps"][name] = sweep(make(), *rest)
+    parts: list[tuple[str, str, Callable[[], Any]]] = [
+        *(("sweeps", name, partial(_sweep, *of)) for name, of in SWEEPS.items()),
+        *(("designs", name, partial(row, of)) for name, of in designs().items()),
+    ]
+    for kind, name, make in parts:
+        found[kind][name] = make()
+        text = json.dumps(found, indent=1) + "\n"
+        (place / "packets.json").write_text(text, encoding="utf-8")
         print(name, flush=True)
-    for name, design in designs().items():
-        packets = by_packets(design)
-        found["designs"][name] = {
-            "inside": packets.inside,
-            "beyond": packets.beyond,
-            "boundary": design.boundary,
-            "swings": packets.verdict,
-            "frequency_rad_per_s": packets.frequency,
-            "figures": {each.figure.name: each.as_dict() for each in packets.figures},
-        }
-        print(name, packets.verdict, flush=True)
-    (place / "packets.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     draw(found["sweeps"], place / "packets.svg")
+
+
+def _sweep(make: Callable[[], Design], *how: Any) -> dict[str, Any]:
+    return sweep(make(), *how)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """The designs of MKC and DRQ against what their modules under theory/ say."""
 
+import cmath
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -84,3 +87,45 @@ def test_the_commands() -> None:
     assert json.loads(CliRunner().invoke(app, line).stdout)["theorem"] == "Proposition 2"
     mkc = "design mkc --capacity 10Mbit/s --flows 20 --delay 4 --delay 9 --alpha 10kbit/s --json"
     assert json.loads(CliRunner().invoke(app, mkc.split()).stdout)["boundary"] >= 2
+
+
+def test_margins_of_one_delay_are_those_worked_out_by_hand() -> None:
+    for delay in (1, 4):
+        found = mkc.design(1e7, 20, (delay,), loss=0.1)
+        margins = found.margins
+        assert margins is not None
+        # L = beta (1 - p) w / (1 - (1 - beta p) w): -1 over the gain margin at w = -1.
+        assert margins.gain == pytest.approx((2 - 0.1) / (1 - 0.1))
+        # |L| = 1 where |1 - 0.9 w| = 0.9: cos = (1 + 0.9^2 - 0.9^2) / 1.8.
+        turn = math.acos(1 / 1.8)
+        at = complex(math.cos(turn), -math.sin(turn))
+        phase = 180 + math.degrees(cmath.phase(0.9 * at / (1 - 0.9 * at)))
+        assert margins.phase == pytest.approx(phase)
+
+
+@pytest.mark.parametrize("delays", [(2,), (2, 5)])
+@pytest.mark.parametrize("price", ["loss", "virtual"])
+def test_margins_vanish_at_the_boundary(delays: tuple[int, ...], price: mkc.Price) -> None:
+    found = mkc.design(1e7, 20, delays, alpha=1e4, price=price)
+    assert found.boundary is not None
+    margins = found.at(found.boundary * (1 - 1e-5)).margins
+    assert 1 < margins.gain < 1 + 1e-3
+    # At z^D = -1 a locus touches the circle: the phase falls with the root of what is left.
+    assert 0 < margins.phase < 0.5
+    assert 0 < margins.delay < 0.01
+
+
+def test_a_price_that_is_later_than_the_delay_margin_is_unstable() -> None:
+    setting = mkc.Mkc(1e7, 20, (1,), 5e3, 0.1, "loss")
+    margins = setting.margins
+    assert margins is not None
+    p = float(setting.point.prices[0])
+    radii = []
+    for late in (math.floor(margins.delay), math.ceil(margins.delay)):
+        # z^(1+k) - (1 - beta p) z^k + beta (1 - p) = 0, the reference rate on time.
+        polynomial = np.zeros(late + 2)
+        polynomial[:2] = 1, -(1 - 0.1 * p)
+        polynomial[-1] += 0.1 * (1 - p)
+        radii.append(np.abs(np.roots(polynomial)).max())
+    assert margins.delay > 1
+    assert radii[0] < 1 < radii[1]

@@ -45,11 +45,11 @@ class Margins:
     phase: float
     """Degrees; the least over all crossovers."""
     delay: float
-    """s: the least delay added to the loop that makes it unstable."""
+    """The least delay added to the loop that makes it unstable: s, of maps steps."""
     gain_crossover: float
-    """rad/s at which ``phase`` is; nan if no locus has size 1 anywhere."""
+    """rad/s, of maps rad/step, at which ``phase`` is; nan if no locus has size 1 anywhere."""
     phase_crossover: float
-    """rad/s at which ``gain`` is; nan if no locus crosses the negative axis."""
+    """The same at which ``gain`` is; nan if no locus crosses the negative axis."""
 
 
 @dataclass(frozen=True)
@@ -95,42 +95,49 @@ class Loop:
 
     def margins(self) -> Margins:
         """Of a stable loop; of an unstable one they mean nothing."""
-        w = self.frequencies
-        loci = self.loci(w)
-        phase, delay, gain = math.inf, math.inf, math.inf
-        at_gain = at_phase = math.nan
-        for locus in loci.T:
-            for cross, value in self._crossings(w, locus, np.log(np.abs(locus) + 1e-300), _size):
-                # A delay turns clockwise, to -pi; the phase margin is to the nearer side.
-                clockwise = float((np.angle(value) + math.pi) % (2 * math.pi))
-                nearest = math.degrees(min(clockwise, 2 * math.pi - clockwise))
-                delay = min(delay, clockwise / cross)
-                if nearest < phase:
-                    phase, at_gain = nearest, cross
-            for cross, value in self._crossings(w, locus, locus.imag, _side):
-                size = abs(value)
-                if value.real < 0 and NOTHING < size < 1 and 1 / size < gain:
-                    gain, at_phase = 1 / size, cross
-        return Margins(gain, phase, delay, at_gain, at_phase)
+        return margins(self.frequencies, self.loci(self.frequencies), self._at)
 
-    def _crossings(
-        self, w: Floats, locus: Roots, values: Floats, of: _Of
-    ) -> list[tuple[float, complex]]:
-        """Where a function of a locus is zero, rad/s, with the locus there."""
-        found = []
-        for i in np.flatnonzero(values[:-1] * values[1:] < 0):
 
-            def near(x: float, i: int = int(i)) -> complex:
-                share = (x - w[i]) / (w[i + 1] - w[i])
-                about = locus[i] + share * (locus[i + 1] - locus[i])
-                at = self._at(x)
-                return complex(at[np.argmin(np.abs(at - about))])
+def margins(w: Floats, loci: Roots, at: Callable[[float], Roots]) -> Margins:
+    """Of loci that are known at frequencies, ``(n, signals)``, and can be asked for at any.
 
-            ends = of(near(w[i])), of(near(w[i + 1]))
-            if ends[0] * ends[1] < 0:
-                cross = float(brentq(lambda x: of(near(x)), w[i], w[i + 1]))
-                found.append((cross, near(cross)))
-        return found
+    Time is in any unit: that of ``w`` is its inverse, in rad, and the delay's it.
+    """
+    phase, delay, gain = math.inf, math.inf, math.inf
+    at_gain = at_phase = math.nan
+    for locus in loci.T:
+        for cross, value in _crossings(w, locus, np.log(np.abs(locus) + 1e-300), _size, at):
+            # A delay turns clockwise, to -pi; the phase margin is to the nearer side.
+            clockwise = float((np.angle(value) + math.pi) % (2 * math.pi))
+            nearest = math.degrees(min(clockwise, 2 * math.pi - clockwise))
+            delay = min(delay, clockwise / cross)
+            if nearest < phase:
+                phase, at_gain = nearest, cross
+        for cross, value in _crossings(w, locus, locus.imag, _side, at):
+            size = abs(value)
+            if value.real < 0 and NOTHING < size < 1 and 1 / size < gain:
+                gain, at_phase = 1 / size, cross
+    return Margins(gain, phase, delay, at_gain, at_phase)
+
+
+def _crossings(
+    w: Floats, locus: Roots, values: Floats, of: _Of, at: Callable[[float], Roots]
+) -> list[tuple[float, complex]]:
+    """Where a function of a locus is zero, with the locus there."""
+    found = []
+    for i in np.flatnonzero(values[:-1] * values[1:] < 0):
+
+        def near(x: float, i: int = int(i)) -> complex:
+            share = (x - w[i]) / (w[i + 1] - w[i])
+            about = locus[i] + share * (locus[i + 1] - locus[i])
+            there = at(x)
+            return complex(there[np.argmin(np.abs(there - about))])
+
+        ends = of(near(w[i])), of(near(w[i + 1]))
+        if ends[0] * ends[1] < 0:
+            cross = float(brentq(lambda x: of(near(x)), w[i], w[i + 1]))
+            found.append((cross, near(cross)))
+    return found
 
 
 def _size(value: complex) -> float:

@@ -39,9 +39,11 @@ def print_design(
         f"damping {design.damping:.3g}."
     )
     if (margins := design.margins) is not None:
+        per = design.time.removeprefix("1/")
+        delay = f"{margins.delay * 1e3:.4g} ms" if per == "s" else f"{margins.delay:.4g} steps"
         say(
             f"Margins: gain {margins.gain:.4g}, phase {margins.phase:.4g} degrees at "
-            f"{margins.gain_crossover:.4g} rad/s, delay {margins.delay * 1e3:.4g} ms."
+            f"{margins.gain_crossover:.4g} rad/{per}, delay {delay}."
         )
     output.print()
     for title, values in (("Configure", design.configure), ("Equilibrium", design.equilibrium)):
@@ -89,7 +91,7 @@ def _line(text: str) -> None:
 
 def print_plain(design: Design, trials: tuple[Trial, ...] | None, packets: Packets | None) -> None:
     """As JSON."""
-    margins = design.margins
+    margins, per = design.margins, design.time.removeprefix("1/")
     plain: dict[str, Any] = {
         "controller": design.controller,
         "designed": design.of,
@@ -112,9 +114,9 @@ def print_plain(design: Design, trials: tuple[Trial, ...] | None, packets: Packe
         else {
             "gain": _finite(margins.gain),
             "phase_degrees": _finite(margins.phase),
-            "delay_s": _finite(margins.delay),
-            "gain_crossover_rad_per_s": _finite(margins.gain_crossover),
-            "phase_crossover_rad_per_s": _finite(margins.phase_crossover),
+            f"delay_{per}": _finite(margins.delay),
+            f"gain_crossover_rad_per_{per}": _finite(margins.gain_crossover),
+            f"phase_crossover_rad_per_{per}": _finite(margins.phase_crossover),
         },
         "configure": _values(design.configure),
         "equilibrium": _values(design.equilibrium),

@@ -25,8 +25,8 @@ def steady(
     ] = None,
     json: options.PlainJson = False,
 ) -> None:
-    """Solve for where the long flows of a scenario settle, of TCP or under mkc's prices: queues,
-    shares of losses or marks, rates; beside them the proportionally fair and the max-min fair rates.
+    """Solve for where long flows settle, of TCP or under the prices of mkc: queues, shares of
+    losses or marks, rates; beside them the proportionally fair and the max-min fair rates.
 
     Example: marqueue theory steady scenarios/parking-lot.toml --law pftk
     """

@@ -58,7 +58,7 @@ class Setting(Protocol):
 
     @property
     def margins(self) -> Margins | None:
-        """Of its loop; None where time is in steps."""
+        """Of its loop; None where it is not stable cut open."""
         ...
 
     def guaranteed(self) -> bool:

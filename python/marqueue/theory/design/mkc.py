@@ -12,6 +12,7 @@ with N/2 times alpha, which stand for them here.
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,9 +23,11 @@ from scipy.linalg import eigvals
 
 from marqueue.errors import ModelError
 from marqueue.stats import Floats
+from marqueue.theory.characteristic import Roots
 from marqueue.theory.design.design import Axis, Design, Plane, Rule, Value, positive
 from marqueue.theory.design.packets import Experiment
 from marqueue.theory.design.planes import axis
+from marqueue.theory.margins import Margins, margins
 from marqueue.theory.mkc import conditions, fixed, laws, linear, lossfree
 from marqueue.theory.mkc.fixed import FixedPoint
 from marqueue.theory.mkc.maps import iterate
@@ -41,6 +44,8 @@ DELAYS = 12
 #: Packets: their size, how many a source sends in an interval at an equal share, by how much of an
 #: interval a round trip is longer than D - 1 of them, and how many intervals a run has at least.
 PACKET_BITS, A_STEP, LONGER, STEPS = 1600, 25, 0.02, 150
+#: Of a response, for each step of the longest delay, in which L goes round once.
+FREQUENCIES = 500
 #: How far beyond the boundary packets are run: rates have no noise that could blur it, and farther
 #: out go to hundreds of times the link.
 BEYOND = 1.1
@@ -125,8 +130,45 @@ class Mkc:
         values = values[np.abs(values) > largest * (1 - 1e-9)]
         return complex(np.log(values[np.argmin(np.abs(np.angle(values)))]))
 
-    margins = None
-    """Those of loops in continuous time."""
+    def response(self, frequency: Floats) -> Roots:
+        """L of the loop that is cut where the resource tells its price, at frequencies in rad/step,
+        ``(n,)``:
+
+            L = sum of beta x_i w_i / (1 - (1 - beta p) w_i) times dp/dX,   w_i = z^(-D_i),
+
+        of the price ``virtual`` with 1/X gain / (z - 1) more in the last factor. Only a source's
+        whole delay matters. With the loss as price and equal delays L = -1 at z^D = -1, beta = 2.
+        """
+        price, point = self.of_price, self.point
+        z = np.exp(1j * np.asarray(frequency))[:, np.newaxis]
+        w = z**-self.network.delay
+        held = 1 - self.beta * point.prices[0]
+        answer = (self.beta * point.rates * w / (1 - held * w)).sum(axis=1)
+        total = float(point.arrivals[0])
+        if isinstance(price, Virtual):
+            virtual = total * (1 - float(point.prices[0]))
+            tells = virtual / total**2 + self.gain / total / (z[:, 0] - 1)
+        else:
+            tells = np.full(len(z), float(price.slope(point.arrivals)[0]))
+        response: Roots = answer * tells
+        return response
+
+    @property
+    def margins(self) -> Margins | None:
+        """Of that loop, in steps; None where sources do not settle even if prices stay.
+
+        The delay is one between price and answer that the reference rate does not have: where both
+        are late together, as in (12), none matters (Theorem 3).
+        """
+        if abs(1 - self.beta * self.point.prices[0]) >= 1 - linear.MARGIN:
+            return None
+        # Odd about pi: a little beyond, an L that is real there changes sides.
+        w = np.linspace(0.0, math.pi * (1 + 1e-9), FREQUENCIES * max(self.delays))[1:]
+
+        def at(x: float) -> Roots:
+            return self.response(np.array([x]))
+
+        return margins(w, self.response(w)[:, np.newaxis], at)
 
     def guaranteed(self) -> bool:
         """By Theorem 3 or 4; of adaptive prices by the condition derived here."""
