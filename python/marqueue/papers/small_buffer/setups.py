@@ -24,8 +24,8 @@ GROUP = "long"
 #: Numbers of flows: in both forms, and in the full form alone with so many replications.
 FLOWS = (50, 200, 800)
 MORE = {1300: 10, 10_000: 4, 100_000: 4}
-#: Simulated time and the warm-up of it, s, from so many flows on. 100,000 flows are still moving
-#: together, as they began, after 8 s, and no longer after 15 s; what a million show is time, not h.
+#: Simulated time and the warm-up of it, s, from so many flows on. 100,000 flows still move as they
+#: began after 8 s; what a million are run for is time and memory, not h.
 TIMES = {0: (30, 10), 10_000: (25, 10), 100_000: (30, 15), 1_000_000: (12, 6)}
 #: The fastest access link that is needed, Mbit/s, and how many times the bottleneck's rate it has.
 ACCESS, TIMES_ACCESS = 1000, 10
