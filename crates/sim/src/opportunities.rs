@@ -36,9 +36,11 @@ impl Opportunities {
         self.times[self.times.len() - 1].0
     }
 
+    /// When an instant comes: never, if that is past the end of time.
     fn time(&self, number: u64) -> Time {
         let n = self.times.len() as u64;
-        Time(number / n * self.lap() + self.times[(number % n) as usize].0)
+        let lap = Time((number / n).saturating_mul(self.lap()));
+        lap + self.times[(number % n) as usize]
     }
 
     /// The first instant from `now` on at which something may leave.
@@ -92,6 +94,15 @@ mod tests {
             assert_eq!(t.first_from(Time(now * MS)), Time(first * MS), "{now}");
         }
         assert_eq!(t.mean_rate(), 3.0 * 1504.0 * 8.0 / 0.005);
+    }
+
+    #[test]
+    fn an_instant_past_the_end_of_time_never_comes() {
+        let mut t = Opportunities::new(vec![Dur(u64::MAX / 2)]);
+        assert_eq!(t.first_from(Time::ZERO), Time(u64::MAX / 2));
+        assert_eq!(t.send(1504), (Time(u64::MAX / 2), Time(u64::MAX - 1)));
+        assert_eq!(t.send(1504 + 1504), (Time::NEVER, Time::NEVER));
+        assert_eq!(t.first_from(Time(u64::MAX - 1)), Time::NEVER);
     }
 
     #[test]
