@@ -15,7 +15,7 @@ import marqueue as package
 from marqueue import theory
 from marqueue.cli import app
 from marqueue.errors import MarqueueError, ScenarioError
-from marqueue.scenario import from_dict
+from marqueue.scenario import Transport, from_dict
 from marqueue.theory.fluid_model.of_scenario import describe
 
 Command = Callable[..., CompletedProcess[str]]
@@ -69,6 +69,16 @@ def test_a_description_has_the_scenario_in_base_units() -> None:
     # Three transmissions: at 20 Mbit/s and twice at 1 Gbit/s.
     assert short["rtt"] == pytest.approx(0.06 + 8000 / 20e6 + 2 * 8000 / 1e9)
     assert short["jitter"] == 1.0
+
+
+def test_packets_have_their_timestamps() -> None:
+    made: Any = json.loads(json.dumps(SCENARIO))
+    made["transport"]["default"] = {"preset": "rfc", "ecn": True, "timestamps": True}
+    # 12 bytes more than 40 of headers (RFC 7323, appendix A): no other size than the queue's own.
+    wire = from_dict(made).transport["default"].wire_bytes
+    assert wire == Transport("rfc", {"ecn": True}).wire_bytes + 12
+    [link] = describe(from_dict(made))["links"]
+    assert link["capacity"] == pytest.approx(20e6 / 8 / wire)
 
 
 def test_the_model_is_near_the_packets_and_nearer_with_sawteeth() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from marqueue import kernel
+from marqueue._core import TIMESTAMPS_BYTES
 from marqueue.live import machine
 from marqueue.scenario.parameters import resolved_tcp
 
@@ -120,7 +121,8 @@ def hosts_of(plan: Mapping[str, Any], *, ipv6: bool = False) -> list[Host]:
 
 def _host_of_tcp(place: tuple[int, int, int], transport: Mapping[str, Any], ipv6: bool) -> Host:
     tcp = resolved_tcp(transport["preset"], transport["params"])
-    segment, timestamps = int(float(str(tcp["segment"]))), 12 * bool(tcp["timestamps"])
+    segment = int(float(str(tcp["segment"])))
+    timestamps = TIMESTAMPS_BYTES * bool(tcp["timestamps"])
     header = int(float(str(tcp["header"]))) + timestamps if tcp["count_header"] else 0
     wire = segment + header
     return Host(

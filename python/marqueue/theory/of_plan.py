@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from marqueue import _core
+from marqueue._core import TIMESTAMPS_BYTES
 
 Plan = dict[str, Any]
 
@@ -16,9 +17,9 @@ def tcp_settings(plan: Plan, transport: int) -> dict[str, float]:
     values = {**_core.tcp_presets()[of["preset"]], **of["params"]}
     defaults = {spec["name"]: spec["default"] for spec in _core.tcp_params()}
     values = defaults | values
-    header = values["header"] if values["count_header"] else 0.0
+    header = values["header"] + TIMESTAMPS_BYTES * bool(values["timestamps"])
     timers = {name: values[name] for name in ("min_rto", "delayed_ack")}
-    return {"wire": values["segment"] + header, **timers}
+    return {"wire": values["segment"] + header * bool(values["count_header"]), **timers}
 
 
 def round_trip(plan: Plan, route: Plan, size: float) -> float:
