@@ -102,18 +102,20 @@ def small_file(tmp_path: Path) -> Path:
     return path
 
 
+def called(where: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """What a command run in a directory says."""
+    return subprocess.run(
+        list(map(str, command)),
+        cwd=where,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
 @pytest.fixture
 def marqueue(tmp_path: Path):
     """Runs the command in an empty directory."""
 
-    def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *map(str, arguments)],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    return command
+    return lambda *arguments: called(tmp_path, *COMMAND, *arguments)

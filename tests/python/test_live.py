@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND
+from conftest import COMMAND, called
 from marqueue.cli.link import aqm_table, plan_of
 from marqueue.errors import RunError
 from marqueue.live import capacity, machine, places
@@ -33,14 +33,8 @@ def link(outside, tmp_path):
     """Runs marqueue link there."""
 
     def command(*arguments) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            machine.inside(outside, [*COMMAND, "link", *map(str, arguments)]),
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        inside = machine.inside(outside, [*COMMAND, "link", *map(str, arguments)])
+        return called(tmp_path, *inside)
 
     return command
 
