@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,19 +31,19 @@ class Nonlinear:
     floor: float | Floats = 0.0
 
 
-class Delayed:
+class Delayed(ABC):
     """A setting whose model is of delay differential equations."""
 
     @property
+    @abstractmethod
     def loop(self) -> Loop:
         """The linear model. Raises :class:`~marqueue.errors.ModelError` where there is no
         equilibrium."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def fluid(self) -> Nonlinear:
         """The model that it is the linear form of."""
-        raise NotImplementedError
 
     @property
     def root(self) -> complex:

@@ -5,6 +5,7 @@ model's round trip, ns-2's TCP, packets of 1000 bytes (only packets/s matter to 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any
 
 from marqueue.theory.design.delayed import Delayed
@@ -26,14 +27,14 @@ class OverTcp(Delayed):
     rtt: float
 
     @property
+    @abstractmethod
     def aqm(self) -> dict[str, Any]:
         """The AQM as a scenario has it."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def settled_queue(self) -> float:
         """Packets at the equilibrium; the round trip includes them."""
-        raise NotImplementedError
 
     def experiment(self) -> Experiment:
         """As packets."""
