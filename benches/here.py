@@ -1,17 +1,28 @@
-"""Running the engine without Python: crates/sim/examples/once.rs and floor.rs."""
+"""Running the engine without Python: crates/sim/examples/once.rs and floor.rs.
+
+    python -m benches.here PROGRAM SCENARIO...
+
+runs scenarios with a build of ``once``: what `make fast` takes the profile of.
+"""
 
 import json
 import os
 import subprocess
+import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from marqueue.scenario import compile
+from marqueue.scenario import compile, load
 from marqueue.validate.ns2.case import Case
 
 ROOT = Path(__file__).parents[1]
-PROGRAMS = ("once", "floor")
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+PROGRAMS = {name: TARGET / "release" / "examples" / name for name in ("once", "floor")}
+ONCE = PROGRAMS["once"]
+FAST = ROOT / "target" / "fast" / "release" / "examples" / "once"
+"""``once`` built by a profile, as `make fast` builds the extension."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +59,17 @@ def build() -> None:
     subprocess.run([*command, "--package", "marqueue-sim"], check=True, cwd=ROOT)
 
 
-def program(name: str) -> str:
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return str(target / "release" / "examples" / name)
-
-
-def run(case: Case, seed: int) -> Run:
+def run(case: Case, seed: int, program: Path = ONCE) -> Run:
     """One run in a process of its own."""
-    with tempfile.TemporaryFile("w+") as plan, tempfile.TemporaryFile("w+") as out:
-        json.dump(compile(case.scenario()), plan)
-        plan.seek(0)
-        process = subprocess.Popen([program("once"), str(seed)], stdin=plan, stdout=out)
+    return run_plan(compile(case.scenario()), seed, program)
+
+
+def run_plan(plan: Mapping[str, object], seed: int, program: Path) -> Run:
+    """One run of a compiled scenario in a process of its own."""
+    with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as out:
+        json.dump(plan, given)
+        given.seek(0)
+        process = subprocess.Popen([program, str(seed)], stdin=given, stdout=out)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
@@ -69,5 +80,11 @@ def run(case: Case, seed: int) -> Run:
 
 def floor(flows: int, classes: int, packets: int) -> Floor:
     """One run of the floor."""
-    command = [program("floor"), str(flows), str(classes), str(packets)]
+    command = [PROGRAMS["floor"], str(flows), str(classes), str(packets)]
     return Floor(**json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
+
+
+if __name__ == "__main__":
+    program, *scenarios = sys.argv[1:]
+    for scenario in scenarios:
+        run_plan(compile(load(scenario)), 1, Path(program))

@@ -3,7 +3,8 @@
     python -m benches.peers [--rounds N] [--ns3-share X]
 
 All simulators run the same dumbbells, in turns, each run a process of its own: here the engine
-without Python (crates/sim/examples/once.rs). Compared are packets through the bottleneck per second
+without Python (crates/sim/examples/once.rs), as `make build` builds it and as `make fast` does,
+whose build `make bench-peers` has made before. Compared are packets through the bottleneck per second
 of CPU time, once with all of the process and once without set-up: for the others without the time
 before the first event, here without what passes before the plan is handed to the engine; building
 the network from the plan is then still part of our time. Memory per flow is the difference in peak
@@ -15,7 +16,7 @@ and table go to docs/performance.
 
 import argparse
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -37,6 +38,9 @@ SPEED = {
         "iii", avq(100), flows=180, duration=200.0, edges=(),
     ),
 }  # fmt: skip
+
+OURS = {"here": here.ONCE, "here, fast": here.FAST}
+"""As `make build` builds the engine, and as `make fast` does."""
 
 FEW, MANY = 1_000, 5_000
 
@@ -74,9 +78,12 @@ class Cost:
 Runner = Callable[[Case, int], Cost]
 
 
-def run_here(case: Case, seed: int) -> Cost:
-    run = here.run(case, seed)
-    return Cost(run.packets, run.cpu, run.engine, run.peak_kb)
+def here_runner(program: Path) -> Runner:
+    def run(case: Case, seed: int) -> Cost:
+        run = here.run(case, seed, program)
+        return Cost(run.packets, run.cpu, run.engine, run.peak_kb)
+
+    return run
 
 
 def run_ns2(case: Case, seed: int) -> Cost:
@@ -110,12 +117,17 @@ def rows(name: str, costs: Mapping[str, list[Cost]]) -> list[list[str]]:
     for what, label in (("excluded", f"{name}; set-up excluded"), ("included", "set-up included")):
         rates = {side: [getattr(cost, what) for cost in each] for side, each in costs.items()}
         ratios = [
-            spread([a / b for a, b in zip(rates["here"], each, strict=True)], 1)
-            for side, each in rates.items()
-            if side != "here"
+            spread([a / b for a, b in zip(rates[ours], rates[other], strict=True)], 1)
+            for ours, other in pairs(rates)
         ]
         made.append([label, *(spread(each, 3) for each in rates.values()), *ratios])
     return made
+
+
+def pairs(sides: Iterable[str]) -> list[tuple[str, str]]:
+    """Each of our builds beside each of the others."""
+    sides = list(sides)
+    return [(ours, other) for other in sides for ours in OURS if other not in OURS]
 
 
 def bytes_a_flow(run: Runner) -> float:
@@ -130,7 +142,8 @@ def main() -> None:
     arguments = parser.parse_args()
     ns2.install()
     here.build()
-    runners: dict[str, Runner] = {"here": run_here, "ns-2": run_ns2}
+    runners: dict[str, Runner] = {name: here_runner(program) for name, program in OURS.items()}
+    runners["ns-2"] = run_ns2
     with tempfile.TemporaryDirectory() as directory:
         if ns3.installed():
             runners["ns-3"] = ns3_runner(ns3.build(Path(directory)))
@@ -141,12 +154,11 @@ def main() -> None:
             name: in_turns(case, runners, arguments.rounds, shares) for name, case in SPEED.items()
         }
         memory = {side: bytes_a_flow(run) for side, run in runners.items()}
-    others = [side for side in runners if side != "here"]
     head = ["millions of packets a CPU second: minimum / median / maximum", *runners]
-    head += [f"here / {side}" for side in others]
+    head += [f"{ours} / {other}" for ours, other in pairs(runners)]
     body = [row for name, costs in measured.items() for row in rows(name, costs)]
     body.append(["memory per flow, bytes", *(f"{each:.0f}" for each in memory.values())])
-    body[-1] += [f"1 / {memory[side] / memory['here']:.0f}" for side in others]
+    body[-1] += [f"1 / {memory[other] / memory[ours]:.0f}" for ours, other in pairs(runners)]
     runs = {
         name: {side: [asdict(cost) for cost in each] for side, each in costs.items()}
         for name, costs in measured.items()
