@@ -1,4 +1,4 @@
-"""Running the engine without Python: crates/sim/examples/once.rs and floor.rs.
+"""Running the engine without Python: benches/once and crates/sim/examples/floor.rs.
 
     python -m benches.here PROGRAM SCENARIO...
 
@@ -19,9 +19,9 @@ from marqueue.validate.ns2.case import Case
 
 ROOT = Path(__file__).parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-PROGRAMS = {name: TARGET / "release" / "examples" / name for name in ("once", "floor")}
-ONCE = PROGRAMS["once"]
-FAST = ROOT / "target" / "fast" / "release" / "examples" / "once"
+ONCE = TARGET / "release" / "once"
+FLOOR = TARGET / "release" / "examples" / "floor"
+FAST = ROOT / "target" / "fast" / "release" / "once"
 """``once`` built by a profile, as `make fast` builds the extension."""
 
 
@@ -54,9 +54,9 @@ class Floor:
 
 def build() -> None:
     """Builds the programs."""
-    examples = [word for name in PROGRAMS for word in ("--example", name)]
-    command = ["cargo", "build", "--release", "--quiet", "--locked", *examples]
-    subprocess.run([*command, "--package", "marqueue-sim"], check=True, cwd=ROOT)
+    for package, *what in (["marqueue-once"], ["marqueue-sim", "--example", "floor"]):
+        command = ["cargo", "build", "--release", "--quiet", "--locked", "--package", package]
+        subprocess.run([*command, *what], check=True, cwd=ROOT)
 
 
 def run(case: Case, seed: int, program: Path = ONCE) -> Run:
@@ -80,7 +80,7 @@ def run_plan(plan: Mapping[str, object], seed: int, program: Path) -> Run:
 
 def floor(flows: int, classes: int, packets: int) -> Floor:
     """One run of the floor."""
-    command = [PROGRAMS["floor"], str(flows), str(classes), str(packets)]
+    command = [FLOOR, str(flows), str(classes), str(packets)]
     return Floor(**json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
 
 

@@ -13,10 +13,7 @@ pub fn push_back<T>(ring: &mut VecDeque<T>, item: T) {
     if ring.len() == ring.capacity() {
         grow(ring);
     }
-    if let Some(last) = ring.back() {
-        fetch_behind(last, 3);
-    }
-    ring.push_back(item);
+    fetch_behind(ring.push_back_mut(item), 2);
 }
 
 /// Has the memory fetched `n` places behind `item`, without waiting for it. At the end of a ring's memory that is
