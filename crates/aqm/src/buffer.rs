@@ -55,7 +55,7 @@ impl Buffer {
     /// Adds a packet that arrives at `now`.
     #[inline]
     pub fn push(&mut self, now: Time, packet: Packet) {
-        self.bytes += u64::from(packet.bytes);
+        self.bytes += u64::from(packet.bytes());
         ring::push_back(&mut self.places, (now, packet));
     }
 
@@ -63,7 +63,7 @@ impl Buffer {
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, Packet)> {
         let (arrived, packet) = self.places.pop_front()?;
-        self.bytes -= u64::from(packet.bytes);
+        self.bytes -= u64::from(packet.bytes());
         if self.holes > 0 {
             self.tidy();
         }
@@ -78,7 +78,7 @@ impl Buffer {
                 self.holes -= 1;
                 continue;
             }
-            self.bytes -= u64::from(packet.bytes);
+            self.bytes -= u64::from(packet.bytes());
             self.close_holes();
             return Some((arrived, packet));
         }
@@ -113,14 +113,14 @@ impl Buffer {
         if draws as usize > FEW_DRAWS + self.places.len() / PLACES_PER_DRAW {
             return self.count_match(rng, flow, draws);
         }
-        (0..draws).find_map(|_| self.draw(rng).filter(|drawn| drawn.packet.flow == flow))
+        (0..draws).find_map(|_| self.draw(rng).filter(|drawn| drawn.packet.flow() == flow))
     }
 
     /// The outcome of that many draws without making them: if k of n packets are of the flow, one of m draws hits
     /// one of them with chance 1 - (1 - k/n)^m, and it is equally likely to be each.
     #[inline(never)]
     fn count_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
-        let of_flow = |place: &Place| place.0 != Time::NEVER && place.1.flow == flow;
+        let of_flow = |place: &Place| place.0 != Time::NEVER && place.1.flow() == flow;
         let k = self.places.iter().map(|place| u32::from(of_flow(place))).sum::<u32>();
         if k == 0 || rng.uniform() < (1.0 - f64::from(k) / f64::from(self.len())).powf(f64::from(draws)) {
             return None;
@@ -141,8 +141,8 @@ impl Buffer {
             }
             picks -= 1;
             let drawn = self.draw(rng)?;
-            if rng.below(largest) < drawn.packet.bytes {
-                if drawn.packet.flow == flow {
+            if rng.below(largest) < drawn.packet.bytes() {
+                if drawn.packet.flow() == flow {
                     return Some(drawn);
                 }
                 left -= 1;
@@ -153,14 +153,15 @@ impl Buffer {
 
     /// The same with one look at each place, as [`Buffer::count_match`] is.
     fn count_match_by_size(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
-        let own = || self.places.iter().enumerate().filter(|(_, place)| place.0 != Time::NEVER && place.1.flow == flow);
-        let bytes: u64 = own().map(|(_, place)| u64::from(place.1.bytes)).sum();
+        let own =
+            || self.places.iter().enumerate().filter(|(_, place)| place.0 != Time::NEVER && place.1.flow() == flow);
+        let bytes: u64 = own().map(|(_, place)| u64::from(place.1.bytes())).sum();
         if bytes == 0 || rng.uniform() < (1.0 - bytes as f64 / self.bytes as f64).powf(f64::from(draws)) {
             return None;
         }
         let mut left = rng.uniform() * bytes as f64;
         let found = own().find(|(_, place)| {
-            left -= f64::from(place.1.bytes);
+            left -= f64::from(place.1.bytes());
             left < 0.0
         });
         // Rounding may leave a trace at the end.
@@ -173,7 +174,7 @@ impl Buffer {
         let place = &mut self.places[drawn.place];
         assert!(place.0 != Time::NEVER, "a packet is taken once");
         place.0 = Time::NEVER;
-        self.bytes -= u64::from(drawn.packet.bytes);
+        self.bytes -= u64::from(drawn.packet.bytes());
         self.holes += 1;
         self.tidy();
         drawn.packet
@@ -212,7 +213,7 @@ mod tests {
     fn tally(buffer: &Buffer, rng: &mut Rng, n: u32, sequence_numbers: usize) -> Vec<u32> {
         let mut counts = vec![0; sequence_numbers];
         for _ in 0..n {
-            counts[buffer.draw(rng).unwrap().packet.seq as usize] += 1;
+            counts[buffer.draw(rng).unwrap().packet.seq() as usize] += 1;
         }
         counts
     }
@@ -252,7 +253,7 @@ mod tests {
         let (buffer, mut rng) = (buffer(40), Rng::named(3, "draw"));
         let mut counts = [0u32; 40];
         for _ in 0..80_000 {
-            counts[buffer.draw_match_by_size(&mut rng, 150, 0, 1).unwrap().packet.seq as usize] += 1;
+            counts[buffer.draw_match_by_size(&mut rng, 150, 0, 1).unwrap().packet.seq() as usize] += 1;
         }
         // Packet i has 100 + i bytes, all have 4780.
         let expected = |seq: usize| 8e4 * (100 + seq) as f64 / 4780.0;
@@ -268,7 +269,7 @@ mod tests {
         (0..100).for_each(|seq| buffer.push(Time(0), Packet::data(if seq % 10 == 0 { 0 } else { 1 }, seq, 100)));
         while buffer.len() > 62 {
             let drawn = buffer.draw(&mut rng).unwrap();
-            if drawn.packet.flow == 1 {
+            if drawn.packet.flow() == 1 {
                 buffer.take(drawn);
             }
         }
@@ -276,8 +277,8 @@ mod tests {
         let (n, mut counts) = (40_000, [0u32; 10]);
         for _ in 0..n {
             if let Some(drawn) = buffer.count_match(&mut rng, 0, 7) {
-                assert_eq!(buffer.places[drawn.place].1.seq, drawn.packet.seq);
-                counts[drawn.packet.seq as usize / 10] += 1;
+                assert_eq!(buffer.places[drawn.place].1.seq(), drawn.packet.seq());
+                counts[drawn.packet.seq() as usize / 10] += 1;
             }
         }
         let (hits, p) = (f64::from(counts.iter().sum::<u32>()), 1.0 - (52.0f64 / 62.0).powi(7));
@@ -306,7 +307,7 @@ mod tests {
             let (mut buffer, mut rng) = (buffer(start), Rng::named(2, "draw"));
             let mut model: Vec<(Time, u32)> = (0..start).map(|seq| (Time(u64::from(seq)), seq)).collect();
             let mut seq = start;
-            let entry = |(arrived, packet): (Time, Packet)| (arrived, packet.seq);
+            let entry = |(arrived, packet): (Time, Packet)| (arrived, packet.seq());
             for op in ops {
                 match op {
                     Op::Push => {
@@ -322,7 +323,7 @@ mod tests {
                     Op::Take => match buffer.draw(&mut rng) {
                         None => prop_assert!(model.is_empty()),
                         Some(drawn) => {
-                            let taken = buffer.take(drawn).seq;
+                            let taken = buffer.take(drawn).seq();
                             let place = model.iter().position(|(_, seq)| *seq == taken);
                             prop_assert!(place.is_some(), "{} does not wait", taken);
                             model.remove(place.unwrap());
@@ -331,7 +332,7 @@ mod tests {
                 }
                 prop_assert_eq!(buffer.len() as usize, model.len());
                 prop_assert_eq!(buffer.is_empty(), model.is_empty());
-                prop_assert_eq!(buffer.first().map(|p| p.seq), model.first().map(|&(_, seq)| seq));
+                prop_assert_eq!(buffer.first().map(|p| p.seq()), model.first().map(|&(_, seq)| seq));
                 prop_assert_eq!(buffer.bytes(), model.iter().map(|&(_, seq)| u64::from(100 + seq)).sum::<u64>());
                 prop_assert!(2 * buffer.holes <= buffer.places.len());
             }

@@ -48,20 +48,20 @@ impl Door {
     #[inline]
     pub fn arrives(&mut self, packet: &Packet) {
         self.counters.arrivals += 1;
-        self.counters.arrived_bytes += u64::from(packet.bytes);
+        self.counters.arrived_bytes += u64::from(packet.bytes());
     }
 
     /// A packet leaves for transmission.
     #[inline]
     pub fn departs(&mut self, packet: &Packet) {
         self.counters.departures += 1;
-        self.counters.departed_bytes += u64::from(packet.bytes);
+        self.counters.departed_bytes += u64::from(packet.bytes());
     }
 
     /// A packet is lost.
     pub fn lose(&mut self, packet: Packet, reason: Reason) {
         self.counters.drops[reason as usize] += 1;
-        self.counters.dropped_bytes += u64::from(packet.bytes);
+        self.counters.dropped_bytes += u64::from(packet.bytes());
         self.lost.push((packet, reason));
     }
 }

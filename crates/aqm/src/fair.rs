@@ -24,7 +24,7 @@ impl Classify {
     #[inline]
     pub fn key(self, packet: &Packet) -> u32 {
         match self {
-            Classify::Flow => packet.flow,
+            Classify::Flow => packet.flow(),
             Classify::Dscp => u32::from(packet.dscp().value()),
         }
     }
@@ -149,7 +149,7 @@ impl<A> Queues<A> {
     fn push(&mut self, class: Class, now: Time, packet: Packet) {
         self.busy += u32::from(self.is_empty(class));
         self.len += 1;
-        self.bytes += u64::from(packet.bytes);
+        self.bytes += u64::from(packet.bytes());
         self.get_mut(class).packets.push(now, packet);
     }
 
@@ -168,7 +168,7 @@ impl<A> Queues<A> {
     fn popped(&mut self, class: Class, packet: &Packet) {
         self.busy -= u32::from(self.is_empty(class));
         self.len -= 1;
-        self.bytes -= u64::from(packet.bytes);
+        self.bytes -= u64::from(packet.bytes());
     }
 
     fn open(&mut self, key: u32, policy: A) -> Class {

@@ -18,7 +18,7 @@ impl Mode {
     pub fn size(self, packet: &Packet, mean: Bytes) -> f64 {
         match self {
             Mode::Packets => mean.0 as f64,
-            Mode::Bytes => f64::from(packet.bytes),
+            Mode::Bytes => f64::from(packet.bytes()),
         }
     }
 
@@ -36,7 +36,7 @@ impl Mode {
     pub fn chance(self, p: f64, packet: &Packet, mean: Bytes) -> f64 {
         match self {
             Mode::Packets => p,
-            Mode::Bytes => p * f64::from(packet.bytes) / mean.0 as f64,
+            Mode::Bytes => p * f64::from(packet.bytes()) / mean.0 as f64,
         }
     }
 }

@@ -148,7 +148,7 @@ impl Env {
     /// density.
     #[inline]
     pub fn cost(&self, packet: &Packet) -> f64 {
-        let bytes = f64::from(packet.bytes);
+        let bytes = f64::from(packet.bytes());
         self.densities.as_ref().map_or(bytes, |d| (bytes * d.of(packet.class()) / d.mean).min(DEAREST))
     }
 }
@@ -223,7 +223,7 @@ impl Cx<'_> {
 
     /// Has the buffer no room for this packet?
     pub fn is_full(&self, packet: &Packet) -> bool {
-        self.env.limit.overflows(self.packets(), self.bytes(), packet.bytes)
+        self.env.limit.overflows(self.packets(), self.bytes(), packet.bytes())
     }
 
     /// Would a mark on this packet be a loss?

@@ -66,7 +66,7 @@ pub trait Qdisc {
             len: self.len(),
             next_timer: self.next_timer(),
             has_lost: self.has_lost(),
-            next_flow: self.first().map(|packet| packet.flow),
+            next_flow: self.first().map(|packet| packet.flow()),
         }
     }
     /// [`Qdisc::enqueue`] and [`Qdisc::outlook`], in one call.
@@ -182,7 +182,7 @@ impl<A: Aqm> Qdisc for Single<A> {
             self.door.lose(packet, reason);
             return Fate::Lost;
         }
-        if self.env.limit.overflows(self.queue.len(), self.queue.bytes(), packet.bytes) {
+        if self.env.limit.overflows(self.queue.len(), self.queue.bytes(), packet.bytes()) {
             self.door.lose(packet, Reason::Overflow);
             return Fate::Lost;
         }

@@ -51,7 +51,7 @@ impl Hop {
             queue.enqueue(Time::ZERO, packet);
             out.extend(queue.dequeue(Time::ZERO).map(|(packet, _)| packet));
         }
-        out.retain(|packet| packet.flow == 0);
+        out.retain(|packet| packet.flow() == 0);
         out
     }
 }

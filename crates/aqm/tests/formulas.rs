@@ -206,7 +206,7 @@ fn gkvq_marks() -> (BTreeSet<u32>, BTreeSet<u32>) {
             standing.remove(0);
             free_at = free_at.max(now) + MS;
             if p.ecn() == Ecn::Ce {
-                marked.insert(p.seq);
+                marked.insert(p.seq());
             }
         }
         now += gap;

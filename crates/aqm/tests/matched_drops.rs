@@ -90,8 +90,8 @@ impl<A: Aqm> Bench<A> {
             match self.arrive(&mut queue, packet) {
                 Verdict::Drop(Reason::Matched) => match self.door.lost.pop() {
                     Some((victim, Reason::Matched)) => {
-                        assert_eq!((victim.flow, queue.len()), (packet.flow, full.len() - 1));
-                        seen.pairs[victim.seq as usize] += 1;
+                        assert_eq!((victim.flow(), queue.len()), (packet.flow(), full.len() - 1));
+                        seen.pairs[victim.seq() as usize] += 1;
                     }
                     _ => seen.alone += 1,
                 },
@@ -193,7 +193,7 @@ fn however_draws_are_made_their_outcome_is_the_same() {
     let buffer = waiting();
     let places = places(waiting());
     // The queue makes few draws, and counts where there would be many.
-    let queue = |rng: &mut Rng, m| buffer.draw_match(rng, 0, m).map(|drawn| drawn.packet.seq as usize);
+    let queue = |rng: &mut Rng, m| buffer.draw_match(rng, 0, m).map(|drawn| drawn.packet.seq() as usize);
     let serial = |rng: &mut Rng, m| rivals::serial(&places, rng, 0, m);
     let gathered = |rng: &mut Rng, m| rivals::gathered(&places, rng, 0, m);
     let ways: [(&str, Way<'_>); 3] = [("queue", &queue), ("serial", &serial), ("gathered", &gathered)];

@@ -83,8 +83,8 @@ fn sent_at(queue: &mut Discipline, arrivals: &[Arrival]) -> Vec<f64> {
     let mut serve = |queue: &mut Discipline, free: &mut u64, until: u64| {
         while *free <= until && !queue.is_empty() {
             let (packet, _) = queue.dequeue(Time(*free)).expect("a packet");
-            *free += u64::from(packet.bytes) * 1000;
-            sent[packet.seq as usize] = *free as f64 * NS;
+            *free += u64::from(packet.bytes()) * 1000;
+            sent[packet.seq() as usize] = *free as f64 * NS;
         }
     };
     for (seq, &(gap, flow, bytes)) in arrivals.iter().enumerate() {
@@ -151,8 +151,8 @@ proptest! {
         let mut sent = [0.0f64; 6];
         let mut extremes = [[(0.0f64, 0.0f64); 6]; 6];
         while let Some((packet, _)) = q.dequeue(Time::ZERO) {
-            let flow = packet.flow as usize;
-            sent[flow] += f64::from(packet.bytes) / weight(packet.flow);
+            let flow = packet.flow() as usize;
+            sent[flow] += f64::from(packet.bytes()) / weight(packet.flow());
             left[flow] -= 1;
             for (i, j) in (0..6).flat_map(|i| (0..6).map(move |j| (i, j))).filter(|&(i, j)| left[i] > 0 && left[j] > 0) {
                 let (low, high) = &mut extremes[i][j];
@@ -178,7 +178,7 @@ fn shares(name: &str, params: &[(&str, Value)], share: &[u32]) -> Vec<u64> {
         }
         for _ in 0..3 {
             let (packet, _) = q.dequeue(Time(round * 3_000_000)).expect("an overloaded link");
-            served[packet.flow as usize] += u64::from(packet.bytes);
+            served[packet.flow() as usize] += u64::from(packet.bytes());
         }
         q.drain_lost();
     }
@@ -224,7 +224,7 @@ fn queues_that_come_and_go_leave_nothing_behind() {
             let now = Time(u64::from(flow) * 2_000_000);
             q.enqueue(now, packet(flow, 2 * flow, 700));
             q.enqueue(now, packet(flow, 2 * flow + 1, 700));
-            order.extend([q.dequeue(now), q.dequeue(now)].map(|p| p.expect("a packet").0.seq));
+            order.extend([q.dequeue(now), q.dequeue(now)].map(|p| p.expect("a packet").0.seq()));
             assert!(q.dequeue(now).is_none());
         }
         assert_eq!(order, (0..4_000).collect::<Vec<_>>(), "{name}");
@@ -241,7 +241,7 @@ fn fq_codel_serves_a_sparse_flow_before_ten_that_are_backlogged() {
         q.dequeue(Time(1));
     }
     q.enqueue(Time(2), packet(99, 1000, 100));
-    assert_eq!(q.dequeue(Time(2)).map(|(p, _)| p.flow), Some(99));
-    let others: BTreeSet<u32> = (0..10).filter_map(|_| q.dequeue(Time(2))).map(|(p, _)| p.flow).collect();
+    assert_eq!(q.dequeue(Time(2)).map(|(p, _)| p.flow()), Some(99));
+    let others: BTreeSet<u32> = (0..10).filter_map(|_| q.dequeue(Time(2))).map(|(p, _)| p.flow()).collect();
     assert_eq!(others.len(), 10, "then a turn of all others");
 }

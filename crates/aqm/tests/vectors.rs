@@ -107,7 +107,7 @@ impl Replay {
     }
 
     fn lost(&mut self) -> BTreeMap<String, String> {
-        self.queue.drain_lost().map(|(p, reason)| (p.seq.to_string(), reason.name().to_string())).collect()
+        self.queue.drain_lost().map(|(p, reason)| (p.seq().to_string(), reason.name().to_string())).collect()
     }
 
     fn apply(&mut self, op: &Op, at: &str) {
@@ -127,7 +127,7 @@ impl Replay {
             }
             Op::Dequeue { seq, ecn: field, lost, .. } => {
                 let got = self.queue.dequeue(now).map(|(p, _)| p);
-                assert_eq!(got.map(|p| p.seq), *seq, "{at}: packet");
+                assert_eq!(got.map(|p| p.seq()), *seq, "{at}: packet");
                 assert_eq!(got.map(|p| p.ecn()), field.as_deref().map(ecn), "{at}: ECN field");
                 assert_eq!(self.lost(), lost.clone().unwrap_or_default(), "{at}: lost");
             }

@@ -202,7 +202,7 @@ impl Engine {
         let flags = if header.ecn == Ecn::NotEct { Flags::NONE } else { Flags::ANSWERS_CE };
         let data = Packet::data(header.flow, 0, bytes as u32);
         let head = Head::new(header.dscp, 0).with(flags).with_ecn(header.ecn);
-        let packet = Packet { options: slot, head, ..data };
+        let packet = data.with_head(head).with_options(slot);
         self.network.enter(self.clock.now(), end, route, packet);
         Ok(true)
     }
@@ -218,7 +218,7 @@ impl Engine {
     /// Lets go out what has crossed the network, and forgets what it has lost.
     fn release(&mut self) -> Result<()> {
         while let Some(Exit { due, end, packet }) = self.network.exits.pop_front() {
-            let slot = packet.options;
+            let slot = packet.options();
             let (kind, came) = self.came[slot as usize];
             let bytes = self.pool.packet(slot);
             if packet.ecn() != came {
@@ -235,7 +235,7 @@ impl Engine {
             self.pool.give(slot);
         }
         for packet in self.network.lost.drain(..) {
-            self.pool.give(packet.options);
+            self.pool.give(packet.options());
         }
         Ok(())
     }

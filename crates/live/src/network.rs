@@ -165,7 +165,7 @@ impl Network {
         self.advance(now);
         let (forward, reverse) = self.first[route];
         let stage = if end == End::Near { forward } else { reverse };
-        self.go_on(now, Packet { stage, ..packet });
+        self.go_on(now, packet.with_stage(stage));
     }
 
     /// Lets everything happen that is due by `now`: of what is due at the same instant first what is measured,
@@ -228,7 +228,7 @@ impl Network {
     /// A packet goes on to its next stage at `now`.
     fn go_on(&mut self, now: Time, packet: Packet) {
         let stage = self.stages[packet.stage as usize];
-        let packet = Packet { stage: packet.stage + 1, ..packet };
+        let packet = packet.with_stage(packet.stage + 1);
         let l = match stage {
             Stage::Out(end) => return self.exits.push_back(Exit { due: now, end, packet }),
             Stage::Link(l) => l,
@@ -238,7 +238,7 @@ impl Network {
             self.catch_up(l, Time(now.0 - 1));
         }
         let gone = match &mut self.links[l as usize].entrance {
-            Entrance::Wire(wire) => Some((packet, wire.transit(now, packet.bytes))),
+            Entrance::Wire(wire) => Some((packet, wire.transit(now, packet.bytes()))),
             Entrance::Queue(resource) => {
                 resource.enqueue(now, packet);
                 let gone = resource.start(now);

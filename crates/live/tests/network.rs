@@ -59,7 +59,7 @@ fn arrivals_of(plan: &Plan) -> Vec<(Time, u32)> {
     let result = run(&traced, 7, &Control::default()).expect("a plan that runs");
     let arrives = marqueue_sim::trace::TraceKind::Arrive as u8;
     let rows = &result.traces[0].1.rows;
-    rows.iter().filter(|r| r.kind as u8 == arrives).map(|r| (r.t, r.packet.bytes)).collect()
+    rows.iter().filter(|r| r.kind as u8 == arrives).map(|r| (r.t, r.packet.bytes())).collect()
 }
 
 #[test]
@@ -182,11 +182,8 @@ fn nothing_that_comes_can_break_it() {
             kinds[slot as usize] = (header.kind, header.ecn, sum(&room[..bytes]));
             pool.set_length(slot, bytes);
             ip += u64::from(header.kind != Kind::Other);
-            let packet = Packet {
-                options: slot,
-                head: Head::new(header.dscp, 0).with_ecn(header.ecn),
-                ..Packet::data(header.flow, 0, bytes as u32)
-            };
+            let head = Head::new(header.dscp, 0).with_ecn(header.ecn);
+            let packet = Packet::data(header.flow, 0, bytes as u32).with_head(head).with_options(slot);
             let end = if n % 3 == 0 { End::Far } else { End::Near };
             network.enter(now, end, 0, packet);
             came += 1;
@@ -195,7 +192,7 @@ fn nothing_that_comes_can_break_it() {
             full += 1;
         }
         for exit in network.exits.drain(..) {
-            let (slot, packet) = (exit.packet.options, exit.packet);
+            let (slot, packet) = (exit.packet.options(), exit.packet);
             let (kind, ecn, before) = kinds[slot as usize];
             assert!(exit.due <= now);
             if packet.ecn() == ecn {
@@ -209,7 +206,7 @@ fn nothing_that_comes_can_break_it() {
             out += 1;
         }
         for packet in network.lost.drain(..) {
-            pool.give(packet.options);
+            pool.give(packet.options());
             lost += 1;
         }
         if n % 1000 == 0 {

@@ -112,9 +112,9 @@ fn trace(py: Python<'_>, (link, trace): (usize, Trace)) -> PyResult<Bound<'_, Py
     dict.set_item("reason", array(py, rows().map(|r| r.reason.map_or(NO_REASON, |x| x as u8))))?;
     dict.set_item("queue", array(py, rows().map(|r| r.queue)))?;
     dict.set_item("sojourn", array(py, rows().map(|r| sojourn(r.sojourn, r.kind))))?;
-    dict.set_item("flow", array(py, packets().map(|p| p.flow)))?;
-    dict.set_item("seq", array(py, packets().map(|p| p.seq)))?;
-    dict.set_item("bytes", array(py, packets().map(|p| p.bytes)))?;
+    dict.set_item("flow", array(py, packets().map(|p| p.flow())))?;
+    dict.set_item("seq", array(py, packets().map(|p| p.seq())))?;
+    dict.set_item("bytes", array(py, packets().map(|p| p.bytes())))?;
     for (name, flag) in [
         ("ack", Flags::ACK),
         ("syn", Flags::SYN),
@@ -139,8 +139,8 @@ fn trace(py: Python<'_>, (link, trace): (usize, Trace)) -> PyResult<Bound<'_, Py
 
 /// The options of a packet that is an acknowledgement, if it has any.
 fn options<'a>(packet: &Packet, trace: &'a Trace) -> Option<&'a Options> {
-    let any = packet.has(Flags::ACK) && packet.options != Packet::NO_OPTIONS;
-    any.then(|| &trace.options[packet.options as usize])
+    let any = packet.has(Flags::ACK) && packet.options() != Packet::NO_OPTIONS;
+    any.then(|| &trace.options[packet.options() as usize])
 }
 
 /// The timestamp that a packet carries: its own if it is data, the one that it returns if it is an
@@ -148,7 +148,7 @@ fn options<'a>(packet: &Packet, trace: &'a Trace) -> Option<&'a Options> {
 fn timestamp(packet: &Packet, trace: &Trace) -> i64 {
     let carried = match packet.has(Flags::ACK) {
         true => options(packet, trace).and_then(|o| o.echo),
-        false => Some(packet.options).filter(|&o| o != Packet::NO_OPTIONS),
+        false => Some(packet.options()).filter(|&o| o != Packet::NO_OPTIONS),
     };
     carried.map_or(-1, i64::from)
 }

@@ -78,12 +78,12 @@ impl Cpu {
     #[inline(never)]
     pub fn process(&mut self, now: Time, packet: &Packet, env: &mut Env) -> Served {
         let class = &mut self.classes[usize::from(packet.class())];
-        if class.bytes != packet.bytes {
-            (class.bytes, class.took) = (packet.bytes, took(class.work, packet.bytes, self.clock));
+        if class.bytes != packet.bytes() {
+            (class.bytes, class.took) = (packet.bytes(), took(class.work, packet.bytes(), self.clock));
         }
         let Took { cycles, ns, rest } = class.took;
         if let Some(densities) = &mut env.densities {
-            densities.measured(packet.class(), cycles / (8.0 * f64::from(packet.bytes)));
+            densities.measured(packet.class(), cycles / (8.0 * f64::from(packet.bytes())));
         }
         let core = self.cores.iter_mut().min_by_key(|core| core.free).expect("a CPU has a core");
         if core.free < now {

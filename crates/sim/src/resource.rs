@@ -175,13 +175,13 @@ impl Resource {
         if let Some((packet, sojourn)) = next {
             let work = match &mut self.server {
                 Server::Link(transmitter) => {
-                    done = now + transmitter.transmit(packet.bytes);
+                    done = now + transmitter.transmit(packet.bytes());
                     self.free = done;
-                    f64::from(packet.bytes) * 8.0
+                    f64::from(packet.bytes()) * 8.0
                 }
                 Server::Trace(trace) => {
-                    (done, self.free) = trace.send(packet.bytes);
-                    f64::from(packet.bytes) * 8.0
+                    (done, self.free) = trace.send(packet.bytes());
+                    f64::from(packet.bytes()) * 8.0
                 }
                 Server::Cpu(cpu) => {
                     let served = cpu.process(now, packet, self.qdisc.env_mut());

@@ -91,12 +91,12 @@ impl Trace {
     /// Replaces the slots in new rows by what they stand for now: `row_of` a flow, options in `pool`.
     pub fn settle(&mut self, row_of: impl Fn(u32) -> u32, pool: &[Attachment]) {
         for TraceRow { packet, .. } in &mut self.rows[self.settled..] {
-            packet.flow = row_of(packet.flow);
+            *packet = packet.with_flow(row_of(packet.flow()));
             if packet.has(Flags::SIGNALS) {
-                packet.options = Packet::NO_OPTIONS;
-            } else if packet.has(Flags::ACK) && packet.options != Packet::NO_OPTIONS {
-                self.options.push(*pool[packet.options as usize].options());
-                packet.options = (self.options.len() - 1) as u32;
+                *packet = packet.with_options(Packet::NO_OPTIONS);
+            } else if packet.has(Flags::ACK) && packet.options() != Packet::NO_OPTIONS {
+                self.options.push(*pool[packet.options() as usize].options());
+                *packet = packet.with_options((self.options.len() - 1) as u32);
             }
         }
         self.settled = self.rows.len();

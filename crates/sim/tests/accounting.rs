@@ -214,7 +214,7 @@ fn headers_weigh_what_they_should() {
             .rows
             .iter()
             .filter(|row| row.kind == TraceKind::Depart)
-            .map(|row| (row.packet.seq, row.packet.bytes))
+            .map(|row| (row.packet.seq(), row.packet.bytes()))
             .collect();
         assert_eq!(sizes.len(), 51);
         assert!(sizes.iter().all(|&(seq, bytes)| bytes == if seq == 0 { 40 } else { weight }), "{sizes:?}");

@@ -49,7 +49,7 @@ fn plan(links: Vec<LinkPlan>, traffic: Vec<TrafficPlan>, duration: f64) -> Plan 
 /// When packets arrived at the queue of the `l`th traced link, by flow and number.
 fn arrivals(r: &RunResult, l: usize) -> Vec<(u64, u32, u32)> {
     let rows = r.traces[l].1.rows.iter().filter(|row| row.kind == TraceKind::Arrive);
-    rows.map(|row| (row.t.0, row.packet.flow, row.packet.seq)).collect()
+    rows.map(|row| (row.t.0, row.packet.flow(), row.packet.seq())).collect()
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn gaps(r: &RunResult) -> Vec<f64> {
     let left: Vec<f64> = trace
         .rows
         .iter()
-        .filter(|row| row.kind == TraceKind::Depart && row.packet.flow == 0 && row.t > secs(50.0))
+        .filter(|row| row.kind == TraceKind::Depart && row.packet.flow() == 0 && row.t > secs(50.0))
         .map(|row| row.t.secs())
         .collect();
     left.windows(2).map(|w| w[1] - w[0]).collect()

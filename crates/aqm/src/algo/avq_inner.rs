@@ -58,7 +58,7 @@ impl VirtualQueue {
     }
 
     fn serve_next(&mut self) {
-        self.in_service = self.discipline.dequeue(self.now).map_or(0.0, |(p, _)| f64::from(p.bytes));
+        self.in_service = self.discipline.dequeue(self.now).map_or(0.0, |(p, _)| f64::from(p.bytes()));
     }
 
     /// Follows departures and timers up to `until`, at `capacity` bytes/s.
@@ -140,7 +140,7 @@ impl Aqm for AvqInner {
         self.queue.follow(cx.now, self.capacity.get());
         self.collect_late();
 
-        let copy = Packet { bytes: size as u32, ..packet.with_ecn(Ecn::NotEct) };
+        let copy = packet.with_ecn(Ecn::NotEct).with_bytes(size as u32);
         let fate = self.queue.arrive(copy);
         let mut lost = self.queue.discipline.drain_lost().map(|(_, reason)| reason);
         // An arrival is the last that it makes the queue lose.

@@ -47,7 +47,7 @@ impl Aqm for Choke {
         let seen = Seen::all(cx);
         self.red.observe(cx, seen);
         if self.red.average() > self.red.thresholds().0 {
-            if let Some(drawn) = cx.queue.draw_match(cx.rng, packet.flow, self.draws) {
+            if let Some(drawn) = cx.queue.draw_match(cx.rng, packet.flow(), self.draws) {
                 cx.evict(drawn, Reason::Matched);
                 return Verdict::Drop(Reason::Matched);
             }

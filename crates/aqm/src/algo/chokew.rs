@@ -78,8 +78,8 @@ impl Draws {
     /// L: the queue with the arrival, packets.
     #[inline]
     pub(super) fn queue_with(&mut self, cx: &Cx<'_>, packet: &Packet) -> f64 {
-        self.largest = self.largest.max(packet.bytes);
-        self.params.mode.queue(cx.packets() + 1, cx.bytes() + u64::from(packet.bytes), cx.env.mean_packet)
+        self.largest = self.largest.max(packet.bytes());
+        self.params.mode.queue(cx.packets() + 1, cx.bytes() + u64::from(packet.bytes()), cx.env.mean_packet)
     }
 
     /// Figure 2.
@@ -110,8 +110,8 @@ impl Draws {
     #[inline]
     pub(super) fn matched(&self, cx: &mut Cx<'_>, packet: &Packet, m: u32) -> bool {
         let drawn = match self.params.mode {
-            Mode::Packets => cx.queue.draw_match(cx.rng, packet.flow, m),
-            Mode::Bytes => cx.queue.draw_match_by_size(cx.rng, self.largest, packet.flow, m),
+            Mode::Packets => cx.queue.draw_match(cx.rng, packet.flow(), m),
+            Mode::Bytes => cx.queue.draw_match_by_size(cx.rng, self.largest, packet.flow(), m),
         };
         drawn.map(|drawn| cx.evict(drawn, Reason::Matched)).is_some()
     }

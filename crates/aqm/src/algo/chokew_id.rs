@@ -82,7 +82,7 @@ impl Aqm for ChokeWId {
         self.draws.adapt(l);
         let m = self.draws.number(cx, packet, l);
         let matched = if cx.rng.uniform() < self.ids.len() / (self.ids.len() + l) {
-            self.ids.matched(cx.rng, packet.flow, m.saturating_mul(2))
+            self.ids.matched(cx.rng, packet.flow(), m.saturating_mul(2))
         } else {
             self.draws.matched(cx, packet, m)
         };
@@ -93,7 +93,7 @@ impl Aqm for ChokeWId {
     }
 
     fn on_departure(&mut self, _: &mut Cx<'_>, packet: &Packet, _: Dur) -> Verdict {
-        self.ids.push(packet.flow);
+        self.ids.push(packet.flow());
         Verdict::Pass
     }
 

@@ -127,7 +127,7 @@ impl Aqm for Codel {
 
     #[inline]
     fn on_arrival(&mut self, _: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        self.max_packet = self.max_packet.max(u64::from(packet.bytes));
+        self.max_packet = self.max_packet.max(u64::from(packet.bytes()));
         Verdict::Pass
     }
 

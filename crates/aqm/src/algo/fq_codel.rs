@@ -87,7 +87,7 @@ impl Scheduler for FqCodel {
     }
 
     fn key(&self, packet: &Packet) -> u32 {
-        self.buckets.of(packet.flow)
+        self.buckets.of(packet.flow())
     }
 
     fn opened(&mut self, class: Class) {

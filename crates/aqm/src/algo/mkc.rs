@@ -90,7 +90,7 @@ impl Aqm for Mkc {
 
     #[inline]
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        if let Some(ended) = self.arrivals.arrives(cx.now, packet.bytes) {
+        if let Some(ended) = self.arrivals.arrives(cx.now, packet.bytes()) {
             self.rate = ended.last();
             let p = self.price_of(ended, cx.env);
             self.announced = self.announced.next(p, ended);

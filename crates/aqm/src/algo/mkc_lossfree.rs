@@ -80,7 +80,7 @@ impl Aqm for MkcLossfree {
 
     #[inline]
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        if let Some(ended) = self.arrivals.arrives(cx.now, packet.bytes) {
+        if let Some(ended) = self.arrivals.arrives(cx.now, packet.bytes()) {
             let (priced, after) = self.adapt(ended, cx.env);
             self.rate = ended.last();
             self.announced = self.announced.next(mkc::price(self.rate, priced, cx.env, self.arrivals.delta()), ended);

@@ -113,7 +113,7 @@ impl Pie {
 
     /// Section 5.3: an arrival may make the queue long enough to switch PIE on, as it began.
     fn activate(&mut self, cx: &Cx<'_>, packet: &Packet) {
-        let queue = (cx.bytes() + u64::from(packet.bytes)) as f64;
+        let queue = (cx.bytes() + u64::from(packet.bytes())) as f64;
         if queue > self.params.activation * cx.env.limit.bytes(cx.env.mean_packet) {
             self.active = true;
             (self.p, self.accumulated, self.delay, self.burst) = (0.0, 0.0, 0.0, self.params.max_burst);

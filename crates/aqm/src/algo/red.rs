@@ -103,7 +103,7 @@ impl Red {
             _ => 1.0,
         };
         match self.mode {
-            Mode::Bytes if p < 1.0 => p * f64::from(packet.bytes) / mean_packet,
+            Mode::Bytes if p < 1.0 => p * f64::from(packet.bytes()) / mean_packet,
             _ => p,
         }
     }
@@ -123,7 +123,7 @@ impl Red {
     pub(super) fn judge(&mut self, cx: &mut Cx<'_>, packet: &Packet, seen: Seen) -> Verdict {
         let step = match self.mode {
             Mode::Packets => 1.0,
-            Mode::Bytes => f64::from(packet.bytes),
+            Mode::Bytes => f64::from(packet.bytes()),
         };
         self.count += step;
         // ns-2.35 compares the queue, in its unit, with one.

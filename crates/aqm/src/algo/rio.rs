@@ -97,7 +97,7 @@ impl Aqm for Rio {
         };
         if stays && !cx.is_full(packet) {
             self.waiting.len += 1;
-            self.waiting.bytes += u64::from(packet.bytes);
+            self.waiting.bytes += u64::from(packet.bytes());
         }
         verdict
     }
@@ -105,7 +105,7 @@ impl Aqm for Rio {
     fn on_departure(&mut self, _: &mut Cx<'_>, packet: &Packet, _: Dur) -> Verdict {
         if packet.dscp() == self.in_dscp {
             self.waiting.len -= 1;
-            self.waiting.bytes -= u64::from(packet.bytes);
+            self.waiting.bytes -= u64::from(packet.bytes());
         }
         Verdict::Pass
     }

@@ -58,7 +58,7 @@ impl Aqm for Scaled {
     #[inline]
     fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         self.p = self.scale.p(f64::from(cx.packets()));
-        if self.buffer.overflows(cx.packets(), cx.bytes(), packet.bytes) {
+        if self.buffer.overflows(cx.packets(), cx.bytes(), packet.bytes()) {
             Verdict::Drop(Reason::Overflow)
         } else if self.p > 0.0 && cx.rng.uniform() < self.p {
             Verdict::Mark(Reason::Early)

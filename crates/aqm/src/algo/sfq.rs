@@ -50,7 +50,7 @@ impl Scheduler for Sfq {
     }
 
     fn key(&self, packet: &Packet) -> u32 {
-        self.buckets.of(packet.flow)
+        self.buckets.of(packet.flow())
     }
 
     fn joined(&mut self, class: Class, _: &Packet, first: bool, _: &Env) {

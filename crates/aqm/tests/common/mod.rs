@@ -40,7 +40,7 @@ impl Watch {
     /// Packets with the same key leave in the order of their arrival.
     fn order(&self, packet: &Packet) -> (u32, Dscp) {
         match self.queue.name() {
-            name if SCHEDULERS.contains(&name) => (packet.flow, packet.dscp()),
+            name if SCHEDULERS.contains(&name) => (packet.flow(), packet.dscp()),
             _ => (0, Dscp::default()),
         }
     }
@@ -65,8 +65,8 @@ impl Watch {
     fn dequeue(&mut self) -> bool {
         let departed = self.queue.dequeue(self.now);
         if let Some((p, sojourn)) = departed {
-            let next = self.next.insert(self.order(&p), p.seq + 1).unwrap_or(0);
-            assert!(p.seq >= next && p.seq < self.arrived, "packet {} left out of order", p.seq);
+            let next = self.next.insert(self.order(&p), p.seq() + 1).unwrap_or(0);
+            assert!(p.seq() >= next && p.seq() < self.arrived, "packet {} left out of order", p.seq());
             assert!(sojourn <= self.now - Time::ZERO, "it waited for longer than there has been time");
         }
         self.collect();

@@ -15,7 +15,7 @@ impl Engine {
     #[inline(always)]
     pub(super) fn receive(&mut self, packet: Packet, at: Time) -> Option<(Packet, u32)> {
         let windows = self.edges.len();
-        let flow = &mut self.flows[packet.flow as usize];
+        let flow = &mut self.flows[packet.flow() as usize];
         while (flow.window as usize) < windows && at >= self.edges[flow.window as usize] {
             settle_window(&mut self.table, windows, flow);
             flow.window += 1;
@@ -25,26 +25,26 @@ impl Engine {
                 let config = &self.configs[flow.transport as usize];
                 let mut rx = Rx { now: at, config, options: &mut self.answer };
                 let got =
-                    tcp.receiver.on_segment(&mut rx, packet.seq, packet.head.flags(), packet.ecn(), packet.options);
+                    tcp.receiver.on_segment(&mut rx, packet.seq(), packet.head.flags(), packet.ecn(), packet.options());
                 (u64::from(got.delivered) * u64::from(config.segment), got.ack)
             }
-            Kind::Cbr(_) | Kind::Packets => (u64::from(packet.bytes), None),
+            Kind::Cbr(_) | Kind::Packets => (u64::from(packet.bytes()), None),
             Kind::Paced(paced) => {
-                flow.delivered += u64::from(packet.bytes);
+                flow.delivered += u64::from(packet.bytes());
                 let signals = signals(&self.attachments, &mut self.attachments_free, packet);
-                let report = paced.receiver.on_packet(packet.seq, packet.ecn(), signals);
-                return Some((self.report(packet.flow, &report), packet.stage + 1));
+                let report = paced.receiver.on_packet(packet.seq(), packet.ecn(), signals);
+                return Some((self.report(packet.flow(), &report), packet.stage + 1));
             }
             Kind::Gone => (0, None),
         };
         flow.delivered += bytes;
         if let Some(ack) = ack {
             let head = flow.head.with(packet.head.flags() & Flags::SYN);
-            return Some((self.acknowledgement(packet.flow, head, &ack), packet.stage + 1));
+            return Some((self.acknowledgement(packet.flow(), head, &ack), packet.stage + 1));
         }
         flow.in_flight -= 1;
-        self.rearm(packet.flow);
-        self.reuse_if_gone(packet.flow);
+        self.rearm(packet.flow());
+        self.reuse_if_gone(packet.flow());
         None
     }
 
@@ -55,7 +55,7 @@ impl Engine {
         let flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
         packet.head = head.with(flags);
         if ack.has_options {
-            packet.options = self.attach(Attachment::Options(self.answer));
+            packet = packet.with_options(self.attach(Attachment::Options(self.answer)));
         }
         packet
     }
@@ -79,21 +79,21 @@ impl Engine {
     #[inline]
     pub(super) fn acknowledged(&mut self, packet: Packet) {
         self.release_options(&packet);
-        let options = match packet.options {
+        let options = match packet.options() {
             Packet::NO_OPTIONS => &Options::NONE,
             slot => self.attachments[slot as usize].options(),
         };
-        let flow = &mut self.flows[packet.flow as usize];
+        let flow = &mut self.flows[packet.flow() as usize];
         flow.in_flight -= 1;
         let tcp = match &mut flow.kind {
             Kind::Tcp(tcp) => tcp,
             Kind::Paced(_) => return self.reported(packet),
-            Kind::Cbr(_) | Kind::Packets | Kind::Gone => return self.reuse_if_gone(packet.flow),
+            Kind::Cbr(_) | Kind::Packets | Kind::Gone => return self.reuse_if_gone(packet.flow()),
         };
-        let ack = Ack { ack: packet.seq, ece: packet.has(Flags::ECE), sack: &options.sack, echo: options.echo };
+        let ack = Ack { ack: packet.seq(), ece: packet.has(Flags::ECE), sack: &options.sack, echo: options.echo };
         let config = &self.configs[flow.transport as usize];
         tcp.sender.on_ack(config, self.now, &ack, &mut self.segments);
-        self.after_sender(packet.flow);
+        self.after_sender(packet.flow());
     }
 
     /// The sender has been called: send what it wants sent, set its timer, see whether it is done.
@@ -141,7 +141,7 @@ impl Engine {
         for i in 0..self.segments.len() {
             let segment = self.segments[i];
             let mut packet = Packet::data(f, segment.seq, if segment.seq == 0 { header } else { wire });
-            packet.options = timestamp;
+            packet = packet.with_options(timestamp);
             packet.head = head.with(segment.flags).with_ecn(if segment.ect { ect } else { Ecn::NotEct });
             self.send_from_host(packet, stage, now);
         }

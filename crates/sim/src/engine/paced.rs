@@ -16,8 +16,8 @@ pub(super) fn signals(pool: &[Attachment], free: &mut Vec<u32>, packet: Packet) 
     if !packet.has(Flags::SIGNALS) {
         return None;
     }
-    free.push(packet.options);
-    match pool[packet.options as usize] {
+    free.push(packet.options());
+    match pool[packet.options() as usize] {
         Attachment::Signals(signals) => Some(signals),
         Attachment::Options(_) | Attachment::Report(_) => unreachable!("data that carries signals has them"),
     }
@@ -29,20 +29,20 @@ impl Engine {
         let bytes = REPORT_BYTES + report.signals.map_or(0, |_| Signals::BYTES);
         let mut packet = Packet::data(flow, report.echo, bytes);
         packet.head = self.flows[flow as usize].head.with(Flags::ACK);
-        packet.options = self.attach(Attachment::Report(*report));
+        packet = packet.with_options(self.attach(Attachment::Report(*report)));
         packet
     }
 
     /// A report arrives at its sender.
     pub(super) fn reported(&mut self, packet: Packet) {
         let now = self.now;
-        let Kind::Paced(paced) = &mut self.flows[packet.flow as usize].kind else { return };
-        let Attachment::Report(report) = &self.attachments[packet.options as usize] else {
+        let Kind::Paced(paced) = &mut self.flows[packet.flow() as usize].kind else { return };
+        let Attachment::Report(report) = &self.attachments[packet.options() as usize] else {
             unreachable!("a paced flow's acknowledgement is a report")
         };
         paced.sender.on_report(now, report);
         trace(&mut self.paced, paced, now);
-        self.rearm(packet.flow);
+        self.rearm(packet.flow());
     }
 
     /// The timer of a paced sender fires.
@@ -60,7 +60,7 @@ impl Engine {
             flow.in_flight += 1;
             if let Some(header) = header {
                 packet.head = packet.head.with(Flags::SIGNALS);
-                packet.options = self.attach(Attachment::Signals(header));
+                packet = packet.with_options(self.attach(Attachment::Signals(header)));
             }
             self.send_from_host(packet, stage, now);
         }

@@ -17,9 +17,9 @@ impl Engine {
         let (next, next_flow) = match link.arriving.front() {
             Some(first) => {
                 ring::fetch_behind(first, 2);
-                (first.0, first.1.flow)
+                (first.0, first.1.flow())
             }
-            None => (Time::NEVER, packet.flow),
+            None => (Time::NEVER, packet.flow()),
         };
         let source = link.arrival_source;
         self.events.set(source, next);
@@ -61,10 +61,10 @@ impl Engine {
     fn enter(&mut self, l: u32, packet: Packet, stage: u32, now: Time) {
         match &mut self.links[l as usize].near {
             Near::Wire(wire) => {
-                let exit = wire.transit(now, packet.bytes);
+                let exit = wire.transit(now, packet.bytes());
                 self.leave(l, packet, stage, exit);
             }
-            Near::Resource(_) => self.offer(l, Packet { stage, ..packet }, now),
+            Near::Resource(_) => self.offer(l, packet.with_stage(stage), now),
             Near::Merged(_) => unreachable!("a merged wire is entered from its root"),
         }
     }
@@ -80,22 +80,22 @@ impl Engine {
                     let Near::Wire(wire) = &mut self.links[to as usize].near else {
                         unreachable!("only wires are chained")
                     };
-                    at = wire.transit(at, packet.bytes);
+                    at = wire.transit(at, packet.bytes());
                     stage += 1;
                     l = to;
                 }
-                Stage::ReceiveChained => match self.receive(Packet { stage, ..packet }, at) {
+                Stage::ReceiveChained => match self.receive(packet.with_stage(stage), at) {
                     Some(answer) => (packet, stage) = answer,
                     None => return,
                 },
-                Stage::Merged(to) => return self.merge(to, l, Packet { stage: stage + 1, ..packet }, at, exit),
+                Stage::Merged(to) => return self.merge(to, l, packet.with_stage(stage + 1), at, exit),
                 Stage::Pipe(_) => match self.pass(l, packet, at) {
                     Some(arrives) => (at, stage) = (arrives, stage + 1),
                     None => return,
                 },
-                Stage::Scatter(_) => return self.scatter(l, Packet { stage: stage + 1, ..packet }, at),
+                Stage::Scatter(_) => return self.scatter(l, packet.with_stage(stage + 1), at),
                 Stage::Cores(_) => {
-                    self.take_place(l, Packet { stage: stage + 1, ..packet }, at);
+                    self.take_place(l, packet.with_stage(stage + 1), at);
                     return;
                 }
                 Stage::Link(_) | Stage::Receive | Stage::Sender => break,
@@ -103,7 +103,7 @@ impl Engine {
         }
         let link = &mut self.links[l as usize];
         debug_assert!(link.arriving.back().is_none_or(|b| b.0 <= at), "a pipe keeps the order");
-        ring::push_back(&mut link.arriving, (at, Packet { stage, ..packet }));
+        ring::push_back(&mut link.arriving, (at, packet.with_stage(stage)));
         if link.arriving.len() == 1 {
             self.events.set(link.arrival_source, at);
         }
@@ -167,7 +167,7 @@ impl Engine {
             let Near::Merged(merged) = &mut self.links[l as usize].near else { unreachable!("a merged wire") };
             let Some(&(at, _, packet)) = merged.pending.front().filter(|p| p.0 < until) else { return };
             merged.pending.pop_front();
-            let exit = merged.wire.transit(at, packet.bytes);
+            let exit = merged.wire.transit(at, packet.bytes());
             self.leave(l, packet, packet.stage, exit);
         }
     }
@@ -202,7 +202,7 @@ impl Engine {
     #[inline(never)]
     fn tell(&mut self, l: u32, packet: Packet) {
         let said = resource(&mut self.links, l).qdisc.price(&packet);
-        if let (Some(price), Attachment::Signals(signals)) = (said, &mut self.attachments[packet.options as usize]) {
+        if let (Some(price), Attachment::Signals(signals)) = (said, &mut self.attachments[packet.options() as usize]) {
             signals.hear(Price { router: l, ..price });
         }
     }
@@ -262,14 +262,14 @@ impl Engine {
         if packet.has(Flags::ACK) || packet.has(Flags::SIGNALS) {
             self.release_options(packet);
         }
-        self.flows[packet.flow as usize].in_flight -= 1;
-        self.reuse_if_gone(packet.flow);
+        self.flows[packet.flow() as usize].in_flight -= 1;
+        self.reuse_if_gone(packet.flow());
     }
 
     /// An acknowledgement, or data with signals, has arrived or is lost.
     pub(super) fn release_options(&mut self, packet: &Packet) {
-        if packet.options != Packet::NO_OPTIONS {
-            self.attachments_free.push(packet.options);
+        if packet.options() != Packet::NO_OPTIONS {
+            self.attachments_free.push(packet.options());
         }
     }
 }
