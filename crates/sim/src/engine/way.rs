@@ -3,6 +3,7 @@
 
 use super::{resource, Engine, Near};
 use crate::attachment::Attachment;
+use crate::resource::Resource;
 use crate::route::Stage;
 use marqueue_aqm::Qdisc;
 use marqueue_core::{ring, Flags, Packet, Price, Time};
@@ -180,38 +181,33 @@ impl Engine {
         if now > Time::ZERO && resource(&mut self.links, l).is_due(Time(now.0 - 1)) {
             self.catch_up(l, Time(now.0 - 1));
         }
-        resource(&mut self.links, l).enqueue(now, packet);
+        let link = &mut self.links[l as usize];
+        let source = link.catch_up_source;
+        let Near::Resource(resource) = &mut link.near else { unreachable!("a wire has no queue") };
+        resource.enqueue(now, packet);
         if packet.has(Flags::SIGNALS) {
-            self.tell(l, packet);
+            tell(resource, &mut self.attachments, l, packet);
         }
-        let resource = resource(&mut self.links, l);
         let taken = resource.start(now);
-        let has_news = resource.has_news();
+        let (has_news, deadline) = (resource.has_news(), resource.deadline());
         if let Some((packet, at)) = taken {
             self.leave(l, packet, packet.stage, at);
         }
         if has_news {
             self.release_lost(l);
         }
-        if !self.events.is_set(self.links[l as usize].catch_up_source) {
-            self.arm(l);
-        }
-    }
-
-    /// A packet that carries signals has arrived at the queue of link `l`, which may have something to say.
-    #[inline(never)]
-    fn tell(&mut self, l: u32, packet: Packet) {
-        let said = resource(&mut self.links, l).qdisc.price(&packet);
-        if let (Some(price), Attachment::Signals(signals)) = (said, &mut self.attachments[packet.options() as usize]) {
-            signals.hear(Price { router: l, ..price });
+        if !self.events.is_set(source) {
+            self.events.set(source, deadline);
         }
     }
 
     /// Lets everything happen at the queue of link `l` that was due by `until`.
     #[inline]
     pub(super) fn catch_up(&mut self, l: u32, until: Time) {
-        while let Some((packet, at)) = resource(&mut self.links, l).next_departure(until) {
-            if let Some(next) = resource(&mut self.links, l).next_flow() {
+        loop {
+            let resource = resource(&mut self.links, l);
+            let Some((packet, at)) = resource.next_departure(until) else { return };
+            if let Some(next) = resource.next_flow() {
                 self.flows[next as usize].fetch_receiver();
             }
             self.leave(l, packet, packet.stage, at);
@@ -235,15 +231,10 @@ impl Engine {
             Near::Resource(_) | Near::Wire(_) => {
                 self.catch_up(l, now);
                 self.release_lost(l);
-                self.arm(l);
+                let deadline = resource(&mut self.links, l).deadline();
+                self.events.set(self.links[l as usize].catch_up_source, deadline);
             }
         }
-    }
-
-    /// Schedules the next catch-up of link `l`.
-    fn arm(&mut self, l: u32) {
-        let deadline = resource(&mut self.links, l).deadline();
-        self.events.set(self.links[l as usize].catch_up_source, deadline);
     }
 
     /// Lost packets are no longer in the network; before their slots are free, a trace copies them.
@@ -271,6 +262,15 @@ impl Engine {
         if packet.options() != Packet::NO_OPTIONS {
             self.attachments_free.push(packet.options());
         }
+    }
+}
+
+/// A packet that carries signals has arrived at the queue of link `l`, which may have something to say.
+#[inline(never)]
+fn tell(resource: &Resource, attachments: &mut [Attachment], l: u32, packet: Packet) {
+    let said = resource.qdisc.price(&packet);
+    if let (Some(price), Attachment::Signals(signals)) = (said, &mut attachments[packet.options() as usize]) {
+        signals.hear(Price { router: l, ..price });
     }
 }
 
