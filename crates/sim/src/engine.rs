@@ -28,12 +28,11 @@ use std::collections::VecDeque;
 /// No source.
 const NONE: u32 = u32::MAX;
 
-/// A link: what is at its near end, and its packets whose arrival at the next stage is an event.
+/// A link.
 #[derive(Debug)]
 struct Link {
     near: Near,
-    arriving: VecDeque<(Time, Packet)>,
-    /// Source of the event of its first arrival.
+    /// Source of the event of its first arrival, and the line of packets that arrive.
     arrival_source: u32,
     /// Source of the event by which its departures must be known.
     catch_up_source: u32,
@@ -59,12 +58,10 @@ struct Merged {
     lead: Dur,
 }
 
-/// What a source of events stands for. Sources are numbered in this order: of events at the same
-/// time arrivals come first, and what only looks comes last.
+/// What a source of events stands for that is not the first arrival of a line. Sources are numbered in this order: of
+/// events at the same time arrivals come first, and what only looks comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// The first packet of a link arrives at its next stage.
-    Arrival(u32),
     /// The departures of a queue, or of a merged wire, must be known by now.
     CatchUp(u32),
     /// Traffic groups stop.
@@ -114,6 +111,9 @@ pub struct Remains {
 pub struct Engine {
     now: Time,
     events: EventQueue,
+    /// Packets on links whose arrival at the next stage is an event, by its source: these are the first.
+    lines: Vec<VecDeque<(Time, Packet)>>,
+    /// The sources behind those.
     sources: Vec<Source>,
     links: Vec<Link>,
     /// For each link, its pipe if it is impaired.
@@ -157,7 +157,6 @@ impl Engine {
         let links = near
             .map(|((l, resource), &lead)| Link {
                 near: near_end(l, resource, lead),
-                arriving: VecDeque::new(),
                 arrival_source: NONE,
                 catch_up_source: NONE,
                 rank: NONE,
@@ -166,6 +165,7 @@ impl Engine {
         let mut engine = Engine {
             now: Time::ZERO,
             events: EventQueue::new(0),
+            lines: Vec::new(),
             sources: Vec::new(),
             links,
             pipes,
@@ -216,13 +216,10 @@ impl Engine {
             debug_assert!(time >= self.now, "time runs backwards");
             self.now = time;
             self.processed += 1;
-            match self.sources[source as usize] {
-                Source::Arrival(l) => self.arrival(l),
-                rarer => {
-                    if !self.happens(rarer) {
-                        return false;
-                    }
-                }
+            if (source as usize) < self.lines.len() {
+                self.arrival(source);
+            } else if !self.happens(self.sources[source as usize - self.lines.len()]) {
+                return false;
             }
         }
         true
@@ -232,7 +229,6 @@ impl Engine {
     #[inline(never)]
     fn happens(&mut self, source: Source) -> bool {
         match source {
-            Source::Arrival(_) => unreachable!("arrivals are dealt with at once"),
             Source::CatchUp(l) => self.catch_up_due(l),
             Source::Stop => self.stop_group(),
             Source::Timers => self.timer(),

@@ -9,6 +9,7 @@ use crate::route::Stage;
 use crate::traffic::{draw_packets, draw_size, What};
 use marqueue_aqm::Qdisc;
 use marqueue_core::{Packet, Time};
+use std::collections::VecDeque;
 
 impl Engine {
     /// Gives a source to everything that has events.
@@ -36,17 +37,17 @@ impl Engine {
         for (rank, &l) in by_delay.iter().enumerate() {
             self.links[l].rank = rank as u32;
             if has_arrivals[l] {
-                self.links[l].arrival_source = self.sources.len() as u32;
-                self.sources.push(Source::Arrival(l as u32));
+                self.links[l].arrival_source = self.lines.len() as u32;
+                self.lines.push(VecDeque::new());
             }
         }
         for (l, link) in self.links.iter_mut().enumerate() {
             if !matches!(link.near, Near::Wire(_)) {
-                link.catch_up_source = self.sources.len() as u32;
+                link.catch_up_source = (self.lines.len() + self.sources.len()) as u32;
                 self.sources.push(Source::CatchUp(l as u32));
             }
         }
-        self.timers_source = self.sources.len() as u32 + 1;
+        self.timers_source = (self.lines.len() + self.sources.len()) as u32 + 1;
         self.sources.extend([Source::Stop, Source::Timers]);
     }
 
@@ -54,7 +55,7 @@ impl Engine {
     pub(super) fn schedule_all(&mut self) {
         self.sources.extend((0..self.arrivals.len()).map(|i| Source::Process(i as u32)));
         self.sources.extend([Source::Sample, Source::Edge]);
-        self.events = EventQueue::new(self.sources.len());
+        self.events = EventQueue::new(self.lines.len() + self.sources.len());
         self.schedule(Source::Edge, self.edges[0]);
         self.schedule_timers();
         self.schedule_stop();
@@ -68,7 +69,7 @@ impl Engine {
     /// from behind.
     fn schedule(&mut self, source: Source, time: Time) {
         if let Some(i) = self.sources.iter().rposition(|&s| s == source) {
-            self.events.set(i as u32, time);
+            self.events.set((self.lines.len() + i) as u32, time);
         }
     }
 
@@ -112,16 +113,14 @@ impl Engine {
 
     /// Whatever was sent has been received, has been lost, or is somewhere.
     fn assert_conserved(&self) {
-        let somewhere = |link: &Link| {
-            link.arriving.len()
-                + match &link.near {
-                    Near::Resource(r) => r.qdisc.len() as usize,
-                    Near::Merged(merged) => merged.pending.len(),
-                    Near::Wire(_) => 0,
-                }
+        let waiting = |link: &Link| match &link.near {
+            Near::Resource(r) => r.qdisc.len() as usize,
+            Near::Merged(merged) => merged.pending.len(),
+            Near::Wire(_) => 0,
         };
         let in_flight: u64 = self.flows.iter().map(|f| u64::from(f.in_flight)).sum();
-        let found: usize = self.links.iter().map(somewhere).sum();
+        let on_links: usize = self.lines.iter().map(VecDeque::len).sum();
+        let found = on_links + self.links.iter().map(waiting).sum::<usize>();
         assert_eq!(in_flight, found as u64, "packets appear or vanish between links");
     }
 

@@ -10,19 +10,18 @@ use marqueue_core::{ring, Flags, Packet, Price, Time};
 use std::collections::VecDeque;
 
 impl Engine {
-    /// The first packet of link `l` arrives at its next stage.
+    /// The first packet of the line of `source` arrives at its next stage.
     #[inline(always)]
-    pub(super) fn arrival(&mut self, l: u32) {
-        let link = &mut self.links[l as usize];
-        let Some((_, packet)) = link.arriving.pop_front() else { unreachable!("an event without a packet") };
-        let (next, next_flow) = match link.arriving.front() {
+    pub(super) fn arrival(&mut self, source: u32) {
+        let line = &mut self.lines[source as usize];
+        let Some((_, packet)) = line.pop_front() else { unreachable!("an event without a packet") };
+        let (next, next_flow) = match line.front() {
             Some(first) => {
                 ring::fetch_behind(first, 2);
                 (first.0, first.1.flow())
             }
             None => (Time::NEVER, packet.flow()),
         };
-        let source = link.arrival_source;
         self.events.set(source, next);
         let now = self.now;
         let stage = self.routes.stages[packet.stage as usize];
@@ -104,11 +103,12 @@ impl Engine {
                 Stage::Link(_) | Stage::Receive | Stage::Sender => break,
             }
         }
-        let link = &mut self.links[l as usize];
-        debug_assert!(link.arriving.back().is_none_or(|b| b.0 <= at), "a pipe keeps the order");
-        ring::push_back(&mut link.arriving, (at, packet.with_stage(stage)));
-        if link.arriving.len() == 1 {
-            self.events.set(link.arrival_source, at);
+        let source = self.links[l as usize].arrival_source;
+        let line = &mut self.lines[source as usize];
+        debug_assert!(line.back().is_none_or(|b| b.0 <= at), "a pipe keeps the order");
+        ring::push_back(line, (at, packet.with_stage(stage)));
+        if line.len() == 1 {
+            self.events.set(source, at);
         }
     }
 
@@ -139,12 +139,13 @@ impl Engine {
     /// will so later, and how many there are.
     #[inline(never)]
     fn take_place(&mut self, l: u32, packet: Packet, at: Time) -> (usize, usize) {
-        let link = &mut self.links[l as usize];
-        let waiting = link.arriving.len();
-        let later = link.arriving.iter().rev().take_while(|other| other.0 > at).count();
-        link.arriving.insert(waiting - later, (at, packet));
+        let source = self.links[l as usize].arrival_source;
+        let line = &mut self.lines[source as usize];
+        let waiting = line.len();
+        let later = line.iter().rev().take_while(|other| other.0 > at).count();
+        line.insert(waiting - later, (at, packet));
         if later == waiting {
-            self.events.set(link.arrival_source, at);
+            self.events.set(source, at);
         }
         (later, waiting)
     }
