@@ -151,6 +151,7 @@ impl Red {
     }
 
     /// Signals at random.
+    #[inline(always)]
     fn draw(&self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
         let p_b = self.p_b();
         match self.falls_below_p_a(cx.rng.uniform(), p_b, packet, cx.env.mean_packet.0 as f64) {
