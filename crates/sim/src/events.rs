@@ -109,6 +109,12 @@ impl Timers {
         self.today.peek().map_or(Time::NEVER, |e| split(e.0).0)
     }
 
+    /// The flow of the earliest entry.
+    #[inline]
+    pub fn first_flow(&self) -> Option<u32> {
+        self.today.peek().map(|e| split(e.0).1)
+    }
+
     /// Enters a timer of `flow`.
     pub fn push(&mut self, time: Time, flow: u32) {
         if time.0 >> DAY_BITS < self.day {

@@ -166,6 +166,10 @@ impl Engine {
 
     #[inline]
     pub(super) fn schedule_timers(&mut self) {
+        // Of all flows its own has been away for longest when a timer is looked at.
+        if let Some(flow) = self.timers.first_flow() {
+            self.flows[flow as usize].fetch_sender();
+        }
         self.events.set(self.timers_source, self.timers.first());
     }
 
