@@ -156,7 +156,7 @@ impl Engine {
     fn merge(&mut self, l: u32, from: u32, packet: Packet, at: Time, exit: Time) {
         let rank = self.links[from as usize].rank;
         let Near::Merged(merged) = &mut self.links[l as usize].near else { unreachable!("a merged wire") };
-        let overtakes_all = take_turn(&mut merged.pending, (at, rank, packet));
+        let overtakes_all = take_turn(&mut merged.pending, at, rank, packet);
         let settled = exit + merged.lead;
         let source = self.links[l as usize].catch_up_source;
         if overtakes_all || !self.events.is_set(source) {
@@ -280,13 +280,13 @@ fn tell(resource: &Resource, attachments: &mut [Attachment], l: u32, packet: Pac
 /// A packet takes its place among those that will enter a merged wire, by time and rank. Returns whether it overtakes
 /// all of several.
 #[inline(always)]
-fn take_turn(pending: &mut VecDeque<(Time, u32, Packet)>, entry: (Time, u32, Packet)) -> bool {
-    let is_later = |other: &(Time, u32, Packet)| (other.0, other.1) > (entry.0, entry.1);
+fn take_turn(pending: &mut VecDeque<(Time, u32, Packet)>, at: Time, rank: u32, packet: Packet) -> bool {
+    let is_later = |other: &(Time, u32, Packet)| other.0 > at || other.0 == at && other.1 > rank;
     if !pending.back().is_some_and(is_later) {
-        ring::push_back(pending, entry);
+        ring::push_back(pending, (at, rank, packet));
         return false;
     }
     let after = pending.iter().rev().take_while(|other| is_later(other)).count();
-    pending.insert(pending.len() - after, entry);
+    pending.insert(pending.len() - after, (at, rank, packet));
     after + 1 == pending.len()
 }
