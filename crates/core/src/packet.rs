@@ -127,18 +127,16 @@ impl fmt::Debug for Head {
     }
 }
 
-/// A packet on its way. Sequence numbers count packets, not bytes.
+/// A packet on its way, as three words: one word is copied faster than its halves, and what was written in halves
+/// and is at once read as a whole must be waited for. Sequence numbers count packets, not bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// [`Packet::flow`] above [`Packet::seq`]: one word is copied faster than two halves.
+    /// [`Packet::flow`] above [`Packet::seq`].
     name: u64,
     /// [`Packet::options`] above [`Packet::bytes`].
     load: u64,
-    /// Where it goes next: a stage of the simulator's route table. Only up to date while the packet
-    /// stands somewhere; on its way the stage travels beside it.
-    pub stage: u32,
-    /// Kind, ECN field, code point and class.
-    pub head: Head,
+    /// [`Packet::head`] above [`Packet::stage`].
+    state: u64,
 }
 
 impl Packet {
@@ -147,7 +145,7 @@ impl Packet {
 
     /// A data packet that has not been queued anywhere yet.
     pub fn data(flow: u32, seq: u32, bytes: u32) -> Packet {
-        Packet { name: joined(flow, seq), load: joined(Packet::NO_OPTIONS, bytes), stage: 0, head: Head::default() }
+        Packet { name: joined(flow, seq), load: joined(Packet::NO_OPTIONS, bytes), state: 0 }
     }
 
     /// Which flow it belongs to.
@@ -175,28 +173,41 @@ impl Packet {
         (self.load >> 32) as u32
     }
 
+    /// Where it goes next: a stage of the simulator's route table. Only up to date while the packet
+    /// stands somewhere; on its way the stage travels beside it.
+    #[inline]
+    pub fn stage(&self) -> u32 {
+        self.state as u32
+    }
+
+    /// Kind, ECN field, code point and class.
+    #[inline]
+    pub fn head(&self) -> Head {
+        Head((self.state >> 32) as u32)
+    }
+
     /// Is it of this kind, or has it this flag?
     #[inline]
     pub fn has(&self, flags: Flags) -> bool {
-        self.head.flags().has(flags)
+        self.head().flags().has(flags)
     }
 
     /// Its ECN field.
     #[inline]
     pub fn ecn(&self) -> Ecn {
-        self.head.ecn()
+        self.head().ecn()
     }
 
     /// Its code point.
     #[inline]
     pub fn dscp(&self) -> Dscp {
-        self.head.dscp()
+        self.head().dscp()
     }
 
     /// Its class of processing.
     #[inline]
     pub fn class(&self) -> u8 {
-        self.head.class()
+        self.head().class()
     }
 
     /// The same of another flow.
@@ -218,19 +229,19 @@ impl Packet {
     /// The same at another stage.
     #[inline]
     pub fn with_stage(self, stage: u32) -> Packet {
-        Packet { stage, ..self }
+        Packet { state: joined(self.head().0, stage), ..self }
     }
 
     /// The same with another head.
     #[inline]
     pub fn with_head(self, head: Head) -> Packet {
-        Packet { head, ..self }
+        Packet { state: joined(head.0, self.stage()), ..self }
     }
 
     /// The same with another ECN field.
     #[inline]
     pub fn with_ecn(self, ecn: Ecn) -> Packet {
-        self.with_head(self.head.with_ecn(ecn))
+        self.with_head(self.head().with_ecn(ecn))
     }
 }
 

@@ -227,8 +227,8 @@ impl Network {
 
     /// A packet goes on to its next stage at `now`.
     fn go_on(&mut self, now: Time, packet: Packet) {
-        let stage = self.stages[packet.stage as usize];
-        let packet = packet.with_stage(packet.stage + 1);
+        let stage = self.stages[packet.stage() as usize];
+        let packet = packet.with_stage(packet.stage() + 1);
         let l = match stage {
             Stage::Out(end) => return self.exits.push_back(Exit { due: now, end, packet }),
             Stage::Link(l) => l,

@@ -24,8 +24,13 @@ impl Engine {
             Kind::Tcp(tcp) => {
                 let config = &self.configs[flow.transport as usize];
                 let mut rx = Rx { now: at, config, options: &mut self.answer };
-                let got =
-                    tcp.receiver.on_segment(&mut rx, packet.seq(), packet.head.flags(), packet.ecn(), packet.options());
+                let got = tcp.receiver.on_segment(
+                    &mut rx,
+                    packet.seq(),
+                    packet.head().flags(),
+                    packet.ecn(),
+                    packet.options(),
+                );
                 (u64::from(got.delivered) * u64::from(config.segment), got.ack)
             }
             Kind::Cbr(_) | Kind::Packets => (u64::from(packet.bytes()), None),
@@ -33,14 +38,14 @@ impl Engine {
                 flow.delivered += u64::from(packet.bytes());
                 let signals = signals(&self.attachments, &mut self.attachments_free, packet);
                 let report = paced.receiver.on_packet(packet.seq(), packet.ecn(), signals);
-                return Some((self.report(packet.flow(), &report), packet.stage + 1));
+                return Some((self.report(packet.flow(), &report), packet.stage() + 1));
             }
             Kind::Gone => (0, None),
         };
         flow.delivered += bytes;
         if let Some(ack) = ack {
-            let head = flow.head.with(packet.head.flags() & Flags::SYN);
-            return Some((self.acknowledgement(packet.flow(), head, &ack), packet.stage + 1));
+            let head = flow.head.with(packet.head().flags() & Flags::SYN);
+            return Some((self.acknowledgement(packet.flow(), head, &ack), packet.stage() + 1));
         }
         flow.in_flight -= 1;
         self.rearm(packet.flow());
@@ -53,7 +58,7 @@ impl Engine {
     fn acknowledgement(&mut self, flow: u32, head: Head, ack: &AckOut) -> Packet {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
         let flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
-        packet.head = head.with(flags);
+        packet = packet.with_head(head.with(flags));
         if ack.has_options {
             packet = packet.with_options(self.attach(Attachment::Options(self.answer)));
         }
@@ -142,7 +147,7 @@ impl Engine {
             let segment = self.segments[i];
             let mut packet = Packet::data(f, segment.seq, if segment.seq == 0 { header } else { wire });
             packet = packet.with_options(timestamp);
-            packet.head = head.with(segment.flags).with_ecn(if segment.ect { ect } else { Ecn::NotEct });
+            packet = packet.with_head(head.with(segment.flags).with_ecn(if segment.ect { ect } else { Ecn::NotEct }));
             self.send_from_host(packet, stage, now);
         }
         self.segments.clear();

@@ -28,7 +28,7 @@ impl Engine {
     pub(super) fn report(&mut self, flow: u32, report: &Report) -> Packet {
         let bytes = REPORT_BYTES + report.signals.map_or(0, |_| Signals::BYTES);
         let mut packet = Packet::data(flow, report.echo, bytes);
-        packet.head = self.flows[flow as usize].head.with(Flags::ACK);
+        packet = packet.with_head(self.flows[flow as usize].head.with(Flags::ACK));
         packet = packet.with_options(self.attach(Attachment::Report(*report)));
         packet
     }
@@ -55,11 +55,11 @@ impl Engine {
         if let Some(seq) = due {
             let mut packet = Packet::data(f, seq, paced.bytes);
             let answers = if paced.ecn == Ecn::Ect { Flags::ANSWERS_CE } else { Flags::NONE };
-            packet.head = flow.head.with(answers).with_ecn(paced.ecn);
+            packet = packet.with_head(flow.head.with(answers).with_ecn(paced.ecn));
             let (stage, header) = (flow.data_stage, paced.sender.header(seq));
             flow.in_flight += 1;
             if let Some(header) = header {
-                packet.head = packet.head.with(Flags::SIGNALS);
+                packet = packet.with_head(packet.head().with(Flags::SIGNALS));
                 packet = packet.with_options(self.attach(Attachment::Signals(header)));
             }
             self.send_from_host(packet, stage, now);

@@ -24,7 +24,7 @@ impl Engine {
         };
         self.events.set(source, next);
         let now = self.now;
-        let stage = self.routes.stages[packet.stage as usize];
+        let stage = self.routes.stages[packet.stage() as usize];
         // Half of all arrivals: what cannot be predicted is told apart by one comparison.
         if stage == Stage::Sender {
             // What arrives next on this link most likely does so at a sender too.
@@ -32,7 +32,7 @@ impl Engine {
             return self.acknowledged(packet);
         }
         match stage {
-            Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, packet.stage + 1, now),
+            Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, packet.stage() + 1, now),
             Stage::Receive | Stage::ReceiveChained => {
                 if let Some((ack, stage)) = self.receive(packet, now) {
                     self.send_from_host(ack, stage, now);
@@ -172,7 +172,7 @@ impl Engine {
             let Some(&(at, _, packet)) = merged.pending.front().filter(|p| p.0 < until) else { return };
             merged.pending.pop_front();
             let exit = merged.wire.transit(at, packet.bytes());
-            self.leave(l, packet, packet.stage, exit);
+            self.leave(l, packet, packet.stage(), exit);
         }
     }
 
@@ -194,7 +194,7 @@ impl Engine {
         let taken = resource.start(now);
         let (has_news, deadline) = (resource.has_news(), resource.deadline());
         if let Some((packet, at)) = taken {
-            self.leave(l, packet, packet.stage, at);
+            self.leave(l, packet, packet.stage(), at);
         }
         if has_news {
             self.release_lost(l);
@@ -213,7 +213,7 @@ impl Engine {
             if let Some(next) = resource.next_flow() {
                 self.flows[next as usize].fetch_receiver();
             }
-            self.leave(l, packet, packet.stage, at);
+            self.leave(l, packet, packet.stage(), at);
         }
     }
 
