@@ -3,9 +3,9 @@
     python -m benches.peers [--rounds N] [--ns3-share X]
 
 All simulators run the same dumbbells, in turns, each run a process of its own: here the engine
-without Python (benches/once), as `make build` builds it and as `make fast` does,
-whose build `make bench-peers` has made before. Compared are packets through the bottleneck per second
-of CPU time, once with all of the process and once without set-up: for the others without the time
+without Python (benches/once), as `make build` builds it and as `make fast` does, for which
+`make bench-peers` has taken the profile. Compared are packets through the bottleneck per second of
+CPU time, once with all of the process and once without set-up: for the others without the time
 before the first event, here without what passes before the plan is handed to the engine; building
 the network from the plan is then still part of our time. Memory per flow is the difference in peak
 memory between many flows and few.
