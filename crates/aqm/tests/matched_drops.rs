@@ -159,6 +159,14 @@ fn chokew_in_bytes_goes_by_the_bytes_of_a_flow() {
 }
 
 #[test]
+fn more_draws_than_can_be_counted_let_nothing_in() {
+    let policy: chokew::ChokeW = policy(&held_at(33.3), &[("mode", Value::Choice("bytes".into()))]);
+    let mut bench = (0..40).fold(Bench::new(policy), |bench, _| bench.congest());
+    // p = 40 x 33.3 x (2^32 - 1) / 1000 and more: above 2^32.
+    assert_eq!(bench.watch(&waiting(), &Packet::data(0, 100, u32::MAX)).entered, 0);
+}
+
+#[test]
 fn the_id_buffer_is_drawn_from_in_proportion_and_costs_the_arrival_alone() {
     // Figure 15: ten ids, three of flow 0. L = 21 with the arrival. p = 1.5: 2 or 4 draws from the ids.
     let mut params = held_at(1.5).to_vec();

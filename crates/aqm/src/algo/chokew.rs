@@ -102,7 +102,8 @@ impl Draws {
         let p = self.p0 / self.weights[usize::from(packet.dscp().value())];
         let p = self.params.mode.chance(p, packet, cx.env.mean_packet);
         let whole = p.floor();
-        whole as u32 + u32::from(cx.rng.uniform() < p - whole)
+        // More than can be counted are as many as can be.
+        (whole as u32).saturating_add(u32::from(cx.rng.uniform() < p - whole))
     }
 
     /// Figure 1, step 5: draws up to `m` packets; the first of the arrival's flow is lost, and so must the
