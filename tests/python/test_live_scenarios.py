@@ -53,9 +53,12 @@ def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
     # However late: what is sent is what the queue let through, and every mark is received.
     assert audit["far"]["ce_sent"] == audit["far"]["ce_received"]
     assert audit["far"]["bad_checksums"] == audit["near"]["bad_checksums"] == 0
-    assert audit["far"]["ce_set"] >= link.figures()["marks"].mean
+    windows = link.by_replication[0]
+    # Measuring ends with the scenario: what was let in last, marked or not, may never go out.
+    behind = max(sum(w.arrivals - w.dropped for w in windows) - audit["far"]["sent"], 0)
+    assert audit["far"]["ce_set"] + behind >= sum(w.marked for w in windows)
     assert audit["near"]["refused"] == audit["near"]["malformed"] == audit["near"]["no_route"] == 0
-    carried = sum(w.departed_bytes for w in link.by_replication[0])
+    carried = sum(w.departed_bytes for w in windows)
     assert 0 < 8 * measured.flows["delivered_1"].to_numpy().sum() <= 8 * carried
     if measured.manifest.live["complaints"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
