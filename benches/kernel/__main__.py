@@ -100,7 +100,7 @@ def live(peer: Peer, rounds: int) -> list[Figures]:
     if machine.missing(TOOLS):
         return []
     result = run_live(from_dict(scenario(peer, rounds)))
-    complaints = (result.manifest.live or {})["complaints"]
+    complaints = (result.provenance.live or {})["complaints"]
     for each in complaints:
         print(f"{peer.name}, live: {each}", file=sys.stderr)
     return [] if complaints else figures(result)

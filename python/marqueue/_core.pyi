@@ -30,6 +30,10 @@ class Cancelled(Exception):
 class KernelError(Exception):
     """What the kernel or this build does not do."""
 
+def exchange_paths(a: str | PathLike[str], b: str | PathLike[str]) -> None:
+    """Swap what two paths name, in one step. Raises OSError; its errno is EINVAL where the file
+    system cannot do it."""
+
 @final
 class Control:
     """The line between a run and whoever watches it from another thread."""

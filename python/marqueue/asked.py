@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from marqueue.checkpoints import Outcome, Replication
 from marqueue.errors import RunError
-from marqueue.keep import Outcome, Replication
 from marqueue.limits import Limits
-from marqueue.manifest import describe, here
 from marqueue.pool import Pool, Steps, Work
+from marqueue.provenance import describe, here
 from marqueue.result import Result, Window
 from marqueue.result.link import measured_windows
 from marqueue.result.names import warmup_windows
@@ -195,18 +195,18 @@ def _result(
             "pilot": piloting,
         }
     scenario = scenario.model_copy(update={"replications": len(there)})
-    manifest = describe(
+    provenance = describe(
         scenario,
         [each.replication.seed for each in there],
         here(
             spent.started_at,
             time.perf_counter() - spent.started,
             sum(each.cpu_seconds for each in spent.outcomes),
-            sum(each.kept for each in spent.outcomes),
+            sum(each.from_checkpoint for each in spent.outcomes),
         ),
         cut.as_dict() if cut else None,
         stopping,
         partial,
     )
     raws = [each.raw for each in there]
-    return Result.from_raw(scenario.to_dict(), compile(scenario), manifest, raws)
+    return Result.from_raw(scenario.to_dict(), compile(scenario), provenance, raws)

@@ -93,13 +93,13 @@ class Comparison:
         n = self.a.replications
         if self.paired and n > 1:
             return (
-                f"Common random numbers: seed {self.a.manifest.seed}, {n} pairs of replications; "
+                f"Common random numbers: seed {self.a.provenance.seed}, {n} pairs of replications; "
                 "Student intervals over the differences of the pairs."
             )
         if self.paired:
             return "One pair of replications: no intervals."
         one, other = (
-            f"seed {each.manifest.seed} with {each.replications} replications"
+            f"seed {each.provenance.seed} with {each.replications} replications"
             for each in (self.a, self.b)
         )
         return f"No pairs ({one}, {other}): Welch intervals, as if both were independent."
@@ -111,11 +111,11 @@ class Comparison:
             "expected to exclude zero."
         ]
         out += [
-            f"{letter}: {each.manifest.live_remark}"
+            f"{letter}: {each.provenance.live_remark}"
             for letter, each in (("A", self.a), ("B", self.b))
-            if each.manifest.live_remark
+            if each.provenance.live_remark
         ]
-        versions = [each.manifest.version for each in (self.a, self.b)]
+        versions = [each.provenance.version for each in (self.a, self.b)]
         if versions[0] != versions[1]:
             out.append(f"The versions differ: A by {versions[0]}, B by {versions[1]}.")
         if self.a.span() != self.b.span():
@@ -154,8 +154,8 @@ def _by_name(differences: Iterable[Difference]) -> dict[str, list[Difference]]:
 def are_pairs(a: Result, b: Result) -> bool:
     """Whether replications share their random numbers: they have the same seeds, and nobody real
     draws others."""
-    measured = a.manifest.live or b.manifest.live
-    return not measured and a.manifest.seeds == b.manifest.seeds
+    measured = a.provenance.live or b.provenance.live
+    return not measured and a.provenance.seeds == b.provenance.seeds
 
 
 def compare(a: Result, b: Result) -> Comparison:
@@ -164,9 +164,9 @@ def compare(a: Result, b: Result) -> Comparison:
     Raises RunError if a limit ended one of the runs.
     """
     for each in (a, b):
-        if each.manifest.partial_remark:
+        if each.provenance.partial_remark:
             raise RunError(
-                f"{each.name}: expected whole results to compare. {each.manifest.partial_remark}"
+                f"{each.name}: expected whole results to compare. {each.provenance.partial_remark}"
             )
     paired = are_pairs(a, b)
     links: list[Difference] = []

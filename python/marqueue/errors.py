@@ -14,6 +14,10 @@ class RunError(MarqueueError):
     """A run could not be started, or its result could not be written."""
 
 
+class ResultError(MarqueueError):
+    """A directory that is not a result of marqueue, or whose files are not as they were written."""
+
+
 class ModelError(MarqueueError, ValueError):
     """A model says nothing of what it was given; the message names the value or the assumption
     that fails."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from marqueue import _core
+from marqueue.checkpoints import Checkpoints, Outcome, Replication
 from marqueue.errors import RunError
-from marqueue.keep import Keep, Outcome, Replication
 from marqueue.limits import NO_LIMITS, Limits, Watch
 
 T = TypeVar("T")
@@ -62,19 +62,19 @@ class _Task(Generic[T]):
 
 
 class Pool(Generic[T]):
-    """Threads that run replications; what is kept of earlier ones is not run again."""
+    """Threads that run replications; those that have a checkpoint are not run again."""
 
     def __init__(
         self,
         jobs: int | None = None,
-        keep: Keep | None = None,
+        checkpoints: Checkpoints | None = None,
         limits: Limits = NO_LIMITS,
         progress: Progress | None = None,
     ) -> None:
         self.jobs = jobs or len(os.sched_getaffinity(0))
         self.stopped: str | None = None
         """The limit of time or memory that ended the work before its end, in words."""
-        self._keep = keep or Keep()
+        self._checkpoints = checkpoints or Checkpoints()
         self._limits = limits
         self._watch = Watch(limits)
         self._progress = progress
@@ -111,7 +111,7 @@ class Pool(Generic[T]):
         return not self.stopped and len(self._tasks) < 2 * self.jobs
 
     def _advance(self, begun: _Begun[T], threads: ThreadPoolExecutor) -> Iterator[tuple[int, T]]:
-        """Takes a run's next step, and those after it whose replications are all kept."""
+        """Takes a run's next step, and those after it whose replications all have checkpoints."""
         steps = begun.work.steps
         while not begun.waiting:
             try:
@@ -130,9 +130,9 @@ class Pool(Generic[T]):
                 self._begin(_Task(begun, begun.outcomes, place, replication, control), threads)
 
     def _begin(self, task: _Task[T], threads: ThreadPoolExecutor) -> None:
-        kept = self._keep.find(task.replication)
-        if kept:
-            task.outcomes[task.place] = kept
+        found = self._checkpoints.find(task.replication)
+        if found:
+            task.outcomes[task.place] = found
             task.of.done += task.replication.seconds
         elif not self.stopped:
             task.of.waiting += 1
@@ -147,7 +147,7 @@ class Pool(Generic[T]):
             raise RunError(f"trace: {full}") from None
         outcome = Outcome(task.replication, raw, time.thread_time() - before)
         if not self.stopped:
-            self._keep.put(outcome)
+            self._checkpoints.put(outcome)
         return outcome
 
     def _ended(self) -> list[_Begun[T]]:

@@ -15,7 +15,7 @@ from marqueue.errors import RunError
 from marqueue.limits import NO_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from marqueue.keep import Keep
+    from marqueue.checkpoints import Checkpoints
     from marqueue.pool import Pool, Progress
     from marqueue.result import Result
     from marqueue.scenario import Scenario
@@ -30,7 +30,7 @@ def run(
     jobs: int | None = None,
     progress: Progress | None = None,
     limits: Limits = NO_LIMITS,
-    keep: Keep | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Result:
     """Runs a scenario and gives its result.
 
@@ -41,20 +41,20 @@ def run(
     its scenario is the one as run: with the number of replications and with the warm-up, if that
     was to be found. An interrupt (Ctrl-C) stops the run within a fraction of a second.
 
-    A limit that is reached ends the run; the result is then partial, and says so. Replications that
-    have ended are put into ``keep``, and those that are there are not run again.
+    A limit that is reached ends the run; the result is then partial, and says so. Completed
+    replications are stored in ``checkpoints``, and those that are there do not run again.
 
-    Raises ScenarioError or RunError if it cannot be run as asked, if what is kept is of another
+    Raises ScenarioError or RunError if it cannot be run as asked, if the checkpoints are of another
     run, or if a limit is reached before anything was measured.
     """
     from marqueue.asked import Asked
-    from marqueue.keep import Keep
+    from marqueue.checkpoints import Checkpoints
     from marqueue.pool import Pool
 
     asked = Asked.of(scenario, seed, replications, until)
-    keep = keep or Keep()
-    keep.belong_to({"scenario": asked.scenario.to_dict(), **asked.rules(limits)})
-    pool: Pool[Result | None] = Pool(jobs, keep, limits, progress)
+    checkpoints = checkpoints or Checkpoints()
+    checkpoints.belong_to({"scenario": asked.scenario.to_dict(), **asked.rules(limits)})
+    pool: Pool[Result | None] = Pool(jobs, checkpoints, limits, progress)
     work = asked.work(pool, limits)
     with closing(pool.complete([work], work.seconds)) as results:
         [(_, result)] = results
@@ -68,14 +68,13 @@ def run_each(
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
-    keep: Keep | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> list[Result]:
-    """The results of several scenarios, whose replications share the threads, and are kept in
-    ``keep``."""
+    """The results of several scenarios, whose replications share threads and checkpoints."""
     from marqueue.asked import Asked
     from marqueue.pool import Pool
 
-    pool: Pool[Result | None] = Pool(jobs, keep, progress=progress)
+    pool: Pool[Result | None] = Pool(jobs, checkpoints, progress=progress)
     works = [Asked.of(each, None, None, ()).work(pool, NO_LIMITS) for each in scenarios]
     found: dict[int, Result] = {}
     with closing(pool.complete(works, sum(work.seconds for work in works))) as results:

@@ -22,19 +22,29 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 from rich.table import Table
 from rich.text import Text
 
-from marqueue.asked import Asked, replications_of
-from marqueue.errors import RunError
+from marqueue.asked import Asked as AskedRun
+from marqueue.asked import replications_of
+from marqueue.checkpoints import Checkpoints
+from marqueue.errors import ResultError, RunError, differing_values
 from marqueue.grid import Axis, Point, grid
-from marqueue.keep import Keep
+from marqueue.integrity import (
+    CIRCUMSTANCES,
+    Fault,
+    check_directory,
+    read_provenance,
+    read_sealed,
+    seal_directory,
+    write_json,
+)
 from marqueue.limits import NO_LIMITS, Limits
-from marqueue.manifest import here
-from marqueue.place import refuse_place, whole, write_json
+from marqueue.output_directory import OutputDirectory, claim, staging_directory
 from marqueue.pool import Pool, Progress
-from marqueue.result import CIRCUMSTANCES, CONFIDENCE, FLOW_FIGURES, LINK_FIGURES, Window
+from marqueue.provenance import commit, here
+from marqueue.result import CONFIDENCE, FLOW_FIGURES, LINK_FIGURES, Window
+from marqueue.result.tables import write_parquet
 from marqueue.result.window import Figure
 from marqueue.scenario import Scenario
 from marqueue.stats import Estimate
@@ -134,6 +144,19 @@ class Sweep:
         """The values of a point by their paths."""
         return {axis.path: v for axis, v in zip(self.axes, point.values, strict=True)}
 
+    def provenance(self) -> dict[str, Any]:
+        """How the sweep came about, ready for JSON."""
+        first = self.points[0].summary
+        return {
+            "kind": "sweep",
+            "version": first["version"],
+            "commit": commit(),
+            "scenario": self.scenario.to_dict(),
+            "over": {axis.path: list(axis.values) for axis in self.axes},
+            "seed": self.scenario.seed,
+            "partial": self.partial_remark,
+        }
+
     def figures(self) -> pa.Table:
         """One row a point, link (null: all flows) and figure, in base units.
 
@@ -201,7 +224,7 @@ class Sweep:
         from marqueue.report.of_sweep import sweep_report
 
         table = self.figures()
-        pq.write_table(table, directory / "figures.parquet", compression="zstd")
+        write_parquet(table, directory / "figures.parquet")
         pyarrow.csv.write_csv(table, directory / "figures.csv")
         (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
         write_json(directory / "summary.json", self.summary())
@@ -219,67 +242,154 @@ def sweep(
     jobs: int | None = None,
     progress: Progress | None = None,
     limits: Limits = NO_LIMITS,
-    keep: Keep | None = None,
+    resume: bool = False,
     force: bool = False,
 ) -> Sweep:
     """Runs a scenario over a grid and writes all results into the directory ``out``.
 
     ``over`` are axes such as ``"topology.bottleneck.aqm.gamma=0.9,0.98"``; ``figures`` are those of
-    links that the report draws; ``force`` replaces the directory if it exists. Everything else is
-    as for :func:`marqueue.run`, for each point; limits of time and memory are those of the whole
-    sweep.
+    links that the report draws; ``resume`` continues an interrupted sweep, ``force`` replaces the
+    result that is there. Everything else is as for :func:`marqueue.run`, for each point; limits of
+    time and memory are those of the whole sweep.
 
     Raises ScenarioError or RunError, before anything runs, with all values that cannot be right.
     """
-    axes = [Axis.parse(text) for text in over]
-    points = grid(scenario, axes)
-    asked = [Asked.of(each.scenario, None, replications, until) for each in points]
-    refuse_place(out, force)
-    keep = keep or Keep.beside(out, resume=False, force=force)
-    assert keep.path is not None, "points are kept until the last has ended"
-    keep.belong_to(
-        {
-            "scenario": scenario.to_dict(),
-            "over": {axis.path: list(axis.values) for axis in axes},
-            **asked[0].rules(limits),
-        }
-    )
+    asked = Asked.of(scenario, over, replications, until)
+    with claim(out, replace=force, resume=resume) as output:
+        checkpoints = Checkpoints.beside(output.shown, resume, force)
+        swept = sweep_into(output, checkpoints, asked, figures, jobs, progress, limits)
+        if not swept.stopped:
+            checkpoints.discard()
+        return swept
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A scenario with the grid that it is to be run over, checked."""
+
+    scenario: Scenario
+    axes: Sequence[Axis]
+    points: Sequence[Point]
+    runs: Sequence[AskedRun]
+    """What is asked of each point."""
+
+    @classmethod
+    def of(
+        cls, scenario: Scenario, over: Sequence[str], replications: int | None, until: Sequence[str]
+    ) -> Asked:
+        """Raises ScenarioError or RunError with all values that cannot be right."""
+        axes = [Axis.parse(text) for text in over]
+        points = grid(scenario, axes)
+        runs = [AskedRun.of(each.scenario, None, replications, until) for each in points]
+        return cls(scenario, axes, points, runs)
+
+    @property
+    def names(self) -> list[str]:
+        """The directory of each point, in that of the sweep."""
+        digits = len(str(len(self.points)))
+        return [f"{POINTS}/{each.number:0{digits}}" for each in self.points]
+
+
+def sweep_into(
+    output: OutputDirectory,
+    checkpoints: Checkpoints,
+    asked: Asked,
+    figures: Sequence[str],
+    jobs: int | None,
+    progress: Progress | None,
+    limits: Limits,
+) -> Sweep:
+    """Runs what is asked and writes it into a claimed directory. The checkpoints are left there:
+    if a limit ended the sweep, it can be continued."""
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     started = time.perf_counter()
-    digits = len(str(len(points)))
-    names = [f"{POINTS}/{each.number:0{digits}}" for each in points]
-    missing = [i for i, name in enumerate(names) if not (keep.path / name).is_dir()]
-    pool: Pool[Result | None] = Pool(jobs, keep, limits, progress)
-    works = (asked[i].work(pool, limits) for i in missing)
-    total = sum(asked[i].seconds for i in missing)
+    checkpoints.belong_to(
+        {
+            "scenario": asked.scenario.to_dict(),
+            "over": {axis.path: list(axis.values) for axis in asked.axes},
+            **asked.runs[0].rules(limits),
+        }
+    )
+    assert checkpoints.path is not None, "points are stored until the last has ended"
+    directories = [checkpoints.path / name for name in asked.names]
+    missing = [
+        i
+        for i, directory in enumerate(directories)
+        if not _is_completed(directory, asked.runs[i], checkpoints)
+    ]
+    pool: Pool[Result | None] = Pool(jobs, checkpoints, limits, progress)
+    works = (asked.runs[i].work(pool, limits) for i in missing)
+    total = sum(asked.runs[i].seconds for i in missing)
     with closing(pool.complete(works, total)) as results:
         for position, result in results:
             if result is None or (result.partial and pool.stopped):
                 continue
-            place = keep.path / names[missing[position]]
-            keep.begin()
-            with whole(place) as fresh:
-                # A page would take longer than many a point; the sweep has one.
-                result.save(fresh, page=False)
-            pilot = asked[missing[position]].pilot
-            for run in (pilot, Scenario.model_validate(result.scenario)):
-                keep.forget(replications_of(run, limits) if run else ())
-    ended = {name: p for name, p in zip(names, points, strict=True) if (keep.path / name).is_dir()}
+            i = missing[position]
+            checkpoints.begin()
+            _store_point(result, directories[i])
+            for run in (asked.runs[i].pilot, Scenario.model_validate(result.scenario)):
+                checkpoints.forget(replications_of(run, limits) if run else ())
     measured = [
-        Measured(point, name, _read_json(keep.path / name / "summary.json"))
-        for name, point in ended.items()
+        Measured(point, name, _read_json(directory / "summary.json"))
+        for point, name, directory in zip(asked.points, asked.names, directories, strict=True)
+        if directory.is_dir()
     ]
     if not measured:
-        raise RunError(f"{pool.stopped} was reached before any point had ended. {keep.remark}")
-    swept = Sweep(scenario, axes, measured, len(points), pool.stopped)
-    with whole(out) as fresh:
-        # Links, not copies: the points stay where they are kept until the whole is in its place.
-        shutil.copytree(keep.path / POINTS, fresh / POINTS, copy_function=os.link)
-        cpu = (_read_json(fresh / name / CIRCUMSTANCES)["cpu_seconds"] for name in ended)
+        raise RunError(f"{pool.stopped} was reached before any point had ended")
+    swept = Sweep(asked.scenario, asked.axes, measured, len(asked.points), pool.stopped)
+    with output.staged() as fresh:
+        for each in measured:
+            # Links, not copies: the points stay where they are until the whole is in its place.
+            source = checkpoints.path / each.directory
+            shutil.copytree(source, fresh / each.directory, copy_function=os.link)
         swept.write(fresh, figures)
-        made = here(started_at, time.perf_counter() - started, sum(cpu), len(points) - len(missing))
-        write_json(fresh / CIRCUMSTANCES, dataclasses.asdict(made))
+        cpu = (read_sealed(fresh / each.directory / CIRCUMSTANCES) for each in measured)
+        made = here(
+            started_at,
+            time.perf_counter() - started,
+            sum(each["cpu_seconds"] for each in cpu),
+            len(asked.points) - len(missing),
+        )
+        seal_directory(fresh, swept.provenance(), dataclasses.asdict(made))
     return swept
+
+
+def _store_point(result: Result, directory: Path) -> None:
+    """Writes the result of a point; its directory appears whole or not at all."""
+    try:
+        with staging_directory(directory) as fresh:
+            # A page would take longer than many a point; the sweep has one.
+            result.write_files(fresh, page=False)
+            fresh.rename(directory)
+    except OSError as error:
+        raise RunError(f"{directory}: cannot be written: {error.strerror or error}") from None
+
+
+def _is_completed(directory: Path, asked: AskedRun, checkpoints: Checkpoints) -> bool:
+    """Whether the result of a point is there, and whole; one that is damaged is set aside.
+
+    Raises RunError if it holds files that marqueue did not write.
+    """
+    if not directory.exists():
+        return False
+    try:
+        findings = check_directory(directory)
+        if foreign := [str(each) for each in findings if each.fault is Fault.FOREIGN]:
+            raise RunError(f"{directory}: {foreign[0]}, expected the result of a point alone")
+        if findings:
+            raise ResultError(f"{directory}: damaged: {findings[0]}")
+        found = read_provenance(directory)["scenario"]
+        differ = differing_values(found, json.loads(json.dumps(asked.scenario.to_dict())))
+        if {path for path, _, _ in differ} - _FOUND_BY_RUNNING:
+            raise ResultError(f"{directory}: the result of another point")
+    except ResultError as error:
+        checkpoints.set_aside_point(directory, str(error))
+        return False
+    return True
+
+
+_FOUND_BY_RUNNING = {"warmup", "replications"}
+"""What the scenario of a result may have other than the scenario that was asked for."""
 
 
 def _read_json(path: Path) -> Any:

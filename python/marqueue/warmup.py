@@ -20,7 +20,7 @@ class Cut:
     pilot: Result
 
     def as_dict(self) -> dict[str, Any]:
-        """For the manifest."""
+        """For the provenance."""
         return {
             "rule": "MSER-5",
             "at": self.at.seconds,

@@ -19,7 +19,7 @@ def test_a_run_prints_a_table_and_writes_a_result(marqueue, small_file: Path, tm
     assert "results/small/report.html" in done.stdout
     written = {path.name for path in (tmp_path / "results/small").iterdir()}
     assert {
-        "manifest.json",
+        "provenance.json",
         "summary.json",
         "series.parquet",
         "flows.parquet",
@@ -36,7 +36,7 @@ def test_json_is_all_that_is_printed(marqueue, small_file: Path, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert json.loads(done.stdout) == json.loads((tmp_path / "out/summary.json").read_text())
-    assert json.loads((tmp_path / "out/manifest.json").read_text())["seed"] == 5
+    assert json.loads((tmp_path / "out/provenance.json").read_text())["seed"] == 5
 
 
 def test_overrides_reach_the_run(marqueue, small_file: Path, tmp_path: Path):
@@ -44,7 +44,7 @@ def test_overrides_reach_the_run(marqueue, small_file: Path, tmp_path: Path):
         "run", small_file, "-o", "out", "--set", "traffic.long.count=2", "--set", "name=Other name"
     )
     assert done.returncode == 0, done.stderr
-    scenario = json.loads((tmp_path / "out/manifest.json").read_text())["scenario"]
+    scenario = json.loads((tmp_path / "out/provenance.json").read_text())["scenario"]
     assert scenario["traffic"][0]["count"] == 2
     assert scenario["name"] == "Other name"
 
@@ -56,8 +56,8 @@ def test_replications_are_added_until_an_interval_is_narrow(
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "until utilization ±30%: 4 of at most 100" in " ".join(done.stdout.split())
-    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
-    assert manifest["replications"] == manifest["scenario"]["replications"] == 4
+    provenance = json.loads((tmp_path / "out/provenance.json").read_text())
+    assert provenance["replications"] == provenance["scenario"]["replications"] == 4
     assert "until utilization ±30%" in (tmp_path / "out/report.html").read_text()
 
 
@@ -95,16 +95,14 @@ def test_the_same_bytes_for_any_number_of_jobs(marqueue, small_file: Path, tmp_p
 
 
 def test_a_result_is_replaced_only_by_force(marqueue, small_file: Path, tmp_path: Path):
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "precious").touch()
-    done = marqueue("run", small_file, "--out", "out")
-    assert done.returncode == 2
-    assert done.stderr == "out: exists, expected a new directory; --force replaces it\n"
-    assert (out / "precious").exists()
-    assert marqueue("run", small_file, "--out", "out", "--force").returncode == 0
-    assert not (out / "precious").exists()
-    assert (out / "summary.json").exists()
+    assert marqueue("run", small_file, "--out", "out").returncode == 0
+    refused = marqueue("run", small_file, "--out", "out", "--seed", "2")
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        "out: holds a result (--force replaces it), expected a new or an empty directory\n"
+    )
+    assert marqueue("run", small_file, "--out", "out", "--seed", "2", "--force").returncode == 0
+    assert package.Result.load(tmp_path / "out").provenance.seed == 2
 
 
 BAD = {

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from marqueue import Result
 from marqueue.cli import app
 from marqueue.compare import Comparison, Difference, compare
-from marqueue.errors import RunError
+from marqueue.errors import ResultError, RunError
 from marqueue.stats import Estimate
 from sample_runs import SCENARIO, sample_run
 
@@ -136,15 +136,15 @@ class TestCommand:
 @pytest.mark.parametrize(
     ("file", "content", "said"),
     [
-        ("plan.json", None, "plan.json: No such file or directory"),
-        ("plan.json", b"{}", "plan.json: no links"),
-        ("manifest.json", b"{", "manifest.json: not JSON"),
-        ("manifest.json", b"[]", "cannot be read"),
-        ("scenario.toml", b"", "scenario.toml: name: missing"),
-        ("summary.json", b"\xff", "summary.json: not JSON"),
-        ("windows.parquet", None, "windows.parquet: no such file"),
-        ("windows.parquet", b"PAR1", "cannot be read"),
-        ("series.parquet", "flows.parquet", "series.parquet: no column link"),
+        ("plan.json", None, "plan.json: missing"),
+        ("plan.json", b"{}", "plan.json: damaged"),
+        ("provenance.json", b"{", "provenance.json: damaged"),
+        ("provenance.json", None, "not a result"),
+        ("scenario.toml", b"", "scenario.toml: damaged"),
+        ("summary.json", b"\xff", "summary.json: damaged"),
+        ("windows.parquet", None, "windows.parquet: missing"),
+        ("windows.parquet", b"PAR1", "windows.parquet: damaged"),
+        ("series.parquet", "flows.parquet", "series.parquet: damaged"),
     ],
 )
 def test_a_result_that_is_broken_is_told_apart(
@@ -158,6 +158,6 @@ def test_a_result_that_is_broken_is_told_apart(
     else:
         (broken / file).write_bytes(content)
     done = CliRunner().invoke(app, ["compare", str(broken), str(broken)])
-    assert isinstance(done.exception, RunError), done.exception
+    assert isinstance(done.exception, ResultError), done.exception
     assert str(broken) in str(done.exception)
     assert said in str(done.exception)

@@ -92,8 +92,8 @@ def ending(request) -> tuple[Scenario, Result]:
 @real
 def test_finite_flows_carry_what_they_are_to_and_tell_how_long_it_took(ending):
     wanted, measured = ending
-    ipv6 = measured.manifest.live["ipv6"]
-    planned = flows_of(compile(wanted), measured.manifest.seeds[0], None, ipv6=ipv6)
+    ipv6 = measured.provenance.live["ipv6"]
+    planned = flows_of(compile(wanted), measured.provenance.seeds[0], None, ipv6=ipv6)
     rows = measured.flows.to_pylist()
     assert len(rows) == len(planned)
     for flow, row in zip(planned, rows, strict=True):
@@ -108,7 +108,7 @@ def test_finite_flows_carry_what_they_are_to_and_tell_how_long_it_took(ending):
             # The handshake takes a round trip, and what comes last is answered after another.
             round_trip = {"20 ms": 20e-3, "40 ms": 40e-3}[row["class"]]
             assert row["fct"] >= 2 * round_trip + 8 * payload / RATE
-    if not measured.manifest.live["complaints"]:
+    if not measured.provenance.live["complaints"]:
         assert any(row["fct"] for row in rows if row["group"] == "files")
         assert any(row["fct"] for row in rows if row["group"] == "short")
 
@@ -136,8 +136,8 @@ def test_a_flow_that_does_not_listen_gets_what_the_aqm_leaves_it(aqm):
     assert flood["sent"] == pytest.approx(due, abs=1)
     received = sum(value for name, value in flood.items() if name.startswith("delivered_"))
     assert 0 < received <= 1500 * flood["sent"]
-    assert measured.manifest.live["audits"][0]["far"]["no_room"] == 0
-    if measured.manifest.live["complaints"]:
+    assert measured.provenance.live["audits"][0]["far"]["no_room"] == 0
+    if measured.provenance.live["complaints"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     shares = [each.traffic(group="flood")["goodput"].mean / RATE for each in (simulated, measured)]
     # 0.99, 0.65 and 0.33 of the link: which one is no matter of chance.

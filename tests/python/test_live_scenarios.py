@@ -48,7 +48,7 @@ def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
     scenario = under(aqm)
     simulated, measured = run(scenario, replications=4), run_live(scenario)
     pairs[aqm] = simulated, measured
-    [audit] = measured.manifest.live["audits"]
+    [audit] = measured.provenance.live["audits"]
     link, flows = measured.link(), measured.traffic()
     # However late: what is sent is what the queue let through, and every mark is received.
     assert audit["far"]["ce_sent"] == audit["far"]["ce_received"]
@@ -60,7 +60,7 @@ def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
     assert audit["near"]["refused"] == audit["near"]["malformed"] == audit["near"]["no_route"] == 0
     carried = sum(w.departed_bytes for w in windows)
     assert 0 < 8 * measured.flows["delivered_1"].to_numpy().sum() <= 8 * carried
-    if measured.manifest.live["complaints"]:
+    if measured.provenance.live["complaints"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     assert flows["goodput"].mean > 0.8 * 20e6 * 1448 / 1500
     assert (audit["far"]["ce_set"] > 0) == (aqm not in ("droptail", "chokew"))
@@ -70,13 +70,13 @@ def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
 @needs_ipv6
 def test_marks_of_ipv6_are_received_as_they_were_set():
     measured = run_live(under("avq"), ipv6=True)
-    [audit] = measured.manifest.live["audits"]
+    [audit] = measured.provenance.live["audits"]
     link, flows = measured.link(), measured.traffic()
     assert audit["far"]["ce_set"] == audit["far"]["ce_sent"] == audit["far"]["ce_received"] > 0
     assert audit["far"]["bad_checksums"] == audit["near"]["malformed"] == 0
     carried = sum(w.departed_bytes for w in link.by_replication[0])
     assert 0 < measured.flows["delivered_1"].to_numpy().sum() <= carried
-    if measured.manifest.live["complaints"]:
+    if measured.provenance.live["complaints"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     assert flows["goodput"].mean > 0.8 * 20e6 * 1428 / 1500
 
@@ -86,10 +86,10 @@ def test_marks_of_ipv6_are_received_as_they_were_set():
 @pytest.mark.parametrize("ipv6", [False, pytest.param(True, marks=needs_ipv6)])
 def test_bbr_sends_though_it_does_not_listen(ipv6):
     measured = run_live(under("avq"), law="bbr", ipv6=ipv6)
-    [audit] = measured.manifest.live["audits"]
-    assert measured.manifest.live["law"] == "bbr"
+    [audit] = measured.provenance.live["audits"]
+    assert measured.provenance.live["law"] == "bbr"
     assert audit["far"]["ce_sent"] == audit["far"]["ce_received"] > 0
-    if measured.manifest.live["complaints"]:
+    if measured.provenance.live["complaints"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     # Of the laws that listen none loses anything here after the first second.
     assert measured.link().figures()["drops"].mean > 0
@@ -98,7 +98,7 @@ def test_bbr_sends_though_it_does_not_listen(ipv6):
 @real
 def test_aqms_are_in_the_order_that_the_simulator_predicts(pairs):
     """Wherever the simulator says that one AQM has half the delay of another."""
-    valid = {a: p for a, p in pairs.items() if not p[1].manifest.live["complaints"]}
+    valid = {a: p for a, p in pairs.items() if not p[1].provenance.live["complaints"]}
     delays = {a: [r.link().values("delay_mean").mean() for r in p] for a, p in valid.items()}
     told = [
         (low, high) for low in valid for high in valid if delays[low][0] < 0.5 * delays[high][0]
@@ -117,7 +117,7 @@ def test_simulation_and_reality_are_compared_in_one_table_and_picture(pairs, tmp
     for result, place in zip(pairs["avq"], places, strict=True):
         result.save(place, page=False)
     simulated, measured = map(Result.load, places)
-    assert (simulated.manifest.live, measured.manifest.live["law"]) == (None, None)
+    assert (simulated.provenance.live, measured.provenance.live["law"]) == (None, None)
     comparison = compare(simulated, measured)
     # The same seeds, but nobody real draws the same numbers.
     assert not comparison.paired
@@ -131,7 +131,7 @@ def test_simulation_and_reality_are_compared_in_one_table_and_picture(pairs, tmp
 @needs_dctcp
 def test_dctcp_is_brought_into_the_kernel_for_as_long_as_it_is_needed():
     measured = run_live(short("transport.default.control=dctcp"))
-    [audit] = measured.manifest.live["audits"]
+    [audit] = measured.provenance.live["audits"]
     assert audit["far"]["ce_sent"] == audit["far"]["ce_received"] > 0
     # A connection that is being closed keeps its law for a moment, not its name.
     assert kernel.dctcp_name() not in kernel.AVAILABLE.read_text()

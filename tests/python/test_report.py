@@ -104,7 +104,7 @@ class TestOfAResult:
         for warning in result.summary()["warnings"]:
             assert warning in text
         assert "warm-up of 3 s that is cut off; 3 replications" in text
-        assert result.manifest.scenario_hash in text
+        assert result.provenance.scenario_hash in text
         assert "marqueue run scenario.toml" in text
 
     def test_is_a_function_of_the_result(self, result: Result, html: str, tmp_path: Path) -> None:

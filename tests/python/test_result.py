@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 import pytest
 import rich.console
 
-from marqueue import Result
+from marqueue import MarqueueError, Result
+from marqueue.errors import ResultError
 from marqueue.result import LINK_FIGURES
 from marqueue.stats import Estimate, jain
 from sample_runs import SCENARIO, sample_run
@@ -45,7 +46,7 @@ class TestFiles:
         assert first == again
         assert set(first) == {
             "circumstances.json",
-            "manifest.json",
+            "provenance.json",
             "plan.json",
             "scenario.toml",
             "summary.json",
@@ -70,14 +71,14 @@ class TestFiles:
 
     def test_an_existing_directory_is_left_alone(self, result: Result, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text("precious")
-        with pytest.raises(FileExistsError):
+        with pytest.raises(MarqueueError, match=r"holds mine\.txt"):
             result.save(tmp_path)
         assert files(tmp_path) == {"mine.txt": b"precious"}
 
     def test_what_is_not_whole_is_no_result(self, result: Result, tmp_path: Path) -> None:
         directory = result.save(tmp_path / "run")
-        (directory / "manifest.json").unlink()
-        with pytest.raises(FileNotFoundError):
+        (directory / "provenance.json").unlink()
+        with pytest.raises(ResultError, match="not a result"):
             Result.load(directory)
 
     def test_the_summary_is_json_without_nan(self, result: Result) -> None:

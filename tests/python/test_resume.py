@@ -14,11 +14,12 @@ import pytest
 
 from conftest import COMMAND, SMALL
 from marqueue import MarqueueError, Result, Scenario, from_toml, run, with_overrides
+from marqueue.checkpoints import Checkpoints
 from marqueue.compare import compare
-from marqueue.keep import Keep
+from marqueue.integrity import CIRCUMSTANCES, read_sealed, write_sealed
 from marqueue.limits import Limits
 from marqueue.report import report
-from marqueue.result import CIRCUMSTANCES, PartialResult
+from marqueue.result import PartialResult
 
 LONG = ["--set", "duration=60 s", "--set", "warmup=10 s", "--jobs", "2"]
 """A replication takes long enough to be killed, and not much longer."""
@@ -33,9 +34,9 @@ ASKED = {
 }
 
 
-def kill_when_something_is_kept(arguments: list[str], out: Path) -> None:
-    """SIGKILL to the process and all it started, once replications, or a point, are kept."""
-    kept = out.with_name(f"{out.name}.kept")
+def kill_when_something_is_completed(arguments: list[str], out: Path) -> None:
+    """SIGKILL to the process and all it started, once replications, or points, are completed."""
+    checkpoints = out.with_name(f"{out.name}.checkpoints")
     process = subprocess.Popen(
         [*COMMAND, *arguments, "--out", str(out)],
         cwd=out.parent,
@@ -43,11 +44,11 @@ def kill_when_something_is_kept(arguments: list[str], out: Path) -> None:
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    wanted = "points/*/manifest.json" if arguments[0] == "sweep" else "*.npz"
+    wanted = "points/[0-9]/provenance.json" if arguments[0] == "sweep" else "*.checkpoint"
     deadline = time.monotonic() + 100
-    while len(list(kept.glob(wanted))) < 2:
+    while len(list(checkpoints.glob(wanted))) < 2:
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline, "nothing was kept"
+        assert time.monotonic() < deadline, "nothing was completed"
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
@@ -69,103 +70,171 @@ def test_killed_and_resumed_is_the_same_to_the_byte(
 ):
     undisturbed = marqueue(*arguments, "--out", "undisturbed")
     assert undisturbed.returncode == 0, undisturbed.stderr
-    kill_when_something_is_kept(arguments, tmp_path / "killed")
+    kill_when_something_is_completed(arguments, tmp_path / "killed")
     refused = marqueue(*arguments, "--out", "killed")
     assert refused.returncode == 2
-    assert "--resume goes on from there" in refused.stderr
+    assert "--resume continues it" in refused.stderr
     resumed = marqueue(*arguments, "--out", "killed", "--resume")
     assert resumed.returncode == 0, resumed.stderr
-    assert resumed.stderr.startswith("Going on from killed.kept.\n")
+    assert resumed.stderr.startswith("Continuing from killed.checkpoints.\n")
     expected, found = files(tmp_path / "undisturbed"), files(tmp_path / "killed")
     assert found.keys() == expected.keys()
     assert [name for name in expected if expected[name] != found[name]] == []
-    # Of two points that have a manifest one may still have been on its way to its place.
-    assert json.loads((tmp_path / "killed" / CIRCUMSTANCES).read_text())["kept"] >= 1
+    assert json.loads((tmp_path / "killed" / CIRCUMSTANCES).read_text())["from_checkpoints"] >= 1
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"small.toml", "undisturbed", "killed"}
 
 
 @pytest.fixture
-def kept(small: Scenario, tmp_path: Path) -> Keep:
-    """Of a run whose last replication is missing."""
-    keep = Keep(tmp_path / "out.kept")
-    run(small, keep=keep)
-    assert keep.path is not None
-    sorted(keep.path.glob("*.npz"))[-1].unlink()
-    return keep
+def checkpoints(small: Scenario, tmp_path: Path) -> Checkpoints:
+    """Those of a run whose last replication is missing."""
+    checkpoints = Checkpoints(tmp_path / "out.checkpoints")
+    run(small, checkpoints=checkpoints)
+    assert checkpoints.path is not None
+    sorted(checkpoints.path.glob("*.checkpoint"))[-1].unlink()
+    return checkpoints
 
 
-def test_many_threads_begin_to_keep_together(tmp_path: Path):
+def test_many_threads_make_the_directory_together(tmp_path: Path):
     for attempt in range(50):
-        keep, barrier = Keep(tmp_path / f"{attempt}.kept"), Barrier(8)
+        checkpoints, barrier = Checkpoints(tmp_path / f"{attempt}.checkpoints"), Barrier(8)
 
-        def begin(keep: Keep = keep, barrier: Barrier = barrier) -> None:
+        def begin(checkpoints: Checkpoints = checkpoints, barrier: Barrier = barrier) -> None:
             barrier.wait()
-            keep.begin()
+            checkpoints.begin()
 
         with ThreadPoolExecutor(8) as threads:
             begun = [threads.submit(begin) for _ in range(8)]
         assert [each.exception() for each in begun] == [None] * 8
-        assert keep.there
+        assert checkpoints.exists
 
 
-def test_only_what_is_missing_is_run(small: Scenario, kept: Keep):
-    whole, resumed = run(small), run(small, keep=kept)
-    assert resumed.manifest.circumstances.kept == 2
+def test_only_what_is_missing_is_run(small: Scenario, checkpoints: Checkpoints):
+    whole, resumed = run(small), run(small, checkpoints=checkpoints)
+    assert resumed.provenance.circumstances.from_checkpoints == 2
     assert resumed.summary() == whole.summary()
     assert all(table.equals(resumed.tables[name]) for name, table in whole.tables.items())
 
 
-def test_a_file_that_is_damaged_is_run_again(small: Scenario, kept: Keep):
-    assert kept.path is not None
-    damaged = min(kept.path.glob("*.npz"))
-    damaged.write_bytes(damaged.read_bytes()[:-100])
-    resumed = run(small, keep=kept)
-    assert resumed.manifest.circumstances.kept == 1
+def damage(path: Path) -> None:
+    """Flips a bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("kind", ["cut", "flipped", "empty", "another seed's", "a directory"])
+def test_a_bad_checkpoint_is_set_aside_and_its_replication_runs_again(
+    small: Scenario, checkpoints: Checkpoints, kind: str
+):
+    assert checkpoints.path is not None
+    bad, good = sorted(checkpoints.path.glob("*.checkpoint"))
+    match kind:
+        case "cut":
+            bad.write_bytes(bad.read_bytes()[:-100])
+        case "flipped":
+            damage(bad)
+        case "empty":
+            bad.write_bytes(b"")
+        case "another seed's":
+            bad.write_bytes(good.read_bytes())
+        case _:
+            bad.unlink()
+            bad.mkdir()
+    told: list[str] = []
+    checkpoints.tell = told.append
+    resumed = run(small, checkpoints=checkpoints)
+    assert resumed.provenance.circumstances.from_checkpoints == 1
     assert resumed.summary() == run(small).summary()
+    assert len(told) == 1
+    assert bad.name in told[0]
+    assert "set aside" in told[0]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", bytes(range(256))])
+def test_a_bad_identity_is_set_aside(
+    marqueue, small_file: Path, tmp_path: Path, checkpoints: Checkpoints, content: bytes
+):
+    assert checkpoints.path is not None
+    (checkpoints.path / "run.json").write_bytes(content)
+    done = marqueue("run", small_file, "--resume", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "run.json: damaged" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert json.loads((tmp_path / "out" / CIRCUMSTANCES).read_text())["from_checkpoints"] == 2
+    assert not checkpoints.path.exists()
+
+
+def test_foreign_files_among_checkpoints_are_refused(
+    marqueue, small_file: Path, checkpoints: Checkpoints
+):
+    assert checkpoints.path is not None
+    mine = checkpoints.path / "thesis.tex"
+    mine.write_text("mine")
+    for option in ("--resume", "--force"):
+        done = marqueue("run", small_file, option, "--out", "out")
+        assert done.returncode == 2
+        assert "out.checkpoints: holds thesis.tex, which marqueue did not write" in done.stderr
+        assert mine.read_text() == "mine"
+
+
+def test_points_of_a_sweep_that_are_damaged_run_again(marqueue, small_file: Path, tmp_path: Path):
+    arguments = ["sweep", "small.toml", *LONG, "-r", "3", *SWEEP]
+    assert marqueue(*arguments, "--out", "undisturbed").returncode == 0
+    kill_when_something_is_completed(arguments, tmp_path / "killed")
+    point, *_ = (tmp_path / "killed.checkpoints/points").glob("[0-9]")
+    damage(point / "windows.parquet")
+    resumed = marqueue(*arguments, "--out", "killed", "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert f"points/{point.name}: damaged: windows.parquet" in resumed.stderr
+    expected, found = files(tmp_path / "undisturbed"), files(tmp_path / "killed")
+    assert [name for name in expected if expected[name] != found[name]] == []
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("seed=2", "scenario.seed: kept with 1, now 2"),
-        ("duration=5 s", 'scenario.duration: kept with "4 s", now "5 s"'),
+        ("seed=2", "scenario.seed: was 1, now 2"),
+        ("duration=5 s", 'scenario.duration: was "4 s", now "5 s"'),
     ],
 )
-def test_another_scenario_or_seed_is_refused(small: Scenario, kept: Keep, change: str, said: str):
-    with pytest.raises(MarqueueError, match="kept of another run") as raised:
-        run(with_overrides(small, [change]), keep=kept)
+def test_another_scenario_or_seed_is_refused(
+    small: Scenario, checkpoints: Checkpoints, change: str, said: str
+):
+    with pytest.raises(MarqueueError, match="checkpoints of another run") as raised:
+        run(with_overrides(small, [change]), checkpoints=checkpoints)
     assert said in str(raised.value)
 
 
-def test_another_rule_is_refused(small: Scenario, kept: Keep):
-    with pytest.raises(MarqueueError, match="max_events: kept with nothing, now 1000"):
-        run(small, keep=kept, limits=Limits(max_events=1000))
+def test_another_rule_is_refused(small: Scenario, checkpoints: Checkpoints):
+    with pytest.raises(MarqueueError, match="max_events: was nothing, now 1000"):
+        run(small, checkpoints=checkpoints, limits=Limits(max_events=1000))
 
 
 @pytest.mark.parametrize("of", ["version", "commit", "code"])
-def test_what_other_code_has_kept_is_refused(small: Scenario, kept: Keep, of: str):
+def test_checkpoints_of_other_code_are_refused(small: Scenario, checkpoints: Checkpoints, of: str):
     """A result names the commit that it was made from."""
-    assert kept.path is not None
-    identity = kept.path / "run.json"
-    found = json.loads(identity.read_text()) | {of: "another"}
-    identity.write_text(json.dumps(found))
-    with pytest.raises(MarqueueError, match=f'{of}: kept with "another", now '):
-        run(small, keep=kept)
+    assert checkpoints.path is not None
+    identity = checkpoints.path / "run.json"
+    found = read_sealed(identity) | {of: "another"}
+    del found["sha256"]
+    write_sealed(identity, found)
+    with pytest.raises(MarqueueError, match=f'{of}: was "another", now '):
+        run(small, checkpoints=checkpoints)
 
 
-def test_resume_without_anything_kept_begins(marqueue, small_file: Path):
+def test_resume_without_checkpoints_starts(marqueue, small_file: Path):
     done = marqueue("run", small_file, "--resume", "--out", "out")
     assert done.returncode == 0
-    assert done.stderr == "Nothing is kept in out.kept: beginning.\n"
+    assert done.stderr == "There are no checkpoints in out.checkpoints: starting.\n"
 
 
-def test_force_begins_anew(marqueue, small_file: Path, tmp_path: Path, kept: Keep):
+def test_force_begins_anew(marqueue, small_file: Path, tmp_path: Path, checkpoints: Checkpoints):
     done = marqueue("run", small_file, "--force", "--out", "out")
     assert done.returncode == 0, done.stderr
-    assert json.loads((tmp_path / "out" / CIRCUMSTANCES).read_text())["kept"] == 0
-    assert kept.path is not None
-    assert not kept.path.exists()
+    assert json.loads((tmp_path / "out" / CIRCUMSTANCES).read_text())["from_checkpoints"] == 0
+    assert checkpoints.path is not None
+    assert not checkpoints.path.exists()
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +293,7 @@ class TestLimits:
 
     def test_a_pilot_that_is_cut_is_the_result(self, small: Scenario):
         auto = with_overrides(small, ["warmup=auto", "sample=10 ms"])
-        partial = run(auto, limits=Limits(max_events=5000)).manifest.partial
+        partial = run(auto, limits=Limits(max_events=5000)).provenance.partial
         assert partial is not None
         assert partial["pilot"]
 
@@ -258,12 +327,12 @@ class TestLimits:
         assert said.startswith(summary["partial"]["limit"])
 
     def test_a_run_that_ran_out_of_time_goes_on(self, marqueue, small_file: Path, tmp_path: Path):
-        """What had ended before the limit is kept, and not run again."""
+        """What had ended before the limit is not run again."""
         # Ten seconds of work where a replication takes a tenth of one.
         arguments = ["run", small_file, *LONG, "-r", "200", "--out", "out"]
         assert marqueue(*arguments, "--max-time", "1 s").returncode == 3
-        assert marqueue(*arguments, "--resume", "--force").returncode == 0
-        assert json.loads((tmp_path / "out" / CIRCUMSTANCES).read_text())["kept"] > 0
+        assert marqueue(*arguments, "--resume").returncode == 0
+        assert json.loads((tmp_path / "out" / CIRCUMSTANCES).read_text())["from_checkpoints"] > 0
         assert Result.load(tmp_path / "out").replications == 200
 
     @pytest.mark.parametrize(

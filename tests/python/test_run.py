@@ -10,20 +10,20 @@ from marqueue.run import run_each
 
 
 def test_a_result_tells_how_it_came_about(small: Scenario):
-    manifest = run(small, seed=7, replications=2).manifest
-    assert manifest.seed == manifest.scenario["seed"] == 7
-    assert manifest.replications == manifest.scenario["replications"] == 2
-    assert manifest.seeds == [replication_seed(7, 0), replication_seed(7, 1)]
-    assert len(set(manifest.seeds)) == 2
-    assert manifest.scenario_hash == with_overrides(small, ["seed=7", "replications=2"]).hash
-    transport = manifest.transports["default"]
+    provenance = run(small, seed=7, replications=2).provenance
+    assert provenance.seed == provenance.scenario["seed"] == 7
+    assert provenance.replications == provenance.scenario["replications"] == 2
+    assert provenance.seeds == [replication_seed(7, 0), replication_seed(7, 1)]
+    assert len(set(provenance.seeds)) == 2
+    assert provenance.scenario_hash == with_overrides(small, ["seed=7", "replications=2"]).hash
+    transport = provenance.transports["default"]
     assert transport["preset"] == "ns2"
     # Given, set by the preset, and left at its default.
     assert transport["values"]["ecn"] is True
     assert transport["values"]["min_rto"] == 0.2
     assert transport["values"]["dupthresh"] == 3.0
-    assert manifest.circumstances.cpu_seconds > 0
-    assert manifest.circumstances.wall_seconds > 0
+    assert provenance.circumstances.cpu_seconds > 0
+    assert provenance.circumstances.wall_seconds > 0
 
 
 def test_a_replication_seed_is_numpys_seed_sequence():

@@ -106,7 +106,7 @@ class TestSweep:
 
     def test_points_have_the_same_seeds(self, swept: tuple[Sweep, Path]) -> None:
         points, out = swept
-        seeds = [package.Result.load(out / p.directory).manifest.seeds for p in points.points]
+        seeds = [package.Result.load(out / p.directory).provenance.seeds for p in points.points]
         assert len(seeds) == 4
         assert all(each == seeds[0] for each in seeds)
 
@@ -158,7 +158,7 @@ class TestSweep:
             assert each.summary == json.loads(json.dumps(alone.summary()))
 
     def test_an_existing_directory_is_left_alone(self, swept: tuple[Sweep, Path]) -> None:
-        with pytest.raises(MarqueueError, match="exists, expected a new directory"):
+        with pytest.raises(MarqueueError, match="holds a result"):
             sweep(package.from_toml(SMALL), [COUNTS], swept[1])
 
 
@@ -175,11 +175,15 @@ class TestCommand:
             "figures.csv",
             "figures.parquet",
             "points",
+            "provenance.json",
             "report.html",
             "scenario.toml",
             "summary.json",
         }
-        assert {path.name for path in (tmp_path / "results").iterdir()} == {"sweep-small"}
+        assert {path.name for path in (tmp_path / "results").iterdir()} == {
+            "latest",
+            "sweep-small",
+        }
 
     def test_json_is_all_that_is_printed(self, marqueue, small_file: Path, tmp_path: Path) -> None:
         done = marqueue("sweep", small_file, "--over", COUNTS, "-r", "1", "--json", "-o", "out")

@@ -108,7 +108,7 @@ class TestUntil:
     def test_is_the_run_with_that_many_replications(self, stopped: Result) -> None:
         plain = sample_run(replications=stopped.replications)
         assert plain.scenario == stopped.scenario
-        assert plain.manifest.seeds == stopped.manifest.seeds
+        assert plain.provenance.seeds == stopped.provenance.seeds
         assert all(table.equals(plain.tables[name]) for name, table in stopped.tables.items())
 
     def test_says_so(self, stopped: Result) -> None:
@@ -127,8 +127,8 @@ class TestUntil:
             progress=lambda done, total: told.append((done, total)),
         )
         assert result.replications == 5
-        assert result.manifest.stopping is not None
-        assert not result.manifest.stopping["met"]
+        assert result.provenance.stopping is not None
+        assert not result.provenance.stopping["met"]
         assert "The cap of 5 replications was reached" in result.summary()["warnings"][0]
         assert told == sorted(told)
         assert told[-1] == (20.0, 20.0)
@@ -140,7 +140,7 @@ class TestUntil:
 
 class TestWarmup:
     def test_is_that_of_a_run_with_the_cut_given(self, found: Result) -> None:
-        cut = found.manifest.warmup_cut
+        cut = found.provenance.warmup_cut
         assert cut is not None
         assert found.warmup == cut["at"]
         assert 0 < cut["at"] < 6
@@ -169,8 +169,8 @@ class TestWarmup:
 
     def test_goes_with_a_stopping_rule(self) -> None:
         result = run(from_dict(SCENARIO | {"warmup": "auto"}), until=["utilization ±50%"])
-        assert result.manifest.warmup_cut is not None
-        assert result.manifest.warmup_cut["pilot_replications"] == FEWEST
+        assert result.provenance.warmup_cut is not None
+        assert result.provenance.warmup_cut["pilot_replications"] == FEWEST
         assert result.replications == FEWEST
 
     @pytest.mark.parametrize(

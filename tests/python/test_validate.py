@@ -113,7 +113,7 @@ def test_a_packet_too_many_is_found():
             at, windows.schema.field(column), pa.array(values, pa.uint64())
         )
         wrong = package.Result(
-            result.scenario, result.plan, result.manifest, result.tables | {"windows": tampered}
+            result.scenario, result.plan, result.provenance, result.tables | {"windows": tampered}
         )
         assert imbalance(wrong) == 1
 

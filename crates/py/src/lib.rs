@@ -3,6 +3,7 @@
 mod catalogue;
 mod chain;
 mod convert;
+mod file_system;
 mod fluid;
 mod hybrid;
 mod kernel;
@@ -47,6 +48,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<chain::ChainQueue>()?;
     m.add_class::<hybrid::HybridFlows>()?;
     m.add_class::<live::LiveLink>()?;
+    m.add_function(wrap_pyfunction!(file_system::exchange_paths, m)?)?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;

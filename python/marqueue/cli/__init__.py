@@ -14,6 +14,7 @@ from marqueue.errors import MarqueueError
 COMMANDS = {
     "run": Entry("marqueue.cli.run", "run"),
     "sweep": Entry("marqueue.cli.sweep", "sweep"),
+    "check": Entry("marqueue.cli.check", "check"),
     "compare": Entry("marqueue.cli.compare", "compare"),
     "validate": Entry("marqueue.cli.validate", "validate", settings={}),
     "attach": Entry("marqueue.cli.kernel", "attach"),

@@ -43,7 +43,7 @@ def compare(
     """
     if out and out.exists() and not force:
         raise RunError(f"{out}: exists, expected a new file; --force replaces it")
-    comparison = compare_results(_load(a), _load(b))
+    comparison = compare_results(Result.load(a), Result.load(b))
     if not comparison.differences:
         raise RunError(f"{a}, {b}: no metered link in common, expected at least one")
     if out:
@@ -54,19 +54,6 @@ def compare(
         _print(comparison)
         if out:
             output.print(f"Report: {out}", highlight=False, soft_wrap=True)
-
-
-def _load(directory: Path) -> Result:
-    if not (directory / "manifest.json").is_file():
-        raise RunError(f"{directory}: not a result, expected a directory that marqueue run wrote")
-    what: object
-    try:
-        return Result.load(directory)
-    except OSError as error:
-        what = f"{Path(error.filename).name}: {error.strerror}" if error.filename else error
-    except (ValueError, TypeError) as error:
-        what = error
-    raise RunError(f"{directory}: a result that cannot be read: {what}")
 
 
 def _write(comparison: Comparison, out: Path) -> None:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from marqueue.errors import RunError
+
 if TYPE_CHECKING:
-    from marqueue.keep import Keep
+    from marqueue.checkpoints import Checkpoints
     from marqueue.pool import Progress as Callback
 
 output = Console()
@@ -45,19 +47,23 @@ def say(remark: str) -> None:
 
 
 @contextmanager
-def resumable(keep: Keep) -> Iterator[None]:
-    """Tells what is kept: at the beginning if there is any, and when the work is interrupted."""
-    if keep.resume:
+def resumable(checkpoints: Checkpoints) -> Iterator[None]:
+    """Tells of checkpoints: at the start if they are to be used, and when the work ends early."""
+    if checkpoints.resume:
         say(
-            f"Going on from {keep.path}."
-            if keep.there
-            else f"Nothing is kept in {keep.path}: beginning."
+            f"Continuing from {checkpoints.path}."
+            if checkpoints.exists
+            else f"There are no checkpoints in {checkpoints.path}: starting."
         )
     try:
         yield
     except KeyboardInterrupt:
-        say(f"Interrupted; {keep.remark or 'nothing was written.'}")
+        say(f"Interrupted. {checkpoints.remark or 'Nothing was written.'}")
         raise
+    except RunError as error:
+        if not checkpoints.exists:
+            raise
+        raise RunError(f"{error}\n{checkpoints.remark}") from None
 
 
 @contextmanager

@@ -11,8 +11,8 @@ import typer
 
 from marqueue.cli.console import say
 from marqueue.errors import RunError, ScenarioError, show
+from marqueue.integrity import write_json
 from marqueue.live import capacity
-from marqueue.place import write_json
 from marqueue.scenario import compile, from_dict
 from marqueue.units import Duration, Rate
 

@@ -8,7 +8,6 @@ import typer
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, progress_bar, say
 from marqueue.cli.run import slug
-from marqueue.place import refuse_place, whole
 from marqueue.scenario import cautions
 
 INVALID = 4
@@ -52,23 +51,22 @@ def live(
     result is marked as invalid, 130 interrupted.
     """
     scenario = options.scenario(file, set_, seed, replications)
-    directory = out or Path("results") / f"{slug(scenario.name)}-live"
-    refuse_place(directory, force)
     for each in cautions(scenario):
         say(f"Warning: {each}")
     # What real packets need is loaded by whoever wants them.
     from marqueue.live.run import run_live
 
-    with progress_bar(f"{scenario.name}, live") as progress:
-        result = run_live(scenario, law=law, ipv6=ipv6, progress=progress)
-        with whole(directory) as fresh:
-            result.save(fresh)
+    with options.claimed(out, f"{slug(scenario.name)}-live", force) as directory:
+        with progress_bar(f"{scenario.name}, live") as progress:
+            result = run_live(scenario, law=law, ipv6=ipv6, progress=progress)
+        with directory.staged() as fresh:
+            result.write_files(fresh)
     if json:
         print_json(result.summary())
     else:
         output.print(result.table())
-        output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
-    complaints = (result.manifest.live or {}).get("complaints", [])
+        options.tell_where(directory, "report.html")
+    complaints = (result.provenance.live or {}).get("complaints", [])
     for each in complaints:
         say(f"Error: invalid: {each}")
     if complaints:

@@ -1,13 +1,16 @@
 """Options that several commands have."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from marqueue.cli.console import output, say
 from marqueue.errors import RunError
 from marqueue.limits import Limits
+from marqueue.output_directory import LATEST, OutputDirectory, claim, claim_next
 from marqueue.scenario import Scenario, load
 from marqueue.units import Duration, Size
 from marqueue.until import FEWEST, MOST
@@ -68,13 +71,15 @@ def out(default: str | bool, what: str = "The result directory.") -> Any:
     return typer.Option("--out", "-o", metavar="DIR", help=what, show_default=default)
 
 
-Force = Annotated[bool, typer.Option("--force", help="Replace the directory if it exists.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace the result that is in the directory.")
+]
 Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Go on from what an interrupted run has finished, if there is any; the result is the "
-        "same as without the interruption.",
+        help="Continue from what an interrupted run has completed, if there is any; the result is "
+        "the same as without the interruption.",
     ),
 ]
 Theory = Annotated[
@@ -115,6 +120,39 @@ MaxMemory = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
 PlainJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+
+RESULTS = Path("results")
+"""Where results go if nothing else is said."""
+
+
+@contextmanager
+def claimed(
+    out: Path | None, name: str, force: bool, resume: bool = False
+) -> Iterator[OutputDirectory]:
+    """Claims the directory of --out; without that option the first of results/NAME,
+    results/NAME-2, ... that is free, or results/NAME with --force."""
+    if out is not None or force:
+        claiming = claim(out or RESULTS / name, replace=force, resume=resume)
+    else:
+        claiming = claim_next(RESULTS, name, resume=resume)
+    with claiming as directory:
+        if out is None:
+            directory.link = RESULTS / LATEST
+            if directory.shown != RESULTS / name:
+                say(f"{RESULTS / name} is taken; the output goes to {directory.shown}.")
+        told = len(directory.notes)
+        for note in directory.notes:
+            say(note)
+        yield directory
+        for note in directory.notes[told:]:
+            say(note)
+
+
+def tell_where(directory: OutputDirectory, file: str) -> None:
+    """Prints where a report is."""
+    also = f" (also {directory.link / file})" if directory.link else ""
+    output.print(f"Report: {directory.shown / file}{also}", highlight=False, soft_wrap=True)
+
 
 LIMIT_REACHED = 3
 """Exit code where a limit ended a run, and the result is partial."""

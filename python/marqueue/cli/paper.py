@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
+from marqueue.checkpoints import Checkpoints
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, progress_bar, resumable, table
+from marqueue.cli.console import output, print_json, progress_bar, resumable, say, table
 from marqueue.errors import MarqueueError, unknown
-from marqueue.keep import Keep
 from marqueue.papers import PAPERS
-from marqueue.place import refuse_place
+from marqueue.papers.reproduction import REPORT
 
 paper = typer.Typer(no_args_is_help=True)
 
@@ -60,14 +60,13 @@ def paper_run(
     for each in chosen:
         if each not in PAPERS[key].experiments:
             raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
-    directory = out or Path("results") / f"paper-{key}"
-    refuse_place(directory, force)
-    keep = Keep.beside(directory, resume, force)
-    with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(keep):
-        result = PAPERS[key].run(chosen, quick, directory, jobs, progress, keep)
-    keep.discard()
+    with options.claimed(out, f"paper-{key}", force, resume) as directory:
+        checkpoints = Checkpoints.beside(directory.shown, resume, force, say)
+        with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(checkpoints):
+            result = PAPERS[key].run(chosen, quick, directory, jobs, progress, checkpoints)
+        checkpoints.discard()
     if json:
         print_json(result.summary())
     else:
         output.print(result.table())
-        output.print(f"Report: {result.report}", highlight=False, soft_wrap=True)
+        options.tell_where(directory, REPORT)

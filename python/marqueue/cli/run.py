@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from marqueue.checkpoints import Checkpoints
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, progress_bar, resumable, say, table
-from marqueue.keep import Keep
-from marqueue.place import refuse_place, whole
+from marqueue.output_directory import LATEST
 from marqueue.run import run as run_scenario
 from marqueue.scenario import cautions
 from marqueue.theory.fluid_model.overlay import QUANTITIES, Overlay, refuse_without_theory
@@ -50,48 +50,47 @@ def run(
     """
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
-    directory = out or Path("results") / slug(scenario.name)
-    refuse_place(directory, force)
     for each in cautions(scenario):
         say(f"Warning: {each}")
     if theory:
         # A scenario outside the model is refused before it runs.
         refuse_without_theory(scenario)
-    keep = Keep.beside(directory, resume, force)
-    with progress_bar(scenario.name) as progress, resumable(keep):
-        result = run_scenario(
-            scenario,
-            replications=replications,
-            until=until or (),
-            jobs=jobs,
-            progress=progress,
-            limits=limits,
-            keep=keep,
-        )
-        if theory:
-            result.add_theory()
-        with whole(directory) as fresh:
-            result.save(fresh)
+    with options.claimed(out, slug(scenario.name), force, resume) as output_directory:
+        checkpoints = Checkpoints.beside(output_directory.shown, resume, force, say)
+        with progress_bar(scenario.name) as progress, resumable(checkpoints):
+            result = run_scenario(
+                scenario,
+                replications=replications,
+                until=until or (),
+                jobs=jobs,
+                progress=progress,
+                limits=limits,
+                checkpoints=checkpoints,
+            )
+            if theory:
+                result.add_theory()
+            with output_directory.staged() as fresh:
+                result.write_files(fresh)
+        if not result.partial:
+            checkpoints.discard()
     for each in result.theory.fluid.cautions if result.theory else ():
         say(f"Warning: fluid model: {each}")
-    manifest = result.manifest
-    if manifest.stopping and not manifest.stopping["met"]:
-        say(f"Warning: {manifest.stopping_remark}")
-    if manifest.partial_remark:
-        say(f"Error: {manifest.partial_remark}")
+    provenance = result.provenance
+    if provenance.stopping and not provenance.stopping["met"]:
+        say(f"Warning: {provenance.stopping_remark}")
+    if provenance.partial_remark:
+        say(f"Error: {provenance.partial_remark}")
     if json:
         print_json(result.summary())
     else:
         output.print(result.table())
         if result.theory is not None:
             show_theory(result.theory)
-        output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
-    if not manifest.partial:
-        keep.discard()
-        return
-    if keep.there:
-        say(f"{keep.remark} (With --force, in place of this.)")
-    raise typer.Exit(options.LIMIT_REACHED)
+        options.tell_where(output_directory, "report.html")
+    if result.partial:
+        if checkpoints.exists:
+            say(checkpoints.remark)
+        raise typer.Exit(options.LIMIT_REACHED)
 
 
 def show_theory(overlay: Overlay) -> None:
@@ -111,6 +110,12 @@ def show_theory(overlay: Overlay) -> None:
     output.print(listing)
 
 
+LONGEST_SLUG = 50
+"""Characters, each of which may take four bytes of a file name."""
+
+
 def slug(name: str) -> str:
     """A name as the name of a directory: letters, digits and dashes."""
-    return re.sub(r"[^\w]+", "-", name.lower()).strip("-") or "scenario"
+    text = re.sub(r"[^\w]+", "-", name.lower())[:LONGEST_SLUG].strip("-") or "scenario"
+    # This name is that of the link to the newest result.
+    return f"scenario-{text}" if text == LATEST else text

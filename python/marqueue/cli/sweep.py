@@ -5,13 +5,12 @@ from typing import Annotated
 
 import typer
 
+from marqueue.checkpoints import Checkpoints
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, progress_bar, resumable, say
 from marqueue.cli.run import slug
 from marqueue.errors import RunError, unknown
-from marqueue.keep import Keep
-from marqueue.sweep import FIGURES, SHOWN
-from marqueue.sweep import sweep as sweep_scenario
+from marqueue.sweep import FIGURES, SHOWN, Asked, sweep_into
 
 
 def sweep(
@@ -69,33 +68,22 @@ def sweep(
             raise RunError(f"figure: {unknown(name, FIGURES)}")
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
-    directory = out or Path("results") / f"sweep-{slug(scenario.name)}"
-    keep = Keep.beside(directory, resume, force)
+    asked = Asked.of(scenario, over or (), replications, until or ())
     shown = list(dict.fromkeys(figure or SHOWN))
-    with progress_bar(scenario.name) as progress, resumable(keep):
-        swept = sweep_scenario(
-            scenario,
-            over or (),
-            directory,
-            figures=shown,
-            replications=replications,
-            until=until or (),
-            jobs=jobs,
-            progress=progress,
-            limits=limits,
-            keep=keep,
-            force=force,
-        )
+    with options.claimed(out, f"sweep-{slug(scenario.name)}", force, resume) as output_directory:
+        checkpoints = Checkpoints.beside(output_directory.shown, resume, force, say)
+        with progress_bar(scenario.name) as progress, resumable(checkpoints):
+            swept = sweep_into(output_directory, checkpoints, asked, shown, jobs, progress, limits)
+        if not swept.stopped:
+            checkpoints.discard()
     if swept.partial_remark:
         say(f"Error: {swept.partial_remark}")
     if json:
         print_json(swept.summary())
     else:
         output.print(swept.table(shown))
-        output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+        options.tell_where(output_directory, "report.html")
     if swept.stopped:
-        say(f"{keep.remark} (With --force, in place of this.)")
-    else:
-        keep.discard()
+        say(checkpoints.remark)
     if swept.partial_remark:
         raise typer.Exit(options.LIMIT_REACHED)

@@ -1,5 +1,8 @@
 """``marqueue validate``."""
 
+import time
+from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +12,7 @@ from rich.console import Console
 from marqueue.cli import options
 from marqueue.cli.console import errors, output, print_json, progress_bar
 from marqueue.errors import MarqueueError, RunError, unknown
-from marqueue.place import refuse_place, whole
+from marqueue.provenance import here
 
 WIDTH = 160
 """Columns that the table takes at least: a narrower one could not be read."""
@@ -65,22 +68,24 @@ def validate(
         if reason := RUNGS[name].missing():
             raise RunError(f"--only {name}: {reason}")
     chosen = [rung for name, rung in RUNGS.items() if not only or name in only]
-    if out:
-        refuse_place(out, force)
-    try:
-        with progress_bar("validate") as progress:
-            ladder = climb(chosen, Effort.QUICK if quick else Effort.FULL, jobs, progress)
-    except KeyboardInterrupt:
-        errors.print("Interrupted; nothing was written.")
-        raise
-    if out:
-        with whole(out) as fresh:
-            write_report(ladder, fresh)
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    started = time.perf_counter()
+    with options.claimed(out, "", force) if out else nullcontext() as directory:
+        try:
+            with progress_bar("validate") as progress:
+                ladder = climb(chosen, Effort.QUICK if quick else Effort.FULL, jobs, progress)
+        except KeyboardInterrupt:
+            errors.print("Interrupted; nothing was written.")
+            raise
+        if directory:
+            with directory.staged() as fresh:
+                made = here(started_at, time.perf_counter() - started, time.process_time(), 0)
+                write_report(ladder, made, fresh)
     if json:
         print_json(ladder.as_dict())
     else:
         Console(width=max(output.width, WIDTH)).print(ladder_table(ladder))
-        if out:
-            output.print(f"Report: {out / 'report.html'}", highlight=False, soft_wrap=True)
+        if directory:
+            options.tell_where(directory, "report.html")
     if not ladder.passed:
         raise typer.Exit(1)

@@ -29,8 +29,8 @@ from marqueue.live.places import namespaces
 from marqueue.live.refusals import refuse
 from marqueue.live.sockets import SHORTEST, Watcher, counters, rows
 from marqueue.live.transfers import Seen, endpoints
-from marqueue.manifest import describe, here
 from marqueue.pool import Progress
+from marqueue.provenance import describe, here
 from marqueue.result import Result
 from marqueue.scenario import Scenario, compile
 
@@ -59,8 +59,8 @@ def run_live(
 
     ``law`` (such as "bbr") replaces the window law of every flow by one of the kernel's. With
     ``ipv6`` packets are of IPv6, as large as those of the scenario.
-    ``result.manifest.live`` tells whether the machine kept up. Raises ScenarioError if the scenario
-    has what reality has not, RunError if the machine cannot do it.
+    ``result.provenance.live`` tells whether the machine kept up. Raises ScenarioError if the
+    scenario has what reality has not, RunError if the machine cannot do it.
     """
     plan, laws = compile(scenario), available_laws()
     refuse(scenario, plan, laws, ipv6=ipv6)
@@ -95,8 +95,8 @@ def run_live(
     }
     spent = time.perf_counter() - started
     circumstances = here(started_at, spent, sum(audit["cpu"] for audit in audits), 0)
-    manifest = describe(scenario, seeds, circumstances, live=live)
-    return Result.from_raw(scenario.to_dict(), plan, manifest, raws)
+    provenance = describe(scenario, seeds, circumstances, live=live)
+    return Result.from_raw(scenario.to_dict(), plan, provenance, raws)
 
 
 def _replication(

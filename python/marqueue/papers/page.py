@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from marqueue.manifest import Manifest
+from marqueue.integrity import CIRCUMSTANCES
 from marqueue.papers.drawn import Drawn
 from marqueue.papers.ledger import Note
 from marqueue.papers.reproduction import Reproduction
+from marqueue.provenance import Provenance
 from marqueue.report import Report
 from marqueue.report.builder import OUTCOMES, Cell, show
-from marqueue.result import CIRCUMSTANCES
 
 
 def page(of: Reproduction) -> Report:
@@ -37,8 +37,8 @@ def _form(of: Reproduction) -> str:
     return "Quick form" if of.quick else "Full form"
 
 
-def _first(of: Reproduction) -> Manifest:
-    return next(iter(next(iter(of.runs.values())).values())).manifest
+def _first(of: Reproduction) -> Provenance:
+    return next(iter(next(iter(of.runs.values())).values())).provenance
 
 
 def _version(of: Reproduction) -> str:
@@ -93,10 +93,10 @@ def _reproduce(report: Report, of: Reproduction) -> None:
         "figures/, as SVG, and the data behind each in data/, as Parquet; quantities and verdicts "
         "are in summary.json."
     )
-    manifest = _first(of)
+    provenance = _first(of)
     facts: dict[str, Cell] = {
-        "Version": manifest.version,
-        "Commit": manifest.commit,
+        "Version": provenance.version,
+        "Commit": provenance.commit,
         "Runs": sum(run.replications for runs in of.runs.values() for run in runs.values()),
         "When, where and how long": CIRCUMSTANCES,
     }

@@ -19,9 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from marqueue.keep import Keep
-from marqueue.manifest import here
+from marqueue.checkpoints import Checkpoints
+from marqueue.output_directory import OutputDirectory
 from marqueue.pool import Progress
+from marqueue.provenance import here
 from marqueue.run import run_each
 from marqueue.scenario import Scenario
 
@@ -86,15 +87,15 @@ class Paper:
         self,
         experiments: Sequence[str],
         quick: bool,
-        out: Path,
+        output: OutputDirectory,
         jobs: int | None,
         progress: Progress | None,
-        keep: Keep,
+        checkpoints: Checkpoints,
     ) -> Reproduction:
-        """Runs these experiments and writes data, figures and a report into ``out``.
+        """Runs these experiments and writes data, figures and a report into ``output``.
 
-        Replications that have ended are put into ``keep``, and those that are there are not run
-        again. Raises RunError if what is kept is of another run.
+        Completed replications are stored in ``checkpoints``, and those that are there do not run
+        again. Raises RunError if the checkpoints are of another run.
         """
         from marqueue.papers.reproduction import Reproduction
 
@@ -112,25 +113,28 @@ class Paper:
                 for number in experiments
                 for name, scenario in self.experiment(number).full().items()
             }
-        keep.belong_to(
+        checkpoints.belong_to(
             {
                 "paper": self.key,
                 "setups": {f"{n} {name}": setup.to_dict() for (n, name), setup in each.items()},
             }
         )
         runs: dict[str, dict[str, Result]] = {number: {} for number in setups}
-        results = run_each(list(each.values()), jobs=jobs, progress=progress, keep=keep)
+        results = run_each(
+            list(each.values()), jobs=jobs, progress=progress, checkpoints=checkpoints
+        )
         for (number, name), result in zip(each, results, strict=True):
             runs[number][name] = result
-        parts = [result.manifest.circumstances for result in results]
+        parts = [result.provenance.circumstances for result in results]
         made = here(
             started_at,
             time.perf_counter() - started,
             sum(part.cpu_seconds for part in parts),
-            sum(part.kept for part in parts),
+            sum(part.from_checkpoints for part in parts),
         )
         reproduction = Reproduction(self, quick, runs, made)
-        reproduction.write(out)
+        with output.staged() as fresh:
+            reproduction.write_files(fresh)
         return reproduction
 
 

@@ -9,26 +9,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.parquet as pq
 import tomli_w
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from marqueue.manifest import Circumstances
+from marqueue.integrity import seal_directory, write_json
 from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.verdict import judge
-from marqueue.place import whole, write_json
 from marqueue.plot.style import svg
+from marqueue.provenance import Circumstances
 from marqueue.report import Outcome, Verdict
 from marqueue.report.builder import OUTCOMES
-from marqueue.result import CIRCUMSTANCES
+from marqueue.result.tables import write_parquet
 
 if TYPE_CHECKING:
     from marqueue.papers.paper import Paper
+
+REPORT = "report.html"
 
 STYLES: dict[Outcome, str] = {"holds": "green", "partly": "yellow", "fails": "red", "open": "dim"}
 
@@ -43,7 +44,6 @@ class Reproduction:
         self.quick = quick
         self.runs = runs
         self.made = made
-        self.report = Path("report.html")
 
     @cached_property
     def quantities(self) -> dict[str, Quantities]:
@@ -128,13 +128,13 @@ class Reproduction:
 
     def summary(self) -> dict[str, Any]:
         """Quantities and verdicts, ready for JSON: a function of paper, version and form alone."""
-        manifest = next(iter(next(iter(self.runs.values())).values())).manifest
+        provenance = next(iter(next(iter(self.runs.values())).values())).provenance
         return {
             "paper": self.paper.key,
-            "version": manifest.version,
+            "version": provenance.version,
             "quick": self.quick,
             "replications": self.replications,
-            "seed": manifest.seed,
+            "seed": provenance.seed,
             "experiments": list(self.runs),
             "verdicts": dict(sorted(self.counts.items())),
             "claims": [
@@ -156,24 +156,19 @@ class Reproduction:
             },
         }
 
-    def write(self, directory: Path) -> None:
-        """Writes the whole of it beside its place, and moves it there in place of what was."""
-        with whole(directory) as fresh:
-            self._write(fresh)
-        self.report = directory / self.report.name
-
-    def _write(self, out: Path) -> None:
-        """Writes report, ledger, summary, the figures, the data behind them and the set-ups as run.
+    def write_files(self, out: Path) -> None:
+        """Writes report, ledger, summary, the figures, the data behind them and the set-ups as run
+        into an empty directory.
 
         All but the circumstances is a function of paper, version, commit and form.
         """
         from marqueue.papers.page import ledger_page, page
 
         for name in ("data", "figures", "scenarios"):
-            (out / name).mkdir(parents=True)
+            (out / name).mkdir()
         for drawn in (each for every in self.drawn.values() for each in every):
             slug = drawn.name.lower().replace(",", "").replace(" ", "-")
-            pq.write_table(drawn.data, out / "data" / f"{slug}.parquet", compression="zstd")
+            write_parquet(drawn.data, out / "data" / f"{slug}.parquet")
             if isinstance(drawn, Drawn):
                 (out / "figures" / f"{slug}.svg").write_text(svg(drawn.figure), encoding="utf-8")
         for number, runs in self.runs.items():
@@ -181,9 +176,12 @@ class Reproduction:
                 path = out / "scenarios" / f"experiment-{number}-{name}.toml"
                 path.write_text(tomli_w.dumps(run.scenario), encoding="utf-8")
         write_json(out / "summary.json", self.summary())
-        write_json(out / CIRCUMSTANCES, dataclasses.asdict(self.made))
         (out / "ledger.md").write_text(ledger_page(self), encoding="utf-8")
-        page(self).write(out / self.report)
+        page(self).write(out / REPORT)
+        first = next(iter(next(iter(self.runs.values())).values())).provenance
+        made = {"kind": "paper", "version": first.version, "commit": first.commit}
+        what = {"paper": self.paper.key, "experiments": list(self.runs), "quick": self.quick}
+        seal_directory(out, {**made, **what, "partial": None}, dataclasses.asdict(self.made))
 
 
 def _plain(quantity: Quantity) -> dict[str, Any]:

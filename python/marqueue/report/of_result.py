@@ -44,7 +44,7 @@ def report(result: Result) -> Report:
     """The report of a result; sections may be added to it."""
     title = f"{result.name} (partial)" if result.partial else result.name
     page = Report(title, result.scenario.get("description", ""), _byline(result))
-    page.notes(filter(None, [result.manifest.partial_remark]), "A limit ended this run")
+    page.notes(filter(None, [result.provenance.partial_remark]), "A limit ended this run")
     if len(result.links) == 1:
         page.highlights(_highlights(result))
     page.notes(warnings(result))
@@ -73,7 +73,7 @@ def _byline(result: Result) -> str:
     )
     return (
         f"Measured over {end - begin:g} s{cut}; {n} replication{'s' * (n > 1)}. {spread} "
-        f"marqueue {result.manifest.version}, seed {result.manifest.seed}."
+        f"marqueue {result.provenance.version}, seed {result.provenance.seed}."
     )
 
 

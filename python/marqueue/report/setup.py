@@ -10,15 +10,16 @@ from typing import Any
 
 import tomli_w
 
+from marqueue.integrity import CIRCUMSTANCES
 from marqueue.report.builder import Cell, Report
-from marqueue.result import CIRCUMSTANCES, Result
+from marqueue.result import Result
 from marqueue.result.summary import route_rtts
 from marqueue.scenario.impairments import written
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
 
-#: What of the manifest a reader sees; the rest is in the result's files. Machine and times are not
-#: here: two runs of the same give the same page.
+#: What of the provenance a reader sees; the rest is in the result's files. Machine and times are
+#: not here: two runs of the same give the same page.
 MADE = (
     "version",
     "commit",
@@ -153,7 +154,7 @@ def settings(page: Report, result: Result) -> None:
         policy = result.link(name).plan["queue"]["policy"]
         _policy(page, f"{policy['name']} at {name}", policy)
     for (name, transport), planned in zip(
-        result.manifest.transports.items(), result.plan["transports"], strict=True
+        result.provenance.transports.items(), result.plan["transports"], strict=True
     ):
         otherwise = f"preset {transport['preset']}"
         rows = _rows(tcp_declarations(), transport["values"], planned["params"], otherwise)
@@ -194,13 +195,12 @@ def _rows(
 def reproduce(page: Report, result: Result) -> None:
     """What it takes to get the same result again."""
     page.section("How to reproduce this")
-    manifest = result.manifest
+    provenance = result.provenance
     page.text("Save the scenario below as scenario.toml, and run it with the same version:")
-    page.code(
-        f"marqueue run scenario.toml --seed {manifest.seed} --replications {manifest.replications}"
-    )
+    number = provenance.replications
+    page.code(f"marqueue run scenario.toml --seed {provenance.seed} --replications {number}")
     page.code(tomli_w.dumps(result.scenario), "scenario.toml", folded=True)
-    made = dataclasses.asdict(manifest)
+    made = dataclasses.asdict(provenance)
     facts: dict[str, Cell] = {
         key.replace("_", " ").capitalize(): made[key] for key in MADE if made[key] is not None
     }

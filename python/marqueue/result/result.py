@@ -17,15 +17,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import tomli_w
 
-from marqueue.manifest import Circumstances, Manifest
-from marqueue.place import write_json
+from marqueue.errors import ResultError
+from marqueue.integrity import (
+    read_circumstances,
+    read_provenance,
+    seal_directory,
+    verified,
+    write_json,
+)
+from marqueue.output_directory import claim
+from marqueue.provenance import Circumstances, Provenance
 from marqueue.result import names, pcapng, tables
 from marqueue.result.cwnd import Cwnds, cwnd_tables, cwnds
 from marqueue.result.link import Link, with_figures
 from marqueue.result.pipe import Pipe
 from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.result.window import Figure
-from marqueue.scenario import from_dict
 from marqueue.stats import Estimate, Floats
 
 if TYPE_CHECKING:
@@ -40,9 +47,6 @@ if TYPE_CHECKING:
 #: The confidence of every interval that is reported.
 CONFIDENCE = 0.95
 
-#: What tells where and when, and how long it took.
-CIRCUMSTANCES = "circumstances.json"
-
 Span = int | None
 
 
@@ -53,7 +57,7 @@ class PartialResult(UserWarning):
 class Result:
     """What came out of a scenario: all replications, with what was asked and how it was run.
 
-    ``scenario`` is the scenario as run, ``plan`` what the engine was given, ``manifest`` how, and
+    ``scenario`` is the scenario as run, ``plan`` what the engine was given, ``provenance`` how, and
     ``tables`` the data (see :meth:`to_arrow`). Two results are equal if all of these are.
 
     A ``window`` argument is the index of a measuring window; None stands for the measured time,
@@ -64,12 +68,12 @@ class Result:
         self,
         scenario: Mapping[str, Any],
         plan: Mapping[str, Any],
-        manifest: Manifest,
+        provenance: Provenance,
         tables: Mapping[str, pa.Table],
     ) -> None:
         self.scenario = dict(scenario)
         self.plan = dict(plan)
-        self.manifest = manifest
+        self.provenance = provenance
         self.tables = dict(tables)
         self.theory: Overlay | None = None
         """The fluid model beside the simulation, if :meth:`add_theory` was asked for it."""
@@ -79,7 +83,7 @@ class Result:
         cls,
         scenario: Mapping[str, Any],
         plan: Mapping[str, Any],
-        manifest: Manifest,
+        provenance: Provenance,
         raws: Sequence[tables.Raw],
     ) -> Result:
         """Makes a result of what the engine returned, one entry a replication."""
@@ -101,7 +105,7 @@ class Result:
             **cwnd_tables(plan, raws, groups),
         }
         kept = {name: table for name, table in made.items() if table is not None}
-        result = cls(scenario, plan, manifest, kept)
+        result = cls(scenario, plan, provenance, kept)
         result.tables["windows"] = with_figures(result.tables["windows"], result._links)
         return result
 
@@ -110,7 +114,7 @@ class Result:
             isinstance(other, Result)
             and self.scenario == other.scenario
             and self.plan == other.plan
-            and self.manifest == other.manifest
+            and self.provenance == other.provenance
             and self.tables.keys() == other.tables.keys()
             and all(table.equals(other.tables[name]) for name, table in self.tables.items())
         )
@@ -145,7 +149,7 @@ class Result:
     @property
     def replications(self) -> int:
         """How many independent replications were run."""
-        return self.manifest.replications
+        return self.provenance.replications
 
     @cached_property
     def edges(self) -> Floats:
@@ -154,15 +158,15 @@ class Result:
 
     @property
     def partial(self) -> bool:
-        """Whether a limit ended the run; :attr:`Manifest.partial` tells which and where."""
-        return self.manifest.partial is not None
+        """Whether a limit ended the run; :attr:`Provenance.partial` tells which and where."""
+        return self.provenance.partial is not None
 
     @cached_property
     def ends(self) -> Floats:
         """Where each replication ended, s: at the duration, but in a partial result."""
-        if self.manifest.partial is None:
+        if self.provenance.partial is None:
             return np.full(self.replications, self.edges[-1])
-        return np.array(self.manifest.partial["ended"])
+        return np.array(self.provenance.partial["ended"])
 
     @cached_property
     def begun(self) -> range:
@@ -362,29 +366,39 @@ class Result:
 
     # Keeping
 
-    def save(self, directory: str | os.PathLike[str], *, page: bool = True) -> Path:
-        """Writes the result and its report into a new directory and returns its path.
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Writes the result and its report into a new or empty directory and returns its path.
 
-        The manifest comes last: a directory without it is not a result. Every file but that of the
-        circumstances is a function of scenario, seed, version, and what was asked of the run.
+        The directory appears whole or not at all. Raises RunError if it cannot be written or holds
+        anything.
         """
-        path = Path(directory)
-        path.mkdir(parents=True)
-        tables.write(self.tables, path)
+        with claim(directory) as output, output.staged() as fresh:
+            self.write_files(fresh)
+        return Path(directory)
+
+    def write_files(self, directory: Path, *, page: bool = True) -> None:
+        """Writes the files of the result into an empty directory, such as that of an
+        :class:`~marqueue.output_directory.OutputDirectory`; without ``page`` no report.
+
+        Every file but ``circumstances.json`` is a function of scenario, seed, version, and what was
+        asked of the run.
+        """
+        tables.write(self.tables, directory)
         for link, file in pcapng.files(self).items():
-            self.write_pcapng(path / file, link)
-        (path / "scenario.toml").write_text(tomli_w.dumps(self.scenario), encoding="utf-8")
-        write_json(path / "plan.json", self.plan, sort_keys=False)
-        write_json(path / "summary.json", self.summary())
+            self.write_pcapng(directory / file, link)
+        text = tomli_w.dumps(self.scenario)
+        (directory / "scenario.toml").write_text(text, encoding="utf-8")
+        write_json(directory / "plan.json", self.plan, sort_keys=False)
+        write_json(directory / "summary.json", self.summary())
         if page:
             # It brings fonts and drawing, which take longer than many a run.
             from marqueue.report import write_report
 
-            write_report(self, path / "report.html")
-        manifest = dataclasses.asdict(self.manifest)
-        write_json(path / CIRCUMSTANCES, manifest.pop("circumstances"), sort_keys=False)
-        write_json(path / "manifest.json", manifest, sort_keys=False)
-        return path
+            write_report(self, directory / "report.html")
+        provenance = dataclasses.asdict(self.provenance)
+        circumstances = provenance.pop("circumstances")
+        kind = "run" if self.provenance.live is None else "live"
+        seal_directory(directory, {"kind": kind, **provenance}, circumstances)
 
     def write_pcapng(
         self, path: str | os.PathLike[str], link: str, *, replication: int = 0
@@ -401,31 +415,35 @@ class Result:
     def load(cls, directory: str | os.PathLike[str]) -> Result:
         """Reads what :meth:`save` has written; warns of a result that is partial.
 
-        Raises OSError where a file cannot be read, ScenarioError, ValueError or TypeError where it
-        holds something else than was written.
+        Every file that is read is checked against its digest. Raises ResultError, with the file,
+        if the directory is not the result of a run or if anything in it was changed; OSError if a
+        file cannot be read.
         """
         path = Path(directory)
-        scenario = tomllib.loads((path / "scenario.toml").read_text(encoding="utf-8"))
-        from_dict(scenario, origin=str(path / "scenario.toml"))
-        plan = _json(path / "plan.json")
-        if not isinstance(plan, dict) or "links" not in plan:
-            raise ValueError("plan.json: no links, expected the plan of a run")
-        manifest = _json(path / "manifest.json")
-        circumstances = _json(path / CIRCUMSTANCES)
-        made = Manifest(**manifest, circumstances=Circumstances(**circumstances))
+        provenance = read_provenance(path)
+        if provenance["kind"] not in ("run", "live"):
+            raise ResultError(
+                f"{path}: the output of marqueue {provenance['kind']}, expected the result of a run"
+            )
+        circumstances = read_circumstances(path, provenance)
+        fields = {field.name for field in dataclasses.fields(Provenance)} - {"circumstances"}
+        made = Provenance(
+            **{name: provenance[name] for name in fields},
+            circumstances=Circumstances(**circumstances),
+        )
         if made.partial_remark:
             warnings.warn(f"{path}: {made.partial_remark}", PartialResult, stacklevel=2)
-        result = cls(scenario, plan, made, tables.read(path))
-        if "theory" in _json(path / "summary.json"):
+        names = [name for name in provenance["files"] if name.endswith(".parquet")]
+        found = tables.read(verified(path, provenance, name) for name in names)
+        plan, summary = (
+            json.loads(verified(path, provenance, name).read_text(encoding="utf-8"))
+            for name in ("plan.json", "summary.json")
+        )
+        text = verified(path, provenance, "scenario.toml").read_text(encoding="utf-8")
+        result = cls(tomllib.loads(text), plan, made, found)
+        if "theory" in summary:
             result.add_theory()
         return result
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path.name}: not JSON: {error}") from None
 
 
 def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:

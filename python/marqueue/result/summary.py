@@ -79,20 +79,20 @@ def _part(result: Result, window: int | None) -> dict[str, Any]:
 def summary(result: Result) -> dict[str, Any]:
     """Everything that is a function of scenario, seed, version and what was asked of the run; base
     units throughout."""
-    manifest = result.manifest
+    provenance = result.provenance
     optimum = result.optimum
     return {
         "name": result.name,
-        "version": manifest.version,
-        "scenario_hash": manifest.scenario_hash,
-        "seed": manifest.seed,
+        "version": provenance.version,
+        "scenario_hash": provenance.scenario_hash,
+        "seed": provenance.seed,
         "replications": result.replications,
         "confidence": 0.95,
         "warmup": result.warmup,
-        "partial": manifest.partial,
-        "warmup_cut": manifest.warmup_cut,
-        "stopping": manifest.stopping,
-        **({} if manifest.live is None else {"live": manifest.live}),
+        "partial": provenance.partial,
+        "warmup_cut": provenance.warmup_cut,
+        "stopping": provenance.stopping,
+        **({} if provenance.live is None else {"live": provenance.live}),
         "warnings": warnings(result),
         **({} if optimum is None else {"optimum": optimum_as_dict(optimum)}),
         **({} if result.theory is None else {"theory": result.theory.to_dict()}),
@@ -161,7 +161,7 @@ def _caption(result: Result, from_batches: Mapping[str, Mapping[str, BatchMeans]
 
 
 def _remarks(result: Result) -> list[str]:
-    made = result.manifest
+    made = result.provenance
     remarks = (
         made.partial_remark,
         made.warmup_remark,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from marqueue import __version__
-from marqueue.manifest import commit
+from marqueue.provenance import commit
 from marqueue.validate.check import Check, Verdict, counted
 from marqueue.validate.rung import Bench, Effort, Rung, Task
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 from pathlib import Path
 
+from marqueue.integrity import seal_directory, write_json
+from marqueue.provenance import Circumstances
 from marqueue.report.builder import Outcome, Report, Verdict
 from marqueue.validate import check, ladder
 
@@ -43,9 +45,15 @@ def _verdict(each: check.Check) -> Verdict:
     )
 
 
-def write_report(of: ladder.Ladder, directory: Path) -> None:
-    """Writes the page and the checks as JSON into a new directory."""
-    directory.mkdir(parents=True)
-    text = json.dumps(of.as_dict(), indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    (directory / "checks.json").write_text(text + "\n", encoding="utf-8")
+def write_report(of: ladder.Ladder, made: Circumstances, directory: Path) -> None:
+    """Writes the page and the checks as JSON into an empty directory, and completes it."""
+    write_json(directory / "checks.json", of.as_dict())
     ladder_report(of).write(directory / "report.html")
+    summary = of.as_dict()
+    provenance = {
+        "kind": "validate",
+        "version": summary["version"],
+        "commit": summary["commit"],
+        "partial": None,
+    }
+    seal_directory(directory, provenance, dataclasses.asdict(made))

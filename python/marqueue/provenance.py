@@ -1,4 +1,4 @@
-"""The circumstances of a result: what was run, where and when."""
+"""The provenance of a result: what was run, by which version, and on which machine and when."""
 
 import os
 import platform
@@ -28,12 +28,12 @@ class Circumstances:
     """Of the last part of a run that was resumed."""
     cpu_seconds: float
     """Spent by the engine, over all replications and a pilot."""
-    kept: int
-    """How many replications were kept of an earlier part, which was interrupted."""
+    from_checkpoints: int
+    """How many replications, or points of a sweep, an earlier, interrupted part had completed."""
 
 
 @dataclass(frozen=True)
-class Manifest:
+class Provenance:
     """Everything that tells how a result came about. All fields are what JSON can hold.
 
     But for the circumstances it is a function of scenario, seed, version, and what was asked.
@@ -138,9 +138,9 @@ def describe(
     stopping: dict[str, Any] | None = None,
     partial: dict[str, Any] | None = None,
     live: dict[str, Any] | None = None,
-) -> Manifest:
-    """The manifest of a run."""
-    return Manifest(
+) -> Provenance:
+    """The provenance of a run."""
+    return Provenance(
         version=_core.version(),
         commit=commit(),
         scenario=scenario.to_dict(),
@@ -160,7 +160,9 @@ def describe(
     )
 
 
-def here(started_at: str, wall_seconds: float, cpu_seconds: float, kept: int) -> Circumstances:
+def here(
+    started_at: str, wall_seconds: float, cpu_seconds: float, from_checkpoints: int
+) -> Circumstances:
     """The circumstances of a run on this machine."""
     return Circumstances(
         host={
@@ -174,7 +176,7 @@ def here(started_at: str, wall_seconds: float, cpu_seconds: float, kept: int) ->
         started_at=started_at,
         wall_seconds=wall_seconds,
         cpu_seconds=cpu_seconds,
-        kept=kept,
+        from_checkpoints=from_checkpoints,
     )
 
 
