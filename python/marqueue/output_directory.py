@@ -256,6 +256,14 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:3]) + more
 
 
+def _is_result(path: Path) -> bool:
+    """Whether a directory holds a result, and nothing else."""
+    try:
+        return not check_directory(path)
+    except (ResultError, OSError):
+        return False
+
+
 def _is_partial(path: Path) -> bool:
     """Whether there is a result that a limit ended before its time."""
     try:
@@ -270,14 +278,17 @@ def _recover(path: Path) -> list[str]:
     Nobody else writes there: the lock of ``path`` is held.
     """
     notes = []
-    replaced = sorted(path.parent.glob(f".{glob.escape(path.name)}.*.replaced"))
-    if replaced and not path.exists():
-        old = replaced.pop()
-        os.rename(old, path)
+    replaced, partial = (
+        sorted(path.parent.glob(f".{glob.escape(path.name)}.*.{kind}"))
+        for kind in ("replaced", "partial")
+    )
+    whole = [each for each in replaced if _is_result(each)]
+    if whole and not path.exists():
+        replaced.remove(whole[0])
+        os.rename(whole[0], path)
         notes.append(f"{path.name} was moved back: its replacement had been interrupted.")
-    partial = sorted(path.parent.glob(f".{glob.escape(path.name)}.*.partial"))
     notes += [
-        f"{left} was left by a run that was killed; it can be removed."
+        f"{left}: probably left by a run that was killed; it is not used and can be removed."
         for left in [*replaced, *partial]
     ]
     return notes

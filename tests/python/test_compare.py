@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from marqueue import Result
 from marqueue.cli import app
 from marqueue.compare import Comparison, Difference, compare
-from marqueue.errors import ResultError, RunError
+from marqueue.errors import ResultError
 from marqueue.stats import Estimate
 from sample_runs import SCENARIO, sample_run
 

@@ -366,14 +366,15 @@ class Result:
 
     # Keeping
 
-    def save(self, directory: str | os.PathLike[str]) -> Path:
-        """Writes the result and its report into a new or empty directory and returns its path.
+    def save(self, directory: str | os.PathLike[str], *, page: bool = True) -> Path:
+        """Writes the result and, with ``page``, its report into a new or empty directory and
+        returns its path.
 
         The directory appears whole or not at all. Raises RunError if it cannot be written or holds
         anything.
         """
         with claim(directory) as output, output.staged() as fresh:
-            self.write_files(fresh)
+            self.write_files(fresh, page=page)
         return Path(directory)
 
     def write_files(self, directory: Path, *, page: bool = True) -> None:
