@@ -31,7 +31,7 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build fast test test-rust test-python fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data validate validate-ns2 lock clean
+.PHONY: help setup build fast test test-rust test-python test-faults faults fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data validate validate-ns2 lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,7 +60,7 @@ $(PROFILE): $(RUST) $(wildcard benches/once/*.toml benches/once/src/*.rs scenari
 	$(BIN)/python -m benches.here $(FAST)/release/once $(filter scenarios/%,$^)
 	$$(rustc --print target-libdir)/../bin/llvm-profdata merge -o $@.part $(FAST)/runs && mv $@.part $@
 
-test: test-rust test-python ## Run every test
+test: test-rust test-python test-faults ## Run every test
 
 test-rust: ## Run the tests in Rust
 	cargo test --workspace --locked $(KERNEL:%=--features marqueue-bpf/%)
@@ -69,6 +69,13 @@ test-rust: ## Run the tests in Rust
 # The same cases each time: a failure is of the change, not of the day. Without the seed, pytest tries others.
 test-python: $(EXTENSION) ## Run the tests in Python
 	$(BIN)/pytest -n auto --dist loadfile --hypothesis-seed=0
+
+# One process, because it forks.
+test-faults: $(EXTENSION) ## Kill runs, damage files and fill disks, a few times each
+	$(BIN)/pytest tests/faults
+
+faults: $(EXTENSION) ## The same 200 times each (half an hour)
+	MARQUEUE_FAULT_TRIALS=200 $(BIN)/pytest tests/faults --durations=0
 
 fuzz: ## Fuzz every target for a fixed number of runs
 	cargo fuzz build --sanitizer none
