@@ -164,7 +164,7 @@ def test_the_table_and_the_report(marqueue, tmp_path: Path):
     assert json.loads((tmp_path / "out/checks.json").read_text())["passed"] is True
     again = marqueue(*CHEAP, "--out", "out")
     assert again.returncode == 2
-    assert "out: exists" in again.stderr
+    assert "out: holds a result" in again.stderr
 
 
 @pytest.mark.parametrize(
