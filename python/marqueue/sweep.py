@@ -28,21 +28,32 @@ from rich.text import Text
 
 from marqueue.asked import Asked, replications_of
 from marqueue.errors import RunError
-from marqueue.grid import Axis, Point, grid
+from marqueue.extras import has
+from marqueue.grid import Axis, Point, grid, labels
 from marqueue.keep import Keep
 from marqueue.limits import NO_LIMITS, Limits
 from marqueue.manifest import here
 from marqueue.place import refuse_place, whole, write_json
 from marqueue.pool import Pool, Progress
-from marqueue.result import CIRCUMSTANCES, CONFIDENCE, FLOW_FIGURES, LINK_FIGURES, Window
-from marqueue.result.window import Figure
+from marqueue.result import (
+    CIRCUMSTANCES,
+    CONFIDENCE,
+    Chosen,
+    Subject,
+    choose_all,
+    subjects,
+    subjects_of,
+)
+from marqueue.result.frames import pandas_frame, polars_frame
 from marqueue.scenario import Scenario
 from marqueue.stats import Estimate
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
     from marqueue.result import Result
 
-FIGURES: dict[str, Figure[Window]] = {figure.name: figure for figure in LINK_FIGURES}
 #: What is drawn and tabled where nothing else is said.
 SHOWN = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 
@@ -59,14 +70,32 @@ class Measured:
     summary: Mapping[str, Any]
     """What is in its summary.json."""
 
-    def estimate(self, link: str, figure: str) -> Estimate:
-        """A figure of a link, in the base unit."""
-        return Estimate.from_dict(self.summary["measured"]["links"][link][figure])
+    def estimate(self, chosen: Chosen) -> Estimate:
+        """A figure in its own unit, as reports show it; without value where the point does not
+        have what it is taken of."""
+        found = chosen.subject.measured(self.summary["measured"]).get(chosen.figure.name)
+        estimate = Estimate.from_dict(found) if found else Estimate(float("nan"), None, 0)
+        return estimate.scaled(chosen.figure.scale)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every figure with what it is taken of, in its base unit."""
+        measured = self.summary["measured"]
+        return [
+            {
+                **subject.columns,
+                "figure": figure.name,
+                "unit": figure.base_unit,
+                **subject.measured(measured)[figure.name],
+            }
+            for subject in self.subjects
+            for figure in subject.figures.values()
+        ]
 
     @property
-    def links(self) -> list[str]:
-        """The names of the metered links."""
-        return list(self.summary["measured"]["links"])
+    def subjects(self) -> tuple[Subject, ...]:
+        """What figures are taken of."""
+        measured = self.summary["measured"]
+        return subjects(*(measured[of] for of in ("links", "groups", "classes")))
 
 
 @dataclass(frozen=True)
@@ -99,10 +128,13 @@ class Sweep:
         return None
 
     @property
-    def links(self) -> list[str]:
-        """The links that every point has."""
-        names = [each.links for each in self.points]
-        return [name for name in names[0] if all(name in each for each in names)]
+    def labels(self) -> list[str]:
+        """What the axes are called in tables, reports and figures."""
+        return labels(self.axes)
+
+    def choose(self, figures: Sequence[str] = SHOWN) -> list[Chosen]:
+        """The figures that these names stand for, of what the first point has."""
+        return choose_all(figures, self.points[0].subjects)
 
     def summary(self) -> dict[str, Any]:
         """All figures, ready for JSON; base units throughout."""
@@ -125,6 +157,8 @@ class Sweep:
                     "warmup": each.summary["warmup"],
                     "links": each.summary["measured"]["links"],
                     "flows": each.summary["measured"]["flows"],
+                    "groups": each.summary["measured"]["groups"],
+                    "classes": each.summary["measured"]["classes"],
                 }
                 for each in self.points
             ],
@@ -135,36 +169,35 @@ class Sweep:
         return {axis.path: v for axis, v in zip(self.axes, point.values, strict=True)}
 
     def figures(self) -> pa.Table:
-        """One row a point, link (null: all flows) and figure, in base units.
+        """One row a point, figure, and link, group or class (all null: all flows), in base units.
 
-        Columns: point, the path of each axis with the value as text, link, figure, unit, mean,
-        half_width (of the 95% interval; null without one), n (replications that have a value),
-        partial.
+        Columns: point; the path of each axis with its values, as numbers in SI units (the unit is
+        in the name, as in ``topology.bottleneck.delay [s]``) or as text; link, group, class,
+        figure, unit, mean, half_width (of the 95% interval; null without one), n (replications
+        that have a value), partial.
         """
+        columns = [axis.column for axis in self.axes]
+        numbers = [
+            dict(zip(axis.values, numbers, strict=True))
+            for axis, (_, numbers) in zip(self.axes, columns, strict=True)
+        ]
         rows = []
         for each in self.points:
-            measured = each.summary["measured"]
-            parts: list[tuple[str | None, Sequence[Figure[Any]], Any]] = [
-                (name, LINK_FIGURES, measured["links"][name]) for name in each.links
+            values = zip(columns, numbers, each.point.values, strict=True)
+            place = {head: number[value] for (head, _), number, value in values}
+            rows += [
+                {
+                    "point": each.point.number,
+                    **place,
+                    **row,
+                    "partial": bool(each.summary["partial"]),
+                }
+                for row in each.rows()
             ]
-            for link, figures, values in [*parts, (None, FLOW_FIGURES, measured["flows"])]:
-                for figure in figures:
-                    value = values[figure.name]
-                    rows.append(
-                        {
-                            "point": each.point.number,
-                            **self.at(each.point),
-                            "link": link,
-                            "figure": figure.name,
-                            "unit": figure.base_unit,
-                            **value,
-                            "partial": each.summary["partial"] is not None,
-                        }
-                    )
         schema = [
             ("point", pa.uint32()),
-            *((axis.path, pa.string()) for axis in self.axes),
-            *((name, pa.string()) for name in ("link", "figure", "unit")),
+            *((head, pa.array(column).type) for head, column in columns),
+            *((name, pa.string()) for name in ("link", "group", "class", "figure", "unit")),
             ("mean", pa.float64()),
             ("half_width", pa.float64()),
             ("n", pa.uint32()),
@@ -172,10 +205,26 @@ class Sweep:
         ]
         return pa.Table.from_pylist(rows, schema=pa.schema(schema))
 
+    def to_pandas(self) -> pd.DataFrame:
+        """:meth:`figures` as a pandas data frame; raises MissingExtra without pandas."""
+        return pandas_frame(self.figures())
+
+    def to_polars(self) -> pl.DataFrame:
+        """:meth:`figures` as a Polars data frame; raises MissingExtra without Polars."""
+        return polars_frame(self.figures())
+
     def table(self, figures: Sequence[str] = SHOWN) -> Table:
-        """Some figures of every point, for the terminal."""
+        """Some figures of every point, for the terminal.
+
+        A point has a row for each link that figures are taken of; those of flows stand in the
+        first.
+        """
+        chosen = self.choose(figures)
+        of_links = [each for each in chosen if each.subject.kind == "link"]
+        of_flows = [each for each in chosen if each.subject.kind != "link"]
+        links = list(dict.fromkeys(each.subject for each in of_links))
+        several = len(links) > 1
         caption = "mean ± half width of the 95% confidence interval over replications"
-        several = len({link for each in self.points for link in each.links}) > 1
         out = Table(
             title=Text(f"{self.scenario.name}: {len(self.points)} points"),
             caption="\n".join(filter(None, [caption, self.partial_remark])),
@@ -184,28 +233,39 @@ class Sweep:
             box=None,
             pad_edge=False,
         )
-        for name in [*(axis.name for axis in self.axes), *["link"] * several]:
+        for name in [*self.labels, *["link"] * several]:
             out.add_column(Text(name), justify="right", no_wrap=True)
-        for name in figures:
-            head = FIGURES[name].title.replace(" [", "\n[").replace(", ", ",\n")
-            out.add_column(Text(head), justify="right")
+        link_figures = list(dict.fromkeys(each.figure for each in of_links))
+        heads = [figure.title for figure in link_figures] + [title(each) for each in of_flows]
+        for head in heads:
+            broken = head.replace(" [", "\n[").replace(", ", ",\n")
+            out.add_column(Text(broken), justify="right")
         for each in self.points:
-            for link in each.links:
-                places = [*each.point.values, *[link] * several]
-                shown = (each.estimate(link, f).scaled(FIGURES[f].scale) for f in figures)
-                out.add_row(*map(Text, places), *map(str, shown))
+            for row, link in enumerate(links or [None]):
+                places = [*each.point.values, *[link.name if link else ""] * several]
+                cells = [Chosen(link, figure) for figure in link_figures] if link else []
+                shown = [str(each.estimate(c)) if c in of_links else "" for c in cells]
+                shown += ["" if row else str(each.estimate(c)) for c in of_flows]
+                out.add_row(*map(Text, places), *shown)
         return out
 
     def write(self, directory: Path, figures: Sequence[str] = SHOWN) -> None:
         """Writes summary, tables and report into a directory that has the points."""
-        from marqueue.report.of_sweep import sweep_report
-
         table = self.figures()
         pq.write_table(table, directory / "figures.parquet", compression="zstd")
         pyarrow.csv.write_csv(table, directory / "figures.csv")
         (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
         write_json(directory / "summary.json", self.summary())
-        sweep_report(self, figures).write(directory / "report.html")
+        if has("plots"):
+            from marqueue.report.of_sweep import sweep_report
+
+            sweep_report(self, figures).write(directory / "report.html")
+
+
+def title(chosen: Chosen) -> str:
+    """The title of a figure of flows, with whose it is."""
+    figure, name = chosen.figure, chosen.subject.name
+    return f"{figure.title}, {name}" if name else figure.title
 
 
 def sweep(
@@ -233,6 +293,7 @@ def sweep(
     """
     axes = [Axis.parse(text) for text in over]
     points = grid(scenario, axes)
+    choose_all(figures, subjects_of(points[0].scenario))
     asked = [Asked.of(each.scenario, None, replications, until) for each in points]
     refuse_place(out, force)
     keep = keep or Keep.beside(out, resume=False, force=force)

@@ -44,9 +44,10 @@ Until = Annotated[
     typer.Option(
         "--until",
         metavar="'FIGURE ±WIDTH'",
-        help="Add replications until the 95% interval of this figure of a link is that narrow "
-        f"(from {FEWEST} to {MOST} of them); may be given again. Write FIGURE as LINK.FIGURE "
-        "if there are several links, +- for ±, the width in percent or in the figure's unit.",
+        help="Add replications until the 95% interval of this figure is that narrow "
+        f"(from {FEWEST} to {MOST} of them); may be given again. FIGURE is one of the only link, "
+        "one of all flows (jain), or NAME.FIGURE of a link, group or class. Write +- for ± if you "
+        "like; the width is in percent or in the figure's unit.",
         show_default=False,
     ),
 ]

@@ -8,9 +8,8 @@ import typer
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, progress_bar, resumable, say
 from marqueue.cli.run import slug
-from marqueue.errors import RunError, unknown
 from marqueue.keep import Keep
-from marqueue.sweep import FIGURES, SHOWN
+from marqueue.sweep import SHOWN
 from marqueue.sweep import sweep as sweep_scenario
 
 
@@ -32,8 +31,8 @@ def sweep(
         typer.Option(
             "--figure",
             metavar="FIGURE",
-            help="A figure of links to print and to draw; may be given again. All are in the "
-            "tables.",
+            help="A figure to print and to draw; may be given again: delay_p99 of every link, "
+            "jain of all flows, or NAME.FIGURE of a link, group or class. All are in the tables.",
             show_default=", ".join(SHOWN),
         ),
     ] = None,
@@ -64,9 +63,6 @@ def sweep(
     Exit codes: 0 done, 2 a mistake that the message explains, 3 a limit was reached and the result
     is partial, 130 interrupted.
     """
-    for name in figure or ():
-        if name not in FIGURES:
-            raise RunError(f"figure: {unknown(name, FIGURES)}")
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
     directory = out or Path("results") / f"sweep-{slug(scenario.name)}"

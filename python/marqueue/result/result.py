@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import tomli_w
 
 from marqueue.manifest import Circumstances, Manifest
 from marqueue.place import write_json
 from marqueue.result import names, pcapng, tables
 from marqueue.result.cwnd import Cwnds, cwnd_tables, cwnds
+from marqueue.result.frames import pandas_frame, polars_frame
 from marqueue.result.link import Link, with_figures
 from marqueue.result.pipe import Pipe
-from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
+from marqueue.result.subject import values_table
+from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows, flow_sets
 from marqueue.result.window import Figure
 from marqueue.scenario import from_dict
 from marqueue.stats import Estimate, Floats
@@ -188,6 +189,11 @@ class Result:
         )
         return begin, max(begin, float(min(end, self.ends.max())))
 
+    def replications_in(self, window: Span = None) -> list[int]:
+        """The replications, from 0, that got to a window: all of them, but in a partial result."""
+        begin, _ = self.span(window)
+        return [int(r) for r in np.flatnonzero(self.ends > begin)]
+
     @property
     def links(self) -> list[str]:
         """The names of the metered links."""
@@ -253,35 +259,10 @@ class Result:
         """What the flows (of one group, of one class) got in a window: one entry a replication
         that got there.
         """
-        table = self.flows
-        for column, wanted in (("group", group), ("class", class_)):
-            if wanted is not None:
-                table = table.filter(pc.equal(table[column], wanted))
-        columns = {name: table[name].to_numpy() for name in table.column_names}
         windows = self.measured if window is None else (window,)
-        delivered = np.sum([columns[f"delivered_{w}"] for w in windows], axis=0, dtype=float)
-        begin, end = self.span(window)
-        left = np.fmin(columns["end"], columns["stop"])
-        out = []
-        for r in np.flatnonzero(self.ends > begin):
-            here = columns["replication"] == r
-            out.append(
-                Flows(
-                    begin=begin,
-                    end=min(end, self.ends[r]),
-                    kind=columns["kind"][here],
-                    start=columns["start"][here],
-                    left=np.fmin(left[here], self.ends[r]),
-                    fct=columns["fct"][here],
-                    size=columns["size"][here],
-                    delivered=delivered[here],
-                    totals={
-                        name: columns[name][here].sum()
-                        for name in ("sent", "retransmits", "timeouts", "ecn_cuts")
-                    },
-                )
-            )
-        return out
+        return flow_sets(
+            self.flows, windows, self.span(window), self.ends, group=group, class_=class_
+        )
 
     def traffic(
         self, window: Span = None, *, group: str | None = None, class_: str | None = None
@@ -333,32 +314,41 @@ class Result:
 
     # Conversion
 
-    def to_arrow(self, name: str = "series") -> pa.Table:
-        """A table by name: series, windows, flows, queue_histogram, delay_histogram; pipes where
-        links are impaired; shares (of groups of traffic in servers) where there is a CPU; trace,
-        tcp, paced, cwnd and cwnd_variance where they were asked for.
+    def figures(self, window: Span = None) -> pa.Table:
+        """Every figure of every link, of all flows, and of groups and classes of flows.
+
+        One row a replication, figure, and link, group or class (all null: all flows). Columns:
+        replication, link, group, class, figure, unit, value (null where there is none), in base
+        units. :meth:`Link.figures` and :meth:`traffic` have the estimates over replications.
         """
+        return values_table(self, window)
+
+    def to_arrow(self, name: str = "series") -> pa.Table:
+        """A table by name, with the unit of a column in the metadata of its field.
+
+        figures (see :meth:`figures`), series, windows, flows, queue_histogram, delay_histogram;
+        pipes where links are impaired; shares (of groups of traffic in servers) where there is a
+        CPU; trace, tcp, paced, cwnd and cwnd_variance where they were asked for. Raises KeyError
+        with the tables that there are.
+        """
+        if name == "figures":
+            return self.figures()
         if name not in self.tables:
-            raise KeyError(f"table {name!r}, expected one of: {', '.join(self.tables)}")
+            raise KeyError(
+                f"table {name!r}, expected one of: {', '.join(['figures', *self.tables])}"
+            )
         return self.tables[name]
 
     def to_polars(self, name: str = "series") -> pl.DataFrame:
-        """The same as a Polars data frame."""
-        try:
-            import polars as pl
-        except ImportError as e:
-            raise ImportError("to_polars needs polars: pip install polars") from e
-        frame = pl.from_arrow(self.to_arrow(name))
-        assert isinstance(frame, pl.DataFrame)
-        return frame
+        """:meth:`to_arrow` as a Polars data frame; raises MissingExtra without Polars."""
+        return polars_frame(self.to_arrow(name))
 
     def to_pandas(self, name: str = "series") -> pd.DataFrame:
-        """The same as a pandas data frame."""
-        try:
-            frame: pd.DataFrame = self.to_arrow(name).to_pandas()
-        except ImportError as e:
-            raise ImportError("to_pandas needs pandas: pip install pandas") from e
-        return frame
+        """:meth:`to_arrow` as a pandas data frame; raises MissingExtra without pandas.
+
+        ``attrs["units"]`` has the units of its columns.
+        """
+        return pandas_frame(self.to_arrow(name))
 
     # Keeping
 
