@@ -55,7 +55,7 @@ def compare(
     marqueue compare results/red results/pie --figure delay_p99 --figure jain
     """
     if out:
-        require("plots", f"{out}")
+        require("plots", f"The report {out}")
     if out and out.exists() and not force:
         raise RunError(f"{out}: exists, expected a new file; --force replaces it")
     comparison = compare_results(_load(a), _load(b), figure or ())

@@ -7,10 +7,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+
+from marqueue.extras import has, hint
 
 if TYPE_CHECKING:
     from marqueue.keep import Keep
@@ -42,6 +45,19 @@ def print_json(value: Any) -> None:
 def say(remark: str) -> None:
     """A remark beside the result."""
     errors.print(remark, markup=False, highlight=False, soft_wrap=True)
+
+
+def announce_report() -> None:
+    """Says beforehand that there will be no report, where its figures cannot be drawn."""
+    if not has("plots"):
+        say(f"No report will be written: its figures need matplotlib ({hint('plots')}).")
+
+
+def show_place(directory: Path) -> None:
+    """Where a result is: its report, or the directory if there is none."""
+    page = directory / "report.html"
+    place = f"Report: {page}" if page.exists() else f"Result: {directory}"
+    output.print(place, highlight=False, soft_wrap=True)
 
 
 @contextmanager

@@ -6,7 +6,14 @@ from typing import Annotated
 import typer
 
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, progress_bar, say
+from marqueue.cli.console import (
+    announce_report,
+    output,
+    print_json,
+    progress_bar,
+    say,
+    show_place,
+)
 from marqueue.cli.run import slug
 from marqueue.place import refuse_place, whole
 from marqueue.scenario import cautions
@@ -56,6 +63,7 @@ def live(
     refuse_place(directory, force)
     for each in cautions(scenario):
         say(f"Warning: {each}")
+    announce_report()
     # What real packets need is loaded by whoever wants them.
     from marqueue.live.run import run_live
 
@@ -67,7 +75,7 @@ def live(
         print_json(result.summary())
     else:
         output.print(result.table())
-        output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+        show_place(directory)
     complaints = (result.manifest.live or {}).get("complaints", [])
     for each in complaints:
         say(f"Error: invalid: {each}")

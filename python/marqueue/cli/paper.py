@@ -8,6 +8,7 @@ import typer
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, progress_bar, resumable, table
 from marqueue.errors import MarqueueError, unknown
+from marqueue.extras import require
 from marqueue.keep import Keep
 from marqueue.papers import PAPERS
 from marqueue.place import refuse_place
@@ -54,6 +55,7 @@ def paper_run(
 
     Example: marqueue paper run avq 1 2 --quick
     """
+    require("papers", "The command paper run")
     if key not in PAPERS:
         raise MarqueueError(f"paper: {unknown(key, PAPERS)}")
     chosen = list(dict.fromkeys(experiments or PAPERS[key].experiments))

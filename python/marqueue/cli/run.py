@@ -2,17 +2,29 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, progress_bar, resumable, say, table
+from marqueue.cli.console import (
+    announce_report,
+    output,
+    print_json,
+    progress_bar,
+    resumable,
+    say,
+    show_place,
+    table,
+)
+from marqueue.extras import require
 from marqueue.keep import Keep
 from marqueue.place import refuse_place, whole
 from marqueue.run import run as run_scenario
 from marqueue.scenario import cautions
-from marqueue.theory.fluid_model.overlay import QUANTITIES, Overlay, refuse_without_theory
+
+if TYPE_CHECKING:
+    from marqueue.theory.fluid_model.overlay import Overlay
 
 
 def run(
@@ -54,7 +66,11 @@ def run(
     refuse_place(directory, force)
     for each in cautions(scenario):
         say(f"Warning: {each}")
+    announce_report()
     if theory:
+        require("theory", "--theory")
+        from marqueue.theory.fluid_model.overlay import refuse_without_theory
+
         # A scenario outside the model is refused before it runs.
         refuse_without_theory(scenario)
     keep = Keep.beside(directory, resume, force)
@@ -85,7 +101,7 @@ def run(
         output.print(result.table())
         if result.theory is not None:
             show_theory(result.theory)
-        output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+        show_place(directory)
     if not manifest.partial:
         keep.discard()
         return
@@ -94,8 +110,10 @@ def run(
     raise typer.Exit(options.LIMIT_REACHED)
 
 
-def show_theory(overlay: Overlay) -> None:
+def show_theory(overlay: "Overlay") -> None:
     """How far the fluid model is from the simulation."""
+    from marqueue.theory.fluid_model.overlay import QUANTITIES
+
     listing = table("link", "mean over time", "packets", "fluid model", "difference")
     for link, of in overlay.errors.items():
         for quantity, error in of.items():

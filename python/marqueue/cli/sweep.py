@@ -6,7 +6,15 @@ from typing import Annotated
 import typer
 
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, progress_bar, resumable, say
+from marqueue.cli.console import (
+    announce_report,
+    output,
+    print_json,
+    progress_bar,
+    resumable,
+    say,
+    show_place,
+)
 from marqueue.cli.run import slug
 from marqueue.keep import Keep
 from marqueue.sweep import SHOWN
@@ -66,6 +74,7 @@ def sweep(
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
     directory = out or Path("results") / f"sweep-{slug(scenario.name)}"
+    announce_report()
     keep = Keep.beside(directory, resume, force)
     shown = list(dict.fromkeys(figure or SHOWN))
     with progress_bar(scenario.name) as progress, resumable(keep):
@@ -88,7 +97,7 @@ def sweep(
         print_json(swept.summary())
     else:
         output.print(swept.table(shown))
-        output.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+        show_place(directory)
     if swept.stopped:
         say(f"{keep.remark} (With --force, in place of this.)")
     else:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import tomli_w
 
+from marqueue.extras import has, require
 from marqueue.manifest import Circumstances, Manifest
 from marqueue.place import write_json
 from marqueue.result import names, pcapng, tables
@@ -131,6 +132,7 @@ class Result:
         Raises :class:`ScenarioError` with every assumption of the model that the scenario breaks,
         :class:`ModelError` if there is no time series to compare with.
         """
+        require("theory", "The fluid model")
         from marqueue.theory.fluid_model.overlay import Overlay
 
         self.theory = Overlay(self)
@@ -307,7 +309,11 @@ class Result:
 
     @property
     def plot(self) -> Plots:
-        """Figures of this result: ``result.plot.queue()`` and so on."""
+        """Figures of this result: ``result.plot.queue()`` and so on.
+
+        Raises MissingExtra without matplotlib.
+        """
+        require("plots", "A figure")
         from marqueue.plot import Plots
 
         return Plots(self)
@@ -353,7 +359,9 @@ class Result:
     # Keeping
 
     def save(self, directory: str | os.PathLike[str], *, page: bool = True) -> Path:
-        """Writes the result and its report into a new directory and returns its path.
+        """Writes the result into a new directory and returns its path.
+
+        Where matplotlib is installed it writes the report as well, unless ``page`` is false.
 
         The manifest comes last: a directory without it is not a result. Every file but that of the
         circumstances is a function of scenario, seed, version, and what was asked of the run.
@@ -366,7 +374,7 @@ class Result:
         (path / "scenario.toml").write_text(tomli_w.dumps(self.scenario), encoding="utf-8")
         write_json(path / "plan.json", self.plan, sort_keys=False)
         write_json(path / "summary.json", self.summary())
-        if page:
+        if page and has("plots"):
             # It brings fonts and drawing, which take longer than many a run.
             from marqueue.report import write_report
 
