@@ -174,12 +174,16 @@ def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
     Raises RunError for a figure that the two do not both have, and if a limit ended one of the
     runs.
 
-    Example::
-
-        red, pie = marqueue.Result.load("results/red"), marqueue.Result.load("results/pie")
-        comparison = marqueue.compare(red, pie, ["delay_p99", "jain"])
-        [delay, fairness] = comparison.differences
-        print(delay.difference, delay.excludes_zero)
+    >>> from marqueue import load, run, with_overrides
+    >>> from marqueue.compare import compare
+    >>> red = load("scenarios/dumbbell.toml")
+    >>> pie = with_overrides(red, ["topology.bottleneck.aqm=pie"])
+    >>> results = [run(each, replications=2) for each in (red, pie)]
+    >>> delay, fairness = compare(*results, ["delay_p99", "jain"]).differences
+    >>> delay.difference.mean == delay.b.mean - delay.a.mean  # s
+    True
+    >>> str(fairness.subject)
+    'all flows'
     """
     for each in (a, b):
         if each.manifest.partial_remark:

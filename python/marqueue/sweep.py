@@ -100,7 +100,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What came out of a sweep."""
+    """What came out of a sweep: its points, and their figures as tables (:meth:`figures`,
+    :meth:`to_pandas`)."""
 
     scenario: Scenario
     """With the values that were replaced."""
@@ -284,12 +285,23 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario over a grid and writes all results into the directory ``out``.
 
-    ``over`` are axes such as ``"topology.bottleneck.aqm.gamma=0.9,0.98"``; ``figures`` are those of
-    links that the report draws; ``force`` replaces the directory if it exists. Everything else is
-    as for :func:`marqueue.run`, for each point; limits of time and memory are those of the whole
-    sweep.
+    ``over`` are axes such as ``"topology.bottleneck.aqm.gamma=0.9,0.98"``; ``figures`` are those
+    that the report draws: ``"delay_p99"`` of every link, ``"jain"`` of all flows, or
+    ``"long.goodput"`` of a link, group or class; ``force`` replaces the directory if it exists.
+    Everything else is as for :func:`marqueue.run`, for each point; limits of time and memory are
+    those of the whole sweep.
 
     Raises ScenarioError or RunError, before anything runs, with all values that cannot be right.
+
+    >>> from pathlib import Path
+    >>> from marqueue import load
+    >>> from marqueue.sweep import sweep
+    >>> scenario = load("scenarios/dumbbell.toml", ["replications=2"])
+    >>> swept = sweep(scenario, ["topology.bottleneck.aqm=red,pie"], Path("results/aqms"))
+    >>> frame = swept.to_pandas()
+    >>> delays = frame[(frame.link == "bottleneck") & (frame.figure == "delay_p99")]
+    >>> list(delays["topology.bottleneck.aqm"]), set(delays.unit), list(delays.n)
+    (['red', 'pie'], {'s'}, [2, 2])
     """
     axes = [Axis.parse(text) for text in over]
     points = grid(scenario, axes)

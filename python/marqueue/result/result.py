@@ -59,7 +59,24 @@ class Result:
     ``tables`` the data (see :meth:`to_arrow`). Two results are equal if all of these are.
 
     A ``window`` argument is the index of a measuring window; None stands for the measured time,
-    that is all windows after the warm-up, merged.
+    that is all windows after the warm-up, merged. All values are in base units: s, bit/s, bytes,
+    packets, shares.
+
+    >>> from marqueue import load, run
+    >>> result = run(load("scenarios/dumbbell.toml"), replications=2)
+    >>> result.links, result.groups, result.span()
+    (['bottleneck'], ['long', 'short'], (20.0, 60.0))
+    >>> result.link("bottleneck").figures()["delay_p99"].n  # an estimate over replications
+    2
+    >>> t, queue = result.link("bottleneck").series("queue")  # s, packets
+    >>> queue.shape == (2, len(t))
+    True
+    >>> frame = result.to_pandas("figures")  # a row a replication, figure and part
+    >>> shown = frame[frame.figure == "delay_p99"].pivot(
+    ...     index="replication", columns="link", values="value"
+    ... )
+    >>> list(shown.columns), len(shown)
+    (['bottleneck'], 2)
     """
 
     def __init__(
@@ -218,7 +235,10 @@ class Result:
         return {name: Link(self.plan, self.tables, name, self.measured) for name in self.links}
 
     def link(self, name: str | None = None) -> Link:
-        """One metered link; without a name, the only one there is."""
+        """One metered link; without a name, the only one there is.
+
+        Raises KeyError with the links that there are.
+        """
         if name is None and len(self.links) == 1:
             name = self.links[0]
         if name not in self._links:
@@ -236,7 +256,10 @@ class Result:
         return {name: Pipe(self.plan, table, name, self.measured) for name in self.pipes}
 
     def pipe(self, name: str | None = None) -> Pipe:
-        """The pipe of one impaired link; without a name, the only one there is."""
+        """The pipe of one impaired link; without a name, the only one there is.
+
+        Raises KeyError with the pipes that there are.
+        """
         if name is None and len(self.pipes) == 1:
             name = self.pipes[0]
         if name not in self._pipes:
@@ -269,7 +292,15 @@ class Result:
     def traffic(
         self, window: Span = None, *, group: str | None = None, class_: str | None = None
     ) -> dict[str, Estimate]:
-        """The figures of all flows, of one group or of one class, by name (base units)."""
+        """The figures of all flows, of one group or of one class, by name: goodput and
+        goodput_per_flow (bit/s), flows, jain, started, done, fct_mean, fct_median, fct_p95 and
+        fct_p99 (s), estimated over replications.
+
+        >>> from marqueue import load, run
+        >>> result = run(load("scenarios/dumbbell.toml"), replications=2)
+        >>> 0 < result.traffic(group="long")["jain"].mean <= 1
+        True
+        """
         return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
 
     def cwnds(self, window: Span = None, *, group: str) -> list[Cwnds]:
@@ -296,7 +327,13 @@ class Result:
         return aim(self)
 
     def summary(self) -> dict[str, Any]:
-        """All figures, ready for JSON: a function of scenario, seed and version alone."""
+        """All figures, ready for JSON, in base units: a function of scenario, seed, version and
+        what was asked of the run.
+
+        ``measured`` has the figures after the warm-up by ``links``, ``flows``, ``groups`` and
+        ``classes``, each as ``mean``, ``half_width`` (of the 95% interval) and ``n``; ``windows``
+        the same by window; ``whole_run`` the counts of flows.
+        """
         from marqueue.result.summary import summary
 
         return summary(self)
@@ -326,6 +363,11 @@ class Result:
         One row a replication, figure, and link, group or class (all null: all flows). Columns:
         replication, link, group, class, figure, unit, value (null where there is none), in base
         units. :meth:`Link.figures` and :meth:`traffic` have the estimates over replications.
+
+        >>> from marqueue import load, run
+        >>> result = run(load("scenarios/dumbbell.toml"), replications=2)
+        >>> result.figures().column_names
+        ['replication', 'link', 'group', 'class', 'figure', 'unit', 'value']
         """
         return values_table(self, window)
 
