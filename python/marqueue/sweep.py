@@ -224,7 +224,8 @@ class Sweep:
         of_links = [each for each in chosen if each.subject.kind == "link"]
         of_flows = [each for each in chosen if each.subject.kind != "link"]
         links = list(dict.fromkeys(each.subject for each in of_links))
-        several = len(links) > 1
+        metered = [each for each in self.points[0].subjects if each.kind == "link"]
+        several = bool(links) and len(metered) > 1
         caption = "mean ± half width of the 95% confidence interval over replications"
         out = Table(
             title=Text(f"{self.scenario.name}: {len(self.points)} points"),

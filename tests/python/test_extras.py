@@ -114,7 +114,15 @@ def test_a_command_that_needs_an_extra_says_which_and_does_nothing(
 
 
 @pytest.mark.parametrize(
-    "command", [["--help"], ["theory", "--help"], ["aqm", "list"], ["schema"], ["paper", "list"]]
+    "command",
+    [
+        ["--help"],
+        ["theory", "--help"],
+        ["aqm", "list"],
+        ["schema"],
+        ["paper", "list"],
+        *([name, "--help"] for name in ("run", "sweep", "compare", "live", "link", "attach")),
+    ],
 )
 def test_help_and_lists_need_no_extra(bare: Command, command: list[str]) -> None:
     done = bare("-m", "marqueue", *command)
