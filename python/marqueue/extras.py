@@ -30,7 +30,9 @@ def require(extra: str, what: str) -> None:
     """Raises MissingExtra if a package is missing that ``what`` needs, which begins the message."""
     missing = _missing(extra)
     if missing:
-        raise MissingExtra(f"{what} needs {' and '.join(missing)}: {hint(extra)}")
+        *others, last = missing
+        listed = f"{', '.join(others)} and {last}" if others else last
+        raise MissingExtra(f"{what} needs {listed}: {hint(extra)}")
 
 
 def hint(extra: str) -> str:

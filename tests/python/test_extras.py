@@ -98,7 +98,7 @@ def test_a_sweep_writes_all_but_the_report(bare: Command, tmp_path: Path) -> Non
         (["design", "avq"], "matplotlib and scipy", "theory"),
         (["validate", "--quick"], "matplotlib and scipy", "theory"),
         (["run", "small.toml", "--theory"], "matplotlib and scipy", "theory"),
-        (["paper", "run", "avq", "1"], "matplotlib and polars and scipy", "papers"),
+        (["paper", "run", "avq", "1"], "matplotlib, polars and scipy", "papers"),
         (["compare", "a", "b", "--out", "page.html"], "matplotlib", "plots"),
     ],
 )
