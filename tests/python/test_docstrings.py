@@ -10,7 +10,7 @@ from marqueue.compare import compare
 from marqueue.sweep import sweep
 
 ROOT = Path(__file__).parents[2]
-SHOWN = [load, from_dict, with_overrides, sweep, compare, Result, Result.figures, Result.traffic]
+SHOWN = [load, from_dict, with_overrides, sweep, compare, Result]
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=lambda each: each.__qualname__)

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import tomli_w
 
@@ -25,10 +24,11 @@ from marqueue.result.frames import pandas_frame, polars_frame
 from marqueue.result.link import Link, with_figures
 from marqueue.result.pipe import Pipe
 from marqueue.result.subject import values_table
+from marqueue.result.timeline import Span, Timeline
 from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows, flow_sets
 from marqueue.result.window import Figure
 from marqueue.scenario import from_dict
-from marqueue.stats import Estimate, Floats
+from marqueue.stats import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,14 +45,12 @@ CONFIDENCE = 0.95
 #: What tells where and when, and how long it took.
 CIRCUMSTANCES = "circumstances.json"
 
-Span = int | None
-
 
 class PartialResult(UserWarning):
     """A result that a limit ended before its time."""
 
 
-class Result:
+class Result(Timeline):
     """What came out of a scenario: all replications, with what was asked and how it was run.
 
     ``scenario`` is the scenario as run, ``plan`` what the engine was given, ``manifest`` how, and
@@ -75,6 +73,8 @@ class Result:
     >>> shown = frame[frame.figure == "delay_p99"].pivot(
     ...     index="replication", columns="link", values="value"
     ... )
+    >>> 0 < result.traffic(group="long")["jain"].mean <= 1
+    True
     >>> list(shown.columns), len(shown)
     (['bottleneck'], 2)
     """
@@ -163,57 +163,6 @@ class Result:
         return str(self.scenario["name"])
 
     @property
-    def replications(self) -> int:
-        """How many independent replications were run."""
-        return self.manifest.replications
-
-    @cached_property
-    def edges(self) -> Floats:
-        """The edges of the measuring windows, from 0 to the duration, s."""
-        return np.array([0, *self.plan["boundaries"], self.plan["duration"]]) / 1e9
-
-    @property
-    def partial(self) -> bool:
-        """Whether a limit ended the run; :attr:`Manifest.partial` tells which and where."""
-        return self.manifest.partial is not None
-
-    @cached_property
-    def ends(self) -> Floats:
-        """Where each replication ended, s: at the duration, but in a partial result."""
-        if self.manifest.partial is None:
-            return np.full(self.replications, self.edges[-1])
-        return np.array(self.manifest.partial["ended"])
-
-    @cached_property
-    def begun(self) -> range:
-        """The windows that some replication began: all of them, but in a partial result."""
-        return range(int(np.searchsorted(self.edges[:-1], self.ends.max())))
-
-    @cached_property
-    def measured(self) -> range:
-        """The windows after the warm-up."""
-        return self.begun[names.warmup_windows(self.scenario) :]
-
-    @property
-    def warmup(self) -> float:
-        """What is cut off the front before anything is measured, s."""
-        return float(self.edges[names.warmup_windows(self.scenario)])
-
-    def span(self, window: Span = None) -> tuple[float, float]:
-        """When a window begins and ends, s; where a limit cut it, in the longest replication."""
-        begin, end = (
-            (self.warmup, self.edges[-1])
-            if window is None
-            else (float(self.edges[window]), self.edges[window + 1])
-        )
-        return begin, max(begin, float(min(end, self.ends.max())))
-
-    def replications_in(self, window: Span = None) -> list[int]:
-        """The replications, from 0, that got to a window: all of them, but in a partial result."""
-        begin, _ = self.span(window)
-        return [int(r) for r in np.flatnonzero(self.ends > begin)]
-
-    @property
     def links(self) -> list[str]:
         """The names of the metered links."""
         return tables.link_names(self.plan)
@@ -295,11 +244,6 @@ class Result:
         """The figures of all flows, of one group or of one class, by name: goodput and
         goodput_per_flow (bit/s), flows, jain, started, done, fct_mean, fct_median, fct_p95 and
         fct_p99 (s), estimated over replications.
-
-        >>> from marqueue import load, run
-        >>> result = run(load("scenarios/dumbbell.toml"), replications=2)
-        >>> 0 < result.traffic(group="long")["jain"].mean <= 1
-        True
         """
         return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
 
@@ -363,11 +307,6 @@ class Result:
         One row a replication, figure, and link, group or class (all null: all flows). Columns:
         replication, link, group, class, figure, unit, value (null where there is none), in base
         units. :meth:`Link.figures` and :meth:`traffic` have the estimates over replications.
-
-        >>> from marqueue import load, run
-        >>> result = run(load("scenarios/dumbbell.toml"), replications=2)
-        >>> result.figures().column_names
-        ['replication', 'link', 'group', 'class', 'figure', 'unit', 'value']
         """
         return values_table(self, window)
 
