@@ -139,9 +139,9 @@ validate-ns2: $(EXTENSION) ## Check all dumbbells against ns-2, with ns-2 instal
 
 lock: ## Pin the newest versions of all dependencies (needs uv)
 	uv pip compile --upgrade --quiet --no-header --no-annotate --python-version 3.11 \
-		--extra polars pyproject.toml -o requirements/user.txt
+		--extra all pyproject.toml -o requirements/user.txt
 	uv pip compile --upgrade --quiet --no-header --no-annotate --python-version 3.11 \
-		--extra polars --group pyproject.toml:develop pyproject.toml -c requirements/user.txt -o requirements/develop.txt
+		--extra all --group pyproject.toml:develop pyproject.toml -c requirements/user.txt -o requirements/develop.txt
 	cargo update
 
 clean: ## Remove whatever was built

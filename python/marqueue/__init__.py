@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from marqueue._core import version as _version
 from marqueue.errors import MarqueueError, ScenarioError
+from marqueue.extras import MissingExtra
 from marqueue.run import run
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __version__ = _version()
 
 __all__ = [
     "MarqueueError",
+    "MissingExtra",
     "Result",
     "Scenario",
     "ScenarioError",

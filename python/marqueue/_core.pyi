@@ -16,6 +16,10 @@ TIMESTAMPS_BYTES: int
 MARKING_CURVE: str
 """What a marking curve may look like, for error messages."""
 
+def student_quantile(freedom: float, share: float) -> float:
+    """The quantile of Student's distribution with so many degrees of freedom, not necessarily a
+    whole number; loses digits above a thousand of them."""
+
 class PlanError(ValueError):
     """A plan that cannot be run: path into the plan, message."""
 

@@ -15,10 +15,8 @@ from marqueue.errors import RunError
 from marqueue.limits import Limits
 from marqueue.pool import Pool, Steps, Work
 from marqueue.provenance import describe, here
-from marqueue.result import Result, Window
-from marqueue.result.link import measured_windows
-from marqueue.result.names import warmup_windows
-from marqueue.result.tables import link_names
+from marqueue.result import Result, Subject, subjects_of
+from marqueue.result.samples import samples_of
 from marqueue.scenario import Scenario, compile, from_dict
 from marqueue.units import Duration
 from marqueue.until import FEWEST, MOST, Bound, enough
@@ -51,8 +49,8 @@ class Asked:
         scenario = from_dict(
             scenario.to_dict() | {key: value for key, value in given.items() if value is not None}
         )
-        links = link_names(compile(scenario))
-        bounds = [Bound.parse(text, links) for text in until]
+        among = subjects_of(scenario) if until else ()
+        bounds = [Bound.parse(text, among) for text in until]
         if bounds and scenario.replications < FEWEST:
             raise RunError(
                 f"replications: got {scenario.replications}, expected at least {FEWEST} with until"
@@ -126,12 +124,11 @@ def _steps(asked: Asked, pool: Pool[Any], limits: Limits) -> Steps[Result | None
 
 def _rounds(scenario: Scenario, bounds: Sequence[Bound], pool: Pool[Any], limits: Limits) -> Rounds:
     """All replications, or as many as it takes to meet the bounds; whether they are met."""
-    plan = compile(scenario)
     every = replications_of(scenario, limits)
     if not bounds:
         return list((yield every)), True
-    measured = range(warmup_windows(scenario.to_dict()), len(plan["boundaries"]) + 1)
-    windows: dict[str, list[Window]] = {name: [] for name in link_names(plan)}
+    wanted = list(dict.fromkeys(bound.subject for bound in bounds))
+    samples: dict[Subject, list[Any]] = {subject: [] for subject in wanted}
     outcomes: list[Outcome] = []
     while len(outcomes) < len(every):
         seen = len(outcomes)
@@ -143,9 +140,9 @@ def _rounds(scenario: Scenario, bounds: Sequence[Bound], pool: Pool[Any], limits
             return outcomes[: cut[0] + 1], False
         if len(fresh) < len(batch):
             return outcomes, False
-        for name, more in measured_windows(plan, [each.raw for each in fresh], measured).items():
-            windows[name] += more
-        number = enough(bounds, windows, seen)
+        for subject, more in samples_of(scenario, [each.raw for each in fresh], wanted).items():
+            samples[subject] += more
+        number = enough(bounds, samples, seen)
         if number is not None:
             return outcomes[:number], True
     return outcomes, False

@@ -8,15 +8,15 @@ shares them as far as the two scenarios have the same components.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from itertools import groupby
+from typing import Any
 
 from marqueue.errors import RunError, differing_values
-from marqueue.result import CONFIDENCE, FLOW_FIGURES, LINK_FIGURES, Figure, Result
+from marqueue.result import CONFIDENCE, Chosen, Figure, Result, Subject, choose_all, subjects
+from marqueue.result.subject import Kind
 from marqueue.stats import Estimate
-
-T = TypeVar("T")
 
 #: What of a scenario does not change a packet.
 _NOT_SETTINGS = ("name", "description")
@@ -33,9 +33,9 @@ class Setting:
 
 @dataclass(frozen=True)
 class Difference:
-    """A figure of a link or of a group of flows in both results, in base units, and B - A."""
+    """A figure of a link or of flows in both results, in base units, and B - A."""
 
-    of: str
+    subject: Subject
     figure: Figure[Any]
     a: Estimate
     b: Estimate
@@ -70,17 +70,28 @@ class Comparison:
     b: Result
     settings: tuple[Setting, ...]
     differences: tuple[Difference, ...]
-    """Of links."""
-    flows: tuple[Difference, ...]
-    """Of groups of flows."""
+
+    def by_subject(self) -> dict[Subject, list[Difference]]:
+        """The differences of each link, of all flows, and of each group and class."""
+        out: dict[Subject, list[Difference]] = {}
+        for each in self.differences:
+            out.setdefault(each.subject, []).append(each)
+        return out
 
     def by_link(self) -> dict[str, list[Difference]]:
-        """The differences of each link that both have."""
-        return _by_name(self.differences)
+        """The differences of each link."""
+        return self._by_name("link")
 
     def by_group(self) -> dict[str, list[Difference]]:
-        """The differences of each group of flows that both have."""
-        return _by_name(self.flows)
+        """The differences of each group of flows."""
+        return self._by_name("group")
+
+    def by_class(self) -> dict[str, list[Difference]]:
+        """The differences of each class of flows."""
+        return self._by_name("class")
+
+    def _by_name(self, kind: Kind) -> dict[str, list[Difference]]:
+        return {of.name: each for of, each in self.by_subject().items() if of.kind == kind}
 
     @property
     def paired(self) -> bool:
@@ -133,22 +144,17 @@ class Comparison:
             "remarks": self.remarks(),
             "confidence": CONFIDENCE,
             "settings": [{"path": s.path, "a": s.a, "b": s.b} for s in self.settings],
-            "links": {
-                link: {each.figure.name: each.as_dict() for each in differences}
-                for link, differences in self.by_link().items()
-            },
-            "groups": {
-                group: {each.figure.name: each.as_dict() for each in differences}
-                for group, differences in self.by_group().items()
-            },
+            "links": _plain(self.by_link()),
+            "flows": _plain({"": self.by_subject().get(Subject("flows"), [])})[""],
+            "groups": _plain(self.by_group()),
+            "classes": _plain(self.by_class()),
         }
 
 
-def _by_name(differences: Iterable[Difference]) -> dict[str, list[Difference]]:
-    out: dict[str, list[Difference]] = {}
-    for each in differences:
-        out.setdefault(each.of, []).append(each)
-    return out
+def _plain(differences: Mapping[str, Iterable[Difference]]) -> dict[str, Any]:
+    return {
+        name: {each.figure.name: each.as_dict() for each in of} for name, of in differences.items()
+    }
 
 
 def are_pairs(a: Result, b: Result) -> bool:
@@ -158,45 +164,66 @@ def are_pairs(a: Result, b: Result) -> bool:
     return not measured and a.provenance.seeds == b.provenance.seeds
 
 
-def compare(a: Result, b: Result) -> Comparison:
-    """Compares the links and the groups of flows that both results have, over the measured time.
+def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
+    """Compares two results over the measured time: B - A of each figure, with its 95% interval.
 
-    Raises RunError if a limit ended one of the runs.
+    ``figures`` are names such as ``"delay_p99"`` (of every link), ``"jain"`` (of all flows) and
+    ``"long.goodput"`` (of a link, group or class); without any, all of links and of groups of flows
+    that both results have. Estimates are in base units: s, bit/s, packets, shares.
+
+    Raises RunError for a figure that the two do not both have, and if a limit ended one of the
+    runs.
+
+    >>> from marqueue import load, run, with_overrides
+    >>> from marqueue.compare import compare
+    >>> red = load("scenarios/dumbbell.toml")
+    >>> pie = with_overrides(red, ["topology.bottleneck.aqm=pie"])
+    >>> results = [run(each, replications=2) for each in (red, pie)]
+    >>> delay, fairness = compare(*results, ["delay_p99", "jain"]).differences
+    >>> delay.difference.mean == delay.b.mean - delay.a.mean  # s
+    True
+    >>> str(fairness.subject)
+    'all flows'
     """
     for each in (a, b):
         if each.provenance.partial_remark:
             raise RunError(
                 f"{each.name}: expected whole results to compare. {each.provenance.partial_remark}"
             )
-    paired = are_pairs(a, b)
-    links: list[Difference] = []
-    flows: list[Difference] = []
-    for name in [link for link in a.links if link in b.links]:
-        windows = [each.link(name).windows() for each in (a, b)]
-        links += _differences(name, LINK_FIGURES, windows[0], windows[1], paired)
-    for name in [group for group in a.groups if group in b.groups]:
-        sets = [each.flow_sets(group=name) for each in (a, b)]
-        flows += _differences(name, FLOW_FIGURES, sets[0], sets[1], paired)
     settings = (
         {key: value for key, value in each.scenario.items() if key not in _NOT_SETTINGS}
         for each in (a, b)
     )
     differing = tuple(Setting(*each) for each in differing_values(*settings))
-    return Comparison(a, b, differing, tuple(links), tuple(flows))
+    return Comparison(a, b, differing, tuple(_differences(a, b, _wanted(a, b, figures))))
 
 
-def _differences(
-    name: str, figures: Iterable[Figure[T]], a: Sequence[T], b: Sequence[T], paired: bool
-) -> Iterator[Difference]:
-    """Of each figure that both have; ``a`` and ``b`` have one entry a replication."""
-    for figure in figures:
-        of_a, of_b = (figure.estimate(each, CONFIDENCE) for each in (a, b))
-        if not of_a.n or not of_b.n:
-            continue
-        terms_a, terms_b = figure.terms(a), figure.terms(b)
-        difference = (
-            Estimate.of(terms_b - terms_a, CONFIDENCE)
-            if paired
-            else Estimate.welch(terms_a, terms_b, CONFIDENCE)
-        )
-        yield Difference(name, figure, of_a, of_b, difference)
+def _wanted(a: Result, b: Result, figures: Sequence[str]) -> list[Chosen]:
+    of_a, of_b = (subjects(each.links, each.groups, each.classes) for each in (a, b))
+    both = [each for each in of_a if each in of_b]
+    if figures:
+        return choose_all(figures, both)
+    return [
+        Chosen(subject, figure)
+        for subject in both
+        if subject.kind in ("link", "group")
+        for figure in subject.figures.values()
+    ]
+
+
+def _differences(a: Result, b: Result, wanted: Iterable[Chosen]) -> Iterator[Difference]:
+    """Of each figure that has a value in both."""
+    paired = are_pairs(a, b)
+    for subject, chosen in groupby(wanted, lambda each: each.subject):
+        in_a, in_b = (subject.samples(each) for each in (a, b))
+        for figure in (each.figure for each in chosen):
+            of_a, of_b = (figure.estimate(each, CONFIDENCE) for each in (in_a, in_b))
+            if not of_a.n or not of_b.n:
+                continue
+            terms_a, terms_b = figure.terms(in_a), figure.terms(in_b)
+            difference = (
+                Estimate.of(terms_b - terms_a, CONFIDENCE)
+                if paired
+                else Estimate.welch(terms_a, terms_b, CONFIDENCE)
+            )
+            yield Difference(subject, figure, of_a, of_b, difference)

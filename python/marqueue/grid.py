@@ -5,15 +5,41 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from marqueue.errors import Problem, RunError, ScenarioError, show
 from marqueue.scenario import Scenario, with_overrides
-from marqueue.units import FREQUENCY, PACKETS, RATE, SIZE, TIME, Dimension
+from marqueue.units import (
+    CLOCK,
+    CYCLES,
+    DENSITY,
+    FREQUENCY,
+    PACKETS,
+    RATE,
+    SIZE,
+    TIME,
+    Dimension,
+)
 
 #: What is common to all points (seeds: common random numbers), or changes no packet.
 COMMON = ("seed", "replications", "name", "description")
 #: Points beyond which a grid is taken for a mistake.
 MOST = 10_000
+
+SHARE = Dimension("a share", "1 %", {"%": Decimal("0.01")}, ("%",))
+#: What values of an axis may measure, with the unit that tables have and how much of the
+#: dimension's base unit is in it.
+MEASURED: tuple[tuple[Dimension, str, int], ...] = (
+    (TIME, "s", 10**9),
+    (RATE, "bit/s", 1),
+    (SIZE, "bytes", 1),
+    (PACKETS, "packets", 1),
+    (FREQUENCY, "1/s", 10**9),
+    (CLOCK, "cycles/s", 1),
+    (DENSITY, "cycles/bit", 10**6),
+    (CYCLES, "cycles", 10**6),
+    (SHARE, "", 1),
+)
 
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
 
@@ -44,29 +70,68 @@ class Axis:
         return cls(path, values)
 
     @property
-    def name(self) -> str:
-        """The last step of the path."""
-        return self.path.rpartition(".")[2]
-
-    @property
     def places(self) -> tuple[list[float], str] | None:
         """The values as numbers with the unit of the first; None if they are not numbers."""
+        if self._numbers is not None:
+            return [float(value) for value in self._numbers], ""
+        if self._measure is None:
+            return None
+        dimension, _, _ = self._measure
+        unit = self._texts[0].lstrip("+-.0123456789eE ")
+        return [float(dimension.read(each) / dimension.units[unit]) for each in self._texts], unit
+
+    @property
+    def column(self) -> tuple[str, list[int] | list[float] | list[str]]:
+        """The name of its column in tables, and the values there: numbers in SI units, with the
+        unit in the name as in ``topology.bottleneck.delay [s]``, or texts."""
+        if self._numbers is not None:
+            return self.path, self._numbers
+        if self._measure is None:
+            return self.path, list(self.values)
+        dimension, unit, factor = self._measure
+        head = f"{self.path} [{unit}]" if unit else self.path
+        return head, [float(dimension.read(each) / factor) for each in self._texts]
+
+    @property
+    def _texts(self) -> list[str]:
+        return [value.strip("\"'") for value in self.values]
+
+    @property
+    def _numbers(self) -> list[int] | list[float] | None:
+        """The values, if they are numbers without units."""
         try:
-            return [float(value) for value in self.values], ""
+            return [int(value) for value in self.values]
         except ValueError:
             pass
-        for dimension in (TIME, RATE, SIZE, PACKETS, FREQUENCY):
-            try:
-                return _measured(dimension, [value.strip("\"'") for value in self.values])
-            except ValueError:
-                continue
-        return None
+        try:
+            return [float(value) for value in self.values]
+        except ValueError:
+            return None
+
+    @property
+    def _measure(self) -> tuple[Dimension, str, int] | None:
+        """The entry of MEASURED that reads every value."""
+        return next((each for each in MEASURED if _reads(each[0], self._texts)), None)
 
 
-def _measured(dimension: Dimension, values: Sequence[str]) -> tuple[list[float], str]:
-    base = [dimension.read(value) for value in values]
-    unit = values[0].lstrip("+-.0123456789eE ")
-    return [float(each / dimension.units[unit]) for each in base], unit
+def _reads(dimension: Dimension, texts: Sequence[str]) -> bool:
+    try:
+        return all(dimension.read(text) is not None for text in texts)
+    except ValueError:
+        return False
+
+
+def labels(axes: Sequence[Axis]) -> list[str]:
+    """What each axis is called in tables, reports and figures: the end of its path, as short as
+    it may be while no two are alike."""
+    paths = [axis.path.split(".") for axis in axes]
+    return [_shortest(path, [other for other in paths if other is not path]) for path in paths]
+
+
+def _shortest(path: Sequence[str], others: Sequence[Sequence[str]]) -> str:
+    ends = (path[-n:] for n in range(1, len(path) + 1))
+    differing = (end for end in ends if all(other[-len(end) :] != end for other in others))
+    return ".".join(next(differing, path))
 
 
 def _split(text: str) -> list[str]:

@@ -29,7 +29,8 @@ from marqueue.asked import Asked as AskedRun
 from marqueue.asked import replications_of
 from marqueue.checkpoints import Checkpoints
 from marqueue.errors import ResultError, RunError, differing_values
-from marqueue.grid import Axis, Point, grid
+from marqueue.extras import has
+from marqueue.grid import Axis, Point, grid, labels
 from marqueue.integrity import (
     CIRCUMSTANCES,
     Fault,
@@ -43,16 +44,25 @@ from marqueue.limits import NO_LIMITS, Limits
 from marqueue.output_directory import OutputDirectory, claim, staging_directory
 from marqueue.pool import Pool, Progress
 from marqueue.provenance import commit, here
-from marqueue.result import CONFIDENCE, FLOW_FIGURES, LINK_FIGURES, Window
+from marqueue.result import (
+    CONFIDENCE,
+    Chosen,
+    Subject,
+    choose_all,
+    subjects,
+    subjects_of,
+)
+from marqueue.result.frames import pandas_frame, polars_frame
 from marqueue.result.tables import write_parquet
-from marqueue.result.window import Figure
 from marqueue.scenario import Scenario
 from marqueue.stats import Estimate
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
     from marqueue.result import Result
 
-FIGURES: dict[str, Figure[Window]] = {figure.name: figure for figure in LINK_FIGURES}
 #: What is drawn and tabled where nothing else is said.
 SHOWN = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 
@@ -69,19 +79,38 @@ class Measured:
     summary: Mapping[str, Any]
     """What is in its summary.json."""
 
-    def estimate(self, link: str, figure: str) -> Estimate:
-        """A figure of a link, in the base unit."""
-        return Estimate.from_dict(self.summary["measured"]["links"][link][figure])
+    def estimate(self, chosen: Chosen) -> Estimate:
+        """A figure in its own unit, as reports show it; without value where the point does not
+        have what it is taken of."""
+        found = chosen.subject.measured(self.summary["measured"]).get(chosen.figure.name)
+        estimate = Estimate.from_dict(found) if found else Estimate(float("nan"), None, 0)
+        return estimate.scaled(chosen.figure.scale)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every figure with what it is taken of, in its base unit."""
+        measured = self.summary["measured"]
+        return [
+            {
+                **subject.columns,
+                "figure": figure.name,
+                "unit": figure.base_unit,
+                **subject.measured(measured)[figure.name],
+            }
+            for subject in self.subjects
+            for figure in subject.figures.values()
+        ]
 
     @property
-    def links(self) -> list[str]:
-        """The names of the metered links."""
-        return list(self.summary["measured"]["links"])
+    def subjects(self) -> tuple[Subject, ...]:
+        """What figures are taken of."""
+        measured = self.summary["measured"]
+        return subjects(*(measured[of] for of in ("links", "groups", "classes")))
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What came out of a sweep."""
+    """What came out of a sweep: its points, and their figures as tables (:meth:`figures`,
+    :meth:`to_pandas`)."""
 
     scenario: Scenario
     """With the values that were replaced."""
@@ -109,10 +138,13 @@ class Sweep:
         return None
 
     @property
-    def links(self) -> list[str]:
-        """The links that every point has."""
-        names = [each.links for each in self.points]
-        return [name for name in names[0] if all(name in each for each in names)]
+    def labels(self) -> list[str]:
+        """What the axes are called in tables, reports and figures."""
+        return labels(self.axes)
+
+    def choose(self, figures: Sequence[str] = SHOWN) -> list[Chosen]:
+        """The figures that these names stand for, of what the first point has."""
+        return choose_all(figures, self.points[0].subjects)
 
     def summary(self) -> dict[str, Any]:
         """All figures, ready for JSON; base units throughout."""
@@ -135,6 +167,8 @@ class Sweep:
                     "warmup": each.summary["warmup"],
                     "links": each.summary["measured"]["links"],
                     "flows": each.summary["measured"]["flows"],
+                    "groups": each.summary["measured"]["groups"],
+                    "classes": each.summary["measured"]["classes"],
                 }
                 for each in self.points
             ],
@@ -158,36 +192,35 @@ class Sweep:
         }
 
     def figures(self) -> pa.Table:
-        """One row a point, link (null: all flows) and figure, in base units.
+        """One row a point, figure, and link, group or class (all null: all flows), in base units.
 
-        Columns: point, the path of each axis with the value as text, link, figure, unit, mean,
-        half_width (of the 95% interval; null without one), n (replications that have a value),
-        partial.
+        Columns: point; the path of each axis with its values, as numbers in SI units (the unit is
+        in the name, as in ``topology.bottleneck.delay [s]``) or as text; link, group, class,
+        figure, unit, mean, half_width (of the 95% interval; null without one), n (replications
+        that have a value), partial.
         """
+        columns = [axis.column for axis in self.axes]
+        numbers = [
+            dict(zip(axis.values, numbers, strict=True))
+            for axis, (_, numbers) in zip(self.axes, columns, strict=True)
+        ]
         rows = []
         for each in self.points:
-            measured = each.summary["measured"]
-            parts: list[tuple[str | None, Sequence[Figure[Any]], Any]] = [
-                (name, LINK_FIGURES, measured["links"][name]) for name in each.links
+            values = zip(columns, numbers, each.point.values, strict=True)
+            place = {head: number[value] for (head, _), number, value in values}
+            rows += [
+                {
+                    "point": each.point.number,
+                    **place,
+                    **row,
+                    "partial": bool(each.summary["partial"]),
+                }
+                for row in each.rows()
             ]
-            for link, figures, values in [*parts, (None, FLOW_FIGURES, measured["flows"])]:
-                for figure in figures:
-                    value = values[figure.name]
-                    rows.append(
-                        {
-                            "point": each.point.number,
-                            **self.at(each.point),
-                            "link": link,
-                            "figure": figure.name,
-                            "unit": figure.base_unit,
-                            **value,
-                            "partial": each.summary["partial"] is not None,
-                        }
-                    )
         schema = [
             ("point", pa.uint32()),
-            *((axis.path, pa.string()) for axis in self.axes),
-            *((name, pa.string()) for name in ("link", "figure", "unit")),
+            *((head, pa.array(column).type) for head, column in columns),
+            *((name, pa.string()) for name in ("link", "group", "class", "figure", "unit")),
             ("mean", pa.float64()),
             ("half_width", pa.float64()),
             ("n", pa.uint32()),
@@ -195,10 +228,27 @@ class Sweep:
         ]
         return pa.Table.from_pylist(rows, schema=pa.schema(schema))
 
+    def to_pandas(self) -> pd.DataFrame:
+        """:meth:`figures` as a pandas data frame; raises MissingExtra without pandas."""
+        return pandas_frame(self.figures())
+
+    def to_polars(self) -> pl.DataFrame:
+        """:meth:`figures` as a Polars data frame; raises MissingExtra without Polars."""
+        return polars_frame(self.figures())
+
     def table(self, figures: Sequence[str] = SHOWN) -> Table:
-        """Some figures of every point, for the terminal."""
+        """Some figures of every point, for the terminal.
+
+        A point has a row for each link that figures are taken of; those of flows stand in the
+        first.
+        """
+        chosen = self.choose(figures)
+        of_links = [each for each in chosen if each.subject.kind == "link"]
+        of_flows = [each for each in chosen if each.subject.kind != "link"]
+        links = list(dict.fromkeys(each.subject for each in of_links))
+        metered = [each for each in self.points[0].subjects if each.kind == "link"]
+        several = bool(links) and len(metered) > 1
         caption = "mean ± half width of the 95% confidence interval over replications"
-        several = len({link for each in self.points for link in each.links}) > 1
         out = Table(
             title=Text(f"{self.scenario.name}: {len(self.points)} points"),
             caption="\n".join(filter(None, [caption, self.partial_remark])),
@@ -207,28 +257,39 @@ class Sweep:
             box=None,
             pad_edge=False,
         )
-        for name in [*(axis.name for axis in self.axes), *["link"] * several]:
+        for name in [*self.labels, *["link"] * several]:
             out.add_column(Text(name), justify="right", no_wrap=True)
-        for name in figures:
-            head = FIGURES[name].title.replace(" [", "\n[").replace(", ", ",\n")
-            out.add_column(Text(head), justify="right")
+        link_figures = list(dict.fromkeys(each.figure for each in of_links))
+        heads = [figure.title for figure in link_figures] + [title(each) for each in of_flows]
+        for head in heads:
+            broken = head.replace(" [", "\n[").replace(", ", ",\n")
+            out.add_column(Text(broken), justify="right")
         for each in self.points:
-            for link in each.links:
-                places = [*each.point.values, *[link] * several]
-                shown = (each.estimate(link, f).scaled(FIGURES[f].scale) for f in figures)
-                out.add_row(*map(Text, places), *map(str, shown))
+            for row, link in enumerate(links or [None]):
+                places = [*each.point.values, *[link.name if link else ""] * several]
+                cells = [Chosen(link, figure) for figure in link_figures] if link else []
+                shown = [str(each.estimate(c)) if c in of_links else "" for c in cells]
+                shown += ["" if row else str(each.estimate(c)) for c in of_flows]
+                out.add_row(*map(Text, places), *shown)
         return out
 
     def write(self, directory: Path, figures: Sequence[str] = SHOWN) -> None:
         """Writes summary, tables and report into a directory that has the points."""
-        from marqueue.report.of_sweep import sweep_report
-
         table = self.figures()
         write_parquet(table, directory / "figures.parquet")
         pyarrow.csv.write_csv(table, directory / "figures.csv")
         (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
         write_json(directory / "summary.json", self.summary())
-        sweep_report(self, figures).write(directory / "report.html")
+        if has("plots"):
+            from marqueue.report.of_sweep import sweep_report
+
+            sweep_report(self, figures).write(directory / "report.html")
+
+
+def title(chosen: Chosen) -> str:
+    """The title of a figure of flows, with whose it is."""
+    figure, name = chosen.figure, chosen.subject.name
+    return f"{figure.title}, {name}" if name else figure.title
 
 
 def sweep(
@@ -247,17 +308,28 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario over a grid and writes all results into the directory ``out``.
 
-    ``over`` are axes such as ``"topology.bottleneck.aqm.gamma=0.9,0.98"``; ``figures`` are those of
-    links that the report draws; ``resume`` continues an interrupted sweep, ``force`` replaces the
-    result that is there. Everything else is as for :func:`marqueue.run`, for each point; limits of
-    time and memory are those of the whole sweep.
+    ``over`` are axes such as ``"topology.bottleneck.aqm.gamma=0.9,0.98"``; ``figures`` are those
+    that the report draws: ``"delay_p99"`` of every link, ``"jain"`` of all flows, or
+    ``"long.goodput"`` of a link, group or class; ``resume`` continues an interrupted sweep,
+    ``force`` replaces the result that is there. Everything else is as for :func:`marqueue.run`, for
+    each point; limits of time and memory are those of the whole sweep.
 
     Raises ScenarioError or RunError, before anything runs, with all values that cannot be right.
+
+    >>> from pathlib import Path
+    >>> from marqueue import load
+    >>> from marqueue.sweep import sweep
+    >>> scenario = load("scenarios/dumbbell.toml", ["replications=2"])
+    >>> swept = sweep(scenario, ["topology.bottleneck.aqm=red,pie"], Path("results/aqms"))
+    >>> frame = swept.to_pandas()
+    >>> delays = frame[(frame.link == "bottleneck") & (frame.figure == "delay_p99")]
+    >>> list(delays["topology.bottleneck.aqm"]), set(delays.unit), list(delays.n)
+    (['red', 'pie'], {'s'}, [2, 2])
     """
-    asked = Asked.of(scenario, over, replications, until)
+    asked = Asked.of(scenario, over, replications, until, figures)
     with claim(out, replace=force, resume=resume) as output:
         checkpoints = Checkpoints.beside(output.shown, resume, force)
-        swept = sweep_into(output, checkpoints, asked, figures, jobs, progress, limits)
+        swept = sweep_into(output, checkpoints, asked, jobs, progress, limits)
         if not swept.stopped:
             checkpoints.discard()
         return swept
@@ -272,16 +344,24 @@ class Asked:
     points: Sequence[Point]
     runs: Sequence[AskedRun]
     """What is asked of each point."""
+    figures: Sequence[str]
+    """What is drawn and tabled."""
 
     @classmethod
     def of(
-        cls, scenario: Scenario, over: Sequence[str], replications: int | None, until: Sequence[str]
+        cls,
+        scenario: Scenario,
+        over: Sequence[str],
+        replications: int | None,
+        until: Sequence[str],
+        figures: Sequence[str] = SHOWN,
     ) -> Asked:
         """Raises ScenarioError or RunError with all values that cannot be right."""
         axes = [Axis.parse(text) for text in over]
         points = grid(scenario, axes)
+        choose_all(figures, subjects_of(points[0].scenario))
         runs = [AskedRun.of(each.scenario, None, replications, until) for each in points]
-        return cls(scenario, axes, points, runs)
+        return cls(scenario, axes, points, runs, list(dict.fromkeys(figures)))
 
     @property
     def names(self) -> list[str]:
@@ -294,7 +374,6 @@ def sweep_into(
     output: OutputDirectory,
     checkpoints: Checkpoints,
     asked: Asked,
-    figures: Sequence[str],
     jobs: int | None,
     progress: Progress | None,
     limits: Limits,
@@ -342,7 +421,7 @@ def sweep_into(
             # Links, not copies: the points stay where they are until the whole is in its place.
             source = checkpoints.path / each.directory
             shutil.copytree(source, fresh / each.directory, copy_function=os.link)
-        swept.write(fresh, figures)
+        swept.write(fresh, asked.figures)
         cpu = (read_sealed(fresh / each.directory / CIRCUMSTANCES) for each in measured)
         made = here(
             started_at,

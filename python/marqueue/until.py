@@ -11,23 +11,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from marqueue.errors import RunError, one_of, show, unknown
-from marqueue.result import CONFIDENCE, LINK_FIGURES, Figure, Window
+from marqueue.errors import RunError, one_of, show
+from marqueue.result import CONFIDENCE, Figure, Subject, choose
 from marqueue.stats import Estimate
-from marqueue.units import TIME
+from marqueue.units import RATE, TIME
 
 #: Replications before a rule is looked at.
 FEWEST = 4
 #: Replications after which a rule is given up, where nothing else is said.
 MOST = 100
 
-FIGURES = {figure.name: figure for figure in LINK_FIGURES}
 EXAMPLES = '"utilization ±0.5%", "bottleneck.queue_mean ±2%" or "delay_mean ±0.2 ms"'
+#: Base units of figures whose widths are written with a unit, and how much of it is in one.
+WRITTEN_OUT = {"s": (TIME, 1e9), "bit/s": (RATE, 1.0)}
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+")
 
-Measured = Mapping[str, Sequence[Window]]
-"""By link what each replication measured after the warm-up."""
+Measured = Mapping[Subject, Sequence[Any]]
+"""What figures of each subject are made of: an entry a replication, after the warm-up."""
 
 
 @dataclass(frozen=True)
@@ -35,35 +37,36 @@ class Bound:
     """How narrow the interval of one figure must be."""
 
     text: str
-    link: str
-    figure: Figure[Window]
+    subject: Subject
+    figure: Figure[Any]
     half_width: float
     """In the figure's base unit, or a share of the mean."""
     relative: bool
 
     @classmethod
-    def parse(cls, text: str, links: Sequence[str]) -> Bound:
-        """Reads ``LINK.FIGURE ±WIDTH``; the link may be left out where there is only one."""
+    def parse(cls, text: str, among: Sequence[Subject]) -> Bound:
+        """Reads ``NAME.FIGURE ±WIDTH``, of a link, group or class.
+
+        The name may be left out where there is only one link, and of figures of all flows. Raises
+        RunError with the text and what was expected.
+        """
         parts = [part.strip() for part in re.split(r"±|\+/?-", text)]
         if len(parts) != 2 or not all(parts):
             raise RunError(f"until: got {show(text)}, expected a figure and a width: {EXAMPLES}")
         place, width = parts
-        link, _, name = place.rpartition(".")
-        if name not in FIGURES:
-            raise RunError(f"until: figure: {unknown(name, FIGURES)}")
-        if not links:
+        found = choose(place, among, "until")
+        if not found:
             raise RunError(
                 f"until: got {show(text)} without a queue, expected a link with a buffer"
             )
-        if not link and len(links) > 1:
+        if len(found) > 1:
             raise RunError(
-                f"until: got {show(place)} without a link, expected LINK.{name} with "
-                f"{one_of(links)}"
+                f"until: got {show(place)} without a link, expected LINK.{place} with "
+                f"{one_of(each.subject.name for each in found)}"
             )
-        if link and link not in links:
-            raise RunError(f"until: link: {unknown(link, links)}")
-        half_width, relative = _width(width, FIGURES[name], text)
-        return cls(f"{place} ±{width}", link or links[0], FIGURES[name], half_width, relative)
+        [chosen] = found
+        half_width, relative = _width(width, chosen.figure, text)
+        return cls(f"{place} ±{width}", chosen.subject, chosen.figure, half_width, relative)
 
     def met(self, estimate: Estimate) -> bool:
         """Whether an estimate is as sharp as that; one without an interval never is."""
@@ -73,14 +76,15 @@ class Bound:
         return estimate.half_width <= allowed
 
 
-def _width(text: str, figure: Figure[Window], rule: str) -> tuple[float, bool]:
+def _width(text: str, figure: Figure[Any], rule: str) -> tuple[float, bool]:
     """The width and whether it is a share of the mean."""
     relative = text.endswith("%")
-    timed = figure.base_unit == "s" and not relative
+    written = None if relative else WRITTEN_OUT.get(figure.base_unit)
     value: float | None = None
-    if timed:
+    if written:
+        dimension, base = written
         try:
-            value = float(TIME.read(text)) / 1e9
+            value = float(dimension.read(text)) / base
         except ValueError:
             value = None
     else:
@@ -88,7 +92,8 @@ def _width(text: str, figure: Figure[Window], rule: str) -> tuple[float, bool]:
         if _NUMBER.fullmatch(bare):
             value = float(bare) / (100 if relative else 1)
     if value is None or value <= 0:
-        kind = "a time" if timed else f"a number{f' of {figure.unit}' if figure.unit else ''}"
+        plain = f"a number{f' of {figure.unit}' if figure.unit else ''}"
+        kind = written[0].noun if written else plain
         raise RunError(
             f"until: got {show(rule)}, expected as width a percentage or {kind}, above zero, as in "
             f"{EXAMPLES}"
@@ -105,6 +110,6 @@ def enough(bounds: Iterable[Bound], measured: Measured, seen: int) -> int | None
     rules = list(bounds)
     total = len(next(iter(measured.values())))
     for n in range(max(FEWEST, seen + 1), total + 1):
-        if all(b.met(b.figure.estimate(measured[b.link][:n], CONFIDENCE)) for b in rules):
+        if all(b.met(b.figure.estimate(measured[b.subject][:n], CONFIDENCE)) for b in rules):
             return n
     return None

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from forked import USERS_FILES
 
 SCENARIO = """\

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from forked import Child, seed_of, trials
 
 PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from forked import Child, trials
 
+from forked import Child, trials
 from marqueue.asked import replications_of
 from marqueue.checkpoints import Checkpoints, Replication
 from marqueue.errors import ResultError

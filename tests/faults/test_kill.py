@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from forked import (
     Child,
     assert_users_files_are_there,

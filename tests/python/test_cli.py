@@ -2,7 +2,9 @@
 
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -183,6 +185,33 @@ def test_the_schema_validates_the_examples(marqueue):
     document = json.loads(marqueue("schema").stdout)
     for path in EXAMPLES:
         jsonschema.validate(tomllib.loads(path.read_text(encoding="utf-8")), document)
+
+
+def test_every_default_of_the_schema_is_what_the_schema_allows(marqueue):
+    document = json.loads(marqueue("schema").stdout)
+    found = list(defaults(document, "#"))
+    assert len(found) > 100
+    wrong = [
+        (where, part["default"])
+        for where, part in found
+        if not jsonschema.Draft202012Validator({**part, "$defs": document["$defs"]}).is_valid(
+            part["default"]
+        )
+    ]
+    assert wrong == []
+
+
+def defaults(part: object, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every schema within a schema that has a default, with its place."""
+    if isinstance(part, list):
+        for i, each in enumerate(part):
+            yield from defaults(each, f"{where}/{i}")
+    elif isinstance(part, dict):
+        if "default" in part and where.rpartition("/")[2] != "properties":
+            yield where, part
+        for key, each in part.items():
+            if key != "default":
+                yield from defaults(each, f"{where}/{key}")
 
 
 def test_help_and_version(marqueue):

@@ -110,7 +110,37 @@ def test_common_random_numbers_pay() -> None:
     assert 50 * pairs.half_width < independent.half_width
 
 
+def test_the_figures_that_are_named_are_compared(paired: Comparison) -> None:
+    wanted = ["jain", "20 ms.goodput", "delay_p99"]
+    found = compare(paired.a, paired.b, wanted)
+    listed = [(str(each.subject), each.figure.name) for each in found.differences]
+    assert listed == [
+        ("all flows", "jain"),
+        ("class 20 ms", "goodput"),
+        ("link bottleneck", "delay_p99"),
+    ]
+    a, b = (each.traffic()["jain"] for each in (paired.a, paired.b))
+    assert (found.differences[0].a, found.differences[0].b) == (a, b)
+    assert set(found.as_dict()["flows"]) == {"jain"}
+    assert set(found.as_dict()["classes"]["20 ms"]) == {"goodput"}
+
+
 class TestCommand:
+    def test_takes_figures_of_flows(self, marqueue, two: tuple[Path, Path], tmp_path: Path) -> None:
+        figures = ["--figure", "jain", "--figure", "20 ms.goodput"]
+        done = marqueue("compare", *two, *figures, "--out", "page.html")
+        assert done.returncode == 0, done.stderr
+        assert "Jain's index" in done.stdout
+        assert "Utilization" not in done.stdout
+        assert "Flows: class 20 ms" in (tmp_path / "page.html").read_text()
+
+    def test_a_figure_that_is_not_there_is_answered_with_those_that_are(
+        self, marqueue, two: tuple[Path, Path]
+    ) -> None:
+        done = marqueue("compare", *two, "--figure", "long.utilization")
+        assert done.returncode == 2
+        assert done.stderr == 'figure: link: got "long", expected one of bottleneck\n'
+
     def test_prints_and_writes(self, marqueue, two: tuple[Path, Path], tmp_path: Path) -> None:
         done = marqueue("compare", *two, "--out", "page.html")
         assert done.returncode == 0, done.stderr

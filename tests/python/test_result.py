@@ -91,6 +91,42 @@ class TestFiles:
         assert other.summary()["measured"] != result.summary()["measured"]
 
 
+class TestFrames:
+    """Data frames without loops."""
+
+    def test_figures_have_a_row_a_replication_and_part(self, result: Result) -> None:
+        frame = result.to_pandas("figures")
+        links = frame[frame.figure == "delay_p99"]
+        assert list(links.value) == list(result.link("bottleneck").values("delay_p99"))
+        assert set(links.link) == {"bottleneck"}
+        assert set(links.unit) == {"s"}
+        jain_of = frame[frame.figure == "jain"]
+        for column, name in (("group", "long"), ("class", "20 ms")):
+            sets = result.flow_sets(**{"class_" if column == "class" else "group": name})
+            own = jain_of[jain_of[column] == name]
+            assert list(own.replication) == [0, 1, 2]
+            assert list(own.value) == [jain(each.long_rates) for each in sets]
+        every = jain_of[jain_of[["link", "group", "class"]].isna().all(axis=1)]
+        assert list(every.value) == [jain(each.long_rates) for each in result.flow_sets()]
+
+    def test_figures_of_a_window(self, result: Result) -> None:
+        table = result.figures(2).to_pylist()
+        found = [row["value"] for row in table if row["figure"] == "utilization"]
+        assert found == list(result.link().values("utilization", 2))
+
+    def test_a_frame_knows_units(self, result: Result) -> None:
+        units = result.to_pandas("flows").attrs["units"]
+        assert units["goodput"] == "bit/s"
+        assert units["fct"] == "s"
+        assert "group" not in units
+
+    def test_a_table_that_is_not_there_is_answered_with_those_that_are(
+        self, result: Result
+    ) -> None:
+        with pytest.raises(KeyError, match=r"figures, series, windows"):
+            result.to_pandas("figure")
+
+
 class TestOneReplication:
     @pytest.fixture
     def one(self) -> Result:
@@ -268,7 +304,7 @@ def sample_run_of(traffic: list[dict[str, object]]) -> Result:
 
 
 class TestConversion:
-    @pytest.mark.parametrize("name", ["series", "flows", "windows", "trace", "tcp"])
+    @pytest.mark.parametrize("name", ["figures", "series", "flows", "windows", "trace", "tcp"])
     def test_every_way_has_the_same_table(self, result: Result, name: str) -> None:
         arrow = result.to_arrow(name)
         assert result.to_polars(name).columns == arrow.column_names
@@ -279,7 +315,7 @@ class TestConversion:
         self, result: Result, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "polars", None)
-        with pytest.raises(ImportError, match="pip install polars"):
+        with pytest.raises(ImportError, match=r"pip install 'marqueue\[polars\]'"):
             result.to_polars()
 
     def test_columns_carry_units(self, result: Result) -> None:

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -49,6 +50,13 @@ def same(a: Delays, b: Delays) -> bool:
         and np.array_equal(a.upper, b.upper)
         and np.array_equal(a.counts, b.counts)
     )
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99, 0.999])
+@pytest.mark.parametrize("n", [2, 2.5, 3, 4.7, 10, 100, 1000.5, 1002, 10_000, 1e8])
+def test_student_quantiles_are_those_of_scipy(n: float, confidence: float) -> None:
+    expected = scipy.stats.t.ppf(0.5 + confidence / 2, n - 1)
+    assert student_t(n, confidence) == pytest.approx(expected, rel=1e-11)
 
 
 class TestEstimate:

@@ -1,7 +1,9 @@
 """A scenario over a grid of values."""
 
 import csv
+import html
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -10,7 +12,7 @@ import pytest
 import marqueue as package
 from conftest import SMALL
 from marqueue import MarqueueError, Scenario, ScenarioError, run, with_overrides
-from marqueue.grid import Axis, grid
+from marqueue.grid import Axis, grid, labels
 from marqueue.sweep import Sweep, sweep
 
 COUNTS = "traffic.long.count=2,6"
@@ -56,6 +58,46 @@ class TestAxis:
         with pytest.raises(MarqueueError, match="over: ") as raised:
             Axis.parse(text)
         assert said in str(raised.value)
+
+    @pytest.mark.parametrize(
+        ("text", "head", "values"),
+        [
+            ("a.b=1,20", "a.b", [1, 20]),
+            ("a=1,2.5", "a", [1.0, 2.5]),
+            ("a.delay=5 ms,1 s", "a.delay [s]", [0.005, 1.0]),
+            ("a=10 Mbit/s,1 Gbit/s", "a [bit/s]", [1e7, 1e9]),
+            ("a=15 kB,1 MB", "a [bytes]", [15e3, 1e6]),
+            ("a=50 packets,1 packet", "a [packets]", [50.0, 1.0]),
+            ("a=30 /s,5 Hz", "a [1/s]", [30.0, 5.0]),
+            ("a=1 Gcycles/s,25 MHz", "a [cycles/s]", [1e9, 25e6]),
+            ("a=2 cycles/bit,0.5 cycles/bit", "a [cycles/bit]", [2.0, 0.5]),
+            ("a=1%,0.1 %", "a", [0.01, 0.001]),
+            ("a=50 packets,150 kB", "a", ["50 packets", "150 kB"]),
+            ("a=red,pie", "a", ["red", "pie"]),
+            ("a=true,false", "a", ["true", "false"]),
+        ],
+    )
+    def test_is_a_column_in_si_units(self, text: str, head: str, values: list[object]) -> None:
+        assert Axis.parse(text).column == (head, values)
+
+    @pytest.mark.parametrize(
+        ("paths", "expected"),
+        [
+            (["topology.bottleneck.aqm"], ["aqm"]),
+            (["topology.bottleneck.aqm", "traffic.long.count"], ["aqm", "count"]),
+            (
+                ["topology.bottleneck.aqm", "topology.reverse.aqm"],
+                ["bottleneck.aqm", "reverse.aqm"],
+            ),
+            (["topology.hops.0.aqm", "topology.hops.1.aqm"], ["0.aqm", "1.aqm"]),
+            (["a.x.delay", "b.x.delay", "c.rate"], ["a.x.delay", "b.x.delay", "rate"]),
+            (["sample", "a.sample"], ["sample", "a.sample"]),
+        ],
+    )
+    def test_is_called_by_the_shortest_end_that_differs(
+        self, paths: list[str], expected: list[str]
+    ) -> None:
+        assert labels([Axis(path, ("1",)) for path in paths]) == expected
 
 
 class TestGrid:
@@ -125,11 +167,23 @@ class TestSweep:
             expected.half_width,
             3,
         )
-        assert (row["traffic.long.count"], row["unit"], row["partial"]) == ("6", "s", False)
+        assert (row["traffic.long.count"], row["unit"], row["partial"]) == (6, "s", False)
         with (out / "figures.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         assert len(rows) == table.num_rows
         assert float(rows[0]["mean"]) == table["mean"][0].as_py()
+
+    def test_is_a_data_frame(self, swept: tuple[Sweep, Path]) -> None:
+        points, _ = swept
+        frame = points.to_pandas()
+        shown = frame[(frame.figure == "jain") & frame.group.isna() & frame["class"].isna()]
+        means = shown.pivot(
+            index="traffic.long.count", columns="topology.bottleneck.aqm", values="mean"
+        )
+        assert list(means.index) == [2, 6]
+        expected = package.Result.load(swept[1] / "points/3").traffic()["jain"].mean
+        assert means.loc[6, "red"] == expected
+        assert points.to_polars().height == len(frame) == points.figures().num_rows
 
     def test_the_summary_is_the_file(self, swept: tuple[Sweep, Path]) -> None:
         points, out = swept
@@ -190,6 +244,54 @@ class TestCommand:
         assert done.stderr == ""
         assert json.loads(done.stdout) == json.loads((tmp_path / "out/summary.json").read_text())
 
+    def test_two_queues_of_one_scenario_are_told_apart(
+        self, marqueue, small_file: Path, tmp_path: Path
+    ) -> None:
+        """In the table, in the legends and axes of the report, and in its table of points."""
+        reverse = '{rate="10 Mbit/s", delay="5 ms", buffer="50 packets", aqm="droptail"}'
+        done = marqueue(
+            *("sweep", small_file, "--set", f"topology.reverse={reverse}", "-r", "1"),
+            *("--over", "topology.bottleneck.aqm=red,pie"),
+            *("--over", "topology.reverse.aqm=droptail,codel", "-o", "out"),
+        )
+        assert done.returncode == 0, done.stderr
+        assert re.search(r"bottleneck\.aqm +reverse\.aqm +link", done.stdout)
+        page = (tmp_path / "out/report.html").read_text()
+        drawn = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+        assert len(drawn) == 2 * 4
+        for svg in drawn:
+            for said in ("bottleneck.aqm", "reverse.aqm = droptail", "reverse.aqm = codel"):
+                assert said in svg
+            assert "topology." not in svg
+        assert ">bottleneck.aqm</th>" in page
+
+    def test_figures_of_flows_are_printed_drawn_and_in_the_tables(
+        self, marqueue, small_file: Path, tmp_path: Path
+    ) -> None:
+        figures = ["jain", "long.goodput", "40 ms.goodput_per_flow", "bottleneck.jitter"]
+        options = [part for name in figures for part in ("--figure", name)]
+        over = ["--over", "topology.bottleneck.delay=5 ms,10 ms", "-r", "2", "-o", "out"]
+        done = marqueue("sweep", small_file, *over, *options)
+        assert done.returncode == 0, done.stderr
+        for said in ("Jain's index", "Delay variation", "long", "40 ms"):
+            assert said in done.stdout
+        page = (tmp_path / "out/report.html").read_text()
+        assert page.count("<figure>") == 4
+        for said in ("long flows: all flows, with", "Goodput, total: group long, with"):
+            assert said in html.unescape(page)
+        assert "--figure jain" in page
+        with (tmp_path / "out/figures.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        [first] = [
+            row
+            for row in rows
+            if (row["point"], row["class"], row["figure"]) == ("1", "40 ms", "goodput_per_flow")
+        ]
+        assert float(first["topology.bottleneck.delay [s]"]) == 0.005
+        point = package.Result.load(tmp_path / "out/points/1")
+        expected = point.traffic(class_="40 ms")["goodput_per_flow"]
+        assert float(first["mean"]) == pytest.approx(expected.mean)
+
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
@@ -198,6 +300,8 @@ class TestCommand:
             (["--over", "traffic.lon.count=1,2"], 'did you mean "long"?'),
             (["--over", "traffic.long.count=1,x"], 'got "x"'),
             (["--over", COUNTS, "--figure", "utilisation"], 'did you mean "utilization"?'),
+            (["--over", COUNTS, "--figure", "jian"], "goodput, goodput_per_flow, flows, jain"),
+            (["--over", COUNTS, "--figure", "lon.jain"], "one of long, short, 40 ms, 80 ms"),
             (["--over", COUNTS, "--until", "nothing ±1%"], "until: figure"),
         ],
     )

@@ -8,8 +8,10 @@ import pytest
 
 from marqueue import MarqueueError, Result, Scenario, ScenarioError, from_dict, run, with_overrides
 from marqueue.report import report
+from marqueue.result import Subject, subjects
+from marqueue.result.subject import OF_LINKS
 from marqueue.stats import Estimate
-from marqueue.until import FEWEST, FIGURES, Bound
+from marqueue.until import FEWEST, Bound
 from sample_runs import SCENARIO, sample_run
 
 RULE = "queue_std ±5%"
@@ -38,8 +40,8 @@ class TestBound:
         ],
     )
     def test_is_read(self, text: str, half_width: float, relative: bool) -> None:
-        bound = Bound.parse(text, ["core"])
-        assert bound.link == "core"
+        bound = Bound.parse(text, subjects(["core"], [], []))
+        assert str(bound.subject) == "link core"
         assert bound.half_width == pytest.approx(half_width)
         assert bound.relative == relative
 
@@ -50,7 +52,10 @@ class TestBound:
             ("±1%", "expected a figure and a width"),
             ("a.utilisation ±1%", 'did you mean "utilization"'),
             ("utilization ±1%", "expected LINK.utilization with one of a, b"),
-            ("c.utilization ±1%", "link: got"),
+            ("c.utilization ±1%", 'link: got "c", expected one of a, b'),
+            ("a.jain ±1%", 'group or class: got "a", expected one of long, 40 ms'),
+            ("jane ±1%", "fct_p99; did you mean"),
+            ("goodput ±1", "a percentage or a rate"),
             ("a.utilization ±0", "above zero"),
             ("a.utilization ±1 ms", "expected as width a percentage or a number, above zero"),
             ("a.delay_mean ±0.5", "a percentage or a time"),
@@ -59,15 +64,17 @@ class TestBound:
     )
     def test_a_mistake_is_explained(self, text: str, said: str) -> None:
         with pytest.raises(MarqueueError, match="until: ") as raised:
-            Bound.parse(text, ["a", "b"])
+            Bound.parse(text, subjects(["a", "b"], ["long"], ["40 ms"]))
         assert said in str(raised.value)
 
     def test_without_a_queue_there_is_nothing_to_bound(self) -> None:
         with pytest.raises(MarqueueError, match="expected a link with a buffer"):
-            Bound.parse("utilization ±1%", [])
+            Bound.parse("utilization ±1%", subjects([], [], []))
 
     def test_what_it_allows(self) -> None:
-        relative, absolute = (Bound.parse(f"drops {w}", ["a"]) for w in ("±10%", "±10"))
+        relative, absolute = (
+            Bound.parse(f"drops {w}", subjects(["a"], [], [])) for w in ("±10%", "±10")
+        )
         assert relative.met(Estimate(-50, 5, 4))
         assert not relative.met(Estimate(50, 5.1, 4))
         assert absolute.met(Estimate(50, 10, 4))
@@ -80,7 +87,7 @@ class TestBound:
         of it in every report. Standard deviation of the share over 1000: 0.9%.
         """
         rng = np.random.default_rng(1)
-        bound = Bound("", "", FIGURES["queue_mean"], 0.05, True)
+        bound = Bound("", Subject("link", "a"), OF_LINKS["queue_mean"], 0.05, True)
         covered = []
         for values in rng.normal(1, 0.1, (1000, 60)):
             estimates = (Estimate.of(values[:n]) for n in range(FEWEST, 61))
@@ -88,10 +95,38 @@ class TestBound:
             covered.append(low <= 1 <= high)
         assert 0.89 < np.mean(covered) < 0.95
 
+    @pytest.mark.parametrize(
+        ("text", "subject", "half_width"),
+        [
+            ("jain ±0.01", "all flows", 0.01),
+            ("goodput ±0.2 Mbit/s", "all flows", 2e5),
+            ("long.goodput ±1%", "group long", 0.01),
+            ("40 ms.fct_mean ±5 ms", "class 40 ms", 5e-3),
+        ],
+    )
+    def test_may_be_of_flows(self, text: str, subject: str, half_width: float) -> None:
+        bound = Bound.parse(text, subjects(["core"], ["long"], ["40 ms"]))
+        assert str(bound.subject) == subject
+        assert bound.half_width == pytest.approx(half_width)
+
+    def test_a_name_of_two_is_refused(self) -> None:
+        with pytest.raises(MarqueueError, match="the name of a group and of a class"):
+            Bound.parse("a.jain ±1%", subjects([], ["a"], ["a"]))
+
 
 class TestUntil:
+    @pytest.mark.parametrize("place", ["jain", "long.goodput", "20 ms.goodput"])
+    def test_stops_by_figures_of_flows(self, place: str) -> None:
+        result = run(from_dict(SCENARIO), until=[f"{place} ±3%"], replications=60)
+        assert result.provenance.stopping is not None
+        assert result.provenance.stopping["met"]
+        bound = Bound.parse(f"{place} ±3%", subjects(result.links, result.groups, result.classes))
+        values = [bound.figure.value(each) for each in bound.subject.samples(result)]
+        assert bound.met(Estimate.of(values))
+        assert len(values) == FEWEST or not bound.met(Estimate.of(values[:-1]))
+
     def test_stops_as_soon_as_the_interval_is_narrow(self, stopped: Result) -> None:
-        bound = Bound.parse(RULE, ["bottleneck"])
+        bound = Bound.parse(RULE, subjects(["bottleneck"], [], []))
         values = stopped.link().values("queue_std")
         assert len(values) == stopped.replications > FEWEST
         assert bound.met(Estimate.of(values))

@@ -12,11 +12,14 @@ mod pcapng;
 mod rates;
 mod run;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(version, m)?)?;
+    m.add_function(wrap_pyfunction!(student_quantile, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::aqm_catalogue, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::loss_catalogue, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::rate_catalogue, m)?)?;
@@ -59,4 +62,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// The quantile of Student's distribution with so many degrees of freedom.
+#[pyfunction]
+fn student_quantile(freedom: f64, share: f64) -> PyResult<f64> {
+    let student = StudentsT::new(0.0, 1.0, freedom).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    Ok(student.inverse_cdf(share))
 }

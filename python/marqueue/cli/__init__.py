@@ -16,7 +16,7 @@ COMMANDS = {
     "sweep": Entry("marqueue.cli.sweep", "sweep"),
     "check": Entry("marqueue.cli.check", "check"),
     "compare": Entry("marqueue.cli.compare", "compare"),
-    "validate": Entry("marqueue.cli.validate", "validate", settings={}),
+    "validate": Entry("marqueue.cli.validate", "validate", extra="theory", settings={}),
     "attach": Entry("marqueue.cli.kernel", "attach"),
     "detach": Entry("marqueue.cli.kernel", "detach"),
     "stats": Entry("marqueue.cli.kernel", "stats"),
@@ -35,7 +35,12 @@ COMMANDS = {
     ),
     "paper": Entry("marqueue.cli.paper", "paper", help="The papers that are reproduced here."),
     "theory": Entry("marqueue.cli.theory", "theory", help="What models say of a scenario."),
-    "design": Entry("marqueue.cli.design", "design", help="Gains for AQMs, with their margins."),
+    "design": Entry(
+        "marqueue.cli.design",
+        "design",
+        help="Gains for AQMs, with their margins.",
+        extra="theory",
+    ),
 }
 
 app = typer.Typer(

@@ -10,12 +10,23 @@ from marqueue.cli.console import output, print_json, table
 from marqueue.compare import Comparison
 from marqueue.compare import compare as compare_results
 from marqueue.errors import RunError
+from marqueue.extras import require
 from marqueue.result import Result
 
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="DIR_A", help="A result.", show_default=False)],
     b: Annotated[Path, typer.Argument(metavar="DIR_B", help="Another.", show_default=False)],
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--figure",
+            metavar="FIGURE",
+            help="A figure to compare; may be given again: delay_p99 of every link, jain of all "
+            "flows, or NAME.FIGURE of a link, group or class.",
+            show_default="all of links and groups",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -40,12 +51,16 @@ def compare(
     marqueue run scenarios/dumbbell.toml --set topology.bottleneck.aqm=pie --out results/pie
 
     marqueue compare results/red results/pie --out red-pie.html
+
+    marqueue compare results/red results/pie --figure delay_p99 --figure jain
     """
+    if out:
+        require("plots", f"The report {out}")
     if out and out.exists() and not force:
         raise RunError(f"{out}: exists, expected a new file; --force replaces it")
-    comparison = compare_results(Result.load(a), Result.load(b))
+    comparison = compare_results(Result.load(a), Result.load(b), figure or ())
     if not comparison.differences:
-        raise RunError(f"{a}, {b}: no metered link in common, expected at least one")
+        raise RunError(f"{a}, {b}: no figure that both have, expected a link or a group in common")
     if out:
         _write(comparison, out)
     if json:
@@ -73,8 +88,8 @@ def _print(comparison: Comparison) -> None:
     for each in comparison.settings:
         settings.add_row(Text(each.path), Text(each.a), Text(each.b))
     output.print(settings if comparison.settings else "No setting differs.")
-    for name, differences in [*comparison.by_link().items(), *comparison.by_group().items()]:
-        figures = table(name, "A", "B", "B − A", "excludes zero")
+    for subject, differences in comparison.by_subject().items():
+        figures = table(subject.name or str(subject), "A", "B", "B − A", "excludes zero")
         for difference in differences:
             values = map(str, difference.shown())
             excludes = {True: "yes", False: "no", None: ""}[difference.excludes_zero]

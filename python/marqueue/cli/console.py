@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from marqueue.errors import RunError
+from marqueue.extras import has, hint
 
 if TYPE_CHECKING:
     from marqueue.checkpoints import Checkpoints
@@ -44,6 +45,12 @@ def print_json(value: Any) -> None:
 def say(remark: str) -> None:
     """A remark beside the result."""
     errors.print(remark, markup=False, highlight=False, soft_wrap=True)
+
+
+def announce_report() -> None:
+    """Says beforehand that there will be no report, where its figures cannot be drawn."""
+    if not has("plots"):
+        say(f"No report will be written: its figures need matplotlib ({hint('plots')}).")
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from marqueue.extras import require
+
 SETTINGS: dict[str, Any] = {
     "add_completion": False,
     "rich_markup_mode": "rich",
@@ -37,6 +39,8 @@ class Entry:
     """The function that has the docstring of a group."""
     help: str | None = None
     """Of a group that no function documents."""
+    extra: str | None = None
+    """The extra of the installation that brings what a command needs (marqueue.extras)."""
     settings: Mapping[str, Any] = field(default_factory=lambda: {"no_args_is_help": True})
     """Of a command."""
 
@@ -46,7 +50,9 @@ class Entry:
         return self.help or docstring(self.module, self.documented or self.name)
 
     def load(self, name: str) -> Any:
-        """The command of this name, or the group."""
+        """The command of this name, or the group; raises MissingExtra if it cannot run here."""
+        if self.extra:
+            require(self.extra, f"The command {name}")
         app = typer.Typer(**SETTINGS)
         app.callback()(lambda: None)
         found = getattr(import_module(self.module), self.name)

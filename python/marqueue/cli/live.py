@@ -6,7 +6,13 @@ from typing import Annotated
 import typer
 
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, progress_bar, say
+from marqueue.cli.console import (
+    announce_report,
+    output,
+    print_json,
+    progress_bar,
+    say,
+)
 from marqueue.cli.run import slug
 from marqueue.scenario import cautions
 
@@ -53,6 +59,7 @@ def live(
     scenario = options.scenario(file, set_, seed, replications)
     for each in cautions(scenario):
         say(f"Warning: {each}")
+    announce_report()
     # What real packets need is loaded by whoever wants them.
     from marqueue.live.run import run_live
 
@@ -65,7 +72,7 @@ def live(
         print_json(result.summary())
     else:
         output.print(result.table())
-        options.tell_where(directory, "report.html")
+        options.tell_where(directory)
     complaints = (result.provenance.live or {}).get("complaints", [])
     for each in complaints:
         say(f"Error: invalid: {each}")

@@ -47,9 +47,10 @@ Until = Annotated[
     typer.Option(
         "--until",
         metavar="'FIGURE ±WIDTH'",
-        help="Add replications until the 95% interval of this figure of a link is that narrow "
-        f"(from {FEWEST} to {MOST} of them); may be given again. Write FIGURE as LINK.FIGURE "
-        "if there are several links, +- for ±, the width in percent or in the figure's unit.",
+        help="Add replications until the 95% interval of this figure is that narrow "
+        f"(from {FEWEST} to {MOST} of them); may be given again. FIGURE is one of the only link, "
+        "one of all flows (jain), or NAME.FIGURE of a link, group or class. Write +- for ± if you "
+        "like; the width is in percent or in the figure's unit.",
         show_default=False,
     ),
 ]
@@ -121,6 +122,8 @@ MaxMemory = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
 PlainJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
 
+REPORT = "report.html"
+
 RESULTS = Path("results")
 """Where results go if nothing else is said."""
 
@@ -148,10 +151,12 @@ def claimed(
             say(note)
 
 
-def tell_where(directory: OutputDirectory, file: str) -> None:
-    """Prints where a report is."""
-    also = f" (also {directory.link / file})" if directory.link else ""
-    output.print(f"Report: {directory.shown / file}{also}", highlight=False, soft_wrap=True)
+def tell_where(directory: OutputDirectory) -> None:
+    """Prints where the report is, or the directory if there is none."""
+    has_report = (directory.path / REPORT).exists()
+    also = f" (also {directory.link / (REPORT if has_report else '')})" if directory.link else ""
+    where = f"Report: {directory.shown / REPORT}" if has_report else f"Result: {directory.shown}"
+    output.print(f"{where}{also}", highlight=False, soft_wrap=True)
 
 
 LIMIT_REACHED = 3

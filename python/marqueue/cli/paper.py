@@ -9,8 +9,8 @@ from marqueue.checkpoints import Checkpoints
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, progress_bar, resumable, say, table
 from marqueue.errors import MarqueueError, unknown
+from marqueue.extras import require
 from marqueue.papers import PAPERS
-from marqueue.papers.reproduction import REPORT
 
 paper = typer.Typer(no_args_is_help=True)
 
@@ -54,6 +54,7 @@ def paper_run(
 
     Example: marqueue paper run avq 1 2 --quick
     """
+    require("papers", "The command paper run")
     if key not in PAPERS:
         raise MarqueueError(f"paper: {unknown(key, PAPERS)}")
     chosen = list(dict.fromkeys(experiments or PAPERS[key].experiments))
@@ -69,4 +70,4 @@ def paper_run(
         print_json(result.summary())
     else:
         output.print(result.table())
-        options.tell_where(directory, REPORT)
+        options.tell_where(directory)

@@ -2,17 +2,28 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from marqueue.checkpoints import Checkpoints
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, progress_bar, resumable, say, table
+from marqueue.cli.console import (
+    announce_report,
+    output,
+    print_json,
+    progress_bar,
+    resumable,
+    say,
+    table,
+)
+from marqueue.extras import require
 from marqueue.output_directory import LATEST
 from marqueue.run import run as run_scenario
 from marqueue.scenario import cautions
-from marqueue.theory.fluid_model.overlay import QUANTITIES, Overlay, refuse_without_theory
+
+if TYPE_CHECKING:
+    from marqueue.theory.fluid_model.overlay import Overlay
 
 
 def run(
@@ -52,7 +63,11 @@ def run(
     scenario = options.scenario(file, set_, seed, replications)
     for each in cautions(scenario):
         say(f"Warning: {each}")
+    announce_report()
     if theory:
+        require("theory", "--theory")
+        from marqueue.theory.fluid_model.overlay import refuse_without_theory
+
         # A scenario outside the model is refused before it runs.
         refuse_without_theory(scenario)
     with options.claimed(out, slug(scenario.name), force, resume) as output_directory:
@@ -86,15 +101,17 @@ def run(
         output.print(result.table())
         if result.theory is not None:
             show_theory(result.theory)
-        options.tell_where(output_directory, "report.html")
+        options.tell_where(output_directory)
     if result.partial:
         if checkpoints.exists:
             say(checkpoints.remark)
         raise typer.Exit(options.LIMIT_REACHED)
 
 
-def show_theory(overlay: Overlay) -> None:
+def show_theory(overlay: "Overlay") -> None:
     """How far the fluid model is from the simulation."""
+    from marqueue.theory.fluid_model.overlay import QUANTITIES
+
     listing = table("link", "mean over time", "packets", "fluid model", "difference")
     for link, of in overlay.errors.items():
         for quantity, error in of.items():

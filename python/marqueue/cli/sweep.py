@@ -7,10 +7,16 @@ import typer
 
 from marqueue.checkpoints import Checkpoints
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, progress_bar, resumable, say
+from marqueue.cli.console import (
+    announce_report,
+    output,
+    print_json,
+    progress_bar,
+    resumable,
+    say,
+)
 from marqueue.cli.run import slug
-from marqueue.errors import RunError, unknown
-from marqueue.sweep import FIGURES, SHOWN, Asked, sweep_into
+from marqueue.sweep import SHOWN, Asked, sweep_into
 
 
 def sweep(
@@ -31,8 +37,8 @@ def sweep(
         typer.Option(
             "--figure",
             metavar="FIGURE",
-            help="A figure of links to print and to draw; may be given again. All are in the "
-            "tables.",
+            help="A figure to print and to draw; may be given again: delay_p99 of every link, "
+            "jain of all flows, or NAME.FIGURE of a link, group or class. All are in the tables.",
             show_default=", ".join(SHOWN),
         ),
     ] = None,
@@ -63,17 +69,14 @@ def sweep(
     Exit codes: 0 done, 2 a mistake that the message explains, 3 a limit was reached and the result
     is partial, 130 interrupted.
     """
-    for name in figure or ():
-        if name not in FIGURES:
-            raise RunError(f"figure: {unknown(name, FIGURES)}")
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
-    asked = Asked.of(scenario, over or (), replications, until or ())
-    shown = list(dict.fromkeys(figure or SHOWN))
+    asked = Asked.of(scenario, over or (), replications, until or (), figure or SHOWN)
+    announce_report()
     with options.claimed(out, f"sweep-{slug(scenario.name)}", force, resume) as output_directory:
         checkpoints = Checkpoints.beside(output_directory.shown, resume, force, say)
         with progress_bar(scenario.name) as progress, resumable(checkpoints):
-            swept = sweep_into(output_directory, checkpoints, asked, shown, jobs, progress, limits)
+            swept = sweep_into(output_directory, checkpoints, asked, jobs, progress, limits)
         if not swept.stopped:
             checkpoints.discard()
     if swept.partial_remark:
@@ -81,8 +84,8 @@ def sweep(
     if json:
         print_json(swept.summary())
     else:
-        output.print(swept.table(shown))
-        options.tell_where(output_directory, "report.html")
+        output.print(swept.table(asked.figures))
+        options.tell_where(output_directory)
     if swept.stopped:
         say(checkpoints.remark)
     if swept.partial_remark:

@@ -86,6 +86,6 @@ def validate(
     else:
         Console(width=max(output.width, WIDTH)).print(ladder_table(ladder))
         if directory:
-            options.tell_where(directory, "report.html")
+            options.tell_where(directory)
     if not ladder.passed:
         raise typer.Exit(1)

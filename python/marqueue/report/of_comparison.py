@@ -22,17 +22,23 @@ def comparison_report(comparison: Comparison) -> Report:
         page.table(["Setting", "A", "B"], rows)
     else:
         page.text("No setting differs.")
-    page.section("Links")
-    for link, differences in comparison.by_link().items():
-        _table(page, differences, f"Link {link}, over the measured time.")
+    links = [link for link in a.links if link in b.links]
+    by_link = comparison.by_link()
+    if links:
+        page.section("Links")
+    for link in links:
+        if link in by_link:
+            _table(page, by_link[link], f"Link {link}, over the measured time.")
         page.figure(
             side_by_side(("A", a), ("B", b), link),
             f"Link {link}: its queue, the first replication as a line and the range of all as a "
             "band, and how long packets of the measured time waited.",
         )
-    page.section("Flows")
-    for group, differences in comparison.by_group().items():
-        _table(page, differences, f"Flows of {group}, over the measured time.")
+    flows = {of: each for of, each in comparison.by_subject().items() if of.kind != "link"}
+    if flows:
+        page.section("Flows")
+    for subject, differences in flows.items():
+        _table(page, differences, f"Flows: {subject}, over the measured time.")
     return page
 
 

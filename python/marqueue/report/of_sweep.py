@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Sequence
 
 import matplotlib.figure
 
 from marqueue.plot import bars
 from marqueue.plot import sweep as curves
 from marqueue.report.builder import Cell, Report
+from marqueue.result import Chosen
 from marqueue.stats import Estimate
-from marqueue.sweep import FIGURES, Measured, Sweep
+from marqueue.sweep import SHOWN, Measured, Sweep, title
 
 #: More curves than these cannot be told apart; the tables must do.
 MOST_CURVES = 12
 
 
 def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
-    """The report, with these figures of links."""
+    """The report, with these figures of links and flows."""
+    chosen = swept.choose(figures)
     partial = " (partial)" if swept.partial_remark else ""
     page = Report(swept.scenario.name + partial, swept.scenario.description, _byline(swept))
     page.notes(filter(None, [swept.partial_remark]), "A limit ended this sweep")
@@ -25,27 +28,24 @@ def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
     page.table(["Replaced", "By"], [[axis.path, ", ".join(axis.values)] for axis in swept.axes])
     page.notes(_warnings(swept))
     page.section("Figures")
-    for link in swept.links:
-        for name in figures:
-            drawn = _figure(swept, link, name)
-            if drawn:
-                caption = f"{FIGURES[name].label} at {link}, with 95% confidence intervals."
-                page.figure(drawn, caption)
+    for each in chosen:
+        drawn = _figure(swept, each)
+        if drawn:
+            page.figure(drawn, f"{each.figure.label}{_of(each)}, with 95% confidence intervals.")
     page.section("Points")
-    for link in swept.links:
-        heads = [axis.path for axis in swept.axes]
-        titles = [FIGURES[name].title for name in figures]
-        page.table(
-            ["Point", *heads, *titles],
-            [_row(each, link, figures) for each in swept.points],
-            f"Link {link}, over the measured time. All figures are in figures.csv and "
-            "figures.parquet; each point is a result in a directory of its own, "
-            f"{swept.points[0].directory} and so on.",
-        )
+    for subject in dict.fromkeys(each.subject for each in chosen if each.subject.kind == "link"):
+        _table(page, swept, [each for each in chosen if each.subject == subject], f"{subject}")
+    _table(page, swept, [each for each in chosen if each.subject.kind != "link"], "flows")
+    page.text(
+        "All figures are in figures.csv and figures.parquet; each point is a result in a directory "
+        f"of its own, {swept.points[0].directory} and so on."
+    )
     page.section("How to reproduce this")
-    over = " ".join(f"--over '{axis.path}={','.join(axis.values)}'" for axis in swept.axes)
+    given = [("--over", f"{axis.path}={','.join(axis.values)}") for axis in swept.axes]
+    given += [("--figure", name) for name in figures if tuple(figures) != SHOWN]
+    options = " ".join(f"{option} {shlex.quote(value)}" for option, value in given)
     page.text("Save the scenario below as scenario.toml, and run it with the same version:")
-    page.code(f"marqueue sweep scenario.toml {over}")
+    page.code(f"marqueue sweep scenario.toml {options}")
     page.code(swept.scenario.to_toml(), "scenario.toml", folded=True)
     return page
 
@@ -74,24 +74,40 @@ def _warnings(swept: Sweep) -> list[str]:
     ]
 
 
-def _row(measured: Measured, link: str, figures: Sequence[str]) -> list[Cell]:
-    shown = [measured.estimate(link, name).scaled(FIGURES[name].scale) for name in figures]
+def _of(chosen: Chosen) -> str:
+    subject = chosen.subject
+    return f" at {subject.name}" if subject.kind == "link" else f": {subject}"
+
+
+def _table(page: Report, swept: Sweep, chosen: Sequence[Chosen], of: str) -> None:
+    """The points with these figures; nothing without figures."""
+    if not chosen:
+        return
+    links = chosen[0].subject.kind == "link"
+    titles = [each.figure.title if links else title(each) for each in chosen]
+    page.table(
+        ["Point", *swept.labels, *titles],
+        [_row(each, chosen) for each in swept.points],
+        f"{of[0].upper()}{of[1:]}, over the measured time.",
+    )
+
+
+def _row(measured: Measured, chosen: Iterable[Chosen]) -> list[Cell]:
+    shown = [measured.estimate(each) for each in chosen]
     return [str(measured.point.number), *measured.point.values, *shown]
 
 
-def _figure(swept: Sweep, link: str, name: str) -> matplotlib.figure.Figure | None:
+def _figure(swept: Sweep, chosen: Chosen) -> matplotlib.figure.Figure | None:
     """A figure against the first axis; the others make a curve each of their values."""
-    first, *others = swept.axes
-    figure = FIGURES[name]
+    first = swept.axes[0]
+    variable, *others = swept.labels
+    figure = chosen.figure
     nothing = Estimate(float("nan"), None, 0)
     lines: dict[str, dict[str, Estimate]] = {}
     for each in swept.points:
         place, *rest = each.point.values
-        label = ", ".join(
-            f"{axis.name} = {value}" for axis, value in zip(others, rest, strict=True)
-        )
-        estimate = each.estimate(link, name).scaled(figure.scale)
-        lines.setdefault(label, {})[place] = estimate
+        label = ", ".join(f"{name} = {value}" for name, value in zip(others, rest, strict=True))
+        lines.setdefault(label, {})[place] = each.estimate(chosen)
     if len(lines) > MOST_CURVES or not any(e.n for line in lines.values() for e in line.values()):
         return None
     series = {
@@ -99,8 +115,8 @@ def _figure(swept: Sweep, link: str, name: str) -> matplotlib.figure.Figure | No
     }
     if first.places is None:
         drawn = bars(first.values, series, figure.label, figure.unit)
-        drawn.axes[0].set_xlabel(first.path)
+        drawn.axes[0].set_xlabel(variable)
         return drawn
     x, unit = first.places
-    variable = f"{first.path} [{unit}]" if unit else first.path
-    return curves(x, series, variable, figure.label, figure.unit)
+    head = f"{variable} [{unit}]" if unit else variable
+    return curves(x, series, head, figure.label, figure.unit)

@@ -15,12 +15,6 @@ from marqueue.result.tables import (
     COUNTERS,
     SERIES,
     WORK,
-    Raw,
-    delay_histogram_table,
-    link_names,
-    queue_histogram_table,
-    series_table,
-    windows_table,
 )
 from marqueue.result.window import LINK_FIGURES, Window, merge, share_figures
 from marqueue.stats import Delays, Estimate, Floats
@@ -187,19 +181,6 @@ class Link:
         counts: Sequence[dict[str, int]] = [getattr(w, of) for w in self.windows(window)]
         names = _by_reason(dict.fromkeys(self._data["windows"].column_names), f"{of}_")
         return {name: Estimate.of([c[name] for c in counts], confidence) for name in names}
-
-
-def measured_windows(
-    plan: Mapping[str, Any], raws: Sequence[Raw], measured: range
-) -> dict[str, list[Window]]:
-    """By link what each replication measured in these windows, of what the engine returned."""
-    data = {
-        "series": series_table(plan, raws),
-        "windows": windows_table(plan, raws),
-        "queue_histogram": queue_histogram_table(plan, raws),
-        "delay_histogram": delay_histogram_table(plan, raws),
-    }
-    return {name: Link(plan, data, name, measured).windows() for name in link_names(plan)}
 
 
 def with_figures(windows: pa.Table, links: Mapping[str, Link]) -> pa.Table:

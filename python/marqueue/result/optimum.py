@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from marqueue.errors import ModelError, ScenarioError
+from marqueue.extras import MissingExtra, require
 from marqueue.result.names import group_names
 from marqueue.scenario import Scenario
 
@@ -50,6 +51,10 @@ def aim(result: Result) -> Aim | str | None:
     }
     if not any(link.get("cpu") for link in result.plan["links"]):
         return None
+    try:
+        require("theory", "the optimum")
+    except MissingExtra as missing:
+        return str(missing)
     # Brings scipy, which a run without CPUs has no use for.
     from marqueue.theory.pf import proportionally_fair
     from marqueue.theory.pf_scenario import of_scenario

@@ -12,12 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import tomli_w
 
 from marqueue.errors import ResultError
+from marqueue.extras import has, require
 from marqueue.integrity import (
     read_circumstances,
     read_provenance,
@@ -29,11 +28,14 @@ from marqueue.output_directory import claim
 from marqueue.provenance import Circumstances, Provenance
 from marqueue.result import names, pcapng, tables
 from marqueue.result.cwnd import Cwnds, cwnd_tables, cwnds
+from marqueue.result.frames import pandas_frame, polars_frame
 from marqueue.result.link import Link, with_figures
 from marqueue.result.pipe import Pipe
-from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
+from marqueue.result.subject import values_table
+from marqueue.result.timeline import Span, Timeline
+from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows, flow_sets
 from marqueue.result.window import Figure
-from marqueue.stats import Estimate, Floats
+from marqueue.stats import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,21 +49,38 @@ if TYPE_CHECKING:
 #: The confidence of every interval that is reported.
 CONFIDENCE = 0.95
 
-Span = int | None
-
 
 class PartialResult(UserWarning):
     """A result that a limit ended before its time."""
 
 
-class Result:
+class Result(Timeline):
     """What came out of a scenario: all replications, with what was asked and how it was run.
 
     ``scenario`` is the scenario as run, ``plan`` what the engine was given, ``provenance`` how, and
     ``tables`` the data (see :meth:`to_arrow`). Two results are equal if all of these are.
 
     A ``window`` argument is the index of a measuring window; None stands for the measured time,
-    that is all windows after the warm-up, merged.
+    that is all windows after the warm-up, merged. All values are in base units: s, bit/s, bytes,
+    packets, shares.
+
+    >>> from marqueue import load, run
+    >>> result = run(load("scenarios/dumbbell.toml"), replications=2)
+    >>> result.links, result.groups, result.span()
+    (['bottleneck'], ['long', 'short'], (20.0, 60.0))
+    >>> result.link("bottleneck").figures()["delay_p99"].n  # an estimate over replications
+    2
+    >>> t, queue = result.link("bottleneck").series("queue")  # s, packets
+    >>> queue.shape == (2, len(t))
+    True
+    >>> frame = result.to_pandas("figures")  # a row a replication, figure and part
+    >>> shown = frame[frame.figure == "delay_p99"].pivot(
+    ...     index="replication", columns="link", values="value"
+    ... )
+    >>> 0 < result.traffic(group="long")["jain"].mean <= 1
+    True
+    >>> list(shown.columns), len(shown)
+    (['bottleneck'], 2)
     """
 
     def __init__(
@@ -134,6 +153,7 @@ class Result:
         Raises :class:`ScenarioError` with every assumption of the model that the scenario breaks,
         :class:`ModelError` if there is no time series to compare with.
         """
+        require("theory", "The fluid model")
         from marqueue.theory.fluid_model.overlay import Overlay
 
         self.theory = Overlay(self)
@@ -145,52 +165,6 @@ class Result:
     def name(self) -> str:
         """The scenario's name."""
         return str(self.scenario["name"])
-
-    @property
-    def replications(self) -> int:
-        """How many independent replications were run."""
-        return self.provenance.replications
-
-    @cached_property
-    def edges(self) -> Floats:
-        """The edges of the measuring windows, from 0 to the duration, s."""
-        return np.array([0, *self.plan["boundaries"], self.plan["duration"]]) / 1e9
-
-    @property
-    def partial(self) -> bool:
-        """Whether a limit ended the run; :attr:`Provenance.partial` tells which and where."""
-        return self.provenance.partial is not None
-
-    @cached_property
-    def ends(self) -> Floats:
-        """Where each replication ended, s: at the duration, but in a partial result."""
-        if self.provenance.partial is None:
-            return np.full(self.replications, self.edges[-1])
-        return np.array(self.provenance.partial["ended"])
-
-    @cached_property
-    def begun(self) -> range:
-        """The windows that some replication began: all of them, but in a partial result."""
-        return range(int(np.searchsorted(self.edges[:-1], self.ends.max())))
-
-    @cached_property
-    def measured(self) -> range:
-        """The windows after the warm-up."""
-        return self.begun[names.warmup_windows(self.scenario) :]
-
-    @property
-    def warmup(self) -> float:
-        """What is cut off the front before anything is measured, s."""
-        return float(self.edges[names.warmup_windows(self.scenario)])
-
-    def span(self, window: Span = None) -> tuple[float, float]:
-        """When a window begins and ends, s; where a limit cut it, in the longest replication."""
-        begin, end = (
-            (self.warmup, self.edges[-1])
-            if window is None
-            else (float(self.edges[window]), self.edges[window + 1])
-        )
-        return begin, max(begin, float(min(end, self.ends.max())))
 
     @property
     def links(self) -> list[str]:
@@ -214,7 +188,10 @@ class Result:
         return {name: Link(self.plan, self.tables, name, self.measured) for name in self.links}
 
     def link(self, name: str | None = None) -> Link:
-        """One metered link; without a name, the only one there is."""
+        """One metered link; without a name, the only one there is.
+
+        Raises KeyError with the links that there are.
+        """
         if name is None and len(self.links) == 1:
             name = self.links[0]
         if name not in self._links:
@@ -232,7 +209,10 @@ class Result:
         return {name: Pipe(self.plan, table, name, self.measured) for name in self.pipes}
 
     def pipe(self, name: str | None = None) -> Pipe:
-        """The pipe of one impaired link; without a name, the only one there is."""
+        """The pipe of one impaired link; without a name, the only one there is.
+
+        Raises KeyError with the pipes that there are.
+        """
         if name is None and len(self.pipes) == 1:
             name = self.pipes[0]
         if name not in self._pipes:
@@ -257,40 +237,18 @@ class Result:
         """What the flows (of one group, of one class) got in a window: one entry a replication
         that got there.
         """
-        table = self.flows
-        for column, wanted in (("group", group), ("class", class_)):
-            if wanted is not None:
-                table = table.filter(pc.equal(table[column], wanted))
-        columns = {name: table[name].to_numpy() for name in table.column_names}
         windows = self.measured if window is None else (window,)
-        delivered = np.sum([columns[f"delivered_{w}"] for w in windows], axis=0, dtype=float)
-        begin, end = self.span(window)
-        left = np.fmin(columns["end"], columns["stop"])
-        out = []
-        for r in np.flatnonzero(self.ends > begin):
-            here = columns["replication"] == r
-            out.append(
-                Flows(
-                    begin=begin,
-                    end=min(end, self.ends[r]),
-                    kind=columns["kind"][here],
-                    start=columns["start"][here],
-                    left=np.fmin(left[here], self.ends[r]),
-                    fct=columns["fct"][here],
-                    size=columns["size"][here],
-                    delivered=delivered[here],
-                    totals={
-                        name: columns[name][here].sum()
-                        for name in ("sent", "retransmits", "timeouts", "ecn_cuts")
-                    },
-                )
-            )
-        return out
+        return flow_sets(
+            self.flows, windows, self.span(window), self.ends, group=group, class_=class_
+        )
 
     def traffic(
         self, window: Span = None, *, group: str | None = None, class_: str | None = None
     ) -> dict[str, Estimate]:
-        """The figures of all flows, of one group or of one class, by name (base units)."""
+        """The figures of all flows, of one group or of one class, by name: goodput and
+        goodput_per_flow (bit/s), flows, jain, started, done, fct_mean, fct_median, fct_p95 and
+        fct_p99 (s), estimated over replications.
+        """
         return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
 
     def cwnds(self, window: Span = None, *, group: str) -> list[Cwnds]:
@@ -317,7 +275,13 @@ class Result:
         return aim(self)
 
     def summary(self) -> dict[str, Any]:
-        """All figures, ready for JSON: a function of scenario, seed and version alone."""
+        """All figures, ready for JSON, in base units: a function of scenario, seed, version and
+        what was asked of the run.
+
+        ``measured`` has the figures after the warm-up by ``links``, ``flows``, ``groups`` and
+        ``classes``, each as ``mean``, ``half_width`` (of the 95% interval) and ``n``; ``windows``
+        the same by window; ``whole_run`` the counts of flows.
+        """
         from marqueue.result.summary import summary
 
         return summary(self)
@@ -330,45 +294,59 @@ class Result:
 
     @property
     def plot(self) -> Plots:
-        """Figures of this result: ``result.plot.queue()`` and so on."""
+        """Figures of this result: ``result.plot.queue()`` and so on.
+
+        Raises MissingExtra without matplotlib.
+        """
+        require("plots", "A figure")
         from marqueue.plot import Plots
 
         return Plots(self)
 
     # Conversion
 
-    def to_arrow(self, name: str = "series") -> pa.Table:
-        """A table by name: series, windows, flows, queue_histogram, delay_histogram; pipes where
-        links are impaired; shares (of groups of traffic in servers) where there is a CPU; trace,
-        tcp, paced, cwnd and cwnd_variance where they were asked for.
+    def figures(self, window: Span = None) -> pa.Table:
+        """Every figure of every link, of all flows, and of groups and classes of flows.
+
+        One row a replication, figure, and link, group or class (all null: all flows). Columns:
+        replication, link, group, class, figure, unit, value (null where there is none), in base
+        units. :meth:`Link.figures` and :meth:`traffic` have the estimates over replications.
         """
+        return values_table(self, window)
+
+    def to_arrow(self, name: str = "series") -> pa.Table:
+        """A table by name, with the unit of a column in the metadata of its field.
+
+        figures (see :meth:`figures`), series, windows, flows, queue_histogram, delay_histogram;
+        pipes where links are impaired; shares (of groups of traffic in servers) where there is a
+        CPU; trace, tcp, paced, cwnd and cwnd_variance where they were asked for. Raises KeyError
+        with the tables that there are.
+        """
+        if name == "figures":
+            return self.figures()
         if name not in self.tables:
-            raise KeyError(f"table {name!r}, expected one of: {', '.join(self.tables)}")
+            raise KeyError(
+                f"table {name!r}, expected one of: {', '.join(['figures', *self.tables])}"
+            )
         return self.tables[name]
 
     def to_polars(self, name: str = "series") -> pl.DataFrame:
-        """The same as a Polars data frame."""
-        try:
-            import polars as pl
-        except ImportError as e:
-            raise ImportError("to_polars needs polars: pip install polars") from e
-        frame = pl.from_arrow(self.to_arrow(name))
-        assert isinstance(frame, pl.DataFrame)
-        return frame
+        """:meth:`to_arrow` as a Polars data frame; raises MissingExtra without Polars."""
+        return polars_frame(self.to_arrow(name))
 
     def to_pandas(self, name: str = "series") -> pd.DataFrame:
-        """The same as a pandas data frame."""
-        try:
-            frame: pd.DataFrame = self.to_arrow(name).to_pandas()
-        except ImportError as e:
-            raise ImportError("to_pandas needs pandas: pip install pandas") from e
-        return frame
+        """:meth:`to_arrow` as a pandas data frame; raises MissingExtra without pandas.
+
+        ``attrs["units"]`` has the units of its columns.
+        """
+        return pandas_frame(self.to_arrow(name))
 
     # Keeping
 
     def save(self, directory: str | os.PathLike[str], *, page: bool = True) -> Path:
-        """Writes the result and, with ``page``, its report into a new or empty directory and
-        returns its path.
+        """Writes the result into a new or empty directory and returns its path.
+
+        Where matplotlib is installed it writes the report as well, unless ``page`` is false.
 
         The directory appears whole or not at all. Raises RunError if it cannot be written or holds
         anything.
@@ -391,7 +369,7 @@ class Result:
         (directory / "scenario.toml").write_text(text, encoding="utf-8")
         write_json(directory / "plan.json", self.plan, sort_keys=False)
         write_json(directory / "summary.json", self.summary())
-        if page:
+        if page and has("plots"):
             # It brings fonts and drawing, which take longer than many a run.
             from marqueue.report import write_report
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from marqueue.result.window import Figure
 from marqueue.stats import Counts, Floats, jain, quantile
@@ -71,6 +73,49 @@ class Flows:
 
     def _began(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         return (self.size > 0) & (self.begin <= self.start) & (self.start < self.end)
+
+
+def flow_sets(
+    table: pa.Table,
+    windows: Iterable[int],
+    span: tuple[float, float],
+    ends: Floats,
+    *,
+    group: str | None = None,
+    class_: str | None = None,
+) -> list[Flows]:
+    """The flows (of one group, of one class) of each replication that got to a span of time.
+
+    ``table`` is that of flows, ``windows`` are the measuring windows that make the span, which
+    begins and ends at these times, s; ``ends[r]`` is when replication ``r`` ended, s.
+    """
+    for column, wanted in (("group", group), ("class", class_)):
+        if wanted is not None:
+            table = table.filter(pc.equal(table[column], wanted))
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    delivered = np.sum([columns[f"delivered_{w}"] for w in windows], axis=0, dtype=float)
+    begin, end = span
+    left = np.fmin(columns["end"], columns["stop"])
+    out = []
+    for r in np.flatnonzero(ends > begin):
+        here = columns["replication"] == r
+        out.append(
+            Flows(
+                begin=begin,
+                end=min(end, ends[r]),
+                kind=columns["kind"][here],
+                start=columns["start"][here],
+                left=np.fmin(left[here], ends[r]),
+                fct=columns["fct"][here],
+                size=columns["size"][here],
+                delivered=delivered[here],
+                totals={
+                    name: columns[name][here].sum()
+                    for name in ("sent", "retransmits", "timeouts", "ecn_cuts")
+                },
+            )
+        )
+    return out
 
 
 def _mean(x: Floats) -> float:

@@ -63,6 +63,9 @@ def _packet_size(size: Size) -> Size:
     return size
 
 
+Durations = list[str] | list[Duration] | list[Duration | str]
+"""Times as they may be given."""
+
 PositiveDuration = Annotated[Duration, AfterValidator(_above_zero)]
 PositiveRate = Annotated[Rate, AfterValidator(_above_zero)]
 PositiveClock = Annotated[Clock, AfterValidator(_above_zero)]
@@ -202,7 +205,7 @@ class Aqm(Declared):
 
     @classmethod
     def of(cls, name: str, **params: object) -> Self:
-        """As a scenario writes it: ``Aqm.of("pie", target="15 ms")``."""
+        """As a scenario writes it: ``Aqm.of("pie", delay_ref="15 ms")``."""
         return cls.read({"name": name, **params})
 
     @classmethod

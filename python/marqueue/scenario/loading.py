@@ -16,7 +16,17 @@ TOO_DEEP = "nested too deeply, expected a few tables within each other"
 
 
 def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
-    """The scenario of a file, with ``overrides`` such as ``"topology.bottleneck.delay=5 ms"``."""
+    """Reads a scenario from a TOML file.
+
+    ``overrides`` replace single values, each written as ``"path=value"``; quantities have units,
+    and a list takes a number from 0 or the name of an entry. Raises ScenarioError with all that is
+    wrong: the path of each key, the value, and what was expected; also where there is no such file.
+
+    >>> from marqueue import load
+    >>> scenario = load("scenarios/dumbbell.toml", ["topology.bottleneck.delay=5 ms", "seed=7"])
+    >>> scenario.topology.bottleneck.delay.seconds
+    0.005
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -30,7 +40,11 @@ def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
 
 
 def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario") -> Scenario:
-    """The scenario of a text."""
+    """Reads a scenario from a text in TOML.
+
+    ``overrides`` are as for :func:`load`; ``origin`` stands before each error. Raises
+    ScenarioError.
+    """
     try:
         data = _toml(text)
     except ValueError as error:
@@ -41,7 +55,29 @@ def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario"
 def from_dict(
     data: dict[str, Any], overrides: Iterable[str] = (), origin: str = "scenario"
 ) -> Scenario:
-    """The scenario of nested dicts and lists, as TOML or JSON yield them."""
+    """Makes a scenario of nested dicts and lists, as TOML or JSON yield them.
+
+    Quantities are texts with units, as in a file. ``overrides`` are as for :func:`load`; ``origin``
+    stands before each error. Raises ScenarioError with all that is wrong.
+
+    >>> from marqueue import from_dict
+    >>> scenario = from_dict({
+    ...     "name": "Ten flows",
+    ...     "duration": "20 s",
+    ...     "topology": {
+    ...         "kind": "dumbbell",
+    ...         "rtts": ["40 ms", "80 ms"],
+    ...         "bottleneck": {"rate": "10 Mbit/s", "delay": "5 ms", "buffer": "100 packets"},
+    ...     },
+    ...     "traffic": [{"kind": "tcp", "count": 10}],
+    ... })
+    >>> scenario.duration.seconds, str(scenario.topology.bottleneck.rate)
+    (20.0, '10 Mbit/s')
+    >>> from_dict(scenario.to_dict(), ["topology.bottleneck.buffer=a few"])
+    Traceback (most recent call last):
+    ...
+    marqueue.errors.ScenarioError: scenario: topology.bottleneck.buffer: got "a few", expected ...
+    """
     try:
         for override in overrides:
             data = _override(data, override)
@@ -57,7 +93,15 @@ def from_dict(
 
 
 def with_overrides(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
-    """The scenario with single values replaced, each written as ``"path=value"``."""
+    """A copy of a scenario with single values replaced, each written as ``"path=value"``.
+
+    Raises ScenarioError.
+
+    >>> from marqueue import load, with_overrides
+    >>> pie = with_overrides(load("scenarios/dumbbell.toml"), ["topology.bottleneck.aqm=pie"])
+    >>> pie.topology.bottleneck.aqm.name
+    'pie'
+    """
     return from_dict(scenario.to_dict(), overrides)
 
 

@@ -3,16 +3,38 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+
 from marqueue.scenario import parameters
-from marqueue.scenario.fields import DECLARED
+from marqueue.scenario.fields import DECLARED, Declared
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.model import Scenario
-from marqueue.units import TIME
+from marqueue.units import TIME, Quantity
+
+
+class _Generator(GenerateJsonSchema):
+    """Writes defaults as a scenario file does: quantities as texts with units."""
+
+    def encode_default(self, dft: Any) -> Any:
+        """A default, ready for JSON."""
+        match dft:
+            case Quantity():
+                return str(dft)
+            case Declared():
+                return dft.table()
+            case BaseModel():
+                return dft.model_dump(mode="json", by_alias=True, exclude_none=True)
+            case dict():
+                return {key: self.encode_default(value) for key, value in dft.items()}
+        return super().encode_default(dft)
 
 
 def schema() -> dict[str, Any]:
     """JSON Schema, draft 2020-12."""
-    document: dict[str, Any] = _linked(Scenario.model_json_schema(by_alias=True))
+    document: dict[str, Any] = _linked(
+        Scenario.model_json_schema(by_alias=True, schema_generator=_Generator)
+    )
     document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     document["title"] = "marqueue scenario"
     definitions = document.setdefault("$defs", {})

@@ -1,6 +1,6 @@
 """The tables of [topology]."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -8,48 +8,50 @@ from marqueue.scenario.cpu import Cpu, Signal
 from marqueue.scenario.fields import (
     Aqm,
     Buffer,
+    Durations,
     PacketSize,
     PositiveDuration,
     PositiveRate,
     Table,
 )
+from marqueue.scenario.given import Given, Keys, by_default
 from marqueue.scenario.impairments import Impairments
-from marqueue.units import Duration, Rate
+from marqueue.units import Duration, Packets, Rate, Size
 
 
 class RateChange(Table):
     """A new rate of a link."""
 
-    at: Duration
+    at: Given[Duration, Duration | str]
     """When it takes effect."""
-    rate: PositiveRate
+    rate: Given[PositiveRate, Rate | str]
     """The rate from then on."""
 
 
 class Link(Impairments):
     """What every link has that a scenario speaks of."""
 
-    rate: PositiveRate
+    rate: Given[PositiveRate, Rate | str]
     """Capacity."""
-    delay: Duration
+    delay: Given[Duration, Duration | str]
     """Propagation delay, one way."""
-    buffer: Buffer | None = None
+    buffer: Given[Buffer | None, Packets | Size | str | None] = by_default(None)
     """How much may wait, the packet in transmission not counted; without it the link is a wire,
     with a queue that has no end and is not measured."""
-    aqm: Aqm | None = None
+    aqm: Given[Aqm | None, Aqm | str | Keys | None] = by_default(None)
     """The AQM: its name, or a table with its name and parameters; by default droptail."""
     signal: Signal = "ecn"
     """How a mark reaches the sender. drop: by loss. ecn: by CE, and by loss for a packet that is
     not ECN-capable. ecn-only: by CE, and a packet that is not ECN-capable passes unharmed."""
-    packet: PacketSize | None = None
+    packet: Given[PacketSize | None, Size | str | None] = by_default(None)
     """Usual size of a data packet on the wire, for AQMs that count in packets; by default that of
     the first traffic."""
-    schedule: list[RateChange] = []
+    schedule: Given[list[RateChange], list[RateChange] | list[dict[str, Any]]] = by_default([])
     """Later rates, in order of time."""
     trace: bool = False
     """Record every packet that arrives, is marked, is lost or departs, here and on the way back
     that is a wire alike: as a table, and as a pcapng file for Wireshark."""
-    cpu: Cpu | None = None
+    cpu: Given[Cpu | None, Cpu | dict[str, Any] | None] = by_default(None)
     """A CPU that packets pass before they join the queue; its name is that of the link with
     "/cpu"."""
 
@@ -57,7 +59,7 @@ class Link(Impairments):
 class Queue(Link):
     """A link with a managed queue."""
 
-    buffer: Buffer
+    buffer: Given[Buffer, Packets | Size | str]
     """How much may wait, the packet in transmission not counted."""
 
 
@@ -65,9 +67,9 @@ class Access(Impairments):
     """The links between end systems and the network; packets are impaired on their way from source
     to destination, not on their way back."""
 
-    rate: PositiveRate = Rate(10**9)
+    rate: Given[PositiveRate, Rate | str] = by_default(Rate(10**9))
     """Capacity."""
-    delay: Duration = Duration(0)
+    delay: Given[Duration, Duration | str] = by_default(Duration(0))
     """Propagation delay, one way."""
     trace: bool = False
     """Record every packet on every access link, there and back, as ``trace`` of a link does."""
@@ -78,14 +80,14 @@ class Dumbbell(Table):
     right, access, destination."""
 
     kind: Literal["dumbbell"] = "dumbbell"
-    rtts: Annotated[list[PositiveDuration], Field(min_length=1)]
+    rtts: Given[Annotated[list[PositiveDuration], Field(min_length=1)], Durations]
     """Two-way propagation delays, each a class of flows named by it."""
-    bottleneck: Queue
+    bottleneck: Given[Queue, Queue | dict[str, Any]]
     """The shared link."""
-    access: Access = Access()
+    access: Given[Access, Access | dict[str, Any]] = by_default(Access())
     """The access links; the delay is that on the destinations' side, the sources' side has the
     rest of half the round trip."""
-    reverse: Link | None = None
+    reverse: Given[Link | None, Link | dict[str, Any] | None] = by_default(None)
     """The bottleneck's way back, with a queue if it has a buffer; by default a wire of the same
     rate and delay."""
 
@@ -95,9 +97,9 @@ class ParkingLot(Table):
     so on."""
 
     kind: Literal["parking-lot"]
-    hops: Annotated[list[Queue], Field(min_length=1)]
+    hops: Given[Annotated[list[Queue], Field(min_length=1)], list[Queue] | list[dict[str, Any]]]
     """The bottlenecks; each way back is a wire of the same rate and delay."""
-    access: Access = Access()
+    access: Given[Access, Access | dict[str, Any]] = by_default(Access())
     """The access links at both ends of every class."""
 
 
@@ -107,9 +109,9 @@ class StarClass(Impairments):
 
     name: Annotated[str, Field(min_length=1)]
     """Its name."""
-    rtt: PositiveDuration
+    rtt: Given[PositiveDuration, Duration | str]
     """Two-way propagation delay."""
-    access: PositiveRate = Rate(10**9)
+    access: Given[PositiveRate, Rate | str] = by_default(Rate(10**9))
     """Capacity of the access link."""
 
 
@@ -118,11 +120,13 @@ class Star(Table):
     destinations."""
 
     kind: Literal["star"]
-    classes: Annotated[list[StarClass], Field(min_length=1)]
+    classes: Given[
+        Annotated[list[StarClass], Field(min_length=1)], list[StarClass] | list[dict[str, Any]]
+    ]
     """The classes of flows."""
-    bottleneck: Queue
+    bottleneck: Given[Queue, Queue | dict[str, Any]]
     """The link from the hub to the destinations."""
-    reverse: Link | None = None
+    reverse: Given[Link | None, Link | dict[str, Any] | None] = by_default(None)
     """The bottleneck's way back, with a queue if it has a buffer; by default a wire of the same
     rate and delay."""
 
@@ -157,9 +161,13 @@ class Graph(Table):
     """Any directed graph."""
 
     kind: Literal["graph"]
-    links: Annotated[list[GraphLink], Field(min_length=1)]
+    links: Given[
+        Annotated[list[GraphLink], Field(min_length=1)], list[GraphLink] | list[dict[str, Any]]
+    ]
     """The links."""
-    classes: Annotated[list[GraphClass], Field(min_length=1)]
+    classes: Given[
+        Annotated[list[GraphClass], Field(min_length=1)], list[GraphClass] | list[dict[str, Any]]
+    ]
     """The classes of flows."""
 
 

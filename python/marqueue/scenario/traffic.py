@@ -1,11 +1,11 @@
 """The tables of [[traffic]]."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from marqueue.errors import show
-from marqueue.scenario.cpu import BriefProcessing
+from marqueue.scenario.cpu import BriefProcessing, GivenProcessing
 from marqueue.scenario.fields import (
     Dscp,
     PacketSize,
@@ -17,7 +17,9 @@ from marqueue.scenario.fields import (
     Table,
     mistake,
 )
-from marqueue.units import Duration, Size
+from marqueue.scenario.given import Given, Keys, by_default
+from marqueue.units import Duration, Frequency, Rate, Size
+from marqueue.units import Packets as NumberOfPackets
 
 Name = Annotated[str, Field(min_length=1)]
 GroupName = Annotated[str, Field(pattern="^[^/]+$")]
@@ -36,13 +38,13 @@ class Group(Table):
     direction: Literal["forward", "reverse"] | None = None
     """reverse: its data takes the way back of its classes, acknowledgements the way there; by
     default forward."""
-    start: Duration = Duration(0)
+    start: Given[Duration, Duration | str] = by_default(Duration(0))
     """When it starts."""
-    stop: Duration | None = None
+    stop: Given[Duration | None, Duration | str | None] = by_default(None)
     """When it stops sending anything new; by default never."""
-    dscp: Dscp = "DF"
+    dscp: Given[Dscp, str | int] = by_default("DF")
     """Code point of its packets and of their acknowledgements."""
-    processing: BriefProcessing | None = None
+    processing: Given[BriefProcessing | None, GivenProcessing | None] = by_default(None)
     """What its packets and their acknowledgements take of each CPU on their way: a density such as
     "2 cycles/bit", or a table; by default nothing."""
 
@@ -53,9 +55,9 @@ class Tcp(Group):
     kind: Literal["tcp"]
     count: Count = 1
     """How many flows."""
-    jitter: Duration = Duration(10**9)
+    jitter: Given[Duration, Duration | str] = by_default(Duration(10**9))
     """Each starts at a random time up to this much later."""
-    size: PositivePackets | None = None
+    size: Given[PositivePackets | None, NumberOfPackets | str | None] = by_default(None)
     """What each sends; by default without end."""
     transport: Name = "default"
     """Which table of [transport] holds its settings."""
@@ -64,9 +66,9 @@ class Tcp(Group):
     sample_cwnd: bool = False
     """Record the sum of the congestion windows of the group, at every sample, and how much each
     varies."""
-    write: PositivePackets | None = None
+    write: Given[PositivePackets | None, NumberOfPackets | str | None] = by_default(None)
     """How much its application writes at a time; by default all is at hand from the start."""
-    every: PositiveDuration | None = None
+    every: Given[PositiveDuration | None, Duration | str | None] = by_default(None)
     """The mean time between two writes, of which the first is at the start."""
     gaps: Literal["constant", "exponential"] | None = None
     """How the times between writes are distributed; by default constant."""
@@ -84,9 +86,9 @@ class Poisson(Group):
     """TCP flows that arrive as a Poisson process, each on a random class."""
 
     kind: Literal["poisson"]
-    rate: PositiveFrequency
+    rate: Given[PositiveFrequency, Frequency | str]
     """How many flows arrive per second."""
-    size: PositivePackets
+    size: Given[PositivePackets, NumberOfPackets | str]
     """What each sends, in the mean."""
     sizes: Literal["constant", "pareto"] = "constant"
     """How sizes are distributed."""
@@ -110,13 +112,13 @@ class Cbr(Group):
     """UDP flows of constant rate, spread evenly over the classes."""
 
     kind: Literal["cbr"]
-    rate: PositiveRate
+    rate: Given[PositiveRate, Rate | str]
     """What each sends."""
-    packet: PacketSize
+    packet: Given[PacketSize, Size | str]
     """Size of a packet on the wire."""
     count: Count = 1
     """How many flows."""
-    jitter: Duration = Duration(10**9)
+    jitter: Given[Duration, Duration | str] = by_default(Duration(10**9))
     """Each starts at a random time up to this much later."""
 
 
@@ -126,17 +128,17 @@ class Paced(Group):
     by what routers have written into packets."""
 
     kind: Literal["paced"]
-    control: RateLaw = RateLaw()
+    control: Given[RateLaw, RateLaw | str | Keys] = by_default(RateLaw())
     """The rate law: its name, or a table with its name and parameters."""
-    rate: PositiveRate
+    rate: Given[PositiveRate, Rate | str]
     """With what each starts."""
-    packet: PacketSize = Size(1000)
+    packet: Given[PacketSize, Size | str] = by_default(Size(1000))
     """Size of a packet on the wire; of laws that listen to routers it has 20 bytes for these."""
     ecn: bool = False
     """Are its packets ECN-capable?"""
     count: Count = 1
     """How many flows."""
-    jitter: Duration = Duration(10**9)
+    jitter: Given[Duration, Duration | str] = by_default(Duration(10**9))
     """Each starts at a random time up to this much later."""
     trace: bool = False
     """Record every change of the rate and of the price that it obeys."""
@@ -147,9 +149,9 @@ class Packets(Group):
     M/G/1."""
 
     kind: Literal["packets"]
-    rate: PositiveFrequency
+    rate: Given[PositiveFrequency, Frequency | str]
     """How many packets arrive per second, over all classes."""
-    packet: PacketSize
+    packet: Given[PacketSize, Size | str]
     """Mean size of a packet on the wire."""
     sizes: Literal["constant", "exponential", "hyperexponential"] = "constant"
     """How sizes are distributed. hyperexponential: one of two exponentials, each of which brings
@@ -159,3 +161,15 @@ class Packets(Group):
 
 
 Traffic = Annotated[Tcp | Poisson | Cbr | Paced | Packets, Field(discriminator="kind")]
+
+TrafficGroups = (
+    list[Group]
+    | list[Tcp]
+    | list[Poisson]
+    | list[Cbr]
+    | list[Paced]
+    | list[Packets]
+    | list[Traffic]
+    | list[dict[str, Any]]
+)
+"""Groups of traffic as they may be given."""

@@ -8,6 +8,8 @@ linear models bring scipy, which a run does without.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from marqueue.extras import require
+
 if TYPE_CHECKING:
     from marqueue.theory.fluid_model.fluid import Fluid, fluid
     from marqueue.theory.linear import Linearized, linearize
@@ -19,5 +21,6 @@ def __getattr__(name: str) -> Any:
     """What is loaded when it is asked for (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    require("theory", f"theory.{name}")
     module = "fluid_model.fluid" if name in ("Fluid", "fluid") else "linear"
     return getattr(import_module(f"{__name__}.{module}"), name)

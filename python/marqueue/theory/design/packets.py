@@ -18,7 +18,7 @@ import numpy as np
 from marqueue.compare import Difference, compare
 from marqueue.errors import ModelError
 from marqueue.pool import Progress
-from marqueue.result import CONFIDENCE, Figure, Result, Window
+from marqueue.result import CONFIDENCE, Figure, Result, Subject, Window
 from marqueue.run import run_each
 from marqueue.scenario import Scenario, from_dict
 from marqueue.stats import Estimate, Floats
@@ -125,7 +125,7 @@ def by_packets(design: Design, progress: Progress | None = None) -> Packets:
     found = {each.figure.name: each for each in compare(a, b).by_link()[link]}
     swings = swing(a, link, frequency), swing(b, link, frequency)
     of_swing = Difference(
-        link,
+        Subject("link", link),
         SWING,
         *(Estimate.of(each, CONFIDENCE) for each in (*swings, swings[1] - swings[0])),
     )
