@@ -139,7 +139,7 @@ def one_of(names: Iterable[str]) -> str:
 def unknown(given: object, names: Iterable[str]) -> str:
     """The message for a name that is none of those that there are."""
     known = list(names)
-    return f"got {show(given)}, expected {one_of(known)}{_near(given, known)}"
+    return f"got {show(given)}, expected {one_of(known)}{near(given, known)}"
 
 
 def unknown_key(
@@ -149,15 +149,16 @@ def unknown_key(
     says which key of another table is meant."""
     known = list(names)
     expected = one_of(known) if known else f"none: {owner} has no parameters"
-    meant = f"; did you mean {elsewhere}?" if elsewhere else _near(given, known)
+    meant = f"; did you mean {elsewhere}?" if elsewhere else near(given, known)
     return f"unknown key, expected {expected}{meant}"
 
 
-def _near(given: object, known: list[str]) -> str:
-    """Which name may have been meant, or is the nearest to one that is not there."""
+def near(given: object, known: list[str]) -> str:
+    """The end of an error message: which name may have been meant, or is the nearest to one that is
+    not there; empty if there is none."""
     text = str(given)
     alias, nearest = meant(text, known), kin(text, known)
     if alias is None and nearest:
         return f'; {show(text)} is not there, its nearest kin is "{nearest}"'
-    near = [alias] if alias else get_close_matches(text, known, n=1, cutoff=0.5)
-    return f'; did you mean "{near[0]}"?' if near else ""
+    close = [alias] if alias else get_close_matches(text, known, n=1, cutoff=0.5)
+    return f'; did you mean "{close[0]}"?' if close else ""

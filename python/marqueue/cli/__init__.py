@@ -25,6 +25,7 @@ COMMANDS = {
         "link",
         settings={"context_settings": {"allow_interspersed_args": False}, "no_args_is_help": True},
     ),
+    "help": Entry("marqueue.cli.help", "help_", settings={}),
     "schema": Entry("marqueue.cli.catalogue", "schema", settings={}),
     "aqm": Entry("marqueue.cli.catalogue", "aqm", help="The AQMs and their parameters."),
     "tcp": Entry("marqueue.cli.catalogue", "tcp", help="The settings of TCP."),

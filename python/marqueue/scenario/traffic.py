@@ -111,7 +111,7 @@ class Cbr(Group):
 
     kind: Literal["cbr"]
     rate: PositiveRate
-    """What each sends."""
+    """What each flow sends: together they send ``count`` times as much."""
     packet: PacketSize
     """Size of a packet on the wire."""
     count: Count = 1
@@ -127,9 +127,9 @@ class Paced(Group):
 
     kind: Literal["paced"]
     control: RateLaw = RateLaw()
-    """The rate law: its name, or a table with its name and parameters."""
+    """The rate law: its name, or a table with its name and parameters; by default aimd."""
     rate: PositiveRate
-    """With what each starts."""
+    """With what each flow starts."""
     packet: PacketSize = Size(1000)
     """Size of a packet on the wire; of laws that listen to routers it has 20 bytes for these."""
     ecn: bool = False
