@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from marqueue.cli import complete
 from marqueue.cli.console import output, table
 from marqueue.scenario.reference import Key, Section, lookup, sections
 
@@ -20,6 +21,7 @@ def help_(
             metavar="[scenario [KEY]] | [COMMAND]",
             help="scenario, with a key if one is wanted; or a command.",
             show_default=False,
+            autocompletion=complete.topics,
         ),
     ] = None,
     markdown: Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from marqueue.cli import complete
 from marqueue.errors import RunError
 from marqueue.limits import Limits
 from marqueue.scenario import Scenario, load
@@ -13,7 +14,13 @@ from marqueue.units import Duration, Size
 from marqueue.until import FEWEST, MOST
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The scenario, in TOML.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="The scenario, in TOML.",
+        show_default=False,
+        autocompletion=complete.scenario_files,
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -22,6 +29,7 @@ Set = Annotated[
         metavar="PATH=VALUE",
         help="Replace a value; may be given again. Lists take a number from 0 or a name.",
         show_default=False,
+        autocompletion=complete.settings,
     ),
 ]
 Seed = Annotated[

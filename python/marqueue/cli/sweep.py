@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from marqueue.cli import options
+from marqueue.cli import complete, options
 from marqueue.cli.console import output, print_json, progress_bar, resumable, say
 from marqueue.cli.run import slug
 from marqueue.errors import RunError, unknown
@@ -24,6 +24,7 @@ def sweep(
             help="Replace a value by each of these; given again, all combinations are run. PATH is "
             "as for --set.",
             show_default=False,
+            autocompletion=complete.settings,
         ),
     ] = None,
     set_: options.Set = None,

@@ -14,6 +14,7 @@ from typing import Any
 from marqueue import units
 from marqueue.errors import MarqueueError, near, one_of
 from marqueue.scenario.impairments import PERCENT
+from marqueue.scenario.parameters import aqms, rate_laws
 from marqueue.scenario.schema import schema
 
 Schema = Mapping[str, Any]
@@ -85,6 +86,15 @@ class Key:
     meaning: str
     example: str
     """A line of TOML."""
+    choices: tuple[str, ...] = ()
+    """The values that it takes, if they can be listed."""
+    has_keys: bool = False
+    """Has its value keys of its own?"""
+
+    @property
+    def is_table(self) -> bool:
+        """Is it nothing but a table, or a list of tables?"""
+        return self.has_keys and self.example.startswith("[")
 
 
 @dataclass(frozen=True)
@@ -136,26 +146,25 @@ def _visit(
         if place not in section.places:
             section.places.append(place)
     for key, value in table.get("properties", {}).items():
-        for step, reference in _references(value, document):
+        for many, reference in _references(value):
+            named = "name" in document["$defs"][reference].get("properties", {})
+            step = {"table": "", "list": "NAME" if named else "N", "named": "NAME"}[many]
             below = ".".join(filter(None, [place, key, step]))
             if reference not in (*above, name):
                 part = document["$defs"][reference]
                 _visit(document, part, reference, below, (*above, name), found)
 
 
-def _references(value: Schema, document: Schema) -> Iterator[tuple[str, str]]:
-    """The definitions that a value may be one of, with the step of the path that leads to them."""
+def _references(value: Schema) -> Iterator[tuple[str, str]]:
+    """The definitions that a value may be one of, and whether it is one table, a list of tables, or
+    tables that are named."""
     if "$ref" in value:
-        yield "", value["$ref"].rpartition("/")[2]
+        yield "table", value["$ref"].rpartition("/")[2]
     for part in (*value.get("oneOf", ()), *value.get("anyOf", ())):
-        yield from _references(part, document)
-    if "items" in value:
-        for _, name in _references(value["items"], document):
-            named = "name" in document["$defs"][name].get("properties", {})
-            yield "NAME" if named else "N", name
-    if isinstance(value.get("additionalProperties"), Mapping):
-        for _, name in _references(value["additionalProperties"], document):
-            yield "NAME", name
+        yield from _references(part)
+    for key, many in (("items", "list"), ("additionalProperties", "named")):
+        if isinstance(value.get(key), Mapping):
+            yield from ((many, name) for _, name in _references(value[key]))
 
 
 def _sections(table: Schema, name: str, place: str) -> Iterator[Section]:
@@ -192,7 +201,9 @@ def _key(name: str, value: Schema, place: str, *, required: bool) -> Key:
     if source:
         text = f"{text} Source: {source}"
     default = "must be given" if required else computed.rstrip(".") or _default(value)
-    return Key(name, kind, unit, default, text, _example(name, value, place))
+    example, choices = _example(name, value, place), _choices(value)
+    has_keys = any(_references(value))
+    return Key(name, kind, unit, default, text, example, choices, has_keys)
 
 
 def _line(text: str) -> str:
@@ -229,6 +240,23 @@ def _type(value: Schema) -> tuple[str, str]:
             noun = "a whole number" if number == "integer" else "a number"
             return f"{noun}{_bounds(value)}", ""
     return "a text", ""
+
+
+def _choices(value: Schema) -> tuple[str, ...]:
+    """The values of a key that can be listed."""
+    for part in _parts(value):
+        match part:
+            case {"const": str(only)}:
+                return (only,)
+            case {"enum": names}:
+                return tuple(names)
+            case {"type": "boolean"}:
+                return ("true", "false")
+            case {"$ref": reference} if reference.endswith("/Aqm"):
+                return tuple(aqms())
+            case {"$ref": reference} if reference.endswith("/RateLaw"):
+                return tuple(rate_laws())
+    return ()
 
 
 def _bounds(value: Schema) -> str:
