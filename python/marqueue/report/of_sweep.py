@@ -8,6 +8,7 @@ import matplotlib.figure
 
 from marqueue.plot import bars
 from marqueue.plot import sweep as curves
+from marqueue.report import command
 from marqueue.report.builder import Cell, Report
 from marqueue.stats import Estimate
 from marqueue.sweep import FIGURES, Measured, Sweep
@@ -43,9 +44,8 @@ def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
             f"{swept.points[0].directory} and so on.",
         )
     page.section("How to reproduce this")
-    over = " ".join(f"--over '{axis.path}={','.join(axis.values)}'" for axis in swept.axes)
     page.text("Save the scenario below as scenario.toml, and run it with the same version:")
-    page.code(f"marqueue sweep scenario.toml {over}")
+    page.code(command.of_sweep(swept, figures))
     page.code(swept.scenario.to_toml(), "scenario.toml", folded=True)
     return page
 

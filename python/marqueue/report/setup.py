@@ -11,6 +11,7 @@ from typing import Any
 import tomli_w
 
 from marqueue.report.builder import Cell, Report
+from marqueue.report.command import of_result
 from marqueue.result import CIRCUMSTANCES, Result
 from marqueue.result.summary import route_rtts
 from marqueue.scenario.impairments import written
@@ -122,10 +123,17 @@ def _value(value: Any) -> str:
 #: What a row of traffic says of itself in columns of their own.
 _NOT_DETAILS = {"name", "kind", "classes", "transport", "trace"}
 
+#: Keys of kinds of traffic that are of each flow, not of the group.
+_EACH = {("cbr", "rate"), ("paced", "rate")}
+
 
 def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:
-    details = [f"{k} {_in_words(v)}" for k, v in traffic.items() if k not in _NOT_DETAILS]
     kind = str(traffic["kind"])
+    details = [
+        f"{k} {_in_words(v)}{' a flow' if (kind, k) in _EACH else ''}"
+        for k, v in traffic.items()
+        if k not in _NOT_DETAILS
+    ]
     return [
         str(traffic.get("name", kind)),
         kind,
@@ -196,9 +204,7 @@ def reproduce(page: Report, result: Result) -> None:
     page.section("How to reproduce this")
     manifest = result.manifest
     page.text("Save the scenario below as scenario.toml, and run it with the same version:")
-    page.code(
-        f"marqueue run scenario.toml --seed {manifest.seed} --replications {manifest.replications}"
-    )
+    page.code(of_result(result))
     page.code(tomli_w.dumps(result.scenario), "scenario.toml", folded=True)
     made = dataclasses.asdict(manifest)
     facts: dict[str, Cell] = {
