@@ -8,7 +8,7 @@ needs no entry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 NAMES: dict[str, tuple[str, ...]] = {
     # Parameters of AQMs. The suggestion is the first of these that the AQM has.
@@ -209,10 +209,10 @@ def meant(name: str, known: Iterable[str]) -> str | None:
     return next(alike, None) or next(called, None)
 
 
-def kin(name: str, known: Iterable[str]) -> str | None:
+def kin(name: str, known: Collection[str]) -> str | None:
     """Which of the known names is the nearest to one that is not there."""
     nearest = KIN.get(plain(name))
-    return nearest if nearest in known else None
+    return nearest if nearest is not None and nearest in known else None
 
 
 def unit(written: str, known: Iterable[str]) -> str | None:

@@ -73,14 +73,10 @@ def _name_in(tables: list[Any], index: int) -> str:
     """The name of a table in a list, or its number where the name does not lead back to it."""
     names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
     name = names[index]
-    leads_back = (
-        isinstance(name, str)
-        and name.strip() == name != ""
-        and not name.isdecimal()
-        and not set(name) & set(".=")
-        and names.count(name) == 1
-    )
-    return name if leads_back else str(index)
+    if not isinstance(name, str) or names.count(name) > 1:
+        return str(index)
+    leads_back = name.strip() == name != "" and not name.isdecimal()
+    return name if leads_back and not set(name) & set("./=") else str(index)
 
 
 def show(value: object) -> str:
@@ -145,8 +141,10 @@ def unknown(given: object, names: Iterable[str]) -> str:
 def unknown_key(
     given: str, names: Iterable[str], owner: str = "the table", elsewhere: str | None = None
 ) -> str:
-    """The message for a key that a table does not have. ``owner`` is who has the keys; ``elsewhere``
-    says which key of another table is meant."""
+    """The message for a key that a table does not have.
+
+    ``owner`` is who has the keys; ``elsewhere`` says which key of another table is meant.
+    """
     known = list(names)
     expected = one_of(known) if known else f"none: {owner} has no parameters"
     meant = f"; did you mean {elsewhere}?" if elsewhere else near(given, known)

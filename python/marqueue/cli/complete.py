@@ -180,7 +180,7 @@ def _keys(way: list[str], data: Any) -> list[Key]:
 
 
 def _own(kinds: Iterable[Section], table: Any) -> list[Section]:
-    words = {table} if isinstance(table, str) else set()
+    words: set[object] = {table} if isinstance(table, str) else set()
     if isinstance(table, Mapping):
         words = {table.get(key) for key in ("kind", "name", "model")}
     return [section for section in kinds if section.title.rpartition(": ")[2] in words]

@@ -79,7 +79,9 @@ def _table(section: Section) -> None:
     """A table with a line for each key."""
     listing = table("key", "type", "default", "meaning")
     for key in section.keys:
-        listing.add_row(f"[bold]{key.name}[/bold]", *map(escape, (key.type, key.default, key.meaning)))
+        listing.add_row(
+            f"[bold]{key.name}[/bold]", *map(escape, (key.type, key.default, key.meaning))
+        )
     output.print(f"[bold]{escape(section.title)}[/bold]{escape(_where(section))}", highlight=False)
     output.print(escape(section.about), highlight=False)
     output.print(listing)
@@ -108,20 +110,26 @@ def _where(section: Section) -> str:
     return f", at {', '.join(places)}"
 
 
+PREFACE = """\
+# Scenario files: every key
+
+Made from the JSON Schema by `make scenario-reference`: do not edit. `marqueue help scenario KEY`
+says the same in a terminal; `marqueue init` writes a commented scenario to start from. Quantities
+are texts with a unit. `NAME` and `N` in a path stand for the name of a table in a list, or its
+number from 0."""
+
+
 def page() -> Iterator[str]:
     """The lines of docs/scenario.md."""
-    yield "# Scenario files: every key"
-    yield ""
-    yield "Made from the JSON Schema by `make scenario-reference`: do not edit. `marqueue help scenario"
-    yield "KEY` says the same in a terminal; `marqueue init` writes a commented scenario to start from."
-    yield "Quantities are texts with a unit. `NAME` and `N` in a path stand for the name of a table in a"
-    yield "list, or its number from 0."
+    yield PREFACE
     for section in sections():
         yield ""
         yield f"{'###' if section.model else '##'} {section.title}"
         yield ""
         places = [f"`{place}`" for place in section.places if place]
-        where = "Stands at the top of the file." if not places else f"Stands at {', '.join(places)}."
+        where = (
+            "Stands at the top of the file." if not places else f"Stands at {', '.join(places)}."
+        )
         if section.model:
             where = f"A value of `{places[0].strip('`').rpartition('.')[2]}`."
         yield f"{_cell(section.about)} {where}".strip()

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from marqueue.sweep import SHOWN
+from marqueue.until import MOST
 
 if TYPE_CHECKING:
     from marqueue.result import Result
@@ -23,9 +24,8 @@ def of_result(result: Result) -> str:
     """That of a run, simulated or live, whose scenario is saved as :data:`SCENARIO`."""
     made = result.manifest
     stopping, live = made.stopping, made.live
-    most = stopping["cap"] if stopping else made.replications
-    words = ["marqueue", "live" if live else "run", SCENARIO]
-    words += ["--seed", str(made.seed), "--replications", str(most)]
+    words = ["marqueue", "live" if live else "run", SCENARIO, "--seed", str(made.seed)]
+    words += [] if stopping else ["--replications", str(made.replications)]
     words += _rules(stopping, made.partial)
     if live:
         words += ["--law", live["law"]] if live["law"] else []
@@ -45,13 +45,16 @@ def of_sweep(swept: Sweep, figures: Sequence[str]) -> str:
             words += ["--figure", name]
     summaries = [each.summary for each in swept.points]
     stopping = next((s["stopping"] for s in summaries if s["stopping"]), None)
-    if stopping:
-        words += ["--replications", str(stopping["cap"])]
-    return shlex.join(words + _rules(stopping, next(filter(None, (s["partial"] for s in summaries)), None)))
+    partial = next((s["partial"] for s in summaries if s["partial"]), None)
+    return shlex.join(words + _rules(stopping, partial))
 
 
 def _rules(stopping: Mapping[str, Any] | None, partial: Mapping[str, Any] | None) -> list[str]:
     """Rules that ended the replications, or a replication."""
-    words = [word for bound in (stopping or {}).get("until", ()) for word in ("--until", bound)]
-    events = (partial or {}).get("max_events")
-    return words + (["--max-events", str(events)] if events else [])
+    words: list[str] = []
+    if stopping:
+        words += [word for bound in stopping["until"] for word in ("--until", bound)]
+        words += ["--replications", str(stopping["cap"])] if stopping["cap"] != MOST else []
+    if partial and partial.get("max_events"):
+        words += ["--max-events", str(partial["max_events"])]
+    return words

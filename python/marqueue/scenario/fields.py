@@ -131,7 +131,9 @@ def _read_warmup(value: object) -> Duration | Literal["auto"]:
         return "auto"
     time = Duration.dimension
     if time.meant(value):
-        raise mistake(f'got {show(value)}, expected {time.expected}, or "{AUTO}"{time.meant(value)}')
+        raise mistake(
+            f'got {show(value)}, expected {time.expected}, or "{AUTO}"{time.meant(value)}'
+        )
     try:
         return Duration.parse(value)
     except ValueError as error:

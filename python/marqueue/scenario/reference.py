@@ -269,8 +269,10 @@ def _bounds(value: Schema) -> str:
     if most is None or most > 1e9:
         return f", {above}{least}"
     if "exclusiveMinimum" in value:
-        return f", more than {least}, less than {most}" if "maximum" not in value else (
-            f", more than {least}, at most {most:,}"
+        return (
+            f", more than {least}, less than {most}"
+            if "maximum" not in value
+            else (f", more than {least}, at most {most:,}")
         )
     return f", {least} to {most:,}"
 

@@ -35,7 +35,9 @@ def read_toml(text: str) -> dict[str, Any]:
 def _explained(message: str, text: str) -> str:
     """tomllib's message with keys as the file writes them."""
     if named := _NAMED.fullmatch(message):
-        what = named["what"].replace("mutate immutable namespace", "add to the finished table or list")
+        what = named["what"].replace(
+            "mutate immutable namespace", "add to the finished table or list"
+        )
         return f"{what}{_written(ast.literal_eval(named['key']))}{named['rest']}"
     if message.startswith("Cannot overwrite a value"):
         key = _key_of(message, text)
