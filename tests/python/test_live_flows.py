@@ -169,12 +169,18 @@ def test_a_group_more_changes_no_others_flows():
 @pytest.mark.parametrize(
     ("traffic", "said"),
     [
-        (FILES.replace("start", 'stop = "2 s"\nstart'), 'traffic.0.stop: got "2 s", expected none'),
-        (FILES + "trace = true\n", "traffic.0.trace: got true"),
+        (
+            FILES.replace("start", 'stop = "2 s"\nstart'),
+            'traffic.files.stop: got "2 s", expected none',
+        ),
+        (FILES + "trace = true\n", "traffic.files.trace: got true"),
         (SHORT.replace('"20 /s"', '"9000 /s"'), "got 27000 other flows, expected at most 20000"),
-        (FLOOD.replace('"1500 B"', '"28 B"'), 'traffic.0.packet: got "28 B", expected more than'),
+        (
+            FLOOD.replace('"1500 B"', '"28 B"'),
+            'traffic.flood.packet: got "28 B", expected more than',
+        ),
         (FLOOD.replace('"12 Mbit/s"', '"1 Gbit/s"'), "got 83333 packets of constant rate a second"),
-        (FLOOD.replace('"cbr"', '"paced"'), 'traffic.0.kind: got "paced", expected "tcp"'),
+        (FLOOD.replace('"cbr"', '"paced"'), 'traffic.flood.kind: got "paced", expected "tcp"'),
     ],
 )
 def test_what_no_real_flow_does_is_refused(traffic, said):
