@@ -142,6 +142,7 @@ def test_every_example_of_the_reference_is_accepted_by_the_schema():
         ("pie", "QDELAY_REF"),
         ("transport.default.min_rto", "Smallest retransmission timeout"),
         ("topology.bottleneck", "How a mark reaches the sender"),
+        ("topology.bottleneck.aqm", "Names: droptail, red"),
         ("traffic", "UDP flows of constant rate"),
     ],
 )
@@ -196,7 +197,7 @@ def test_a_file_that_exists_is_not_overwritten_without_saying(command, marqueue,
 
 
 def test_init_writes_a_scenario_with_comments(marqueue, tmp_path: Path):
-    done = marqueue("init")
+    done = marqueue("init", ".")
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "scenario.toml").read_text(encoding="utf-8")
     assert text.count("#") > 20

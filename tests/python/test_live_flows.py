@@ -158,6 +158,12 @@ def test_each_group_and_class_has_its_addresses_and_each_flow_its_port():
     assert max(f.start for f in flows if f.host.entry == 4) < 3
 
 
+def test_flows_that_arrive_have_the_size_of_the_scenario_where_it_is_constant():
+    constant = "\n".join(line for line in SHORT.splitlines() if not line.startswith("s"))
+    wanted = scenario(constant + '\nsize = "7 packets"\n')
+    assert {flow.size for flow in flows_of(compile(wanted), 7, None)} == {7}
+
+
 def test_a_group_more_changes_no_others_flows():
     alone, beside = (
         [(f.start, f.size) for f in flows_of(compile(scenario(*of)), 7, None) if f.host.entry < 4]

@@ -74,7 +74,9 @@ def init(
 
     Example: marqueue init first.toml && marqueue run first.toml
     """
-    if not file.suffix:
+    if file.is_dir():
+        file /= "scenario.toml"
+    elif not file.suffix:
         file = file.with_suffix(".toml")
     _write(paths()[FIRST], file, force)
 

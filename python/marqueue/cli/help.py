@@ -93,7 +93,9 @@ def _key(key: Key, where: Sequence[Section]) -> None:
     tables = "; ".join(section.title + _where(section) for section in where)
     output.print(f"[bold]{key.name}[/bold] of {escape(tables)}", highlight=False)
     output.print(escape(key.meaning), highlight=False)
-    facts = {"Type": key.type, "Units": key.unit, "Default": key.default, "Example": key.example}
+    names = ", ".join(key.choices) if key.has_keys else ""
+    facts = {"Type": key.type, "Names": names, "Units": key.unit, "Default": key.default}
+    facts["Example"] = key.example
     for name, value in facts.items():
         if value:
             output.print(f"  {name}: {escape(value)}", highlight=False, soft_wrap=True)

@@ -180,7 +180,7 @@ def _arrivals(
 
 def _size(rng: np.random.Generator, settings: Mapping[str, Any]) -> int:
     mean: int = settings["size"]
-    if settings["law"] == "constant":
+    if "law" not in settings:
         return mean
     shape: float = settings["law"]["pareto"]["shape"]
     least, share = mean * (shape - 1) / shape, 1 - float(rng.uniform())
