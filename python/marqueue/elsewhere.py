@@ -57,7 +57,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "pbo": ("q_ref",),
     "rempbo": ("q_ref",),
     # Keys of links.
-    "limit": ("buffer", "max_packets"),
+    "limit": ("buffer",),
     "maxsize": ("buffer",),
     "queuesize": ("buffer",),
     "queuelimit": ("buffer",),

@@ -60,12 +60,10 @@ DECLARED = {
 """Type and example of the tables that the engine declares."""
 
 TITLES = {
-    "Scenario": "Scenario",
     "Queue": "Link with a queue",
     "Cpu": "CPU in front of a link",
     "Aqm": "AQM",
     "RateLaw": "Rate law",
-    "Loss": "Loss",
     "Transport": "TCP",
 }
 """Of sections, where the name of the definition is not the best one."""
