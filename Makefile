@@ -31,7 +31,7 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build fast test test-rust test-python test-faults faults fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data validate validate-ns2 lock clean
+.PHONY: help setup build fast test test-rust test-python test-faults faults fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data scenario-reference validate validate-ns2 lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -130,6 +130,9 @@ theory-data: $(EXTENSION) ## Remake the data and figures of docs/theory/chain an
 	$(call kept,theory chain between,docs/theory/chain/between.json)
 	$(foreach aqm,droptail red avq codel scaled,$(call kept,theory buffer --capacity "100 Mbit/s" --flows 100 \
 		--rtt "240 ms" --loss 0.01 --aqm $(aqm) --check,docs/theory/buffer/$(aqm).json) &&) true
+
+scenario-reference: $(EXTENSION) ## Remake docs/scenario.md from the schema
+	$(BIN)/marqueue help --markdown > docs/scenario.md.part && mv docs/scenario.md.part docs/scenario.md
 
 validate: $(EXTENSION) ## Check the simulator against theory and ns-2, in the quick form
 	$(BIN)/marqueue validate --quick

@@ -186,6 +186,7 @@ def _result(
     if missing or any(map(_is_cut, there)) or (pool.stopped and stopping and not stopping["met"]):
         partial = {
             "limit": pool.stopped or f"the limit of {limits.max_events:,} events a replication",
+            "max_events": limits.max_events,
             "ended": [float(each.raw["ended"]) for each in there],
             "duration": scenario.duration.seconds,
             "asked": scenario.replications,

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from marqueue.elsewhere import kin, meant
+
 
 class MarqueueError(Exception):
     """A mistake that its message explains."""
@@ -48,6 +50,37 @@ class ScenarioError(MarqueueError, ValueError):
 def dotted(location: Iterable[int | str]) -> str:
     """The dotted path of a place in a scenario."""
     return ".".join(str(step) for step in location)
+
+
+def named(problems: Iterable[Problem], data: object) -> list[Problem]:
+    """The problems of a scenario with tables of lists by their names: ``traffic.web.packet`` in
+    place of ``traffic.1.packet``, as ``--set`` takes it too."""
+    return [Problem(_named_path(each.path, data), each.message) for each in problems]
+
+
+def _named_path(path: str, data: object) -> str:
+    steps = []
+    here: Any = data
+    for step in path.split("."):
+        shown = step
+        index = int(step) if step.isdecimal() and len(step) < 7 else None
+        if isinstance(here, list) and index is not None and index < len(here):
+            shown = _name_in(here, index)
+            here = here[index]
+        else:
+            here = here.get(step) if isinstance(here, Mapping) else None
+        steps.append(shown)
+    return ".".join(steps)
+
+
+def _name_in(tables: list[Any], index: int) -> str:
+    """The name of a table in a list, or its number where the name does not lead back to it."""
+    names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
+    name = names[index]
+    if not isinstance(name, str) or names.count(name) > 1:
+        return str(index)
+    leads_back = name.strip() == name != "" and not name.isdecimal()
+    return name if leads_back and not set(name) & set("./=") else str(index)
 
 
 def show(value: object) -> str:
@@ -106,17 +139,28 @@ def one_of(names: Iterable[str]) -> str:
 def unknown(given: object, names: Iterable[str]) -> str:
     """The message for a name that is none of those that there are."""
     known = list(names)
-    return f"got {show(given)}, expected {one_of(known)}{_near(given, known)}"
+    return f"got {show(given)}, expected {one_of(known)}{near(given, known)}"
 
 
-def unknown_key(given: str, names: Iterable[str]) -> str:
-    """The message for a key that a table does not have."""
+def unknown_key(
+    given: str, names: Iterable[str], owner: str = "the table", elsewhere: str | None = None
+) -> str:
+    """The message for a key that a table does not have.
+
+    ``owner`` is who has the keys; ``elsewhere`` says which key of another table is meant.
+    """
     known = list(names)
-    expected = one_of(known) if known else "no key here"
-    return f"unknown key, expected {expected}{_near(given, known)}"
+    expected = one_of(known) if known else f"none: {owner} has no parameters"
+    meant = f"; did you mean {elsewhere}?" if elsewhere else near(given, known)
+    return f"unknown key, expected {expected}{meant}"
 
 
-def _near(given: object, known: list[str]) -> str:
-    """Which name may have been meant."""
-    near = get_close_matches(str(given), known, n=1, cutoff=0.5)
-    return f'; did you mean "{near[0]}"?' if near else ""
+def near(given: object, known: list[str]) -> str:
+    """The end of an error message: which name may have been meant, or is the nearest to one that is
+    not there; empty if there is none."""
+    text = str(given)
+    alias, nearest = meant(text, known), kin(text, known)
+    if alias is None and nearest:
+        return f'; {show(text)} is not there, its nearest kin is "{nearest}"'
+    close = [alias] if alias else get_close_matches(text, known, n=1, cutoff=0.5)
+    return f'; did you mean "{close[0]}"?' if close else ""

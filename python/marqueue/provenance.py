@@ -58,7 +58,8 @@ class Provenance:
     """Where a rule added replications: ``until`` which intervals, the ``cap``, and whether the rule
     was ``met``. The scenario has the number that was run."""
     partial: dict[str, Any] | None = None
-    """Where a limit ended the run: which ``limit``, in words; where each replication ``ended``, s;
+    """Where a limit ended the run: which ``limit``, in words; ``max_events`` a replication, if that
+    was given; where each replication ``ended``, s;
     the ``duration`` asked for, s; of how many replications ``asked``; and whether it was in the
     ``pilot`` of a warm-up to be found."""
     live: dict[str, Any] | None = None

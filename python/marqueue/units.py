@@ -13,6 +13,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from marqueue.elsewhere import unit as unit_meant
 from marqueue.errors import show
 
 _NUMBER = r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?"
@@ -51,8 +52,16 @@ class Dimension:
         """
         match = _TEXT.fullmatch(text) if isinstance(text, str) else None
         if match is None or match["unit"] not in self.units:
-            raise ValueError(f"got {show(text)}, expected {self.expected}")
+            raise ValueError(f"got {show(text)}, expected {self.expected}{self.meant(text)}")
         return Decimal(match["number"]) * self.units[match["unit"]]
+
+    def meant(self, text: object) -> str:
+        """The end of an error message: the text with the unit that was meant, if it is known."""
+        match = _TEXT.fullmatch(text) if isinstance(text, str) else None
+        if match is None or match["unit"] in self.units:
+            return ""
+        unit = unit_meant(match["unit"], self.units)
+        return f'; did you mean "{match["number"]} {unit}"?' if unit else ""
 
     def write(self, value: Decimal) -> str:
         """The value in the largest unit that keeps it short; zero in the unit of the example."""

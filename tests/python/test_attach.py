@@ -341,3 +341,36 @@ def test_what_is_missing_is_said():
         with pytest.raises(MarqueueError) as error:
             refused()
         assert kernel.missing() in str(error.value)
+
+
+def alone(prepare: str) -> subprocess.CompletedProcess[str]:
+    """Attaches, asks and detaches at a device in namespaces of its own, where process 1 cannot be
+    looked at and the file system of BPF is not mounted."""
+    steps = (
+        "ip link add v0 type veth peer name v1",
+        "mount -t tmpfs none /proc/1",
+        f"if mountpoint -q {BPF}; then umount {BPF}; fi",
+        prepare,
+        f"{sys.executable} -m marqueue attach v0 --rate 20Mbit/s",
+        f"{sys.executable} -m marqueue stats v0 --json",
+        f"{sys.executable} -m marqueue detach v0",
+    )
+    return subprocess.run(
+        ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-ec", "\n".join(steps)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@needs_kernel
+@pytest.mark.skipif(absent("unshare") is not None, reason="no unshare here")
+def test_where_process_1_is_hidden_bpffs_is_mounted_or_it_is_said_what_could_not_be_read():
+    done = alone("true")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["signal"] == "ecn"
+    refused = alone("mount -t tmpfs none /sys/fs")
+    assert refused.returncode == 2
+    assert f"{BPF}: the file system of BPF cannot be mounted" in refused.stderr
+    assert "/proc/1/ns/mnt: cannot be read" in refused.stderr

@@ -16,6 +16,8 @@ from marqueue.scenario import Scenario, from_dict, from_toml, load
 
 SHIPPED = [tomllib.loads(path.read_text(encoding="utf-8")) for path in EXAMPLES]
 
+[DUMBBELL] = [path for path in EXAMPLES if path.stem == "dumbbell"]
+
 Path = tuple[int | str, ...]
 
 # What a slow machine needs is no failure.
@@ -161,8 +163,8 @@ def test_any_override_is_answered(path: Any, override: str) -> None:
 
 def test_a_key_that_is_called_like_its_table_is_found() -> None:
     with pytest.raises(ScenarioError) as refused:
-        load(EXAMPLES[0], ["traffic.0.tcp=1"])
-    assert [problem.path for problem in refused.value.problems] == ["traffic.0.tcp"]
+        load(DUMBBELL, ["traffic.0.tcp=1"])
+    assert [problem.path for problem in refused.value.problems] == ["traffic.long.tcp"]
 
 
 def test_a_key_called_kind_where_there_is_none_is_answered() -> None:

@@ -158,6 +158,12 @@ def test_each_group_and_class_has_its_addresses_and_each_flow_its_port():
     assert max(f.start for f in flows if f.host.entry == 4) < 3
 
 
+def test_flows_that_arrive_have_the_size_of_the_scenario_where_it_is_constant():
+    constant = "\n".join(line for line in SHORT.splitlines() if not line.startswith("s"))
+    wanted = scenario(constant + '\nsize = "7 packets"\n')
+    assert {flow.size for flow in flows_of(compile(wanted), 7, None)} == {7}
+
+
 def test_a_group_more_changes_no_others_flows():
     alone, beside = (
         [(f.start, f.size) for f in flows_of(compile(scenario(*of)), 7, None) if f.host.entry < 4]
@@ -169,12 +175,18 @@ def test_a_group_more_changes_no_others_flows():
 @pytest.mark.parametrize(
     ("traffic", "said"),
     [
-        (FILES.replace("start", 'stop = "2 s"\nstart'), 'traffic.0.stop: got "2 s", expected none'),
-        (FILES + "trace = true\n", "traffic.0.trace: got true"),
+        (
+            FILES.replace("start", 'stop = "2 s"\nstart'),
+            'traffic.files.stop: got "2 s", expected none',
+        ),
+        (FILES + "trace = true\n", "traffic.files.trace: got true"),
         (SHORT.replace('"20 /s"', '"9000 /s"'), "got 27000 other flows, expected at most 20000"),
-        (FLOOD.replace('"1500 B"', '"28 B"'), 'traffic.0.packet: got "28 B", expected more than'),
+        (
+            FLOOD.replace('"1500 B"', '"28 B"'),
+            'traffic.flood.packet: got "28 B", expected more than',
+        ),
         (FLOOD.replace('"12 Mbit/s"', '"1 Gbit/s"'), "got 83333 packets of constant rate a second"),
-        (FLOOD.replace('"cbr"', '"paced"'), 'traffic.0.kind: got "paced", expected "tcp"'),
+        (FLOOD.replace('"cbr"', '"paced"'), 'traffic.flood.kind: got "paced", expected "tcp"'),
     ],
 )
 def test_what_no_real_flow_does_is_refused(traffic, said):

@@ -154,7 +154,7 @@ def test_what_real_senders_do_not_do_is_refused():
     for overrides, said in (
         (["transport.default.control=dctcp"], 'transport.default.control: got "dctcp"'),
         (["transport.default.control=aimd"], "expected one of Linux's"),
-        (["traffic.bulk.sample_cwnd=true"], "traffic.0.sample_cwnd: got true"),
+        (["traffic.bulk.sample_cwnd=true"], "traffic.bulk.sample_cwnd: got true"),
         (["warmup=auto", "duration=20 s"], 'warmup: got "auto"'),
         (["topology.bottleneck.trace=true"], "bottleneck: got trace = true"),
         (["traffic.bulk.count=101"], "got 101 TCP flows without end, expected at most 100"),
@@ -167,6 +167,17 @@ def test_what_real_senders_do_not_do_is_refused():
     small = short("transport.default.segment=1000 B")
     with pytest.raises(ScenarioError, match="expected 1280 to 65535"):
         refuse(small, compile(small), laws, ipv6=True)
+
+
+def test_it_is_said_beforehand_how_long_it_takes(marqueue):
+    refused = ("--set", "transport.default.control=aimd", "--set", "duration=50 s")
+    for replications, said in (
+        (3, "3 replications of 50 s, one after the other in real time: 2 min 30 s"),
+        (1, "1 replication in real time: 50 s"),
+    ):
+        done = marqueue("live", AVQ, *refused, "-r", str(replications))
+        assert done.returncode == 2
+        assert said in done.stderr
 
 
 def audit(**far: int) -> dict[str, object]:

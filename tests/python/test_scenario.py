@@ -94,8 +94,8 @@ NECK = "topology.bottleneck"
             "transport.default.window_scale",
             "expected a whole number, 0 to 14",
         ),
-        ("traffic.0.write=10 packets", "traffic.0", "expected both"),
-        ("traffic.0.gaps=exponential", "traffic.0", "without write and every"),
+        ("traffic.0.write=10 packets", "traffic.long", "expected both"),
+        ("traffic.0.gaps=exponential", "traffic.long", "without write and every"),
         (
             'traffic.0={kind="tcp",write="9 packets",every="5 s"}',
             "traffic.0.every",
@@ -106,21 +106,25 @@ NECK = "topology.bottleneck"
         ("transport=3", "transport", "got 3, expected a table"),
         ("traffic=[]", "traffic", "got a list of 0, expected at least one"),
         ("traffic=none", "traffic", 'got "none", expected a list'),
-        ("traffic.0.count=0", "traffic.0.count", "got 0, expected at least 1"),
-        ("traffic.0.count=many", "traffic.0.count", 'got "many", expected a whole number'),
-        ("traffic.0.kind=tpc", "traffic.0.kind", 'did you mean "tcp"?'),
+        ("traffic.0.count=0", "traffic.long.count", "got 0, expected at least 1"),
+        ("traffic.0.count=many", "traffic.long.count", 'got "many", expected a whole number'),
+        ("traffic.0.kind=tpc", "traffic.long.kind", 'did you mean "tcp"?'),
         ("traffic.0.name=a/b", "traffic.0.name", 'got "a/b"'),
         ("traffic.0.name=short", "traffic.1.name", 'got "short" again'),
-        ("traffic.0.transport=x", "traffic.0.transport", 'got "x", expected one of default'),
+        ("traffic.0.transport=x", "traffic.long.transport", 'got "x", expected one of default'),
         (
             'traffic.0.classes=["50 ms"]',
-            "traffic.0.classes.0",
+            "traffic.long.classes.0",
             'got "50 ms", expected one of 40 ms',
         ),
-        ('traffic.0.classes=["40 ms","40 ms"]', "traffic.0.classes.1", "expected each class once"),
-        ("traffic.0.start=4 s", "traffic.0.start", "expected less than duration (4 s)"),
-        ("traffic.0.stop=0 s", "traffic.0.stop", "expected a time after start"),
-        ("traffic.long.kind=cbr", "traffic.0.rate", "missing, expected a rate"),
+        (
+            'traffic.0.classes=["40 ms","40 ms"]',
+            "traffic.long.classes.1",
+            "expected each class once",
+        ),
+        ("traffic.0.start=4 s", "traffic.long.start", "expected less than duration (4 s)"),
+        ("traffic.0.stop=0 s", "traffic.long.stop", "expected a time after start"),
+        ("traffic.long.kind=cbr", "traffic.long.rate", "missing, expected a rate"),
         ("warmup=4 s", "warmup", "expected less than duration (4 s)"),
         ('cuts=["1 s"]', "cuts.0", "expected a time after 1 s and before 4 s"),
         ("seed=-1", "seed", "got -1, expected at least 0"),
@@ -151,7 +155,7 @@ def test_a_missing_value_is_told_with_what_was_expected():
 
 def test_all_mistakes_are_told_at_once():
     found = problems("duration=4", f"{NECK}.delay=x", "traffic.0.count=0", f"{NECK}.aqm.max_p=2")
-    assert set(found) == {"duration", f"{NECK}.delay", "traffic.0.count", f"{NECK}.aqm.max_p"}
+    assert set(found) == {"duration", f"{NECK}.delay", "traffic.long.count", f"{NECK}.aqm.max_p"}
 
 
 def test_what_is_not_toml_is_told_with_its_line():

@@ -178,12 +178,15 @@ def test_a_route_passes_the_nodes_that_it_is_sent_by():
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("topology.classes.0.to=y", 'topology.classes.0: no way from "a" to "y", expected links'),
-        ("topology.classes.0.to=z", 'topology.classes.0.to: got "z", expected one of a, b, c'),
-        ('topology.classes.0.via=["q"]', 'topology.classes.0.via.0: got "q", expected one of a'),
-        ("topology.links.ab.to=a", 'topology.links.0.to: got "a", expected a node other than'),
+        (
+            "topology.classes.0.to=y",
+            'topology.classes.only: no way from "a" to "y", expected links',
+        ),
+        ("topology.classes.0.to=z", 'topology.classes.only.to: got "z", expected one of a, b, c'),
+        ('topology.classes.0.via=["q"]', 'topology.classes.only.via.0: got "q", expected one of a'),
+        ("topology.links.ab.to=a", 'topology.links.ab.to: got "a", expected a node other than'),
         ("topology.links.bd.name=ab", 'two links are named "ab"'),
-        ("topology.links.bd.aqm=red", "topology.links.1.buffer: missing, expected a buffer"),
+        ("topology.links.bd.aqm=red", "topology.links.bd.buffer: missing, expected a buffer"),
     ],
 )
 def test_a_route_to_nowhere_is_refused(override: str, said: str):

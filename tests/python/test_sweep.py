@@ -118,7 +118,11 @@ class TestGrid:
         with pytest.raises(ScenarioError) as raised:
             grid(small, axes)
         message = str(raised.value)
-        for said in ('traffic.0.count: got "many"', "traffic.0.count: got -3", 'sample: got "1 V"'):
+        for said in (
+            'traffic.long.count: got "many"',
+            "traffic.long.count: got -3",
+            'sample: got "1 V"',
+        ):
             assert said in message
         assert len(message.splitlines()) == 3
 

@@ -8,7 +8,7 @@ use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 use std::cell::RefCell;
 use std::fs;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::thread;
 
@@ -65,15 +65,15 @@ pub fn failed(what: &str, error: &libbpf_rs::Error) -> Error {
 /// The file system of BPF, mounted if it is not.
 ///
 /// # Errors
-/// If it cannot be mounted, or would be for this process alone.
+/// If it cannot be mounted, or would be for this process alone. Where that cannot be known, it is mounted.
 pub fn bpffs() -> Result<&'static Path, Error> {
     let path = Path::new(BPFFS);
     let is_there = || statfs(path).is_ok_and(|stat| stat.f_type as u32 == BPFFS_MAGIC);
     if is_there() {
         return Ok(path);
     }
-    let own = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
-    if own("self") != own("1") {
+    let namespaces = mount_namespace("self").and_then(|own| Ok((own, mount_namespace("1")?)));
+    if namespaces.as_ref().is_ok_and(|(own, first)| own != first) {
         // As ip netns exec does: what is mounted here vanishes with the last process that sees it.
         return Err(Error(format!(
             "{BPFFS}: hidden in this mount namespace; run the command outside it, with --netns NAME"
@@ -83,8 +83,17 @@ pub fn bpffs() -> Result<&'static Path, Error> {
         // Another process may have been quicker.
         Ok(()) => Ok(path),
         Err(_) if is_there() => Ok(path),
-        Err(error) => Err(Error(format!("{BPFFS}: the file system of BPF cannot be mounted ({error})"))),
+        Err(error) => {
+            let unknown = namespaces.err().map_or(String::new(), |Error(what)| format!("; {what}"));
+            Err(Error(format!("{BPFFS}: the file system of BPF cannot be mounted ({error}){unknown}")))
+        }
     }
+}
+
+/// The mount namespace of a process.
+fn mount_namespace(process: &str) -> Result<PathBuf, Error> {
+    let path = format!("/proc/{process}/ns/mnt");
+    fs::read_link(&path).map_err(|error| Error(format!("{path}: cannot be read ({error})")))
 }
 
 /// Does `work` in the network namespace of that file, or in this one, on a thread that ends with it.

@@ -7,48 +7,74 @@ from typing import Annotated
 import typer
 
 from marqueue import __version__
+from marqueue.cli import complete
 from marqueue.cli.console import errors
 from marqueue.cli.lazy import SETTINGS, Entry, lazy
 from marqueue.errors import MarqueueError
 
+START = "Start here"
+LOOK_UP = "Look up"
+MODELS = "Papers and models"
+REAL = "Real traffic"
+
 COMMANDS = {
-    "run": Entry("marqueue.cli.run", "run"),
-    "sweep": Entry("marqueue.cli.sweep", "sweep"),
+    "init": Entry("marqueue.cli.example", "init", settings={}, panel=START),
+    "run": Entry("marqueue.cli.run", "run", panel=START),
+    "sweep": Entry("marqueue.cli.sweep", "sweep", panel=START),
     "check": Entry("marqueue.cli.check", "check"),
     "compare": Entry("marqueue.cli.compare", "compare"),
-    "validate": Entry("marqueue.cli.validate", "validate", extra="theory", settings={}),
-    "attach": Entry("marqueue.cli.kernel", "attach"),
-    "detach": Entry("marqueue.cli.kernel", "detach"),
-    "stats": Entry("marqueue.cli.kernel", "stats"),
-    "live": Entry("marqueue.cli.live", "live"),
-    "link": Entry(
-        "marqueue.cli.link",
-        "link",
-        settings={"context_settings": {"allow_interspersed_args": False}, "no_args_is_help": True},
+    "example": Entry(
+        "marqueue.cli.example", "example", help="Scenarios to start from.", panel=LOOK_UP
     ),
-    "schema": Entry("marqueue.cli.catalogue", "schema", settings={}),
-    "aqm": Entry("marqueue.cli.catalogue", "aqm", help="The AQMs and their parameters."),
-    "tcp": Entry("marqueue.cli.catalogue", "tcp", help="The settings of TCP."),
-    "paced": Entry("marqueue.cli.catalogue", "paced", help="The rate laws of paced flows."),
+    "help": Entry("marqueue.cli.help", "help_", settings={}, panel=LOOK_UP),
+    "aqm": Entry(
+        "marqueue.cli.catalogue", "aqm", help="The AQMs and their parameters.", panel=LOOK_UP
+    ),
+    "tcp": Entry("marqueue.cli.catalogue", "tcp", help="The settings of TCP.", panel=LOOK_UP),
+    "paced": Entry(
+        "marqueue.cli.catalogue", "paced", help="The rate laws of paced flows.", panel=LOOK_UP
+    ),
     "impairments": Entry(
-        "marqueue.cli.catalogue", "impairments", help="What links may do to packets."
+        "marqueue.cli.catalogue",
+        "impairments",
+        help="What links may do to packets.",
+        panel=LOOK_UP,
     ),
-    "paper": Entry("marqueue.cli.paper", "paper", help="The papers that are reproduced here."),
-    "theory": Entry("marqueue.cli.theory", "theory", help="What models say of a scenario."),
+    "schema": Entry("marqueue.cli.catalogue", "schema", settings={}, panel=LOOK_UP),
+    "paper": Entry(
+        "marqueue.cli.paper", "paper", help="The papers that are reproduced here.", panel=MODELS
+    ),
+    "theory": Entry(
+        "marqueue.cli.theory", "theory", help="What models say of a scenario.", panel=MODELS
+    ),
     "design": Entry(
         "marqueue.cli.design",
         "design",
         help="Gains for AQMs, with their margins.",
         extra="theory",
+        panel=MODELS,
     ),
+    "validate": Entry(
+        "marqueue.cli.validate", "validate", extra="theory", settings={}, panel=MODELS
+    ),
+    "live": Entry("marqueue.cli.live", "live", panel=REAL),
+    "link": Entry(
+        "marqueue.cli.link",
+        "link",
+        settings={"context_settings": {"allow_interspersed_args": False}, "no_args_is_help": True},
+        panel=REAL,
+    ),
+    "attach": Entry("marqueue.cli.kernel", "attach", panel=REAL),
+    "stats": Entry("marqueue.cli.kernel", "stats", panel=REAL),
+    "detach": Entry("marqueue.cli.kernel", "detach", panel=REAL),
 }
 
 app = typer.Typer(
     name="marqueue",
-    cls=lazy(COMMANDS),
+    cls=lazy(COMMANDS, "Results"),
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    **SETTINGS,
+    **SETTINGS | {"add_completion": True},
 )
 
 
@@ -66,7 +92,13 @@ def root(
 ) -> None:
     """A workbench for active queue management and congestion control.
 
-    Example: marqueue run scenarios/dumbbell.toml
+    [bold]To begin with[/bold]
+
+    marqueue init first.toml   (a commented scenario to change)
+
+    marqueue run first.toml   (a table, and a report to open in a browser)
+
+    marqueue sweep first.toml --over topology.bottleneck.aqm=droptail,codel,pie
     """
 
 
@@ -75,6 +107,7 @@ def main() -> None:
     that cannot do what was asked, such as a disk that is full."""
     try:
         try:
+            complete.join_words(os.environ)
             app()
         finally:
             sys.stdout.flush()

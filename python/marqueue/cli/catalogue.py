@@ -7,6 +7,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from marqueue.cli import complete
 from marqueue.cli.console import output, print_json, table
 from marqueue.errors import MarqueueError, unknown
 from marqueue.scenario import schema as scenario_schema
@@ -40,7 +41,10 @@ def aqm_list() -> None:
 
 @aqm.command("show", no_args_is_help=True)
 def aqm_show(
-    name: Annotated[str, typer.Argument(help="Its name, as in: marqueue aqm list.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="Its name, as in: marqueue aqm list.", autocompletion=complete.aqms),
+    ],
 ) -> None:
     """Show an AQM: its source, its parameters, the variables that it records.
 

@@ -43,6 +43,8 @@ class Entry:
     """The extra of the installation that brings what a command needs (marqueue.extras)."""
     settings: Mapping[str, Any] = field(default_factory=lambda: {"no_args_is_help": True})
     """Of a command."""
+    panel: str | None = None
+    """The part of a list of commands in which it stands."""
 
     @property
     def text(self) -> str:
@@ -75,13 +77,36 @@ def docstring(module: str, function: str) -> str:
     return ast.get_docstring(node) or ""
 
 
-def lazy(entries: Mapping[str, Entry]) -> type[TyperGroup]:
-    """The class of a group of these commands, which are listed in this order."""
+def typeless(options: list[Any]) -> list[Any]:
+    """The same options; flags, which take no value, show none in help."""
+    for option in options:
+        if getattr(option, "is_flag", False) and option.metavar is None:
+            option.metavar = ""
+    return options
+
+
+def hide_types(command: Any, context: Any) -> None:
+    """Makes the flags of a command, and of all below it, show no type in help."""
+    typeless(command.get_params(context))
+    for below in getattr(command, "commands", {}).values():
+        hide_types(below, context)
+
+
+def lazy(entries: Mapping[str, Entry], panel: str | None = None) -> type[TyperGroup]:
+    """The class of a group of these commands, which are listed in this order; ``panel`` is the part
+    of the list for those that name none."""
 
     class Lazy(TyperGroup):
         def __init__(self, **attrs: Any) -> None:
             super().__init__(**attrs)
-            self.commands.update((name, TyperCommand(name)) for name in entries)
+            self.commands.update(
+                (name, TyperCommand(name, rich_help_panel=entry.panel or panel))
+                for name, entry in entries.items()
+            )
+
+        def get_params(self, ctx: Any) -> list[Any]:
+            """Its options, of which flags show no type."""
+            return typeless(super().get_params(ctx))
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
             """As much of it as a list needs, if it has not been loaded."""
@@ -93,7 +118,9 @@ def lazy(entries: Mapping[str, Entry]) -> type[TyperGroup]:
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
             """The command that is to be run, or whose own help or completion is asked for."""
             if args[0] in entries:
-                self.commands[args[0]] = entries[args[0]].load(args[0])
+                command = entries[args[0]].load(args[0])
+                hide_types(command, ctx)
+                self.commands[args[0]] = command
             return super().resolve_command(ctx, args)
 
     return Lazy

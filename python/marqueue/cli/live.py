@@ -14,7 +14,7 @@ from marqueue.cli.console import (
     say,
 )
 from marqueue.cli.run import slug
-from marqueue.scenario import cautions
+from marqueue.scenario import Scenario, cautions
 
 INVALID = 4
 """Exit code where the machine did not keep up, and the result is not to be trusted."""
@@ -60,6 +60,7 @@ def live(
     for each in cautions(scenario):
         say(f"Warning: {each}")
     announce_report()
+    say(announcement(scenario))
     # What real packets need is loaded by whoever wants them.
     from marqueue.live.run import run_live
 
@@ -78,3 +79,16 @@ def live(
         say(f"Error: invalid: {each}")
     if complaints:
         raise typer.Exit(INVALID)
+
+
+def announcement(scenario: Scenario) -> str:
+    """How many replications there will be, and how long they take."""
+    number = scenario.replications
+    minutes, seconds = divmod(round(scenario.duration.seconds * number), 60)
+    time = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    if number == 1:
+        return f"1 replication in real time: {time}, and a few seconds to set up."
+    return (
+        f"{number} replications of {scenario.duration}, one after the other in real time: {time}, "
+        "and a few seconds to set up each. --replications 1 is a first look."
+    )

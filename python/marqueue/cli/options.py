@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from marqueue.cli import complete
 from marqueue.cli.console import output, say
 from marqueue.errors import RunError
 from marqueue.limits import Limits
@@ -16,7 +17,13 @@ from marqueue.units import Duration, Size
 from marqueue.until import FEWEST, MOST
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The scenario, in TOML.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="The scenario, in TOML.",
+        show_default=False,
+        autocompletion=complete.scenario_files,
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -25,6 +32,7 @@ Set = Annotated[
         metavar="PATH=VALUE",
         help="Replace a value; may be given again. Lists take a number from 0 or a name.",
         show_default=False,
+        autocompletion=complete.settings,
     ),
 ]
 Seed = Annotated[

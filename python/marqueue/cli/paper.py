@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue.checkpoints import Checkpoints
-from marqueue.cli import options
+from marqueue.cli import complete, options
 from marqueue.cli.console import output, print_json, progress_bar, resumable, say, table
 from marqueue.errors import MarqueueError, unknown
 from marqueue.extras import require
@@ -29,11 +29,21 @@ def paper_list() -> None:
 @paper.command("run", no_args_is_help=True)
 def paper_run(
     key: Annotated[
-        str, typer.Argument(metavar="PAPER", help="Its key, as in: marqueue paper list.")
+        str,
+        typer.Argument(
+            metavar="PAPER",
+            help="Its key, as in: marqueue paper list.",
+            autocompletion=complete.papers,
+        ),
     ],
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[EXPERIMENT]...", help="Which of them.", show_default="all"),
+        typer.Argument(
+            metavar="[EXPERIMENT]...",
+            help="Which of them.",
+            show_default="all",
+            autocompletion=complete.experiments,
+        ),
     ] = None,
     quick: Annotated[
         bool,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue.checkpoints import Checkpoints
-from marqueue.cli import options
+from marqueue.cli import complete, options
 from marqueue.cli.console import (
     announce_report,
     output,
@@ -29,6 +29,7 @@ def sweep(
             help="Replace a value by each of these; given again, all combinations are run. PATH is "
             "as for --set.",
             show_default=False,
+            autocompletion=complete.settings,
         ),
     ] = None,
     set_: options.Set = None,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 
 import matplotlib.figure
 
 from marqueue.plot import bars
 from marqueue.plot import sweep as curves
+from marqueue.report import command
 from marqueue.report.builder import Cell, Report
 from marqueue.result import Chosen
 from marqueue.stats import Estimate
-from marqueue.sweep import SHOWN, Measured, Sweep, title
+from marqueue.sweep import Measured, Sweep, title
 
 #: More curves than these cannot be told apart; the tables must do.
 MOST_CURVES = 12
@@ -41,11 +41,8 @@ def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
         f"of its own, {swept.points[0].directory} and so on."
     )
     page.section("How to reproduce this")
-    given = [("--over", f"{axis.path}={','.join(axis.values)}") for axis in swept.axes]
-    given += [("--figure", name) for name in figures if tuple(figures) != SHOWN]
-    options = " ".join(f"{option} {shlex.quote(value)}" for option, value in given)
     page.text("Save the scenario below as scenario.toml, and run it with the same version:")
-    page.code(f"marqueue sweep scenario.toml {options}")
+    page.code(command.of_sweep(swept, figures))
     page.code(swept.scenario.to_toml(), "scenario.toml", folded=True)
     return page
 

@@ -12,6 +12,7 @@ import tomli_w
 
 from marqueue.integrity import CIRCUMSTANCES
 from marqueue.report.builder import Cell, Report
+from marqueue.report.command import of_result
 from marqueue.result import Result
 from marqueue.result.summary import route_rtts
 from marqueue.scenario.impairments import written
@@ -123,10 +124,17 @@ def _value(value: Any) -> str:
 #: What a row of traffic says of itself in columns of their own.
 _NOT_DETAILS = {"name", "kind", "classes", "transport", "trace"}
 
+#: Keys of kinds of traffic that are of each flow, not of the group.
+_EACH = {("cbr", "rate"), ("paced", "rate")}
+
 
 def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:
-    details = [f"{k} {_in_words(v)}" for k, v in traffic.items() if k not in _NOT_DETAILS]
     kind = str(traffic["kind"])
+    details = [
+        f"{k} {_in_words(v)}{' a flow' if (kind, k) in _EACH else ''}"
+        for k, v in traffic.items()
+        if k not in _NOT_DETAILS
+    ]
     return [
         str(traffic.get("name", kind)),
         kind,
@@ -197,8 +205,7 @@ def reproduce(page: Report, result: Result) -> None:
     page.section("How to reproduce this")
     provenance = result.provenance
     page.text("Save the scenario below as scenario.toml, and run it with the same version:")
-    number = provenance.replications
-    page.code(f"marqueue run scenario.toml --seed {provenance.seed} --replications {number}")
+    page.code(of_result(result))
     page.code(tomli_w.dumps(result.scenario), "scenario.toml", folded=True)
     made = dataclasses.asdict(provenance)
     facts: dict[str, Cell] = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from marqueue import _core
-from marqueue.errors import Problem, ScenarioError, show, unknown
+from marqueue.errors import Problem, ScenarioError, named, show, unknown
 from marqueue.scenario.cpu import Cpu, nominal_rate, work
 from marqueue.scenario.fields import AUTO, Aqm
 from marqueue.scenario.model import Scenario
@@ -31,12 +31,13 @@ def compile(scenario: Scenario) -> Plan:
     compiler = _Compiler(scenario, network(scenario.topology))
     plan = compiler.plan()
     if compiler.problems:
-        raise ScenarioError(compiler.problems)
+        raise ScenarioError(named(compiler.problems, scenario.to_dict()))
     try:
         _core.check(json.dumps(plan))
     except _core.PlanError as error:
         path, message = error.args
-        raise ScenarioError([Problem(compiler.origin(path), message)]) from None
+        problem = Problem(compiler.origin(path), message)
+        raise ScenarioError(named([problem], scenario.to_dict())) from None
     return plan
 
 

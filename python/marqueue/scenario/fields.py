@@ -86,7 +86,8 @@ def _read_buffer(value: object) -> Packets | Size:
             return _above_zero(kind.parse(value))
         except ValueError as error:
             raise mistake(str(error)) from None
-    raise mistake(f'got {show(value)}, expected a buffer such as "100 packets" or "150 kB"')
+    meant = Packets.dimension.meant(value) or Size.dimension.meant(value)
+    raise mistake(f'got {show(value)}, expected a buffer such as "100 packets" or "150 kB"{meant}')
 
 
 Buffer = Annotated[
@@ -131,6 +132,11 @@ AUTO = "auto"
 def _read_warmup(value: object) -> Duration | Literal["auto"]:
     if value == AUTO:
         return "auto"
+    time = Duration.dimension
+    if time.meant(value):
+        raise mistake(
+            f'got {show(value)}, expected {time.expected}, or "{AUTO}"{time.meant(value)}'
+        )
     try:
         return Duration.parse(value)
     except ValueError as error:
@@ -262,7 +268,7 @@ class Transport(Declared):
         if not isinstance(preset, str) or preset not in known:
             raise Refused([(("preset",), unknown(preset, known))])
         given = {key: each for key, each in value.items() if key != "preset"}
-        return cls(preset, parameters.read_all(parameters.tcp_declarations(), given))
+        return cls(preset, parameters.read_all(parameters.tcp_declarations(), given, "TCP"))
 
     def table(self) -> dict[str, Any]:
         """Preset and parameters."""

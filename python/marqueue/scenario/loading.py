@@ -1,18 +1,16 @@
 """Scenarios from files and texts, with single values replaced."""
 
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from marqueue.errors import Problem, ScenarioError, show, unknown
+from marqueue.errors import Problem, ScenarioError, named, show, unknown
 from marqueue.scenario.compiler import compile
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
-
-TOO_DEEP = "nested too deeply, expected a few tables within each other"
+from marqueue.scenario.syntax import TOO_DEEP, read_toml
 
 
 def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
@@ -28,7 +26,7 @@ def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
     0.005
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ScenarioError(
             [Problem("", "no such file, expected a scenario in TOML")], str(path)
@@ -46,7 +44,7 @@ def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario"
     ScenarioError.
     """
     try:
-        data = _toml(text)
+        data = read_toml(text)
     except ValueError as error:
         raise ScenarioError([Problem("", f"not TOML: {error}")], origin) from None
     return from_dict(data, overrides, origin)
@@ -84,7 +82,7 @@ def from_dict(
         scenario = Scenario.model_validate(data)
         compile(scenario)
     except ValidationError as error:
-        raise ScenarioError(problems(error, Scenario, data), origin) from None
+        raise ScenarioError(named(problems(error, Scenario, data), data), origin) from None
     except ScenarioError as error:
         raise ScenarioError(error.problems, origin) from None
     except RecursionError:
@@ -125,18 +123,9 @@ def _override(data: dict[str, Any], override: str) -> dict[str, Any]:
 
 def _value(text: str) -> object:
     try:
-        return _toml(f"value = {text}")["value"]
+        return read_toml(f"value = {text}")["value"]
     except ValueError:
         return text
-
-
-def _toml(text: str) -> dict[str, Any]:
-    """Raises ValueError, also for what Python's parser stumbles over: numbers of thousands of
-    digits, and more brackets than its stack holds."""
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise ValueError(TOO_DEEP) from None
 
 
 def _replace(here: object, steps: list[str], value: object, path: str) -> object:

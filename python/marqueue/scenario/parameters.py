@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Literal
 
 from marqueue import _core
+from marqueue.elsewhere import meant
 from marqueue.errors import MarqueueError, one_of, show, unknown, unknown_key
 from marqueue.units import FREQUENCY, PACKETS, RATE, SIZE, TIME, Dimension
 
@@ -152,6 +153,8 @@ class Declaration:
                 return self._per_dscp(value)
             case "number":
                 return self._number(value)
+            case "choice" if isinstance(value, str):
+                raise Refused([((), unknown(value, self.choices or ()))])
         raise Refused([((), f"got {show(value)}, expected {self.expected}")])
 
     def _per_dscp(self, given: Mapping[str, object]) -> dict[str, Any]:
@@ -181,7 +184,9 @@ class Declaration:
             else:
                 raise ValueError
         except (ValueError, OverflowError):
-            raise Refused([((), f"got {show(value)}, expected {self._expected_number}")]) from None
+            hint = WRITTEN_OUT[self.unit][0].meant(value) if self.unit in WRITTEN_OUT else ""
+            message = f"got {show(value)}, expected {self._expected_number}{hint}"
+            raise Refused([((), message)]) from None
         if self.min is None or self.max is None or not self.min <= number <= self.max:
             raise Refused([((), f"got {show(value)}, expected {self._expected_number}")])
         return number
@@ -337,14 +342,27 @@ def resolved_tcp(preset: str, params: Mapping[str, Value]) -> dict[str, Value]:
     return {**defaults, **tcp_presets()[preset], **params}
 
 
-def read_all(declared: Sequence[Declaration], given: Mapping[str, object]) -> dict[str, Value]:
-    """The given values in the engine's terms; raises :class:`Refused` with all that is wrong."""
+BESIDE_AQM = ("buffer", "signal", "packet", "rate", "delay")
+"""Keys of links that are parameters of AQMs elsewhere."""
+
+
+def read_all(
+    declared: Sequence[Declaration],
+    given: Mapping[str, object],
+    owner: str = "the table",
+    beside: Sequence[str] = (),
+) -> dict[str, Value]:
+    """The given values in the engine's terms; raises :class:`Refused` with all that is wrong.
+
+    ``owner`` is who has the parameters; ``beside`` are keys of the table that it stands in, for
+    those who look for them among the parameters.
+    """
     by_name = {spec.name: spec for spec in declared}
     values: dict[str, Value] = {}
     problems: list[tuple[Location, str]] = []
     for name, value in given.items():
         if name not in by_name:
-            problems.append(((name,), unknown_key(name, by_name)))
+            problems.append(((name,), _unknown(name, list(by_name), owner, beside)))
             continue
         try:
             values[name] = by_name[name].read(value)
@@ -358,6 +376,12 @@ def read_all(declared: Sequence[Declaration], given: Mapping[str, object]) -> di
     if problems:
         raise Refused(problems)
     return values
+
+
+def _unknown(given: str, known: Sequence[str], owner: str, beside: Sequence[str]) -> str:
+    """The message for a parameter that is not declared."""
+    outside = None if meant(given, known) else meant(given, beside)
+    return unknown_key(given, known, owner, f'"{outside}" of the link' if outside else None)
 
 
 def write_all(declared: Sequence[Declaration], values: Mapping[str, Value]) -> dict[str, Any]:
@@ -397,7 +421,8 @@ def read_model(
     if not isinstance(name, str) or name not in models:
         raise Refused([((key,), unknown(name, models))])
     given = {other: each for other, each in table.items() if other != key}
-    return name, read_all(models[name].params, given)
+    beside = BESIDE_AQM if isinstance(models[name], AqmEntry) else ()
+    return name, read_all(models[name].params, given, name, beside)
 
 
 def write_model(

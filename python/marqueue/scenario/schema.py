@@ -52,7 +52,8 @@ def _linked(part: Any) -> Any:
     """References in the places of what the engine declares."""
     match part:
         case dict() if DECLARED in part:
-            return {"$ref": f"#/$defs/{part[DECLARED]}"}
+            said = {key: part[key] for key in ("description",) if key in part}
+            return {"$ref": f"#/$defs/{part[DECLARED]}", **said}
         case dict():
             return {key: _linked(value) for key, value in part.items()}
         case list():

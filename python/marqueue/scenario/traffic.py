@@ -113,7 +113,7 @@ class Cbr(Group):
 
     kind: Literal["cbr"]
     rate: Given[PositiveRate, Rate | str]
-    """What each sends."""
+    """What each flow sends: together they send ``count`` times as much."""
     packet: Given[PacketSize, Size | str]
     """Size of a packet on the wire."""
     count: Count = 1
@@ -129,9 +129,9 @@ class Paced(Group):
 
     kind: Literal["paced"]
     control: Given[RateLaw, RateLaw | str | Keys] = by_default(RateLaw())
-    """The rate law: its name, or a table with its name and parameters."""
+    """The rate law: its name, or a table with its name and parameters; by default aimd."""
     rate: Given[PositiveRate, Rate | str]
-    """With what each starts."""
+    """With what each flow starts."""
     packet: Given[PacketSize, Size | str] = by_default(Size(1000))
     """Size of a packet on the wire; of laws that listen to routers it has 20 bytes for these."""
     ecn: bool = False

@@ -27,15 +27,15 @@ def of_scenario(scenario: Scenario, law: Law = "pftk", queue: float | None = Non
     plan = compile(scenario)
     index, link = _the_link(plan)
     flows, sizes = [], set()
-    for i, group in enumerate(plan["traffic"]):
+    for group in plan["traffic"]:
         [(kind, what)] = group["kind"].items()
         if kind not in ("tcp", "cbr") or what.get("size"):
-            raise _outside(
-                f"traffic.{i}", f"{group['name']} is not of long TCP or constant-rate flows"
-            )
+            message = f"{group['name']} is not of long TCP or constant-rate flows"
+            raise _outside(f"traffic.{group['name']}", message)
         route = plan["routes"][what["route"]]
         if index not in route["forward"]:
-            raise _outside(f"traffic.{i}", f"{group['name']} does not cross {link['name']}")
+            message = f"{group['name']} does not cross {link['name']}"
+            raise _outside(f"traffic.{group['name']}", message)
         settings = tcp_settings(plan, what["transport"]) if kind == "tcp" else {}
         size = settings["wire"] if kind == "tcp" else what["packet"]
         sizes.add(size)

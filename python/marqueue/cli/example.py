@@ -1,0 +1,105 @@
+"""``marqueue example`` and ``marqueue init``: scenarios to start from, which come with the
+package."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import marqueue
+from marqueue.cli import complete
+from marqueue.cli.console import output, say, table
+from marqueue.errors import RunError, unknown
+
+FOLDER = Path(marqueue.__file__).parent / "examples"
+
+FIRST = "first"
+"""What init writes."""
+
+example = typer.Typer(no_args_is_help=True)
+
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+
+
+@example.command("list")
+def example_list() -> None:
+    """List the examples.
+
+    Example: marqueue example list
+    """
+    listing = table("name", "what it shows")
+    for name, path in paths().items():
+        listing.add_row(f"[bold]{name}[/bold]", about(path))
+    output.print(listing)
+    output.print("\nmarqueue example copy NAME puts one into this directory.", highlight=False)
+
+
+@example.command("copy", no_args_is_help=True)
+def example_copy(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Its name, as in: marqueue example list.",
+            autocompletion=complete.examples,
+            show_default=False,
+        ),
+    ],
+    directory: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="Where to.", show_default="here")
+    ] = Path(),
+    force: Force = False,
+) -> None:
+    """Copy an example, to run and to change.
+
+    Example: marqueue example copy access-link && marqueue run access-link.toml
+    """
+    found = paths().get(name.removesuffix(".toml"))
+    if found is None:
+        raise RunError(f"example: {unknown(name, paths())}")
+    if directory.exists() and not directory.is_dir():
+        raise RunError(f"{directory}: is a file, expected a directory")
+    directory.mkdir(parents=True, exist_ok=True)
+    _write(found, directory / found.name, force)
+
+
+def init(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="[FILE]", help="The file to write.", show_default="scenario.toml"),
+    ] = Path("scenario.toml"),
+    force: Force = False,
+) -> None:
+    """Write a commented scenario, which runs as it is and says what may be changed.
+
+    Example: marqueue init first.toml && marqueue run first.toml
+    """
+    if file.is_dir():
+        file /= "scenario.toml"
+    elif not file.suffix:
+        file = file.with_suffix(".toml")
+    _write(paths()[FIRST], file, force)
+
+
+def paths() -> dict[str, Path]:
+    """The examples by name."""
+    return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def about(path: Path) -> str:
+    """The first sentence of the comment at the head of a scenario."""
+    head = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        head.append(line.lstrip("# "))
+    return " ".join(head).split(". ")[0].rstrip(".") + "."
+
+
+def _write(source: Path, target: Path, force: bool) -> None:
+    """Copies a file; one that exists is refused, or replaced if that is asked for."""
+    there = target.exists()
+    if there and not force:
+        raise RunError(f"{target}: exists already, expected a new file, or --force to replace it")
+    target.write_bytes(source.read_bytes())
+    say(f"{'Replaced' if there else 'Wrote'} {target}. Run it: marqueue run {target}")

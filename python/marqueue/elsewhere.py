@@ -1,0 +1,224 @@
+"""What other tools call things: ns-2, ns-3, tc and everyday language. Error messages suggest the
+name that it has here.
+
+This is the one place of such names. A name is compared by its letters and digits alone, so that
+"MinTh", "min-th" and "min_th" are the same; a name that differs from the one here in nothing else
+needs no entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+NAMES: dict[str, tuple[str, ...]] = {
+    # Parameters of AQMs. The suggestion is the first of these that the AQM has.
+    "target": ("delay_ref", "target", "q_ref", "theta", "gamma"),
+    "qdelayref": ("delay_ref", "target"),
+    "queuedelayreference": ("delay_ref", "target"),
+    "delayref": ("target", "q_ref"),
+    "interval": ("t_update", "period", "freeze_time", "delta"),
+    "updateinterval": ("t_update", "period"),
+    "tupdate": ("period",),
+    "pupdtime": ("period",),
+    "remupdtime": ("period",),
+    "holdtime": ("freeze_time",),
+    "sampling": ("w",),
+    "samplingfrequency": ("w",),
+    "maxburstallowance": ("max_burst",),
+    "burstallowance": ("max_burst",),
+    "burst": ("max_burst",),
+    "markecnthreshold": ("mark_ecnth",),
+    "thresh": ("min_th", "out_min_th", "l_th"),
+    "minthresh": ("min_th", "out_min_th"),
+    "minth": ("out_min_th",),
+    "min": ("min_th", "out_min_th"),
+    "maxthresh": ("max_th", "out_max_th"),
+    "maxth": ("out_max_th",),
+    "max": ("max_th", "out_max_th"),
+    "maxp": ("out_max_p",),
+    "pmax": ("max_p", "out_max_p"),
+    "probability": ("max_p", "out_max_p"),
+    "linterm": ("max_p", "out_max_p"),
+    "qw": ("w_q",),
+    "qweight": ("w_q",),
+    "queueweight": ("w_q",),
+    "markp": ("mark_p",),
+    "utilization": ("gamma", "theta"),
+    "ecnlim": ("initial",),
+    "increment": ("d1",),
+    "decrement": ("d2",),
+    "divisor": ("queues",),
+    "flows": ("queues", "count"),
+    "bytemode": ("mode",),
+    "queueinbytes": ("mode",),
+    "remphi": ("phi",),
+    "remgamma": ("gamma",),
+    "remalpha": ("alpha",),
+    "pbo": ("q_ref",),
+    "rempbo": ("q_ref",),
+    # Keys of links.
+    "limit": ("buffer",),
+    "maxsize": ("buffer",),
+    "queuesize": ("buffer",),
+    "queuelimit": ("buffer",),
+    "queuelength": ("buffer",),
+    "qlen": ("buffer",),
+    "ecn": ("signal",),
+    "useecn": ("signal", "ecn"),
+    "setbit": ("signal",),
+    "harddrop": ("signal",),
+    "usehardrop": ("signal",),
+    "avpkt": ("packet",),
+    "meanpktsize": ("packet",),
+    "packetsize": ("packet", "segment"),
+    "pktsize": ("packet", "segment"),
+    "mtu": ("packet", "segment"),
+    "bandwidth": ("rate",),
+    "linkbandwidth": ("rate",),
+    "bitrate": ("rate",),
+    "datarate": ("rate",),
+    "capacity": ("rate",),
+    "speed": ("rate",),
+    "linkdelay": ("delay",),
+    "latency": ("delay",),
+    "propagation": ("delay",),
+    "qdisc": ("aqm",),
+    "queuedisc": ("aqm",),
+    "discipline": ("aqm",),
+    # Traffic and the scenario as a whole.
+    "number": ("count",),
+    "begin": ("start",),
+    "starttime": ("start",),
+    "end": ("stop",),
+    "stoptime": ("stop", "duration"),
+    "maxbytes": ("size",),
+    "flowsize": ("size",),
+    "filesize": ("size",),
+    "tos": ("dscp",),
+    "runs": ("replications",),
+    "simtime": ("duration",),
+    "runtime": ("duration",),
+    # TCP.
+    "mss": ("segment",),
+    "segmentsize": ("segment",),
+    "cc": ("control",),
+    "congestion": ("control",),
+    "congestioncontrol": ("control",),
+    "initcwnd": ("initial_window",),
+    "initialcwnd": ("initial_window",),
+    "iw": ("initial_window",),
+    "windowinit": ("initial_window",),
+    "maxcwnd": ("max_window",),
+    "window": ("max_window",),
+    "rtomin": ("min_rto",),
+    "minrto": ("min_rto",),
+    "newreno": ("reno",),
+    # AQMs and schedulers.
+    "fifo": ("droptail",),
+    "pfifo": ("droptail",),
+    "bfifo": ("droptail",),
+    "pfifofast": ("droptail",),
+    "taildrop": ("droptail",),
+    "gk": ("gkvq",),
+    "vq": ("avq",),
+}
+
+KIN: dict[str, str] = {
+    "cake": "fq_codel",
+    "cobalt": "codel",
+    "fq": "fq_codel",
+    "fqpie": "pie",
+    "dualpi2": "pie",
+    "dualq": "pie",
+    "pi2": "pie",
+    "sfb": "blue",
+    "gred": "rio",
+    "wred": "rio",
+    "ared": "red",
+    "adaptivered": "red",
+    "sred": "red",
+    "ecnred": "red",
+    "bbr": "cubic",
+    "bic": "cubic",
+    "htcp": "cubic",
+    "vegas": "reno",
+    "westwood": "reno",
+}
+"""What is not here, and its nearest kin that is."""
+
+UNITS: dict[str, str] = {
+    # Rates. What tc calls mbps are megabytes; hardly anybody means them.
+    "bps": "bit/s",
+    "b/s": "bit/s",
+    "kbps": "kbit/s",
+    "kb/s": "kbit/s",
+    "mbps": "Mbit/s",
+    "mb/s": "Mbit/s",
+    "gbps": "Gbit/s",
+    "gb/s": "Gbit/s",
+    "bit": "bit/s",
+    "kbit": "kbit/s",
+    "mbit": "Mbit/s",
+    "gbit": "Gbit/s",
+    "bits/s": "bit/s",
+    "kbits/s": "kbit/s",
+    "mbits/s": "Mbit/s",
+    "gbits/s": "Gbit/s",
+    # Times.
+    "µs": "us",
+    "μs": "us",
+    "usec": "us",
+    "msec": "ms",
+    "sec": "s",
+    "secs": "s",
+    "second": "s",
+    "seconds": "s",
+    "m": "min",
+    "mins": "min",
+    "minute": "min",
+    "minutes": "min",
+    "hour": "h",
+    "hours": "h",
+    # Sizes.
+    "byte": "B",
+    "bytes": "B",
+    "k": "kB",
+    # Packets, and numbers per second.
+    "p": "packets",
+    "pkt": "packets",
+    "pkts": "packets",
+    "pps": "/s",
+    "packets/s": "/s",
+    "flows/s": "/s",
+    "/sec": "/s",
+}
+"""How units are written elsewhere, in small letters, and how here."""
+
+
+def plain(name: str) -> str:
+    """The letters and digits of a name, small."""
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """Which of the known names is what other tools call by this one."""
+    here = list(known)
+    word = plain(name)
+    alike = (each for each in here if word and plain(each) == word)
+    called = (each for each in NAMES.get(word, ()) if each in here)
+    return next(alike, None) or next(called, None)
+
+
+def kin(name: str, known: Collection[str]) -> str | None:
+    """Which of the known names is the nearest to one that is not there."""
+    nearest = KIN.get(plain(name))
+    return nearest if nearest is not None and nearest in known else None
+
+
+def unit(written: str, known: Iterable[str]) -> str | None:
+    """Which of the known units is meant by a text that is none."""
+    word = written.strip().lower()
+    here = list(known)
+    alike = [each for each in here if each.lower() == word]
+    called = UNITS.get(word)
+    return alike[0] if len(alike) == 1 else called if called in here else None
