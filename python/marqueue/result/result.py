@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import tomli_w
 
 from marqueue.manifest import Circumstances, Manifest
@@ -23,7 +22,7 @@ from marqueue.result import names, pcapng, tables
 from marqueue.result.cwnd import Cwnds, cwnd_tables, cwnds
 from marqueue.result.link import Link, with_figures
 from marqueue.result.pipe import Pipe
-from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
+from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows
 from marqueue.result.window import Figure
 from marqueue.scenario import from_dict
 from marqueue.stats import Estimate, Floats
@@ -193,12 +192,12 @@ class Result:
         """The names of the metered links."""
         return tables.link_names(self.plan)
 
-    @property
+    @cached_property
     def groups(self) -> list[str]:
         """The names of the groups of traffic."""
         return list(dict.fromkeys(names.group_names(self.scenario, self.plan)))
 
-    @property
+    @cached_property
     def classes(self) -> list[str]:
         """The names of the classes of routes, in the order of the scenario."""
         return names.class_names(self.scenario)
@@ -247,34 +246,36 @@ class Result:
         """
         return self.tables["flows"]
 
+    @cached_property
+    def _flow_columns(self) -> FlowColumns:
+        return FlowColumns(self.flows)
+
     def flow_sets(
         self, window: Span = None, *, group: str | None = None, class_: str | None = None
     ) -> list[Flows]:
         """What the flows (of one group, of one class) got in a window: one entry a replication
         that got there.
         """
-        table = self.flows
-        for column, wanted in (("group", group), ("class", class_)):
-            if wanted is not None:
-                table = table.filter(pc.equal(table[column], wanted))
-        columns = {name: table[name].to_numpy() for name in table.column_names}
+        columns = self._flow_columns
+        rows = columns.rows(group, class_)
         windows = self.measured if window is None else (window,)
-        delivered = np.sum([columns[f"delivered_{w}"] for w in windows], axis=0, dtype=float)
         begin, end = self.span(window)
-        left = np.fmin(columns["end"], columns["stop"])
+        replication = columns["replication"][rows]
         out = []
         for r in np.flatnonzero(self.ends > begin):
-            here = columns["replication"] == r
+            here = rows[replication == r]
+            left = np.fmin(columns["end"][here], columns["stop"][here])
+            delivered = [columns[f"delivered_{w}"][here] for w in windows]
             out.append(
                 Flows(
                     begin=begin,
                     end=min(end, self.ends[r]),
-                    kind=columns["kind"][here],
+                    kind=columns.kinds(here),
                     start=columns["start"][here],
-                    left=np.fmin(left[here], self.ends[r]),
+                    left=np.fmin(left, self.ends[r]),
                     fct=columns["fct"][here],
                     size=columns["size"][here],
-                    delivered=delivered[here],
+                    delivered=np.sum(delivered, axis=0, dtype=float),
                     totals={
                         name: columns[name][here].sum()
                         for name in ("sent", "retransmits", "timeouts", "ecn_cuts")

@@ -4,14 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from marqueue.result.window import Figure
 from marqueue.stats import Counts, Floats, jain, quantile
 
 #: Kinds of flows that react to congestion.
 CONTROLLED = ("tcp", "paced")
+
+#: Names, such as the kinds of flows, one a row.
+Names = np.ndarray[tuple[int], np.dtype[np.object_]]
+Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
+
+
+class FlowColumns:
+    """The table of flows as numpy arrays, with its rows found by group and by class.
+
+    A look-up takes as long as there are rows in its answer, so that going through all groups
+    takes as long as there are flows.
+    """
+
+    def __init__(self, flows: pa.Table) -> None:
+        self._all: Rows = np.arange(flows.num_rows)
+        named = {name: flows[name].combine_chunks() for name in ("group", "class", "kind")}
+        texts = {name: column.dictionary_encode() for name, column in named.items()}
+        self._rows = {name: _rows_by_name(texts[name]) for name in ("group", "class")}
+        self._kinds: Names = np.array(texts["kind"].dictionary.to_pylist(), dtype=object)
+        self._kind = texts["kind"].indices.to_numpy(zero_copy_only=False)
+        self._values = {
+            name: flows[name].to_numpy() for name in flows.column_names if name not in named
+        }
+
+    def rows(self, group: str | None = None, class_: str | None = None) -> Rows:
+        """The rows of one group, of one class, of both, or all, in the order of the table."""
+        none: Rows = self._all[:0]
+        found = self._all if group is None else self._rows["group"].get(group, none)
+        if class_ is None:
+            return found
+        of_class = self._rows["class"].get(class_, none)
+        return of_class if group is None else np.intersect1d(found, of_class, assume_unique=True)
+
+    def __getitem__(self, column: str) -> np.ndarray[tuple[int], np.dtype[Any]]:
+        """A column of numbers."""
+        return self._values[column]
+
+    def kinds(self, rows: Rows) -> Names:
+        """The kind of flow of each of these rows."""
+        return self._kinds[self._kind[rows]]
+
+
+def _rows_by_name(names: pa.DictionaryArray) -> dict[str, Rows]:
+    """The rows of each name, in order."""
+    codes = names.indices.to_numpy(zero_copy_only=False)
+    known = names.dictionary.to_pylist()
+    edges = np.cumsum(np.bincount(codes, minlength=len(known)))
+    parts = np.split(np.argsort(codes, kind="stable"), edges[:-1])
+    return dict(zip(known, parts, strict=True)) if known else {}
 
 
 @dataclass(frozen=True)
@@ -26,7 +77,7 @@ class Flows:
 
     begin: float
     end: float
-    kind: np.ndarray[tuple[int], np.dtype[np.object_]]
+    kind: Names
     start: Floats
     left: Floats
     fct: Floats
