@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from marqueue.report.builder import Cell, Report
 from marqueue.report.of_theory import theory
-from marqueue.report.setup import asked, reproduce, settings, time
+from marqueue.report.setup import asked, reproduce, rest, settings, time
 from marqueue.result import (
     FLOW_FIGURES,
     LINK_FIGURES,
@@ -20,7 +20,7 @@ from marqueue.result import (
     Result,
 )
 from marqueue.result.pipe import PIPE_FIGURES
-from marqueue.result.summary import batched_figures, batches_sentence, warnings
+from marqueue.result.summary import batched_figures, batches_sentence, listed, warnings
 from marqueue.stats import Estimate
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ MOST_LINKS_DRAWN = 6
 
 #: Traced flows with a figure each.
 MOST_SENDERS_DRAWN = 4
+
+#: Groups or classes of flows with a column each; more have a row each.
+MOST_COLUMNS = 12
 
 HIGHLIGHTS = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 
@@ -186,9 +189,9 @@ def _compare(
 def _flows(page: Report, result: Result) -> None:
     page.section("Flows")
     parts: list[tuple[str | None, str | None]] = [(None, None)]
-    if len(result.groups) > 1:
+    if 1 < len(result.groups) <= MOST_COLUMNS:
         parts += [(group, None) for group in result.groups]
-    if len(result.classes) > 1:
+    if 1 < len(result.classes) <= MOST_COLUMNS:
         parts += [(None, class_) for class_ in result.classes]
     heads = ["", *(group or class_ or "all" for group, class_ in parts)]
     page.table(
@@ -204,6 +207,27 @@ def _flows(page: Report, result: Result) -> None:
         heads,
         _compare(RUN_FIGURES, [result.run_totals(group=g, class_=c) for g, c in parts]),
         "What flows counted over the whole run, its warm-up included.",
+    )
+    if len(result.groups) > MOST_COLUMNS:
+        _many(page, "Group", result.groups, lambda g: result.traffic(group=g))
+    if len(result.classes) > MOST_COLUMNS:
+        _many(page, "Class", result.classes, lambda c: result.traffic(class_=c))
+
+
+def _many(
+    page: Report, what: str, names: Sequence[str], of: Callable[[str], Mapping[str, Estimate]]
+) -> None:
+    """Groups or classes of flows that are too many for a column each: a row each."""
+    estimates = {name: of(name) for name in listed(names)}
+    figures = [f for f in FLOW_FIGURES if any(each[f.name].n for each in estimates.values())]
+    rows: list[list[Cell]] = [
+        [name, *(f.shown(each) for f in figures)] for name, each in estimates.items()
+    ]
+    page.table(
+        [what, *(f.title for f in figures)],
+        rows,
+        f"Flows by {what.lower()} over the measured time{rest(names, 'flows.parquet')}",
+        folded=True,
     )
 
 

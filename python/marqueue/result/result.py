@@ -193,9 +193,14 @@ class Result:
         return tables.link_names(self.plan)
 
     @cached_property
+    def plan_groups(self) -> list[str]:
+        """The group of the scenario that each entry of the plan's traffic is part of."""
+        return names.group_names(self.scenario, self.plan)
+
+    @cached_property
     def groups(self) -> list[str]:
         """The names of the groups of traffic."""
-        return list(dict.fromkeys(names.group_names(self.scenario, self.plan)))
+        return list(dict.fromkeys(self.plan_groups))
 
     @cached_property
     def classes(self) -> list[str]:
