@@ -13,7 +13,12 @@ from marqueue.units import Duration, Size
 from marqueue.until import FEWEST, MOST
 
 File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The scenario, in TOML.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="The scenario, in TOML, of up to 64 MiB; - for standard input.",
+        show_default=False,
+    ),
 ]
 Set = Annotated[
     list[str] | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from marqueue.plot.of_result import MOST_CURVES
 from marqueue.report.builder import Cell, Report
 from marqueue.report.of_theory import theory
 from marqueue.report.setup import asked, reproduce, rest, settings, time
@@ -272,15 +273,17 @@ def _figures(page: Report, result: Result) -> None:
         page.figure(
             result.plot.rates(), "Sending rates of the traced paced flows in the first replication."
         )
+    by_class = " by class" if len(result.classes) <= MOST_CURVES else ""
     if any(len(f.completion_times) for f in result.flow_sets()):
         page.figure(
             result.plot.completion_times(),
-            "Flow completion times by class, all replications together.",
+            f"Flow completion times{by_class}, all replications together.",
         )
     if any(len(f.long_rates) for f in result.flow_sets()):
         page.figure(
             result.plot.goodputs(),
-            "Goodput of each long flow over the measured time by class, all replications together.",
+            f"Goodput of each long flow over the measured time{by_class}, all replications "
+            "together.",
         )
 
 

@@ -58,9 +58,7 @@ def asked(page: Report, result: Result) -> None:
     columns = ["Traffic", "Kind", "What", "Classes", "Transport"]
     traffic = result.scenario["traffic"]
     caption = f"Groups of traffic{rest(traffic, SCENARIO)}" if len(traffic) > MOST_LISTED else ""
-    page.table(
-        columns, [_traffic_row(t) for t in listed(traffic)], caption, folded=bool(caption)
-    )
+    page.table(columns, [_traffic_row(t) for t in listed(traffic)], caption, folded=bool(caption))
 
 
 def rest(names: Sequence[Any], file: str) -> str:

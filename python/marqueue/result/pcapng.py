@@ -105,6 +105,5 @@ def _transport_of_group(result: Result) -> dict[str, int]:
     """The index of the transport of each group of traffic; -1 of those that speak UDP."""
     settings = [next(iter(entry["kind"].values())) for entry in result.plan["traffic"]]
     return {
-        name: s.get("transport", -1)
-        for name, s in zip(result.plan_groups, settings, strict=True)
+        name: s.get("transport", -1) for name, s in zip(result.plan_groups, settings, strict=True)
     }

@@ -49,11 +49,13 @@ class FlowColumns:
 
     def __getitem__(self, column: str) -> np.ndarray[tuple[int], np.dtype[Any]]:
         """A column of numbers."""
-        return self._values[column]
+        values: np.ndarray[tuple[int], np.dtype[Any]] = self._values[column]
+        return values
 
     def kinds(self, rows: Rows) -> Names:
         """The kind of flow of each of these rows."""
-        return self._kinds[self._kind[rows]]
+        kinds: Names = self._kinds[self._kind[rows]]
+        return kinds
 
 
 def _rows_by_name(names: pa.DictionaryArray) -> dict[str, Rows]:

@@ -11,22 +11,17 @@ from marqueue.errors import Problem, ScenarioError, show, unknown
 from marqueue.scenario.compiler import compile
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
+from marqueue.scenario.reading import origin_of, read_scenario
 
 TOO_DEEP = "nested too deeply, expected a few tables within each other"
 
 
 def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
-    """The scenario of a file, with ``overrides`` such as ``"topology.bottleneck.delay=5 ms"``."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ScenarioError(
-            [Problem("", "no such file, expected a scenario in TOML")], str(path)
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise ScenarioError([Problem("", f"cannot be read: {reason}")], str(path)) from None
-    return from_toml(text, overrides, origin=str(path))
+    """The scenario of a file, with ``overrides`` such as ``"topology.bottleneck.delay=5 ms"``.
+
+    The file may be a pipe, or standard input as ``-``, and has at most 64 MiB.
+    """
+    return from_toml(read_scenario(path), overrides, origin=origin_of(path))
 
 
 def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario") -> Scenario:
