@@ -31,12 +31,22 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build fast test test-rust test-python fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data validate validate-ns2 lock clean
+.PHONY: help setup system-packages build fast test test-rust test-python test-bare fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data validate validate-ns2 lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(EXTENSION) ## Make .venv, install the locked dependencies, build the extension
+
+system-packages: ## Install the Debian packages that tests use and the machine lacks (root, apt)
+	@missing=$$(while read -r what package; do case $$what in \
+		\#*|'') ;; \
+		/*) test -e $$what || echo $$package ;; \
+		*) command -v $$what >/dev/null || echo $$package ;; \
+	esac; done < requirements/system.txt); \
+	test -z "$$missing" || { apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
+
 build: $(EXTENSION) ## Build the extension in release mode, if a source changed
 
 $(VENV)/.installed: requirements/develop.txt
@@ -69,6 +79,24 @@ test-rust: ## Run the tests in Rust
 # The same cases each time: a failure is of the change, not of the day. Without the seed, pytest tries others.
 test-python: $(EXTENSION) ## Run the tests in Python
 	$(BIN)/pytest -n auto --dist loadfile --hypothesis-seed=0
+
+# Programs that a machine with Rust, Python and a C compiler need not have. The tests that use them are skipped then.
+HIDDEN := tshark clang ns iperf3 nft
+BARE := target/bare
+
+test-bare: $(EXTENSION) ## Run the tests that use other programs as a machine without these does
+	rm -rf $(BARE) && mkdir -p $(BARE)
+	IFS=:; for each in $$PATH; do ln -s "$$each"/* $(BARE) 2>/dev/null; done; true
+	rm -f $(HIDDEN:%=$(BARE)/%)
+	PATH=$(CURDIR)/$(BARE) $(MAKE) --no-print-directory bare-rust bare-python
+
+.PHONY: bare-python bare-rust
+bare-rust:
+	cargo test -p marqueue-bpf --locked $(KERNEL:%=--features marqueue-bpf/%)
+
+bare-python:
+	$(BIN)/pytest --collect-only --quiet --quiet
+	$(BIN)/pytest --hypothesis-seed=0 $(shell grep -l '^from real import' tests/python/test_*.py)
 
 fuzz: ## Fuzz every target for a fixed number of runs
 	cargo fuzz build --sanitizer none

@@ -44,6 +44,10 @@ def say(remark: str) -> None:
     errors.print(remark, markup=False, highlight=False, soft_wrap=True)
 
 
+class Told(KeyboardInterrupt):
+    """An interrupt of which the user has been told what it left."""
+
+
 @contextmanager
 def resumable(keep: Keep) -> Iterator[None]:
     """Tells what is kept: at the beginning if there is any, and when the work is interrupted."""
@@ -57,6 +61,10 @@ def resumable(keep: Keep) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         say(f"Interrupted; {keep.remark or 'nothing was written.'}")
+        raise Told from None
+    except MemoryError:
+        if keep.there:
+            say(keep.remark)
         raise
 
 

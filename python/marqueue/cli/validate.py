@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from marqueue.cli import options
-from marqueue.cli.console import errors, output, print_json, progress_bar
+from marqueue.cli.console import Told, output, print_json, progress_bar, say
 from marqueue.errors import MarqueueError, RunError, unknown
 from marqueue.place import refuse_place, whole
 
@@ -71,8 +71,8 @@ def validate(
         with progress_bar("validate") as progress:
             ladder = climb(chosen, Effort.QUICK if quick else Effort.FULL, jobs, progress)
     except KeyboardInterrupt:
-        errors.print("Interrupted; nothing was written.")
-        raise
+        say("Interrupted; nothing was written.")
+        raise Told from None
     if out:
         with whole(out) as fresh:
             write_report(ladder, fresh)
