@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -name '*.rs' -o -name '*.c' -o -name Cargo.toml) Cargo.toml Cargo.lock
 EXTENSION := $(VENV)/.built
-DEVELOP = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet $(KERNEL:%=--features %)
+DEVELOP = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release $(KERNEL:%=--features %)
 
 # A build by a profile of what runs do, from a program that is compiled with the very features of the extension:
 # what has others has other names, and the profile would not be found. Of build scripts there are profiles too.
@@ -51,11 +51,13 @@ build: $(EXTENSION) ## Build the extension in release mode, if a source changed
 
 $(VENV)/.installed: requirements/develop.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the locked Python packages in $(VENV)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/develop.txt
 	touch $@
 
 # maturin writes the shared object beside the Python sources and installs the package as editable.
 $(EXTENSION): $(VENV)/.installed pyproject.toml $(RUST)
+	@echo "Compiling the simulator: a minute or two the first time"
 	$(DEVELOP)
 	touch $@
 
@@ -121,6 +123,7 @@ format: $(VENV)/.installed ## Format every source
 	$(BIN)/ruff format
 
 demo: $(EXTENSION) ## Reproduce Experiment 2 of the AVQ paper, in its quick form
+	@echo "Simulating Experiment 2 of the AVQ paper: seven AQMs, 20 to 180 long TCP flows, 900 s, four times each"
 	$(BIN)/marqueue paper run avq 2 --quick --force
 
 bench: ## Time queues, event lists and whole runs

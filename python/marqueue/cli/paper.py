@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue.cli import options
-from marqueue.cli.console import output, print_json, progress_bar, resumable, table
+from marqueue.cli.console import output, print_json, progress_bar, resumable, say, table
 from marqueue.errors import MarqueueError, unknown
 from marqueue.keep import Keep
 from marqueue.papers import PAPERS
@@ -63,11 +63,23 @@ def paper_run(
     directory = out or Path("results") / f"paper-{key}"
     refuse_place(directory, force)
     keep = Keep.beside(directory, resume, force)
+    for each in chosen:
+        say(f"Simulating experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
     with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(keep):
         result = PAPERS[key].run(chosen, quick, directory, jobs, progress, keep)
     keep.discard()
     if json:
         print_json(result.summary())
     else:
+        output.print(result.sentence, highlight=False, soft_wrap=True)
+        output.print()
         output.print(result.table())
+        output.print()
         output.print(f"Report: {result.report}", highlight=False, soft_wrap=True)
+        output.print(
+            "It has the figures, the criterion of each verdict, and why claims do not hold.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        setup = sorted((directory / "scenarios").glob("*.toml"))[0]
+        output.print(f"One set-up alone: marqueue run {setup}", highlight=False, soft_wrap=True)

@@ -43,6 +43,7 @@ def _code(command: Callable[[], object]) -> int:
     try:
         command()
         sys.stdout.flush()
+        return 0
     except SystemExit as end:
         return _ended(end)
     except MarqueueError as error:
