@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -name '*.rs' -o -name '*.c' -o -name Cargo.toml) Cargo.toml Cargo.lock
 EXTENSION := $(VENV)/.built
-DEVELOP = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet $(KERNEL:%=--features %)
+DEVELOP = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release $(KERNEL:%=--features %)
 
 # A build by a profile of what runs do, from a program that is compiled with the very features of the extension:
 # what has others has other names, and the profile would not be found. Of build scripts there are profiles too.
@@ -31,21 +31,33 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build fast test test-rust test-python test-faults faults fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data scenario-reference validate validate-ns2 lock clean
+.PHONY: help setup system-packages build fast test test-rust test-python test-bare test-faults faults fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data scenario-reference validate validate-ns2 lock clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(EXTENSION) ## Make .venv, install the locked dependencies, build the extension
+
+system-packages: ## Install the Debian packages that tests use and the machine lacks (root, apt)
+	@missing=$$(while read -r what package; do case $$what in \
+		\#*|'') ;; \
+		/*) test -e $$what || echo $$package ;; \
+		*) command -v $$what >/dev/null || echo $$package ;; \
+	esac; done < requirements/system.txt); \
+	test -z "$$missing" || { apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
+
 build: $(EXTENSION) ## Build the extension in release mode, if a source changed
 
 $(VENV)/.installed: requirements/develop.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the locked Python packages in $(VENV)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/develop.txt
 	touch $@
 
 # maturin writes the shared object beside the Python sources and installs the package as editable.
 $(EXTENSION): $(VENV)/.installed pyproject.toml $(RUST)
+	@echo "Compiling the simulator: a minute or two the first time"
 	$(DEVELOP)
 	touch $@
 
@@ -77,6 +89,24 @@ test-faults: $(EXTENSION) ## Kill runs, damage files and fill disks, a few times
 faults: $(EXTENSION) ## The same 200 times each (half an hour)
 	MARQUEUE_FAULT_TRIALS=200 $(BIN)/pytest tests/faults --durations=0
 
+# Programs that a machine with Rust, Python and a C compiler need not have. The tests that use them are skipped then.
+HIDDEN := tshark clang ns iperf3 nft
+BARE := target/bare
+
+test-bare: $(EXTENSION) ## Run the tests that use other programs as a machine without these does
+	rm -rf $(BARE) && mkdir -p $(BARE)
+	IFS=:; for each in $$PATH; do ln -s "$$each"/* $(BARE) 2>/dev/null; done; true
+	rm -f $(HIDDEN:%=$(BARE)/%)
+	PATH=$(CURDIR)/$(BARE) $(MAKE) --no-print-directory bare-rust bare-python
+
+.PHONY: bare-python bare-rust
+bare-rust:
+	cargo test -p marqueue-bpf --locked $(KERNEL:%=--features marqueue-bpf/%)
+
+bare-python:
+	$(BIN)/pytest --collect-only --quiet --quiet
+	$(BIN)/pytest --hypothesis-seed=0 $(shell grep -l '^from real import' tests/python/test_*.py)
+
 fuzz: ## Fuzz every target for a fixed number of runs
 	cargo fuzz build --sanitizer none
 	$(foreach target,$(FUZZ_TARGETS),$(call fuzz,$(target),-runs=$(FUZZ_RUNS) -seed=1) &&) true
@@ -100,6 +130,7 @@ format: $(VENV)/.installed ## Format every source
 	$(BIN)/ruff format
 
 demo: $(EXTENSION) ## Reproduce Experiment 2 of the AVQ paper, in its quick form
+	@echo "Simulating Experiment 2 of the AVQ paper: seven AQMs, 20 to 180 long TCP flows, 900 s, four times each"
 	$(BIN)/marqueue paper run avq 2 --quick --force
 
 bench: ## Time queues, event lists and whole runs

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from marqueue import _core
+from marqueue.errors import RunError
 from marqueue.scenario.model import Scenario
 
 
@@ -181,14 +182,22 @@ def here(
     )
 
 
+NOT_TRACKED = 1
+"""Exit code of ``git ls-files --error-unmatch``."""
+
+
 @cache
 def commit() -> str | None:
-    """The commit, where this package lies in a working tree that tracks it."""
-    here = Path(__file__)
+    """The commit, where this package lies in a working tree that tracks it; None elsewhere, and
+    where git is not installed. Raises :class:`RunError` where git fails to answer."""
+    here = Path(__file__).resolve()
+    if not any((parent / ".git").exists() for parent in here.parents):
+        return None
 
     def git(*arguments: str) -> str:
         done = subprocess.run(
             ["git", "-C", str(here.parent), *arguments],
+            env={**os.environ, "LC_ALL": "C"},
             capture_output=True,
             text=True,
             timeout=10,
@@ -200,8 +209,15 @@ def commit() -> str | None:
         git("ls-files", "--error-unmatch", here.name)
         dirty = git("status", "--porcelain", "--untracked-files=no")
         return git("rev-parse", "HEAD") + ("-dirty" if dirty else "")
-    except (OSError, subprocess.SubprocessError):
+    except FileNotFoundError:
         return None
+    except subprocess.CalledProcessError as error:
+        if error.returncode == NOT_TRACKED or "not a git repository" in error.stderr:
+            return None
+        reason = error.stderr.strip() or f"exit code {error.returncode}"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = str(error)
+    raise RunError(f"commit: git cannot tell of which commit {here.parent} is: {reason}")
 
 
 @cache

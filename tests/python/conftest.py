@@ -2,10 +2,11 @@
 
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from marqueue.papers.claims import read_claims
 from marqueue.papers.verdict import judge
 from marqueue.run import run
 from marqueue.scenario import Scenario, from_toml
+
+SYSTEM = Path(__file__).parents[2] / "requirements" / "system.txt"
+"""Programs and headers that tests use, each with its Debian package."""
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 
@@ -53,6 +57,33 @@ size = "10 packets"
 """A scenario that runs in a moment."""
 
 COMMAND = [sys.executable, "-m", "marqueue"]
+
+
+def missing_packages() -> list[str]:
+    """The packages that ``make system-packages`` would install."""
+    lines = [line.split() for line in SYSTEM.read_text(encoding="utf-8").splitlines()]
+    wanted = [line for line in lines if line and line[0] != "#"]
+    return [
+        package
+        for what, package in wanted
+        if not (Path(what).exists() if what.startswith("/") else shutil.which(what))
+    ]
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """Ends the summary with what the skipped tests lack, if packages of the system have it."""
+    yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    passed, skipped = (len(reporter.stats.get(each, ())) for each in ("passed", "skipped"))
+    missing = missing_packages() if skipped else []
+    if missing:
+        reporter.write_line(
+            f"{passed} passed, {skipped} skipped; not installed here: {', '.join(missing)} "
+            "(make system-packages installs them)"
+        )
 
 
 def interrupted(*arguments: str, cwd: Path) -> tuple[int, str]:

@@ -69,6 +69,7 @@ def has_ipv6() -> bool:
     return IPV6.exists() and IPV6.read_text().strip() == "0"
 
 
+needs_tshark = pytest.mark.skipif(absent("tshark") is not None, reason=f"{absent('tshark')}")
 real = pytest.mark.skipif(no_links() is not None, reason=f"no live links here: {no_links()}")
 needs_dctcp = pytest.mark.skipif(no_dctcp() is not None, reason=f"no DCTCP here: {no_dctcp()}")
 needs_bbr = pytest.mark.skipif("bbr" not in laws(), reason="this kernel has no BBR")

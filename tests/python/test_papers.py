@@ -1,6 +1,7 @@
 """Papers: claims as data, verdicts on small numbers, and a reproduction as people run it."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from marqueue.papers import PAPERS
 from marqueue.papers.claims import Claim, Claims, read_claims
 from marqueue.papers.ledger import read_ledger, read_reference
 from marqueue.papers.quantity import Quantity, single, stepped
-from marqueue.papers.verdict import decide, judge, together
+from marqueue.papers.verdict import decide, judge, least_favourable, together
 from marqueue.scenario import load, with_overrides
 from marqueue.stats import Estimate
 
@@ -223,6 +224,44 @@ def test_experiment_2_from_end_to_end(marqueue, tmp_path: Path):
     assert "Ledger" in page
     assert load(tmp_path / "out/scenarios/experiment-2-pi.toml").replications == 4
     assert marqueue("paper", "run", "avq", "2", "--out", "out").returncode == 2
+
+
+def test_a_stranger_reads_what_came_out(marqueue, tmp_path: Path):
+    done = marqueue("paper", "run", "mkc", "1", "--quick", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    experiment = PAPERS["mkc"].experiments["1"]
+    assert f"Simulating experiment 1 of mkc: {experiment}." in done.stderr
+    sentence, *rest = done.stdout.splitlines()
+    assert re.fullmatch(r"Of \d+ claims? of the paper, checked by simulating .*\.", sentence)
+    words = " ".join(" ".join(rest).split())
+    assert "95% confidence interval" in words
+    assert "Report: out/report.html" in rest
+    [setup] = [each.split()[-1] for each in rest if "marqueue run" in each]
+    assert load(tmp_path / setup).replications == 4
+
+
+def test_a_measurement_names_its_unit_and_its_place():
+    check = {"kind": "below", "quantity": "queue.a", "other": "queue.b"}
+    claim = Claim.model_validate(
+        {
+            "id": "a",
+            "experiment": "1",
+            "where": "Fig. 1",
+            "says": "A's queue is the shorter.",
+            "paper": "A < B",
+            "reason": "Means.",
+            "check": [check],
+        }
+    )
+    places = (20.0, 40.0)
+    quantities = {
+        f"queue.{of}": Quantity(
+            "Queue, mean", of.upper(), np.array([values]), "packets", "N", places
+        )
+        for of, values in {"a": (1.0, 9.0), "b": (5.0, 3.0)}.items()
+    }
+    shown = least_favourable(claim, quantities)
+    assert shown == "Queue, mean [packets] with 40 flows: A 9, B 3 (worst of 2)"
 
 
 #: What must come out of CHOKeW's experiments even in a single replication.

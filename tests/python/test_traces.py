@@ -10,6 +10,7 @@ import pytest
 
 import marqueue as package
 from conftest import COMMAND
+from real import needs_tshark
 
 SCENARIO = """\
 name = "Traced"
@@ -97,6 +98,7 @@ def ns(epoch: str) -> int:
     return int(epoch.replace(".", ""))
 
 
+@needs_tshark
 def test_every_traced_link_has_a_file_that_wireshark_reads(lossy: Path, marked: Path):
     for directory in (lossy, marked):
         captures = sorted(directory.glob("*.pcapng"))
@@ -116,6 +118,7 @@ def test_every_traced_link_has_a_file_that_wireshark_reads(lossy: Path, marked: 
                 assert (tcp or udp) == (GOOD if whole else UNVERIFIED)
 
 
+@needs_tshark
 def test_a_capture_has_both_directions_at_the_near_end_of_the_link(lossy: Path):
     seen = tshark(
         lossy / "bottleneck.pcapng",
@@ -143,6 +146,7 @@ def test_a_capture_has_both_directions_at_the_near_end_of_the_link(lossy: Path):
     assert (length[outbound][exact] == departs["bytes"].to_numpy()[exact]).all()
 
 
+@needs_tshark
 def test_an_arrival_on_the_way_back_is_where_the_next_link_begins(lossy: Path):
     """What the capture computes for the far end is what the simulator did."""
     seen = tshark(lossy / "60-ms-source.pcapng", "frame.packet_flags_direction == 1", EPOCH)
@@ -156,6 +160,7 @@ def test_an_arrival_on_the_way_back_is_where_the_next_link_begins(lossy: Path):
     assert np.mean(answers) > 0.95, "all but what timers send"
 
 
+@needs_tshark
 @pytest.mark.parametrize("name", CLASSES)
 def test_wireshark_finds_the_retransmissions(lossy: Path, name: str):
     """Where data is sent, before any loss. Of a retransmission that follows new data by less than a
@@ -170,6 +175,7 @@ def test_wireshark_finds_the_retransmissions(lossy: Path, name: str):
     assert len(tshark(path, "tcp.analysis.fast_retransmission")) > 5
 
 
+@needs_tshark
 @pytest.mark.parametrize("name", CLASSES)
 def test_wireshark_counts_duplicate_acknowledgements_as_they_arrive(lossy: Path, name: str):
     path = lossy / f"{name.replace(' ', '-')}-source.pcapng"
@@ -183,6 +189,7 @@ def test_wireshark_counts_duplicate_acknowledgements_as_they_arrive(lossy: Path,
     assert len(tshark(path, "tcp.analysis.duplicate_ack")) == duplicates > 50
 
 
+@needs_tshark
 def test_headers_say_what_the_packets_say(marked: Path):
     path = marked / "bottleneck.pcapng"
     data = trace(marked, "bottleneck").filter(pl.col("kind") == "depart")
@@ -201,6 +208,7 @@ def test_headers_say_what_the_packets_say(marked: Path):
     assert 0 < len(answers) <= acks.filter(pl.col("syn")).height
 
 
+@needs_tshark
 def test_sack_blocks_are_there(lossy: Path):
     acks = trace(lossy, "reverse").filter(pl.col("kind") == "depart", pl.col("ack"))
     blocks = acks["sack"].to_list()
@@ -216,6 +224,7 @@ def test_sack_blocks_are_there(lossy: Path):
     assert shown == expected[: len(shown)]
 
 
+@needs_tshark
 def test_udp_is_udp(lossy: Path):
     data = trace(lossy, "bottleneck").filter(pl.col("kind") == "depart")
     flows = pl.read_parquet(lossy / "flows.parquet").filter(pl.col("replication") == 0)

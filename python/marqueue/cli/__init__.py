@@ -8,9 +8,8 @@ import typer
 
 from marqueue import __version__
 from marqueue.cli import complete
-from marqueue.cli.console import errors
 from marqueue.cli.lazy import SETTINGS, Entry, lazy
-from marqueue.errors import MarqueueError
+from marqueue.cli.process import check_streams, refuse_little_memory, run_to_end
 
 START = "Start here"
 LOOK_UP = "Look up"
@@ -102,22 +101,21 @@ def root(
     """
 
 
+CATALOGUE = "marqueue.cli.catalogue"
+"""Its commands load little."""
+
+
 def main() -> None:
     """Runs the command; a user's mistake becomes a message and exit code 2, and so does a machine
     that cannot do what was asked, such as a disk that is full."""
-    try:
-        try:
-            complete.join_words(os.environ)
-            app()
-        finally:
-            sys.stdout.flush()
-    except MarqueueError as error:
-        errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
-        sys.exit(2)
-    except OSError as error:
-        where = error.filename or "output"
-        what = f"{where}: {error.strerror or error}"
-        errors.print(what, markup=False, highlight=False, soft_wrap=True)
-        # What could not be written is not tried again when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(2)
+    sys.exit(run_to_end(_command))
+
+
+def _command() -> None:
+    complete.join_words(os.environ)
+    check_streams()
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
+    entry = COMMANDS.get(words[0]) if words else None
+    if entry is not None and entry.module != CATALOGUE:
+        refuse_little_memory()
+    app()

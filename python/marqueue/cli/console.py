@@ -53,6 +53,10 @@ def announce_report() -> None:
         say(f"No report will be written: its figures need matplotlib ({hint('plots')}).")
 
 
+class Told(KeyboardInterrupt):
+    """An interrupt of which the user has been told what it left."""
+
+
 @contextmanager
 def resumable(checkpoints: Checkpoints) -> Iterator[None]:
     """Tells of checkpoints: at the start if they are to be used, and when the work ends early."""
@@ -66,6 +70,10 @@ def resumable(checkpoints: Checkpoints) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         say(f"Interrupted. {checkpoints.remark or 'Nothing was written.'}")
+        raise Told from None
+    except MemoryError:
+        if checkpoints.exists:
+            say(checkpoints.remark)
         raise
     except RunError as error:
         if not checkpoints.exists:

@@ -20,7 +20,7 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="The scenario, in TOML.",
+        help="The scenario, in TOML, of up to 64 MiB; - for standard input.",
         show_default=False,
         autocompletion=complete.scenario_files,
     ),

@@ -73,11 +73,23 @@ def paper_run(
             raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
     with options.claimed(out, f"paper-{key}", force, resume) as directory:
         checkpoints = Checkpoints.beside(directory.shown, resume, force, say)
+        for each in chosen:
+            say(f"Simulating experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
         with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(checkpoints):
             result = PAPERS[key].run(chosen, quick, directory, jobs, progress, checkpoints)
         checkpoints.discard()
     if json:
         print_json(result.summary())
     else:
+        output.print(result.sentence, highlight=False, soft_wrap=True)
+        output.print()
         output.print(result.table())
+        output.print()
         options.tell_where(directory)
+        output.print(
+            "It has the figures, the criterion of each verdict, and why claims do not hold.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        setup = sorted((directory.shown / "scenarios").glob("*.toml"))[0]
+        output.print(f"One set-up alone: marqueue run {setup}", highlight=False, soft_wrap=True)

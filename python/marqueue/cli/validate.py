@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from marqueue.cli import options
-from marqueue.cli.console import errors, output, print_json, progress_bar
+from marqueue.cli.console import Told, output, print_json, progress_bar, say
 from marqueue.errors import MarqueueError, RunError, unknown
 from marqueue.provenance import here
 
@@ -75,8 +75,8 @@ def validate(
             with progress_bar("validate") as progress:
                 ladder = climb(chosen, Effort.QUICK if quick else Effort.FULL, jobs, progress)
         except KeyboardInterrupt:
-            errors.print("Interrupted; nothing was written.")
-            raise
+            say("Interrupted. Nothing was written.")
+            raise Told from None
         if directory:
             with directory.staged() as fresh:
                 made = here(started_at, time.perf_counter() - started, time.process_time(), 0)

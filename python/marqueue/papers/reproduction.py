@@ -19,7 +19,7 @@ from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.quantity import Quantities, Quantity, Runs
-from marqueue.papers.verdict import judge
+from marqueue.papers.verdict import judge, least_favourable
 from marqueue.plot.style import svg
 from marqueue.provenance import Circumstances
 from marqueue.report import Outcome, Verdict
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 REPORT = "report.html"
 
 STYLES: dict[Outcome, str] = {"holds": "green", "partly": "yellow", "fails": "red", "open": "dim"}
+VERB: dict[Outcome, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "partly": ("holds in part", "hold in part"),
+    "fails": ("does not hold", "do not hold"),
+    "open": ("is not decided", "are not decided"),
+}
+"""What is said of one claim, and of several."""
 
 
 class Reproduction:
@@ -103,27 +110,42 @@ class Reproduction:
         """How many claims came out how."""
         return Counter(verdict.outcome for verdict in self.verdicts.values())
 
+    @property
+    def sentence(self) -> str:
+        """What came out, in a sentence."""
+        parts = [f"{self.counts[o]} {VERB[o][self.counts[o] > 1]}" for o in VERB if self.counts[o]]
+        listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        n = len(self.claims)
+        return (
+            f"Of {n} claim{'s' * (n != 1)} of the paper, checked by simulating its experiments "
+            f"again, {listed}."
+        )
+
     def table(self) -> Table:
         """The claims with their verdicts, for the terminal."""
         out = Table(
             title=Text(self.paper.title),
-            caption="mean ± half width of the 95% confidence interval over "
-            f"{self.replications} replications{self.fewer}",
+            caption="± is the half width of the 95% confidence interval over "
+            f"{self.replications} replications{self.fewer}. Units stand in brackets; what has none "
+            "is a count or a share. Of several comparisons the least favourable to the claim is "
+            "shown.",
             title_justify="left",
             caption_justify="left",
             box=box.HORIZONTALS,
             show_lines=True,
             pad_edge=False,
         )
-        out.add_column("claim", ratio=5)
-        out.add_column("paper", ratio=2)
-        out.add_column("here", ratio=4)
-        out.add_column("verdict", no_wrap=True)
+        out.add_column("the paper says", ratio=5)
+        out.add_column("its figure", ratio=2)
+        out.add_column("measured here", ratio=5)
+        out.add_column("the claim", no_wrap=True)
+        several = len(self.runs) > 1
         for claim in self.claims:
             v = self.verdicts[claim.id]
             outcome = Text(OUTCOMES[v.outcome], style=STYLES[v.outcome])
-            says = f"{claim.experiment}  {v.claim}"
-            out.add_row(Text(says), Text(v.expected), Text(str(v.measured)), outcome)
+            says = f"Experiment {claim.experiment}: {v.claim}" if several else v.claim
+            measured = least_favourable(claim, self.quantities[claim.experiment])
+            out.add_row(Text(says), Text(v.expected), Text(measured), outcome)
         return out
 
     def summary(self) -> dict[str, Any]:

@@ -25,11 +25,13 @@ class Finding:
     """From the mean to the nearer end of what is permitted, relative to what is compared; negative
     outside."""
     measured: str
+    in_words: str
+    """The same with what is measured, its unit and the place in words."""
 
 
 def judge(claim: Claim, quantities: Quantities) -> Verdict:
     """The verdict on a claim, with what speaks most against it."""
-    findings = [each for check in claim.check for each in find(check, quantities)]
+    findings = _findings(claim, quantities)
     return Verdict(
         claim=claim.says,
         source=claim.where,
@@ -38,6 +40,17 @@ def judge(claim: Claim, quantities: Quantities) -> Verdict:
         outcome=together([each.outcome for each in findings]),
         note=_note(claim, quantities, findings),
     )
+
+
+def least_favourable(claim: Claim, quantities: Quantities) -> str:
+    """What speaks most against a claim, in words that need no other explanation."""
+    findings = _findings(claim, quantities)
+    worst = min(findings, key=_worst_first).in_words
+    return worst if len(findings) == 1 else f"{worst} (worst of {len(findings)})"
+
+
+def _findings(claim: Claim, quantities: Quantities) -> list[Finding]:
+    return [each for check in claim.check for each in find(check, quantities)]
 
 
 def find(check: Check, quantities: Quantities) -> list[Finding]:
@@ -51,6 +64,7 @@ def find(check: Check, quantities: Quantities) -> list[Finding]:
                 decide(estimate, check.permitted),
                 _distance(estimate.mean, check.permitted) / size,
                 _measured(check, quantities, place),
+                _in_words(check, quantities, place),
             )
         )
     return out
@@ -91,6 +105,22 @@ def _measured(check: Check, quantities: Quantities, place: int) -> str:
     shown = check.shown(quantities, place)
     values = ", ".join(f"{called} {estimate}".strip() for called, estimate in shown)
     return check.where(quantities, place) + values
+
+
+#: What the variables of sweeps count.
+COUNTED_BY = {"N": "flows"}
+
+
+def _in_words(check: Check, quantities: Quantities, place: int) -> str:
+    of = quantities[check.quantity]
+    unit = f" [{of.unit}]" if of.unit else ""
+    at = ""
+    if check.where(quantities, place):
+        value, counted = f"{of.places[place]:g}", COUNTED_BY.get(of.variable)
+        at = f" with {value} {counted}" if counted else f" at {of.variable} = {value}"
+    shown = check.shown(quantities, place)
+    values = ", ".join(f"{called or of.of} {estimate}".strip() for called, estimate in shown)
+    return f"{of.label}{unit}{at}: {values}"
 
 
 def _note(claim: Claim, quantities: Quantities, findings: Sequence[Finding]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,8 @@ from marqueue.plot.cdf import cdf
 from marqueue.plot.histogram import queue_histogram
 from marqueue.plot.steps import steps
 from marqueue.plot.timeseries import Curve, timeseries
-from marqueue.stats import Estimate, merge_times
+from marqueue.result.traffic import Flows
+from marqueue.stats import Estimate, Floats, merge_times
 
 if TYPE_CHECKING:
     from marqueue.result import Result
@@ -40,7 +42,7 @@ SENDER = (
 
 
 #: Curves that can still be told apart.
-MOST_RATES = 12
+MOST_CURVES = 12
 
 
 def _flow_names(result: Result, replication: int) -> dict[int, str]:
@@ -103,21 +105,24 @@ class Plots:
 
     def completion_times(self) -> Figure:
         """Distribution of the completion times of finite flows, all replications together."""
-        result = self._result
-        samples = {
-            c: np.concatenate([f.completion_times for f in result.flow_sets(class_=c)])
-            for c in result.classes
-        }
+        samples = self._by_class(lambda flows: flows.completion_times)
         return cdf(samples, "Flow completion time", "s", log=True)
 
     def goodputs(self) -> Figure:
         """Distribution of the goodputs of endless flows, all replications together."""
+        samples = self._by_class(lambda flows: flows.long_rates / 1e6)
+        return cdf(samples, "Goodput of a long flow", "Mbit/s")
+
+    def _by_class(self, of: Callable[[Flows], Floats]) -> dict[str, Floats]:
+        """What the flows of each class had, all replications together; all flows together where
+        classes are too many for a curve each."""
         result = self._result
-        samples = {
-            c: np.concatenate([f.long_rates / 1e6 for f in result.flow_sets(class_=c)])
+        if len(result.classes) > MOST_CURVES:
+            return {"all classes": np.concatenate([of(each) for each in result.flow_sets()])}
+        return {
+            c: np.concatenate([of(each) for each in result.flow_sets(class_=c)])
             for c in result.classes
         }
-        return cdf(samples, "Goodput of a long flow", "Mbit/s")
 
     def sender(self, flow: int, replication: int = 0) -> Figure:
         """What a traced flow's sender showed: cwnd and ssthresh, round-trip times and timeout.
@@ -152,7 +157,7 @@ class Plots:
         table = result.to_arrow("paced")
         table = table.filter(pc.equal(table["replication"], replication))
         shown = {name: table[name].to_numpy() for name in table.column_names}
-        flows = np.unique(shown["flow"])[:MOST_RATES]
+        flows = np.unique(shown["flow"])[:MOST_CURVES]
         names = _flow_names(result, replication)
         curves = [
             Curve(shown["t"][here], shown["rate"][here] / 1e6, names[flow])

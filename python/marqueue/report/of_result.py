@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from marqueue.plot.of_result import MOST_CURVES
 from marqueue.report.builder import Cell, Report
 from marqueue.report.of_theory import theory
-from marqueue.report.setup import asked, reproduce, settings, time
+from marqueue.report.setup import asked, reproduce, rest, settings, time
 from marqueue.result import (
     FLOW_FIGURES,
     LINK_FIGURES,
@@ -20,7 +21,7 @@ from marqueue.result import (
     Result,
 )
 from marqueue.result.pipe import PIPE_FIGURES
-from marqueue.result.summary import batched_figures, batches_sentence, warnings
+from marqueue.result.summary import batched_figures, batches_sentence, listed, warnings
 from marqueue.stats import Estimate
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ MOST_LINKS_DRAWN = 6
 
 #: Traced flows with a figure each.
 MOST_SENDERS_DRAWN = 4
+
+#: Groups or classes of flows with a column each; more have a row each.
+MOST_COLUMNS = 12
 
 HIGHLIGHTS = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 
@@ -186,9 +190,9 @@ def _compare(
 def _flows(page: Report, result: Result) -> None:
     page.section("Flows")
     parts: list[tuple[str | None, str | None]] = [(None, None)]
-    if len(result.groups) > 1:
+    if 1 < len(result.groups) <= MOST_COLUMNS:
         parts += [(group, None) for group in result.groups]
-    if len(result.classes) > 1:
+    if 1 < len(result.classes) <= MOST_COLUMNS:
         parts += [(None, class_) for class_ in result.classes]
     heads = ["", *(group or class_ or "all" for group, class_ in parts)]
     page.table(
@@ -204,6 +208,27 @@ def _flows(page: Report, result: Result) -> None:
         heads,
         _compare(RUN_FIGURES, [result.run_totals(group=g, class_=c) for g, c in parts]),
         "What flows counted over the whole run, its warm-up included.",
+    )
+    if len(result.groups) > MOST_COLUMNS:
+        _many(page, "Group", result.groups, lambda g: result.traffic(group=g))
+    if len(result.classes) > MOST_COLUMNS:
+        _many(page, "Class", result.classes, lambda c: result.traffic(class_=c))
+
+
+def _many(
+    page: Report, what: str, names: Sequence[str], of: Callable[[str], Mapping[str, Estimate]]
+) -> None:
+    """Groups or classes of flows that are too many for a column each: a row each."""
+    estimates = {name: of(name) for name in listed(names)}
+    figures = [f for f in FLOW_FIGURES if any(each[f.name].n for each in estimates.values())]
+    rows: list[list[Cell]] = [
+        [name, *(f.shown(each) for f in figures)] for name, each in estimates.items()
+    ]
+    page.table(
+        [what, *(f.title for f in figures)],
+        rows,
+        f"Flows by {what.lower()} over the measured time{rest(names, 'flows.parquet')}",
+        folded=True,
     )
 
 
@@ -248,15 +273,17 @@ def _figures(page: Report, result: Result) -> None:
         page.figure(
             result.plot.rates(), "Sending rates of the traced paced flows in the first replication."
         )
+    by_class = " by class" if len(result.classes) <= MOST_CURVES else ""
     if any(len(f.completion_times) for f in result.flow_sets()):
         page.figure(
             result.plot.completion_times(),
-            "Flow completion times by class, all replications together.",
+            f"Flow completion times{by_class}, all replications together.",
         )
     if any(len(f.long_rates) for f in result.flow_sets()):
         page.figure(
             result.plot.goodputs(),
-            "Goodput of each long flow over the measured time by class, all replications together.",
+            f"Goodput of each long flow over the measured time{by_class}, all replications "
+            "together.",
         )
 
 

@@ -3,7 +3,6 @@ again."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -14,7 +13,7 @@ from marqueue.integrity import CIRCUMSTANCES
 from marqueue.report.builder import Cell, Report
 from marqueue.report.command import of_result
 from marqueue.result import Result
-from marqueue.result.summary import route_rtts
+from marqueue.result.summary import MOST_LISTED, listed, route_rtts
 from marqueue.scenario.impairments import written
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
@@ -28,6 +27,10 @@ MADE = (
     "seed",
     "replications",
 )
+
+SCENARIO = "scenario.toml"
+#: Letters of a scenario that a page still holds.
+LARGEST_SCENARIO = 200_000
 
 
 def asked(page: Report, result: Result) -> None:
@@ -55,7 +58,16 @@ def asked(page: Report, result: Result) -> None:
         work = [[cpu["name"], *map(_work, cpu["cpu"]["work"])] for cpu in cpus]
         page.table(["CPU", *groups], work, "What packets take of each CPU, by group of traffic.")
     columns = ["Traffic", "Kind", "What", "Classes", "Transport"]
-    page.table(columns, [_traffic_row(t) for t in result.scenario["traffic"]])
+    traffic = result.scenario["traffic"]
+    caption = f"Groups of traffic{rest(traffic, SCENARIO)}" if len(traffic) > MOST_LISTED else ""
+    page.table(columns, [_traffic_row(t) for t in listed(traffic)], caption, folded=bool(caption))
+
+
+def rest(names: Sequence[Any], file: str) -> str:
+    """What ends a caption: which part of so many rows is shown, and where the rest is."""
+    if len(names) <= MOST_LISTED:
+        return "."
+    return f": the first {MOST_LISTED} of {len(names):,}; {file} beside this page has all."
 
 
 def time(ns: float) -> str:
@@ -204,11 +216,19 @@ def reproduce(page: Report, result: Result) -> None:
     """What it takes to get the same result again."""
     page.section("How to reproduce this")
     provenance = result.provenance
-    page.text("Save the scenario below as scenario.toml, and run it with the same version:")
+    text = tomli_w.dumps(result.scenario)
+    if len(text) <= LARGEST_SCENARIO:
+        page.text("Save the scenario below as scenario.toml, and run it with the same version:")
+    else:
+        page.text(
+            "Take scenario.toml, which is beside this page and too long to be shown in it, and run "
+            "it with the same version:"
+        )
     page.code(of_result(result))
-    page.code(tomli_w.dumps(result.scenario), "scenario.toml", folded=True)
-    made = dataclasses.asdict(provenance)
+    if len(text) <= LARGEST_SCENARIO:
+        page.code(text, SCENARIO, folded=True)
+    made = {key: getattr(provenance, key) for key in MADE}
     facts: dict[str, Cell] = {
-        key.replace("_", " ").capitalize(): made[key] for key in MADE if made[key] is not None
+        key.replace("_", " ").capitalize(): each for key, each in made.items() if each is not None
     }
     page.facts({**facts, "When, where and how long": CIRCUMSTANCES})

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
 
 from marqueue.scenario import Scenario
 from marqueue.scenario import class_names as names_of_classes
 from marqueue.scenario import route_classes as classes_of_routes
+from marqueue.scenario.fields import Warmup
 from marqueue.units import Duration
+
+_WARMUP: TypeAdapter[Duration | Literal["auto"]] = TypeAdapter(Warmup)
 
 
 def class_names(scenario: Mapping[str, Any]) -> list[str]:
@@ -39,5 +44,6 @@ def group_names(scenario: Mapping[str, Any], plan: Mapping[str, Any]) -> list[st
 
 def warmup_windows(scenario: Mapping[str, Any]) -> int:
     """How many windows, 0 or 1, make the warm-up."""
-    warmup = Scenario.model_validate(scenario).warmup
+    default = Scenario.model_fields["warmup"].default
+    warmup = _WARMUP.validate_python(scenario.get("warmup", default))
     return int(isinstance(warmup, Duration) and warmup.base > 0)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.extras import MissingExtra, require
-from marqueue.result.names import group_names
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -68,9 +67,7 @@ def aim(result: Result) -> Aim | str | None:
         return str(error)
     groups = {
         entry["name"]: group
-        for entry, group in zip(
-            result.plan["traffic"], group_names(result.scenario, result.plan), strict=True
-        )
+        for entry, group in zip(result.plan["traffic"], result.plan_groups, strict=True)
     }
     shares: dict[str, dict[str, float]] = {name: {} for name in result.links}
     for flows, rate in zip(best.sharing.flows, best.rates, strict=True):

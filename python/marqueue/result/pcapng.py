@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from marqueue import _core
-from marqueue.result.names import group_names
 from marqueue.result.tables import ECN, Array, Plan
 from marqueue.scenario import Scenario, ways_back
 
@@ -105,5 +104,6 @@ def _flows(result: Result, replication: int) -> dict[str, Array]:
 def _transport_of_group(result: Result) -> dict[str, int]:
     """The index of the transport of each group of traffic; -1 of those that speak UDP."""
     settings = [next(iter(entry["kind"].values())) for entry in result.plan["traffic"]]
-    groups = group_names(result.scenario, result.plan)
-    return {name: s.get("transport", -1) for name, s in zip(groups, settings, strict=True)}
+    return {
+        name: s.get("transport", -1) for name, s in zip(result.plan_groups, settings, strict=True)
+    }

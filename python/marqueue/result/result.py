@@ -33,7 +33,7 @@ from marqueue.result.link import Link, with_figures
 from marqueue.result.pipe import Pipe
 from marqueue.result.subject import values_table
 from marqueue.result.timeline import Span, Timeline
-from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, Flows, flow_sets
+from marqueue.result.traffic import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
 from marqueue.result.window import Figure
 from marqueue.stats import Estimate
 
@@ -171,12 +171,17 @@ class Result(Timeline):
         """The names of the metered links."""
         return tables.link_names(self.plan)
 
-    @property
+    @cached_property
+    def plan_groups(self) -> list[str]:
+        """The group of the scenario that each entry of the plan's traffic is part of."""
+        return names.group_names(self.scenario, self.plan)
+
+    @cached_property
     def groups(self) -> list[str]:
         """The names of the groups of traffic."""
-        return list(dict.fromkeys(names.group_names(self.scenario, self.plan)))
+        return list(dict.fromkeys(self.plan_groups))
 
-    @property
+    @cached_property
     def classes(self) -> list[str]:
         """The names of the classes of routes, in the order of the scenario."""
         return names.class_names(self.scenario)
@@ -231,6 +236,10 @@ class Result(Timeline):
         """
         return self.tables["flows"]
 
+    @cached_property
+    def _flow_columns(self) -> FlowColumns:
+        return FlowColumns(self.flows)
+
     def flow_sets(
         self, window: Span = None, *, group: str | None = None, class_: str | None = None
     ) -> list[Flows]:
@@ -239,7 +248,7 @@ class Result(Timeline):
         """
         windows = self.measured if window is None else (window,)
         return flow_sets(
-            self.flows, windows, self.span(window), self.ends, group=group, class_=class_
+            self._flow_columns, windows, self.span(window), self.ends, group=group, class_=class_
         )
 
     def traffic(

@@ -11,7 +11,7 @@ import numpy as np
 from marqueue.result import names, tables
 from marqueue.result.link import Link
 from marqueue.result.subject import Subject
-from marqueue.result.traffic import flow_sets
+from marqueue.result.traffic import FlowColumns, flow_sets
 from marqueue.scenario import Scenario, compile
 
 
@@ -50,14 +50,16 @@ def _flows(
     wanted: Sequence[Subject],
     measured: range,
 ) -> dict[Subject, Sequence[Any]]:
-    table = tables.flows_table(
-        plan,
-        raws,
-        names.group_names(scenario, plan),
-        names.route_classes(scenario),
-        measured.start,
+    columns = FlowColumns(
+        tables.flows_table(
+            plan,
+            raws,
+            names.group_names(scenario, plan),
+            names.route_classes(scenario),
+            measured.start,
+        )
     )
     edges = np.array([0, *plan["boundaries"], plan["duration"]]) / 1e9
     span = float(edges[measured.start]), float(edges[-1])
     ends = np.full(len(raws), edges[-1])
-    return {each: flow_sets(table, measured, span, ends, **each.selection) for each in wanted}
+    return {each: flow_sets(columns, measured, span, ends, **each.selection) for each in wanted}

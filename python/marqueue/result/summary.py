@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from marqueue.result.names import group_names
 from marqueue.result.pipe import PIPE_FIGURES
 from marqueue.result.traffic import FLOW_FIGURES
 from marqueue.result.window import LINK_FIGURES
@@ -24,6 +23,8 @@ from marqueue.steady import BatchMeans
 if TYPE_CHECKING:
     from marqueue.result.optimum import Aim
     from marqueue.result.result import Result
+
+T = TypeVar("T")
 
 #: The figures that the terminal shows; the summary and the report have all.
 SHORT_LINK = (
@@ -41,6 +42,11 @@ BATCHED = {"utilization": "utilization", "queue_mean": "queue"}
 BATCHES, BATCH_SAMPLES = 20, 10
 SHORT_PIPE = ("wire_loss_ratio", "reordered_ratio", "extra_delay")
 SHORT_FLOWS = ("goodput", "jain", "fct_mean", "fct_p95")
+#: Groups of traffic, and classes, whose figures the summary and the report have one by one. Those
+#: of more are read by no one, and would make a summary of 4 kB a group.
+MOST_LISTED = 256
+#: Names in a sentence.
+MOST_NAMED = 8
 
 
 def _plain(figures: Mapping[str, Estimate]) -> dict[str, Any]:
@@ -71,9 +77,37 @@ def _part(result: Result, window: int | None) -> dict[str, Any]:
         "links": {name: _link(result, name, window) for name in result.links},
         **({"pipes": pipes} if pipes else {}),
         "flows": _plain(result.traffic(window)),
-        "groups": {g: _plain(result.traffic(window, group=g)) for g in result.groups},
-        "classes": {c: _plain(result.traffic(window, class_=c)) for c in result.classes},
+        "groups": {g: _plain(result.traffic(window, group=g)) for g in listed(result.groups)},
+        "classes": {c: _plain(result.traffic(window, class_=c)) for c in listed(result.classes)},
     }
+
+
+def listed(names: Sequence[T]) -> Sequence[T]:
+    """The groups or classes whose figures are listed: the first ones, if there are many."""
+    return names[:MOST_LISTED]
+
+
+def _unlisted(result: Result) -> Iterator[str]:
+    """Where the figures are of the groups and classes that are not listed."""
+    for names, what, column in (
+        (result.groups, "groups of traffic", "group"),
+        (result.classes, "classes", "class"),
+    ):
+        if len(names) > MOST_LISTED:
+            argument = {"class": "class_"}.get(column, column)
+            yield (
+                f"{len(names):,} {what}: figures are listed for the first {MOST_LISTED}. "
+                f"flows.parquet has the flows of all, by its column {column}; in Python, "
+                f"Result.load(DIRECTORY).traffic({argument}=NAME) gives the figures of any."
+            )
+
+
+def _named(names: Sequence[str]) -> str:
+    """The names, or the first of them and how many more."""
+    more = len(names) - MOST_NAMED
+    if more <= 0:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_NAMED])} and {more:,} more"
 
 
 def summary(result: Result) -> dict[str, Any]:
@@ -100,8 +134,8 @@ def summary(result: Result) -> dict[str, Any]:
         "windows": [_part(result, w) for w in result.begun],
         "whole_run": {
             "flows": _plain(result.run_totals()),
-            "groups": {g: _plain(result.run_totals(group=g)) for g in result.groups},
-            "classes": {c: _plain(result.run_totals(class_=c)) for c in result.classes},
+            "groups": {g: _plain(result.run_totals(group=g)) for g in listed(result.groups)},
+            "classes": {c: _plain(result.run_totals(class_=c)) for c in listed(result.classes)},
         },
     }
 
@@ -217,7 +251,8 @@ def route_rtts(plan: Mapping[str, Any]) -> list[float]:
 def warnings(result: Result) -> list[str]:
     """What makes the figures less general than they look."""
     plan = result.plan
-    out = [*_remarks(result), *cautions(Scenario.model_validate(result.scenario))]
+    out = [*_remarks(result), *_unlisted(result)]
+    out += cautions(Scenario.model_validate(result.scenario))
     if result.replications == 1:
         out.append("One replication: nothing is known of the spread from one to another.")
     if result.warmup == 0:
@@ -228,7 +263,7 @@ def warnings(result: Result) -> list[str]:
         )
     together = _together(result)
     if together:
-        out.append(f"Flows start at the same instant (jitter 0): {', '.join(together)}.")
+        out.append(f"Flows start at the same instant (jitter 0): {_named(together)}.")
     if _one_way(plan):
         out.append(
             "One-way traffic: no data crosses the way of the acknowledgements, which are "
@@ -238,13 +273,13 @@ def warnings(result: Result) -> list[str]:
     if misread:
         out.append(
             "DRQ takes ECT for its state 10, as if another resource were congested, and marks "
-            f'these groups too often: {", ".join(misread)}. Expected ecn_field = "initial" '
+            f'these groups too often: {_named(misread)}. Expected ecn_field = "initial" '
             "beside ecn."
         )
     unheld = _unheld(result)
     if unheld:
         out.append(
-            f"TCP without a queue that could tell it to slow down: {', '.join(unheld)}. What waits "
+            f"TCP without a queue that could tell it to slow down: {_named(unheld)}. What waits "
             "on a wire is neither limited nor measured."
         )
     unfinished = _unfinished(result)
@@ -259,8 +294,7 @@ def warnings(result: Result) -> list[str]:
 def _together(result: Result) -> list[str]:
     """The groups of several flows that start at the same instant."""
     flows: Counter[str] = Counter()
-    groups = group_names(result.scenario, result.plan)
-    for group, entry in zip(groups, result.plan["traffic"], strict=True):
+    for group, entry in zip(result.plan_groups, result.plan["traffic"], strict=True):
         [settings] = entry["kind"].values()
         if settings.get("jitter") == 0:
             flows[group] += settings["count"]
@@ -270,7 +304,8 @@ def _together(result: Result) -> list[str]:
 def _one_way(plan: Mapping[str, Any]) -> bool:
     forward = {i for route in plan["routes"] for i in route["forward"]}
     queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
-    return not any(queued & forward & set(route["reverse"]) for route in plan["routes"])
+    crossed = queued & forward
+    return all(crossed.isdisjoint(route["reverse"]) for route in plan["routes"])
 
 
 def _misread(result: Result) -> list[str]:
@@ -283,7 +318,7 @@ def _misread(result: Result) -> list[str]:
     }
     values = [resolved_tcp(each["preset"], each["params"]) for each in plan["transports"]]
     groups = []
-    for group, entry in zip(group_names(result.scenario, plan), plan["traffic"], strict=True):
+    for group, entry in zip(result.plan_groups, plan["traffic"], strict=True):
         [settings] = entry["kind"].values()
         if "transport" not in settings:
             continue
@@ -300,7 +335,7 @@ def _unheld(result: Result) -> list[str]:
     plan = result.plan
     queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
     groups = []
-    for group, entry in zip(group_names(result.scenario, plan), plan["traffic"], strict=True):
+    for group, entry in zip(result.plan_groups, plan["traffic"], strict=True):
         [settings] = entry["kind"].values()
         routes = settings["routes"] if "routes" in settings else [settings["route"]]
         if "transport" in settings and any(

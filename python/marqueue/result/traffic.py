@@ -2,18 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from marqueue.result.window import Figure
 from marqueue.stats import Counts, Floats, jain, quantile
 
 #: Kinds of flows that react to congestion.
 CONTROLLED = ("tcp", "paced")
+
+#: Names, such as the kinds of flows, one a row.
+Names = np.ndarray[tuple[int], np.dtype[np.object_]]
+Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
+
+
+class FlowColumns:
+    """The table of flows as numpy arrays, with its rows found by group and by class.
+
+    A look-up takes as long as there are rows in its answer, so that going through all groups
+    takes as long as there are flows.
+    """
+
+    def __init__(self, flows: pa.Table) -> None:
+        self._all: Rows = np.arange(flows.num_rows)
+        named = {name: flows[name].combine_chunks() for name in ("group", "class", "kind")}
+        texts = {name: column.dictionary_encode() for name, column in named.items()}
+        self._rows = {name: _rows_by_name(texts[name]) for name in ("group", "class")}
+        self._kinds: Names = np.array(texts["kind"].dictionary.to_pylist(), dtype=object)
+        self._kind = texts["kind"].indices.to_numpy(zero_copy_only=False)
+        self._values = {
+            name: flows[name].to_numpy() for name in flows.column_names if name not in named
+        }
+
+    def rows(self, group: str | None = None, class_: str | None = None) -> Rows:
+        """The rows of one group, of one class, of both, or all, in the order of the table."""
+        none: Rows = self._all[:0]
+        found = self._all if group is None else self._rows["group"].get(group, none)
+        if class_ is None:
+            return found
+        of_class = self._rows["class"].get(class_, none)
+        return of_class if group is None else np.intersect1d(found, of_class, assume_unique=True)
+
+    def __getitem__(self, column: str) -> np.ndarray[tuple[int], np.dtype[Any]]:
+        """A column of numbers."""
+        values: np.ndarray[tuple[int], np.dtype[Any]] = self._values[column]
+        return values
+
+    def kinds(self, rows: Rows) -> Names:
+        """The kind of flow of each of these rows."""
+        kinds: Names = self._kinds[self._kind[rows]]
+        return kinds
+
+
+def _rows_by_name(names: pa.DictionaryArray) -> dict[str, Rows]:
+    """The rows of each name, in order."""
+    codes = names.indices.to_numpy(zero_copy_only=False)
+    known = names.dictionary.to_pylist()
+    edges = np.cumsum(np.bincount(codes, minlength=len(known)))
+    parts = np.split(np.argsort(codes, kind="stable"), edges[:-1])
+    return dict(zip(known, parts, strict=True)) if known else {}
 
 
 @dataclass(frozen=True)
@@ -28,7 +79,7 @@ class Flows:
 
     begin: float
     end: float
-    kind: np.ndarray[tuple[int], np.dtype[np.object_]]
+    kind: Names
     start: Floats
     left: Floats
     fct: Floats
@@ -76,8 +127,8 @@ class Flows:
 
 
 def flow_sets(
-    table: pa.Table,
-    windows: Iterable[int],
+    columns: FlowColumns,
+    windows: Sequence[int],
     span: tuple[float, float],
     ends: Floats,
     *,
@@ -86,29 +137,27 @@ def flow_sets(
 ) -> list[Flows]:
     """The flows (of one group, of one class) of each replication that got to a span of time.
 
-    ``table`` is that of flows, ``windows`` are the measuring windows that make the span, which
-    begins and ends at these times, s; ``ends[r]`` is when replication ``r`` ended, s.
+    ``windows`` are the measuring windows that make the span, which begins and ends at these times,
+    s; ``ends[r]`` is when replication ``r`` ended, s.
     """
-    for column, wanted in (("group", group), ("class", class_)):
-        if wanted is not None:
-            table = table.filter(pc.equal(table[column], wanted))
-    columns = {name: table[name].to_numpy() for name in table.column_names}
-    delivered = np.sum([columns[f"delivered_{w}"] for w in windows], axis=0, dtype=float)
+    rows = columns.rows(group, class_)
     begin, end = span
-    left = np.fmin(columns["end"], columns["stop"])
+    replication = columns["replication"][rows]
     out = []
     for r in np.flatnonzero(ends > begin):
-        here = columns["replication"] == r
+        here = rows[replication == r]
+        left = np.fmin(columns["end"][here], columns["stop"][here])
+        delivered = [columns[f"delivered_{w}"][here] for w in windows]
         out.append(
             Flows(
                 begin=begin,
                 end=min(end, ends[r]),
-                kind=columns["kind"][here],
+                kind=columns.kinds(here),
                 start=columns["start"][here],
-                left=np.fmin(left[here], ends[r]),
+                left=np.fmin(left, ends[r]),
                 fct=columns["fct"][here],
                 size=columns["size"][here],
-                delivered=delivered[here],
+                delivered=np.sum(delivered, axis=0, dtype=float),
                 totals={
                     name: columns[name][here].sum()
                     for name in ("sent", "retransmits", "timeouts", "ecn_cuts")

@@ -9,6 +9,9 @@ from marqueue.scenario.model import Scenario
 from marqueue.scenario.parameters import RateLawEntry, aqms, rate_laws
 from marqueue.scenario.traffic import Paced
 
+MOST_CAUTIONS = 20
+"""Sentences that someone may still read."""
+
 
 def cautions(scenario: Scenario) -> list[str]:
     """A sentence each; raises ScenarioError with all that contradicts itself."""
@@ -16,7 +19,9 @@ def cautions(scenario: Scenario) -> list[str]:
     paced = [table for table in scenario.traffic if isinstance(table, Paced)]
     said = [each for table in paced for each in _unstable(table)]
     said += _core.check(json.dumps(plan))
-    return [*said, *(each for entry in plan["traffic"] for each in _unheard(plan, entry))]
+    said += [each for entry in plan["traffic"] for each in _unheard(plan, entry)]
+    more = len(said) - MOST_CAUTIONS
+    return [*said[:MOST_CAUTIONS], f"{more:,} more of this kind."] if more > 0 else said
 
 
 def _unstable(table: Paced) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from marqueue import _core
@@ -13,7 +14,7 @@ from marqueue.scenario.model import Scenario
 from marqueue.scenario.network import Network, OneWay, network
 from marqueue.scenario.parameters import dscp_value
 from marqueue.scenario.topology import Dumbbell, Link
-from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp, Traffic
+from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp, Traffic, group_names
 from marqueue.steady import MSER_BATCH, MSER_BATCHES
 from marqueue.units import Duration, Quantity, Size
 
@@ -68,8 +69,8 @@ class _Compiler:
     places: dict[str, str] = field(default_factory=dict)
     """Where in the scenario a part of the plan comes from."""
 
-    turned: list[int] = field(init=False)
-    """The classes that are used in reverse: each has one more route, after all others."""
+    turned: dict[int, int] = field(init=False)
+    """The classes that are used in reverse, each with its route, which is after all others."""
 
     def __post_init__(self) -> None:
         self.problems = []
@@ -78,7 +79,8 @@ class _Compiler:
             for i, table in enumerate(self.scenario.traffic)
             if table.direction == "reverse"
         ]
-        self.turned = list(dict.fromkeys(each for classes in used for each in classes))
+        reverse = dict.fromkeys(each for classes in used for each in classes)
+        self.turned = {each: len(self.net.classes) + i for i, each in enumerate(reverse)}
         # What is wrong with classes is said where each group is compiled.
         self.problems = self.net.problems
 
@@ -207,8 +209,8 @@ class _Compiler:
 
     def cpu(self, index: int, link: OneWay, table: Cpu) -> Plan:
         """A CPU: an entry of the plan's links that knows what each group takes of it."""
-        groups = [(self.name_of(i, each), each) for i, each in enumerate(self.scenario.traffic)]
-        names = [name for name, _ in groups]
+        names = self.group_names
+        groups = list(zip(names, self.scenario.traffic, strict=True))
         for name in table.processing:
             if name not in names:
                 self.refuse(f"{link.path}.processing.{name}", unknown(name, names))
@@ -332,47 +334,54 @@ class _Compiler:
             "gaps": table.gaps or "constant",
         }
 
-    def name_of(self, index: int, table: Traffic) -> str:
-        """The given name, or the kind; unnamed ones of a kind are numbered from the second on."""
-        if table.name is not None:
-            return table.name
-        tables = self.scenario.traffic[:index]
-        earlier = sum(other.name is None and other.kind == table.kind for other in tables)
-        return table.kind if earlier == 0 else f"{table.kind} {earlier + 1}"
+    @cached_property
+    def group_names(self) -> list[str]:
+        """The name of each group."""
+        return group_names(self.scenario.traffic)
+
+    @cached_property
+    def named(self) -> dict[str, int]:
+        """The first group that was given each name."""
+        tables = list(enumerate(self.scenario.traffic))
+        return {table.name: i for i, table in reversed(tables) if table.name is not None}
 
     def group_name(self, index: int, table: Traffic) -> str:
-        """The name of a group, which no other may have been given."""
-        if table.name is not None and any(
-            other.name == table.name for other in self.scenario.traffic[:index]
-        ):
+        """The name of a group, which no earlier one may have been given."""
+        if table.name is not None and self.named[table.name] < index:
             self.refuse(
                 f"traffic.{index}.name", f"got {show(table.name)} again, expected names that differ"
             )
-        return self.name_of(index, table)
+        return self.group_names[index]
 
     def route(self, class_: int, table: Traffic) -> int:
         """The route of a group's data in a class."""
         if table.direction == "reverse":
-            return len(self.net.classes) + self.turned.index(class_)
+            return self.turned[class_]
         return class_
+
+    @cached_property
+    def class_indices(self) -> dict[str, int]:
+        """Each class by its name; of two with one name, which is refused elsewhere, the first."""
+        classes = list(enumerate(self.net.classes))
+        return {each.name: i for i, each in reversed(classes)}
 
     def classes(self, path: str, table: Traffic) -> list[int]:
         """The classes of a group as indices."""
-        names = [each.name for each in self.net.classes]
         if table.classes is None:
-            return list(range(len(names)))
-        classes = []
+            return list(range(len(self.net.classes)))
+        classes: dict[int, None] = {}
         for i, given in enumerate(table.classes):
-            name = self.class_name(given)
-            if name not in names:
+            index = self.class_indices.get(self.class_name(given))
+            if index is None:
+                names = [each.name for each in self.net.classes]
                 self.refuse(f"{path}.classes.{i}", unknown(given, names))
-            elif names.index(name) in classes:
+            elif index in classes:
                 self.refuse(
                     f"{path}.classes.{i}", f"got {show(given)} again, expected each class once"
                 )
             else:
-                classes.append(names.index(name))
-        return classes
+                classes[index] = None
+        return list(classes)
 
     def class_name(self, given: str) -> str:
         """A dumbbell's classes are named by times, which may be written in several ways."""

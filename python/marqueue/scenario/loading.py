@@ -10,11 +10,12 @@ from marqueue.errors import Problem, ScenarioError, named, show, unknown
 from marqueue.scenario.compiler import compile
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
+from marqueue.scenario.reading import origin_of, read_scenario
 from marqueue.scenario.syntax import TOO_DEEP, read_toml
 
 
 def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
-    """Reads a scenario from a TOML file.
+    """Reads a scenario from a TOML file, a pipe, or standard input as ``-``, of at most 64 MiB.
 
     ``overrides`` replace single values, each written as ``"path=value"``; quantities have units,
     and a list takes a number from 0 or the name of an entry. Raises ScenarioError with all that is
@@ -25,16 +26,7 @@ def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
     >>> scenario.topology.bottleneck.delay.seconds
     0.005
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ScenarioError(
-            [Problem("", "no such file, expected a scenario in TOML")], str(path)
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise ScenarioError([Problem("", f"cannot be read: {reason}")], str(path)) from None
-    return from_toml(text, overrides, origin=str(path))
+    return from_toml(read_scenario(path), overrides, origin=origin_of(path))
 
 
 def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario") -> Scenario:

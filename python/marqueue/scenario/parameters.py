@@ -38,14 +38,20 @@ DSCP_SCHEMA: dict[str, Any] = {
 """A differentiated services code point in a JSON Schema."""
 
 
+@cache
+def _dscps() -> tuple[str, dict[str, int]]:
+    """What a code point may look like, and those that have names."""
+    return _core.dscps()
+
+
 def dscp_expected() -> str:
     """What a code point may look like."""
-    return _core.dscps()[0]
+    return _dscps()[0]
 
 
 def dscp_value(text: str) -> int:
     """The six bits of a code point as :func:`read_dscp` gives it."""
-    named = _core.dscps()[1]
+    named = _dscps()[1]
     return named[text] if text in named else int(text)
 
 
@@ -54,7 +60,7 @@ def read_dscp(value: object) -> str:
 
     Raises :class:`ValueError` with what was expected.
     """
-    named = _core.dscps()[1]
+    named = _dscps()[1]
     if isinstance(value, str) and value in named:
         number = named[value]
     elif isinstance(value, str) and value.isascii() and value.isdigit():

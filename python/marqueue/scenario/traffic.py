@@ -1,5 +1,7 @@
 """The tables of [[traffic]]."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -173,3 +175,18 @@ TrafficGroups = (
     | list[dict[str, Any]]
 )
 """Groups of traffic as they may be given."""
+
+
+def group_names(tables: Iterable[Traffic]) -> list[str]:
+    """The name that each group was given, or its kind; unnamed ones of a kind are numbered from the
+    second on."""
+    unnamed: Counter[str] = Counter()
+    names = []
+    for table in tables:
+        if table.name is not None:
+            names.append(table.name)
+            continue
+        unnamed[table.kind] += 1
+        number = unnamed[table.kind]
+        names.append(table.kind if number == 1 else f"{table.kind} {number}")
+    return names
