@@ -133,7 +133,9 @@ def link(
 
     marqueue link --rate 10Mbit/s --schedule 5s=2Mbit/s --schedule 15s=10Mbit/s -- iperf3 -c HOST
 
-    The exit code is that of the command; 2 for a mistake that the message explains.
+    The exit code is that of the command; 2 for a mistake that the message explains. SIGTERM,
+    SIGHUP and SIGQUIT are passed on to the command and all its processes, which are killed if they
+    have not ended 5 s later; the exit code is then 128 and the signal's number.
     """
     shared = {"delay": delay, "signal": signal, "loss": loss, "jitter": jitter}
     down: dict[str, Any] = {"rate": rate, "aqm": aqm, "buffer": buffer}
@@ -163,19 +165,22 @@ def link(
     # What real packets need is loaded by whoever wants them.
     from marqueue.live import beyond, machine
     from marqueue.live.audit import complaints, in_words
+    from marqueue.live.ending import signals_raise
     from marqueue.live.link import run_behind
 
     if internet:
         machine.require(["nft"])
         for each in beyond.obstacles():
             say(f"Warning: {each}")
-    ended = run_behind(plan, seed, mtu, run, internet=internet)
-    audit = ended.raw["audit"]
-    say(f"Link: {in_words(audit)}")
-    for each in complaints(audit, ended.packet_time):
-        say(f"Warning: {each}")
-    if json:
-        _write(json, ended.raw)
+    with signals_raise():
+        ended = run_behind(plan, seed, mtu, run, internet=internet)
+        audit = ended.raw["audit"]
+        problems = complaints(audit, ended.packet_time)
+        say(f"Link: {in_words(audit)}")
+        for each in problems:
+            say(f"Error: invalid: {each}")
+        if json:
+            _write(json, ended.raw, problems)
     raise typer.Exit(ended.exit_code)
 
 
@@ -263,14 +268,20 @@ def _change(text: str) -> dict[str, str]:
     return {"at": at.strip(), "rate": rate.strip()}
 
 
-def _write(path: Path, raw: Any) -> None:
+def _write(path: Path, raw: Any, problems: list[str]) -> None:
     """What the link measured, as JSON: each link's sums over the whole time, and the audit."""
     links = []
     for name, link in zip(("uplink", "downlink"), raw["links"], strict=True):
         [window] = link["windows"]
         plain = {key: value for key, value in window.items() if not hasattr(value, "__len__")}
         links.append({"name": name, **plain, "drops": window["drops"], "marks": window["marks"]})
-    value = {"seconds": raw["ended"], "links": links, "audit": raw["audit"]}
+    value = {
+        "valid": not problems,
+        "complaints": problems,
+        "seconds": raw["ended"],
+        "links": links,
+        "audit": raw["audit"],
+    }
     try:
         write_json(path, value)
     except OSError as error:

@@ -49,7 +49,7 @@ def live(
     marqueue compare sim live -o sim-live.html
 
     Exit codes: 0 done, 2 a mistake that the message explains, 4 the machine did not keep up and the
-    result is marked as invalid, 130 interrupted.
+    result is marked as invalid, 130 interrupted, 128 and its number after another signal.
     """
     scenario = options.scenario(file, set_, seed, replications)
     directory = out or Path("results") / f"{slug(scenario.name)}-live"
@@ -57,9 +57,10 @@ def live(
     for each in cautions(scenario):
         say(f"Warning: {each}")
     # What real packets need is loaded by whoever wants them.
+    from marqueue.live.ending import signals_raise
     from marqueue.live.run import run_live
 
-    with progress_bar(f"{scenario.name}, live") as progress:
+    with signals_raise(), progress_bar(f"{scenario.name}, live") as progress:
         result = run_live(scenario, law=law, ipv6=ipv6, progress=progress)
         with whole(directory) as fresh:
             result.save(fresh)

@@ -180,9 +180,10 @@ def _arrivals(
 
 def _size(rng: np.random.Generator, settings: Mapping[str, Any]) -> int:
     mean: int = settings["size"]
-    if settings["law"] == "constant":
+    law = settings.get("law", "constant")
+    if law == "constant":
         return mean
-    shape: float = settings["law"]["pareto"]["shape"]
+    shape: float = law["pareto"]["shape"]
     least, share = mean * (shape - 1) / shape, 1 - float(rng.uniform())
     return max(round(least * float(share ** (-1 / shape))), 1)
 

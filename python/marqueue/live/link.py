@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -28,6 +26,7 @@ from marqueue.errors import RunError
 from marqueue.live import machine
 from marqueue.live.beyond import DEVICE, sweep, way_out
 from marqueue.live.places import namespaces, one_at_a_time
+from marqueue.live.tree import run_tree
 
 #: For carrier-grade NAT (RFC 6598): nobody's addresses, and not those of private networks at home.
 ADDRESSES = IPv4Network("100.64.0.0/10")
@@ -93,21 +92,11 @@ def run_behind(
         variables = {name: str(address.ip) for name, address in told.items()}
         with way_out(here, list(told.values())) if internet else nullcontext():
             link.start()
-            code = _run(machine.inside(namespace, command), variables)
-        return Ended(code, link.finish(), link.packet_time)
-
-
-def _run(command: Sequence[str], more: Mapping[str, str]) -> int:
-    """The exit code of a command that has the terminal: Ctrl-C there is for it alone."""
-    # A handler, because what is ignored here would be ignored by the command too.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
-    try:
-        code = subprocess.Popen(command, env={**os.environ, **more}).wait()
-    except OSError as error:
-        raise RunError(f"{command[0]}: {error.strerror}") from None
-    finally:
-        signal.signal(signal.SIGINT, before)
-    return code if code >= 0 else 128 - code
+            code = run_tree(namespace, command, {**os.environ, **variables})
+        raw = link.finish()
+        for end, (where, device) in {"near": (namespace, INSIDE), "far": (None, here)}.items():
+            raw["audit"][end]["tun_drops"] = machine.send_drops(where, device)
+        return Ended(code, raw, link.packet_time)
 
 
 def in_ipv6(address: IPv4Interface) -> IPv6Interface:
