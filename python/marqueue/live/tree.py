@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from marqueue.errors import RunError
@@ -34,7 +35,25 @@ RESTORED = (*SIGNALS, signal.SIGPIPE, signal.SIGXFSZ)
 the command ignore the former; Python ignores the last two."""
 
 
-def run_tree(namespace: str, command: Sequence[str], environment: Mapping[str, str]) -> int:
+@dataclass(frozen=True)
+class Pipes:
+    """Where a command reads and writes, as :class:`subprocess.Popen` takes it; None: where this
+    process does."""
+
+    stdin: int | None = None
+    stdout: int | None = None
+    stderr: int | None = None
+
+
+INHERITED = Pipes()
+
+
+def run_tree(
+    namespace: str,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    pipes: Pipes = INHERITED,
+) -> int:
     """Runs ``command`` in a network namespace, and gives its exit code once no process of it is
     left. It has the terminal: Ctrl-C there is for it alone.
 
@@ -48,7 +67,14 @@ def run_tree(namespace: str, command: Sequence[str], environment: Mapping[str, s
         line = _line(namespace, theirs.fileno(), command)
         try:
             with deferred(), theirs:
-                process = subprocess.Popen(line, env=dict(environment), pass_fds=[theirs.fileno()])
+                process = subprocess.Popen(
+                    line,
+                    env=dict(environment),
+                    pass_fds=[theirs.fileno()],
+                    stdin=pipes.stdin,
+                    stdout=pipes.stdout,
+                    stderr=pipes.stderr,
+                )
             code = process.wait()
         except Terminated as ended:
             code = _end(process, ours, ended)
