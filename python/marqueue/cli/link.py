@@ -198,13 +198,15 @@ def link(
         refuse_place(report, force)
     # What real packets need is loaded by whoever wants them.
     from marqueue.cli.link_run import Wanted, run_and_tell
+    from marqueue.live.link import OUTSIDE
 
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     if (watch or status) and not shown:
         raise RunError(f"--{'watch' if watch else 'status'}: expected a terminal as standard error")
     if watch and not command:
         raise RunError("--watch: got no command, expected one: a shell needs the terminal itself")
-    line = bool(command) and shown if status is None else status
+    # Of nested links the outermost has the row.
+    line = bool(command) and shown and OUTSIDE not in os.environ if status is None else status
     wanted = Wanted(line=line and not watch, page=watch, json=json, report=report)
     raise typer.Exit(run_and_tell(scenario, plan, mtu, run, wanted, internet=internet))
 

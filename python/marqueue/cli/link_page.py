@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from typing import IO
 
@@ -46,7 +46,9 @@ class Page:
     def __call__(self, looks: Looks) -> None:
         """Takes in new samples and draws the page."""
         self.recent.add(looks)
-        self.live.update(self._shown(), refresh=True)
+        # Where the terminal is gone the link goes on.
+        with suppress(OSError):
+            self.live.update(self._shown(), refresh=True)
 
     def _shown(self) -> Group:
         width, height = errors.size
@@ -64,7 +66,7 @@ class Page:
         return Group(*panels, *([Panel(self._last_lines())] if self.written else []))
 
     def _curves(self, link: int, width: int, rows: int) -> Iterator[Text]:
-        columns = width - MARGIN
+        columns = max(width - MARGIN, 1)
         for name, (title, unit, scale) in CURVES.items():
             values = [value * scale for value in self.recent.column(link, name)]
             shown = fitted(values, columns, round(SPAN / EVERY))
@@ -107,5 +109,10 @@ def curve(values: Sequence[float], top: float, rows: int) -> list[str]:
 @contextmanager
 def page(names: Mapping[int, str], written: IO[bytes] | None) -> Iterator[Page]:
     """The page on the terminal's other screen; it is gone at the end."""
-    with Live(console=errors, screen=True, auto_refresh=False) as live:
+    live = Live(console=errors, screen=True, auto_refresh=False)
+    live.start()
+    try:
         yield Page(names, written, live)
+    finally:
+        with suppress(OSError):
+            live.stop()

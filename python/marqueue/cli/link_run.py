@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -70,7 +70,11 @@ def run_and_tell(
                 watchers=[*keep, *watchers],
                 pipes=pipes,
             )
-        _tell(result_of(scenario, plan, command, ended, recording), ended, wanted)
+        result = result_of(scenario, plan, command, ended, recording)
+        _keep(result, wanted)
+        # A terminal that is gone can be told nothing.
+        with suppress(OSError):
+            _tell(result, ended, wanted)
     return ended.exit_code
 
 
@@ -103,17 +107,11 @@ def _aside(written: IO[bytes]) -> Pipes:
 
 def _show_what_was_written(written: IO[bytes]) -> None:
     written.seek(0)
-    with open(os.dup(sys.stderr.fileno()), "wb") as terminal:
+    with suppress(OSError), open(os.dup(sys.stderr.fileno()), "wb") as terminal:
         shutil.copyfileobj(written, terminal)
 
 
-def _tell(result: Result, ended: Ended, wanted: Wanted) -> None:
-    """Says what the link measured, and keeps it."""
-    assert result.manifest.live
-    errors.print(table(result))
-    say(f"Link: {in_words(ended.raw['audit'])}")
-    for each in result.manifest.live["complaints"]:
-        say(f"Error: invalid: {each}")
+def _keep(result: Result, wanted: Wanted) -> None:
     if wanted.json:
         try:
             write_json(wanted.json, as_dict(result), sort_keys=False)
@@ -122,4 +120,14 @@ def _tell(result: Result, ended: Ended, wanted: Wanted) -> None:
     if wanted.report:
         with whole(wanted.report) as fresh:
             result.save(fresh)
+
+
+def _tell(result: Result, ended: Ended, wanted: Wanted) -> None:
+    """Says what the link measured."""
+    assert result.manifest.live
+    errors.print(table(result))
+    say(f"Link: {in_words(ended.raw['audit'])}")
+    for each in result.manifest.live["complaints"]:
+        say(f"Error: invalid: {each}")
+    if wanted.report:
         say(f"Report: {wanted.report / 'report.html'}")

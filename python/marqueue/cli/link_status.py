@@ -7,11 +7,13 @@ for itself, as editors, pagers and shells with job control do.
 
 from __future__ import annotations
 
+import math
 import os
 import termios
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from marqueue.live.recording import EVERY, Looks
@@ -51,12 +53,16 @@ class Recent:
             float(look["series"][name][0] if series else look[name]) for look in self.last[link]
         ]
 
+    def rate(self, link: int) -> float:
+        """What left the queue during the last :data:`SPAN`, bit/s."""
+        rates = self.column(link, "rate")[-round(SPAN / EVERY) :]
+        return sum(rates) / len(rates) if rates else 0.0
+
 
 def in_words(recent: Recent, link: int) -> str:
     """A link's state: rate, queue, delay (median and 99th percentile), losses and marks in all."""
     last = round(SPAN / EVERY)
-    rates = recent.column(link, "rate")[-last:]
-    rate = sum(rates) / len(rates) if rates else 0.0
+    rate = recent.rate(link)
     queue = recent.column(link, "queue")[-1:] or [0.0]
     delays = [_finite(recent.column(link, f"delay_{p}")[-last:]) for p in ("p50", "p99")]
     middle, most = (sorted(each) for each in delays)
@@ -69,7 +75,7 @@ def in_words(recent: Recent, link: int) -> str:
 
 
 def _finite(values: list[float]) -> list[float]:
-    return [value for value in values if value == value]
+    return [value for value in values if math.isfinite(value)]
 
 
 class StatusLine:
@@ -93,12 +99,13 @@ class StatusLine:
                 self._draw()
         except (OSError, termios.error):
             # The terminal is gone; the link goes on.
-            self.next = float("inf")
+            self.rows, self.next = 0, math.inf
 
     def close(self) -> None:
         """Gives the row back, empty."""
         if self.rows:
-            self._write(f"{SAVE}\033[r\033[{self.rows};1H\033[2K{RESTORE}")
+            with suppress(OSError):
+                self._write(f"{SAVE}\033[r\033[{self.rows};1H\033[2K{RESTORE}")
             self.rows = 0
 
     def _is_others(self) -> bool:
@@ -115,9 +122,13 @@ class StatusLine:
             self.close()
             take = f"{ROW_BELOW}{SAVE}\033[1;{size.lines - 1}r{RESTORE}"
             self.rows = size.lines
-        text = " | ".join(in_words(self.recent, link) for link in self.recent.names)
-        line = text[: size.columns - 1]
+        line = " | ".join(in_words(self.recent, link) for link in self.recent.names)
+        if len(line) > size.columns:
+            # The direction in which more goes on says more than the beginning of both.
+            line = in_words(self.recent, max(self.recent.names, key=self.recent.rate))
+        line = line[: size.columns]
         self._write(f"{take}{SAVE}\033[{self.rows};1H\033[2K\033[7m{line}\033[0m{RESTORE}")
 
     def _write(self, text: str) -> None:
+        # In one piece, lest the command's own output come in between.
         os.write(self.terminal, text.encode())

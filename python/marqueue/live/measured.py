@@ -18,11 +18,11 @@ from marqueue.manifest import describe, here
 from marqueue.result import LINK_FIGURES, Result
 from marqueue.result.pipe import PIPE_FIGURES
 from marqueue.result.window import Window
-from marqueue.scenario import Scenario
+from marqueue.scenario import Scenario, from_dict
 from marqueue.stats import Estimate
 from marqueue.units import Duration
 
-COUNTS = {name: "packets" for name in ("drops", "marks", "packets", "lost")}
+COUNTS = dict.fromkeys(("drops", "marks", "packets", "lost"), "packets")
 """Figures that are numbers of packets."""
 SHOWN = ("queue_mean", "queue_p99", "delay_mean", "delay_p50", "delay_p99")
 """Figures of the table, besides rates and counts."""
@@ -55,7 +55,7 @@ def result_of(
         "audits": [audit],
         "complaints": complaints(audit, ended.packet_time),
     }
-    whole = scenario.model_copy(update={"duration": Duration(lasted)})
+    whole = _until(scenario, lasted)
     began = datetime.now(UTC).timestamp() - raw["ended"]
     started_at = datetime.fromtimestamp(began, UTC).isoformat(timespec="seconds")
     made = describe(
@@ -73,7 +73,21 @@ def result_of(
         "events": 0,
         "flows": NO_FLOWS,
     }
-    return Result.from_raw(whole.to_dict(), {**plan, "duration": lasted}, made, [measured])
+    links = [
+        {**link, "schedule": [change for change in link["schedule"] if change[0] < lasted]}
+        for link in plan["links"]
+    ]
+    plan = {**plan, "duration": lasted, "links": links}
+    return Result.from_raw(whole.to_dict(), plan, made, [measured])
+
+
+def _until(scenario: Scenario, end: int) -> Scenario:
+    """The scenario up to a time, ns, without the changes of rates that were not reached."""
+    data = scenario.to_dict()
+    for link in data["topology"]["links"]:
+        changes = link.get("schedule", [])
+        link["schedule"] = [each for each in changes if Duration.parse(each["at"]).base < end]
+    return from_dict({**data, "duration": str(Duration(end))})
 
 
 def as_dict(result: Result) -> dict[str, Any]:

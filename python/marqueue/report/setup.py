@@ -4,6 +4,7 @@ again."""
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -52,6 +53,8 @@ def asked(page: Report, result: Result) -> None:
         groups = list(result.link(cpus[0]["name"]).shares())
         work = [[cpu["name"], *map(_work, cpu["cpu"]["work"])] for cpu in cpus]
         page.table(["CPU", *groups], work, "What packets take of each CPU, by group of traffic.")
+    if result.manifest.command:
+        return
     columns = ["Traffic", "Kind", "What", "Classes", "Transport"]
     page.table(columns, [_traffic_row(t) for t in result.scenario["traffic"]])
 
@@ -152,6 +155,8 @@ def settings(page: Report, result: Result) -> None:
     for name in result.links:
         policy = result.link(name).plan["queue"]["policy"]
         _policy(page, f"{policy['name']} at {name}", policy)
+    if result.manifest.command:
+        return
     for (name, transport), planned in zip(
         result.manifest.transports.items(), result.plan["transports"], strict=True
     ):
@@ -195,11 +200,16 @@ def reproduce(page: Report, result: Result) -> None:
     """What it takes to get the same result again."""
     page.section("How to reproduce this")
     manifest = result.manifest
-    page.text("Save the scenario below as scenario.toml, and run it with the same version:")
-    page.code(
-        f"marqueue run scenario.toml --seed {manifest.seed} --replications {manifest.replications}"
-    )
-    page.code(tomli_w.dumps(result.scenario), "scenario.toml", folded=True)
+    if manifest.command:
+        page.text("Give marqueue link the settings above and run this command behind it:")
+        page.code(shlex.join(manifest.command))
+    else:
+        page.text("Save the scenario below as scenario.toml, and run it with the same version:")
+        page.code(
+            f"marqueue run scenario.toml --seed {manifest.seed} "
+            f"--replications {manifest.replications}"
+        )
+        page.code(tomli_w.dumps(result.scenario), "scenario.toml", folded=True)
     made = dataclasses.asdict(manifest)
     facts: dict[str, Cell] = {
         key.replace("_", " ").capitalize(): made[key] for key in MADE if made[key] is not None
