@@ -3,14 +3,11 @@ skipped."""
 
 import json
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import sys
-import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -19,6 +16,7 @@ import pytest
 from conftest import COMMAND, SMALL, called
 from marqueue.live import places
 from real import eventually, processes_with, real
+from terminal import Terminal
 
 LINK = [*COMMAND, "link", "--rate", "1Mbit/s"]
 NUMBERS = count()
@@ -143,47 +141,6 @@ def test_packets_that_came_faster_than_they_were_read_make_it_invalid(tmp_path):
     assert why.removeprefix("Error: invalid: ") in told["complaints"]
 
 
-class Terminal:
-    """Somebody at a terminal who runs a command in it."""
-
-    def __init__(self, *command: str) -> None:
-        self.pid, self.master = pty.fork()
-        if self.pid == 0:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            os.execvp(command[0], command)
-        self.shown = ""
-
-    def type(self, text: str) -> None:
-        os.write(self.master, text.encode())
-
-    def read_until(self, pattern: str, seconds: float = 60.0) -> str:
-        """What is shown up to something that it waits for."""
-        deadline = time.monotonic() + seconds
-        while not (match := re.search(pattern, self.shown)):
-            assert time.monotonic() < deadline, self.shown
-            if select.select([self.master], [], [], 0.1)[0]:
-                self.shown += os.read(self.master, 4096).decode()
-        before, self.shown = self.shown[: match.end()], self.shown[match.end() :]
-        return before
-
-    def insist(self, key: str, pattern: str) -> None:
-        """Presses a key until something is shown: at first nobody may be there to hear it."""
-        for _ in range(60):
-            self.type(key)
-            with suppress(AssertionError):
-                self.read_until(pattern, 1)
-                return
-        raise AssertionError(self.shown)
-
-    def wait(self) -> int:
-        """The exit code, once it has ended."""
-        with suppress(OSError):  # The terminal is gone with the last who had it.
-            self.read_until(r"\Z(?!)")
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.master)
-        return os.waitstatus_to_exitcode(status)
-
-
 @real
 def test_ctrl_c_is_for_the_command():
     terminal = Terminal(
@@ -192,6 +149,17 @@ def test_ctrl_c_is_for_the_command():
     terminal.read_until("on\r\n")
     terminal.type("\x03")
     assert terminal.wait() == 9
+
+
+@real
+def test_a_terminal_that_is_closed_ends_the_link_and_keeps_what_it_measured(tmp_path):
+    sleep, measured = unique(), tmp_path / "link.json"
+    command = ["sh", "-c", "trap '' HUP; echo on; sleep $0; echo end", sleep]
+    terminal = Terminal(*LINK, "--json", str(measured), "--status", "--", *command)
+    terminal.read_until("on\r\n.*Mbit/s")
+    assert terminal.close() == 128 + signal.SIGHUP
+    assert processes_with(sleep) == []
+    assert json.loads(measured.read_text())["seconds"] > 0
 
 
 @real

@@ -15,6 +15,7 @@ COMMANDS = {
     "run": Entry("marqueue.cli.run", "run"),
     "sweep": Entry("marqueue.cli.sweep", "sweep"),
     "compare": Entry("marqueue.cli.compare", "compare"),
+    "plot": Entry("marqueue.cli.plot", "plot"),
     "validate": Entry("marqueue.cli.validate", "validate", settings={}),
     "attach": Entry("marqueue.cli.kernel", "attach"),
     "detach": Entry("marqueue.cli.kernel", "detach"),

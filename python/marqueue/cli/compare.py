@@ -43,7 +43,7 @@ def compare(
     """
     if out and out.exists() and not force:
         raise RunError(f"{out}: exists, expected a new file; --force replaces it")
-    comparison = compare_results(_load(a), _load(b))
+    comparison = compare_results(load(a), load(b))
     if not comparison.differences:
         raise RunError(f"{a}, {b}: no metered link in common, expected at least one")
     if out:
@@ -56,7 +56,8 @@ def compare(
             output.print(f"Report: {out}", highlight=False, soft_wrap=True)
 
 
-def _load(directory: Path) -> Result:
+def load(directory: Path) -> Result:
+    """The result in a directory; raises RunError if there is none that can be read."""
     if not (directory / "manifest.json").is_file():
         raise RunError(f"{directory}: not a result, expected a directory that marqueue run wrote")
     what: object

@@ -13,7 +13,6 @@ import typer
 from marqueue.cli import options
 from marqueue.errors import RunError, ScenarioError, show
 from marqueue.live import capacity
-from marqueue.place import refuse_place
 from marqueue.scenario import Scenario, compile, from_dict
 from marqueue.units import Duration, Rate
 
@@ -194,11 +193,11 @@ def link(
     plan = plan_for(scenario)
     for each in plan["links"]:
         each["opportunities"] = capacities[each["name"]] or []
-    if report:
-        refuse_place(report, force)
     # What real packets need is loaded by whoever wants them.
-    from marqueue.cli.link_run import Wanted, run_and_tell
+    from marqueue.cli.link_run import Wanted, check_places, run_and_tell
     from marqueue.live.link import OUTSIDE
+
+    check_places(json, report, force)
 
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     if (watch or status) and not shown:
@@ -207,7 +206,7 @@ def link(
         raise RunError("--watch: got no command, expected one: a shell needs the terminal itself")
     # Of nested links the outermost has the row.
     line = bool(command) and shown and OUTSIDE not in os.environ if status is None else status
-    wanted = Wanted(line=line and not watch, page=watch, json=json, report=report)
+    wanted = Wanted(bool(line) and not watch, watch, json, report)
     raise typer.Exit(run_and_tell(scenario, plan, mtu, run, wanted, internet=internet))
 
 

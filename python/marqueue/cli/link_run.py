@@ -25,7 +25,7 @@ from marqueue.live.link import Ended, run_behind
 from marqueue.live.measured import as_dict, result_of, table
 from marqueue.live.recording import EVERY, Recording, Watcher
 from marqueue.live.tree import INHERITED, Pipes
-from marqueue.place import whole, write_json
+from marqueue.place import refuse_place, whole, write_json
 from marqueue.result import Result
 from marqueue.scenario import Scenario
 
@@ -38,6 +38,14 @@ class Wanted:
     page: bool
     json: Path | None
     report: Path | None
+
+
+def check_places(json: Path | None, report: Path | None, force: bool) -> None:
+    """Tells before the command runs, rather than after it, that what it is to give has no place."""
+    if json and (json.is_dir() or not json.absolute().parent.is_dir()):
+        raise RunError(f"{json}: cannot be written, expected a file in a directory that exists")
+    if report:
+        refuse_place(report, force)
 
 
 def run_and_tell(
