@@ -4,6 +4,7 @@ skipped."""
 import json
 import math
 import re
+import shlex
 import subprocess
 from xml.etree import ElementTree
 
@@ -137,6 +138,23 @@ def test_the_state_line_keeps_out_of_the_way_of_the_command():
     assert without == "".join(f"line {n}\r\n" for n in range(1, 41)) + "done"
     terminal.read_until(re.escape("\x1b7\x1b[r\x1b[24;1H\x1b[2K\x1b8"))
     assert terminal.wait() == 3
+
+
+@real
+def test_a_link_that_is_stopped_gives_the_row_back_until_it_goes_on():
+    terminal = Terminal("bash", "--norc", "-i")
+    terminal.type("PS1='ready> '\n")
+    terminal.read_until("\nready> |hready> ")
+    terminal.type(f"{shlex.join(LINK)} -- sh -c 'while :; do sleep 0.1; done'\n")
+    terminal.read_until(LINE)
+    terminal.type("\x1a")
+    terminal.read_until(r"\x1b\[r.*Stopped.*ready> ")
+    terminal.type("fg\n")
+    terminal.read_until(LINE)
+    terminal.type("\x03")
+    terminal.read_until(r"\x1b\[r.*Packets lost.*ready> ")
+    terminal.type("exit\n")
+    terminal.wait()
 
 
 @real

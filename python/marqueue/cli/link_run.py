@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -98,9 +99,11 @@ def _shown(wanted: Wanted, names: Mapping[int, str]) -> Iterator[tuple[list[Watc
                 _show_what_was_written(written)
     elif wanted.line:
         line = StatusLine(sys.stderr.fileno(), names)
+        before = signal.signal(signal.SIGTSTP, line.stop)
         try:
             yield [line], INHERITED
         finally:
+            signal.signal(signal.SIGTSTP, before)
             line.close()
     else:
         yield [], INHERITED

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import termios
 import time
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
+from threading import RLock
 from typing import Any
 
 from marqueue.live.recording import EVERY, Looks
@@ -87,26 +89,34 @@ class StatusLine:
         self.next = time.monotonic() + PATIENCE
         self.rows = 0
         """How many rows the terminal has, as long as the last of them is taken."""
+        self.lock = RLock()
 
     def __call__(self, looks: Looks) -> None:
         """Takes in new samples and draws the line, if it is time."""
         self.recent.add(looks)
-        try:
-            if self._is_others():
-                self.close()
-            elif time.monotonic() >= self.next:
-                self.next = time.monotonic() + REDRAW
-                self._draw()
-        except (OSError, termios.error):
-            # The terminal is gone; the link goes on.
-            self.rows, self.next = 0, math.inf
+        with self.lock:
+            try:
+                if self._is_others():
+                    self.close()
+                elif time.monotonic() >= self.next:
+                    self.next = time.monotonic() + REDRAW
+                    self._draw()
+            except (OSError, termios.error):
+                # The terminal is gone; the link goes on.
+                self.rows, self.next = 0, math.inf
 
     def close(self) -> None:
         """Gives the row back, empty."""
-        if self.rows:
-            with suppress(OSError):
+        with self.lock, suppress(OSError):
+            if self.rows:
                 self._write(f"{SAVE}\033[r\033[{self.rows};1H\033[2K{RESTORE}")
             self.rows = 0
+
+    def stop(self, *_: object) -> None:
+        """Gives the row back while this process is stopped (Ctrl-Z)."""
+        with self.lock:
+            self.close()
+            os.kill(os.getpid(), signal.SIGSTOP)
 
     def _is_others(self) -> bool:
         """Has somebody else the terminal, or does not read it line by line?"""

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -11,11 +11,11 @@ import typer
 from marqueue.cli import options
 from marqueue.cli.compare import load
 from marqueue.errors import RunError
-from marqueue.plot import svg
-from marqueue.plot.queues import Series, queues
+
+if TYPE_CHECKING:
+    from marqueue.plot.queues import Series
 
 FORMATS = ("svg", "png", "pdf")
-Links = Mapping[str, Mapping[str, Series]]
 
 
 def plot(
@@ -55,6 +55,10 @@ def plot(
     links = _of_result(source) if source.is_dir() else _of_link(source)
     if not any(series.t.size for link in links.values() for series in link.values()):
         raise RunError(f'{source}: no time series, expected a run with sample, such as "100 ms"')
+    # It brings fonts and drawing.
+    from marqueue.plot import svg
+    from marqueue.plot.queues import queues
+
     figure = queues(links)
     try:
         if kind == "svg":
@@ -65,7 +69,9 @@ def plot(
         raise RunError(f"{out}: cannot be written: {error.strerror or error}") from None
 
 
-def _of_result(directory: Path) -> Links:
+def _of_result(directory: Path) -> "Mapping[str, Mapping[str, Series]]":
+    from marqueue.plot.queues import Series
+
     result = load(directory)
     links = {name: result.link(name) for name in result.links}
     return {
@@ -74,7 +80,7 @@ def _of_result(directory: Path) -> Links:
     }
 
 
-def _of_link(path: Path) -> Links:
+def _of_link(path: Path) -> "Mapping[str, Mapping[str, Series]]":
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return {link["name"]: _series(link["series"]) for link in data["links"]}
@@ -84,7 +90,9 @@ def _of_link(path: Path) -> Links:
         raise RunError(f"{path}: expected what marqueue link --json wrote") from None
 
 
-def _series(data: Mapping[str, Any]) -> dict[str, Series]:
+def _series(data: Mapping[str, Any]) -> "dict[str, Series]":
+    from marqueue.plot.queues import Series
+
     t = np.array(data["t"]["values"], dtype=float)
     found = {
         name: Series(t, np.array(each["values"], dtype=float), str(each["unit"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
@@ -43,28 +44,34 @@ def told(link: _core.LiveLink, watchers: Sequence[Watcher]) -> Iterator[None]:
 
 
 class Recording:
-    """Keeps all samples."""
+    """Keeps all samples, as columns of numbers."""
 
     def __init__(self) -> None:
-        self.looks: dict[int, list[dict[str, Any]]] = {}
+        self.links: dict[int, dict[str, array[float]]] = {}
 
     def __call__(self, looks: Looks) -> None:
         """Takes in new samples."""
         for look in looks:
-            self.looks.setdefault(look["link"], []).append(look)
+            columns = self.links.setdefault(look["link"], {})
+            series = look["series"]
+            seen = {name: [look[name]] for name in PROBES}
+            for name, values in {**series, **series["probes"], **seen}.items():
+                if name not in ("probes", "probe_units"):
+                    columns.setdefault(name, array("d")).append(values[0])
 
     def series(self, link: int, empty: dict[str, Any]) -> dict[str, Any]:
         """The series of a link as the engine gives them; rate and delays are among the probes.
         ``empty`` are those without samples."""
-        looks = self.looks.get(link, [])
-        rows = [empty, *(look["series"] for look in looks)]
-        columns = [name for name in empty if name not in ("probes", "probe_units")]
-        seen = {name: np.array([look[name] for look in looks], dtype=float) for name in PROBES}
-        inside = {
-            name: np.concatenate([row["probes"][name] for row in rows]) for name in empty["probes"]
-        }
+        kept = self.links.get(link, {})
+        values = {name: np.array(column) for name, column in kept.items()}
+        nothing = np.empty(0)
+        probes = [*PROBES, *empty["probes"]]
         return {
-            **{name: np.concatenate([row[name] for row in rows]) for name in columns},
-            "probes": {**seen, **inside},
+            **{
+                name: values.get(name, nothing).astype(column.dtype)
+                for name, column in empty.items()
+                if name not in ("probes", "probe_units")
+            },
+            "probes": {name: values.get(name, nothing) for name in probes},
             "probe_units": {**PROBES, **empty["probe_units"]},
         }
