@@ -76,6 +76,7 @@ def run_tree(
                     stderr=pipes.stderr,
                 )
             code = process.wait()
+            code = code if code >= 0 else 128 - code
         except Terminated as ended:
             code = _end(process, ours, ended)
         finally:
