@@ -125,14 +125,21 @@ class LiveLink:
         far: tuple[str, str | None],
         mtu: int,
         hosts: list[int],
+        *,
+        watched: bool = False,
     ) -> None:
         """Makes both devices, each with its name and the file of its network namespace (None: that
         of the caller); ``hosts`` gives the route of each address at the far end, by its last 16
-        bits, and is empty where all packets take the only route. Raises PlanError if the plan
-        cannot be run, OSError if a device cannot be made."""
+        bits, and is empty where all packets take the only route. If it is ``watched``, samples are
+        given by :meth:`looks` and are no part of what :meth:`finish` gives. Raises PlanError if the
+        plan cannot be run, OSError if a device cannot be made."""
     def start(self) -> float:
         """Start to forward packets, in a thread of its own; what the system's monotonic clock says
         when its own is at zero, s."""
+    def looks(self) -> list[dict[str, Any]]:
+        """The samples since the last call, one for each queue and instant: ``link`` (index into the
+        plan's), ``rate`` (bit/s since the one before), ``delay_p50`` and ``delay_p99`` (s, of the
+        packets since the one before, NaN without any), ``series`` (columns of one row)."""
     def finish(self) -> dict[str, Any]:
         """Stop it; what it measured, and under ``audit`` whether it kept up. The devices stay as
         long as this object. Raises OSError if one went away meanwhile."""

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shlex
 import subprocess
 from dataclasses import dataclass
 from functools import cache
@@ -64,9 +65,16 @@ class Provenance:
     the ``duration`` asked for, s; of how many replications ``asked``; and whether it was in the
     ``pilot`` of a warm-up to be found."""
     live: dict[str, Any] | None = None
-    """Where packets were real: the window ``law`` that replaced those of the scenario, the
-    ``audits`` of the replications (docs/live.md), and the ``complaints`` that make the result
-    invalid. Such a result is no function of scenario, seed and version."""
+    """Where packets were real: the window ``law`` that replaced those of the scenario, or the
+    ``command`` whose packets they were; the ``audits`` of the replications (docs/live.md), and the
+    ``complaints`` that make the result invalid. Such a result is no function of scenario, seed and
+    version."""
+
+    @property
+    def command(self) -> list[str] | None:
+        """The command behind a link that was measured; the scenario's traffic stands for it, and
+        nothing is known of its flows."""
+        return None if self.live is None else self.live.get("command")
 
     @property
     def live_remark(self) -> str | None:
@@ -75,6 +83,8 @@ class Provenance:
             return None
         if self.live["complaints"]:
             return " ".join(["Invalid:", *self.live["complaints"]])
+        if self.command:
+            return f"Measured with real packets, those of the command: {shlex.join(self.command)}"
         worst = max(audit["release_error"]["p99"] for audit in self.live["audits"])
         return (
             "Measured with real TCP senders, which have Linux's settings, not the scenario's, but "

@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 
 from marqueue import kernel
 
+TOOLS = ("ip", "nsenter", "setpriv", "taskset", "unshare", "iperf3")
 IPV6 = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
 PROBE = """
 ip netns add "$0"
@@ -36,7 +39,7 @@ def absent(*tools: str) -> str | None:
 @cache
 def no_hosts() -> str | None:
     """Why there can be no namespaces with TCP under CUBIC between them."""
-    why = absent("ip", "nsenter", "setpriv", "taskset", "iperf3") or _refused(FORWARD)
+    why = absent(*TOOLS) or _refused(FORWARD)
     return why or (None if "cubic" in laws() else "this kernel has no CUBIC")
 
 
@@ -48,7 +51,7 @@ def no_links() -> str | None:
 
 def _refused(commands: str) -> str | None:
     """What was said if ``commands`` cannot be done in a namespace."""
-    probe = ["sh", "-ec", PROBE, f"marqueue-probe-{os.getpid()}", commands]
+    probe = ["sh", "-ec", PROBE, f"probe-{os.getpid()}", commands]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else done.stderr.strip() or "namespaces are refused"
 
@@ -91,3 +94,27 @@ def no_translation() -> str | None:
 needs_translation = pytest.mark.skipif(
     no_translation() is not None, reason=f"no address translation here: {no_translation()}"
 )
+
+
+def processes_with(word: str) -> list[int]:
+    """The processes that have ``word`` on their command line."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (each / "cmdline").read_bytes()
+        except OSError:
+            # It has ended meanwhile.
+            continue
+        if word.encode() in words:
+            found.append(int(each.name))
+    return found
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Does the condition become true in time?"""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True

@@ -5,6 +5,7 @@
 //!
 //! A packet carries the slot of its bytes as `options`, and as `stage` what comes next on its way.
 
+use crate::watch::{Looks, Watch};
 use marqueue_aqm::Qdisc;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Time};
@@ -115,6 +116,7 @@ pub struct Network {
     next_edge: usize,
     sample: Time,
     next_sample: Time,
+    watch: Option<Watch>,
 }
 
 impl Network {
@@ -152,7 +154,13 @@ impl Network {
             next_edge: 0,
             sample,
             next_sample: if sample == Time::ZERO { Time::NEVER } else { sample },
+            watch: None,
         })
+    }
+
+    /// From now on samples are for others to take, and are no part of what was measured.
+    pub fn watched(&mut self) -> Looks {
+        self.watch.insert(Watch::new(self.links.len())).looks()
     }
 
     /// How many routes there are.
@@ -205,6 +213,9 @@ impl Network {
         self.advance(now);
         if !self.is_measured() {
             self.close_windows(now);
+        }
+        if let Some(watch) = self.watch {
+            watch.finish();
         }
         let (mut links, mut pipes) = (Vec::new(), Vec::new());
         for (i, link) in self.links.into_iter().enumerate() {
@@ -302,12 +313,24 @@ impl Network {
     fn look(&mut self, at: Time) {
         if at == self.next_sample {
             self.measure(at, |r, speed, ahead| r.meter.sample(at, &r.qdisc, speed, ahead));
+            self.show(at);
             self.next_sample = Time(at.0 + self.sample.0);
         }
         if self.edges.get(self.next_edge) == Some(&at) {
             self.close_windows(at);
             self.next_edge += 1;
         }
+    }
+
+    /// Shows the sample that has been taken at `at` to those who watch.
+    fn show(&mut self, at: Time) {
+        let Some(watch) = &mut self.watch else { return };
+        for (l, link) in self.links.iter_mut().enumerate() {
+            if let (true, Entrance::Queue(resource)) = (link.metered, &mut link.entrance) {
+                watch.look(at, l, resource);
+            }
+        }
+        watch.hand_over();
     }
 
     fn close_windows(&mut self, at: Time) {

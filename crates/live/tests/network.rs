@@ -217,3 +217,32 @@ fn nothing_that_comes_can_break_it() {
     assert_eq!(came + full, 1_000_000);
     assert!(lost > 1000 && marked > 1000 && full > 0 && ip > 100_000, "{lost} {marked} {ip} {full}");
 }
+
+/// Whoever watches sees every sample, once, and the delays of the packets between two of them.
+#[test]
+fn samples_are_for_those_who_watch() {
+    let plan = plan("red");
+    let mut network = Network::new(&plan, 7).expect("a plan that runs");
+    let looks = network.watched();
+    // A packet a millisecond for half a second, of which each takes 0.8 ms: nothing waits at the first queue,
+    // and 0.89 ms at the second.
+    for ms in 0..500u64 {
+        let packet = Packet::data(1, 0, 1000);
+        network.enter(Time(ms * 1_000_000), End::Near, 0, packet);
+    }
+    network.advance(Time(SECOND));
+    let seen = std::mem::take(&mut *looks.lock().expect("nobody panicked"));
+    let first: Vec<_> = seen.iter().filter(|look| look.link == 0).collect();
+    assert_eq!((seen.len(), first.len()), (20, 10));
+    for (n, look) in first.iter().enumerate() {
+        assert_eq!(look.series.t, [(n + 1) as f64 / 10.0]);
+        let (rate, delay) = if n < 5 { (8e6, Some([0.0, 0.0])) } else { (0.0, None) };
+        // At the edges a packet more or less.
+        assert!((look.rate - rate).abs() <= 80e3, "{look:?}");
+        assert_eq!(look.delay, delay, "{look:?}");
+    }
+    network.advance(Time(SECOND * 3 / 2));
+    let (links, _) = network.finish(Time(SECOND * 3 / 2));
+    assert_eq!(looks.lock().expect("nobody panicked").len(), 10);
+    assert!(links.iter().all(|link| link.series.t.is_empty()));
+}

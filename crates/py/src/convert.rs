@@ -80,7 +80,8 @@ fn by_reason<'py>(py: Python<'py>, counts: &[u64]) -> PyResult<Bound<'py, PyDict
     Ok(dict)
 }
 
-fn series(py: Python<'_>, s: Series) -> PyResult<Bound<'_, PyDict>> {
+/// Samples as columns.
+pub fn series(py: Python<'_>, s: Series) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     let (probes, units) = (PyDict::new(py), PyDict::new(py));
     for (name, unit, values) in s.probes {

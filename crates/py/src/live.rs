@@ -7,6 +7,7 @@ use marqueue_live::audit::{Audit, Counts};
 use marqueue_live::engine::{Engine, Outcome, Settings, Stop};
 use marqueue_live::network::{packet_time, End, Network};
 use marqueue_live::tun::Tun;
+use marqueue_live::watch::{Look, Looks};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,6 +27,7 @@ pub struct LiveLink {
     tuns: Mutex<Option<[Tun; 2]>>,
     edges: Vec<Time>,
     packet_time: Option<f64>,
+    looks: Option<Looks>,
 }
 
 /// Where a device is: its name, and the file of its network namespace if that is not ours.
@@ -33,11 +35,21 @@ type Place = (String, Option<PathBuf>);
 
 #[pymethods]
 impl LiveLink {
-    /// Makes both devices.
+    /// Makes both devices. If it is `watched`, samples are for `looks`.
     #[new]
-    fn new(plan_json: &str, seed: u64, near: Place, far: Place, mtu: usize, hosts: Vec<u16>) -> PyResult<Self> {
+    #[pyo3(signature = (plan_json, seed, near, far, mtu, hosts, *, watched = false))]
+    fn new(
+        plan_json: &str,
+        seed: u64,
+        near: Place,
+        far: Place,
+        mtu: usize,
+        hosts: Vec<u16>,
+        watched: bool,
+    ) -> PyResult<Self> {
         let plan = parse(plan_json)?;
-        let network = Network::new(&plan, seed).map_err(|e| PlanError::new_err((e.path, e.message)))?;
+        let mut network = Network::new(&plan, seed).map_err(|e| PlanError::new_err((e.path, e.message)))?;
+        let looks = watched.then(|| network.watched());
         let open = |(name, namespace): Place| {
             Tun::open(&name, namespace.as_deref()).map_err(|e| failed(e, &format!("TUN device {name}")))
         };
@@ -53,6 +65,7 @@ impl LiveLink {
             tuns: Mutex::new(None),
             edges: edges.collect(),
             packet_time: packet_time(&plan),
+            looks,
         })
     }
 
@@ -70,6 +83,13 @@ impl LiveLink {
     #[getter]
     fn packet_time(&self) -> Option<f64> {
         self.packet_time
+    }
+
+    /// The samples since the last call, one dict a queue and instant; none if it is not watched.
+    fn looks<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let Some(looks) = &self.looks else { return Ok(Vec::new()) };
+        let taken = std::mem::take(&mut *looks.lock().expect("nobody panics with it"));
+        taken.into_iter().map(|each| look(py, each)).collect()
     }
 
     /// Stops it and gives what it measured, with what tells whether it kept up. The devices stay.
@@ -95,6 +115,17 @@ impl Drop for LiveLink {
     fn drop(&mut self) {
         self.stop.stop();
     }
+}
+
+fn look(py: Python<'_>, look: Look) -> PyResult<Bound<'_, PyDict>> {
+    let [p50, p99] = look.delay.unwrap_or([f64::NAN; 2]);
+    let dict = PyDict::new(py);
+    dict.set_item("link", look.link)?;
+    dict.set_item("rate", look.rate)?;
+    dict.set_item("delay_p50", p50)?;
+    dict.set_item("delay_p99", p99)?;
+    dict.set_item("series", convert::series(py, look.series)?)?;
+    Ok(dict)
 }
 
 fn failed(error: rustix::io::Errno, what: &str) -> PyErr {

@@ -121,6 +121,17 @@ impl Meter {
         self.sampled = (c.clone(), sent, self.window.capacity);
     }
 
+    /// The queueing delays of the current window, ns.
+    pub fn delays(&self) -> &Histogram<u64> {
+        &self.delays
+    }
+
+    /// The samples since the last call, which are no part of the result then.
+    pub fn take_series(&mut self) -> Series {
+        let probes = self.series.probes.iter().map(|&(name, unit, _)| (name, unit, Vec::new())).collect();
+        std::mem::replace(&mut self.series, Series { probes, ..Series::default() })
+    }
+
     /// Everything that was measured.
     pub fn into_result(self, link: usize) -> LinkResult {
         LinkResult { link, windows: self.closed, series: self.series }

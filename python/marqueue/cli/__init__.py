@@ -22,6 +22,7 @@ COMMANDS = {
     "sweep": Entry("marqueue.cli.sweep", "sweep", panel=START),
     "check": Entry("marqueue.cli.check", "check"),
     "compare": Entry("marqueue.cli.compare", "compare"),
+    "plot": Entry("marqueue.cli.plot", "plot"),
     "example": Entry(
         "marqueue.cli.example", "example", help="Scenarios to start from.", panel=LOOK_UP
     ),

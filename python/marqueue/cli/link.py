@@ -3,17 +3,18 @@
 import math
 import os
 import shutil
+import sys
 import tomllib
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from marqueue.cli.console import say
+from marqueue.cli import options
 from marqueue.errors import RunError, ScenarioError, show
-from marqueue.integrity import write_json
 from marqueue.live import capacity
-from marqueue.scenario import compile, from_dict
+from marqueue.scenario import Scenario, compile, from_dict
 from marqueue.units import Duration, Rate
 
 FEWEST = 10
@@ -114,9 +115,36 @@ def link(
     json: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write what the link measured there.", show_default=False
+            metavar="FILE",
+            help="Write what the link measured there: counts, figures and series, with units.",
+            show_default=False,
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write what the link measured there as marqueue run does, with a report.",
+            show_default=False,
+        ),
+    ] = None,
+    force: options.Force = False,
+    status: Annotated[
+        bool | None,
+        typer.Option(
+            "--status/--no-status",
+            help="Show the link's state in the last row of the terminal while COMMAND runs.",
+            show_default="with COMMAND, if standard error is a terminal",
+        ),
+    ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Show curves of the link on the whole terminal while COMMAND runs; what COMMAND "
+            "writes to the terminal is shown at the end.",
+        ),
+    ] = False,
 ) -> None:
     """Run a command behind an emulated link (needs root).
 
@@ -133,7 +161,12 @@ def link(
 
     marqueue link --rate 10Mbit/s --schedule 5s=2Mbit/s --schedule 15s=10Mbit/s -- iperf3 -c HOST
 
-    The exit code is that of the command; 2 for a mistake that the message explains.
+    The state line is given up while the command has the terminal for itself, as a shell, an editor
+    or a pager has. A table of both directions follows the command on standard error.
+
+    The exit code is that of the command; 2 for a mistake that the message explains. SIGTERM,
+    SIGHUP and SIGQUIT are passed on to the command and all its processes, which are killed if they
+    have not ended 5 s later; the exit code is then 128 and the signal's number.
     """
     shared = {"delay": delay, "signal": signal, "loss": loss, "jitter": jitter}
     down: dict[str, Any] = {"rate": rate, "aqm": aqm, "buffer": buffer}
@@ -145,42 +178,53 @@ def link(
         "buffer": uplink_buffer or buffer,
     }
     capacities = {name: path and capacity.read(path) for name, path in traces.items()}
-    for options, name in (up, "uplink"), (down, "downlink"):
+    for way, name in (up, "uplink"), (down, "downlink"):
         if times := capacities[name]:
-            if options["rate"]:
+            if way["rate"]:
                 raise RunError("--trace: got a trace and a rate, expected one of them")
-            options["rate"] = f"{capacity.mean_rate(times)} bit/s"
+            way["rate"] = f"{capacity.mean_rate(times)} bit/s"
             if changes:
                 raise RunError("--schedule: got a trace too, expected one of them")
-    for options in (down,) if uplink or uplink_trace else (up, down):
-        options["schedule"] = changes
-    plan = plan_of(up | shared, down | shared, mtu, seed)
-    for each in plan["links"]:
-        each["opportunities"] = capacities[each["name"]] or []
+    for way in (down,) if uplink or uplink_trace else (up, down):
+        way["schedule"] = changes
     run = command or [os.environ.get("SHELL") or "/bin/sh"]
     if shutil.which(run[0]) is None:
         raise RunError(f"{run[0]}: no such command")
+    scenario = scenario_of(up | shared, down | shared, mtu, seed)
+    plan = plan_for(scenario)
+    for each in plan["links"]:
+        each["opportunities"] = capacities[each["name"]] or []
     # What real packets need is loaded by whoever wants them.
-    from marqueue.live import beyond, machine
-    from marqueue.live.audit import complaints, in_words
-    from marqueue.live.link import run_behind
+    from marqueue.cli.link_run import Wanted, check_json_place, run_and_tell
+    from marqueue.live.link import OUTSIDE
 
-    if internet:
-        machine.require(["nft"])
-        for each in beyond.obstacles():
-            say(f"Warning: {each}")
-    ended = run_behind(plan, seed, mtu, run, internet=internet)
-    audit = ended.raw["audit"]
-    say(f"Link: {in_words(audit)}")
-    for each in complaints(audit, ended.packet_time):
-        say(f"Warning: {each}")
-    if json:
-        _write(json, ended.raw)
-    raise typer.Exit(ended.exit_code)
+    check_json_place(json)
+
+    shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    if (watch or status) and not shown:
+        raise RunError(f"--{'watch' if watch else 'status'}: expected a terminal as standard error")
+    if watch and not command:
+        raise RunError("--watch: got no command, expected one: a shell needs the terminal itself")
+    # Of nested links the outermost has the row.
+    line = bool(command) and shown and OUTSIDE not in os.environ if status is None else status
+    with options.claimed(report, "", force) if report else nullcontext() as directory:
+        wanted = Wanted(bool(line) and not watch, watch, json, directory)
+        code = run_and_tell(scenario, plan, mtu, run, wanted, internet=internet)
+    raise typer.Exit(code)
 
 
 def plan_of(up: dict[str, Any], down: dict[str, Any], mtu: int, seed: int) -> dict[str, Any]:
     """The plan of two links, one each way; raises RunError with the option that is wrong."""
+    return plan_for(scenario_of(up, down, mtu, seed))
+
+
+def plan_for(scenario: Scenario) -> dict[str, Any]:
+    """The plan of a scenario of two links that lasts until the command ends."""
+    return {**compile(scenario), "duration": FOREVER}
+
+
+def scenario_of(up: dict[str, Any], down: dict[str, Any], mtu: int, seed: int) -> Scenario:
+    """Two links, one each way; raises RunError with the option that is wrong."""
     links = [
         {"name": name, "from": start, "to": end, "duplex": False, **_table(options, mtu)}
         for name, start, end, options in (
@@ -199,13 +243,14 @@ def plan_of(up: dict[str, Any], down: dict[str, Any], mtu: int, seed: int) -> di
             "classes": [{"name": "out", "from": "inside", "to": "outside"}],
         },
         # Whoever sends is real; a plan has somebody nevertheless.
-        "traffic": [{"kind": "tcp"}],
+        "traffic": [{"name": "command", "kind": "tcp"}],
     }
     try:
-        plan = compile(from_dict(data))
+        scenario = from_dict(data)
+        compile(scenario)
     except ScenarioError as error:
         raise RunError(_in_options(error)) from None
-    return {**plan, "duration": FOREVER}
+    return scenario
 
 
 def _in_options(error: ScenarioError) -> str:
@@ -261,17 +306,3 @@ def _change(text: str) -> dict[str, str]:
     if not equals:
         raise RunError(f"--schedule: got {show(text)}, expected TIME=RATE")
     return {"at": at.strip(), "rate": rate.strip()}
-
-
-def _write(path: Path, raw: Any) -> None:
-    """What the link measured, as JSON: each link's sums over the whole time, and the audit."""
-    links = []
-    for name, link in zip(("uplink", "downlink"), raw["links"], strict=True):
-        [window] = link["windows"]
-        plain = {key: value for key, value in window.items() if not hasattr(value, "__len__")}
-        links.append({"name": name, **plain, "drops": window["drops"], "marks": window["marks"]})
-    value = {"seconds": raw["ended"], "links": links, "audit": raw["audit"]}
-    try:
-        write_json(path, value)
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -54,7 +54,7 @@ def live(
     marqueue compare sim live -o sim-live.html
 
     Exit codes: 0 done, 2 a mistake that the message explains, 4 the machine did not keep up and the
-    result is marked as invalid, 130 interrupted.
+    result is marked as invalid, 130 interrupted, 128 and its number after another signal.
     """
     scenario = options.scenario(file, set_, seed, replications)
     for each in cautions(scenario):
@@ -62,11 +62,15 @@ def live(
     announce_report()
     say(announcement(scenario))
     # What real packets need is loaded by whoever wants them.
+    from marqueue.live.ending import signals_raise
     from marqueue.live.run import run_live
 
-    with options.claimed(out, f"{slug(scenario.name)}-live", force) as directory:
-        with progress_bar(f"{scenario.name}, live") as progress:
-            result = run_live(scenario, law=law, ipv6=ipv6, progress=progress)
+    with (
+        signals_raise(),
+        options.claimed(out, f"{slug(scenario.name)}-live", force) as directory,
+        progress_bar(f"{scenario.name}, live") as progress,
+    ):
+        result = run_live(scenario, law=law, ipv6=ipv6, progress=progress)
         with directory.staged() as fresh:
             result.write_files(fresh)
     if json:

@@ -77,13 +77,15 @@ def _marks(audit: Mapping[str, Any]) -> list[str]:
 
 
 def in_words(audit: Mapping[str, Any]) -> str:
-    """The release error in a sentence."""
+    """How many packets there were, and the release error, in a sentence."""
     error = audit["release_error"]
     if not error["packets"]:
         return "No packet crossed the link."
     p50, p99, largest = (error[q] * 1e6 for q in ("p50", "p99", "max"))
+    lost = sum(audit[end].get("tun_drops", 0) for end in ("near", "far"))
+    before = f" and {lost} lost before the link" if lost else ""
     text = (
-        f"{error['packets']} packets; release error p50 {p50:.1f} us, p99 {p99:.1f} us, largest "
-        f"{largest:.0f} us"
+        f"{error['packets']} packets{before}; release error p50 {p50:.1f} us, p99 {p99:.1f} us, "
+        f"largest {largest:.0f} us"
     )
     return text + ("." if audit["realtime"] else "; without real-time priority.")

@@ -32,13 +32,12 @@ def way_out(device: str, addresses: Sequence[IPv4Interface | IPv6Interface]) -> 
     machine, and what answers it may come back. Raises RunError if the machine cannot do it."""
     machine.require(["nft"])
     table = TABLE + device.removeprefix(DEVICE)
-    with one_at_a_time():
-        devices = {route["dev"] for route in json.loads(machine.run("ip", "-json", "-4", "route"))}
-        others = {each for each in devices if not each.startswith(DEVICE)}
-        off = sorted(each for each in others if not _forwards(each))
-        machine.run("nft", "-f", "-", given=_rules(table, device, addresses, off))
     try:
         with one_at_a_time():
+            said = json.loads(machine.run("ip", "-json", "-4", "route"))
+            others = {route["dev"] for route in said if not route["dev"].startswith(DEVICE)}
+            off = sorted(each for each in others if not _forwards(each))
+            machine.run("nft", "-f", "-", given=_rules(table, device, addresses, off))
             for each in (device, *off):
                 _switch(each, on=True)
         yield
@@ -89,7 +88,9 @@ def _tables() -> dict[str, list[str]]:
 def _undo(table: str) -> None:
     """Whoever is killed here has not deleted the table, and leaves the rest to the next."""
     tables = _tables()
-    for device in tables.pop(table, ()):
+    if table not in tables:
+        return
+    for device in tables.pop(table):
         if tables:
             heir = min(tables)
             machine.run("nft", f'add element inet {heir} {SWITCHED} {{ "{device}" }}')

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -28,6 +26,8 @@ from marqueue.errors import RunError
 from marqueue.live import machine
 from marqueue.live.beyond import DEVICE, sweep, way_out
 from marqueue.live.places import namespaces, one_at_a_time
+from marqueue.live.recording import Watcher, told
+from marqueue.live.tree import INHERITED, Pipes, run_tree
 
 #: For carrier-grade NAT (RFC 6598): nobody's addresses, and not those of private networks at home.
 ADDRESSES = IPv4Network("100.64.0.0/10")
@@ -48,12 +48,20 @@ class Ended:
 
 
 def run_behind(
-    plan: Mapping[str, Any], seed: int, mtu: int, command: Sequence[str], *, internet: bool = False
+    plan: Mapping[str, Any],
+    seed: int,
+    mtu: int,
+    command: Sequence[str],
+    *,
+    internet: bool = False,
+    watchers: Sequence[Watcher] = (),
+    pipes: Pipes = INHERITED,
 ) -> Ended:
     """Runs ``command`` behind the links of ``plan``, whose only route leads out; with ``internet``
     it leads beyond this machine.
 
-    Raises RunError if the machine cannot do it, or the links nest too deep.
+    ``watchers`` are told of the samples that the plan asks for, which are then no part of what the
+    link measured. Raises RunError if the machine cannot do it, or the links nest too deep.
     """
     machine.require()
     with namespaces("inside") as [namespace]:
@@ -68,6 +76,7 @@ def run_behind(
                     (here, None),
                     mtu,
                     [],
+                    watched=bool(watchers),
                 )
             except OSError as error:
                 raise RunError(f"{error.strerror or error}") from None
@@ -79,7 +88,7 @@ def run_behind(
             f"link set {INSIDE} mtu {mtu} up",
             f"route add default via {outer.ip}",
         )
-        told: dict[str, IPv4Interface | IPv6Interface] = {OUTSIDE: outer}
+        addresses: dict[str, IPv4Interface | IPv6Interface] = {OUTSIDE: outer}
         if mtu >= machine.LEAST6 and machine.has_ipv6():
             outer6, inner6 = in_ipv6(outer), in_ipv6(inner)
             machine.set_parameters(namespace, **{f"ipv6__conf__{INSIDE}__disable_ipv6": 0})
@@ -89,25 +98,19 @@ def run_behind(
                 f"addr add {inner6} dev {INSIDE} nodad",
                 f"route add ::/0 via {outer6.ip}",
             )
-            told[OUTSIDE6] = outer6
-        variables = {name: str(address.ip) for name, address in told.items()}
-        with way_out(here, list(told.values())) if internet else nullcontext():
+            addresses[OUTSIDE6] = outer6
+        variables = {name: str(address.ip) for name, address in addresses.items()}
+        with way_out(here, list(addresses.values())) if internet else nullcontext():
             link.start()
-            code = _run(machine.inside(namespace, command), variables)
-        return Ended(code, link.finish(), link.packet_time)
-
-
-def _run(command: Sequence[str], more: Mapping[str, str]) -> int:
-    """The exit code of a command that has the terminal: Ctrl-C there is for it alone."""
-    # A handler, because what is ignored here would be ignored by the command too.
-    before = signal.signal(signal.SIGINT, lambda *_: None)
-    try:
-        code = subprocess.Popen(command, env={**os.environ, **more}).wait()
-    except OSError as error:
-        raise RunError(f"{command[0]}: {error.strerror}") from None
-    finally:
-        signal.signal(signal.SIGINT, before)
-    return code if code >= 0 else 128 - code
+            with told(link, watchers):
+                code = run_tree(namespace, command, {**os.environ, **variables}, pipes)
+        raw = link.finish()
+        rest = link.looks()
+        for watcher in watchers:
+            watcher(rest)
+        for end, (where, device) in {"near": (namespace, INSIDE), "far": (None, here)}.items():
+            raw["audit"][end]["tun_drops"] = machine.send_drops(where, device)
+        return Ended(code, raw, link.packet_time)
 
 
 def in_ipv6(address: IPv4Interface) -> IPv6Interface:

@@ -6,7 +6,9 @@ user would type, and can type meanwhile to look.
 
 from __future__ import annotations
 
+import json
 import os
+import resource
 import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -22,7 +24,7 @@ IPV6 = Path("/proc/sys/net/ipv6")
 PREFIX6 = IPv6Address("fd6d:7175:6575::")
 #: The least that a link with IPv6 must carry, bytes (RFC 8200, section 5).
 LEAST6 = 1280
-BASICS = ("ip", "nsenter", "setpriv", "taskset")
+BASICS = ("ip", "nsenter", "setpriv", "taskset", "unshare")
 #: In which package of Debian a command is.
 PACKAGES = {
     "ip": "iproute2",
@@ -32,9 +34,12 @@ PACKAGES = {
     "nsenter": "util-linux",
     "setpriv": "util-linux",
     "taskset": "util-linux",
+    "unshare": "util-linux",
 }
 PATIENCE = 20.0
 """Seconds for any command that only sets something up."""
+FILES = 48
+"""File descriptors that a link needs, those of the commands that set it up included."""
 
 
 def missing(tools: Iterable[str] = ()) -> str | None:
@@ -49,11 +54,19 @@ def missing(tools: Iterable[str] = ()) -> str | None:
     return None
 
 
-def require(tools: Iterable[str] = ()) -> None:
-    """Raises RunError if this machine cannot carry real packets."""
+def require(tools: Iterable[str] = (), files: int = FILES) -> None:
+    """Raises RunError if this machine cannot carry real packets, or this process cannot open so
+    many more ``files``."""
     why = missing(tools)
     if why:
         raise RunError(why)
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = len(os.listdir("/proc/self/fd"))
+    if most != resource.RLIM_INFINITY and most - taken < files:
+        raise RunError(
+            f"open files: got a limit of {most} (ulimit -n) with {taken} in use, expected at least "
+            f"{taken + files}"
+        )
 
 
 def run(*command: str, given: str = "") -> str:
@@ -67,6 +80,8 @@ def run(*command: str, given: str = "") -> str:
             text=True,
             timeout=PATIENCE,
             check=False,
+            # Ctrl-C is for this process, which then undoes what was done.
+            process_group=0,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunError(f"{' '.join(command)}: {error}") from None
@@ -83,12 +98,14 @@ def batch(namespace: str | None, *lines: str) -> None:
 
 
 def inside(namespace: str, command: Sequence[str], cpus: Iterable[int] = ()) -> list[str]:
-    """The command line that runs ``command`` in a network namespace.
+    """The command line that runs ``command``, a child of this process, in a network namespace.
 
     Only the network is another (``ip netns exec`` would change /sys too), and the command dies with
-    whoever started it.
+    whoever started it. The kernel says nothing of a parent that has died before it was asked to, so
+    the shell looks once more.
     """
-    where = ["setpriv", "--pdeathsig", "KILL", "nsenter", f"--net=/run/netns/{namespace}", "--"]
+    mine = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"']
+    where = [*mine, str(os.getpid()), "nsenter", f"--net=/run/netns/{namespace}", "--"]
     on = ["taskset", "-c", ",".join(map(str, cpus))] if cpus else []
     return [*where, *on, *command]
 
@@ -116,6 +133,14 @@ def set_parameters(namespace: str, **values: str | int) -> None:
     )
     # Without nsenter's --mount, /proc/sys/net is that of the namespace one is in.
     run(*inside(namespace, ["sh", "-ec", lines or ":"]))
+
+
+def send_drops(namespace: str | None, device: str) -> int:
+    """How many packets the kernel had to send by ``device`` of a namespace, and dropped because
+    the queue of the device was full (``tx_dropped``)."""
+    where = ("-netns", namespace) if namespace else ()
+    [shown] = json.loads(run("ip", *where, "-json", "-stats", "link", "show", "dev", device))
+    return int(shown["stats64"]["tx"]["dropped"])
 
 
 def stolen_seconds() -> float:

@@ -64,7 +64,9 @@ def run_live(
     """
     plan, laws = compile(scenario), available_laws()
     refuse(scenario, plan, laws, ipv6=ipv6)
-    machine.require(TOOLS)
+    # A sender, a receiver and what they say for each flow without end.
+    greedy = sum(flow.greedy for flow in flows_of(plan, scenario.seed, law, ipv6=ipv6))
+    machine.require(TOOLS, machine.FILES + 2 * greedy)
     if law is not None and law not in laws:
         raise RunError(f"--law: got {law}, expected one of this kernel's: {', '.join(laws)}")
     if ipv6 and not machine.has_ipv6():

@@ -31,6 +31,9 @@ LABELS = {
     "utilization": "Utilization",
     "drops": "Lost",
     "marks": "Marked",
+    "rate": "Rate",
+    "delay_p50": "Delay, median",
+    "delay_p99": "Delay, p99",
 }
 
 

@@ -35,6 +35,12 @@ MOST_SENDERS_DRAWN = 4
 
 #: Groups or classes of flows with a column each; more have a row each.
 MOST_COLUMNS = 12
+#: Series of packets between two samples, which are not of the AQM.
+OBSERVED = {
+    "rate": "What left the queue since the sample before",
+    "delay_p50": "Median of the queueing delay since the sample before",
+    "delay_p99": "99th percentile of the queueing delay since the sample before",
+}
 
 HIGHLIGHTS = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 
@@ -56,7 +62,8 @@ def report(result: Result) -> Report:
     _links(page, result)
     _shares(page, result)
     _pipes(page, result)
-    _flows(page, result)
+    if not result.provenance.command:
+        _flows(page, result)
     _windows(page, result)
     if result.theory is not None:
         theory(page, result.theory, MOST_LINKS_DRAWN)
@@ -257,7 +264,8 @@ def _figures(page: Report, result: Result) -> None:
             page.figure(result.plot.queue(name), f"Queue{at} in packets.{band}{grey}")
             for probe in result.link(name).probes:
                 inside = f"Inside {_aqm(result, name)}{at}: {probe.replace('_', ' ')}."
-                page.figure(result.plot.series(probe, name), inside + band)
+                seen = f"{OBSERVED[probe]}{at}." if probe in OBSERVED else inside
+                page.figure(result.plot.series(probe, name), seen + band)
             page.figure(
                 result.plot.load(name),
                 f"Utilization, losses and marks (if any){at} in each sample of "

@@ -3,6 +3,7 @@ again."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -57,6 +58,8 @@ def asked(page: Report, result: Result) -> None:
         groups = list(result.link(cpus[0]["name"]).shares())
         work = [[cpu["name"], *map(_work, cpu["cpu"]["work"])] for cpu in cpus]
         page.table(["CPU", *groups], work, "What packets take of each CPU, by group of traffic.")
+    if result.provenance.command:
+        return
     columns = ["Traffic", "Kind", "What", "Classes", "Transport"]
     traffic = result.scenario["traffic"]
     caption = f"Groups of traffic{rest(traffic, SCENARIO)}" if len(traffic) > MOST_LISTED else ""
@@ -173,6 +176,8 @@ def settings(page: Report, result: Result) -> None:
     for name in result.links:
         policy = result.link(name).plan["queue"]["policy"]
         _policy(page, f"{policy['name']} at {name}", policy)
+    if result.provenance.command:
+        return
     for (name, transport), planned in zip(
         result.provenance.transports.items(), result.plan["transports"], strict=True
     ):
@@ -216,6 +221,20 @@ def reproduce(page: Report, result: Result) -> None:
     """What it takes to get the same result again."""
     page.section("How to reproduce this")
     provenance = result.provenance
+    if provenance.command:
+        page.text("Give marqueue link the settings above and run this command behind it:")
+        page.code(shlex.join(provenance.command))
+    else:
+        _reproduction(page, result)
+    made = {key: getattr(provenance, key) for key in MADE}
+    facts: dict[str, Cell] = {
+        key.replace("_", " ").capitalize(): each for key, each in made.items() if each is not None
+    }
+    page.facts({**facts, "When, where and how long": CIRCUMSTANCES})
+
+
+def _reproduction(page: Report, result: Result) -> None:
+    """The command that gives the same result, and the scenario that it needs."""
     text = tomli_w.dumps(result.scenario)
     if len(text) <= LARGEST_SCENARIO:
         page.text("Save the scenario below as scenario.toml, and run it with the same version:")
@@ -227,8 +246,3 @@ def reproduce(page: Report, result: Result) -> None:
     page.code(of_result(result))
     if len(text) <= LARGEST_SCENARIO:
         page.code(text, SCENARIO, folded=True)
-    made = {key: getattr(provenance, key) for key in MADE}
-    facts: dict[str, Cell] = {
-        key.replace("_", " ").capitalize(): each for key, each in made.items() if each is not None
-    }
-    page.facts({**facts, "When, where and how long": CIRCUMSTANCES})

@@ -251,6 +251,9 @@ def route_rtts(plan: Mapping[str, Any]) -> list[float]:
 def warnings(result: Result) -> list[str]:
     """What makes the figures less general than they look."""
     plan = result.plan
+    if result.provenance.command:
+        # The plan's traffic is not what crossed it.
+        return _remarks(result)
     out = [*_remarks(result), *_unlisted(result)]
     out += cautions(Scenario.model_validate(result.scenario))
     if result.replications == 1:

@@ -1,0 +1,118 @@
+"""A page on the terminal that shows what a link does: curves of the last minute of each direction,
+and the last lines that the command has written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+from typing import IO
+
+from rich.console import Group
+from rich.live import Live
+from rich.panel import Panel
+from rich.text import Text
+
+from marqueue.cli.console import errors
+from marqueue.cli.link_status import Recent, in_words
+from marqueue.live.recording import EVERY, Looks
+
+SPAN = 60.0
+"""Seconds that the curves show."""
+CURVES = {
+    "rate": ("Rate", "Mbit/s", 1e-6),
+    "queue": ("Queue", "packets", 1.0),
+    "delay_p99": ("Delay, p99", "ms", 1e3),
+}
+"""What is drawn: its name, its unit, and the factor from base units."""
+EIGHTHS = " ▁▂▃▄▅▆▇█"
+MARGIN = 12
+"""Columns left of a curve."""
+LINES = 6
+"""Lines of the command."""
+TAIL = 4096
+"""Bytes from the end in which these are looked for."""
+
+
+class Page:
+    """The page, as a watcher of the link."""
+
+    def __init__(self, names: Mapping[int, str], written: IO[bytes] | None, live: Live) -> None:
+        self.recent = Recent(names, SPAN)
+        self.written = written
+        self.live = live
+
+    def __call__(self, looks: Looks) -> None:
+        """Takes in new samples and draws the page."""
+        self.recent.add(looks)
+        # Where the terminal is gone the link goes on.
+        with suppress(OSError):
+            self.live.update(self._shown(), refresh=True)
+
+    def _shown(self) -> Group:
+        width, height = errors.size
+        below = LINES + 2 if self.written else 0
+        rows = (height - below) // len(self.recent.names) - 2 - len(CURVES)
+        rows = max(rows // len(CURVES), 1)
+        panels = [
+            Panel(
+                Group(*self._curves(link, width - 4, rows)),
+                title=Text(in_words(self.recent, link)),
+                title_align="left",
+            )
+            for link in self.recent.names
+        ]
+        return Group(*panels, *([Panel(self._last_lines())] if self.written else []))
+
+    def _curves(self, link: int, width: int, rows: int) -> Iterator[Text]:
+        columns = max(width - MARGIN, 1)
+        for name, (title, unit, scale) in CURVES.items():
+            values = [value * scale for value in self.recent.column(link, name)]
+            shown = fitted(values, columns, round(SPAN / EVERY))
+            top = max((v for v in shown if math.isfinite(v)), default=0.0)
+            yield Text(f"{title} [{unit}], {SPAN:.0f} s", style="bold")
+            for n, line in enumerate(curve(shown, top, rows)):
+                label = f"{top:.4g}" if n == 0 else "0" if n == rows - 1 else ""
+                yield Text(f"{label:>{MARGIN - 2}} ▏{line}")
+
+    def _last_lines(self) -> Text:
+        assert self.written
+        end = self.written.seek(0, 2)
+        self.written.seek(max(end - TAIL, 0))
+        text = self.written.read().decode(errors="replace").replace("\r", "\n")
+        lines = [line for line in text.split("\n") if line.strip()]
+        # What moves the cursor would do so on this page.
+        kept = ["".join(c for c in line if c.isprintable()) for line in lines[-LINES:]]
+        return Text("\n".join(kept), no_wrap=True, overflow="ellipsis")
+
+
+def fitted(values: Sequence[float], columns: int, most: int) -> list[float]:
+    """``values``, of which there may be ``most``, as so many columns, the newest at the right: the
+    largest of what a column stands for; NaN where there is nothing."""
+    padded = [math.nan] * (most - len(values)) + list(values)
+    edges = [round(c * most / columns) for c in range(columns + 1)]
+    parts = (padded[a : max(b, a + 1)] for a, b in pairwise(edges))
+    return [max((v for v in part if math.isfinite(v)), default=math.nan) for part in parts]
+
+
+def curve(values: Sequence[float], top: float, rows: int) -> list[str]:
+    """Columns that reach the first row at ``top``, row by row from above; empty for NaN."""
+    steps = len(EIGHTHS) - 1
+    heights = [round(v / top * rows * steps) if top > 0 and math.isfinite(v) else 0 for v in values]
+    return [
+        "".join(EIGHTHS[min(max(h - row * steps, 0), steps)] for h in heights)
+        for row in reversed(range(rows))
+    ]
+
+
+@contextmanager
+def page(names: Mapping[int, str], written: IO[bytes] | None) -> Iterator[Page]:
+    """The page on the terminal's other screen; it is gone at the end."""
+    live = Live(console=errors, screen=True, auto_refresh=False)
+    live.start()
+    try:
+        yield Page(names, written, live)
+    finally:
+        with suppress(OSError):
+            live.stop()

@@ -1,0 +1,144 @@
+"""The state of a link on a terminal that its command writes to.
+
+The line has the last row of the terminal, which is taken out of the region that scrolls: what the
+command writes goes on above it. The row is given back as soon as the command takes the terminal
+for itself, as editors, pagers and shells with job control do.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import termios
+import time
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import RLock
+from typing import Any
+
+from marqueue.live.recording import EVERY, Looks
+
+PATIENCE = 1.0
+"""Seconds before the line appears: short commands have none, and others may take the terminal."""
+REDRAW = 0.5
+"""Seconds between two lines."""
+SPAN = 1.0
+"""Seconds over which the figures are taken."""
+LEAST_ROWS = 5
+
+SAVE, RESTORE = "\0337", "\0338"
+ROW_BELOW = "\033D\033[1A"
+"""Moves what is shown up if there is no row below, and leaves the cursor in its column."""
+
+
+class Recent:
+    """The last samples of each link, and what has been lost and marked in all."""
+
+    def __init__(self, names: Mapping[int, str], seconds: float) -> None:
+        self.names = names
+        self.last = {link: deque[dict[str, Any]](maxlen=round(seconds / EVERY)) for link in names}
+        self.totals = {link: {"drops": 0, "marks": 0} for link in names}
+
+    def add(self, looks: Looks) -> None:
+        """Takes in new samples."""
+        for look in looks:
+            self.last[look["link"]].append(look)
+            for name, before in self.totals[look["link"]].items():
+                self.totals[look["link"]][name] = before + int(look["series"][name][0])
+
+    def column(self, link: int, name: str) -> list[float]:
+        """A series by its name, NaN where there is no value."""
+        series = name in ("queue", "queue_bytes", "utilization")
+        return [
+            float(look["series"][name][0] if series else look[name]) for look in self.last[link]
+        ]
+
+    def rate(self, link: int) -> float:
+        """What left the queue during the last :data:`SPAN`, bit/s."""
+        rates = self.column(link, "rate")[-round(SPAN / EVERY) :]
+        return sum(rates) / len(rates) if rates else 0.0
+
+
+def in_words(recent: Recent, link: int) -> str:
+    """A link's state: rate, queue, delay (median and 99th percentile), losses and marks in all."""
+    last = round(SPAN / EVERY)
+    rate = recent.rate(link)
+    queue = recent.column(link, "queue")[-1:] or [0.0]
+    delays = [_finite(recent.column(link, f"delay_{p}")[-last:]) for p in ("p50", "p99")]
+    middle, most = (sorted(each) for each in delays)
+    delay = f"{middle[len(middle) // 2] * 1e3:.1f}/{most[-1] * 1e3:.1f}" if most else "–/–"
+    drops, marks = recent.totals[link].values()
+    return (
+        f"{recent.names[link]} {rate / 1e6:.2f} Mbit/s, queue {queue[0]:.0f}, "
+        f"delay {delay} ms, lost {drops}, marked {marks}"
+    )
+
+
+def _finite(values: list[float]) -> list[float]:
+    return [value for value in values if math.isfinite(value)]
+
+
+class StatusLine:
+    """Draws the line on a terminal, as a watcher of the link."""
+
+    def __init__(self, terminal: int, names: Mapping[int, str]) -> None:
+        self.terminal = terminal
+        self.recent = Recent(names, SPAN)
+        self.next = time.monotonic() + PATIENCE
+        self.rows = 0
+        """How many rows the terminal has, as long as the last of them is taken."""
+        self.lock = RLock()
+
+    def __call__(self, looks: Looks) -> None:
+        """Takes in new samples and draws the line, if it is time."""
+        self.recent.add(looks)
+        with self.lock:
+            try:
+                if self._is_others():
+                    self.close()
+                elif time.monotonic() >= self.next:
+                    self.next = time.monotonic() + REDRAW
+                    self._draw()
+            except (OSError, termios.error):
+                # The terminal is gone; the link goes on.
+                self.rows, self.next = 0, math.inf
+
+    def close(self) -> None:
+        """Gives the row back, empty."""
+        with self.lock, suppress(OSError):
+            if self.rows:
+                self._write(f"{SAVE}\033[r\033[{self.rows};1H\033[2K{RESTORE}")
+            self.rows = 0
+
+    def stop(self, *_: object) -> None:
+        """Gives the row back while this process is stopped (Ctrl-Z)."""
+        with self.lock:
+            self.close()
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _is_others(self) -> bool:
+        """Has somebody else the terminal, or does not read it line by line?"""
+        reads_lines = termios.tcgetattr(self.terminal)[3] & termios.ICANON
+        return not reads_lines or os.tcgetpgrp(self.terminal) != os.getpgrp()
+
+    def _draw(self) -> None:
+        size = os.get_terminal_size(self.terminal)
+        if size.lines < LEAST_ROWS:
+            return
+        take = ""
+        if self.rows != size.lines:
+            self.close()
+            take = f"{ROW_BELOW}{SAVE}\033[1;{size.lines - 1}r{RESTORE}"
+            self.rows = size.lines
+        line = " | ".join(in_words(self.recent, link) for link in self.recent.names)
+        if len(line) > size.columns:
+            # The direction in which more goes on says more than the beginning of both.
+            line = in_words(self.recent, max(self.recent.names, key=self.recent.rate))
+        line = line[: size.columns]
+        self._write(f"{take}{SAVE}\033[{self.rows};1H\033[2K\033[7m{line}\033[0m{RESTORE}")
+
+    def _write(self, text: str) -> None:
+        # In one piece, lest the command's own output come in between.
+        os.write(self.terminal, text.encode())

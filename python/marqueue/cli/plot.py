@@ -1,0 +1,104 @@
+"""``marqueue plot``."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from marqueue.cli import options
+from marqueue.errors import RunError
+
+if TYPE_CHECKING:
+    from marqueue.plot.queues import Series
+
+FORMATS = ("svg", "png", "pdf")
+
+
+def plot(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A result directory, or what marqueue link --json wrote.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to draw: .svg, .png or .pdf.",
+            show_default=False,
+        ),
+    ],
+    force: options.Force = False,
+) -> None:
+    """Draw what queues did over time: rate or utilization, queue, delay, losses, marks.
+
+    [bold]Examples[/bold]
+
+    marqueue link --rate 10Mbit/s --json link.json -- iperf3 -c HOST
+
+    marqueue plot link.json --out link.svg
+    """
+    kind = out.suffix.removeprefix(".")
+    if kind not in FORMATS:
+        raise RunError(f"{out}: expected a name that ends in .{', .'.join(FORMATS)}")
+    if out.exists() and not force:
+        raise RunError(f"{out}: exists, expected a new file; --force replaces it")
+    links = _of_result(source) if source.is_dir() else _of_link(source)
+    if not any(series.t.size for link in links.values() for series in link.values()):
+        raise RunError(f'{source}: no time series, expected a run with sample, such as "100 ms"')
+    # It brings fonts and drawing.
+    from marqueue.plot import svg
+    from marqueue.plot.queues import queues
+
+    figure = queues(links)
+    try:
+        if kind == "svg":
+            out.write_text(svg(figure), encoding="utf-8")
+        else:
+            figure.savefig(out, dpi=150, facecolor="white")
+    except OSError as error:
+        raise RunError(f"{out}: cannot be written: {error.strerror or error}") from None
+
+
+def _of_result(directory: Path) -> "Mapping[str, Mapping[str, Series]]":
+    from marqueue.plot.queues import Series
+    from marqueue.result import Result
+
+    result = Result.load(directory)
+    links = {name: result.link(name) for name in result.links}
+    return {
+        name: {each: Series(*link.series(each), unit) for each, unit in link.units.items()}
+        for name, link in links.items()
+    }
+
+
+def _of_link(path: Path) -> "Mapping[str, Mapping[str, Series]]":
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return {link["name"]: _series(link["series"]) for link in data["links"]}
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise RunError(f"{path}: expected what marqueue link --json wrote") from None
+
+
+def _series(data: Mapping[str, Any]) -> "dict[str, Series]":
+    from marqueue.plot.queues import Series
+
+    t = np.array(data["t"]["values"], dtype=float)
+    found = {
+        name: Series(t, np.array(each["values"], dtype=float), str(each["unit"]))
+        for name, each in data.items()
+        if name != "t"
+    }
+    if any(each.values.shape != t.shape for each in found.values()):
+        raise ValueError("as many values as times")
+    return found
