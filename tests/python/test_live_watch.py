@@ -197,7 +197,7 @@ def test_a_page_shows_curves_and_then_what_the_command_wrote():
         (("--watch", "--", "true"), "--watch: expected a terminal as standard error"),
         (("--status", "--", "true"), "--status: expected a terminal as standard error"),
         (("--json", "no/link.json", "--", "true"), "no/link.json: cannot be written"),
-        (("--report", "there", "--", "true"), "there: exists"),
+        (("--report", "there", "--", "true"), "there: holds thesis.tex"),
     ],
 )
 def test_what_cannot_be_shown_or_kept_is_refused_before_the_command_runs(

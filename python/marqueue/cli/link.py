@@ -263,7 +263,7 @@ def _in_options(error: ScenarioError) -> str:
     lines = []
     for (key, message), ways in said.items():
         own = "uplink" if key == "rate" else f"uplink-{key}"
-        lines.append(f"--{own if ways == {'0'} else key}: {message}")
+        lines.append(f"--{own if ways == {'uplink'} else key}: {message}")
     return "\n".join(lines)
 
 

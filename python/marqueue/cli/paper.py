@@ -73,9 +73,9 @@ def paper_run(
             raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
     with options.claimed(out, f"paper-{key}", force, resume) as directory:
         checkpoints = Checkpoints.beside(directory.shown, resume, force, say)
-        for each in chosen:
-            say(f"Simulating experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
         with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(checkpoints):
+            for each in chosen:
+                say(f"Simulating experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
             result = PAPERS[key].run(chosen, quick, directory, jobs, progress, checkpoints)
         checkpoints.discard()
     if json:
