@@ -18,14 +18,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from marqueue.plot import panels, svg
-from marqueue.plot.style import COLORS, themed
-from marqueue.run import run_each
+from marqueue.design import Design, avq, by_packets, drq, mkc, pi, red, rem
+from marqueue.design.packets import Experiment, scenario, swing
+from marqueue.plots import panels, svg
+from marqueue.plots.style import COLORS, themed
 from marqueue.scenario import load
-from marqueue.stats import Estimate
-from marqueue.theory.design import Design, avq, by_packets, drq, mkc, pi, red, rem
-from marqueue.theory.design.packets import Experiment, scenario, swing
-from marqueue.theory.drq_scenario import network
+from marqueue.simulation.run import run_each
+from marqueue.statistics.estimates import Estimate
+from marqueue.theory.drq.from_scenario import network
 
 HERE = Path("docs/theory/design")
 LINK = 3750.0, 60.0, 0.246

@@ -10,15 +10,15 @@ from time import perf_counter, process_time
 import numpy as np
 from matplotlib.figure import Figure
 
-from marqueue.plot import lines, panels, style, svg
-from marqueue.plot.pair import pair_shares
-from marqueue.theory import drq_marking
-from marqueue.theory.allocations import max_min, tcp_like
-from marqueue.theory.drq_fluid import Drq, Red, Reno
-from marqueue.theory.drq_stability import Stability, stability
-from marqueue.theory.one_pair import OnePair
-from marqueue.theory.pf import proportionally_fair
-from marqueue.theory.resources import Flows, Resource, Sharing
+from marqueue.plots import lines, panels, style, svg
+from marqueue.plots.capacity_region import pair_shares
+from marqueue.theory.allocation.allocations import max_min, tcp_like
+from marqueue.theory.allocation.proportional_fairness import proportionally_fair
+from marqueue.theory.allocation.resources import Flows, Resource, Sharing
+from marqueue.theory.allocation.single_bottleneck import OnePair
+from marqueue.theory.drq import marking as recursion
+from marqueue.theory.drq.fluid import Drq, Red, Reno
+from marqueue.theory.drq.stability import Stability, stability
 
 FOLDER = Path(__file__).parents[1] / "docs" / "theory"
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
@@ -84,15 +84,13 @@ def marking() -> Figure:
     total = np.linspace(0.01, 1.0, 100)
     figure, axes = panels(2, height=2.2)
     for panel, of, name in (
-        (axes[0], drq_marking.approximation, "over (30)"),
-        (axes[1], drq_marking.objective, "over (15)"),
+        (axes[0], recursion.approximation, "over (30)"),
+        (axes[1], recursion.objective, "over (15)"),
     ):
         curves = {
             f"{hops} resources" if hops > 1 else "1 resource": (
                 total,
-                np.array(
-                    [drq_marking.marking([s / hops] * hops).congested / of([s]) for s in total]
-                ),
+                np.array([recursion.marking([s / hops] * hops).congested / of([s]) for s in total]),
             )
             for hops in (1, 2, 4, 8)
         }
@@ -115,7 +113,7 @@ def main() -> None:
         print(count, each)
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / "drq-allocations.svg").write_text(svg(pair_shares(OnePair.of([1, 2, 4, 8]))))
-    (FOLDER / "drq-marking.svg").write_text(svg(marking()))
+    (FOLDER / "drq-recursion.svg").write_text(svg(marking()))
     (FOLDER / "drq-slopes.svg").write_text(svg(slopes(found)))
 
 

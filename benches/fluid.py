@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from marqueue.theory.fluid_model import Model, Seen, batch
+from marqueue.theory.fluid import Model, Seen, batch
 
 TIMES = np.linspace(0, 60, 121)
 

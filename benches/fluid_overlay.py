@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import marqueue
-from marqueue.plot import svg
+from marqueue.plots import svg
+from marqueue.results.fluid_overlay import Overlay
 from marqueue.scenario import from_dict
 from marqueue.theory import fluid
-from marqueue.theory.fluid_model.overlay import Overlay
 
 HERE = Path("docs/theory/fluid")
 
@@ -65,7 +65,7 @@ def scenario(aqm: dict[str, Any], flows: int = 40, late: int = 20) -> dict[str, 
 def beside(of: dict[str, Any]) -> tuple[Overlay, dict[str, Any]]:
     """A run with its model, and the errors of both equations for TCP."""
     made = from_dict(of)
-    result = marqueue.run(made)
+    result = marqueue.simulation.run(made)
     overlays = {s: Overlay(result, fluid(made, s)) for s in ("reno", "reno-sawtooth")}
     return overlays["reno"], {
         source: {name: e.to_dict() for name, e in each.errors["bottleneck"].items()}

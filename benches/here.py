@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from marqueue.ns2.case import Case
 from marqueue.scenario import compile, load
-from marqueue.validate.ns2.case import Case
 
 ROOT = Path(__file__).parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from marqueue.validate.ns2.case import Case, avq, droptail, gkvq, pi, red, rem
+from marqueue.ns2.case import Case, avq, droptail, gkvq, pi, red, rem
 
 NUDGE = 10
 """bit/s: a part in a million of the bottleneck's rate, which unties what arrives at one instant."""

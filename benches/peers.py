@@ -22,8 +22,8 @@ from pathlib import Path
 
 from benches import here, ns3
 from benches.record import record, spread, table
-from marqueue.validate import ns2
-from marqueue.validate.ns2.case import Case, avq, droptail, red
+from marqueue import ns2
+from marqueue.ns2.case import Case, avq, droptail, red
 
 SPEED = {
     "i: 100 Mbit/s, 1000 Reno flows, ECN, RED, 500 B, 50 s": Case(

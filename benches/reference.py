@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from benches.papers import EXPERIMENT_1, EXPERIMENT_1_UNTIED, EXPERIMENT_2, TIES
-from marqueue.validate import ns2
-from marqueue.validate.ns2.case import Case, avq, droptail, red
-from marqueue.validate.ns2.side import FIGURES, theirs
+from marqueue import ns2
+from marqueue.ns2.case import Case, avq, droptail, red
+from marqueue.ns2.simulator_output import FIGURES, theirs
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "ns2"
 

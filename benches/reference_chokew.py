@@ -6,10 +6,10 @@ python -m benches.reference_chokew
 import json
 from collections.abc import Iterator
 
+from marqueue import ns2
+from marqueue.ns2.chokew import FIGURE_4, FIGURE_9
+from marqueue.ns2.simulator import Window
 from marqueue.papers import PAPERS
-from marqueue.validate import ns2
-from marqueue.validate.ns2.chokew import FIGURE_4, FIGURE_9
-from marqueue.validate.ns2.simulator import Window
 
 SEEDS = range(1, 7)
 MADE = (

@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 
 from benches import here
 from benches.record import FOLDER, record, table
-from marqueue.plot import style
-from marqueue.validate.ns2.case import Case, Queue
+from marqueue.ns2.case import Case, Queue
+from marqueue.plots import style
 
 FLOWS = (100, 1_000, 10_000, 100_000, 1_000_000)
 CLASSES = 160

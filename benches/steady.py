@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from marqueue.plot import panels, svg
-from marqueue.plot.style import COLORS, themed
-from marqueue.run import run_each
+from marqueue.plots import panels, svg
+from marqueue.plots.style import COLORS, themed
 from marqueue.scenario import Scenario, from_dict
-from marqueue.theory.steady import steady
+from marqueue.simulation.run import run_each
+from marqueue.theory.steady_state.model import steady
 
 HERE = Path("docs/theory/steady")
 

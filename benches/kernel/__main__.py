@@ -21,11 +21,11 @@ import numpy as np
 from benches.kernel import peers, uml
 from benches.kernel.peers import PEERS, Peer
 from benches.record import spread, table
-from marqueue.live import machine
+from marqueue.live import requirements
 from marqueue.live.run import TOOLS, run_live
-from marqueue.result import Result
-from marqueue.run import run as simulate
+from marqueue.results import Result
 from marqueue.scenario import from_dict
+from marqueue.simulation.run import run as simulate
 
 PAGE = Path(__file__).parents[2] / "docs" / "live" / "kernel.md"
 REPLICATIONS = 20
@@ -97,7 +97,7 @@ def scenario(peer: Peer, replications: int) -> dict[str, Any]:
 
 def live(peer: Peer, rounds: int) -> list[Figures]:
     """Ours with real TCP; nothing where this machine cannot, or did not keep up."""
-    if machine.missing(TOOLS):
+    if requirements.missing(TOOLS):
         return []
     result = run_live(from_dict(scenario(peer, rounds)))
     complaints = (result.provenance.live or {})["complaints"]

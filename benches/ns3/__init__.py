@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from marqueue.validate.ns2.case import Case
+from marqueue.ns2.case import Case
 
 SOURCE = Path(__file__).with_name("dumbbell.cc")
 PACKAGE = "libns3-dev"

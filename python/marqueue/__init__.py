@@ -1,7 +1,7 @@
 """marqueue: a workbench for active queue management and congestion control.
 
 scenario = marqueue.load("scenario.toml")
-result = marqueue.run(scenario)
+result = marqueue.simulation.run(scenario)
 print(result.summary())
 
 Importing the package brings what every command needs; scenarios and results, which bring pydantic
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from marqueue._core import version as _version
 from marqueue.errors import MarqueueError, ScenarioError
 from marqueue.extras import MissingExtra
-from marqueue.run import run
+from marqueue.simulation.run import run
 
 if TYPE_CHECKING:
-    from marqueue.result import Result
+    from marqueue.results import Result
     from marqueue.scenario import Scenario, from_dict, from_toml, load, with_overrides
 
 __version__ = _version()
@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Any:
     """What is loaded when it is asked for (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    of = "marqueue.result" if name == "Result" else "marqueue.scenario"
+    of = "marqueue.results" if name == "Result" else "marqueue.scenario"
     return getattr(import_module(of), name)
 
 

@@ -82,7 +82,7 @@ class FluidError(ValueError):
     """A description of a fluid model that makes no sense; its arguments are path and message."""
 
 class FluidModel:
-    """A fluid model of a description in JSON; see marqueue.theory.fluid_model.model."""
+    """A fluid model of a description in JSON; see marqueue.theory.fluid.model."""
 
     def __init__(self, description: str) -> None: ...
     def states(self) -> list[tuple[str, str, float, float]]:

@@ -13,8 +13,8 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from marqueue.elsewhere import unit as unit_meant
 from marqueue.errors import show
+from marqueue.errors.foreign_names import unit as unit_meant
 
 _NUMBER = r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?"
 """Without sign. What has a longer exponent is no quantity of any world; Decimal would overflow."""

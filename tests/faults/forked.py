@@ -18,10 +18,10 @@ import marqueue.cli.paper
 import marqueue.cli.run
 import marqueue.cli.sweep
 import marqueue.papers.page
-import marqueue.report.of_sweep
-from marqueue.checkpoints import _engine
+import marqueue.reports.sweep_report
 from marqueue.cli import main
-from marqueue.integrity import check_directory, read_provenance
+from marqueue.results.integrity import check_directory, read_provenance
+from marqueue.simulation.checkpoints import _engine
 
 TRIALS = int(os.environ.get("MARQUEUE_FAULT_TRIALS", "0"))
 """How many faults of each kind are tried; 0 stands for a few."""

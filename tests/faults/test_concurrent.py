@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 from forked import Child, Ended, assert_users_files_are_there, seed_of, trials
-from marqueue.integrity import read_provenance
+from marqueue.results.integrity import read_provenance
 
 
 def pair(folder: Path, generator: random.Random, *arguments: str) -> list[Ended]:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from forked import Child, trials
-from marqueue.asked import replications_of
-from marqueue.checkpoints import Checkpoints, Replication
 from marqueue.errors import ResultError
-from marqueue.integrity import check_directory
-from marqueue.limits import NO_LIMITS
+from marqueue.results.integrity import check_directory
 from marqueue.scenario import load
+from marqueue.simulation.checkpoints import Checkpoints, Replication
+from marqueue.simulation.experiment import replications_of
+from marqueue.simulation.limits import NO_LIMITS
 
 
 def flip(path: Path, generator: random.Random) -> bytes:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from marqueue.live import machine
-from marqueue.live.places import LOCKS, NAMES, PREFIX
+from marqueue.live import requirements
+from marqueue.live.namespaces import LOCKS, NAMES, PREFIX
 
 TRIALS = int(os.environ.get("MARQUEUE_FAULT_TRIALS", "6"))
 PATIENCE = 30.0
@@ -27,7 +27,7 @@ PROBE = "unshare --net --pid --fork --mount-proc ip tuntap add dev probe mode tu
 
 def no_links() -> str | None:
     """Why there can be no links here, found out by the system's own tools."""
-    why = machine.missing()
+    why = requirements.missing()
     if why:
         return why
     done = subprocess.run(PROBE.split(), capture_output=True, text=True, check=False)

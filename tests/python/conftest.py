@@ -14,8 +14,8 @@ import pytest
 from marqueue.papers import PAPERS
 from marqueue.papers.claims import read_claims
 from marqueue.papers.verdict import judge
-from marqueue.run import run
 from marqueue.scenario import Scenario, from_toml
+from marqueue.simulation.run import run
 
 SYSTEM = Path(__file__).parents[2] / "requirements" / "system.txt"
 """Programs and headers that tests use, each with its Debian package."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from marqueue import kernel
+from marqueue.live import kernel
 
 TOOLS = ("ip", "nsenter", "setpriv", "taskset", "unshare", "iperf3")
 IPV6 = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")

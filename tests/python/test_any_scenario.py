@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from marqueue.errors import ScenarioError
-from marqueue.result import Result
-from marqueue.run import run
+from marqueue.results import Result
 from marqueue.scenario import Scenario, from_dict, with_overrides
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations, tcp_presets
+from marqueue.simulation.run import run
 
 Table = dict[str, Any]
 

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from marqueue import kernel
 from marqueue.cli import app
 from marqueue.errors import MarqueueError
-from marqueue.live import machine, places
+from marqueue.live import kernel, namespaces, requirements
 from real import absent, has_ipv6, needs_dctcp, needs_ipv6, no_hosts
 
 WHY_NOT = kernel.missing() or no_hosts() or absent("tc", "ethtool")
@@ -50,7 +49,7 @@ class Pair:
         self.names = {"a": a, "b": b}
 
     def at(self, host: str, *words: str) -> list[str]:
-        return machine.inside(self.names[host], words)
+        return requirements.inside(self.names[host], words)
 
     def run(self, host: str, words: str) -> str:
         return shell(*self.at(host, *words.split()))
@@ -62,7 +61,7 @@ class Pair:
         a, b = self.names.values()
         shell(*f"ip link add v netns {a} type veth peer name v netns {b}".split())
         for number, host in enumerate("ab", 1):
-            machine.set_parameters(self.names[host], ipv4__tcp_ecn=1)
+            requirements.set_parameters(self.names[host], ipv4__tcp_ecn=1)
             self.run(host, f"ip addr add 10.98.0.{number}/24 dev v")
             if has_ipv6():
                 self.run(host, f"ip addr add fd98::{number}/64 dev v nodad")
@@ -116,7 +115,7 @@ class Pair:
 
     def pinned(self) -> list[str]:
         """What is pinned for devices of ``a``: folders that begin with its namespace's number."""
-        number = (places.NAMES / self.names["a"]).stat().st_ino
+        number = (namespaces.NAMES / self.names["a"]).stat().st_ino
         return [each.name for each in PINS.glob(f"{number}-*")]
 
     def stats(self) -> kernel.Stats:
@@ -127,7 +126,7 @@ class Pair:
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Pair]:
-    with places.namespaces("a", "b") as (a, b):
+    with namespaces.namespaces("a", "b") as (a, b):
         pair = Pair(a, b)
         try:
             pair.make()

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from marqueue import Result
 from marqueue.cli import app
-from marqueue.compare import Comparison, Difference, compare
 from marqueue.errors import ResultError
-from marqueue.stats import Estimate
+from marqueue.results.comparison import Comparison, Difference, compare
+from marqueue.statistics.estimates import Estimate
 from sample_runs import SCENARIO, sample_run
 
 

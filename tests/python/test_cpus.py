@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from marqueue.errors import ScenarioError
-from marqueue.result import Result
-from marqueue.result.optimum import Aim
-from marqueue.run import run
+from marqueue.results import Result
+from marqueue.results.optimum import Aim
 from marqueue.scenario import Scenario, compile, from_dict, from_toml, load, with_overrides
+from marqueue.simulation.run import run
 
 SMALL = """
 name = "Small"

@@ -25,7 +25,7 @@ def test_sums_and_variances_are_those_of_traces(tmp_path):
         assert cwnds.total == pytest.approx(np.sum(windows, axis=0))
         assert cwnds.variance == pytest.approx(np.sum([w.var() for w in windows]))
         assert cwnds.dependence == pytest.approx(np.sum(windows, axis=0).var() / cwnds.variance)
-    result.save(tmp_path / "kept", page=False)
+    result.save(tmp_path / "kept")
     assert Result.load(tmp_path / "kept").cwnds(group="long")[1].variance == cwnds.variance
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from marqueue.cli import app
+from marqueue.design import check
+from marqueue.design.avq import Avq, design, theorem_2_1, theorem_4_4
 from marqueue.errors import ModelError
-from marqueue.theory.design import check
-from marqueue.theory.design.avq import Avq, design, theorem_2_1, theorem_4_4
 
 CAPACITY = 1250.0
 """Example 4.1: 10 Mbit/s, packets of 1000 bytes."""

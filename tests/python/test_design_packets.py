@@ -6,10 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from marqueue.cli import app
+from marqueue.design import avq, by_packets, drq, mkc
 from marqueue.errors import ModelError
 from marqueue.scenario import load
-from marqueue.theory.design import avq, by_packets, drq, mkc
-from marqueue.theory.drq_scenario import network
+from marqueue.theory.drq.from_scenario import network
 from test_design_rates import CPU
 
 RED = (

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from marqueue.cli import app
+from marqueue.design import check, drq, mkc
 from marqueue.errors import ModelError
 from marqueue.scenario import load
-from marqueue.theory.design import check, drq, mkc
-from marqueue.theory.drq_scenario import network
-from marqueue.theory.drq_stability import stability
+from marqueue.theory.drq.from_scenario import network
+from marqueue.theory.drq.stability import stability
 from marqueue.theory.mkc.lossfree import steady_loss
 
 CPU = Path(__file__).parents[2] / "scenarios" / "cpu.toml"

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from marqueue.cli import app
+from marqueue.design import check, pi, red, rem
+from marqueue.design.tcp import Controller, Plant
 from marqueue.errors import ModelError
-from marqueue.theory.design import check, pi, red, rem
-from marqueue.theory.design.tcp import Controller, Plant
 
 EXAMPLE = (3750.0, 60.0, 0.246)
 """Packets/s, flows and round trip of both papers of Hollot et al."""

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from marqueue import Result, from_dict, load, with_overrides
-from marqueue.compare import compare
-from marqueue.sweep import sweep
+from marqueue.results.comparison import compare
+from marqueue.simulation.sweep import sweep
 
 ROOT = Path(__file__).parents[2]
 SHOWN = [load, from_dict, with_overrides, sweep, compare, Result]

@@ -132,7 +132,7 @@ def test_help_and_lists_need_no_extra(bare: Command, command: list[str]) -> None
 SCRIPT = """
 import json
 import marqueue
-result = marqueue.run(marqueue.load("small.toml", {overrides}))
+result = marqueue.simulation.run(marqueue.load("small.toml", {overrides}))
 said = {{}}
 for name, use in {{
     "plot": lambda: result.plot,

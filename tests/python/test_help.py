@@ -17,7 +17,8 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 from conftest import EXAMPLES, SMALL, called
-from marqueue.cli import COMMANDS, app
+from marqueue.cli import app
+from marqueue.cli.commands import COMMANDS
 from marqueue.papers import PAPERS
 from marqueue.scenario import load, schema
 from marqueue.scenario.parameters import aqms

@@ -6,8 +6,8 @@ import pytest
 from conftest import EXAMPLES, SMALL
 from marqueue import run
 from marqueue.errors import ScenarioError
-from marqueue.report import report
-from marqueue.result import Result
+from marqueue.reports import report
+from marqueue.results import Result
 from marqueue.scenario import Loss, compile, from_toml, load, schema
 
 NECK = "topology.bottleneck"

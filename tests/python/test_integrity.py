@@ -9,10 +9,10 @@ import pytest
 
 from conftest import SMALL
 from marqueue import MarqueueError, Result, Scenario, from_toml, run
-from marqueue.compare import compare
 from marqueue.errors import ResultError
-from marqueue.integrity import Fault, check_directory, read_sealed, write_sealed
-from marqueue.sweep import sweep
+from marqueue.results.comparison import compare
+from marqueue.results.integrity import Fault, check_directory, read_sealed, write_sealed
+from marqueue.simulation.sweep import sweep
 
 
 @pytest.fixture(scope="module")

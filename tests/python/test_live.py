@@ -14,7 +14,7 @@ import pytest
 from conftest import COMMAND, called
 from marqueue.cli.link import aqm_table, plan_of
 from marqueue.errors import RunError
-from marqueue.live import capacity, machine, places
+from marqueue.live import capacity, namespaces, requirements
 from marqueue.live.link import run_behind
 from real import needs_ipv6, real
 
@@ -22,7 +22,7 @@ from real import needs_ipv6, real
 @pytest.fixture
 def outside():
     """A namespace to start links from: without firewall, and without anybody else's links."""
-    with places.namespaces("outside") as [name]:
+    with namespaces.namespaces("outside") as [name]:
         yield name
 
 
@@ -31,7 +31,7 @@ def link(outside, tmp_path):
     """Runs marqueue link there."""
 
     def command(*arguments) -> subprocess.CompletedProcess[str]:
-        inside = machine.inside(outside, [*COMMAND, "link", *map(str, arguments)])
+        inside = requirements.inside(outside, [*COMMAND, "link", *map(str, arguments)])
         return called(tmp_path, *inside)
 
     return command
@@ -40,7 +40,7 @@ def link(outside, tmp_path):
 @pytest.fixture
 def server(outside):
     """A receiver of iperf3 there that listens."""
-    command = machine.inside(outside, ["iperf3", "-s", "--forceflush"])
+    command = requirements.inside(outside, ["iperf3", "-s", "--forceflush"])
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert any("listening" in line for line in process.stdout)
@@ -76,7 +76,7 @@ def test_marks_are_received_as_they_were_set_in_ipv6_too(link, server, outside, 
     done = link(*options, "--json", "link.json", "--", "sh", "-c", script)
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "link.json").read_text())
-    counts = machine.run(*machine.inside(outside, ["cat", "/proc/net/snmp6"])).split()
+    counts = requirements.run(*requirements.inside(outside, ["cat", "/proc/net/snmp6"])).split()
     received = int(counts[counts.index("Ip6InCEPkts") + 1])
     assert told["audit"]["far"]["ce_set"] == told["audit"]["far"]["ce_sent"] == received > 0
     assert told["audit"]["near"]["malformed"] == told["audit"]["far"]["malformed"] == 0
@@ -94,7 +94,7 @@ def test_nested_links_lead_to_the_outermost_side_in_ipv6_too(link, server):
 
 @real
 def test_without_ipv6_a_link_has_ipv4_alone(monkeypatch, capfd):
-    monkeypatch.setattr(machine, "IPV6", Path("/nowhere"))
+    monkeypatch.setattr(requirements, "IPV6", Path("/nowhere"))
     plan = plan_of(*[{"rate": "1Mbit/s", "delay": "0 ms", "aqm": "droptail"}] * 2, 1500, 1)
     script = "echo ${MARQUEUE_OUTSIDE6:-none}; ip -o addr show dev mq0"
     ended = run_behind(plan, 1, 1500, ["sh", "-c", script])
@@ -117,27 +117,27 @@ def test_what_a_killed_link_leaves_the_next_start_removes(marqueue):
     command = [*COMMAND, "link", "--rate", "1Mbit/s", "--", "sh", "-c", "echo on; exec sleep 600"]
     victim = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert victim.stdout.readline() == "on\n"
-    name = f"{places.PREFIX}{victim.pid}-inside"
+    name = f"{namespaces.PREFIX}{victim.pid}-inside"
     # Nobody else who starts meanwhile clears it away.
-    with places.one_at_a_time():
+    with namespaces.one_at_a_time():
         victim.kill()
         victim.wait()
-        assert (places.NAMES / name).exists()
+        assert (namespaces.NAMES / name).exists()
     done = marqueue("link", "--rate", "1Mbit/s", "--", "ip", "netns", "list")
     assert done.returncode == 0, done.stderr
     assert name not in done.stdout
-    assert not (places.NAMES / name).exists()
+    assert not (namespaces.NAMES / name).exists()
     victim.stdout.close()
 
 
 @real
 def test_what_was_killed_before_its_namespace_was_made_is_cleared_too():
-    name = f"{places.PREFIX}0-inside"
-    with places.one_at_a_time():
-        for half_made in places.LOCKS / name, places.NAMES / name:
+    name = f"{namespaces.PREFIX}0-inside"
+    with namespaces.one_at_a_time():
+        for half_made in namespaces.LOCKS / name, namespaces.NAMES / name:
             half_made.touch()
-        assert name in places.clear_leftovers()
-    assert not (places.NAMES / name).exists()
+        assert name in namespaces.clear_leftovers()
+    assert not (namespaces.NAMES / name).exists()
 
 
 def test_a_mistake_is_answered_by_its_option(marqueue):

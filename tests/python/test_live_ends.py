@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from conftest import COMMAND, SMALL, called
-from marqueue.live import places
+from marqueue.live import namespaces
 from real import eventually, processes_with, real
 from terminal import Terminal
 
@@ -47,9 +47,9 @@ def started(*command, **pipes):
 
 def traces(pid: int) -> list[str]:
     """What there is of the link of a process: names, locks, devices."""
-    names = [each.name for each in (*places.NAMES.iterdir(), *places.LOCKS.iterdir())]
+    names = [each.name for each in (*namespaces.NAMES.iterdir(), *namespaces.LOCKS.iterdir())]
     devices = os.listdir("/sys/class/net")
-    return [n for n in names if n.startswith(f"{places.PREFIX}{pid}-")] + [
+    return [n for n in names if n.startswith(f"{namespaces.PREFIX}{pid}-")] + [
         d for d in devices if d == f"mq-{pid}"
     ]
 
@@ -185,7 +185,7 @@ def test_no_sender_survives_a_scenario_that_is_ended(number, tmp_path):
     (tmp_path / "small.toml").write_text(SMALL.replace('"4 s"', '"600 s"'))
     command = [*COMMAND, "live", "small.toml", "--set", "transport.default.preset=linux"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
-        mine = f"{places.PREFIX}{run.pid}-"
+        mine = f"{namespaces.PREFIX}{run.pid}-"
         assert eventually(lambda: processes_of(run.pid, "iperf3") or run.poll() is not None)
         senders = processes_of(run.pid, "iperf3")
         run.send_signal(number)
@@ -194,7 +194,7 @@ def test_no_sender_survives_a_scenario_that_is_ended(number, tmp_path):
     assert senders
     assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in senders))
     if number == signal.SIGTERM:
-        assert [each for each in places.NAMES.iterdir() if each.name.startswith(mine)] == []
+        assert [each for each in namespaces.NAMES.iterdir() if each.name.startswith(mine)] == []
     assert list(tmp_path.glob("results/[!.]*")) == []
 
 

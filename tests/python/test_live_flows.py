@@ -5,15 +5,15 @@ Timing is only spoken of where the audit says that the machine kept up.
 
 import pytest
 
-from marqueue.compare import compare
 from marqueue.errors import ScenarioError
 from marqueue.live.audit import complaints
 from marqueue.live.flows import flows_of, hosts_of
-from marqueue.live.refusals import refuse
 from marqueue.live.run import run_live
-from marqueue.result import Result
-from marqueue.run import run
+from marqueue.live.unsupported import refuse
+from marqueue.results import Result
+from marqueue.results.comparison import compare
 from marqueue.scenario import Scenario, compile, from_toml
+from marqueue.simulation.run import run
 from real import needs_ipv6, real
 
 RATE = 10e6

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from conftest import COMMAND
-from marqueue.live import beyond, machine, places
+from marqueue.live import internet, namespaces, requirements
 from real import needs_translation, real
 
 MACHINE, BEYOND = "192.0.2.1", "192.0.2.9"
@@ -17,13 +17,13 @@ pytestmark = [real, needs_translation]
 @pytest.fixture(scope="module")
 def host():
     """The machine, in its namespace; a receiver of iperf3 listens beyond."""
-    with places.namespaces("machine", "beyond") as (host, far):
-        machine.run(*f"ip link add v netns {host} type veth peer name v netns {far}".split())
+    with namespaces.namespaces("machine", "beyond") as (host, far):
+        requirements.run(*f"ip link add v netns {host} type veth peer name v netns {far}".split())
         for namespace, address in (host, MACHINE), (far, BEYOND):
-            machine.batch(namespace, f"addr add {address}/24 dev v", "link set v up")
+            requirements.batch(namespace, f"addr add {address}/24 dev v", "link set v up")
         # Namespaces of ours forward; machines do not.
-        machine.set_parameters(host, ipv4__ip_forward=0)
-        command = machine.inside(far, ["iperf3", "-s", "--forceflush"])
+        requirements.set_parameters(host, ipv4__ip_forward=0)
+        command = requirements.inside(far, ["iperf3", "-s", "--forceflush"])
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             try:
                 assert any("listening" in line for line in process.stdout)
@@ -33,7 +33,7 @@ def host():
 
 
 def link(host, *options):
-    return machine.inside(host, [*COMMAND, "link", "--rate", "10Mbit/s", *options])
+    return requirements.inside(host, [*COMMAND, "link", "--rate", "10Mbit/s", *options])
 
 
 def reaches(host, *options):
@@ -53,8 +53,8 @@ def waiting(host):
 
 def left(host):
     """What of links there is in the machine: forwarding on its device, its tables."""
-    said = machine.run(*machine.inside(host, ["cat", beyond.FORWARDING.format("v")]))
-    listed = machine.run(*machine.inside(host, ["nft", "-j", "list", "tables"]))
+    said = requirements.run(*requirements.inside(host, ["cat", internet.FORWARDING.format("v")]))
+    listed = requirements.run(*requirements.inside(host, ["nft", "-j", "list", "tables"]))
     tables = [each for each in json.loads(listed)["nftables"] if "table" in each]
     return int(said), len(tables)
 
@@ -74,10 +74,10 @@ def test_forwarding_goes_on_as_long_as_one_link_needs_it(host):
 
 
 def test_what_was_on_before_stays_on(host):
-    machine.set_parameters(host, ipv4__conf__v__forwarding=1)
+    requirements.set_parameters(host, ipv4__conf__v__forwarding=1)
     assert reaches(host, "--internet")
     assert left(host) == (1, 0)
-    machine.set_parameters(host, ipv4__conf__v__forwarding=0)
+    requirements.set_parameters(host, ipv4__conf__v__forwarding=0)
 
 
 def test_the_next_start_undoes_what_a_killed_one_left(host):
@@ -94,9 +94,9 @@ def test_rules_that_drop_what_is_forwarded_are_named(host):
     drop = (
         "table inet strict { chain passing { type filter hook forward priority 0; policy drop; }; }"
     )
-    machine.run(*machine.inside(host, ["nft", drop]))
+    requirements.run(*requirements.inside(host, ["nft", drop]))
     command = link(host, "--internet", "--", "true")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    machine.run(*machine.inside(host, ["nft", "delete table inet strict"]))
+    requirements.run(*requirements.inside(host, ["nft", "delete table inet strict"]))
     assert done.returncode == 0, done.stderr
     assert "chain passing of table inet strict" in done.stderr

@@ -9,17 +9,17 @@ import json
 import pytest
 
 from conftest import EXAMPLES
-from marqueue import kernel
-from marqueue.compare import compare
 from marqueue.errors import ScenarioError
+from marqueue.live import kernel
 from marqueue.live.audit import complaints
-from marqueue.live.refusals import refuse
 from marqueue.live.run import run_live
 from marqueue.live.sockets import Samples, parse
-from marqueue.report.of_comparison import comparison_report
-from marqueue.result import Result
-from marqueue.run import run
+from marqueue.live.unsupported import refuse
+from marqueue.reports.comparison_report import comparison_report
+from marqueue.results import Result
+from marqueue.results.comparison import compare
 from marqueue.scenario import Scenario, compile, load
+from marqueue.simulation.run import run
 from real import needs_bbr, needs_dctcp, needs_ipv6, real
 
 [AVQ] = [path for path in EXAMPLES if path.name == "dumbbell-avq.toml"]
@@ -115,7 +115,7 @@ def test_simulation_and_reality_are_compared_in_one_table_and_picture(pairs, tmp
         pairs["avq"] = run(under("avq"), replications=4), run_live(under("avq"))
     places = [tmp_path / "simulated", tmp_path / "measured"]
     for result, place in zip(pairs["avq"], places, strict=True):
-        result.save(place, page=False)
+        result.save(place)
     simulated, measured = map(Result.load, places)
     assert (simulated.provenance.live, measured.provenance.live["law"]) == (None, None)
     comparison = compare(simulated, measured)

@@ -12,8 +12,8 @@ import pytest
 
 from conftest import COMMAND, called
 from marqueue.cli.link_page import curve, fitted
-from marqueue.live import machine, places
-from marqueue.result import Result
+from marqueue.live import namespaces, requirements
+from marqueue.results import Result
 from real import real
 from terminal import Terminal
 
@@ -25,8 +25,8 @@ LINE = r"uplink [\d.]+ Mbit/s, queue \d+, delay \S+ ms, lost \d+, marked \d+"
 def kept(tmp_path_factory):
     """Where a link of two seconds has put what it measured: link.json and the directory report."""
     where = tmp_path_factory.mktemp("link")
-    with places.namespaces("outside") as [outside]:
-        serve = machine.inside(outside, ["iperf3", "-s", "--forceflush"])
+    with namespaces.namespaces("outside") as [outside]:
+        serve = requirements.inside(outside, ["iperf3", "-s", "--forceflush"])
         with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as server:
             assert any("listening" in line for line in server.stdout)
             script = "iperf3 -c $MARQUEUE_OUTSIDE -C cubic -t 2"
@@ -34,7 +34,7 @@ def kept(tmp_path_factory):
             changes = "--schedule", "1s=4Mbit/s", "--schedule", "50min=1Mbit/s"
             where_to = "--json", "link.json", "--report", "report"
             command = [*LINK, *options, *changes, *where_to, "--", "sh", "-c", script]
-            done = called(where, *machine.inside(outside, command))
+            done = called(where, *requirements.inside(outside, command))
             server.kill()
     assert done.returncode == 0, done.stderr
     (where / "said").write_text(done.stderr)

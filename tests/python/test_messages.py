@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from conftest import SMALL
-from marqueue.elsewhere import KIN, NAMES, UNITS
 from marqueue.errors import ScenarioError
+from marqueue.errors.foreign_names import KIN, NAMES, UNITS
 from marqueue.scenario import from_toml, load
 from marqueue.scenario.parameters import aqms
 from marqueue.scenario.reference import DIMENSIONS, sections

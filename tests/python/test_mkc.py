@@ -9,7 +9,8 @@ import pytest
 from conftest import COMMAND, EXAMPLES, SMALL
 from marqueue import run
 from marqueue.errors import ScenarioError
-from marqueue.scenario import cautions, compile, from_toml, load
+from marqueue.plots import Plots
+from marqueue.scenario import compile, from_toml, load, scenario_warnings
 
 EMKC = 'traffic=[{{kind="paced", rate="1 Mbit/s", control={{name="emkc"{}}}}}]'
 
@@ -28,7 +29,7 @@ def test_the_example_comes_to_the_fixed_point_and_draws_rates():
     assert result.link().figures()["loss_ratio"].mean == pytest.approx(loss, rel=0.02)
     table = result.to_pandas("paced")
     assert (table.groupby("flow")["rate"].max() < 1e7 + 1e5 / 0.9 + 16_000).all()
-    [axes] = result.plot.rates().axes
+    [axes] = Plots(result).rates().axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == result.groups
 
 
@@ -45,7 +46,7 @@ def test_tcp_yields_to_mkc_in_one_queue_and_has_its_half_in_its_own():
 @pytest.mark.parametrize("beta", [0, 2, 2.5])
 def test_a_beta_that_is_not_stable_is_accepted_with_a_warning(beta: float):
     scenario = from_toml(SMALL, [EMKC.format(f", beta={beta}"), "topology.bottleneck.aqm='mkc'"])
-    [said] = cautions(scenario)
+    [said] = scenario_warnings(scenario)
     assert "Theorem 4" in said
     assert f"beta = {beta:g}" in said
 
@@ -63,10 +64,11 @@ def test_the_command_tells_the_warning(tmp_path: Path):
 
 
 def test_a_law_that_listens_where_nobody_speaks_is_told_so():
-    [said] = cautions(from_toml(SMALL, [EMKC.format("")]))
+    [said] = scenario_warnings(from_toml(SMALL, [EMKC.format("")]))
     assert "no queue on its way tells a" in said
     assert "mkc_lossfree" in said
-    assert not cautions(from_toml(SMALL, [EMKC.format(""), "topology.bottleneck.aqm='mkc'"]))
+    mended = from_toml(SMALL, [EMKC.format(""), "topology.bottleneck.aqm='mkc'"])
+    assert not scenario_warnings(mended)
 
 
 @pytest.mark.parametrize(

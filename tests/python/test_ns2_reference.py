@@ -13,10 +13,10 @@ import pytest
 from benches.papers import EXPERIMENT_1, EXPERIMENT_1_UNTIED, EXPERIMENT_2, TIES
 
 import marqueue
-from marqueue.stats import Estimate
-from marqueue.validate.ns2 import side
-from marqueue.validate.ns2.case import Case
-from marqueue.validate.ns2.side import FIGURES, Side, disagreements
+from marqueue.ns2 import simulator_output
+from marqueue.ns2.case import Case
+from marqueue.ns2.simulator_output import FIGURES, Side, disagreements
+from marqueue.statistics.estimates import Estimate
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "ns2"
 
@@ -35,7 +35,7 @@ def theirs(name: str, case: Case) -> list[Side]:
 
 def ours(case: Case) -> list[Side]:
     """Means over as many seeds as ns-2 had."""
-    return side.ours(case, marqueue.run(case.scenario(replications=3)))
+    return simulator_output.ours(case, marqueue.simulation.run(case.scenario(replications=3)))
 
 
 @pytest.mark.parametrize("case", EXPERIMENT_2, ids=lambda case: case.name)

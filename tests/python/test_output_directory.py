@@ -11,7 +11,7 @@ import pytest
 from conftest import COMMAND
 from marqueue import Result, Scenario, run
 from marqueue.errors import MarqueueError, RunError
-from marqueue.output_directory import claim
+from marqueue.results.output_directory import claim
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

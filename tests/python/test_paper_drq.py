@@ -6,7 +6,7 @@ import pytest
 from conftest import check_verdicts
 from marqueue.papers.drq.optimum import sharing
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, parking_lot, two_edges
-from marqueue.theory.pf import proportionally_fair
+from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 
 #: At C, Mcycles/s: the region and what a flow of each class gets there, Mbit/s (closed forms).
 REGIONS = {

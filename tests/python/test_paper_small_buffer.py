@@ -13,7 +13,7 @@ from marqueue.papers.small_buffer import experiment_4, setups
 from marqueue.papers.small_buffer.experiment_8 import LINK
 from marqueue.papers.small_buffer.measures import distance_from_normal, fall, marked_by_clt
 from marqueue.papers.verdict import judge
-from marqueue.scenario import cautions, compile
+from marqueue.scenario import compile, scenario_warnings
 
 PAPER = PAPERS["small-buffer"]
 
@@ -55,7 +55,7 @@ def test_the_full_form_goes_on_to_a_hundred_thousand_flows():
 def test_the_scale_has_its_buffer_and_the_theorems_their_exponents(number: str):
     part = PAPER.experiment(number)
     every = {**part.setups(), **part.full()}
-    assert not [said for each in every.values() for said in cautions(each)]
+    assert not [said for each in every.values() for said in scenario_warnings(each)]
     if number == "8":
         [link] = [each for each in compile(every["EXP-200"])["links"] if each["name"] == LINK]
         aqm = link["queue"]["policy"]["params"]

@@ -16,7 +16,7 @@ from marqueue.papers.ledger import read_ledger, read_reference
 from marqueue.papers.quantity import Quantity, single, stepped
 from marqueue.papers.verdict import decide, judge, least_favourable, together
 from marqueue.scenario import load, with_overrides
-from marqueue.stats import Estimate
+from marqueue.statistics.estimates import Estimate
 
 CLAIMS = [
     (key, claim) for key in PAPERS for claim in read_claims(PAPERS[key].folder / "claims.toml")

@@ -5,9 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marqueue.plot import Curve, bars, cdf, inline_svg, queue_histogram, svg, sweep, timeseries
-from marqueue.plot.timeseries import COLUMNS, envelope, thin
-from marqueue.stats import Estimate
+from marqueue.plots import (
+    Curve,
+    Plots,
+    bars,
+    cdf,
+    inline_svg,
+    queue_histogram,
+    svg,
+    sweep,
+    timeseries,
+)
+from marqueue.plots.timeseries import COLUMNS, envelope, thin
+from marqueue.statistics.estimates import Estimate
 from sample_runs import sample_run
 
 ESTIMATES = [Estimate(0.9, 0.02, 3), Estimate(0.95, 0.01, 3), Estimate(0.99, None, 1)]
@@ -22,7 +32,7 @@ class TestSvg:
         assert "<dc:date>" not in draw()
 
     def test_inline_it_takes_the_colour_of_the_page_and_needs_nothing_else(self) -> None:
-        text = inline_svg(sample_run().plot.queue(), 'Queue of "A" & <B>')
+        text = inline_svg(Plots(sample_run()).queue(), 'Queue of "A" & <B>')
         assert text.startswith('<svg role="img" aria-label="Queue of &quot;A&quot; &amp; &lt;B>"')
         assert "currentColor" in text
         assert "http" not in text
@@ -60,7 +70,7 @@ class TestTimeSeries:
     def test_every_series_of_a_result_can_be_drawn(self) -> None:
         result = sample_run()
         for name in result.link().units:
-            [axes] = result.plot.series(name).axes
+            [axes] = Plots(result).series(name).axes
             [line] = [x for x in axes.lines if len(x.get_xdata()) > 2]
             _, values = result.link().series(name)
             assert len(line.get_ydata()) == values.shape[1]

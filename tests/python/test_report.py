@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from marqueue import Result
-from marqueue.plot import cdf
-from marqueue.report import Report, Verdict, report, write_report
-from marqueue.result import LINK_FIGURES
-from marqueue.stats import Estimate
+from marqueue.plots import cdf
+from marqueue.reports import Report, Verdict, report, write_report
+from marqueue.results import LINK_FIGURES
+from marqueue.statistics.estimates import Estimate
 from sample_runs import sample_run
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}

@@ -11,8 +11,8 @@ import rich.console
 
 from marqueue import MarqueueError, Result
 from marqueue.errors import ResultError
-from marqueue.result import LINK_FIGURES
-from marqueue.stats import Estimate, jain
+from marqueue.results import LINK_FIGURES
+from marqueue.statistics.estimates import Estimate, jain
 from sample_runs import SCENARIO, sample_run
 
 

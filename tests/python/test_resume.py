@@ -14,12 +14,12 @@ import pytest
 
 from conftest import COMMAND, SMALL
 from marqueue import MarqueueError, Result, Scenario, from_toml, run, with_overrides
-from marqueue.checkpoints import Checkpoints
-from marqueue.compare import compare
-from marqueue.integrity import CIRCUMSTANCES, read_sealed, write_sealed
-from marqueue.limits import Limits
-from marqueue.report import report
-from marqueue.result import PartialResult
+from marqueue.reports import report
+from marqueue.results import PartialResult
+from marqueue.results.comparison import compare
+from marqueue.results.integrity import CIRCUMSTANCES, read_sealed, write_sealed
+from marqueue.simulation.checkpoints import Checkpoints
+from marqueue.simulation.limits import Limits
 
 LONG = ["--set", "duration=60 s", "--set", "warmup=10 s", "--jobs", "2"]
 """A replication takes long enough to be killed, and not much longer."""

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from marqueue import Scenario, ScenarioError, run, with_overrides
-from marqueue.asked import replication_seed
 from marqueue.cli.console import progress_line
-from marqueue.run import run_each
+from marqueue.simulation.experiment import replication_seed
+from marqueue.simulation.run import run_each
 
 
 def test_a_result_tells_how_it_came_about(small: Scenario):

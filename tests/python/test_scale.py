@@ -11,11 +11,11 @@ from collections.abc import Callable
 import pytest
 
 from conftest import COMMAND, SMALL
-from marqueue.report.of_result import report
-from marqueue.result.summary import MOST_LISTED
-from marqueue.run import run
+from marqueue.reports.run_report import report
+from marqueue.results.summary import MOST_LISTED
 from marqueue.scenario import from_toml, load
 from marqueue.scenario.reading import LARGEST
+from marqueue.simulation.run import run
 
 NETWORK = SMALL[: SMALL.index("[[traffic]]")]
 

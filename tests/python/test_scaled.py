@@ -5,7 +5,7 @@ import pytest
 from conftest import SMALL
 from marqueue import run
 from marqueue.errors import ScenarioError
-from marqueue.scenario import Scenario, cautions, from_toml
+from marqueue.scenario import Scenario, from_toml, scenario_warnings
 
 AQM = 'topology.bottleneck.aqm={{name="scaled", {}}}'
 
@@ -26,8 +26,8 @@ def test_the_smaller_of_its_buffer_and_the_links_holds():
 
 
 def test_exponents_outside_the_theorems_are_accepted_with_a_warning():
-    assert not cautions(scaled('flows=32, buffer="1 packets"'))
-    [said] = cautions(scaled('flows=32, a=0.4, buffer="1 packets"'))
+    assert not scenario_warnings(scaled('flows=32, buffer="1 packets"'))
+    [said] = scenario_warnings(scaled('flows=32, a=0.4, buffer="1 packets"'))
     assert said == (
         "bottleneck: a = 0.4 and b = 0.5: that utilization goes to 1 and loss to 0 with the number "
         "of flows is shown for 0 < a < b < 1/2 (Eun and Wang 2008, Theorems 1 and 2)."
@@ -35,7 +35,7 @@ def test_exponents_outside_the_theorems_are_accepted_with_a_warning():
 
 
 def test_a_link_that_holds_less_than_the_scale_is_told_so():
-    [said] = cautions(scaled("flows=1e6", "topology.bottleneck.buffer='50 packets'"))
+    [said] = scenario_warnings(scaled("flows=1e6", "topology.bottleneck.buffer='50 packets'"))
     assert "holds 50 packets, less than the 757" in said
 
 

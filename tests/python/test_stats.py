@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from marqueue.stats import (
+from marqueue.statistics.estimates import (
     BIN_WIDTH,
     Delays,
     Estimate,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from marqueue.stats import Estimate
-from marqueue.steady import BatchMeans, mser5
+from marqueue.statistics.estimates import Estimate
+from marqueue.statistics.output_analysis import BatchMeans, mser5
 
 SERIES, SAMPLES = 300, 1000
 

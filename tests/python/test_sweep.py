@@ -12,8 +12,8 @@ import pytest
 import marqueue as package
 from conftest import SMALL
 from marqueue import MarqueueError, Scenario, ScenarioError, run, with_overrides
-from marqueue.grid import Axis, grid, labels
-from marqueue.sweep import Sweep, sweep
+from marqueue.simulation.parameter_grid import Axis, grid, labels
+from marqueue.simulation.sweep import Sweep, sweep
 
 COUNTS = "traffic.long.count=2,6"
 AQMS = 'topology.bottleneck.aqm=red,{name="pie"}'

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from marqueue.cli import app
+from marqueue.design.buffer_check import check, scenario
+from marqueue.design.buffer_recommendation import Row, recommend
 from marqueue.errors import MarqueueError, ModelError
-from marqueue.stats import Estimate
-from marqueue.theory.buffer import AQMS, RULES, Checked, Demand, Prediction, predict, recommend
-from marqueue.theory.buffer.check import check, scenario
-from marqueue.theory.buffer.recommend import Row
+from marqueue.statistics.estimates import Estimate
+from marqueue.theory.buffer_sizing import AQMS, RULES, Checked, Demand, Prediction, predict
 from marqueue.units import Duration
 
 KEPT = Path(__file__).parents[2] / "docs/theory/buffer"

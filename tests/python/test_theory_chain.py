@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from marqueue import _core
 from marqueue.errors import ModelError
-from marqueue.theory.chain import Model, RttClass, simulate
+from marqueue.theory.marking_chain import Model, RttClass, simulate
 
 Floats = NDArray[np.float64]
 

@@ -9,14 +9,15 @@ from typer.testing import CliRunner
 
 from marqueue.cli import app
 from marqueue.cli.theory.chain import _write
+from marqueue.design import chain_assumptions, chain_packets
 from marqueue.errors import RunError
-from marqueue.theory.chain import Model, between, packets, simulate
-from marqueue.theory.chain.hybrid import Assumptions, simulate_hybrid, spread_rtts
-from marqueue.theory.chain.phases import SPREADS
+from marqueue.theory.marking_chain import Model, simulate
+from marqueue.theory.marking_chain.hybrid import Assumptions, simulate_hybrid, spread_rtts
+from marqueue.theory.marking_chain.phases import SPREADS
 
 KEPT = Path(__file__).parents[2] / "docs/theory/chain"
-WIDE = spread_rtts(packets.HALF)
-TINY = packets.Form(most=32, length=40, warm_up=20, replications=1)
+WIDE = spread_rtts(chain_packets.HALF)
+TINY = chain_packets.Form(most=32, length=40, warm_up=20, replications=1)
 
 
 def h(flows: int, answers: str, meets: str, ct: float = 5.0) -> float:
@@ -57,14 +58,14 @@ def test_far_from_the_boundary_the_common_queue_matters_more_than_late_answers()
 
 
 def test_points_are_simulated_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packets, "QUICK", TINY)
+    monkeypatch.setattr(chain_packets, "QUICK", TINY)
     done = CliRunner().invoke(app, ["theory", "chain", "packets", str(tmp_path), "--quick"])
     assert done.exit_code == 0, done.output
     found = json.loads((tmp_path / "packets.json").read_text("utf-8"))
     assert [(p["a"], p["ct"], p["flows"]) for p in found] == [
-        each for each in packets.POINTS if each[2] <= 32
+        each for each in chain_packets.POINTS if each[2] <= 32
     ]
-    assert [packets.Point.of(each).as_dict() for each in found] == found
+    assert [chain_packets.Point.of(each).as_dict() for each in found] == found
     assert [each.name for each in tmp_path.glob("*.svg")] == ["packets.svg"]
     assert "around it: packets" in (KEPT / "phases.svg").read_text("utf-8")
 
@@ -76,13 +77,17 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 def test_rows_are_printed_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(between, "QUICK", between.Form(50, 20, 10, 1))
+    monkeypatch.setattr(chain_assumptions, "QUICK", chain_assumptions.Form(50, 20, 10, 1))
     done = CliRunner().invoke(app, ["theory", "chain", "between", "--quick", "--json"])
     assert done.exit_code == 0, done.output
     plain = json.loads(done.stdout)
     assert (plain["ct_packets"], plain["a"]) == (5.0, 0.2)
     whats = [row["what"] for row in plain["rows"]]
-    assert len(whats) == len(set(whats)) == 3 + len(between.STEPS) + len(between.SHARES)
+    assert (
+        len(whats)
+        == len(set(whats))
+        == 3 + len(chain_assumptions.STEPS) + len(chain_assumptions.SHARES)
+    )
     shown = CliRunner().invoke(app, ["theory", "chain", "between", "--quick"])
     assert "h, N = 50" in shown.output.replace("\n", " ")
 
@@ -94,15 +99,15 @@ def near(figures: dict[str, Any], kept: dict[str, Any]) -> None:
 
 def test_the_kept_points_are_what_the_code_finds() -> None:
     kept = json.loads((KEPT / "packets.json").read_text("utf-8"))
-    full = packets.FULL
-    expected = [each for each in packets.POINTS if each[2] <= full.most]
+    full = chain_packets.FULL
+    expected = [each for each in chain_packets.POINTS if each[2] <= full.most]
     assert [(p["a"], p["ct"], p["flows"]) for p in kept] == expected
     [small] = [p for p in kept if (p["a"], p["ct"], p["flows"]) == (0.2, 5.0, 32)]
     model = Model(32, 5.0)
     shape = full.length, full.warm_up
-    [again] = packets.measured([packets.scenario(model, *shape, full.replications)])
+    [again] = chain_packets.measured([chain_packets.scenario(model, *shape, full.replications)])
     near(vars(again) | {k: v.as_dict() for k, v in vars(again).items()}, small["packets"])
-    least = simulate_hybrid(model, packets.MINIMAL, WIDE, *shape, 1)
+    least = simulate_hybrid(model, chain_packets.MINIMAL, WIDE, *shape, 1)
     near({k: v.as_dict() for k, v in vars(least).items()}, small["minimal"])
     # What docs/theory/chain.md says of them.
     for p in kept:
@@ -114,11 +119,11 @@ def test_the_kept_points_are_what_the_code_finds() -> None:
 def test_the_kept_rows_are_what_the_code_finds() -> None:
     kept = json.loads((KEPT / "between.json").read_text("utf-8"))["rows"]
     by = {(row["what"], row["flows"]): row["figures"] for row in kept}
-    form = between.FULL
+    form = chain_assumptions.FULL
     times = form.length, form.warm_up, form.replications
-    again = simulate_hybrid(Model(50, 5.0), between.STEPS["both"], WIDE, *times)
+    again = simulate_hybrid(Model(50, 5.0), chain_assumptions.STEPS["both"], WIDE, *times)
     near({k: v.as_dict() for k, v in vars(again).items()}, by["both", 50])
-    for flows in between.FLOWS:
+    for flows in chain_assumptions.FLOWS:
         apart = by["packet by packet", flows]["h"]["mean"]
         for enough in ("answered a round trip after the mark", "or: one queue for all"):
             assert by[enough, flows]["h"]["mean"] > 5 * apart

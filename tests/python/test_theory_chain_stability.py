@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from marqueue.cli import app
 from marqueue.errors import MarqueueError, ModelError
-from marqueue.theory.chain import Model, RttClass, mean_field, mean_window, simulate
-from marqueue.theory.chain.phases import boundary, cell, cells
+from marqueue.theory.marking_chain import Model, RttClass, mean_field, mean_window, simulate
+from marqueue.theory.marking_chain.phases import boundary, cell, cells
 
 KEPT = Path(__file__).parents[2] / "docs/theory/chain/phases.json"
 DECAY = -np.log(0.8) / 10

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 from marqueue.cli import app
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.scenario import from_dict
-from marqueue.theory.chokew import (
+from marqueue.theory.chokew.from_scenario import of_scenario
+from marqueue.theory.chokew.model import (
     Flows,
     entry_probability,
     equilibrium,
@@ -23,7 +24,6 @@ from marqueue.theory.chokew import (
     starvation_share,
     waiting_time,
 )
-from marqueue.theory.chokew_scenario import of_scenario
 
 
 def mix(udp: int = 0, high: float = 2.0, rto: float = 0.0) -> list[Flows]:

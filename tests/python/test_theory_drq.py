@@ -15,12 +15,12 @@ from typer.testing import CliRunner
 from marqueue.cli import app
 from marqueue.errors import ModelError
 from marqueue.scenario import from_dict
-from marqueue.theory.characteristic import Linear, boundary, rightmost
-from marqueue.theory.dde import solve
-from marqueue.theory.drq_fluid import Drq, Red, Reno
-from marqueue.theory.drq_scenario import network
-from marqueue.theory.drq_stability import bound, stability
-from marqueue.theory.resources import Resource
+from marqueue.theory.allocation.resources import Resource
+from marqueue.theory.drq.fluid import Drq, Red, Reno
+from marqueue.theory.drq.from_scenario import network
+from marqueue.theory.drq.stability import bound, stability
+from marqueue.theory.fluid.dde import solve
+from marqueue.theory.linear.characteristic import Linear, boundary, rightmost
 from test_theory_pf import scenario
 
 PACKET = 4000.0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marqueue.theory.drq_marking import approximation, errors, marking, objective
+from marqueue.theory.drq.marking import approximation, errors, marking, objective
 
 
 def by_enumeration(u: list[float]) -> float:

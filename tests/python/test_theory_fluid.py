@@ -16,7 +16,7 @@ from marqueue import theory
 from marqueue.cli import app
 from marqueue.errors import MarqueueError, ScenarioError
 from marqueue.scenario import Transport, from_dict
-from marqueue.theory.fluid_model.of_scenario import describe
+from marqueue.theory.fluid.from_scenario import describe
 
 Command = Callable[..., CompletedProcess[str]]
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from marqueue.errors import ModelError
-from marqueue.theory.drq_fluid import Drq, Red, Reno
-from marqueue.theory.fluid_model import Model, Seen, batch
-from marqueue.theory.resources import Resource
+from marqueue.theory.allocation.resources import Resource
+from marqueue.theory.drq.fluid import Drq, Red, Reno
+from marqueue.theory.fluid import Model, Seen, batch
 
 CURVE = {"min_th": 20.0, "max_th": 60.0, "max_p": 0.1, "gentle": True, "w_q": 1e-3}
 AQMS: dict[str, dict[str, Any]] = {
@@ -194,7 +194,7 @@ def test_a_batch_is_each_of_its_models_and_keeps_their_errors() -> None:
 
 
 def test_drq_over_a_cpu_is_that_of_the_paper_s_model() -> None:
-    # (7) to (15) as marqueue.theory.drq_fluid has them, in bits and cycles; here in packets, of a
+    # (7) to (15) as marqueue.theory.drq.fluid has them, in bits and cycles; here in packets, of a
     # CPU in what a packet of the mean density takes.
     packet, rtt, densities, count = 4000.0, 0.04, (0.25, 0.5, 1.0, 2.0), 10
     mean = sum(densities) / len(densities)

@@ -12,12 +12,12 @@ from scipy.special import lambertw
 from typer.testing import CliRunner
 
 from marqueue.cli import app
+from marqueue.design import avq, pi
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.scenario import from_dict
-from marqueue.theory.characteristic import Linear, polished, rightmost
-from marqueue.theory.design import avq, pi
-from marqueue.theory.linear import linearize
-from marqueue.theory.margins import Loop
+from marqueue.theory.linear.characteristic import Linear, polished, rightmost
+from marqueue.theory.linear.margins import Loop
+from marqueue.theory.linear.model import linearize
 
 PI = {"name": "pi", "a": 1.822e-5, "b": 1.816e-5}
 

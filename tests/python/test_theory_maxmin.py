@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from marqueue.errors import ModelError
-from marqueue.theory.maxmin import max_min
+from marqueue.theory.allocation.maxmin import max_min
 
 
 def test_a_parking_lot() -> None:

@@ -20,9 +20,9 @@ from marqueue.theory.mkc import (
     StabilityWarning,
     Virtual,
     convergence,
-    figures,
-    fixed,
+    equilibrium,
     iterate,
+    paper_data,
 )
 
 C, ALPHA, BETA = 1e6, 10e3, 0.5
@@ -43,7 +43,7 @@ def random_network(seed: int) -> Network:
 def test_figure_1_kelly_is_stable_up_to_a_delay_of_3_and_diverges_at_4() -> None:
     # x* = C + omega = 1010 Mb/s (6). Oscillations shrink or grow by the spectral radius each step:
     # 0.98 at D = 3, 1.02 at D = 4.
-    late = [np.abs(figures.figure_1(d, 600).arrivals[:, 0] / 1010e6 - 1) for d in (1, 2, 3, 4)]
+    late = [np.abs(paper_data.figure_1(d, 600).arrivals[:, 0] / 1010e6 - 1) for d in (1, 2, 3, 4)]
     for error in late[:3]:
         assert error[-50:].max() < 1e-3
     assert late[3][-50:].max() > 1000
@@ -58,7 +58,7 @@ def test_figure_3_kelly_settles_at_23_436_and_16_042() -> None:
     law, price = Kelly(0.1, 5), Loss(network.capacity)
     settled = iterate(network, law, price, 5, 500).rates[-1]
     assert settled == pytest.approx([23.436, 16.042], abs=5e-4)
-    assert fixed.of_kelly(network, law, price).rates == pytest.approx(settled, rel=1e-9)
+    assert equilibrium.of_kelly(network, law, price).rates == pytest.approx(settled, rel=1e-9)
     assert settled @ [2, 3] == pytest.approx(95)  # (11)
     assert settled.sum() / 20 - 1 == pytest.approx(0.97, abs=0.005)
 
@@ -70,7 +70,7 @@ def test_figure_3_kelly_settles_at_23_436_and_16_042() -> None:
 def test_lemma_1_on_any_routes(seed: int) -> None:
     network = random_network(seed)
     omega = np.random.default_rng(seed).uniform(0.1, 5, network.sources) * 1e6
-    point = fixed.of_kelly(network, Kelly(0.1, omega), Loss(network.capacity))
+    point = equilibrium.of_kelly(network, Kelly(0.1, omega), Loss(network.capacity))
     # (10): multiply each source's equation out; omega may differ.
     assert network.hops @ point.rates == pytest.approx(network.capacity.sum() + omega.sum())
     assert point.rates * (network.usage.T @ point.prices) == pytest.approx(omega)
@@ -83,7 +83,7 @@ def test_the_fixed_point_of_mkc_is_where_the_map_stays(seed: int) -> None:
     rng = np.random.default_rng(seed)
     law = Mkc(rng.uniform(0.5, 2, network.sources) * 1e5, rng.uniform(0.2, 1, network.sources))
     for price in (Loss(network.capacity), Power(network.capacity, 2.0)):
-        point = fixed.of_mkc(network, law, price)
+        point = equilibrium.of_mkc(network, law, price)
         there = iterate(network, law, price, point.rates, 20)
         assert there.rates[-1] == pytest.approx(point.rates[:10], rel=1e-9)
         # The bottleneck of each source is the resource on its route with the highest price.
@@ -97,7 +97,7 @@ def test_emkc_converges_from_anywhere_on_any_routes_under_any_delays(seed: int) 
     network = random_network(seed)
     rng = np.random.default_rng(seed + 1)
     law, price = Mkc(2e6, 0.5), Loss(network.capacity)
-    point = fixed.of_mkc(network, law, price)
+    point = equilibrium.of_mkc(network, law, price)
     start = rng.uniform(0.2, 3, network.sources) * point.rates
     jitter = int(rng.integers(0, 6))
     done = iterate(network, law, price, start, 3000, jitter=jitter, seed=seed)
@@ -119,7 +119,7 @@ def test_the_sum_of_rates_has_a_closed_form(n: int, delay: int, beta: float) -> 
 def test_emkc_settles_at_its_fixed_point_with_its_steady_loss(n: int) -> None:
     network = Network.single(C, n, 1 + np.arange(n) % 4)
     law, price = Mkc(ALPHA, BETA), Loss(network.capacity)
-    point = fixed.of_mkc(network, law, price)
+    point = equilibrium.of_mkc(network, law, price)
     assert point.rates == pytest.approx(C / n + ALPHA / BETA)  # (46)
     assert point.arrivals == pytest.approx([C + n * ALPHA / BETA])  # (47)
     assert point.loss == pytest.approx([n * ALPHA / (C * BETA + n * ALPHA)])
@@ -144,8 +144,8 @@ def test_theorem_6_and_corollary_3() -> None:
     assert convergence.ratio(0.5) == pytest.approx(2 * math.log(2))
     # (54) takes 1 - min x / max x for 2 d / X, d the difference; with min x = X / 2 - d / 2 the
     # steps are fewer by -ln(1 - epsilon / 2) X* / (N alpha), which (54) counts to its error term.
-    shift = np.log1p(-figures.EPSILONS / 2) * (C + 2 * ALPHA / BETA) / (2 * ALPHA)
-    emkc, aimd = figures.steps_over_epsilon(Mkc), figures.steps_over_epsilon(Aimd)
+    shift = np.log1p(-paper_data.EPSILONS / 2) * (C + 2 * ALPHA / BETA) / (2 * ALPHA)
+    emkc, aimd = paper_data.steps_over_epsilon(Mkc), paper_data.steps_over_epsilon(Aimd)
     # -ln(1 - x) = x + x^2 / 2 at x = beta p* = 0.02: 1 % of 400 steps; X is X* after a few.
     assert np.abs(emkc.theory + shift - emkc.iterated).max() < 7
     # AIMD gets fairer by its cuts alone, which are beta C / (N alpha) + 1 = 26 steps apart.
@@ -153,15 +153,15 @@ def test_theorem_6_and_corollary_3() -> None:
 
 
 def test_figure_5_emkc_fills_a_gigabit_in_16_steps() -> None:
-    emkc, scalable = figures.figure_5()
-    assert figures.saturation(emkc, 1e9) == 16
+    emkc, scalable = paper_data.figure_5()
+    assert paper_data.saturation(emkc, 1e9) == 16
     # ln(1 Gb/s / 10 kb/s) / ln 1.01 = 1157.
-    assert figures.saturation(scalable, 1e9) == 1158
+    assert paper_data.saturation(scalable, 1e9) == 1158
 
 
 def test_figure_4_is_fair_in_the_end_without_oscillations() -> None:
     for random in (False, True):
-        done = figures.figure_4(random, steps=6000)
+        done = paper_data.figure_4(random, steps=6000)
         settled = 10e9 + 2 * 200e6 / 0.5
         if not random:
             assert done.total.max() <= settled * (1 + 1e-6)
@@ -173,8 +173,8 @@ def test_figure_4_is_fair_in_the_end_without_oscillations() -> None:
 
 def test_figure_6_is_monotone_up_to_beta_1_and_oscillates_beyond() -> None:
     for beta in (0.5, 1.0):
-        assert np.all(np.diff(figures.figure_6(beta).total) >= -1e-6)
-    beyond = figures.figure_6(1.5)
+        assert np.all(np.diff(paper_data.figure_6(beta).total) >= -1e-6)
+    beyond = paper_data.figure_6(1.5)
     assert np.all(np.diff(np.sign(np.diff(beyond.total[:20]))) != 0)
     assert beyond.total[-1] == pytest.approx(C + ALPHA / 1.5, rel=1e-6)
 
@@ -188,7 +188,7 @@ def test_random_delays_come_from_named_streams() -> None:
         return done.rates
 
     assert np.array_equal(rates(2, 1), rates(2, 1))
-    varied = [figures.figure_4(True, 200, seed).rates for seed in (1, 2)]
+    varied = [paper_data.figure_4(True, 200, seed).rates for seed in (1, 2)]
     assert not np.array_equal(*varied)
 
 

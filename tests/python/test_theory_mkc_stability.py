@@ -18,13 +18,19 @@ from marqueue.theory.mkc import (
     Power,
     StabilityWarning,
     Virtual,
-    figures,
-    fixed,
+    equilibrium,
     iterate,
     linear,
     lossfree,
+    paper_data,
 )
-from marqueue.theory.mkc.anydelay import jacobian, judge, least_norm, search, symmetriser
+from marqueue.theory.mkc.delay_independent_stability import (
+    jacobian,
+    judge,
+    least_norm,
+    search,
+    symmetriser,
+)
 from marqueue.theory.mkc.linear import undirected
 from marqueue.theory.mkc.report import report
 
@@ -97,7 +103,7 @@ def test_corollary_1_finds_the_jacobian_of_a_function() -> None:
     def emkc(x: np.ndarray) -> np.ndarray:
         return x + 1e4 - 0.5 * price(x.sum()) * x
 
-    point = fixed.of_mkc(network, Mkc(1e4, 0.5), price)
+    point = equilibrium.of_mkc(network, Mkc(1e4, 0.5), price)
     found = jacobian(emkc, point.rates)
     # (38): a - b = 1 - beta p*, and all of b is -beta x* C / X*^2.
     p, total = point.prices[0], point.arrivals[0]
@@ -129,7 +135,7 @@ def test_conditions_3_and_4_hold_only_where_kelly_is_stable(seed: int) -> None:
     network = Network.of(rng.uniform(1, 9, 2), [[0], *([[0, 1]] * n)], rng.integers(1, 6, n + 1))
     price = Power(network.capacity, float(rng.uniform(0.5, 3)))
     law = Kelly(rng.uniform(0.5, 1.5, n + 1), rng.uniform(0.1, 1, n + 1))
-    point = fixed.of_kelly(network, law, price)
+    point = equilibrium.of_kelly(network, law, price)
     for condition in report(network, law, price).conditions:
         scale = 0.999 / condition.share
         assert linear.of_kelly(point, law, price, scale).radius() < 1
@@ -172,7 +178,7 @@ def test_with_a_steep_price_theorem_3_says_where_mkc_becomes_unstable() -> None:
     assert found.scale == pytest.approx(found.allowed, rel=1e-6)
     # x* = alpha / (beta p*) and p = X^4: beta p (1 + 4) = 2 at the boundary.
     scaled = Mkc(0.05, 0.5 * found.allowed)
-    point = fixed.of_mkc(network, scaled, Power(network.capacity, 4.0))
+    point = equilibrium.of_mkc(network, scaled, Power(network.capacity, 4.0))
     assert 0.5 * found.allowed * point.prices[0] * 5 == pytest.approx(2)
 
 
@@ -231,7 +237,7 @@ def test_the_map_with_adaptive_prices_goes_as_its_boundary_says() -> None:
 
 
 def test_steady_loss_against_n() -> None:
-    emkc, free = figures.steady_loss(False), figures.steady_loss(True)
+    emkc, free = paper_data.steady_loss(False), paper_data.steady_loss(True)
     # The slowest mode, 1 - beta p* a round trip, keeps exp(-3000 0.002 / 2) = 5 % of a deviation at
     # N = 2, less at more; sources that start alike do not deviate by more than p*.
     assert emkc.iterated == pytest.approx(emkc.theory, rel=0.05)

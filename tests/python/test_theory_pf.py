@@ -14,13 +14,13 @@ from typer.testing import CliRunner
 
 from marqueue.cli import app
 from marqueue.errors import ModelError, ScenarioError
-from marqueue.plot.pair import pair_allocations
+from marqueue.plots.capacity_region import pair_allocations
 from marqueue.scenario import from_dict
-from marqueue.theory.allocations import feasible, max_min, tcp_like
-from marqueue.theory.one_pair import OnePair
-from marqueue.theory.pf import proportionally_fair, residuals
-from marqueue.theory.pf_scenario import of_scenario, region
-from marqueue.theory.resources import Flows, Resource, Sharing
+from marqueue.theory.allocation.allocations import feasible, max_min, tcp_like
+from marqueue.theory.allocation.from_scenario import of_scenario, region
+from marqueue.theory.allocation.proportional_fairness import proportionally_fair, residuals
+from marqueue.theory.allocation.resources import Flows, Resource, Sharing
+from marqueue.theory.allocation.single_bottleneck import OnePair
 
 #: Residuals go below 1e-9; rates are as good as the root of what is left at the border of two
 #: regions, where a price is zero without need.

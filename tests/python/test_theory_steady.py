@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from marqueue.cli import app
 from marqueue.errors import ModelError, ScenarioError
-from marqueue.run import run
 from marqueue.scenario import Scenario, from_dict, load
-from marqueue.theory import tcp_laws
-from marqueue.theory.steady import steady
+from marqueue.simulation.run import run
+from marqueue.theory.steady_state.model import steady
+from marqueue.theory.tcp import laws
 from test_theory_linear import dumbbell
 
 RED = {
@@ -37,18 +37,18 @@ def small(aqm: dict[str, Any], *, ecn: bool, seconds: int = 40) -> dict[str, Any
 
 def test_the_law_of_marks_goes_to_that_of_rare_losses() -> None:
     for per_ack in (1, 2):
-        at, above = (tcp_laws.marked_aimd(p, per_ack) for p in (1.01e-6, 1e-3))
-        assert at == pytest.approx(tcp_laws.random_aimd(1.01e-6, per_ack), rel=2e-3)
+        at, above = (laws.marked_aimd(p, per_ack) for p in (1.01e-6, 1e-3))
+        assert at == pytest.approx(laws.random_aimd(1.01e-6, per_ack), rel=2e-3)
         # Several marks in a round trip are one, but the round trip of a cut has no growth.
-        assert above == pytest.approx(tcp_laws.random_aimd(1e-3, per_ack), rel=0.05)
-    assert tcp_laws.marked_aimd(0.99) == pytest.approx(1, abs=0.05)
+        assert above == pytest.approx(laws.random_aimd(1e-3, per_ack), rel=0.05)
+    assert laws.marked_aimd(0.99) == pytest.approx(1, abs=0.05)
 
 
 def test_timeouts_are_what_pftk_adds() -> None:
     for p in (1e-5, 1e-3, 0.05):
-        assert tcp_laws.pftk_no_timeouts(p) > tcp_laws.pftk(p, 0.1, 1.0)
-    rare = tcp_laws.pftk_no_timeouts(1e-8)
-    assert rare == pytest.approx(tcp_laws.regular_aimd(1e-8), rel=1e-3)
+        assert laws.pftk_no_timeouts(p) > laws.pftk(p, 0.1, 1.0)
+    rare = laws.pftk_no_timeouts(1e-8)
+    assert rare == pytest.approx(laws.regular_aimd(1e-8), rel=1e-3)
 
 
 def test_one_link_under_the_square_root_law_is_solved_by_hand() -> None:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from marqueue import MarqueueError, Result, Scenario, ScenarioError, from_dict, run, with_overrides
-from marqueue.report import report
-from marqueue.result import Subject, subjects
-from marqueue.result.subject import OF_LINKS
-from marqueue.stats import Estimate
-from marqueue.until import FEWEST, Bound
+from marqueue.reports import report
+from marqueue.results import Subject, subjects
+from marqueue.results.subject import OF_LINKS
+from marqueue.simulation.stopping_rule import FEWEST, Bound
+from marqueue.statistics.estimates import Estimate
 from sample_runs import SCENARIO, sample_run
 
 RULE = "queue_std ±5%"

@@ -12,19 +12,20 @@ from typer.testing import CliRunner
 
 import marqueue as package
 from conftest import interrupted
+from marqueue import ns2
 from marqueue.cli import app
+from marqueue.ns2.case import droptail
+from marqueue.ns2.chokew import FIGURE_9
+from marqueue.ns2.matrix import EXPLAINED, MATRIX, QUICK
+from marqueue.ns2.simulator_output import ours
 from marqueue.papers import PAPERS
 from marqueue.scenario import compile
 from marqueue.scenario.parameters import aqms
-from marqueue.stats import Estimate
-from marqueue.theory import tcp_laws as laws
-from marqueue.validate import RUNGS, Bench, Check, Effort, climb, ns2, queueing
-from marqueue.validate.beside_ns2 import compare
-from marqueue.validate.conservation import imbalance, scenarios
-from marqueue.validate.ns2.case import droptail
-from marqueue.validate.ns2.chokew import FIGURE_9
-from marqueue.validate.ns2.matrix import EXPLAINED, MATRIX, QUICK
-from marqueue.validate.ns2.side import ours
+from marqueue.statistics.estimates import Estimate
+from marqueue.theory.tcp import laws
+from marqueue.validation import RUNGS, Bench, Check, Effort, climb, queueing
+from marqueue.validation.conservation import imbalance, scenarios
+from marqueue.validation.ns2_comparison import compare
 
 CHEAP = ["validate", "--quick", "--only", "conservation"]
 

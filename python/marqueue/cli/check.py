@@ -7,7 +7,7 @@ import typer
 
 from marqueue.cli.console import output, print_json
 from marqueue.errors import ResultError
-from marqueue.integrity import check_directory, read_provenance
+from marqueue.results.integrity import check_directory, read_provenance
 
 
 def check(

@@ -7,11 +7,11 @@ import typer
 from rich.text import Text
 
 from marqueue.cli.console import output, print_json, table
-from marqueue.compare import Comparison
-from marqueue.compare import compare as compare_results
 from marqueue.errors import RunError
 from marqueue.extras import require
-from marqueue.result import Result
+from marqueue.results import Result
+from marqueue.results.comparison import Comparison
+from marqueue.results.comparison import compare as compare_results
 
 
 def compare(
@@ -73,7 +73,7 @@ def compare(
 
 def _write(comparison: Comparison, out: Path) -> None:
     # The page brings the fonts and the drawing, which take longer than the comparison.
-    from marqueue.report.of_comparison import comparison_report
+    from marqueue.reports.comparison_report import comparison_report
 
     try:
         comparison_report(comparison).write(out)

@@ -66,7 +66,7 @@ def scenario_files(incomplete: str) -> list[str]:
 
 def examples() -> list[str]:
     """The examples that come with the package."""
-    from marqueue.cli.example import paths
+    from marqueue.cli.example_files import paths
 
     return list(paths())
 
@@ -95,7 +95,7 @@ def experiments(context: typer.Context) -> list[tuple[str, str]]:
 
 def topics() -> list[str]:
     """What there is help for."""
-    from marqueue.cli import COMMANDS
+    from marqueue.cli.commands import COMMANDS
 
     return ["scenario", *COMMANDS]
 

@@ -16,8 +16,8 @@ from marqueue.errors import RunError
 from marqueue.extras import has, hint
 
 if TYPE_CHECKING:
-    from marqueue.checkpoints import Checkpoints
-    from marqueue.pool import Progress as Callback
+    from marqueue.simulation.checkpoints import Checkpoints
+    from marqueue.simulation.executor import Progress as Callback
 
 output = Console()
 errors = Console(stderr=True)

@@ -6,12 +6,10 @@ from typing import Annotated
 
 import typer
 
-import marqueue
 from marqueue.cli import complete
 from marqueue.cli.console import output, say, table
+from marqueue.cli.example_files import paths
 from marqueue.errors import RunError, unknown
-
-FOLDER = Path(marqueue.__file__).parent / "examples"
 
 FIRST = "first"
 """What init writes."""
@@ -79,11 +77,6 @@ def init(
     elif not file.suffix:
         file = file.with_suffix(".toml")
     _write(paths()[FIRST], file, force)
-
-
-def paths() -> dict[str, Path]:
-    """The examples by name."""
-    return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
 
 
 def about(path: Path) -> str:

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from marqueue import kernel
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, say, table
 from marqueue.errors import MarqueueError, show
+from marqueue.live import kernel
 
 Device = Annotated[str, typer.Argument(metavar="DEV", help="A network device.", show_default=False)]
 Netns = Annotated[

@@ -15,20 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from marqueue.cli import options
 from marqueue.cli.console import errors, say
 from marqueue.cli.link_page import page
 from marqueue.cli.link_status import StatusLine
 from marqueue.errors import RunError
-from marqueue.integrity import write_json
-from marqueue.live import beyond, machine
+from marqueue.live import internet as internet_access
+from marqueue.live import requirements
 from marqueue.live.audit import in_words
-from marqueue.live.ending import signals_raise
 from marqueue.live.link import Ended, run_behind
-from marqueue.live.measured import as_dict, result_of, table
+from marqueue.live.link_result import as_dict, result_of, table
+from marqueue.live.process_tree import INHERITED, Pipes
 from marqueue.live.recording import EVERY, Recording, Watcher
-from marqueue.live.tree import INHERITED, Pipes
-from marqueue.output_directory import OutputDirectory
-from marqueue.result import Result
+from marqueue.live.termination import signals_raise
+from marqueue.results import Result
+from marqueue.results.integrity import write_json
+from marqueue.results.output_directory import OutputDirectory
 from marqueue.scenario import Scenario
 
 
@@ -59,8 +61,8 @@ def run_and_tell(
 ) -> int:
     """Runs a command behind a link; gives its exit code."""
     if internet:
-        machine.require(["nft"])
-        for each in beyond.obstacles():
+        requirements.require(["nft"])
+        for each in internet_access.obstacles():
             say(f"Warning: {each}")
     names = {n: link["name"] for n, link in enumerate(plan["links"])}
     recording = Recording()
@@ -129,7 +131,7 @@ def _keep(result: Result, wanted: Wanted) -> None:
             raise RunError(f"{wanted.json}: cannot be written: {error.strerror or error}") from None
     if wanted.report:
         with wanted.report.staged() as fresh:
-            result.write_files(fresh)
+            result.write_files(fresh, options.report_of(result))
 
 
 def _tell(result: Result, ended: Ended, wanted: Wanted) -> None:

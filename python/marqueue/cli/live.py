@@ -14,7 +14,7 @@ from marqueue.cli.console import (
     say,
 )
 from marqueue.cli.run import slug
-from marqueue.scenario import Scenario, cautions
+from marqueue.scenario import Scenario, scenario_warnings
 
 INVALID = 4
 """Exit code where the machine did not keep up, and the result is not to be trusted."""
@@ -57,13 +57,13 @@ def live(
     result is marked as invalid, 130 interrupted, 128 and its number after another signal.
     """
     scenario = options.scenario(file, set_, seed, replications)
-    for each in cautions(scenario):
+    for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
     announce_report()
     say(announcement(scenario))
     # What real packets need is loaded by whoever wants them.
-    from marqueue.live.ending import signals_raise
     from marqueue.live.run import run_live
+    from marqueue.live.termination import signals_raise
 
     with (
         signals_raise(),
@@ -72,7 +72,7 @@ def live(
     ):
         result = run_live(scenario, law=law, ipv6=ipv6, progress=progress)
         with directory.staged() as fresh:
-            result.write_files(fresh)
+            result.write_files(fresh, options.report_of(result))
     if json:
         print_json(result.summary())
     else:

@@ -1,6 +1,6 @@
 """Options that several commands have."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,11 +10,13 @@ import typer
 from marqueue.cli import complete
 from marqueue.cli.console import output, say
 from marqueue.errors import RunError
-from marqueue.limits import Limits
-from marqueue.output_directory import LATEST, OutputDirectory, claim, claim_next
+from marqueue.extras import has
+from marqueue.results import Result
+from marqueue.results.output_directory import LATEST, OutputDirectory, claim, claim_next
 from marqueue.scenario import Scenario, load
+from marqueue.simulation.limits import Limits
+from marqueue.simulation.stopping_rule import FEWEST, MOST
 from marqueue.units import Duration, Size
-from marqueue.until import FEWEST, MOST
 
 File = Annotated[
     Path,
@@ -157,6 +159,16 @@ def claimed(
         yield directory
         for note in directory.notes[told:]:
             say(note)
+
+
+def report_of(result: Result) -> Callable[[Path], object] | None:
+    """Writes the report of a result into a directory; None where its figures cannot be drawn."""
+    if not has("plots"):
+        return None
+    # It brings fonts and drawing, which take longer than many a run.
+    from marqueue.reports import write_report
+
+    return lambda directory: write_report(result, directory / REPORT)
 
 
 def tell_where(directory: OutputDirectory) -> None:

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from marqueue.checkpoints import Checkpoints
 from marqueue.cli import complete, options
 from marqueue.cli.console import output, print_json, progress_bar, resumable, say, table
 from marqueue.errors import MarqueueError, unknown
 from marqueue.extras import require
 from marqueue.papers import PAPERS
+from marqueue.simulation.checkpoints import Checkpoints
 
 paper = typer.Typer(no_args_is_help=True)
 
@@ -71,12 +71,15 @@ def paper_run(
     for each in chosen:
         if each not in PAPERS[key].experiments:
             raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
+    # Matplotlib takes longer to load than other commands take to run.
+    from marqueue.papers.run import run_paper
+
     with options.claimed(out, f"paper-{key}", force, resume) as directory:
         checkpoints = Checkpoints.beside(directory.shown, resume, force, say)
         with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(checkpoints):
             for each in chosen:
                 say(f"Simulating experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
-            result = PAPERS[key].run(chosen, quick, directory, jobs, progress, checkpoints)
+            result = run_paper(PAPERS[key], chosen, quick, directory, jobs, progress, checkpoints)
         checkpoints.discard()
     if json:
         print_json(result.summary())

@@ -12,7 +12,7 @@ from marqueue.cli import options
 from marqueue.errors import RunError
 
 if TYPE_CHECKING:
-    from marqueue.plot.queues import Series
+    from marqueue.plots.queues import Series
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -55,8 +55,8 @@ def plot(
     if not any(series.t.size for link in links.values() for series in link.values()):
         raise RunError(f'{source}: no time series, expected a run with sample, such as "100 ms"')
     # It brings fonts and drawing.
-    from marqueue.plot import svg
-    from marqueue.plot.queues import queues
+    from marqueue.plots import svg
+    from marqueue.plots.queues import queues
 
     figure = queues(links)
     try:
@@ -69,8 +69,8 @@ def plot(
 
 
 def _of_result(directory: Path) -> "Mapping[str, Mapping[str, Series]]":
-    from marqueue.plot.queues import Series
-    from marqueue.result import Result
+    from marqueue.plots.queues import Series
+    from marqueue.results import Result
 
     result = Result.load(directory)
     links = {name: result.link(name) for name in result.links}
@@ -91,7 +91,7 @@ def _of_link(path: Path) -> "Mapping[str, Mapping[str, Series]]":
 
 
 def _series(data: Mapping[str, Any]) -> "dict[str, Series]":
-    from marqueue.plot.queues import Series
+    from marqueue.plots.queues import Series
 
     t = np.array(data["t"]["values"], dtype=float)
     found = {

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from marqueue.checkpoints import Checkpoints
 from marqueue.cli import options
 from marqueue.cli.console import (
     announce_report,
@@ -18,12 +17,13 @@ from marqueue.cli.console import (
     table,
 )
 from marqueue.extras import require
-from marqueue.output_directory import LATEST
-from marqueue.run import run as run_scenario
-from marqueue.scenario import cautions
+from marqueue.results.output_directory import LATEST
+from marqueue.scenario import scenario_warnings
+from marqueue.simulation.checkpoints import Checkpoints
+from marqueue.simulation.run import run as run_scenario
 
 if TYPE_CHECKING:
-    from marqueue.theory.fluid_model.overlay import Overlay
+    from marqueue.results.fluid_overlay import Overlay
 
 
 def run(
@@ -61,12 +61,12 @@ def run(
     """
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
-    for each in cautions(scenario):
+    for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
     announce_report()
     if theory:
         require("theory", "--theory")
-        from marqueue.theory.fluid_model.overlay import refuse_without_theory
+        from marqueue.results.fluid_overlay import refuse_without_theory
 
         # A scenario outside the model is refused before it runs.
         refuse_without_theory(scenario)
@@ -85,10 +85,10 @@ def run(
             if theory:
                 result.add_theory()
             with output_directory.staged() as fresh:
-                result.write_files(fresh)
+                result.write_files(fresh, options.report_of(result))
         if not result.partial:
             checkpoints.discard()
-    for each in result.theory.fluid.cautions if result.theory else ():
+    for each in result.theory.fluid.warnings if result.theory else ():
         say(f"Warning: fluid model: {each}")
     provenance = result.provenance
     if provenance.stopping and not provenance.stopping["met"]:
@@ -110,7 +110,7 @@ def run(
 
 def show_theory(overlay: "Overlay") -> None:
     """How far the fluid model is from the simulation."""
-    from marqueue.theory.fluid_model.overlay import QUANTITIES
+    from marqueue.results.fluid_overlay import QUANTITIES
 
     listing = table("link", "mean over time", "packets", "fluid model", "difference")
     for link, of in overlay.errors.items():

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from marqueue.checkpoints import Checkpoints
 from marqueue.cli import complete, options
 from marqueue.cli.console import (
     announce_report,
@@ -16,7 +15,9 @@ from marqueue.cli.console import (
     say,
 )
 from marqueue.cli.run import slug
-from marqueue.sweep import SHOWN, Asked, sweep_into
+from marqueue.extras import has
+from marqueue.simulation.checkpoints import Checkpoints
+from marqueue.simulation.sweep import SHOWN, Asked, ReportWriter, sweep_into
 
 
 def sweep(
@@ -77,7 +78,8 @@ def sweep(
     with options.claimed(out, f"sweep-{slug(scenario.name)}", force, resume) as output_directory:
         checkpoints = Checkpoints.beside(output_directory.shown, resume, force, say)
         with progress_bar(scenario.name) as progress, resumable(checkpoints):
-            swept = sweep_into(output_directory, checkpoints, asked, jobs, progress, limits)
+            report = _write_report(asked)
+            swept = sweep_into(output_directory, checkpoints, asked, jobs, progress, limits, report)
         if not swept.stopped:
             checkpoints.discard()
     if swept.partial_remark:
@@ -91,3 +93,14 @@ def sweep(
         say(checkpoints.remark)
     if swept.partial_remark:
         raise typer.Exit(options.LIMIT_REACHED)
+
+
+def _write_report(asked: Asked) -> ReportWriter | None:
+    """Writes the report; None where its figures cannot be drawn."""
+    if not has("plots"):
+        return None
+    from marqueue.reports.sweep_report import sweep_report
+
+    return lambda swept, directory: sweep_report(swept, asked.figures).write(
+        directory / options.REPORT
+    )

@@ -12,7 +12,7 @@ from rich.console import Console
 from marqueue.cli import options
 from marqueue.cli.console import Told, output, print_json, progress_bar, say
 from marqueue.errors import MarqueueError, RunError, unknown
-from marqueue.provenance import here
+from marqueue.results.provenance import here
 
 WIDTH = 160
 """Columns that the table takes at least: a narrower one could not be read."""
@@ -60,7 +60,7 @@ def validate(
     interrupted.
     """
     # The rungs bring everything that runs and draws, which other commands do without.
-    from marqueue.validate import RUNGS, Effort, climb, ladder_table, write_report
+    from marqueue.validation import RUNGS, Effort, climb, ladder_table, write_report
 
     for name in only or ():
         if name not in RUNGS:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from marqueue import kernel
 from marqueue._core import TIMESTAMPS_BYTES
-from marqueue.live import machine
+from marqueue.live import kernel, requirements
 from marqueue.scenario.parameters import resolved_tcp
 
 #: What Linux calls the window laws of the simulator.
@@ -67,7 +66,7 @@ class Host:
 
     def _address(self, network: int) -> str:
         own = network + self.number
-        return str(machine.PREFIX6 + own if self.ipv6 else IPv4Address(own))
+        return str(requirements.PREFIX6 + own if self.ipv6 else IPv4Address(own))
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def hosts_of(plan: Mapping[str, Any], *, ipv6: bool = False) -> list[Host]:
         for route in routes:
             place = FIRST + len(out), entry, route
             if kind == "cbr":
-                size, least = settings["packet"], machine.LEAST6 if ipv6 else LEAST_MTU
+                size, least = settings["packet"], requirements.LEAST6 if ipv6 else LEAST_MTU
                 payload = size - UDP - LONGER * ipv6
                 out.append(Host(*place, wire=max(size, least), payload=payload, ipv6=ipv6))
             else:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from marqueue.errors import RunError
-from marqueue.live import machine
+from marqueue.live import requirements
 from marqueue.live.flows import Flow
 
 PATIENCE = 20.0
@@ -21,12 +21,12 @@ Process = subprocess.Popen[str]
 @contextmanager
 def receivers(namespace: str, flows: Sequence[Flow]) -> Iterator[None]:
     """A receiver for each flow. Raises RunError if they are not ready in time."""
-    cpus = machine.processors()
+    cpus = requirements.processors()
     started: list[Process] = []
     try:
         for flow in flows:
             serve = ["iperf3", "-s", "-1", "-B", flow.host.far, "-p", str(flow.port)]
-            started.append(_start(machine.inside(namespace, serve, cpus)))
+            started.append(_start(requirements.inside(namespace, serve, cpus)))
         _wait_until_ready(namespace, len(flows))
         yield
     finally:
@@ -36,7 +36,7 @@ def receivers(namespace: str, flows: Sequence[Flow]) -> Iterator[None]:
 def _wait_until_ready(namespace: str, number: int) -> None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        listening = machine.run(*machine.inside(namespace, ["ss", "-tlnH"]))
+        listening = requirements.run(*requirements.inside(namespace, ["ss", "-tlnH"]))
         if len(listening.splitlines()) >= number:
             return
         time.sleep(STEP)
@@ -56,7 +56,7 @@ def send(
     Before flows are stopped it takes a ``look`` at them. Returns when the run is over. Raises
     RunError if a sender ends early.
     """
-    cpus = machine.processors()
+    cpus = requirements.processors()
     waiting = sorted(flows, key=lambda flow: flow.start, reverse=True)
     running: dict[int, tuple[Flow, Process]] = {}
     began: dict[int, float] = {}
@@ -67,7 +67,7 @@ def send(
                 began[flow.index] = time.monotonic() - epoch
                 running[flow.index] = (
                     flow,
-                    _start(machine.inside(namespace, command(flow, duration), cpus)),
+                    _start(requirements.inside(namespace, command(flow, duration), cpus)),
                 )
             for flow, process in running.values():
                 if process.poll() is not None:

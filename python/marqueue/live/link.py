@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from ipaddress import IPv4Interface, IPv4Network, IPv6Interface
 from typing import Any
 
-from marqueue import _core
+import marqueue._core as _core
 from marqueue.errors import RunError
-from marqueue.live import machine
-from marqueue.live.beyond import DEVICE, sweep, way_out
-from marqueue.live.places import namespaces, one_at_a_time
+from marqueue.live import requirements
+from marqueue.live.internet import DEVICE, sweep, way_out
+from marqueue.live.namespaces import namespaces, one_at_a_time
+from marqueue.live.process_tree import INHERITED, Pipes, run_tree
 from marqueue.live.recording import Watcher, told
-from marqueue.live.tree import INHERITED, Pipes, run_tree
 
 #: For carrier-grade NAT (RFC 6598): nobody's addresses, and not those of private networks at home.
 ADDRESSES = IPv4Network("100.64.0.0/10")
@@ -63,7 +63,7 @@ def run_behind(
     ``watchers`` are told of the samples that the plan asks for, which are then no part of what the
     link measured. Raises RunError if the machine cannot do it, or the links nest too deep.
     """
-    machine.require()
+    requirements.require()
     with namespaces("inside") as [namespace]:
         here = f"{DEVICE}{os.getpid()}"
         with one_at_a_time():
@@ -81,19 +81,21 @@ def run_behind(
             except OSError as error:
                 raise RunError(f"{error.strerror or error}") from None
             outer, inner = free_pair()
-            machine.batch(None, f"addr add {outer} dev {here}", f"link set {here} mtu {mtu} up")
-        machine.batch(
+            requirements.batch(
+                None, f"addr add {outer} dev {here}", f"link set {here} mtu {mtu} up"
+            )
+        requirements.batch(
             namespace,
             f"addr add {inner} dev {INSIDE}",
             f"link set {INSIDE} mtu {mtu} up",
             f"route add default via {outer.ip}",
         )
         addresses: dict[str, IPv4Interface | IPv6Interface] = {OUTSIDE: outer}
-        if mtu >= machine.LEAST6 and machine.has_ipv6():
+        if mtu >= requirements.LEAST6 and requirements.has_ipv6():
             outer6, inner6 = in_ipv6(outer), in_ipv6(inner)
-            machine.set_parameters(namespace, **{f"ipv6__conf__{INSIDE}__disable_ipv6": 0})
-            machine.batch(None, f"addr add {outer6} dev {here} nodad")
-            machine.batch(
+            requirements.set_parameters(namespace, **{f"ipv6__conf__{INSIDE}__disable_ipv6": 0})
+            requirements.batch(None, f"addr add {outer6} dev {here} nodad")
+            requirements.batch(
                 namespace,
                 f"addr add {inner6} dev {INSIDE} nodad",
                 f"route add ::/0 via {outer6.ip}",
@@ -109,20 +111,20 @@ def run_behind(
         for watcher in watchers:
             watcher(rest)
         for end, (where, device) in {"near": (namespace, INSIDE), "far": (None, here)}.items():
-            raw["audit"][end]["tun_drops"] = machine.send_drops(where, device)
+            raw["audit"][end]["tun_drops"] = requirements.send_drops(where, device)
         return Ended(code, raw, link.packet_time)
 
 
 def in_ipv6(address: IPv4Interface) -> IPv6Interface:
     """What an end has in IPv6 that has ``address``."""
-    return IPv6Interface((machine.PREFIX6 + int(address.ip), 96 + address.network.prefixlen))
+    return IPv6Interface((requirements.PREFIX6 + int(address.ip), 96 + address.network.prefixlen))
 
 
 def free_pair() -> tuple[IPv4Interface, IPv4Interface]:
     """Addresses for the two ends of a new link that nobody here has."""
     taken: list[IPv4Interface] = []
     within, depth = ADDRESSES, 0
-    for device in json.loads(machine.run("ip", "-json", "-4", "addr")):
+    for device in json.loads(requirements.run("ip", "-json", "-4", "addr")):
         for each in device.get("addr_info", ()):
             address = IPv4Interface(f"{each['local']}/{each['prefixlen']}")
             taken.append(address)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from marqueue import _core
+import marqueue._core as _core
 
 EVERY = 0.1
 """Seconds between two samples, and between two times that somebody is told of them."""

@@ -17,22 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from marqueue import _core, kernel
-from marqueue.asked import replication_seed
+import marqueue._core as _core
 from marqueue.errors import RunError
-from marqueue.live import machine
+from marqueue.live import kernel, requirements
 from marqueue.live.audit import complaints
+from marqueue.live.endpoints import DEVICE, prepare
+from marqueue.live.finite_flows import Seen, endpoints
 from marqueue.live.flows import LAWS, Flow, Host, flows_of, hosts_of, routes_by_host
-from marqueue.live.hosts import DEVICE, prepare
 from marqueue.live.iperf import receivers, send
-from marqueue.live.places import namespaces
-from marqueue.live.refusals import refuse
+from marqueue.live.namespaces import namespaces
 from marqueue.live.sockets import SHORTEST, Watcher, counters, rows
-from marqueue.live.transfers import Seen, endpoints
-from marqueue.pool import Progress
-from marqueue.provenance import describe, here
-from marqueue.result import Result
+from marqueue.live.unsupported import refuse
+from marqueue.results import Result
+from marqueue.results.provenance import describe, here
 from marqueue.scenario import Scenario, compile
+from marqueue.simulation.executor import Progress
+from marqueue.simulation.experiment import replication_seed
 
 TOOLS = ("iperf3", "ss")
 
@@ -66,10 +66,10 @@ def run_live(
     refuse(scenario, plan, laws, ipv6=ipv6)
     # A sender, a receiver and what they say for each flow without end.
     greedy = sum(flow.greedy for flow in flows_of(plan, scenario.seed, law, ipv6=ipv6))
-    machine.require(TOOLS, machine.FILES + 2 * greedy)
+    requirements.require(TOOLS, requirements.FILES + 2 * greedy)
     if law is not None and law not in laws:
         raise RunError(f"--law: got {law}, expected one of this kernel's: {', '.join(laws)}")
-    if ipv6 and not machine.has_ipv6():
+    if ipv6 and not requirements.has_ipv6():
         raise RunError("--ipv6: IPv6 is switched off here")
     started_at, started = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     hosts = hosts_of(plan, ipv6=ipv6)
@@ -125,7 +125,7 @@ def _replication(
         except OSError as error:
             raise RunError(str(error.strerror or error)) from None
         prepare(plan, near, far, hosts)
-        stolen = machine.stolen_seconds()
+        stolen = requirements.stolen_seconds()
         with receivers(far, greedy), endpoints(near, far, others, edges) as programs:
             epoch = link.start()
             programs.begin(epoch)
@@ -137,7 +137,7 @@ def _replication(
             seen, late = programs.end()
         raw = link.finish()
         raw["audit"] |= {"packet_time": link.packet_time, "duration": float(edges[-1])}
-        raw["audit"]["stolen"] = machine.stolen_seconds() - stolen
+        raw["audit"]["stolen"] = requirements.stolen_seconds() - stolen
         for end, name in (("near", near), ("far", far)):
             raw["audit"][end] |= counters(name, DEVICE)
     if late is not None:

@@ -18,8 +18,8 @@ from threading import Event, Thread
 import numpy as np
 
 from marqueue.errors import RunError
-from marqueue.live import machine
-from marqueue.stats import Floats
+from marqueue.live import requirements
+from marqueue.statistics.estimates import Floats
 
 SHORTEST = 0.2
 """Seconds between two looks: each starts two processes."""
@@ -106,7 +106,7 @@ class Watcher:
 
     def _look(self, namespace: str, *, sending: bool) -> None:
         before = time.monotonic()
-        text = machine.run(*machine.inside(namespace, ["ss", "-tinHO"]))
+        text = requirements.run(*requirements.inside(namespace, ["ss", "-tinHO"]))
         t = (before + time.monotonic()) / 2 - self.epoch
         for port, words in parse(text):
             if port in self.flows:
@@ -128,8 +128,8 @@ def counters(namespace: str, device: str) -> dict[str, int]:
     """What a namespace has counted: packets that came with CE and with a wrong checksum, and those
     that its device had no room for."""
     show = ["cat", "/proc/net/netstat", "/proc/net/snmp"]
-    show += ["/proc/net/snmp6"] if machine.IPV6.exists() else []
-    text = machine.run(*machine.inside(namespace, show))
+    show += ["/proc/net/snmp6"] if requirements.IPV6.exists() else []
+    text = requirements.run(*requirements.inside(namespace, show))
     lines = text.splitlines()
     values: dict[str, int] = {}
     for names, numbers in pairwise(lines):
@@ -149,7 +149,7 @@ def counters(namespace: str, device: str) -> dict[str, int]:
         "bad_checksums": sum_of("TcpInCsumErrors", "UdpInCsumErrors", "Udp6InCsumErrors"),
         "timeouts": sum_of("TcpExtTCPTimeouts"),
         "no_room": sum_of("UdpRcvbufErrors", "Udp6RcvbufErrors"),
-        "tun_drops": machine.send_drops(namespace, device),
+        "tun_drops": requirements.send_drops(namespace, device),
     }
 
 

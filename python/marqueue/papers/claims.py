@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from marqueue.papers.quantity import Quantities, Quantity
-from marqueue.stats import Estimate, Floats
+from marqueue.statistics.estimates import Estimate, Floats
 
 Text = Annotated[str, Field(min_length=1)]
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 from matplotlib.figure import Figure
 
 from marqueue.papers.quantity import Quantity
-from marqueue.plot import Curve, cdf, panels, sweep, timeseries
-from marqueue.report.builder import Cell
-from marqueue.stats import Estimate, Floats
+from marqueue.plots import Curve, cdf, panels, sweep, timeseries
+from marqueue.reports.builder import Cell
+from marqueue.statistics.estimates import Estimate, Floats
 
 #: How time series of several replications are drawn.
 BAND = "Line: the first replication; band: the range of all."

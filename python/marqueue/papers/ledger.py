@@ -15,7 +15,7 @@ from pydantic import Field
 
 from marqueue.papers.claims import Entry, Text
 from marqueue.papers.quantity import Quantities
-from marqueue.stats import Estimate
+from marqueue.statistics.estimates import Estimate
 
 
 class Number(Entry):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from marqueue.integrity import CIRCUMSTANCES
 from marqueue.papers.drawn import Drawn
 from marqueue.papers.ledger import Note
 from marqueue.papers.reproduction import Reproduction
-from marqueue.provenance import Provenance
-from marqueue.report import Report
-from marqueue.report.builder import OUTCOMES, Cell, show
+from marqueue.reports import Report
+from marqueue.reports.builder import OUTCOMES, Cell, show
+from marqueue.results.integrity import CIRCUMSTANCES
+from marqueue.results.provenance import Provenance
 
 
 def page(of: Reproduction) -> Report:

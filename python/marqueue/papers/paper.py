@@ -11,26 +11,17 @@ experiment_N.py   EXPERIMENT: variations of the set-ups, measures, figures
 from __future__ import annotations
 
 import importlib
-import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from marqueue.checkpoints import Checkpoints
-from marqueue.output_directory import OutputDirectory
-from marqueue.pool import Progress
-from marqueue.provenance import here
-from marqueue.run import run_each
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
     from marqueue.papers.drawn import Drawn, Tabled
     from marqueue.papers.quantity import Quantities, Runs
-    from marqueue.papers.reproduction import Reproduction
-    from marqueue.result import Result
 
 #: Replications of every set-up: enough for intervals, and enough for narrow ones.
 QUICK, FULL = 4, 10
@@ -82,60 +73,6 @@ class Paper:
         module = importlib.import_module(f"{__package__}.{self.folder.name}.experiment_{number}")
         experiment: Experiment = module.EXPERIMENT
         return experiment
-
-    def run(
-        self,
-        experiments: Sequence[str],
-        quick: bool,
-        output: OutputDirectory,
-        jobs: int | None,
-        progress: Progress | None,
-        checkpoints: Checkpoints,
-    ) -> Reproduction:
-        """Runs these experiments and writes data, figures and a report into ``output``.
-
-        Completed replications are stored in ``checkpoints``, and those that are there do not run
-        again. Raises RunError if the checkpoints are of another run.
-        """
-        from marqueue.papers.reproduction import Reproduction
-
-        started_at = datetime.now(UTC).isoformat(timespec="seconds")
-        started = time.perf_counter()
-        setups = {number: self.experiment(number).setups() for number in experiments}
-        each = {
-            (number, name): replicated(scenario, QUICK if quick else FULL)
-            for number, named in setups.items()
-            for name, scenario in named.items()
-        }
-        if not quick:
-            each |= {
-                (number, name): scenario
-                for number in experiments
-                for name, scenario in self.experiment(number).full().items()
-            }
-        checkpoints.belong_to(
-            {
-                "paper": self.key,
-                "setups": {f"{n} {name}": setup.to_dict() for (n, name), setup in each.items()},
-            }
-        )
-        runs: dict[str, dict[str, Result]] = {number: {} for number in setups}
-        results = run_each(
-            list(each.values()), jobs=jobs, progress=progress, checkpoints=checkpoints
-        )
-        for (number, name), result in zip(each, results, strict=True):
-            runs[number][name] = result
-        parts = [result.provenance.circumstances for result in results]
-        made = here(
-            started_at,
-            time.perf_counter() - started,
-            sum(part.cpu_seconds for part in parts),
-            sum(part.from_checkpoints for part in parts),
-        )
-        reproduction = Reproduction(self, quick, runs, made)
-        with output.staged() as fresh:
-            reproduction.write_files(fresh)
-        return reproduction
 
 
 def replicated(scenario: Scenario, replications: int) -> Scenario:

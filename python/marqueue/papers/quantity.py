@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marqueue.result import FLOW_FIGURES, LINK_FIGURES, Result, Window
-from marqueue.result.window import merge
-from marqueue.stats import Estimate, Floats
+from marqueue.results import FLOW_FIGURES, LINK_FIGURES, Result, Window
+from marqueue.results.window import merge
+from marqueue.statistics.estimates import Estimate, Floats
 
 
 @dataclass(frozen=True)

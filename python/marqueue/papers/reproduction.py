@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tomli_w
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from marqueue.integrity import seal_directory, write_json
 from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.drawn import Drawn, Tabled
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.verdict import judge, least_favourable
-from marqueue.plot.style import svg
-from marqueue.provenance import Circumstances
-from marqueue.report import Outcome, Verdict
-from marqueue.report.builder import OUTCOMES
-from marqueue.result.tables import write_parquet
+from marqueue.reports import Outcome, Verdict
+from marqueue.reports.builder import OUTCOMES
+from marqueue.results.provenance import Circumstances
 
 if TYPE_CHECKING:
     from marqueue.papers.paper import Paper
-
-REPORT = "report.html"
 
 STYLES: dict[Outcome, str] = {"holds": "green", "partly": "yellow", "fails": "red", "open": "dim"}
 VERB: dict[Outcome, tuple[str, str]] = {
@@ -177,33 +169,6 @@ class Reproduction:
                 for number, quantities in self.quantities.items()
             },
         }
-
-    def write_files(self, out: Path) -> None:
-        """Writes report, ledger, summary, the figures, the data behind them and the set-ups as run
-        into an empty directory.
-
-        All but the circumstances is a function of paper, version, commit and form.
-        """
-        from marqueue.papers.page import ledger_page, page
-
-        for name in ("data", "figures", "scenarios"):
-            (out / name).mkdir()
-        for drawn in (each for every in self.drawn.values() for each in every):
-            slug = drawn.name.lower().replace(",", "").replace(" ", "-")
-            write_parquet(drawn.data, out / "data" / f"{slug}.parquet")
-            if isinstance(drawn, Drawn):
-                (out / "figures" / f"{slug}.svg").write_text(svg(drawn.figure), encoding="utf-8")
-        for number, runs in self.runs.items():
-            for name, run in runs.items():
-                path = out / "scenarios" / f"experiment-{number}-{name}.toml"
-                path.write_text(tomli_w.dumps(run.scenario), encoding="utf-8")
-        write_json(out / "summary.json", self.summary())
-        (out / "ledger.md").write_text(ledger_page(self), encoding="utf-8")
-        page(self).write(out / REPORT)
-        first = next(iter(next(iter(self.runs.values())).values())).provenance
-        made = {"kind": "paper", "version": first.version, "commit": first.commit}
-        what = {"paper": self.paper.key, "experiments": list(self.runs), "quick": self.quick}
-        seal_directory(out, {**made, **what, "partial": None}, dataclasses.asdict(self.made))
 
 
 def _plain(quantity: Quantity) -> dict[str, Any]:

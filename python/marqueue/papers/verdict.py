@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from marqueue.papers.claims import Check, Claim
 from marqueue.papers.quantity import Quantities
-from marqueue.report import Outcome, Verdict
-from marqueue.stats import Estimate
+from marqueue.reports import Outcome, Verdict
+from marqueue.statistics.estimates import Estimate
 
 
 @dataclass(frozen=True)

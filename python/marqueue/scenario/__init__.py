@@ -1,6 +1,5 @@
 """Scenarios: what is simulated, read from TOML or built in Python, checked, made into a plan."""
 
-from marqueue.scenario.cautions import cautions
 from marqueue.scenario.compiler import class_names, compile, route_classes, ways_back
 from marqueue.scenario.fields import Aqm, RateLaw, Transport
 from marqueue.scenario.impairments import Jitter, Loss, Reorder
@@ -20,6 +19,7 @@ from marqueue.scenario.topology import (
     StarClass,
 )
 from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp
+from marqueue.scenario.warnings import scenario_warnings
 
 __all__ = [
     "Access",
@@ -44,13 +44,13 @@ __all__ = [
     "StarClass",
     "Tcp",
     "Transport",
-    "cautions",
     "class_names",
     "compile",
     "from_dict",
     "from_toml",
     "load",
     "route_classes",
+    "scenario_warnings",
     "schema",
     "ways_back",
     "with_overrides",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from marqueue import _core
+import marqueue._core as _core
 from marqueue.errors import Problem, ScenarioError, named, show, unknown
 from marqueue.scenario.cpu import Cpu, nominal_rate, work
 from marqueue.scenario.fields import AUTO, Aqm
@@ -15,7 +15,7 @@ from marqueue.scenario.network import Network, OneWay, network
 from marqueue.scenario.parameters import dscp_value
 from marqueue.scenario.topology import Dumbbell, Link
 from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp, Traffic, group_names
-from marqueue.steady import MSER_BATCH, MSER_BATCHES
+from marqueue.statistics.output_analysis import MSER_BATCH, MSER_BATCHES
 from marqueue.units import Duration, Quantity, Size
 
 Plan = dict[str, Any]

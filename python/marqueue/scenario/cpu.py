@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from marqueue.scenario.accepted_types import Given, Keys, by_default
 from marqueue.scenario.fields import Aqm, Buffer, PacketSize, PositiveClock, Table, mistake
-from marqueue.scenario.given import Given, Keys, by_default
 from marqueue.units import Clock, Cycles, Density, Packets, Rate, Size
 
 Signal = Literal["drop", "ecn", "ecn-only"]

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from marqueue.errors import show
 from marqueue.scenario import parameters
+from marqueue.scenario.accepted_types import Given, Keys, by_default
 from marqueue.scenario.fields import Declared, Table
-from marqueue.scenario.given import Given, Keys, by_default
 from marqueue.scenario.parameters import Refused, Value
 
 PERCENT = r"^\s*(\d+(\.\d+)?)\s*%\s*$"

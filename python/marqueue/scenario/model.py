@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import Field
 
+from marqueue.scenario.accepted_types import Given, Keys, by_default
 from marqueue.scenario.fields import Durations, PositiveDuration, Table, Transport, Warmup
-from marqueue.scenario.given import Given, Keys, by_default
 from marqueue.scenario.topology import Topology
 from marqueue.scenario.traffic import Name, Traffic, TrafficGroups
 from marqueue.units import Duration

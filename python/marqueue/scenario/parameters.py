@@ -10,9 +10,9 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, Literal
 
-from marqueue import _core
-from marqueue.elsewhere import meant
+import marqueue._core as _core
 from marqueue.errors import MarqueueError, one_of, show, unknown, unknown_key
+from marqueue.errors.foreign_names import meant
 from marqueue.units import FREQUENCY, PACKETS, RATE, SIZE, TIME, Dimension
 
 WRITTEN_OUT: dict[str, tuple[Dimension, int]] = {

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from marqueue.scenario.accepted_types import Given, Keys, by_default
 from marqueue.scenario.cpu import Cpu, Signal
 from marqueue.scenario.fields import (
     Aqm,
@@ -14,7 +15,6 @@ from marqueue.scenario.fields import (
     PositiveRate,
     Table,
 )
-from marqueue.scenario.given import Given, Keys, by_default
 from marqueue.scenario.impairments import Impairments
 from marqueue.units import Duration, Packets, Rate, Size
 

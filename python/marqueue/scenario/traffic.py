@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from marqueue.errors import show
+from marqueue.scenario.accepted_types import Given, Keys, by_default
 from marqueue.scenario.cpu import BriefProcessing, GivenProcessing
 from marqueue.scenario.fields import (
     Dscp,
@@ -19,7 +20,6 @@ from marqueue.scenario.fields import (
     Table,
     mistake,
 )
-from marqueue.scenario.given import Given, Keys, by_default
 from marqueue.units import Duration, Frequency, Rate, Size
 from marqueue.units import Packets as NumberOfPackets
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from marqueue.extras import require
 
 if TYPE_CHECKING:
-    from marqueue.theory.fluid_model.fluid import Fluid, fluid
-    from marqueue.theory.linear import Linearized, linearize
+    from marqueue.theory.fluid.solution import Fluid, fluid
+    from marqueue.theory.linear.model import Linearized, linearize
 
 __all__ = ["Fluid", "Linearized", "fluid", "linearize"]
 

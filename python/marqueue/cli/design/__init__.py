@@ -6,16 +6,16 @@ import typer
 
 from marqueue.cli import options
 from marqueue.cli.design.common import Link, command, quantity, time
+from marqueue.design import avq as theory_avq
+from marqueue.design import drq as theory_drq
+from marqueue.design import mkc as theory_mkc
+from marqueue.design import pi as theory_pi
+from marqueue.design import red as theory_red
+from marqueue.design import rem as theory_rem
+from marqueue.design.design import Design
 from marqueue.errors import ModelError, unknown
 from marqueue.scenario import load
-from marqueue.theory.design import avq as theory_avq
-from marqueue.theory.design import drq as theory_drq
-from marqueue.theory.design import mkc as theory_mkc
-from marqueue.theory.design import pi as theory_pi
-from marqueue.theory.design import red as theory_red
-from marqueue.theory.design import rem as theory_rem
-from marqueue.theory.design.design import Design
-from marqueue.theory.drq_scenario import network
+from marqueue.theory.drq.from_scenario import network
 from marqueue.units import Rate
 
 design = typer.Typer(no_args_is_help=True)

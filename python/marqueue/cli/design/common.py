@@ -17,9 +17,8 @@ import typer
 from marqueue.cli.console import progress_bar
 from marqueue.cli.design.output import print_design, print_plain
 from marqueue.cli.options import PlainJson
+from marqueue.design import Design, by_packets, check, stability_map
 from marqueue.errors import ModelError, RunError
-from marqueue.theory.design import Design, by_packets, check, stability_map
-from marqueue.theory.design.stability_map import save
 from marqueue.units import Duration, Rate, Size
 
 Capacity = Annotated[
@@ -165,6 +164,9 @@ def show(design: Design, packets: bool, check_: bool, map_: Path | None, json: b
     if map_ is not None:
         with progress_bar("Mapping") as progress:
             found = stability_map(design, progress)
+        # Matplotlib takes longer to load than other commands take to run.
+        from marqueue.plots.stability_map import save
+
         save(found, f"{design.controller}: {design.of} = {design.chosen:.4g} {design.unit}", map_)
     if json:
         print_plain(design, trials, simulated)

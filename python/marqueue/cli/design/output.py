@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from marqueue.cli.console import output, print_json, table
-from marqueue.theory.design import Design, Packets, Trial, Value
-from marqueue.theory.design.packets import FROM, TO
+from marqueue.design import Design, Packets, Trial, Value
+from marqueue.design.packets import FROM, TO
 
 
 def print_design(

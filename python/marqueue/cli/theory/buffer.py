@@ -6,10 +6,10 @@ import typer
 
 from marqueue.cli.console import output, print_json, progress_bar, table
 from marqueue.cli.options import Json
+from marqueue.design.buffer_check import LIMIT, check
+from marqueue.design.buffer_recommendation import Recommendation, Row, recommend
 from marqueue.errors import ModelError
-from marqueue.theory.buffer import AQMS, RULES, Demand, check, predict, recommend
-from marqueue.theory.buffer.check import LIMIT
-from marqueue.theory.buffer.recommend import Recommendation, Row
+from marqueue.theory.buffer_sizing import AQMS, RULES, Demand, predict
 from marqueue.units import Duration, Rate
 
 

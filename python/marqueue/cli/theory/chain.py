@@ -14,7 +14,7 @@ from marqueue.cli.options import Json
 from marqueue.cli.theory import chain_options as options
 from marqueue.cli.theory import chain_output as show
 from marqueue.errors import ModelError, RunError
-from marqueue.theory.chain import (
+from marqueue.theory.marking_chain import (
     MeanField,
     MeanWindow,
     Model,
@@ -22,11 +22,11 @@ from marqueue.theory.chain import (
     mean_window,
     simulate,
 )
-from marqueue.theory.chain.running import LENGTH, REPLICATIONS, WARM_UP
+from marqueue.theory.marking_chain.simulate import LENGTH, REPLICATIONS, WARM_UP
 
 if TYPE_CHECKING:
-    from marqueue.theory.chain.packets import Point
-    from marqueue.theory.chain.phases import Cell
+    from marqueue.design.chain_packets import Point
+    from marqueue.theory.marking_chain.phases import Cell
 
 chain = typer.Typer()
 
@@ -96,7 +96,7 @@ def phases(folder: Folder) -> None:
 
     Example: marqueue theory chain phases docs/theory/chain
     """
-    from marqueue.theory.chain import phases as diagram
+    from marqueue.theory.marking_chain import phases as diagram
 
     with progress_bar("Phases") as progress:
         _write(folder, "phases", list(diagram.phases(progress)))
@@ -109,7 +109,7 @@ def packets(folder: Folder, quick: Quick = False) -> None:
 
     Example: marqueue theory chain packets docs/theory/chain --quick
     """
-    from marqueue.theory.chain import packets as points
+    from marqueue.design import chain_packets as points
 
     form = points.QUICK if quick else points.FULL
     with progress_bar("Packets") as progress:
@@ -128,7 +128,7 @@ def between(
 
     Example: marqueue theory chain between --quick
     """
-    from marqueue.theory.chain import between as steps
+    from marqueue.design import chain_assumptions as steps
 
     form = steps.QUICK if quick else steps.FULL
     with progress_bar("Between") as progress:
@@ -142,10 +142,10 @@ def between(
 def _write(folder: Path, name: str, found: Sequence[Cell | Point]) -> None:
     """The data, and all figures whose data are there."""
     # Matplotlib takes longer to load than other commands take to run.
-    from marqueue.plot import svg
-    from marqueue.theory.chain.drawn import all_of_them
-    from marqueue.theory.chain.packets import Point
-    from marqueue.theory.chain.phases import Cell
+    from marqueue.design.chain_packets import Point
+    from marqueue.plots import svg
+    from marqueue.plots.marking_chain import all_of_them
+    from marqueue.theory.marking_chain.phases import Cell
 
     plain = "[\n" + ",\n".join(dumps(each.as_dict()) for each in found) + "\n]\n"
     try:

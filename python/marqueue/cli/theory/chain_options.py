@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from marqueue.errors import ModelError, show
-from marqueue.theory.chain import RttClass
-from marqueue.theory.chain.model import SCHEMES
+from marqueue.theory.marking_chain import RttClass
+from marqueue.theory.marking_chain.model import SCHEMES
 
 Flows = Annotated[
     list[str] | None,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from marqueue.cli.console import output, table
-from marqueue.theory.chain import ChainResult, MeanField, MeanWindow, Model
-from marqueue.theory.chain.between import Row
+from marqueue.design.chain_assumptions import Row
+from marqueue.theory.marking_chain import ChainResult, MeanField, MeanWindow, Model
 
 FIGURES = {
     "load": "load rho",

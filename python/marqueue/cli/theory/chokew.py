@@ -8,8 +8,8 @@ from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.errors import ScenarioError
 from marqueue.scenario import load
-from marqueue.theory.chokew import Equilibrium
-from marqueue.theory.chokew_scenario import Law, of_scenario
+from marqueue.theory.chokew.from_scenario import Law, of_scenario
+from marqueue.theory.chokew.model import Equilibrium
 
 
 def chokew(

@@ -3,9 +3,9 @@
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.scenario import load
-from marqueue.theory.characteristic import Linear, rightmost
-from marqueue.theory.drq_scenario import network
-from marqueue.theory.drq_stability import stability
+from marqueue.theory.drq.from_scenario import network
+from marqueue.theory.drq.stability import stability
+from marqueue.theory.linear.characteristic import Linear, rightmost
 
 
 def drq_stability(

@@ -1,10 +1,15 @@
 """``marqueue theory fluid``."""
 
+from typing import TYPE_CHECKING
+
 from marqueue.cli import options
 from marqueue.cli.console import output, say, table
 from marqueue.cli.theory.model_options import Plot, SourceName, answer
-from marqueue.theory.fluid_model.fluid import Fluid
-from marqueue.theory.fluid_model.fluid import fluid as solve
+from marqueue.theory.fluid.solution import Fluid
+from marqueue.theory.fluid.solution import fluid as solve
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def fluid(
@@ -20,7 +25,7 @@ def fluid(
 
     Example: marqueue theory fluid scenarios/parking-lot.toml --plot fluid.svg
     """
-    answer(solve, _show, file, set_, source, plot, json)
+    answer(solve, _show, _draw, file, set_, source, plot, json)
 
 
 def _show(found: Fluid) -> None:
@@ -37,5 +42,12 @@ def _show(found: Fluid) -> None:
         shown = [each["window_mean_packets"], each["rate_mean_packets_per_s"]]
         listing.add_row(name, *(f"{x:.4g}" for x in (*shown, 1e3 * each["rtt_mean_s"])))
     output.print(listing)
-    for each in found.cautions:
+    for each in found.warnings:
         say(f"Warning: {each}")
+
+
+def _draw(found: Fluid) -> "Figure":
+    # Matplotlib takes longer to load than a model to solve.
+    from marqueue.plots.fluid import fluid_figure
+
+    return fluid_figure(found)

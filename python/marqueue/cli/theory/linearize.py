@@ -1,10 +1,16 @@
 """``marqueue theory linearize``."""
 
+from typing import TYPE_CHECKING
+
 from marqueue.cli import options
 from marqueue.cli.console import output, table
 from marqueue.cli.theory.model_options import Plot, SourceName, answer
-from marqueue.theory.linear import Linearized
-from marqueue.theory.linear import linearize as of_scenario
+from marqueue.theory.linear.model import Linearized
+from marqueue.theory.linear.model import linearize as of_scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 #: How many roots people see.
 SHOWN = 6
@@ -23,7 +29,7 @@ def linearize(
 
     Example: marqueue theory linearize scenarios/parking-lot.toml --plot linear.svg
     """
-    answer(of_scenario, _show, file, set_, source, plot, json)
+    answer(of_scenario, _show, _draw, file, set_, source, plot, json)
 
 
 def _show(found: Linearized) -> None:
@@ -62,3 +68,10 @@ def _show(found: Linearized) -> None:
 
 def _say(text: str) -> None:
     output.print(text, highlight=False, soft_wrap=True)
+
+
+def _draw(found: Linearized) -> "Figure":
+    # Matplotlib takes longer to load than a model to solve.
+    from marqueue.plots.frequency_response import loop_figure
+
+    return loop_figure(found)

@@ -22,11 +22,11 @@ from marqueue.theory.mkc import (
     StabilityWarning,
     Virtual,
     convergence,
-    fixed,
+    equilibrium,
     iterate,
     lossfree,
 )
-from marqueue.theory.mkc.fixed import FixedPoint
+from marqueue.theory.mkc.equilibrium import FixedPoint
 from marqueue.theory.mkc.laws import Law
 from marqueue.theory.mkc.network import Network
 from marqueue.theory.mkc.price import Power
@@ -284,8 +284,8 @@ def draw_figures(
     Example: marqueue theory mkc figures docs/theory/mkc
     """
     # Matplotlib takes longer to load than other commands take to run.
-    from marqueue.plot import svg
-    from marqueue.theory.mkc.drawn import all_of_them
+    from marqueue.plots import svg
+    from marqueue.plots.mkc import all_of_them
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -300,9 +300,9 @@ def _point(network: Network, law: Law, price: Loss | Virtual | Power) -> FixedPo
         case Mkc(), Virtual():
             return lossfree.fixed_point(network, law, price)
         case Mkc(), Loss() | Power():
-            return fixed.of_mkc(network, law, price)
+            return equilibrium.of_mkc(network, law, price)
         case Kelly(), Loss() | Power():
-            return fixed.of_kelly(network, law, price)
+            return equilibrium.of_kelly(network, law, price)
     raise ModelError(
         f"--law: got {law.name} with this price, expected mkc, or kelly with loss or power: others "
         "have no stationary rates"

@@ -8,7 +8,7 @@ import numpy as np
 
 from marqueue.cli.console import output, table
 from marqueue.errors import RunError
-from marqueue.theory.mkc.fixed import FixedPoint
+from marqueue.theory.mkc.equilibrium import FixedPoint
 from marqueue.theory.mkc.maps import Trajectory
 from marqueue.theory.mkc.network import Network
 from marqueue.theory.mkc.report import Report
@@ -17,7 +17,7 @@ from marqueue.theory.mkc.report import Report
 def draw(done: Trajectory, network: Network, file: Path) -> None:
     """Rates above, what arrives at the resources below."""
     # Matplotlib takes longer to load than other commands take to run.
-    from marqueue.plot import lines, panels, svg
+    from marqueue.plots import lines, panels, svg
 
     drawn, axes = panels(2, height=2.2)
     step = np.arange(len(done.total), dtype=float)

@@ -11,7 +11,7 @@ import typer
 from marqueue.cli.console import print_json
 from marqueue.errors import RunError
 from marqueue.scenario import Scenario, load
-from marqueue.theory.fluid_model.of_scenario import Source
+from marqueue.theory.fluid.from_scenario import Source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,9 +35,6 @@ Plot = Annotated[
 class Solved(Protocol):
     """What a model found."""
 
-    def plot(self) -> Figure:
-        """The figure of it."""
-
     def to_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON."""
 
@@ -48,6 +45,7 @@ Found = TypeVar("Found", bound=Solved)
 def answer(
     solve: Callable[[Scenario, Source], Found],
     show: Callable[[Found], None],
+    draw: Callable[[Found], Figure],
     file: Path,
     set_: list[str] | None,
     source: str,
@@ -59,7 +57,7 @@ def answer(
     check_plot(plot)
     found = solve(load(file, set_ or []), known)
     if plot is not None:
-        write_figure(found.plot(), plot)
+        write_figure(draw(found), plot)
     if json:
         print_json(found.to_dict())
     else:
@@ -86,7 +84,7 @@ def check_plot(file: Path | None) -> None:
 def write_figure(figure: Figure, file: Path) -> None:
     """Writes a figure; raises :class:`RunError` if it cannot be."""
     # Matplotlib takes longer to load than a model to solve.
-    from marqueue.plot import svg
+    from marqueue.plots import svg
 
     try:
         if file.suffix == ".svg":

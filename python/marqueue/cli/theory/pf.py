@@ -7,10 +7,10 @@ import typer
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, say, table
 from marqueue.scenario import load
-from marqueue.theory.allocations import max_min, tcp_like
-from marqueue.theory.pf import PAID, Optimum, proportionally_fair
-from marqueue.theory.pf_scenario import Shared, Weights, of_scenario
-from marqueue.theory.resources import Allocation
+from marqueue.theory.allocation.allocations import max_min, tcp_like
+from marqueue.theory.allocation.from_scenario import Shared, Weights, of_scenario
+from marqueue.theory.allocation.proportional_fairness import PAID, Optimum, proportionally_fair
+from marqueue.theory.allocation.resources import Allocation
 
 
 def pf(

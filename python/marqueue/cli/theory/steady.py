@@ -7,9 +7,9 @@ import typer
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.scenario import load
-from marqueue.theory.steady import steady as solve
-from marqueue.theory.steady_rates import LAWS
-from marqueue.theory.tcp_windows import LawName
+from marqueue.theory.steady_state.model import steady as solve
+from marqueue.theory.steady_state.rates import LAWS
+from marqueue.theory.tcp.windows import LawName
 
 
 def steady(

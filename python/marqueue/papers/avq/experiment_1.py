@@ -6,8 +6,8 @@ from marqueue.papers.avq.setups import scenario
 from marqueue.papers.drawn import Drawn, Tabled, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, series_mean, single
-from marqueue.plot import Curve
-from marqueue.report.builder import Cell
+from marqueue.plots import Curve
+from marqueue.reports.builder import Cell
 from marqueue.scenario import Scenario
 
 #: Before and after the short flows join, s.

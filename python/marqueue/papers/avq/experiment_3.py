@@ -7,7 +7,7 @@ from marqueue.papers.avq.setups import label, under
 from marqueue.papers.drawn import Drawn, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, peak, settling
-from marqueue.plot import Curve
+from marqueue.plots import Curve
 from marqueue.scenario import Scenario
 
 DRAWN = {"pi": "Figure 9", "avq": "Figure 10", "rem": "Figure 11"}

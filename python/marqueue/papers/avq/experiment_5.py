@@ -17,8 +17,8 @@ from marqueue.papers.quantity import (
     side_by_side,
     stepped,
 )
-from marqueue.plot import Curve
-from marqueue.result import Result
+from marqueue.plots import Curve
+from marqueue.results import Result
 from marqueue.scenario import Scenario
 
 ALPHAS = (0.2, 0.4, 0.6, 0.8)

@@ -7,7 +7,7 @@ from marqueue.papers.chokew.setups import BESIDE_UDP, label, udp, under
 from marqueue.papers.drawn import Drawn, Tabled, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
-from marqueue.report.builder import Cell
+from marqueue.reports.builder import Cell
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "chokew-id", "choke", "red", "fq_codel")

@@ -11,11 +11,11 @@ from marqueue.papers.chokew.setups import BESIDE_UDP, level, udp, under
 from marqueue.papers.drawn import Drawn, Tabled, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
-from marqueue.result import Result
+from marqueue.results import Result
 from marqueue.scenario import Scenario
-from marqueue.stats import Floats
-from marqueue.theory.chokew import Equilibrium
-from marqueue.theory.chokew_scenario import Law, of_scenario
+from marqueue.statistics.estimates import Floats
+from marqueue.theory.chokew.from_scenario import Law, of_scenario
+from marqueue.theory.chokew.model import Equilibrium
 
 #: The model's queue, packets: half-way between L- and L+.
 QUEUE = 150.0

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from marqueue.papers.quantity import FIGURES, FLOWS, Quantity, Runs, side_by_side, single
-from marqueue.result import Result
+from marqueue.results import Result
 
 #: Window in which p0 rises from 0, and that in which it has settled.
 RISING, SETTLED = 0, 1

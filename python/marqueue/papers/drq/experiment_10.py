@@ -22,9 +22,9 @@ from marqueue.papers.drq.optimum import sharing
 from marqueue.papers.drq.setups import SCHEMES, label, parking_lot
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
-from marqueue.result import Result
+from marqueue.results import Result
 from marqueue.scenario import Scenario
-from marqueue.theory.pf import Optimum, proportionally_fair
+from marqueue.theory.allocation.proportional_fairness import Optimum, proportionally_fair
 
 #: B3, Mbit/s.
 RATES = (20, 40, 60, 90)

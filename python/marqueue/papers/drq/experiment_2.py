@@ -10,9 +10,9 @@ from marqueue.papers.drq.measures import line, name, named, rate, ratio, swept
 from marqueue.papers.drq.setups import ECN, dumbbell, group, label
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
-from marqueue.plot.pair import pair_allocations, pair_shares
+from marqueue.plots.capacity_region import pair_allocations, pair_shares
 from marqueue.scenario import Scenario
-from marqueue.theory.one_pair import OnePair
+from marqueue.theory.allocation.single_bottleneck import OnePair
 
 DENSITIES = (1, 2, 4, 8)
 #: In simulation ten flows of each density share 10 Mbit/s.

@@ -10,7 +10,7 @@ from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, dumbbell
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
 from marqueue.scenario import Scenario
-from marqueue.theory.allocations import max_min
+from marqueue.theory.allocation.allocations import max_min
 
 #: C, Mcycles/s.
 CLOCKS = (5, 10, 15, 20, 25, 30, 35, 40, 55)

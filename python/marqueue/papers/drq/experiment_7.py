@@ -19,10 +19,10 @@ from marqueue.papers.drq.measures import (
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, group, label, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
-from marqueue.result import Result
+from marqueue.results import Result
 from marqueue.scenario import Scenario
-from marqueue.theory.allocations import tcp_like
-from marqueue.theory.resources import Allocation
+from marqueue.theory.allocation.allocations import tcp_like
+from marqueue.theory.allocation.resources import Allocation
 
 #: Flows of high density.
 HIGH = (0, 2, 5, 10)

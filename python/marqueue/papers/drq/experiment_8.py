@@ -23,9 +23,9 @@ from marqueue.papers.drq.optimum import sharing
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, label, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
-from marqueue.result import Result
+from marqueue.results import Result
 from marqueue.scenario import Scenario
-from marqueue.theory.pf import Optimum, proportionally_fair
+from marqueue.theory.allocation.proportional_fairness import Optimum, proportionally_fair
 
 #: Density of the short flows, cycles/bit.
 DENSITIES = (0.25, 1.0, 2.0, 2.5)

@@ -11,7 +11,7 @@ from marqueue.papers.drq.measures import CPU, LINK, over
 from marqueue.papers.drq.setups import CLASSES, dumbbell, label
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single
-from marqueue.result import Result
+from marqueue.results import Result
 from marqueue.scenario import Scenario
 
 COMPARED = ("drq", "drr-red")

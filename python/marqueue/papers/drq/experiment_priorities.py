@@ -9,7 +9,7 @@ from marqueue.papers.drq.setups import dumbbell, group
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
-from marqueue.theory.pf import Optimum
+from marqueue.theory.allocation.proportional_fairness import Optimum
 
 #: C, Mcycles/s: one in each region.
 CLOCKS = (10, 35, 60)

@@ -6,8 +6,8 @@ from marqueue.papers.drawn import Drawn, Tabled, against
 from marqueue.papers.drq.measures import CPU, line
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, label
 from marqueue.papers.quantity import Quantities
-from marqueue.theory.pf import Optimum
-from marqueue.theory.resources import Allocation
+from marqueue.theory.allocation.proportional_fairness import Optimum
+from marqueue.theory.allocation.resources import Allocation
 
 
 def beside_optimum(

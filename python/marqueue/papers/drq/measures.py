@@ -9,10 +9,10 @@ from scipy.stats import t as student
 from marqueue.papers.drq.optimum import sharing
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, label
 from marqueue.papers.quantity import FIGURES, FLOWS, Quantity, Runs, side_by_side, single
-from marqueue.result import Result
+from marqueue.results import Result
 from marqueue.scenario import Scenario, from_dict
-from marqueue.stats import Floats
-from marqueue.theory.pf import Optimum, proportionally_fair
+from marqueue.statistics.estimates import Floats
+from marqueue.theory.allocation.proportional_fairness import Optimum, proportionally_fair
 
 LINK, CPU = "bottleneck", "bottleneck/cpu"
 

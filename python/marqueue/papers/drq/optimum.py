@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from marqueue.papers.drq.setups import BITS
 from marqueue.scenario import Scenario, Tcp
-from marqueue.theory.pf_scenario import of_scenario
-from marqueue.theory.resources import Flows, Sharing
+from marqueue.theory.allocation.from_scenario import of_scenario
+from marqueue.theory.allocation.resources import Flows, Sharing
 
 NOTHING: Mapping[str, float] = {}
 

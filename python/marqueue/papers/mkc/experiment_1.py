@@ -18,7 +18,7 @@ from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
-from marqueue.theory.mkc.figures import figure_1
+from marqueue.theory.mkc.paper_data import figure_1
 
 DELAYS = (1, 2, 3, 4)
 #: The map's stationary rate, C + omega, Mbit/s.

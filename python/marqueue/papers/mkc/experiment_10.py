@@ -10,7 +10,7 @@ from marqueue.papers.mkc.measures import Rate, of_rate, overshoot, senders, swep
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
-from marqueue.result import Result
+from marqueue.results import Result
 from marqueue.scenario import Scenario
 
 LAWS = {"emkc_naive": "naive", "emkc": "proper"}

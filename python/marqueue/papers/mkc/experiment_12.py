@@ -10,7 +10,7 @@ from marqueue.papers.mkc.measures import Rate, fairness, of_all, of_rate, sender
 from marqueue.papers.mkc.setups import built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
-from marqueue.result import Result
+from marqueue.results import Result
 from marqueue.scenario import Scenario
 
 FLOWS = (1, 2, 3, 4)

@@ -11,7 +11,7 @@ from marqueue.papers.mkc.setups import PACKET, built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
 from marqueue.scenario import Scenario
-from marqueue.stats import Floats
+from marqueue.statistics.estimates import Floats
 from marqueue.theory.mkc import Kelly, Loss, Network, Trajectory, iterate
 
 #: C1 to C4, Mbit/s, and who crosses them.

@@ -17,7 +17,7 @@ from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
 from marqueue.scenario import Scenario
 from marqueue.theory.mkc import Loss, Mkc, Network, iterate
-from marqueue.theory.mkc.figures import figure_4
+from marqueue.theory.mkc.paper_data import figure_4
 
 #: X* of the map and of the packets, Mbit/s.
 SETTLED, STATIONARY = 10_800.0, 10.8

@@ -17,7 +17,7 @@ from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
 from marqueue.scenario import Scenario
-from marqueue.theory.mkc.figures import figure_5, figure_6, saturation
+from marqueue.theory.mkc.paper_data import figure_5, figure_6, saturation
 
 #: beta of maps and of packets.
 MAPS, PACKETS = (0.5, 1.0, 1.5, 1.9), (0.5, 0.9, 1.5)

@@ -12,10 +12,11 @@ from marqueue.papers.mkc.measures import Rate, computed, rates
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
+from marqueue.plots import mkc
 from marqueue.scenario import Scenario
-from marqueue.theory.mkc import Aimd, Mkc, drawn
+from marqueue.theory.mkc import Aimd, Mkc
 from marqueue.theory.mkc.convergence import steps_mkc
-from marqueue.theory.mkc.figures import Steps, steps_over_capacity, steps_over_epsilon
+from marqueue.theory.mkc.paper_data import Steps, steps_over_capacity, steps_over_epsilon
 
 LAWS: Mapping[str, type[Mkc] | type[Aimd]] = {"emkc": Mkc, "aimd": Aimd}
 SOURCES = {"fixed": False, "variable": True}
@@ -105,14 +106,14 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
             "Figure 7",
             "Steps of EMKC to fairness, from the most unfair rates: above C = 1 Mbit/s, below "
             "epsilon = 0.1. Lines: Theorem 5; marks: iteration.",
-            drawn.figure_7(),
+            mkc.figure_7(),
             data("emkc"),
         ),
         Drawn(
             "Figure 8",
             "Above, steps of AIMD at C = 1 Mbit/s; below, how many times as many EMKC takes, "
             "epsilon = 0.1. Lines: Theorem 6, Corollary 3; marks: iteration.",
-            drawn.figure_8(),
+            mkc.figure_8(),
             data("aimd"),
         ),
         against(

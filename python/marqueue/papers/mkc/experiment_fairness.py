@@ -11,13 +11,13 @@ from marqueue.papers.mkc.measures import rates
 from marqueue.papers.mkc.random_routes import Topology, at_random, parking_lot
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
-from marqueue.plot import lines, panels
-from marqueue.result import Result
+from marqueue.plots import lines, panels
+from marqueue.results import Result
 from marqueue.scenario import Scenario
-from marqueue.stats import Floats
-from marqueue.theory.maxmin import max_min
+from marqueue.statistics.estimates import Floats
+from marqueue.theory.allocation.maxmin import max_min
 from marqueue.theory.mkc import Loss, Mkc, Network
-from marqueue.theory.mkc.fixed import of_mkc
+from marqueue.theory.mkc.equilibrium import of_mkc
 
 TOPOLOGIES = {"parking lot": parking_lot(), "random 1": at_random(1), "random 2": at_random(2)}
 ROUTERS = {"mkc": "EMKC", "mkc_lossfree": "adaptive price"}

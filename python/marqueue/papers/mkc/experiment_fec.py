@@ -12,12 +12,12 @@ from marqueue.papers.drawn import Drawn
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single
-from marqueue.plot import lines
-from marqueue.result import Result
+from marqueue.plots import lines
+from marqueue.results import Result
 from marqueue.scenario import Scenario
-from marqueue.stats import Floats
-from marqueue.theory.mkc.figures import ALPHA, BETA
+from marqueue.statistics.estimates import Floats
 from marqueue.theory.mkc.lossfree import steady_loss
+from marqueue.theory.mkc.paper_data import ALPHA, BETA
 from marqueue.units import Rate
 
 FLOWS = (5, 10, 20)

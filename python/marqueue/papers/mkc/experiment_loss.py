@@ -12,11 +12,11 @@ from marqueue.papers.mkc.measures import computed, swept
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import FIGURES, Quantities, Quantity, Runs, single
-from marqueue.plot import lines, panels, style
-from marqueue.result import Result
+from marqueue.plots import lines, panels, style
+from marqueue.results import Result
 from marqueue.scenario import Scenario
-from marqueue.theory.mkc.figures import ALPHA, BETA, steady_loss
 from marqueue.theory.mkc.lossfree import steady_loss as closed_form
+from marqueue.theory.mkc.paper_data import ALPHA, BETA, steady_loss
 
 #: Flows of the packets.
 FLOWS = (1, 5, 20, 100)

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from marqueue.papers.drawn import Drawn
 from marqueue.papers.quantity import Quantity, Runs, side_by_side, single
-from marqueue.plot import lines, panels
-from marqueue.plot.timeseries import thin
-from marqueue.result import Result
-from marqueue.stats import Floats
+from marqueue.plots import Plots, lines, panels
+from marqueue.plots.timeseries import thin
+from marqueue.results import Result
+from marqueue.statistics.estimates import Floats
 from marqueue.theory.mkc.maps import Trajectory
 
 
@@ -166,7 +166,7 @@ def senders(name: str, caption: str, runs: Mapping[str, Result]) -> Drawn:
     figure, axes = panels(len(runs), height=2.0 if len(runs) < 3 else 1.6)
     parts = []
     for (title, run), panel in zip(runs.items(), axes, strict=True):
-        run.plot.rates(axes=panel)
+        Plots(run).rates(axes=panel)
         panel.set_title(title, fontsize=9, loc="right", pad=2)
         panel.label_outer()
         table = run.to_arrow("paced")

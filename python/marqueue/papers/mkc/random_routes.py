@@ -8,7 +8,7 @@ import numpy as np
 
 from marqueue.papers.mkc.setups import built, emkc
 from marqueue.scenario import Scenario
-from marqueue.stats import Floats
+from marqueue.statistics.estimates import Floats
 
 #: Of a random network: nodes in a row, links that skip one, routes, and hops of a route at most.
 NODES, SKIPS, ROUTES, HOPS = 7, 3, 10, 4

@@ -25,7 +25,7 @@ from marqueue.papers.small_buffer.measures import (
     windows,
 )
 from marqueue.papers.small_buffer.setups import CURVES, FLOWS, GROUP, MORE, A, dumbbell, named
-from marqueue.plot import lines, style
+from marqueue.plots import lines, style
 from marqueue.scenario import Scenario
 
 #: The larger exponent of Figure 5, and the schemes that it is for.

@@ -6,16 +6,16 @@ from functools import cache, partial
 
 import numpy as np
 
+from marqueue.design.chain_packets import HALF, MINIMAL
 from marqueue.papers.drawn import Drawn, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.small_buffer.measures import dependence, performance, swept
 from marqueue.papers.small_buffer.setups import EACH, A, dumbbell, named
 from marqueue.scenario import Scenario
-from marqueue.stats import Estimate
-from marqueue.theory.chain import ChainResult, Model, RttClass, simulate
-from marqueue.theory.chain.hybrid import Assumptions, simulate_hybrid, spread_rtts
-from marqueue.theory.chain.packets import HALF, MINIMAL
+from marqueue.statistics.estimates import Estimate
+from marqueue.theory.marking_chain import ChainResult, Model, RttClass, simulate
+from marqueue.theory.marking_chain.hybrid import Assumptions, simulate_hybrid, spread_rtts
 
 #: Packets a flow in a pipe of 200 ms, C T, and the capacity that has them, kbit/s.
 PIPES = {5: EACH, 25: 5 * EACH}

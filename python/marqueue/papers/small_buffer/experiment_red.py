@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from marqueue.ns2.small_buffer import FLOWS, SCHEMES, SMALL_BUFFER
 from marqueue.papers.drawn import Drawn, against
 from marqueue.papers.ledger import Reference, read_reference
 from marqueue.papers.paper import Experiment
@@ -13,7 +14,6 @@ from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.small_buffer.measures import dependence, performance, swept, windows
 from marqueue.papers.small_buffer.setups import FOLDER, GROUP
 from marqueue.scenario import Scenario, from_dict
-from marqueue.validate.ns2.small_buffer import FLOWS, SCHEMES, SMALL_BUFFER
 
 #: In the full form alone, with so many replications.
 MORE = {1300: 10}

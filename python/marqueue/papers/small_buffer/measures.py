@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 from scipy.stats import kstest, norm
 
-from marqueue import _core
+import marqueue._core as _core
 from marqueue.papers.drawn import Drawn, against
 from marqueue.papers.quantity import FIGURES, Quantities, Quantity, Runs, side_by_side, single
 from marqueue.papers.small_buffer.setups import BUFFER, CURVES, EPS, GROUP, PACKETS, inverse_rtt
-from marqueue.result import Result
-from marqueue.stats import Floats
+from marqueue.results import Result
+from marqueue.statistics.estimates import Floats
 
 #: The four of Figure 4, by our short name: the figure of a link.
 PERFORMANCE = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from marqueue.scenario import Scenario, from_dict
-from marqueue.theory.chain.model import SCHEMES
+from marqueue.theory.marking_chain.model import SCHEMES
 
 FOLDER = Path(__file__).parent
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from marqueue.theory.mkc.fixed import FixedPoint
+from marqueue.theory.mkc.equilibrium import FixedPoint
 from marqueue.theory.mkc.laws import Kelly, Mkc
 from marqueue.theory.mkc.network import Floats, Network
 from marqueue.theory.mkc.price import Static

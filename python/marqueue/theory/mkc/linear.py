@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.sparse import coo_array, csr_array
 
 from marqueue.errors import ModelError
-from marqueue.theory.mkc.fixed import FixedPoint
+from marqueue.theory.mkc.equilibrium import FixedPoint
 from marqueue.theory.mkc.laws import Kelly, Mkc
 from marqueue.theory.mkc.network import Floats, Network
 from marqueue.theory.mkc.price import Static, Virtual

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from marqueue.errors import ModelError
-from marqueue.theory.mkc.fixed import FixedPoint, of_mkc
+from marqueue.theory.mkc.equilibrium import FixedPoint, of_mkc
 from marqueue.theory.mkc.laws import Mkc
 from marqueue.theory.mkc.linear import boundary, of_virtual
 from marqueue.theory.mkc.network import Network

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from marqueue import _core
+import marqueue._core as _core
 from marqueue.errors import ModelError
 from marqueue.theory.mkc.laws import Law, Mkc
 from marqueue.theory.mkc.network import LONGEST_DELAY, Floats, Network, one_each

@@ -15,9 +15,9 @@ from scipy.optimize import brentq
 
 from marqueue.errors import ModelError
 from marqueue.theory.mkc import linear, lossfree
-from marqueue.theory.mkc.anydelay import Verdict, judge
 from marqueue.theory.mkc.conditions import Condition, condition_3, condition_4, theorem_3, theorem_4
-from marqueue.theory.mkc.fixed import FixedPoint, of_kelly, of_mkc
+from marqueue.theory.mkc.delay_independent_stability import Verdict, judge
+from marqueue.theory.mkc.equilibrium import FixedPoint, of_kelly, of_mkc
 from marqueue.theory.mkc.laws import Kelly, Law, Mkc
 from marqueue.theory.mkc.linear import MARGIN, Delayed, boundary
 from marqueue.theory.mkc.network import Network

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marqueue.theory.mkc import convergence, figures, fixed
+from marqueue.theory.mkc import convergence, equilibrium, paper_data
 from marqueue.theory.mkc.laws import Aimd, Kelly, Mkc
 from marqueue.theory.mkc.network import Network
 from marqueue.theory.mkc.price import Loss
@@ -46,7 +46,7 @@ def _figure_1() -> Row:
 
 def _figure_3() -> list[Row]:
     network = Network.of([30, 20, 20, 15], [[0, 1], [1, 2, 3]])
-    rates = fixed.of_kelly(network, Kelly(0.1, 5), Loss(network.capacity)).rates
+    rates = equilibrium.of_kelly(network, Kelly(0.1, 5), Loss(network.capacity)).rates
     return [
         _row("Figure 3: x1, x2 (Mbit/s)", [23.436, 16.042], rates.tolist()),
         _row("Lemma 1, (11): 2 x1 + 3 x2 (Mbit/s)", [95], [float(network.hops @ rates)]),
@@ -56,13 +56,13 @@ def _figure_3() -> list[Row]:
 
 def _figure_5() -> list[Row]:
     names = "Figure 5: steps of EMKC to 1 Gbit/s", "Figure 5: steps of Scalable TCP"
-    found = (figures.saturation(each, 1e9) or math.nan for each in figures.figure_5())
+    found = (paper_data.saturation(each, 1e9) or math.nan for each in paper_data.figure_5())
     return [_row(n, [p], [h]) for n, p, h in zip(names, (16, 1200), found, strict=True)]
 
 
 def _fairness() -> list[Row]:
     out, epsilons = [], (0.1, 0.01)
-    c, a, b = figures.CAPACITY, figures.ALPHA, figures.BETA
+    c, a, b = paper_data.CAPACITY, paper_data.ALPHA, paper_data.BETA
     steps = {}
     for name, law, formula in (
         ("Theorem 5: steps of EMKC", Mkc(a, b), convergence.steps_mkc),

@@ -1,0 +1,61 @@
+"""The list of commands, each with the module that it is imported from when it is wanted."""
+
+from marqueue.cli.lazy import Entry
+
+START = "Start here"
+LOOK_UP = "Look up"
+MODELS = "Papers and models"
+REAL = "Real traffic"
+
+COMMANDS = {
+    "init": Entry("marqueue.cli.example", "init", settings={}, panel=START),
+    "run": Entry("marqueue.cli.run", "run", panel=START),
+    "sweep": Entry("marqueue.cli.sweep", "sweep", panel=START),
+    "check": Entry("marqueue.cli.check", "check"),
+    "compare": Entry("marqueue.cli.compare", "compare"),
+    "plot": Entry("marqueue.cli.plot", "plot"),
+    "example": Entry(
+        "marqueue.cli.example", "example", help="Scenarios to start from.", panel=LOOK_UP
+    ),
+    "help": Entry("marqueue.cli.help", "help_", settings={}, panel=LOOK_UP),
+    "aqm": Entry(
+        "marqueue.cli.catalogue", "aqm", help="The AQMs and their parameters.", panel=LOOK_UP
+    ),
+    "tcp": Entry("marqueue.cli.catalogue", "tcp", help="The settings of TCP.", panel=LOOK_UP),
+    "paced": Entry(
+        "marqueue.cli.catalogue", "paced", help="The rate laws of paced flows.", panel=LOOK_UP
+    ),
+    "impairments": Entry(
+        "marqueue.cli.catalogue",
+        "impairments",
+        help="What links may do to packets.",
+        panel=LOOK_UP,
+    ),
+    "schema": Entry("marqueue.cli.catalogue", "schema", settings={}, panel=LOOK_UP),
+    "paper": Entry(
+        "marqueue.cli.paper", "paper", help="The papers that are reproduced here.", panel=MODELS
+    ),
+    "theory": Entry(
+        "marqueue.cli.theory", "theory", help="What models say of a scenario.", panel=MODELS
+    ),
+    "design": Entry(
+        "marqueue.cli.design",
+        "design",
+        help="Gains for AQMs, with their margins.",
+        extra="theory",
+        panel=MODELS,
+    ),
+    "validate": Entry(
+        "marqueue.cli.validate", "validate", extra="theory", settings={}, panel=MODELS
+    ),
+    "live": Entry("marqueue.cli.live", "live", panel=REAL),
+    "link": Entry(
+        "marqueue.cli.link",
+        "link",
+        settings={"context_settings": {"allow_interspersed_args": False}, "no_args_is_help": True},
+        panel=REAL,
+    ),
+    "attach": Entry("marqueue.cli.kernel", "attach", panel=REAL),
+    "stats": Entry("marqueue.cli.kernel", "stats", panel=REAL),
+    "detach": Entry("marqueue.cli.kernel", "detach", panel=REAL),
+}

@@ -1,0 +1,137 @@
+"""What the simulator says of the same buffers: N long-lived Reno flows of round trips within
++-40 %, with ECN under every AQM but droptail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from marqueue.errors import ModelError
+from marqueue.scenario import Scenario, from_dict
+from marqueue.simulation.run import run_each
+from marqueue.statistics.estimates import Estimate
+from marqueue.theory.buffer_sizing.models import red_thresholds
+from marqueue.theory.buffer_sizing.rules import OF_ONE, A, B, Demand
+
+PACKETS = 1_200_000
+"""Of the link in one replication, all time together, if that is LEAST round trips or more."""
+
+LEAST, MOST = 60.0, 400.0
+"""Round trips in a replication; a third of them is warm-up. Fewer would say nothing."""
+
+SPEED = 1e6
+"""Packets of the link that a core simulates in a second at the least: a quarter to a half of what
+is measured (docs/performance.md)."""
+
+LIMIT = 120.0
+"""s of one core that a check may take, unless more is allowed."""
+
+SPREAD = (0.6, 0.8, 1.0, 1.2, 1.4)
+"""Round trips over their mean, the same number of flows each."""
+
+REPLICATIONS = 4
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was measured."""
+
+    utilization: Estimate
+    loss: Estimate
+
+
+def check(
+    demand: Demand,
+    buffers: Sequence[int],
+    limit: float = LIMIT,
+    progress: Callable[[float, float], None] | None = None,
+) -> list[Checked]:
+    """A buffer each. Raises :class:`ModelError` if it is likely to take a core more than ``limit``
+    seconds."""
+    needed = len(buffers) * REPLICATIONS * _trips(demand) * demand.pipe / SPEED
+    if needed > limit:
+        raise ModelError(
+            f"--check: {len(buffers)} buffers, {REPLICATIONS} replications of {_trips(demand):.0f} "
+            f"round trips with {demand.pipe:,.0f} packets each are likely to take a core "
+            f"{_clock(needed)}, expected at most {_clock(limit)}: allow more with --check-limit, "
+            "or ask for a smaller link with the same C x RTT / N"
+        )
+    found = []
+    for result in run_each([scenario(demand, buffer) for buffer in buffers], progress=progress):
+        figures = result.link("bottleneck").figures()
+        found.append(Checked(figures["utilization"], figures["loss_ratio"]))
+    return found
+
+
+def _trips(demand: Demand) -> float:
+    """Round trips in a replication."""
+    return min(MOST, max(LEAST, PACKETS / demand.pipe))
+
+
+def _clock(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} min"
+
+
+def scenario(demand: Demand, buffer: int) -> Scenario:
+    """The check of a buffer as a scenario."""
+    seconds = _trips(demand) * demand.rtt
+    plain: dict[str, Any] = {
+        "name": f"{buffer} packets under {demand.aqm}",
+        "duration": _time(seconds),
+        "warmup": _time(seconds / 3),
+        "replications": REPLICATIONS,
+        "topology": {
+            "kind": "dumbbell",
+            "rtts": [_time(demand.rtt * x) for x in SPREAD],
+            "bottleneck": {
+                "rate": f"{demand.capacity:.0f} bit/s",
+                "delay": _time(demand.rtt / 20),
+                "buffer": f"{buffer} packets",
+                "signal": "drop" if demand.aqm == "droptail" else "ecn",
+                "aqm": _aqm(demand, buffer),
+            },
+            "access": {
+                "rate": f"{10 * demand.capacity:.0f} bit/s",
+                "delay": _time(demand.rtt / 100),
+            },
+        },
+        "transport": {
+            "default": {
+                "preset": "rfc",
+                "ecn": demand.aqm != "droptail",
+                "segment": f"{demand.packet - 40} B",
+            }
+        },
+        "traffic": [
+            {
+                "name": "long",
+                "kind": "tcp",
+                "count": demand.flows,
+                "jitter": _time(min(5 * demand.rtt, seconds / 10)),
+            }
+        ],
+    }
+    return from_dict(plain)
+
+
+def _time(seconds: float) -> str:
+    return f"{round(seconds * 1e6)} us"
+
+
+def _aqm(demand: Demand, buffer: int) -> dict[str, Any]:
+    match demand.aqm:
+        case "red":
+            low, high = red_thresholds(buffer)
+            return {"name": "red", "min_th": f"{low:g} packets", "max_th": f"{high:g} packets"}
+        case "avq":
+            return {
+                "name": "avq",
+                "gamma": demand.gamma,
+                "buffer": f"{buffer} packets",
+            }
+        case "scaled":
+            own = f"{OF_ONE:g} packets"
+            return {"name": "scaled", "flows": demand.flows, "a": A, "b": B, "buffer": own}
+        case name:
+            return {"name": name}

@@ -1,0 +1,88 @@
+"""A design tried out: the nonlinear model on both sides of the boundary.
+
+Each run begins a millionth off the equilibrium. What it does then is compared with the root of
+the linear model: the rate at which the largest deviation of a period grows or decays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from marqueue.design.design import Design
+from marqueue.errors import ModelError
+from marqueue.statistics.estimates import Floats
+
+#: How far from the boundary, as a factor.
+ASIDE = 1.1
+#: A run lasts until the linear model has grown or decayed by e to this, but that many periods at
+#: least, and no more than that many oscillations or delays.
+FOLD, LEAST, MOST = 4.0, 8, 400
+#: Stretches of a run of which the largest deviations are compared; the first half is left out.
+STRETCHES = 8
+
+Progress = Callable[[float, float], None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One side."""
+
+    value: float
+    """Of the designed quantity."""
+    linear: float
+    """The real part of the rightmost root, 1/s."""
+    measured: float
+    """The rate of the nonlinear model, 1/s."""
+
+    @property
+    def agrees(self) -> bool:
+        """Does it grow where the root says so, and decay where it says so?"""
+        return self.linear * self.measured > 0
+
+
+def check(design: Design, progress: Progress = lambda done, total: None) -> tuple[Trial, ...]:
+    """A trial on the stable side of the boundary and one on the other; where there is no boundary,
+    one at the design.
+
+    Raises :class:`ModelError` if the model has no equilibrium there.
+    """
+    if design.boundary is None:
+        values = [design.chosen]
+    else:
+        out = ASIDE if design.side == "below" else 1 / ASIDE
+        values = [design.boundary / out, design.boundary * out]
+    trials = []
+    for i, value in enumerate(values):
+        progress(i, len(values))
+        trials.append(_trial(design, value))
+    progress(len(values), len(values))
+    return tuple(trials)
+
+
+def _trial(design: Design, value: float) -> Trial:
+    setting = design.at(value)
+    root = complex(setting.root)
+    period = 2 * math.pi / abs(root.imag) if root.imag else 1 / abs(root.real)
+    end = min(max(FOLD / abs(root.real), LEAST * period), MOST * period)
+    t, deviation = setting.disturbed(end)
+    if not np.any(deviation):
+        raise ModelError(f"{design.of}: the model does not leave its equilibrium")
+    return Trial(value, root.real, _rate(t, deviation, period))
+
+
+def _rate(t: Floats, deviation: Floats, period: float) -> float:
+    """The slope of the logarithm of the largest deviations of the second half, 1/s; each is taken
+    over a whole number of half periods, so that it is of the envelope."""
+    second = t >= t[-1] / 2
+    t, deviation = t[second], np.abs(deviation[second])
+    length = max(math.ceil((t[-1] - t[0]) / STRETCHES / (period / 2)), 1) * period / 2
+    which = np.floor((t - t[0]) / length).astype(int)
+    whole = which < which[-1]
+    peaks = [np.flatnonzero(whole & (which == k)) for k in range(which[-1])]
+    at = [int(k[np.argmax(deviation[k])]) for k in peaks]
+    slope, _ = np.polyfit(t[at], np.log(np.maximum(deviation[at], 1e-300)), 1)
+    return float(slope)

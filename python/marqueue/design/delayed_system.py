@@ -1,0 +1,69 @@
+"""What all settings with delays have: roots, margins and a run, from their loop and equations."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from marqueue.statistics.estimates import Floats
+from marqueue.theory.fluid.dde import Field, solve
+from marqueue.theory.linear.characteristic import rightmost
+from marqueue.theory.linear.margins import Loop, Margins
+
+#: Of polynomials for roots: enough for those within some 8/d of zero.
+DEGREE = 24
+#: Steps of a run in the inverse of the rightmost root and in that of the fastest rate without
+#: delay; and how far it begins from the equilibrium, relative.
+OF_ROOT, OF_RATE, DISTURBANCE = 10, 2, 1e-6
+
+
+@dataclass(frozen=True)
+class Nonlinear:
+    """A fluid model with its equilibrium."""
+
+    field: Field
+    delays: Sequence[float]
+    equilibrium: Floats
+    floor: float | Floats = 0.0
+
+
+class Delayed(ABC):
+    """A setting whose model is of delay differential equations."""
+
+    @property
+    @abstractmethod
+    def loop(self) -> Loop:
+        """The linear model. Raises :class:`~marqueue.errors.ModelError` where there is no
+        equilibrium."""
+
+    @property
+    @abstractmethod
+    def fluid(self) -> Nonlinear:
+        """The model that it is the linear form of."""
+
+    @property
+    def root(self) -> complex:
+        """The rightmost, 1/s."""
+        return complex(rightmost(self.loop.closed, degree=DEGREE)[0])
+
+    @property
+    def margins(self) -> Margins:
+        """Of its loop."""
+        return self.loop.margins()
+
+    def disturbed(self, end: float) -> tuple[Floats, Floats]:
+        """The first state, which begins off its equilibrium, s and in its unit."""
+        fluid = self.fluid
+        start = fluid.equilibrium.copy()
+        start[0] *= 1 + DISTURBANCE
+        fastest = np.abs(np.linalg.eigvals(self.loop.closed.now)).max()
+        shortest = min(fluid.delays)
+        # No longer than the shortest delay, of which it is a part, so that the order is kept.
+        steps = math.ceil(shortest * max(OF_ROOT * abs(self.root), OF_RATE * fastest))
+        step = shortest / steps
+        done = solve(fluid.field, start, fluid.delays, end, step, fluid.floor)
+        return done.t, np.asarray(done.y[:, 0] - fluid.equilibrium[0])

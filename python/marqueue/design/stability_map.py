@@ -1,0 +1,45 @@
+"""A stability map: damping over a plane, with the exact boundary and what a theorem guarantees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from marqueue.design.design import Design, Plane, damping
+from marqueue.errors import ModelError
+from marqueue.statistics.estimates import Floats
+
+
+@dataclass(frozen=True)
+class StabilityMap:
+    """A grid of settings."""
+
+    plane: Plane
+    damping: Floats
+    """Of the rightmost root, ``(y, x)``; nan where the model has no equilibrium."""
+    guaranteed: npt.NDArray[np.bool_]
+    """By the theorem, ``(y, x)``."""
+
+
+def stability_map(
+    design: Design, progress: Callable[[float, float], None] = lambda done, total: None
+) -> StabilityMap:
+    """The map of a design's plane."""
+    plane = design.plane
+    shape = len(plane.y.values), len(plane.x.values)
+    of_roots, guaranteed = np.full(shape, math.nan), np.zeros(shape, dtype=bool)
+    for j, y in enumerate(plane.y.values):
+        progress(j, shape[0])
+        for i, x in enumerate(plane.x.values):
+            try:
+                setting = plane.at(float(x), float(y))
+                of_roots[j, i] = damping(complex(setting.root))
+                guaranteed[j, i] = setting.guaranteed()
+            except ModelError:
+                continue
+    progress(shape[0], shape[0])
+    return StabilityMap(plane, of_roots, guaranteed)

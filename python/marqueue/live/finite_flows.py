@@ -1,0 +1,145 @@
+"""Flows that end and flows of constant rate, by programs of ours (``endpoint.py``): iperf3 opens a
+connection of its own before each flow, and does not tell when the last byte was acknowledged."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from marqueue.errors import RunError
+from marqueue.live import endpoint, requirements
+from marqueue.live.flows import Flow
+from marqueue.statistics.estimates import Floats
+
+TO = 19_999
+"""The port of all receivers."""
+PATIENCE = 60.0
+"""Seconds for a program to tell what it saw, when the run is over."""
+Process = subprocess.Popen[str]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What became of a flow: when it began and when its end was known to the sender, s (NaN: not
+    yet), segments, and bytes received at each edge of the measuring windows."""
+
+    start: float
+    end: float
+    sent: int
+    retransmits: int
+    received: Floats
+
+
+class Both:
+    """The programs of both sides, of which those run that are needed."""
+
+    def __init__(self, processes: dict[str, Process], flows: Sequence[Flow], edges: Floats) -> None:
+        self.processes, self.flows, self.edges = processes, flows, edges
+
+    def begin(self, epoch: float) -> None:
+        """Says when the run begins, by the monotonic clock."""
+        for role, process in self.processes.items():
+            _say(role, process, epoch)
+
+    def end(self) -> tuple[dict[int, Seen], float | None]:
+        """Once the run is over, by index what became of each flow that began, and by how much the
+        packets of constant rates were late, s, 99th percentile (None: there were none)."""
+        told = {role: _told(role, process) for role, process in self.processes.items()}
+        constant = told.get("constant", {"flows": {}, "late": None})
+        sent, received = told.get("transfers", {}) | constant["flows"], told.get("receive", {})
+        nothing = [0] * len(self.edges)
+        seen = {}
+        for flow in self.flows:
+            port = str(flow.port)
+            if port in sent:
+                start, end, segments, retransmits = sent[port]
+                counts = np.array(received.get(port, nothing), dtype=float)
+                end = np.nan if end is None else end
+                seen[flow.index] = Seen(start, end, segments, retransmits, counts)
+        return seen, constant["late"]
+
+
+@contextmanager
+def endpoints(near: str, far: str, flows: Sequence[Flow], edges: Floats) -> Iterator[Both]:
+    """Programs that are ready to send and to receive ``flows``. Raises RunError if one is not."""
+    tasks: dict[str, tuple[str, dict[str, Any]]] = {}
+    ending = [_transfer(flow) for flow in flows if not flow.gap]
+    steady = [_constant(flow) for flow in flows if flow.gap]
+    hosts = sorted({(flow.host.far, flow.law) for flow in flows})
+    if ending:
+        tasks["transfers"] = near, {"flows": ending, "duration": float(edges[-1])}
+    if steady:
+        tasks["constant"] = near, {"flows": steady}
+    if flows:
+        tasks["receive"] = far, {"hosts": hosts, "to": TO, "edges": edges.tolist()}
+    with ExitStack() as stack:
+        processes = {}
+        for role, (namespace, task) in tasks.items():
+            command = [sys.executable, "-I", str(Path(endpoint.__file__)), role]
+            processes[role] = _start(
+                requirements.inside(namespace, command, requirements.processors())
+            )
+            stack.callback(_end, processes[role])
+            _say(role, processes[role], task)
+        for role, process in processes.items():
+            assert process.stdout
+            if process.stdout.readline() != "ready\n":
+                raise _failure(role, process)
+        yield Both(processes, flows, edges)
+
+
+def _common(flow: Flow) -> dict[str, Any]:
+    where = {"near": flow.host.near, "far": flow.host.far, "port": flow.port, "to": TO}
+    return {**where, "start": flow.start, "dscp": flow.dscp}
+
+
+def _transfer(flow: Flow) -> dict[str, Any]:
+    return {**_common(flow), "law": flow.law, "bytes": flow.size * flow.host.payload}
+
+
+def _constant(flow: Flow) -> dict[str, Any]:
+    return {**_common(flow), "stop": flow.stop, "gap": flow.gap, "bytes": flow.host.payload}
+
+
+def _start(command: Sequence[str]) -> Process:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def _say(role: str, process: Process, what: Any) -> None:
+    assert process.stdin
+    try:
+        print(json.dumps(what), file=process.stdin, flush=True)
+    except OSError:
+        raise _failure(role, process) from None
+
+
+def _told(role: str, process: Process) -> Any:
+    try:
+        said, complained = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise RunError(f"{role}: has not told what it saw {PATIENCE:g} s after the run") from None
+    if process.returncode != 0:
+        raise RunError(f"{role}: {complained.strip()}")
+    return json.loads(said)
+
+
+def _failure(role: str, process: Process) -> RunError:
+    process.kill()
+    return RunError(f"{role}: {process.communicate()[1].strip()}")
+
+
+def _end(process: Process) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe:
+            pipe.close()

@@ -1,0 +1,135 @@
+"""What of a scenario real senders do not do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from marqueue.errors import Problem, ScenarioError, named, show
+from marqueue.live.flows import LAWS, LONGER, UDP
+from marqueue.live.requirements import LEAST6
+from marqueue.scenario import Scenario
+from marqueue.scenario.traffic import Cbr, Poisson, Tcp
+
+#: Of flows without end: a process sends and one receives for each.
+MOST_PROCESSES = 100
+#: Of flows that end, and of constant rate: each has a port.
+MOST_PORTS = 20_000
+#: Packets a second of constant rate: one process sends them all.
+MOST_PACKETS = 20_000
+#: Bytes of a packet on the wire, headers of IP and TCP included.
+SMALLEST, LARGEST = 128, 65_535
+
+
+def refuse(
+    scenario: Scenario, plan: Mapping[str, Any], available: list[str], *, ipv6: bool = False
+) -> None:
+    """Raises ScenarioError with all that is not there in reality; ``available`` laws are."""
+    problems = [*_in_network(scenario, plan), *_in_traffic(scenario, plan)]
+    if not problems:
+        problems += _in_transports(scenario, available, LEAST6 if ipv6 else SMALLEST)
+    if problems:
+        raise ScenarioError(named(problems, scenario.to_dict()), scenario.name)
+
+
+def _in_network(scenario: Scenario, plan: Mapping[str, Any]) -> Iterator[Problem]:
+    if scenario.warmup == "auto":
+        yield Problem(
+            "warmup", 'got "auto", expected a time: a pilot with the same packets needs a simulator'
+        )
+    for link in plan["links"]:
+        if link.get("cpu"):
+            yield Problem(
+                "topology", f"{link['name']}: got a CPU, expected none: packets have no class here"
+            )
+        if link.get("trace"):
+            yield Problem(
+                "topology", f"{link['name']}: got trace = true, expected false: tcpdump records"
+            )
+
+
+def _in_traffic(scenario: Scenario, plan: Mapping[str, Any]) -> Iterator[Problem]:
+    for i, table in enumerate(scenario.traffic):
+        path = f"traffic.{i}"
+        if not isinstance(table, Tcp | Poisson | Cbr):
+            yield Problem(
+                f"{path}.kind", f'got {show(table.kind)}, expected "tcp", "poisson" or "cbr"'
+            )
+        if isinstance(table, Tcp):
+            yield from _in_tcp(path, table)
+        if isinstance(table, Cbr) and not UDP + LONGER < table.packet.base <= LARGEST:
+            yield Problem(
+                f"{path}.packet",
+                f"got {show(str(table.packet))}, expected more than {UDP + LONGER} bytes of "
+                f"headers and at most {LARGEST} B",
+            )
+    kinds = [next(iter(entry["kind"].items())) for entry in plan["traffic"]]
+    for what, number, most in (
+        ("TCP flows without end", _flows(kinds, endless=True), MOST_PROCESSES),
+        ("other flows", _flows(kinds, endless=False), MOST_PORTS),
+        ("packets of constant rate a second", _packets(kinds), MOST_PACKETS),
+    ):
+        if number > most:
+            yield Problem("traffic", f"got {number:.0f} {what}, expected at most {most}")
+
+
+def _in_tcp(path: str, table: Tcp) -> Iterator[Problem]:
+    if table.write is not None:
+        yield Problem(
+            f"{path}.write", f"got {show(str(table.write))}, expected data that is all at hand"
+        )
+    if table.sample_cwnd:
+        yield Problem(
+            f"{path}.sample_cwnd", "got true, expected false: sockets are looked at one by one"
+        )
+    if table.size is not None and table.trace:
+        yield Problem(f"{path}.trace", "got true, expected false: flows with a size are too short")
+    if table.size is not None and table.stop is not None:
+        yield Problem(
+            f"{path}.stop", f"got {show(str(table.stop))}, expected none: with a size flows end"
+        )
+
+
+def _flows(kinds: list[tuple[str, Any]], *, endless: bool) -> float:
+    """How many flows there are; of those that arrive, on average."""
+    number = 0.0
+    for kind, settings in kinds:
+        if kind == "poisson":
+            arriving = settings["rate"] * (settings["stop"] - settings["start"]) / 1e9
+            number += 0 if endless else arriving
+        elif kind in ("tcp", "cbr") and endless == (kind == "tcp" and settings["size"] is None):
+            number += settings["count"]
+    return number
+
+
+def _packets(kinds: list[tuple[str, Any]]) -> float:
+    each = (s["count"] * s["rate"] / 8 / s["packet"] for kind, s in kinds if kind == "cbr")
+    return float(sum(each))
+
+
+def _in_transports(scenario: Scenario, available: list[str], smallest: int) -> Iterator[Problem]:
+    stamps = set()
+    for name, transport in scenario.transport.items():
+        tcp = transport.resolved()
+        law = LAWS.get(str(tcp["control"]))
+        path = f"transport.{name}"
+        stamps.add(tcp["timestamps"])
+        if law is None:
+            expected = ", ".join(LAWS)
+            yield Problem(
+                f"{path}.control",
+                f"got {show(tcp['control'])}, expected one of Linux's: {expected}",
+            )
+        elif law not in available:
+            yield Problem(
+                f"{path}.control",
+                f"got {show(tcp['control'])}, expected one that this kernel has: {law} is none of "
+                f"{', '.join(available)}",
+            )
+        if not smallest <= transport.wire_bytes <= LARGEST:
+            yield Problem(
+                f"{path}.segment",
+                f"got packets of {transport.wire_bytes} bytes, expected {smallest} to {LARGEST}",
+            )
+    if len(stamps) > 1:
+        yield Problem("transport", "got timestamps for some, expected them for all or none")

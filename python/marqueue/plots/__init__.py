@@ -1,0 +1,26 @@
+"""Figures, one module a kind. Each function takes arrays or estimates, draws on the axes given or
+on a new figure, and returns the matplotlib figure.
+"""
+
+from marqueue.plots.bars import bars
+from marqueue.plots.cdf import cdf
+from marqueue.plots.histogram import queue_histogram
+from marqueue.plots.lines import lines
+from marqueue.plots.result_plots import Plots
+from marqueue.plots.style import inline_svg, panels, svg
+from marqueue.plots.sweep import sweep
+from marqueue.plots.timeseries import Curve, timeseries
+
+__all__ = [
+    "Curve",
+    "Plots",
+    "bars",
+    "cdf",
+    "inline_svg",
+    "lines",
+    "panels",
+    "queue_histogram",
+    "svg",
+    "sweep",
+    "timeseries",
+]

@@ -1,0 +1,90 @@
+"""A stability map as a picture, with its data beside it."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from marqueue.errors import RunError
+from marqueue.plots.style import INK, panels, svg, themed
+
+if TYPE_CHECKING:
+    from marqueue.design.stability_map import StabilityMap
+
+#: Inches.
+HEIGHT = 4.2
+
+
+def draw(found: StabilityMap, title: str) -> Figure:
+    """The map as a heat map; above zero is stable."""
+    plane = found.plane
+    figure, [axes] = panels(height=HEIGHT)
+    with themed():
+        x, y = plane.x.values, plane.y.values
+        mesh = axes.pcolormesh(
+            x, y, found.damping, cmap="RdBu", vmin=-1, vmax=1, shading="nearest", rasterized=True
+        )
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        for ticks in (axes.xaxis, axes.yaxis):
+            ticks.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ticks.set_major_formatter("{x:g}")
+            ticks.set_minor_formatter(NullFormatter())
+        known = np.where(np.isnan(found.damping), 1.0, found.damping)
+        marks = []
+        if known.min() < 0 < known.max():
+            axes.contour(x, y, np.ma.masked_invalid(found.damping), [0.0], colors=INK)
+            marks.append(axes.plot([], [], color=INK, label="exact boundary")[0])
+        if found.guaranteed.any() and not found.guaranteed.all():
+            share = found.guaranteed.astype(float)
+            axes.contour(x, y, share, [0.5], colors="#E69F00", linestyles="--")
+            line = axes.plot([], [], color="#E69F00", linestyle="--", label="guaranteed within")
+            marks.append(line[0])
+        here = axes.plot(plane.x.here, plane.y.here, "o", color="#000000", label="designed for")
+        if np.isnan(found.damping).any():
+            axes.set_facecolor("#d8d8d8")
+            line = axes.plot([], [], "s", color="#d8d8d8", label="no equilibrium")
+            marks.append(line[0])
+        axes.set_xlabel(plane.x.label)
+        axes.set_ylabel(plane.y.label)
+        axes.set_title(title, loc="left", fontsize="medium", pad=36)
+        figure.colorbar(mesh, ax=axes, label="Damping of the rightmost root")
+        axes.legend(
+            handles=[*marks, here[0]],
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=2,
+            borderpad=0.2,
+        )
+        axes.grid(visible=False)
+    return figure
+
+
+def save(found: StabilityMap, title: str, file: Path) -> Path:
+    """Writes the figure, and its data beside it as CSV; returns where.
+
+    Raises :class:`RunError` if they cannot be written.
+    """
+    data = file.with_suffix(".csv")
+    figure = svg(draw(found, title))
+    try:
+        with data.open("w", newline="", encoding="utf-8") as out:
+            rows = csv.writer(out, lineterminator="\n")
+            rows.writerow([found.plane.x.label, found.plane.y.label, "damping", "guaranteed"])
+            for j, y in enumerate(found.plane.y.values):
+                for i, x in enumerate(found.plane.x.values):
+                    value = found.damping[j, i]
+                    rows.writerow(
+                        [f"{x:.6g}", f"{y:.6g}", "" if math.isnan(value) else f"{value:.6g}",
+                         int(found.guaranteed[j, i])]
+                    )  # fmt: skip
+        file.write_text(figure, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{file}: cannot be written: {error.strerror}") from None
+    return data

@@ -1,0 +1,6 @@
+"""Reports: one self-contained page each, built from sections."""
+
+from marqueue.reports.builder import Outcome, Report, Verdict
+from marqueue.reports.run_report import report, save_with_report, write_report
+
+__all__ = ["Outcome", "Report", "Verdict", "report", "save_with_report", "write_report"]

@@ -1,0 +1,324 @@
+"""The report of one result: what came out. What was asked is in
+:mod:`marqueue.reports.run_settings`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from marqueue.plots.result_plots import MOST_CURVES, Plots
+from marqueue.reports.builder import Cell, Report
+from marqueue.reports.run_settings import asked, reproduce, rest, settings, time
+from marqueue.reports.theory_sections import theory
+from marqueue.results import (
+    FLOW_FIGURES,
+    LINK_FIGURES,
+    RUN_FIGURES,
+    Figure,
+    Result,
+)
+from marqueue.results.output_directory import claim
+from marqueue.results.pipe import PIPE_FIGURES
+from marqueue.results.summary import batched_figures, batches_sentence, listed, warnings
+from marqueue.statistics.estimates import Estimate
+
+if TYPE_CHECKING:
+    from marqueue.results.optimum import Aim
+
+#: Links with a panel of figures each; beyond these the tables must do.
+MOST_LINKS_DRAWN = 6
+
+#: Traced flows with a figure each.
+MOST_SENDERS_DRAWN = 4
+
+#: Groups or classes of flows with a column each; more have a row each.
+MOST_COLUMNS = 12
+#: Series of packets between two samples, which are not of the AQM.
+OBSERVED = {
+    "rate": "What left the queue since the sample before",
+    "delay_p50": "Median of the queueing delay since the sample before",
+    "delay_p99": "99th percentile of the queueing delay since the sample before",
+}
+
+HIGHLIGHTS = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
+
+
+def write_report(result: Result, path: str | os.PathLike[str]) -> Path:
+    """Writes the report of a result as one page that needs nothing else."""
+    return report(result).write(path)
+
+
+def save_with_report(result: Result, directory: str | os.PathLike[str]) -> Path:
+    """Writes a result and its report into a new or empty directory, and returns its path.
+
+    Raises RunError if it cannot be written or holds anything.
+    """
+    with claim(directory) as output, output.staged() as fresh:
+        result.write_files(fresh, lambda inside: write_report(result, inside / "report.html"))
+    return Path(directory)
+
+
+def report(result: Result) -> Report:
+    """The report of a result; sections may be added to it."""
+    title = f"{result.name} (partial)" if result.partial else result.name
+    page = Report(title, result.scenario.get("description", ""), _byline(result))
+    page.notes(filter(None, [result.provenance.partial_remark]), "A limit ended this run")
+    if len(result.links) == 1:
+        page.highlights(_highlights(result))
+    page.notes(warnings(result))
+    asked(page, result)
+    _links(page, result)
+    _shares(page, result)
+    _pipes(page, result)
+    if not result.provenance.command:
+        _flows(page, result)
+    _windows(page, result)
+    if result.theory is not None:
+        theory(page, result.theory, MOST_LINKS_DRAWN)
+    _figures(page, result)
+    settings(page, result)
+    reproduce(page, result)
+    return page
+
+
+def _byline(result: Result) -> str:
+    begin, end = result.span()
+    n = result.replications
+    cut = f" after a warm-up of {begin:g} s that is cut off" if begin else ", from the start"
+    spread = (
+        "± is the half width of the 95% confidence interval over them (Student)."
+        if n > 1
+        else "A single one says nothing of the spread between replications."
+    )
+    return (
+        f"Measured over {end - begin:g} s{cut}; {n} replication{'s' * (n > 1)}. {spread} "
+        f"marqueue {result.provenance.version}, seed {result.provenance.seed}."
+    )
+
+
+def _highlights(result: Result) -> list[tuple[str, Cell, str]]:
+    link = result.link()
+    figures = link.figures() | batched_figures(result).get(link.name, {})
+    return [(f.label, f.shown(figures), f.unit) for f in LINK_FIGURES if f.name in HIGHLIGHTS]
+
+
+def _links(page: Report, result: Result) -> None:
+    page.section("Links")
+    batched = batched_figures(result)
+    figures = [result.link(name).figures() | batched.get(name, {}) for name in result.links]
+    spread = f" Of the one replication, {batches_sentence(batched)}." if batched else ""
+    page.table(
+        ["", *result.links],
+        _compare(LINK_FIGURES, figures),
+        "Over the measured time. The queue is weighted by time and holds what waits, not the "
+        "packet in transmission; the queueing delay runs from arrival to the start of the "
+        "transmission; the delay variation is the mean absolute difference between the delays of "
+        f"consecutive packets (RFC 3393).{spread}",
+    )
+    for of, heading in (("drops", "Packets lost"), ("marks", "Packets marked")):
+        reasons = {name: result.link(name).reasons(of) for name in result.links}
+        names = sorted({r for each in reasons.values() for r, e in each.items() if e.mean > 0})
+        rows: list[list[Cell]] = [
+            [r, *(reasons[name].get(r) for name in result.links)] for r in names
+        ]
+        if rows:
+            page.table(["Reason", *result.links], rows, f"{heading}, by reason.")
+
+
+def _share(share: float | None) -> Cell:
+    return "" if share is None else f"{share:.3f}"
+
+
+def _aimed(optimum: Aim | str | None) -> str:
+    """What is said of the optimum below a table of shares."""
+    if optimum is None:
+        return ""
+    if isinstance(optimum, str):
+        return f" There is no optimum to compare with: {optimum}."
+    pairs = "".join(f" {link} and its CPU: {region}." for link, region in optimum.pairs.items())
+    return (
+        f" Optimum: proportionally fair rates of the long flows, which are {optimum.region}."
+        f"{pairs} " + " ".join(optimum.assumed)
+    )
+
+
+def _shares(page: Report, result: Result) -> None:
+    """What groups of traffic had of CPUs and links, where there are CPUs."""
+    shares = {name: result.link(name).shares() for name in result.links}
+    groups = list(next(iter(shares.values()), {}))
+    if not groups:
+        return
+    units = {name: "cycles" if result.link(name).plan.get("cpu") else "bit" for name in shares}
+    optimum = result.optimum
+    aims = {} if optimum is None or isinstance(optimum, str) else optimum.shares
+    wanted = ("optimum",) if aims else ()
+    heads = [h for name in shares for h in (f"{name} [M{units[name]}/s]", "share", *wanted)]
+    rows: list[list[Cell]] = [
+        [
+            group,
+            *(
+                cell
+                for name, each in shares.items()
+                for cell in (
+                    each[group]["rate"].scaled(1e-6),
+                    each[group]["share"],
+                    *(_share(aims[name].get(group)) for _ in wanted),
+                )
+            ),
+        ]
+        for group in groups
+    ]
+    page.table(
+        ["Group", *heads],
+        rows,
+        "What each group of traffic had of CPUs and links over the measured time, and which share "
+        "of their capacity that is." + _aimed(optimum),
+    )
+    page.figure(
+        Plots(result).shares(), "Shares of the capacity of CPUs and links, by group of traffic."
+    )
+
+
+def _pipes(page: Report, result: Result) -> None:
+    """What happened behind the transmitters of impaired links."""
+    if not result.pipes:
+        return
+    page.table(
+        ["", *result.pipes],
+        _compare(PIPE_FIGURES, [result.pipe(name).figures() for name in result.pipes]),
+        "Impaired links over the measured time: what happened on the wire, behind queue and "
+        "transmitter. These losses are not among those of the queues.",
+    )
+
+
+def _compare(
+    figures: Sequence[Figure[Any]], estimates: Sequence[Mapping[str, Estimate]]
+) -> list[list[Cell]]:
+    """A row a figure and a column a set of estimates; figures that none has are left out."""
+    return [
+        [f.title, *(f.shown(each) for each in estimates)]
+        for f in figures
+        if any(each[f.name].n for each in estimates)
+    ]
+
+
+def _flows(page: Report, result: Result) -> None:
+    page.section("Flows")
+    parts: list[tuple[str | None, str | None]] = [(None, None)]
+    if 1 < len(result.groups) <= MOST_COLUMNS:
+        parts += [(group, None) for group in result.groups]
+    if 1 < len(result.classes) <= MOST_COLUMNS:
+        parts += [(None, class_) for class_ in result.classes]
+    heads = ["", *(group or class_ or "all" for group, class_ in parts)]
+    page.table(
+        heads,
+        _compare(FLOW_FIGURES, [result.traffic(group=g, class_=c) for g, c in parts]),
+        "Over the measured time: all flows, then by group of traffic and by class. Goodput is "
+        "payload delivered in order; that of a flow is taken over the time that it was there. "
+        "Jain's index is that of the endless flows that were there throughout. Completion times "
+        "are those of finite flows that started in the measured time and finished before the run "
+        "ended.",
+    )
+    page.table(
+        heads,
+        _compare(RUN_FIGURES, [result.run_totals(group=g, class_=c) for g, c in parts]),
+        "What flows counted over the whole run, its warm-up included.",
+    )
+    if len(result.groups) > MOST_COLUMNS:
+        _many(page, "Group", result.groups, lambda g: result.traffic(group=g))
+    if len(result.classes) > MOST_COLUMNS:
+        _many(page, "Class", result.classes, lambda c: result.traffic(class_=c))
+
+
+def _many(
+    page: Report, what: str, names: Sequence[str], of: Callable[[str], Mapping[str, Estimate]]
+) -> None:
+    """Groups or classes of flows that are too many for a column each: a row each."""
+    estimates = {name: of(name) for name in listed(names)}
+    figures = [f for f in FLOW_FIGURES if any(each[f.name].n for each in estimates.values())]
+    rows: list[list[Cell]] = [
+        [name, *(f.shown(each) for f in figures)] for name, each in estimates.items()
+    ]
+    page.table(
+        [what, *(f.title for f in figures)],
+        rows,
+        f"Flows by {what.lower()} over the measured time{rest(names, 'flows.parquet')}",
+        folded=True,
+    )
+
+
+def _windows(page: Report, result: Result) -> None:
+    if len(result.measured) < 2:
+        return
+    page.section("Windows")
+    spans = [result.span(w) for w in result.measured]
+    heads = ["", *(f"{begin:g} to {end:g} s" for begin, end in spans)]
+    for name in result.links:
+        link = [result.link(name).figures(w) for w in result.measured]
+        page.table(heads, _compare(LINK_FIGURES, link), f"Link {name}.")
+    flows = [result.traffic(w) for w in result.measured]
+    page.table(heads, _compare(FLOW_FIGURES, flows), "All flows.")
+
+
+def _figures(page: Report, result: Result) -> None:
+    page.section("Figures")
+    n = result.replications
+    band = "" if n == 1 else f" Line: the first replication; band: the range of all {n}."
+    grey = " Grey: warm-up." if result.warmup else ""
+    several = len(result.links) > 1
+    for name in result.links[:MOST_LINKS_DRAWN]:
+        at = f" at {name}" if several else ""
+        if result.plan["sample"]:
+            page.figure(Plots(result).queue(name), f"Queue{at} in packets.{band}{grey}")
+            for probe in result.link(name).probes:
+                inside = f"Inside {_aqm(result, name)}{at}: {probe.replace('_', ' ')}."
+                seen = f"{OBSERVED[probe]}{at}." if probe in OBSERVED else inside
+                page.figure(Plots(result).series(probe, name), seen + band)
+            page.figure(
+                Plots(result).load(name),
+                f"Utilization, losses and marks (if any){at} in each sample of "
+                f"{time(result.plan['sample'])}.{band}",
+            )
+        if result.measured:
+            page.figure(
+                Plots(result).queue_distribution(name),
+                f"Share of time at each queue length{at}, all replications together.",
+            )
+    _senders(page, result)
+    if "paced" in result.tables:
+        caption = "Sending rates of the traced paced flows in the first replication."
+        page.figure(Plots(result).rates(), caption)
+    by_class = " by class" if len(result.classes) <= MOST_CURVES else ""
+    if any(len(f.completion_times) for f in result.flow_sets()):
+        page.figure(
+            Plots(result).completion_times(),
+            f"Flow completion times{by_class}, all replications together.",
+        )
+    if any(len(f.long_rates) for f in result.flow_sets()):
+        page.figure(
+            Plots(result).goodputs(),
+            f"Goodput of each long flow over the measured time{by_class}, all replications "
+            "together.",
+        )
+
+
+def _senders(page: Report, result: Result) -> None:
+    """The first traced flows of the first replication."""
+    if "tcp" not in result.tables:
+        return
+    table = result.to_arrow("tcp")
+    first = table.filter(pc.equal(table["replication"], 0))
+    for flow in first["flow"].unique().to_pylist()[:MOST_SENDERS_DRAWN]:
+        page.figure(
+            Plots(result).sender(flow),
+            f"Sender of flow {flow} in the first replication: cwnd and ssthresh, latest and "
+            "smoothed round-trip time, retransmission timeout.",
+        )
+
+
+def _aqm(result: Result, link: str) -> str:
+    return str(result.link(link).plan["queue"]["policy"]["name"])

@@ -1,0 +1,248 @@
+"""The sections of a report that say what was run: what was asked, all settings, how to do it
+again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import tomli_w
+
+from marqueue.reports.builder import Cell, Report
+from marqueue.reports.reproduction_command import of_result
+from marqueue.results import Result
+from marqueue.results.integrity import CIRCUMSTANCES
+from marqueue.results.summary import MOST_LISTED, listed, route_rtts
+from marqueue.scenario.impairments import written
+from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
+from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
+
+#: What of the provenance a reader sees; the rest is in the result's files. Machine and times are
+#: not here: two runs of the same give the same page.
+MADE = (
+    "version",
+    "commit",
+    "scenario_hash",
+    "seed",
+    "replications",
+)
+
+SCENARIO = "scenario.toml"
+#: Letters of a scenario that a page still holds.
+LARGEST_SCENARIO = 200_000
+
+
+def asked(page: Report, result: Result) -> None:
+    """What was asked: topology, links, traffic."""
+    page.section("What was asked")
+    plan = result.plan
+    topology = result.scenario["topology"]
+    rtts = sorted(set(route_rtts(plan)))
+    page.facts(
+        {
+            "Topology": str(topology["kind"]),
+            "Duration": f"{result.edges[-1]:g} s, of which {result.warmup:g} s are warm-up",
+            "Round-trip propagation": ", ".join(time(rtt * 1e9) for rtt in rtts),
+            "Time series": f"every {time(plan['sample'])}" if plan["sample"] else "none",
+        }
+    )
+    columns = ["Link", "Rate", "Delay", "Buffer", "AQM", "Signal"]
+    page.table(columns, [_link_row(result.link(name).plan) for name in result.links])
+    if result.pipes:
+        rows = [_pipe_row(result.pipe(name).plan) for name in result.pipes]
+        page.table(["Link", "Rate", "Delay", "Impairments"], rows)
+    cpus = [link for link in plan["links"] if link.get("cpu")]
+    if cpus:
+        groups = list(result.link(cpus[0]["name"]).shares())
+        work = [[cpu["name"], *map(_work, cpu["cpu"]["work"])] for cpu in cpus]
+        page.table(["CPU", *groups], work, "What packets take of each CPU, by group of traffic.")
+    if result.provenance.command:
+        return
+    columns = ["Traffic", "Kind", "What", "Classes", "Transport"]
+    traffic = result.scenario["traffic"]
+    caption = f"Groups of traffic{rest(traffic, SCENARIO)}" if len(traffic) > MOST_LISTED else ""
+    page.table(columns, [_traffic_row(t) for t in listed(traffic)], caption, folded=bool(caption))
+
+
+def rest(names: Sequence[Any], file: str) -> str:
+    """What ends a caption: which part of so many rows is shown, and where the rest is."""
+    if len(names) <= MOST_LISTED:
+        return "."
+    return f": the first {MOST_LISTED} of {len(names):,}; {file} beside this page has all."
+
+
+def time(ns: float) -> str:
+    """A time with the unit in which it is short."""
+    return TIME.write(Decimal(round(ns)))
+
+
+def capacity(link: Mapping[str, Any]) -> str:
+    """The rate of a link, or the clock of a CPU with its cores, of an entry of the plan."""
+    cpu = link.get("cpu")
+    if not cpu:
+        return RATE.write(Decimal(link["rate"]))
+    cores = f", {cpu['cores']} cores" if cpu["cores"] > 1 else ""
+    return CLOCK.write(Decimal(cpu["clock"])) + cores
+
+
+def _link_row(link: Mapping[str, Any]) -> list[Cell]:
+    rate = capacity(link)
+    changes = [f"{RATE.write(Decimal(r))} from {time(t)}" for t, r in link.get("schedule", ())]
+    queue = link["queue"]
+    [(unit, amount)] = queue["limit"].items()
+    return [
+        link["name"],
+        "; ".join([rate, *changes]),
+        time(link["delay"]),
+        f"{amount} {unit}",
+        _policy_text(queue["policy"]),
+        queue["signal"],
+    ]
+
+
+def _pipe_row(link: Mapping[str, Any]) -> list[Cell]:
+    impairments = [
+        f"{what}: {', '.join(f'{key} {value}' for key, value in table.items())}"
+        for what, table in written(link["pipe"]).items()
+    ]
+    rate = RATE.write(Decimal(link["rate"]))
+    return [link["name"], rate, time(link["delay"]), "; ".join(impairments)]
+
+
+def _work(work: Mapping[str, Any]) -> str:
+    """What packets of a group take of a CPU, and what its queue is told if not the truth."""
+    parts = [DENSITY.write(Decimal(work["per_bit"]))]
+    if work["per_packet"]:
+        parts.append(f"{CYCLES.write(Decimal(work['per_packet']))} a packet")
+    elif work["density"] != work["per_bit"] / 1e6:
+        parts.append(f"declared as {work['density']:g}")
+    return ", ".join(parts)
+
+
+def _policy_text(policy: Mapping[str, Any]) -> str:
+    given = [f"{k} = {_value(v)}" for k, v in policy.get("params", {}).items()]
+    return f"{policy['name']} ({', '.join(given)})" if given else str(policy["name"])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        if "name" in value:
+            return _policy_text(value)
+        return ", ".join(f"{key}: {_value(each)}" for key, each in value.items()) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+#: What a row of traffic says of itself in columns of their own.
+_NOT_DETAILS = {"name", "kind", "classes", "transport", "trace"}
+
+#: Keys of kinds of traffic that are of each flow, not of the group.
+_EACH = {("cbr", "rate"), ("paced", "rate")}
+
+
+def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:
+    kind = str(traffic["kind"])
+    details = [
+        f"{k} {_in_words(v)}{' a flow' if (kind, k) in _EACH else ''}"
+        for k, v in traffic.items()
+        if k not in _NOT_DETAILS
+    ]
+    return [
+        str(traffic.get("name", kind)),
+        kind,
+        ", ".join(details),
+        ", ".join(traffic.get("classes", ["all"])),
+        str(traffic["transport"]) if kind in ("tcp", "poisson") and "transport" in traffic else "",
+    ]
+
+
+def _in_words(value: object) -> str:
+    """A value of a scenario as a reader would write it, tables in parentheses."""
+    if isinstance(value, Mapping):
+        return f"({', '.join(f'{key} {_in_words(each)}' for key, each in value.items())})"
+    if isinstance(value, list):
+        return ", ".join(map(_in_words, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def settings(page: Report, result: Result) -> None:
+    """Every parameter of AQMs and transports, and who set it."""
+    page.section("Settings in force")
+    for name in result.links:
+        policy = result.link(name).plan["queue"]["policy"]
+        _policy(page, f"{policy['name']} at {name}", policy)
+    if result.provenance.command:
+        return
+    for (name, transport), planned in zip(
+        result.provenance.transports.items(), result.plan["transports"], strict=True
+    ):
+        otherwise = f"preset {transport['preset']}"
+        rows = _rows(tcp_declarations(), transport["values"], planned["params"], otherwise)
+        page.table(SETTINGS, rows, f"Transport {name}", folded=True)
+
+
+SETTINGS = ("Parameter", "Value", "Set by", "Meaning")
+
+
+def _policy(page: Report, title: str, policy: Mapping[str, Any]) -> None:
+    """All parameters of an AQM, and of those that stand inside it."""
+    declared = aqms()[policy["name"]].params
+    given = policy["params"]
+    if not declared:
+        page.text(f"{title} has no parameters.")
+        return
+    page.table(SETTINGS, _rows(declared, given, given, "default"), title)
+    for name, value in given.items():
+        if isinstance(value, Mapping) and "name" in value:
+            _policy(page, f"{value['name']} as {name} of {title}", value)
+
+
+def _rows(
+    declared: Sequence[Declaration],
+    values: Mapping[str, Any],
+    given: Mapping[str, Any],
+    otherwise: str,
+) -> list[list[Cell]]:
+    """Each parameter with the value in force and who set it."""
+    rows: list[list[Cell]] = []
+    for spec in declared:
+        value = values.get(spec.name, spec.default)
+        text = spec.auto or "none" if value is None else _value(spec.write(value))
+        rows.append([spec.name, text, "scenario" if spec.name in given else otherwise, spec.doc])
+    return rows
+
+
+def reproduce(page: Report, result: Result) -> None:
+    """What it takes to get the same result again."""
+    page.section("How to reproduce this")
+    provenance = result.provenance
+    if provenance.command:
+        page.text("Give marqueue link the settings above and run this command behind it:")
+        page.code(shlex.join(provenance.command))
+    else:
+        _reproduction(page, result)
+    made = {key: getattr(provenance, key) for key in MADE}
+    facts: dict[str, Cell] = {
+        key.replace("_", " ").capitalize(): each for key, each in made.items() if each is not None
+    }
+    page.facts({**facts, "When, where and how long": CIRCUMSTANCES})
+
+
+def _reproduction(page: Report, result: Result) -> None:
+    """The command that gives the same result, and the scenario that it needs."""
+    text = tomli_w.dumps(result.scenario)
+    if len(text) <= LARGEST_SCENARIO:
+        page.text("Save the scenario below as scenario.toml, and run it with the same version:")
+    else:
+        page.text(
+            "Take scenario.toml, which is beside this page and too long to be shown in it, and run "
+            "it with the same version:"
+        )
+    page.code(of_result(result))
+    if len(text) <= LARGEST_SCENARIO:
+        page.code(text, SCENARIO, folded=True)

@@ -1,0 +1,26 @@
+"""Results: named arrays, figures with confidence intervals, and their files."""
+
+from marqueue.results.link import Link
+from marqueue.results.result import CONFIDENCE, PartialResult, Result
+from marqueue.results.subject import Chosen, Subject, choose, choose_all, subjects, subjects_of
+from marqueue.results.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
+from marqueue.results.window import LINK_FIGURES, Figure, Window
+
+__all__ = [
+    "CONFIDENCE",
+    "FLOW_FIGURES",
+    "LINK_FIGURES",
+    "RUN_FIGURES",
+    "Chosen",
+    "Figure",
+    "Flows",
+    "Link",
+    "PartialResult",
+    "Result",
+    "Subject",
+    "Window",
+    "choose",
+    "choose_all",
+    "subjects",
+    "subjects_of",
+]

@@ -1,0 +1,229 @@
+"""Two results side by side: what differs in the settings, and what that does to each figure.
+
+With common random numbers a replication of one and the same replication of the other are a pair,
+and what chance does to both cancels in their difference (Law, *Simulation Modeling and Analysis*,
+5th ed., sections 10.2.1 and 11.2). Random streams belong to components by name, so that a pair
+shares them as far as the two scenarios have the same components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from marqueue.errors import RunError, differing_values
+from marqueue.results import CONFIDENCE, Chosen, Figure, Result, Subject, choose_all, subjects
+from marqueue.results.subject import Kind
+from marqueue.statistics.estimates import Estimate
+
+#: What of a scenario does not change a packet.
+_NOT_SETTINGS = ("name", "description")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value of the scenario that is not the same in both."""
+
+    path: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A figure of a link or of flows in both results, in base units, and B - A."""
+
+    subject: Subject
+    figure: Figure[Any]
+    a: Estimate
+    b: Estimate
+    difference: Estimate
+
+    def shown(self) -> tuple[Estimate, Estimate, Estimate]:
+        """A, B and B - A in the figure's unit."""
+        a, b, difference = (e.scaled(self.figure.scale) for e in (self.a, self.b, self.difference))
+        return a, b, difference
+
+    @property
+    def excludes_zero(self) -> bool | None:
+        """Whether the interval of the difference leaves out zero; None without an interval."""
+        interval = self.difference.interval
+        return None if interval is None else not interval[0] <= 0 <= interval[1]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; base units."""
+        return {
+            "a": self.a.as_dict(),
+            "b": self.b.as_dict(),
+            "difference": self.difference.as_dict(),
+            "excludes_zero": self.excludes_zero,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two results, compared."""
+
+    a: Result
+    b: Result
+    settings: tuple[Setting, ...]
+    differences: tuple[Difference, ...]
+
+    def by_subject(self) -> dict[Subject, list[Difference]]:
+        """The differences of each link, of all flows, and of each group and class."""
+        out: dict[Subject, list[Difference]] = {}
+        for each in self.differences:
+            out.setdefault(each.subject, []).append(each)
+        return out
+
+    def by_link(self) -> dict[str, list[Difference]]:
+        """The differences of each link."""
+        return self._by_name("link")
+
+    def by_group(self) -> dict[str, list[Difference]]:
+        """The differences of each group of flows."""
+        return self._by_name("group")
+
+    def by_class(self) -> dict[str, list[Difference]]:
+        """The differences of each class of flows."""
+        return self._by_name("class")
+
+    def _by_name(self, kind: Kind) -> dict[str, list[Difference]]:
+        return {of.name: each for of, each in self.by_subject().items() if of.kind == kind}
+
+    @property
+    def paired(self) -> bool:
+        """Whether the replications are pairs."""
+        return are_pairs(self.a, self.b)
+
+    @property
+    def method(self) -> str:
+        """How the intervals were made."""
+        n = self.a.replications
+        if self.paired and n > 1:
+            return (
+                f"Common random numbers: seed {self.a.provenance.seed}, {n} pairs of replications; "
+                "Student intervals over the differences of the pairs."
+            )
+        if self.paired:
+            return "One pair of replications: no intervals."
+        one, other = (
+            f"seed {each.provenance.seed} with {each.replications} replications"
+            for each in (self.a, self.b)
+        )
+        return f"No pairs ({one}, {other}): Welch intervals, as if both were independent."
+
+    def remarks(self) -> list[str]:
+        """What makes the differences mean less than they seem to."""
+        out = [
+            "Each interval is one of 95% by itself: of twenty figures that do not differ, one is "
+            "expected to exclude zero."
+        ]
+        out += [
+            f"{letter}: {each.provenance.live_remark}"
+            for letter, each in (("A", self.a), ("B", self.b))
+            if each.provenance.live_remark
+        ]
+        versions = [each.provenance.version for each in (self.a, self.b)]
+        if versions[0] != versions[1]:
+            out.append(f"The versions differ: A by {versions[0]}, B by {versions[1]}.")
+        if self.a.span() != self.b.span():
+            spans = ["{:g} to {:g} s".format(*each.span()) for each in (self.a, self.b)]
+            out.append(f"The measured times differ: A {spans[0]}, B {spans[1]}.")
+        return out
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; base units."""
+        return {
+            "a": self.a.name,
+            "b": self.b.name,
+            "paired": self.paired,
+            "method": self.method,
+            "remarks": self.remarks(),
+            "confidence": CONFIDENCE,
+            "settings": [{"path": s.path, "a": s.a, "b": s.b} for s in self.settings],
+            "links": _plain(self.by_link()),
+            "flows": _plain({"": self.by_subject().get(Subject("flows"), [])})[""],
+            "groups": _plain(self.by_group()),
+            "classes": _plain(self.by_class()),
+        }
+
+
+def _plain(differences: Mapping[str, Iterable[Difference]]) -> dict[str, Any]:
+    return {
+        name: {each.figure.name: each.as_dict() for each in of} for name, of in differences.items()
+    }
+
+
+def are_pairs(a: Result, b: Result) -> bool:
+    """Whether replications share their random numbers: they have the same seeds, and nobody real
+    draws others."""
+    measured = a.provenance.live or b.provenance.live
+    return not measured and a.provenance.seeds == b.provenance.seeds
+
+
+def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
+    """Compares two results over the measured time: B - A of each figure, with its 95% interval.
+
+    ``figures`` are names such as ``"delay_p99"`` (of every link), ``"jain"`` (of all flows) and
+    ``"long.goodput"`` (of a link, group or class); without any, all of links and of groups of flows
+    that both results have. Estimates are in base units: s, bit/s, packets, shares.
+
+    Raises RunError for a figure that the two do not both have, and if a limit ended one of the
+    runs.
+
+    >>> from marqueue import load, run, with_overrides
+    >>> from marqueue.results.comparison import compare
+    >>> red = load("scenarios/dumbbell.toml")
+    >>> pie = with_overrides(red, ["topology.bottleneck.aqm=pie"])
+    >>> results = [run(each, replications=2) for each in (red, pie)]
+    >>> delay, fairness = compare(*results, ["delay_p99", "jain"]).differences
+    >>> delay.difference.mean == delay.b.mean - delay.a.mean  # s
+    True
+    >>> str(fairness.subject)
+    'all flows'
+    """
+    for each in (a, b):
+        if each.provenance.partial_remark:
+            raise RunError(
+                f"{each.name}: expected whole results to compare. {each.provenance.partial_remark}"
+            )
+    settings = (
+        {key: value for key, value in each.scenario.items() if key not in _NOT_SETTINGS}
+        for each in (a, b)
+    )
+    differing = tuple(Setting(*each) for each in differing_values(*settings))
+    return Comparison(a, b, differing, tuple(_differences(a, b, _wanted(a, b, figures))))
+
+
+def _wanted(a: Result, b: Result, figures: Sequence[str]) -> list[Chosen]:
+    of_a, of_b = (subjects(each.links, each.groups, each.classes) for each in (a, b))
+    both = [each for each in of_a if each in of_b]
+    if figures:
+        return choose_all(figures, both)
+    return [
+        Chosen(subject, figure)
+        for subject in both
+        if subject.kind in ("link", "group")
+        for figure in subject.figures.values()
+    ]
+
+
+def _differences(a: Result, b: Result, wanted: Iterable[Chosen]) -> Iterator[Difference]:
+    """Of each figure that has a value in both."""
+    paired = are_pairs(a, b)
+    for subject, chosen in groupby(wanted, lambda each: each.subject):
+        in_a, in_b = (subject.samples(each) for each in (a, b))
+        for figure in (each.figure for each in chosen):
+            of_a, of_b = (figure.estimate(each, CONFIDENCE) for each in (in_a, in_b))
+            if not of_a.n or not of_b.n:
+                continue
+            terms_a, terms_b = figure.terms(in_a), figure.terms(in_b)
+            difference = (
+                Estimate.of(terms_b - terms_a, CONFIDENCE)
+                if paired
+                else Estimate.welch(terms_a, terms_b, CONFIDENCE)
+            )
+            yield Difference(subject, figure, of_a, of_b, difference)

@@ -1,0 +1,89 @@
+"""Congestion windows that were sampled: their sum, and how much each of them varies."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from marqueue.results.tables import Columns, Plan, Raw
+from marqueue.statistics.estimates import Floats
+
+
+@dataclass(frozen=True)
+class Cwnds:
+    """The congestion windows of a group of flows in one replication, over one span of time."""
+
+    t: Floats
+    """When they were sampled, s."""
+    total: Floats
+    """Their sum at these times, packets."""
+    variance: float
+    """The sum over flows of the variance of each over time, packets squared."""
+
+    @property
+    def dependence(self) -> float:
+        """h = Var(sum of W) / sum of Var(W): 1 if windows move independently of each other, the
+        number of flows if they all move as one (Eun and Wang 2008, section V-C).
+        """
+        return float(self.total.var() / self.variance)
+
+
+def cwnd_tables(
+    plan: Plan, raws: Sequence[Raw], groups: Sequence[str]
+) -> Mapping[str, pa.Table | None]:
+    """``cwnd``: the sum of windows of a group of flows at each sample; ``cwnd_variance``: by
+    measuring window the sum of their variances. None of either if none was sampled.
+
+    ``groups`` names each entry of the plan's traffic.
+    """
+    rows = [(r, name, of) for r, raw in enumerate(raws) for name, of in _merged(raw, groups)]
+    if not rows:
+        return {"cwnd": None, "cwnd_variance": None}
+    tables = {}
+    for name, places, values, unit in (
+        ("cwnd", "t", "sum", "packets"),
+        ("cwnd_variance", "window", "variances", "packets^2"),
+    ):
+        out = Columns()
+        out.add("replication", pa.uint32(), "", (np.full(len(of[values]), r) for r, _, of in rows))
+        out.add_text("group", ((group, len(of[values])) for _, group, of in rows))
+        if places == "t":
+            out.add("t", pa.float64(), "s", (of["t"] for _, _, of in rows))
+        else:
+            out.add("window", pa.uint32(), "", (np.arange(len(of[values])) for _, _, of in rows))
+        out.add(values.removesuffix("s"), pa.float64(), unit, (of[values] for _, _, of in rows))
+        tables[name] = out.table()
+    return tables
+
+
+def _merged(raw: Raw, groups: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
+    """What each group of the scenario had, which is one of the plan's a class."""
+    merged: dict[str, dict[str, Any]] = {}
+    for part in raw["cwnds"]:
+        whole = merged.setdefault(groups[part["group"]], {"t": part["t"], "sum": 0, "variances": 0})
+        for key in ("sum", "variances"):
+            whole[key] = whole[key] + part[key]
+    return list(merged.items())
+
+
+def cwnds(
+    tables: Mapping[str, pa.Table], group: str, window: int, begin: float, end: float
+) -> list[Cwnds]:
+    """The sampled windows of a group in one measuring window, from ``begin`` to ``end``: an entry a
+    replication. Raises KeyError if they were not sampled.
+    """
+    if "cwnd" not in tables or group not in tables["cwnd"]["group"].unique().to_pylist():
+        raise KeyError(f"cwnd of {group!r}, expected a group of flows with sample_cwnd")
+    samples, variances = (
+        {name: table[name].to_numpy() for name in table.column_names}
+        for table in (tables["cwnd"], tables["cwnd_variance"])
+    )
+    there = (samples["group"] == group) & (begin < samples["t"]) & (samples["t"] <= end)
+    of = (variances["group"] == group) & (variances["window"] == window)
+    return [
+        Cwnds(samples["t"][here], samples["sum"][here], float(variance))
+        for r, variance in zip(variances["replication"][of], variances["variance"][of], strict=True)
+        for here in [there & (samples["replication"] == r)]
+    ]

@@ -1,0 +1,170 @@
+"""The fluid model of a scenario on top of its simulation: both in one figure, and how far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from marqueue.errors import ModelError, show
+from marqueue.scenario import Scenario
+from marqueue.statistics.estimates import Estimate, Floats
+from marqueue.theory.fluid.from_scenario import describe
+from marqueue.theory.fluid.solution import Fluid, FluidLink, fluid
+
+if TYPE_CHECKING:
+    from marqueue.results import Result
+
+QUANTITIES = {
+    "queue": ("Queue", "packets"),
+    "probability": ("Marked or lost", ""),
+    "window": ("Window", "packets"),
+}
+"""What is compared, with label and unit."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity at one link."""
+
+    times: Floats
+    """s, ``(times,)``."""
+    packets: Floats
+    """Of the simulation, ``(replications, times)``."""
+    fluid: Floats
+    """Of the model, ``(times,)``."""
+
+
+@dataclass(frozen=True)
+class Error:
+    """How far the model is from the simulation over the measured time."""
+
+    packets: Estimate
+    """Mean over time of the simulation, over replications."""
+    fluid: float
+    """Mean over time of the model."""
+    rms: float
+    """Root of the mean square over time of the model minus the mean of all replications."""
+    within: float
+    """The part of the time at which the model is within the range of the replications."""
+
+    @property
+    def difference(self) -> float:
+        """Of the means: model minus simulation."""
+        return self.fluid - self.packets.mean
+
+    @property
+    def relative(self) -> float | None:
+        """The difference in units of the simulation; none where that is zero."""
+        return self.difference / self.packets.mean if self.packets.mean else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "packets": {"mean": self.packets.mean, "half_width": self.packets.half_width},
+            "fluid": self.fluid,
+            "difference": self.difference,
+            "relative": self.relative,
+            "rms": self.rms,
+            "within_range": self.within,
+        }
+
+
+def refuse_without_theory(scenario: Scenario) -> None:
+    """Raises if a run of this scenario could not be laid beside its fluid model."""
+    describe(scenario)
+    if not scenario.sample.base:
+        raise ModelError(
+            f"sample: got {show(str(scenario.sample))}, expected a time series to compare with "
+            "the fluid model"
+        )
+
+
+class Overlay:
+    """The fluid model beside a result; raises as :func:`fluid` if its scenario has none."""
+
+    def __init__(self, result: Result, model: Fluid | None = None) -> None:
+        self.result = result
+        scenario = Scenario.model_validate(result.scenario)
+        refuse_without_theory(scenario)
+        self.fluid = model or fluid(scenario)
+
+    @property
+    def links(self) -> list[str]:
+        """Links that both know."""
+        return [name for name in self.result.links if name in self.fluid.links]
+
+    @cached_property
+    def series(self) -> Mapping[str, Mapping[str, Series]]:
+        """By link and quantity."""
+        return {name: dict(self._of(name, self.fluid.links[name])) for name in self.links}
+
+    def _of(self, name: str, model: FluidLink) -> list[tuple[str, Series]]:
+        link = self.result.link(name)
+        t, queue = link.series("queue")
+        capacity = np.interp(t, self.fluid.times, model.capacity)
+        step = np.diff(t, prepend=0.0)
+        served = link.series("utilization")[1] * capacity * step
+        hit = link.series("marks")[1] + (drops := link.series("drops")[1])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            p = np.where(served + drops > 0, hit / (served + drops), 0.0)
+        made = {"queue": (queue, model.queue), "probability": (p, model.probability)}
+        if len(self.fluid.links) == 1:
+            made["window"] = (self._window(t, queue / capacity, served / step), self.fluid.window)
+        return [
+            (quantity, Series(t, packets, np.interp(t, self.fluid.times, of_model)))
+            for quantity, (packets, of_model) in made.items()
+        ]
+
+    def _window(self, t: Floats, delay: Floats, served: Floats) -> Floats:
+        """What each flow has under way: by Little's law the rates of flows with equal windows are
+        these over their round trips, which add up to what the link serves."""
+        per_window = np.zeros_like(served)
+        for each, of in zip(
+            self.fluid.classes.values(), self.fluid.model.description["classes"], strict=True
+        ):
+            count = np.interp(t, self.fluid.times, each.count)
+            per_window += count / (of["rtt"] + delay)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(per_window > 0, served / per_window, np.nan)
+
+    @cached_property
+    def errors(self) -> Mapping[str, Mapping[str, Error]]:
+        """By link and quantity, over the measured time."""
+        return {
+            name: {
+                quantity: error
+                for quantity, each in of.items()
+                if (error := self._error(each)) is not None
+            }
+            for name, of in self.series.items()
+        }
+
+    def _error(self, series: Series) -> Error | None:
+        """None if nothing was measured at the same times in all replications."""
+        at = (series.times > self.result.warmup) & np.isfinite(series.packets).all(axis=0)
+        packets, model = series.packets[:, at], series.fluid[at]
+        if not at.any():
+            return None
+        mean = packets.mean(axis=0)
+        within = (packets.min(axis=0) <= model) & (model <= packets.max(axis=0))
+        return Error(
+            Estimate.of(packets.mean(axis=1)),
+            float(model.mean()),
+            float(np.sqrt(((model - mean) ** 2).mean())),
+            float(within.mean()),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Source, warnings and errors, ready for JSON."""
+        return {
+            "source": self.fluid.source,
+            "warnings": list(self.fluid.warnings),
+            "errors": {
+                name: {quantity: error.to_dict() for quantity, error in of.items()}
+                for name, of in self.errors.items()
+            },
+        }

@@ -1,0 +1,211 @@
+"""One metered link of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from marqueue.results.tables import (
+    COUNTERS,
+    SERIES,
+    WORK,
+)
+from marqueue.results.window import LINK_FIGURES, Window, merge, share_figures
+from marqueue.statistics.estimates import Delays, Estimate, Floats
+from marqueue.statistics.output_analysis import BatchMeans
+
+FIGURES = {f.name: f for f in LINK_FIGURES}
+
+
+class Link:
+    """What one link measured, over all replications and windows."""
+
+    def __init__(
+        self, plan: Mapping[str, Any], data: Mapping[str, pa.Table], name: str, measured: range
+    ) -> None:
+        self.name = name
+        #: The link's entry in the plan: rate in bit/s, delay in ns, queue with policy and limit.
+        self.plan: Mapping[str, Any] = next(e for e in plan["links"] if e["name"] == name)
+        self.measured = measured
+        self._boundaries: Sequence[int] = plan["boundaries"]
+        self._data = {
+            table: data[table].filter(pc.equal(data[table]["link"], name))
+            for table in ("series", "windows", "queue_histogram", "delay_histogram", "shares")
+            if table in data
+        }
+        #: What its server counts: bits, or cycles of a CPU.
+        self.unit = "cycles" if self.plan.get("cpu") else "bits"
+
+    @property
+    def replications(self) -> int:
+        """How many replications there are."""
+        return len(self.by_replication)
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """The time series that there are, with their units: the queue's, then the probes."""
+        series = self._data["series"]
+        return {
+            f.name: f.metadata[b"unit"].decode()
+            for f in series.schema
+            if f.name not in ("replication", "link", "t")
+            and (f.name in SERIES or series[f.name].null_count < series.num_rows)
+        }
+
+    @property
+    def probes(self) -> list[str]:
+        """The internal variables of the AQM that were recorded."""
+        return [name for name in self.units if name not in SERIES]
+
+    def series(self, name: str) -> tuple[Floats, Floats]:
+        """A time series: (t, values[replication, sample]).
+
+        ``t`` is in s. ``queue`` (packets) and ``queue_bytes`` (bytes) wait at ``t``, without what
+        is in transmission; ``utilization`` (share of the capacity), ``drops`` and ``marks``
+        (packets) are since the sample before; all other names are those of :attr:`probes`. What a
+        replication did not come to is NaN.
+        """
+        table = self._data["series"]
+        if name not in self.units:
+            raise KeyError(f"series {name!r}, expected one of: {', '.join(self.units)}")
+        lengths = np.bincount(table["replication"].to_numpy(), minlength=self.replications)
+        longest = int(lengths.argmax())
+        there = np.arange(lengths[longest]) < lengths[:, np.newaxis]
+        values = np.full(there.shape, np.nan)
+        values[there] = table[name].to_numpy()
+        return table["t"].to_numpy()[lengths[:longest].sum() :][: lengths[longest]], values
+
+    def batch_means(
+        self, name: str, batches: int = 20, replication: int = 0, confidence: float = 0.95
+    ) -> BatchMeans:
+        """The mean of a time series after the warm-up, out of one long run by batch means.
+
+        ``name`` is that of a series, not of a figure. The estimate's ``lag1`` tells whether the
+        batches are long enough.
+        """
+        t, values = self.series(name)
+        begin = self._boundaries[0] / 1e9 if self.measured.start else 0.0
+        return BatchMeans.over(values[replication, t > begin], batches, confidence)
+
+    @cached_property
+    def by_replication(self) -> list[list[Window]]:
+        """The windows that each replication began."""
+        rows = self._data["windows"].to_pylist()
+        queue = _split(self._data["queue_histogram"], ("queue", "seconds"))
+        delay = _split(self._data["delay_histogram"], ("upper", "packets"))
+        groups = self._groups()
+        capacity, used = WORK[self.unit]
+        out: list[list[Window]] = []
+        for row in rows:
+            key = (row["replication"], row["window"])
+            levels, seconds = queue.get(key, (np.empty(0, int), np.empty(0)))
+            times = np.zeros(int(levels[-1]) + 1 if len(levels) else 0)
+            times[levels] = seconds
+            upper, counts = delay.get(key, (np.empty(0), np.empty(0, np.int64)))
+            window = Window(
+                seconds=row["end"] - row["begin"],
+                **{name: row[name] for name in COUNTERS},
+                capacity=row[capacity],
+                used=row[used],
+                jitter_sum=row["jitter_sum"],
+                drops=_by_reason(row, "drops_"),
+                marks=_by_reason(row, "marks_"),
+                queue=times,
+                delays=Delays(
+                    row["departures"],
+                    row["delay_sum"],
+                    row["delay_sum_sq"],
+                    upper,
+                    counts.astype(np.int64),
+                ),
+                groups=groups.get(key, {}),
+            )
+            if row["window"] == 0:
+                out.append([])
+            out[-1].append(window)
+        return out
+
+    def _groups(self) -> dict[tuple[int, int], dict[str, float]]:
+        """By (replication, window) what the server did for each group of traffic."""
+        out: dict[tuple[int, int], dict[str, float]] = {}
+        for row in self._data["shares"].to_pylist() if "shares" in self._data else ():
+            key = (row["replication"], row["window"])
+            out.setdefault(key, {})[row["group"]] = row[WORK[self.unit][1]]
+        return out
+
+    def windows(self, window: int | None = None) -> list[Window]:
+        """What each replication that got there measured in a window; None: in the measured time."""
+        if window is not None:
+            return [w[window] for w in self.by_replication if window < len(w)]
+        measured = (w[self.measured.start : self.measured.stop] for w in self.by_replication)
+        return [merge(w) for w in measured if w]
+
+    def values(self, figure: str, window: int | None = None) -> Floats:
+        """A figure of each replication, in the base unit (see :meth:`figures`)."""
+        return np.array([FIGURES[figure].value(w) for w in self.windows(window)])
+
+    def figures(self, window: int | None = None, confidence: float = 0.95) -> dict[str, Estimate]:
+        """All figures by name, estimated over replications; base units: s, packets, shares.
+
+        utilization, loss_ratio (lost/arrived packets), mark_ratio (marked/departed), drops, marks,
+        queue_* (time-weighted, packets waiting, without the one in transmission), delay_* (s, from
+        arrival to the start of the transmission), jitter (s, mean absolute difference of the
+        queueing delays of consecutive departures).
+        """
+        windows = self.windows(window)
+        return {f.name: f.estimate(windows, confidence) for f in LINK_FIGURES}
+
+    def shares(
+        self, window: int | None = None, confidence: float = 0.95
+    ) -> dict[str, dict[str, Estimate]]:
+        """What groups of traffic had of the server; empty in a scenario without CPUs.
+
+        By group ``rate`` (bit/s, of a CPU cycles/s) and ``share`` (of what the server could do).
+        """
+        windows = self.windows(window)
+        return {
+            group: {f.name: f.estimate(windows, confidence) for f in share_figures(group)}
+            for group in (windows[0].groups if windows else ())
+        }
+
+    def reasons(
+        self, of: str, window: int | None = None, confidence: float = 0.95
+    ) -> dict[str, Estimate]:
+        """Packets lost (``of="drops"``) or marked (``of="marks"``) by reason."""
+        counts: Sequence[dict[str, int]] = [getattr(w, of) for w in self.windows(window)]
+        names = _by_reason(dict.fromkeys(self._data["windows"].column_names), f"{of}_")
+        return {name: Estimate.of([c[name] for c in counts], confidence) for name in names}
+
+
+def with_figures(windows: pa.Table, links: Mapping[str, Link]) -> pa.Table:
+    """The table of windows with their figures as further columns, in base units."""
+    keys = zip(*(windows[c].to_pylist() for c in ("replication", "link", "window")), strict=True)
+    rows = [links[name].by_replication[r][w] for r, name, w in keys]
+    for figure in LINK_FIGURES:
+        field = pa.field(figure.name, pa.float64(), metadata={"unit": figure.base_unit})
+        values = pa.array([figure.value(row) for row in rows], pa.float64(), from_pandas=True)
+        windows = windows.append_column(field, values)
+    return windows
+
+
+def _split(table: pa.Table, columns: tuple[str, str]) -> dict[tuple[int, int], tuple[Any, Any]]:
+    """Two columns of a histogram table by (replication, window), whose rows stand together."""
+    replication, window = (table[c].to_numpy() for c in ("replication", "window"))
+    first, second = (table[c].to_numpy() for c in columns)
+    changes = np.flatnonzero(np.diff(replication) | np.diff(window)) + 1
+    edges = [0, *changes.tolist(), len(replication)]
+    return {
+        (int(replication[b]), int(window[b])): (first[b:e], second[b:e])
+        for b, e in pairwise(edges)
+        if b < e
+    }
+
+
+def _by_reason(row: Mapping[str, Any], prefix: str) -> dict[str, int]:
+    return {k.removeprefix(prefix): n for k, n in row.items() if k.startswith(prefix)}

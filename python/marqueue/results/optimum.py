@@ -1,0 +1,80 @@
+"""What groups of traffic should have of CPUs and links: the proportionally fair optimum of a
+scenario, beside what they had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from marqueue.errors import ModelError, ScenarioError
+from marqueue.extras import MissingExtra, require
+from marqueue.scenario import Scenario
+
+if TYPE_CHECKING:
+    from marqueue.results.result import Result
+    from marqueue.theory.allocation.proportional_fairness import Region
+
+
+@dataclass(frozen=True)
+class Aim:
+    """The optimum of problem P (Shin, Chong and Rhee, section II-B) for a scenario as run."""
+
+    region: Region
+    """By what the long flows together are limited."""
+    pairs: Mapping[str, Region]
+    """The same of each CPU with the link behind it, by the name of the link."""
+    shares: Mapping[str, Mapping[str, float]]
+    """By CPU or link and group of long flows: the share of its capacity."""
+    assumed: tuple[str, ...]
+    """What the model takes for granted."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "region": self.region,
+            "pairs": dict(self.pairs),
+            "shares": {name: dict(each) for name, each in self.shares.items()},
+            "assumed": list(self.assumed),
+        }
+
+
+def aim(result: Result) -> Aim | str | None:
+    """The optimum of a scenario with CPUs; why there is none, where the scenario is outside the
+    model; None without a CPU."""
+    capacities = {
+        link["name"]: float(
+            cpu["clock"] * cpu["cores"] if (cpu := link.get("cpu")) else link["rate"]
+        )
+        for link in result.plan["links"]
+    }
+    if not any(link.get("cpu") for link in result.plan["links"]):
+        return None
+    try:
+        require("theory", "the optimum")
+    except MissingExtra as missing:
+        return str(missing)
+    # Brings scipy, which a run without CPUs has no use for.
+    from marqueue.theory.allocation.from_scenario import of_scenario
+    from marqueue.theory.allocation.proportional_fairness import proportionally_fair
+
+    try:
+        shared = of_scenario(Scenario.model_validate(result.scenario))
+        best = proportionally_fair(shared.sharing)
+    except ScenarioError as error:
+        return "; ".join(problem.message for problem in error.problems)
+    except ModelError as error:
+        return str(error)
+    groups = {
+        entry["name"]: group
+        for entry, group in zip(result.plan["traffic"], result.plan_groups, strict=True)
+    }
+    shares: dict[str, dict[str, float]] = {name: {} for name in result.links}
+    for flows, rate in zip(best.sharing.flows, best.rates, strict=True):
+        for name, demand in flows.demands.items():
+            if name in shares:
+                share = demand * flows.count * float(rate) / capacities[name]
+                group = groups[flows.name]
+                shares[name][group] = shares[name].get(group, 0.0) + share
+    pairs = {pair[1]: best.region_of(pair) for pair in best.sharing.pairs}
+    return Aim(best.region, pairs, shares, shared.assumed)

@@ -1,0 +1,344 @@
+"""Output directories: where the files of a run, a sweep, a reproduced paper or a report go.
+
+An output directory is *claimed* before the work begins. The claim checks everything that could
+prevent the output from being written, and holds a lock until the work ends. The output is written
+into a *staging directory* beside it and moved into place in one step, so that it appears whole or
+not at all.
+
+Nothing that marqueue did not write is ever replaced or removed. A directory is replaced only if its
+provenance accounts for every file in it (see :mod:`marqueue.results.integrity`).
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import marqueue._core as _core
+from marqueue.errors import ResultError, RunError
+from marqueue.results.directory_lock import Occupied, locked
+from marqueue.results.integrity import Fault, check_directory, read_provenance, written_paths
+
+LATEST = "latest"
+"""The link to the newest of several numbered output directories."""
+
+_LONGEST_NAME = 200
+"""Bytes. Linux allows 255, and temporary names are longer than that of the directory."""
+
+_NO_EXCHANGE = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
+"""What renameat2 answers where a file system cannot exchange two names."""
+
+
+@dataclass
+class OutputDirectory:
+    """A claimed output directory."""
+
+    path: Path
+    """Absolute."""
+    shown: Path
+    """As the user wrote it, for messages."""
+    replaces: bool
+    """Whether there is a result that is to be replaced."""
+    link: Path | None = None
+    """A symbolic link that is to point to the directory once it is written."""
+    notes: list[str] = field(default_factory=list)
+    """What a user should know about temporary files of interrupted runs, one sentence each."""
+
+    @property
+    def checkpoints(self) -> Path:
+        """The directory of the checkpoints that belong to this output."""
+        return checkpoints_of(self.shown)
+
+    @contextmanager
+    def staged(self) -> Iterator[Path]:
+        """A new directory to write the output into. At the end of the block it is moved to
+        :attr:`path`; if the block fails it is removed, and the output directory is as before.
+
+        Raises RunError if the output cannot be written, or if files of others appeared in the
+        output directory since it was claimed; the output then stands beside it, and the message
+        says where.
+        """
+        try:
+            with staging_directory(self.path) as fresh:
+                yield fresh
+                _flush(fresh)
+                self._publish(fresh)
+        except OSError as error:
+            raise RunError(f"{self.shown}: cannot be written: {error.strerror or error}") from None
+
+    def _publish(self, fresh: Path) -> None:
+        found = _occupation(self.path, replace=self.replaces)
+        if found:
+            self._publish_beside(fresh, found)
+        if self.replaces and self.path.exists():
+            self._exchange(fresh)
+        else:
+            # Replaces nothing but an empty directory.
+            os.rename(fresh, self.path)
+        _flush_one(self.path.parent)
+        if self.link is not None:
+            _point(self.link, self.path)
+
+    def _exchange(self, fresh: Path) -> None:
+        """Puts the new output in the place of the old one, and removes the old one."""
+        old = _temporary(self.path, "replaced")
+        # Under a name that is not the staging directory's, which is removed whatever it holds.
+        os.rename(fresh, old)
+        try:
+            _core.exchange_paths(old, self.path)
+        except OSError as error:
+            os.rename(old, fresh)
+            if error.errno not in _NO_EXCHANGE:
+                raise
+            # If this is interrupted between the two steps, the next claim undoes the first.
+            os.rename(self.path, old)
+            os.rename(fresh, self.path)
+        remove_result(old)
+        if old.exists():
+            kept = _free_name(self.path, "-old")
+            os.rename(old, kept)
+            self.notes.append(f"{kept} holds files that appeared while the result was replaced.")
+
+    def _publish_beside(self, fresh: Path, found: str) -> None:
+        beside = _free_name(self.path, "")
+        os.rename(fresh, beside)
+        raise RunError(
+            f"{self.shown}: {found}, which appeared during the run; the result is in "
+            f"{self.shown.with_name(beside.name)}"
+        )
+
+
+@contextmanager
+def claim(
+    directory: str | os.PathLike[str], *, replace: bool = False, resume: bool = False
+) -> Iterator[OutputDirectory]:
+    """Claims a directory that does not exist or is empty; with ``replace`` also one that holds a
+    result and nothing else; with ``resume`` also one that holds a partial result.
+
+    Raises Occupied if something else is there or another process has claimed it, RunError if the
+    place cannot be written: before any work is done.
+    """
+    shown = Path(directory)
+    path = _resolved(shown)
+    with _parents(path), locked(path, shown):
+        notes = _recover(path)
+        replace = replace or (resume and _is_partial(path))
+        found = _occupation(path, replace=replace)
+        if found:
+            raise Occupied(f"{shown}: {found}, expected a new or an empty directory")
+        replaces = path.is_dir() and any(path.iterdir())
+        yield OutputDirectory(path, shown, replaces, notes=notes)
+
+
+@contextmanager
+def claim_next(folder: Path, name: str, *, resume: bool = False) -> Iterator[OutputDirectory]:
+    """Claims the first of NAME, NAME-2, NAME-3, ... in ``folder`` that is free; with
+    ``resume``, the last of them that has checkpoints.
+
+    Raises RunError if the folder cannot be written.
+    """
+    with ExitStack() as stack:
+        output = None
+        for path in _begun(folder, name) if resume else ():
+            output = stack.enter_context(claim(path, resume=True))
+        numbers = count(1)
+        while output is None:
+            path = folder / _numbered(name, next(numbers))
+            # Another process may be about to write there, so that only a claim tells.
+            with suppress(Occupied):
+                if not os.path.lexists(checkpoints_of(path)):
+                    output = stack.enter_context(claim(path))
+        yield output
+
+
+def checkpoints_of(directory: Path) -> Path:
+    """Where the checkpoints of an unfinished run stand whose output goes to ``directory``."""
+    return directory.with_name(f"{directory.name}.checkpoints")
+
+
+def remove_result(path: Path) -> None:
+    """Removes what marqueue wrote into a directory, and the directory if nothing else is in it.
+
+    Raises ResultError, and removes nothing, if the directory has no valid provenance.
+    """
+    for each in list(written_paths(path)):
+        if each.is_dir() and not each.is_symlink():
+            with suppress(OSError):
+                each.rmdir()
+        else:
+            each.unlink()
+    with suppress(OSError):
+        path.rmdir()
+
+
+@contextmanager
+def staging_directory(directory: Path) -> Iterator[Path]:
+    """A new directory beside ``directory``; at the end of the block it is removed, if it is still
+    there."""
+    fresh = _temporary(directory, "partial")
+    fresh.mkdir(parents=True)
+    try:
+        yield fresh
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _resolved(shown: Path) -> Path:
+    """The absolute path of an output directory.
+
+    Raises RunError if no output can be written there.
+    """
+    try:
+        os.fspath(shown).encode()
+    except UnicodeEncodeError:
+        raise RunError(f"{os.fspath(shown)!r}: not valid UTF-8, expected a name in UTF-8") from None
+    named = shown.name not in ("", "..")
+    path = shown.parent.resolve() / shown.name if named else shown.resolve()
+    if Path.cwd().is_relative_to(path):
+        raise RunError(f"{shown}: is or holds the current directory, expected a new directory")
+    if len(path.name.encode()) > _LONGEST_NAME:
+        raise RunError(f"{shown}: expected a name of at most {_LONGEST_NAME} bytes")
+    above = next(each for each in path.parents if each.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise RunError(f"{shown}: cannot be written, expected a place in a writable directory")
+    return path
+
+
+@contextmanager
+def _parents(path: Path) -> Iterator[None]:
+    """Makes the parents of a path; at the end those that were made and are empty go again."""
+    missing = [each for each in path.parents if not each.exists()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            for each in missing:
+                each.rmdir()
+
+
+def _occupation(path: Path, *, replace: bool) -> str | None:
+    """What prevents an output from being put at ``path``, in words; None if nothing does."""
+    if path.is_symlink():
+        return f"is a symbolic link to {os.readlink(path)}"
+    if not path.exists():
+        return None
+    if not path.is_dir():
+        return "is a file"
+    entries = sorted(os.listdir(path))
+    if not entries:
+        return None
+    try:
+        read_provenance(path)
+        if not replace:
+            return "holds a result (--force replaces it)"
+        findings = check_directory(path)
+    except ResultError:
+        return f"holds {_some(entries)}, not a result of marqueue"
+    others = [finding.path for finding in findings if finding.fault is not Fault.MISSING]
+    if not others:
+        return None
+    return f"holds files that marqueue did not write or that were changed ({_some(others)})"
+
+
+def _some(names: list[str]) -> str:
+    """The first few of several names."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _is_result(path: Path) -> bool:
+    """Whether a directory holds a result, and nothing else."""
+    try:
+        return not check_directory(path)
+    except (ResultError, OSError):
+        return False
+
+
+def _is_partial(path: Path) -> bool:
+    """Whether there is a result that a limit ended before its time."""
+    try:
+        return read_provenance(path).get("partial") is not None
+    except (ResultError, OSError):
+        return False
+
+
+def _recover(path: Path) -> list[str]:
+    """Undoes a replacement that was interrupted half-way; tells what other interrupted runs left.
+
+    Nobody else writes there: the lock of ``path`` is held.
+    """
+    notes = []
+    replaced, partial = (
+        sorted(path.parent.glob(f".{glob.escape(path.name)}.*.{kind}"))
+        for kind in ("replaced", "partial")
+    )
+    whole = [each for each in replaced if _is_result(each)]
+    if whole and not path.exists():
+        replaced.remove(whole[0])
+        os.rename(whole[0], path)
+        notes.append(f"{path.name} was moved back: its replacement had been interrupted.")
+    notes += [
+        f"{left}: probably left by a run that was killed; it is not used and can be removed."
+        for left in [*replaced, *partial]
+    ]
+    return notes
+
+
+def _temporary(path: Path, kind: str) -> Path:
+    """A name beside ``path`` that nothing else has."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.{kind}")
+
+
+def _free_name(path: Path, suffix: str) -> Path:
+    """A name beside ``path`` that does not exist."""
+    names = (path.with_name(f"{path.name}{suffix}-{number}") for number in count(2))
+    return next(each for each in names if not os.path.lexists(each))
+
+
+def _numbered(name: str, number: int) -> str:
+    """NAME, NAME-2, NAME-3, ... for 1, 2, 3, ..."""
+    return name if number == 1 else f"{name}-{number}"
+
+
+def _begun(folder: Path, name: str) -> list[Path]:
+    """The one of NAME, NAME-2, ... with the highest number of those that have checkpoints, if any
+    has."""
+    pattern = re.compile(rf"({re.escape(name)}(?:-([0-9]+))?)\.checkpoints")
+    found = [pattern.fullmatch(each) for each in (os.listdir(folder) if folder.is_dir() else ())]
+    numbers = {int(match[2] or 1): folder / match[1] for match in found if match}
+    return [numbers[max(numbers)]] if numbers else []
+
+
+def _point(link: Path, path: Path) -> None:
+    """Makes ``link`` a symbolic link to ``path``, unless something that is not a link is there."""
+    if link.exists() and not link.is_symlink():
+        return
+    fresh = _temporary(link, "link")
+    os.symlink(path.name, fresh)
+    os.replace(fresh, link)
+
+
+def _flush(directory: Path) -> None:
+    """Writes all files of a directory to the disk, so that what replaces another output is there
+    even if the machine stops."""
+    for folder, _, files in os.walk(directory):
+        for name in [*files, "."]:
+            _flush_one(Path(folder, name))
+
+
+def _flush_one(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

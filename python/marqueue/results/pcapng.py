@@ -1,0 +1,109 @@
+"""What traced links carried, as pcapng files: from the table of packets to the engine's writer."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import marqueue._core as _core
+from marqueue.results.tables import ECN, Array, Plan
+from marqueue.scenario import Scenario, ways_back
+
+if TYPE_CHECKING:
+    from marqueue.results.result import Result
+
+FLAGS = ("ack", "syn", "ece", "cwr")
+
+
+def files(result: Result) -> dict[str, str]:
+    """The traced links that have a file, with its name. The way back of another is in that's."""
+    traced = [link["name"] for link in result.plan["links"] if link["trace"]]
+    backs = ways_back(Scenario.model_validate(result.scenario))
+    within = {backs[name] for name in traced if name in backs}
+    out: dict[str, str] = {}
+    for name in traced:
+        if name not in within:
+            stem = re.sub(r"[^\w.]+", "-", name).strip("-.") or "link"
+            twin = f"{stem}.pcapng" in out.values()
+            out[name] = f"{stem}-{len(out)}.pcapng" if twin else f"{stem}.pcapng"
+    return out
+
+
+def write(result: Result, path: Path, link: str, replication: int) -> Path:
+    """Writes the packets that left a link and, as they arrived, those of its way back."""
+    traced = {each["name"]: each for each in result.plan["links"] if each["trace"]}
+    if link not in traced:
+        raise KeyError(f"link {link!r}, expected a traced one: {', '.join(traced) or 'none is'}")
+    back = ways_back(Scenario.model_validate(result.scenario)).get(link, "")
+    left = _departures(result, replication, link)
+    seen = [(left, _nanoseconds(left), False)]
+    if back in traced:
+        left = _departures(result, replication, back)
+        seen.append((left, _arrivals(left, traced[back]), True))
+    packets = pa.concat_tables([table for table, *_ in seen])
+    ns = np.concatenate([ns for _, ns, _ in seen])
+    inbound = np.concatenate([np.full(len(ns), inbound) for _, ns, inbound in seen])
+    order = np.argsort(ns, kind="stable")
+    order = order[ns[order] <= result.plan["duration"]]
+    columns = {"ns": ns[order], "inbound": inbound[order]} | _columns(packets.take(order))
+    transports = json.dumps(result.plan["transports"])
+    _core.write_pcapng(path, link, transports, _flows(result, replication), columns)
+    return path
+
+
+def _departures(result: Result, replication: int, link: str) -> pa.Table:
+    table = result.to_arrow("trace")
+    for column, wanted in (("replication", replication), ("link", link), ("kind", "depart")):
+        table = table.filter(pc.equal(table[column], wanted))
+    return table
+
+
+def _nanoseconds(table: pa.Table) -> Array:
+    ns: Array = np.rint(table["t"].to_numpy() * 1e9).astype(np.uint64)
+    return ns
+
+
+def _arrivals(left: pa.Table, link: Plan) -> Array:
+    """When packets arrive at the far end; each keeps the rate that it started with."""
+    since, rates = np.array([(0, link["rate"]), *link.get("schedule", ())]).T
+    ns = _nanoseconds(left)
+    rate = rates[np.searchsorted(since, ns, side="right") - 1]
+    after: Array = np.rint(left["bytes"].to_numpy() * 8e9 / rate) + link["delay"]
+    return ns + after.astype(np.uint64)
+
+
+def _columns(packets: pa.Table) -> dict[str, Array]:
+    """As the engine takes them."""
+    columns = {name: packets[name].to_numpy() for name in ("flow", "seq", "bytes", *FLAGS)}
+    columns["ecn"] = pc.index_in(packets["ecn"], pa.array(ECN)).to_numpy().astype(np.uint8)
+    columns["timestamp"] = pc.fill_null(packets["timestamp"].cast(pa.int64()), -1).to_numpy()
+    lengths = pc.list_value_length(packets["sack"]).to_numpy()
+    columns["sack_edges"] = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    columns["sack"] = pc.list_flatten(packets["sack"]).to_numpy()
+    return columns
+
+
+def _flows(result: Result, replication: int) -> dict[str, Array]:
+    """The class and the transport (-1: UDP) of each flow, a row of the flow table each."""
+    flows = result.flows.filter(pc.equal(result.flows["replication"], replication))
+    classes = pc.index_in(flows["class"], pa.array(result.classes)).to_numpy()
+    of_group = _transport_of_group(result)
+    transport = [of_group[group] for group in flows["group"].to_pylist()]
+    return {
+        "class": classes.astype(np.uint32),
+        "transport": np.array(transport, dtype=np.int64),
+    }
+
+
+def _transport_of_group(result: Result) -> dict[str, int]:
+    """The index of the transport of each group of traffic; -1 of those that speak UDP."""
+    settings = [next(iter(entry["kind"].values())) for entry in result.plan["traffic"]]
+    return {
+        name: s.get("transport", -1) for name, s in zip(result.plan_groups, settings, strict=True)
+    }

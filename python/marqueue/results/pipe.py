@@ -1,0 +1,105 @@
+"""One impaired link of a result: what its pipe did to packets behind the transmitter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from marqueue.results.window import Figure
+from marqueue.statistics.estimates import Estimate
+
+#: What is summed up over a window of a pipe, with its type and unit.
+PIPE_SUMS = {
+    "packets": (pa.uint64(), "packets"),
+    "lost": (pa.uint64(), "packets"),
+    "reordered": (pa.uint64(), "packets"),
+    "overtakings": (pa.uint64(), "packets"),
+    "extra_delay": (pa.float64(), "s"),
+}
+
+
+@dataclass(frozen=True)
+class PipeWindow:
+    """Sums of one pipe over one span of time, of the packets due at its far end then; adding two
+    merges them."""
+
+    packets: int
+    lost: int
+    #: Packets that later ones overtook (RFC 4737, section 4.1).
+    reordered: int
+    #: How often that happened: pairs of packets.
+    overtakings: int
+    #: Time that packets took longer than propagation, s.
+    extra_delay: float
+
+    def __add__(self, other: PipeWindow) -> PipeWindow:
+        return PipeWindow(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def arrived(self) -> int:
+        """Packets that were not lost."""
+        return self.packets - self.lost
+
+
+#: All figures of a pipe, in the order of reports.
+PIPE_FIGURES: tuple[Figure[PipeWindow], ...] = (
+    Figure("packets", "Packets that entered the wire", "", lambda w: w.packets),
+    Figure("lost", "Packets lost on the wire", "", lambda w: w.lost),
+    Figure("wire_loss_ratio", "Loss ratio on the wire", "", lambda w: w.lost, lambda w: w.packets),
+    Figure("reordered_ratio", "Reordered, share", "", lambda w: w.reordered, lambda w: w.arrived),
+    # RFC 4737, section 4.2, but for packets overtaken by some that are late themselves.
+    Figure(
+        "reordering_extent",
+        "Reordering extent, mean",
+        "packets",
+        lambda w: w.overtakings,
+        lambda w: w.reordered,
+    ),
+    Figure(
+        "extra_delay",
+        "Extra delay, mean",
+        "ms",
+        lambda w: w.extra_delay,
+        lambda w: w.arrived,
+        scale=1e3,
+    ),
+)
+
+
+class Pipe:
+    """What the pipe of one impaired link did, over all replications and windows."""
+
+    def __init__(
+        self, plan: Mapping[str, Any], table: pa.Table, name: str, measured: range
+    ) -> None:
+        self.name = name
+        #: The link's entry in the plan; its impairments are under ``pipe``.
+        self.plan: Mapping[str, Any] = next(e for e in plan["links"] if e["name"] == name)
+        self.measured = measured
+        self._windows: list[list[PipeWindow]] = []
+        for row in table.filter(pc.equal(table["link"], name)).to_pylist():
+            if row["window"] == 0:
+                self._windows.append([])
+            self._windows[-1].append(PipeWindow(*(row[count] for count in PIPE_SUMS)))
+
+    def windows(self, window: int | None = None) -> list[PipeWindow]:
+        """What each replication counted in a window; None: in the measured time."""
+        if window is None:
+            return [
+                reduce(PipeWindow.__add__, (w[i] for i in self.measured)) for w in self._windows
+            ]
+        return [w[window] for w in self._windows]
+
+    def figures(self, window: int | None = None, confidence: float = 0.95) -> dict[str, Estimate]:
+        """All figures by name, estimated over replications; base units: s, packets, shares.
+
+        packets, lost, wire_loss_ratio (lost on the wire/entered), reordered_ratio (overtaken by
+        later ones/arrived), reordering_extent (by how many), extra_delay (s, beyond propagation).
+        """
+        windows = self.windows(window)
+        return {f.name: f.estimate(windows, confidence) for f in PIPE_FIGURES}

@@ -1,0 +1,424 @@
+"""The result of a scenario: its data as named arrays, its figures as estimates."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tomllib
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import tomli_w
+
+from marqueue.errors import ResultError
+from marqueue.extras import require
+from marqueue.results import labels, pcapng, tables
+from marqueue.results.cwnd import Cwnds, cwnd_tables, cwnds
+from marqueue.results.frames import pandas_frame, polars_frame
+from marqueue.results.integrity import (
+    read_circumstances,
+    read_provenance,
+    seal_directory,
+    verified,
+    write_json,
+)
+from marqueue.results.link import Link, with_figures
+from marqueue.results.output_directory import claim
+from marqueue.results.pipe import Pipe
+from marqueue.results.provenance import Circumstances, Provenance
+from marqueue.results.subject import values_table
+from marqueue.results.timeline import Span, Timeline
+from marqueue.results.traffic import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
+from marqueue.results.window import Figure
+from marqueue.statistics.estimates import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from rich.table import Table
+
+    from marqueue.results.fluid_overlay import Overlay
+    from marqueue.results.optimum import Aim
+
+#: The confidence of every interval that is reported.
+CONFIDENCE = 0.95
+
+
+class PartialResult(UserWarning):
+    """A result that a limit ended before its time."""
+
+
+class Result(Timeline):
+    """What came out of a scenario: all replications, with what was asked and how it was run.
+
+    ``scenario`` is the scenario as run, ``plan`` what the engine was given, ``provenance`` how, and
+    ``tables`` the data (see :meth:`to_arrow`). Two results are equal if all of these are.
+
+    A ``window`` argument is the index of a measuring window; None stands for the measured time,
+    that is all windows after the warm-up, merged. All values are in base units: s, bit/s, bytes,
+    packets, shares.
+
+    >>> from marqueue import load, run
+    >>> result = run(load("scenarios/dumbbell.toml"), replications=2)
+    >>> result.links, result.groups, result.span()
+    (['bottleneck'], ['long', 'short'], (20.0, 60.0))
+    >>> result.link("bottleneck").figures()["delay_p99"].n  # an estimate over replications
+    2
+    >>> t, queue = result.link("bottleneck").series("queue")  # s, packets
+    >>> queue.shape == (2, len(t))
+    True
+    >>> frame = result.to_pandas("figures")  # a row a replication, figure and part
+    >>> shown = frame[frame.figure == "delay_p99"].pivot(
+    ...     index="replication", columns="link", values="value"
+    ... )
+    >>> 0 < result.traffic(group="long")["jain"].mean <= 1
+    True
+    >>> list(shown.columns), len(shown)
+    (['bottleneck'], 2)
+    """
+
+    def __init__(
+        self,
+        scenario: Mapping[str, Any],
+        plan: Mapping[str, Any],
+        provenance: Provenance,
+        tables: Mapping[str, pa.Table],
+    ) -> None:
+        self.scenario = dict(scenario)
+        self.plan = dict(plan)
+        self.provenance = provenance
+        self.tables = dict(tables)
+        self.theory: Overlay | None = None
+        """The fluid model beside the simulation, if :meth:`add_theory` was asked for it."""
+
+    @classmethod
+    def from_raw(
+        cls,
+        scenario: Mapping[str, Any],
+        plan: Mapping[str, Any],
+        provenance: Provenance,
+        raws: Sequence[tables.Raw],
+    ) -> Result:
+        """Makes a result of what the engine returned, one entry a replication."""
+        groups = labels.group_names(scenario, plan)
+        classes = labels.route_classes(scenario)
+        made = {
+            "series": tables.series_table(plan, raws),
+            "windows": tables.windows_table(plan, raws),
+            "pipes": tables.pipes_table(plan, raws),
+            "shares": tables.shares_table(plan, raws, groups),
+            "queue_histogram": tables.queue_histogram_table(plan, raws),
+            "delay_histogram": tables.delay_histogram_table(plan, raws),
+            "flows": tables.flows_table(
+                plan, raws, groups, classes, labels.warmup_windows(scenario)
+            ),
+            "trace": tables.trace_table(plan, raws),
+            "tcp": tables.tcp_table(raws),
+            "paced": tables.paced_table(raws),
+            **cwnd_tables(plan, raws, groups),
+        }
+        kept = {name: table for name, table in made.items() if table is not None}
+        result = cls(scenario, plan, provenance, kept)
+        result.tables["windows"] = with_figures(result.tables["windows"], result._links)
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Result)
+            and self.scenario == other.scenario
+            and self.plan == other.plan
+            and self.provenance == other.provenance
+            and self.tables.keys() == other.tables.keys()
+            and all(table.equals(other.tables[name]) for name, table in self.tables.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        kind = "Partial result" if self.partial else "Result"
+        return (
+            f"<{kind} {self.name!r}: {self.replications} replications, links "
+            f"{', '.join(self.links)}, {self.flows.num_rows} flows>"
+        )
+
+    def add_theory(self) -> Overlay:
+        """Puts the fluid model of the scenario beside the simulation, in summary and report too.
+
+        Raises :class:`ScenarioError` with every assumption of the model that the scenario breaks,
+        :class:`ModelError` if there is no time series to compare with.
+        """
+        require("theory", "The fluid model")
+        from marqueue.results.fluid_overlay import Overlay
+
+        self.theory = Overlay(self)
+        return self.theory
+
+    # What was asked
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.scenario["name"])
+
+    @property
+    def links(self) -> list[str]:
+        """The names of the metered links."""
+        return tables.link_names(self.plan)
+
+    @cached_property
+    def plan_groups(self) -> list[str]:
+        """The group of the scenario that each entry of the plan's traffic is part of."""
+        return labels.group_names(self.scenario, self.plan)
+
+    @cached_property
+    def groups(self) -> list[str]:
+        """The names of the groups of traffic."""
+        return list(dict.fromkeys(self.plan_groups))
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """The names of the classes of routes, in the order of the scenario."""
+        return labels.class_names(self.scenario)
+
+    # What came out
+
+    @cached_property
+    def _links(self) -> dict[str, Link]:
+        return {name: Link(self.plan, self.tables, name, self.measured) for name in self.links}
+
+    def link(self, name: str | None = None) -> Link:
+        """One metered link; without a name, the only one there is.
+
+        Raises KeyError with the links that there are.
+        """
+        if name is None and len(self.links) == 1:
+            name = self.links[0]
+        if name not in self._links:
+            raise KeyError(f"link {name!r}, expected one of: {', '.join(self.links)}")
+        return self._links[name]
+
+    @property
+    def pipes(self) -> list[str]:
+        """The names of the links whose pipe is impaired."""
+        return tables.pipe_names(self.plan)
+
+    @cached_property
+    def _pipes(self) -> dict[str, Pipe]:
+        table = self.tables.get("pipes")
+        return {name: Pipe(self.plan, table, name, self.measured) for name in self.pipes}
+
+    def pipe(self, name: str | None = None) -> Pipe:
+        """The pipe of one impaired link; without a name, the only one there is.
+
+        Raises KeyError with the pipes that there are.
+        """
+        if name is None and len(self.pipes) == 1:
+            name = self.pipes[0]
+        if name not in self._pipes:
+            raise KeyError(f"pipe {name!r}, expected one of: {', '.join(self.pipes) or 'none'}")
+        return self._pipes[name]
+
+    @property
+    def flows(self) -> pa.Table:
+        """One row a flow, with its unit in each field's metadata.
+
+        Columns: replication, flow, group, kind, class, start, stop, end, fct (s, null if there is
+        none), size (packets, 0 if endless), delivered_W (bytes of payload delivered in order in
+        window W), sent, retransmits (packets), timeouts, ecn_cuts, goodput (bit/s, over the part
+        of the measured time that the flow was there). The counts from sent to ecn_cuts are of the
+        whole run.
+        """
+        return self.tables["flows"]
+
+    @cached_property
+    def _flow_columns(self) -> FlowColumns:
+        return FlowColumns(self.flows)
+
+    def flow_sets(
+        self, window: Span = None, *, group: str | None = None, class_: str | None = None
+    ) -> list[Flows]:
+        """What the flows (of one group, of one class) got in a window: one entry a replication
+        that got there.
+        """
+        windows = self.measured if window is None else (window,)
+        return flow_sets(
+            self._flow_columns, windows, self.span(window), self.ends, group=group, class_=class_
+        )
+
+    def traffic(
+        self, window: Span = None, *, group: str | None = None, class_: str | None = None
+    ) -> dict[str, Estimate]:
+        """The figures of all flows, of one group or of one class, by name: goodput and
+        goodput_per_flow (bit/s), flows, jain, started, done, fct_mean, fct_median, fct_p95 and
+        fct_p99 (s), estimated over replications.
+        """
+        return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
+
+    def cwnds(self, window: Span = None, *, group: str) -> list[Cwnds]:
+        """The congestion windows of a group in a measuring window, one entry a replication; without
+        one the measured time must be a single one. Raises KeyError if they were not sampled.
+        """
+        if window is None:
+            [window] = self.measured
+        return cwnds(self.tables, group, window, *self.span(window))
+
+    def run_totals(
+        self, *, group: str | None = None, class_: str | None = None
+    ) -> dict[str, Estimate]:
+        """The counts that flows keep over the whole run, its warm-up included."""
+        return _estimates(RUN_FIGURES, self.flow_sets(group=group, class_=class_))
+
+    @cached_property
+    def optimum(self) -> Aim | str | None:
+        """What groups of traffic should have of CPUs and links, and the region that the scenario is
+        in; why that cannot be said, if it cannot; None without a CPU."""
+        # It brings solvers, which few results need.
+        from marqueue.results.optimum import aim
+
+        return aim(self)
+
+    def summary(self) -> dict[str, Any]:
+        """All figures, ready for JSON, in base units: a function of scenario, seed, version and
+        what was asked of the run.
+
+        ``measured`` has the figures after the warm-up by ``links``, ``flows``, ``groups`` and
+        ``classes``, each as ``mean``, ``half_width`` (of the 95% interval) and ``n``; ``windows``
+        the same by window; ``whole_run`` the counts of flows.
+        """
+        from marqueue.results.summary import summary
+
+        return summary(self)
+
+    def table(self) -> Table:
+        """The main figures, for the terminal."""
+        from marqueue.results.summary import table
+
+        return table(self)
+
+    # Conversion
+
+    def figures(self, window: Span = None) -> pa.Table:
+        """Every figure of every link, of all flows, and of groups and classes of flows.
+
+        One row a replication, figure, and link, group or class (all null: all flows). Columns:
+        replication, link, group, class, figure, unit, value (null where there is none), in base
+        units. :meth:`Link.figures` and :meth:`traffic` have the estimates over replications.
+        """
+        return values_table(self, window)
+
+    def to_arrow(self, name: str = "series") -> pa.Table:
+        """A table by name, with the unit of a column in the metadata of its field.
+
+        figures (see :meth:`figures`), series, windows, flows, queue_histogram, delay_histogram;
+        pipes where links are impaired; shares (of groups of traffic in servers) where there is a
+        CPU; trace, tcp, paced, cwnd and cwnd_variance where they were asked for. Raises KeyError
+        with the tables that there are.
+        """
+        if name == "figures":
+            return self.figures()
+        if name not in self.tables:
+            raise KeyError(
+                f"table {name!r}, expected one of: {', '.join(['figures', *self.tables])}"
+            )
+        return self.tables[name]
+
+    def to_polars(self, name: str = "series") -> pl.DataFrame:
+        """:meth:`to_arrow` as a Polars data frame; raises MissingExtra without Polars."""
+        return polars_frame(self.to_arrow(name))
+
+    def to_pandas(self, name: str = "series") -> pd.DataFrame:
+        """:meth:`to_arrow` as a pandas data frame; raises MissingExtra without pandas.
+
+        ``attrs["units"]`` has the units of its columns.
+        """
+        return pandas_frame(self.to_arrow(name))
+
+    # Keeping
+
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Writes the result, without a report, into a new or empty directory and returns its path.
+        :func:`marqueue.reports.save_with_report` writes the report too.
+
+        The directory appears whole or not at all. Raises RunError if it cannot be written or holds
+        anything.
+        """
+        with claim(directory) as output, output.staged() as fresh:
+            self.write_files(fresh)
+        return Path(directory)
+
+    def write_files(self, directory: Path, add: Callable[[Path], object] | None = None) -> None:
+        """Writes the files of the result into an empty directory, such as that of an
+        :class:`~marqueue.results.output_directory.OutputDirectory`.
+
+        ``add`` is called with the directory before it is completed, and may write more files.
+
+        Every file but ``circumstances.json`` is a function of scenario, seed, version, and what was
+        asked of the run.
+        """
+        tables.write(self.tables, directory)
+        for link, file in pcapng.files(self).items():
+            self.write_pcapng(directory / file, link)
+        text = tomli_w.dumps(self.scenario)
+        (directory / "scenario.toml").write_text(text, encoding="utf-8")
+        write_json(directory / "plan.json", self.plan, sort_keys=False)
+        write_json(directory / "summary.json", self.summary())
+        if add is not None:
+            add(directory)
+        provenance = dataclasses.asdict(self.provenance)
+        circumstances = provenance.pop("circumstances")
+        kind = "run" if self.provenance.live is None else "live"
+        seal_directory(directory, {"kind": kind, **provenance}, circumstances)
+
+    def write_pcapng(
+        self, path: str | os.PathLike[str], link: str, *, replication: int = 0
+    ) -> Path:
+        """Writes what a traced link carried, there and back, as a pcapng file for Wireshark.
+
+        It is what ``tcpdump`` sees at the near end of the link: packets as their transmission
+        begins, and those of the way back, if that is traced too, as they arrive. Raises KeyError if
+        the link was not traced.
+        """
+        return pcapng.write(self, Path(path), link, replication)
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Result:
+        """Reads what :meth:`save` has written; warns of a result that is partial.
+
+        Every file that is read is checked against its digest. Raises ResultError, with the file,
+        if the directory is not the result of a run or if anything in it was changed; OSError if a
+        file cannot be read.
+        """
+        path = Path(directory)
+        provenance = read_provenance(path)
+        if provenance["kind"] not in ("run", "live"):
+            raise ResultError(
+                f"{path}: the output of marqueue {provenance['kind']}, expected the result of a run"
+            )
+        circumstances = read_circumstances(path, provenance)
+        fields = {field.name for field in dataclasses.fields(Provenance)} - {"circumstances"}
+        made = Provenance(
+            **{name: provenance[name] for name in fields},
+            circumstances=Circumstances(**circumstances),
+        )
+        if made.partial_remark:
+            warnings.warn(f"{path}: {made.partial_remark}", PartialResult, stacklevel=2)
+        names = [name for name in provenance["files"] if name.endswith(".parquet")]
+        found = tables.read(verified(path, provenance, name) for name in names)
+        plan, summary = (
+            json.loads(verified(path, provenance, name).read_text(encoding="utf-8"))
+            for name in ("plan.json", "summary.json")
+        )
+        text = verified(path, provenance, "scenario.toml").read_text(encoding="utf-8")
+        result = cls(tomllib.loads(text), plan, made, found)
+        if "theory" in summary:
+            result.add_theory()
+        return result
+
+
+def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:
+    return {f.name: f.estimate(sets, CONFIDENCE) for f in figures}

@@ -1,0 +1,65 @@
+"""What figures are made of, out of what the engine returned: for runs that look at their figures
+before they have a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from marqueue.results import labels, tables
+from marqueue.results.link import Link
+from marqueue.results.subject import Subject
+from marqueue.results.traffic import FlowColumns, flow_sets
+from marqueue.scenario import Scenario, compile
+
+
+def samples_of(
+    scenario: Scenario, raws: Sequence[tables.Raw], wanted: Sequence[Subject]
+) -> dict[Subject, Sequence[Any]]:
+    """By subject an entry a replication, over the measured time, of replications that were not
+    cut."""
+    plan, plain = compile(scenario), scenario.to_dict()
+    measured = range(labels.warmup_windows(plain), len(plan["boundaries"]) + 1)
+    links = [each.name for each in wanted if each.kind == "link"]
+    flows = [each for each in wanted if each.kind != "link"]
+    windows = _windows(plan, raws, links, measured) if links else {}
+    return {
+        **{Subject("link", name): of for name, of in windows.items()},
+        **(_flows(plain, plan, raws, flows, measured) if flows else {}),
+    }
+
+
+def _windows(
+    plan: Mapping[str, Any], raws: Sequence[tables.Raw], links: Sequence[str], measured: range
+) -> dict[str, Sequence[Any]]:
+    data = {
+        "series": tables.series_table(plan, raws),
+        "windows": tables.windows_table(plan, raws),
+        "queue_histogram": tables.queue_histogram_table(plan, raws),
+        "delay_histogram": tables.delay_histogram_table(plan, raws),
+    }
+    return {name: Link(plan, data, name, measured).windows() for name in links}
+
+
+def _flows(
+    scenario: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    raws: Sequence[tables.Raw],
+    wanted: Sequence[Subject],
+    measured: range,
+) -> dict[Subject, Sequence[Any]]:
+    columns = FlowColumns(
+        tables.flows_table(
+            plan,
+            raws,
+            labels.group_names(scenario, plan),
+            labels.route_classes(scenario),
+            measured.start,
+        )
+    )
+    edges = np.array([0, *plan["boundaries"], plan["duration"]]) / 1e9
+    span = float(edges[measured.start]), float(edges[-1])
+    ends = np.full(len(raws), edges[-1])
+    return {each: flow_sets(columns, measured, span, ends, **each.selection) for each in wanted}

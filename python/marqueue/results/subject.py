@@ -1,0 +1,158 @@
+"""What figures are taken of: a link, all flows, a group of flows or a class of flows.
+
+A figure is named by itself (``utilization``, ``jain``) or with the link, group or class that it is
+taken of (``bottleneck.queue_mean``, ``long.goodput``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from marqueue.errors import RunError, show, unknown
+from marqueue.results.labels import class_names, group_names
+from marqueue.results.tables import link_names
+from marqueue.results.traffic import FLOW_FIGURES
+from marqueue.results.window import LINK_FIGURES, Figure
+from marqueue.scenario import Scenario, compile
+
+if TYPE_CHECKING:
+    from marqueue.results.result import Result
+
+Kind = Literal["link", "flows", "group", "class"]
+
+OF_LINKS: Mapping[str, Figure[Any]] = {figure.name: figure for figure in LINK_FIGURES}
+OF_FLOWS: Mapping[str, Figure[Any]] = {figure.name: figure for figure in FLOW_FIGURES}
+NAMED: tuple[Kind, ...] = ("link", "group", "class")
+"""The kinds of subjects that have names, which are also columns of tables."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What figures are taken of."""
+
+    kind: Kind
+    """``flows`` stands for all flows."""
+    name: str = ""
+    """Its name in the scenario; empty for all flows."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}" if self.name else "all flows"
+
+    @property
+    def figures(self) -> Mapping[str, Figure[Any]]:
+        """The figures that can be taken of it, by name."""
+        return OF_LINKS if self.kind == "link" else OF_FLOWS
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """The columns link, group and class of a table: all null for all flows."""
+        return {kind: self.name if kind == self.kind else None for kind in NAMED}
+
+    @property
+    def selection(self) -> dict[str, str]:
+        """Which flows it is made of, as an argument of :meth:`Result.flow_sets`."""
+        return {{"group": "group", "class": "class_"}[self.kind]: self.name} if self.name else {}
+
+    def measured(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Its figures in a part of a summary such as ``measured``; empty if it is not there."""
+        if self.kind == "flows":
+            found = part["flows"]
+        else:
+            found = part["classes" if self.kind == "class" else f"{self.kind}s"].get(self.name, {})
+        assert isinstance(found, Mapping)
+        return found
+
+    def samples(self, result: Result, window: int | None = None) -> Sequence[Any]:
+        """What figures are made of: an entry a replication that got to the window (None: to the
+        measured time)."""
+        if self.kind == "link":
+            return result.link(self.name).windows(window)
+        return result.flow_sets(window, **self.selection)
+
+
+def subjects(
+    links: Iterable[str], groups: Iterable[str], classes: Iterable[str]
+) -> tuple[Subject, ...]:
+    """All subjects of these names, in the order of tables; all flows come before groups."""
+    return (
+        *(Subject("link", name) for name in links),
+        Subject("flows"),
+        *(Subject("group", name) for name in groups),
+        *(Subject("class", name) for name in classes),
+    )
+
+
+def subjects_of(scenario: Scenario) -> tuple[Subject, ...]:
+    """All subjects of a scenario."""
+    plan, plain = compile(scenario), scenario.to_dict()
+    groups = dict.fromkeys(group_names(plain, plan))
+    return subjects(link_names(plan), groups, class_names(plain))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A figure of a subject."""
+
+    subject: Subject
+    figure: Figure[Any]
+
+
+def choose(text: str, among: Sequence[Subject], option: str = "figure") -> list[Chosen]:
+    """The figures that ``FIGURE`` or ``NAME.FIGURE`` stands for.
+
+    A figure of links without a name is taken of every link, a figure of flows of all flows. Raises
+    RunError, whose message begins with ``option`` and lists what exists.
+    """
+    name, _, figure = text.strip().rpartition(".")
+    if figure not in OF_LINKS and figure not in OF_FLOWS:
+        raise RunError(f"{option}: figure: {unknown(figure, [*OF_LINKS, *OF_FLOWS])}")
+    fitting = [each for each in among if figure in each.figures]
+    if name:
+        named = [each for each in fitting if each.name]
+        found = [each for each in named if each.name == name]
+        if not found:
+            kinds = "link" if figure in OF_LINKS else "group or class"
+            raise RunError(f"{option}: {kinds}: {unknown(name, [each.name for each in named])}")
+        if len(found) > 1:
+            both = " and of a ".join(each.kind for each in found)
+            raise RunError(
+                f"{option}: got {show(name)}, the name of a {both}: expected one of them"
+            )
+    else:
+        found = [each for each in fitting if each.kind in ("link", "flows")]
+    return [Chosen(each, each.figures[figure]) for each in found]
+
+
+def choose_all(texts: Iterable[str], among: Sequence[Subject]) -> list[Chosen]:
+    """The figures that several names stand for, each once."""
+    return list(dict.fromkeys(each for text in texts for each in choose(text, among)))
+
+
+def values_table(result: Result, window: int | None = None) -> pa.Table:
+    """One row a replication, subject and figure; see :meth:`Result.figures`."""
+    replications = result.replications_in(window)
+    rows = [
+        {
+            "replication": replication,
+            **subject.columns,
+            "figure": figure.name,
+            "unit": figure.base_unit,
+            "value": _finite(figure.value(sample)),
+        }
+        for subject in subjects(result.links, result.groups, result.classes)
+        for samples in [subject.samples(result, window)]
+        for figure in subject.figures.values()
+        for replication, sample in zip(replications, samples, strict=True)
+    ]
+    text = [(name, pa.string()) for name in (*NAMED, "figure", "unit")]
+    schema = pa.schema([("replication", pa.uint32()), *text, ("value", pa.float64())])
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

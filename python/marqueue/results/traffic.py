@@ -1,0 +1,222 @@
+"""What flows got over one span of time, and the figures made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from marqueue.results.window import Figure
+from marqueue.statistics.estimates import Counts, Floats, jain, quantile
+
+#: Kinds of flows that react to congestion.
+CONTROLLED = ("tcp", "paced")
+
+#: Names, such as the kinds of flows, one a row.
+Names = np.ndarray[tuple[int], np.dtype[np.object_]]
+Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
+
+
+class FlowColumns:
+    """The table of flows as numpy arrays, with its rows found by group and by class.
+
+    A look-up takes as long as there are rows in its answer, so that going through all groups
+    takes as long as there are flows.
+    """
+
+    def __init__(self, flows: pa.Table) -> None:
+        self._all: Rows = np.arange(flows.num_rows)
+        named = {name: flows[name].combine_chunks() for name in ("group", "class", "kind")}
+        texts = {name: column.dictionary_encode() for name, column in named.items()}
+        self._rows = {name: _rows_by_name(texts[name]) for name in ("group", "class")}
+        self._kinds: Names = np.array(texts["kind"].dictionary.to_pylist(), dtype=object)
+        self._kind = texts["kind"].indices.to_numpy(zero_copy_only=False)
+        self._values = {
+            name: flows[name].to_numpy() for name in flows.column_names if name not in named
+        }
+
+    def rows(self, group: str | None = None, class_: str | None = None) -> Rows:
+        """The rows of one group, of one class, of both, or all, in the order of the table."""
+        none: Rows = self._all[:0]
+        found = self._all if group is None else self._rows["group"].get(group, none)
+        if class_ is None:
+            return found
+        of_class = self._rows["class"].get(class_, none)
+        return of_class if group is None else np.intersect1d(found, of_class, assume_unique=True)
+
+    def __getitem__(self, column: str) -> np.ndarray[tuple[int], np.dtype[Any]]:
+        """A column of numbers."""
+        values: np.ndarray[tuple[int], np.dtype[Any]] = self._values[column]
+        return values
+
+    def kinds(self, rows: Rows) -> Names:
+        """The kind of flow of each of these rows."""
+        kinds: Names = self._kinds[self._kind[rows]]
+        return kinds
+
+
+def _rows_by_name(names: pa.DictionaryArray) -> dict[str, Rows]:
+    """The rows of each name, in order."""
+    codes = names.indices.to_numpy(zero_copy_only=False)
+    known = names.dictionary.to_pylist()
+    edges = np.cumsum(np.bincount(codes, minlength=len(known)))
+    parts = np.split(np.argsort(codes, kind="stable"), edges[:-1])
+    return dict(zip(known, parts, strict=True)) if known else {}
+
+
+@dataclass(frozen=True)
+class Flows:
+    """The flows of one replication (or some of them) and one span of time.
+
+    Arrays have one value a flow: ``start`` and ``left`` in s (a flow leaves when its last packet
+    is acknowledged, when it is told to stop, or with the end of the run), ``delivered`` in bytes
+    of payload in order within the span, ``fct`` in s (NaN if endless or not finished), ``size``
+    in packets (0: endless).
+    """
+
+    begin: float
+    end: float
+    kind: Names
+    start: Floats
+    left: Floats
+    fct: Floats
+    size: Counts
+    delivered: Floats
+    #: Sums over the whole run: sent, retransmits, timeouts, ecn_cuts; NaN where nobody counts.
+    totals: Mapping[str, float]
+
+    @property
+    def seconds_present(self) -> Floats:
+        """How long each flow was there within the span, s."""
+        until = np.minimum(self.left, self.end)
+        seconds: Floats = np.maximum(until - np.maximum(self.start, self.begin), 0.0)
+        return seconds
+
+    @property
+    def rates(self) -> Floats:
+        """Goodput of each flow that was there, over the time that it was, bit/s."""
+        seconds = self.seconds_present
+        there = seconds > 0
+        rates: Floats = 8.0 * self.delivered[there] / seconds[there]
+        return rates
+
+    @property
+    def long_rates(self) -> Floats:
+        """Goodput of each endless controlled flow that was there during the whole span, bit/s."""
+        whole = (self.start <= self.begin) & (self.left >= self.end)
+        long = np.isin(self.kind, CONTROLLED) & (self.size == 0) & whole
+        rates: Floats = 8.0 * self.delivered[long] / (self.end - self.begin)
+        return rates
+
+    @property
+    def started(self) -> int:
+        """Finite flows that began within the span."""
+        return int(self._began().sum())
+
+    @property
+    def completion_times(self) -> Floats:
+        """Of the finite flows that began within the span and finished before the run ended, s."""
+        fct = self.fct[self._began()]
+        return fct[np.isfinite(fct)]
+
+    def _began(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return (self.size > 0) & (self.begin <= self.start) & (self.start < self.end)
+
+
+def flow_sets(
+    columns: FlowColumns,
+    windows: Sequence[int],
+    span: tuple[float, float],
+    ends: Floats,
+    *,
+    group: str | None = None,
+    class_: str | None = None,
+) -> list[Flows]:
+    """The flows (of one group, of one class) of each replication that got to a span of time.
+
+    ``windows`` are the measuring windows that make the span, which begins and ends at these times,
+    s; ``ends[r]`` is when replication ``r`` ended, s.
+    """
+    rows = columns.rows(group, class_)
+    begin, end = span
+    replication = columns["replication"][rows]
+    out = []
+    for r in np.flatnonzero(ends > begin):
+        here = rows[replication == r]
+        left = np.fmin(columns["end"][here], columns["stop"][here])
+        delivered = [columns[f"delivered_{w}"][here] for w in windows]
+        out.append(
+            Flows(
+                begin=begin,
+                end=min(end, ends[r]),
+                kind=columns.kinds(here),
+                start=columns["start"][here],
+                left=np.fmin(left, ends[r]),
+                fct=columns["fct"][here],
+                size=columns["size"][here],
+                delivered=np.sum(delivered, axis=0, dtype=float),
+                totals={
+                    name: columns[name][here].sum()
+                    for name in ("sent", "retransmits", "timeouts", "ecn_cuts")
+                },
+            )
+        )
+    return out
+
+
+def _mean(x: Floats) -> float:
+    return float(x.mean()) if x.size else float("nan")
+
+
+#: Figures of flows over one span, in the order of reports.
+FLOW_FIGURES: tuple[Figure[Flows], ...] = (
+    Figure(
+        "goodput",
+        "Goodput, total",
+        "Mbit/s",
+        lambda f: 8.0 * f.delivered.sum() / (f.end - f.begin),
+        scale=1e-6,
+    ),
+    Figure(
+        "goodput_per_flow",
+        "Goodput, mean of a flow",
+        "Mbit/s",
+        lambda f: _mean(f.rates),
+        scale=1e-6,
+    ),
+    Figure("flows", "Flows", "", lambda f: int((f.seconds_present > 0).sum())),
+    Figure("jain", "Jain's index, long flows", "", lambda f: jain(f.long_rates)),
+    Figure("started", "Finite flows started", "", lambda f: f.started),
+    Figure("done", "Finite flows finished", "", lambda f: len(f.completion_times)),
+    Figure("fct_mean", "Flow completion time, mean", "s", lambda f: _mean(f.completion_times)),
+    Figure(
+        "fct_median",
+        "Flow completion time, median",
+        "s",
+        lambda f: quantile(f.completion_times, 0.5),
+    ),
+    Figure(
+        "fct_p95", "Flow completion time, p95", "s", lambda f: quantile(f.completion_times, 0.95)
+    ),
+    Figure(
+        "fct_p99", "Flow completion time, p99", "s", lambda f: quantile(f.completion_times, 0.99)
+    ),
+)
+
+#: Figures that flows keep over the whole run, its warm-up included.
+RUN_FIGURES: tuple[Figure[Flows], ...] = (
+    Figure("sent", "Data packets sent", "", lambda f: f.totals["sent"]),
+    Figure("retransmits", "Retransmissions", "", lambda f: f.totals["retransmits"]),
+    Figure(
+        "retransmit_ratio",
+        "Retransmissions, share of packets sent",
+        "",
+        lambda f: f.totals["retransmits"],
+        lambda f: f.totals["sent"],
+    ),
+    Figure("timeouts", "Retransmission timeouts", "", lambda f: f.totals["timeouts"]),
+    Figure("ecn_cuts", "Window cuts in answer to ECN", "", lambda f: f.totals["ecn_cuts"]),
+)

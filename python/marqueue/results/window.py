@@ -1,0 +1,184 @@
+"""What one link measured in one window, and the figures made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from marqueue.statistics.estimates import (
+    Delays,
+    Estimate,
+    Floats,
+    merge_times,
+    ratio_terms,
+    time_mean,
+    time_quantile,
+    time_std,
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Window:
+    """Sums and histograms of one link over one span of time; adding two merges them.
+
+    A packet waits until its own transmission begins: the one in transmission is not part of the
+    queue, and its transmission time is not part of its queueing delay.
+    """
+
+    seconds: float
+    arrivals: int
+    arrived_bytes: int
+    departures: int
+    departed_bytes: int
+    dropped_bytes: int
+    #: What the server could have done, and what it did: a link bits, a CPU cycles.
+    capacity: float
+    used: float
+    #: Sum of |difference of queueing delays| over consecutive departures, s.
+    jitter_sum: float
+    drops: dict[str, int]
+    marks: dict[str, int]
+    #: ``queue[q]``: for how many seconds ``q`` packets were waiting.
+    queue: Floats
+    delays: Delays
+    #: What the server did for each group of traffic, where groups are told apart.
+    groups: dict[str, float]
+
+    @property
+    def dropped(self) -> int:
+        """Packets lost, for whatever reason."""
+        return sum(self.drops.values())
+
+    @property
+    def marked(self) -> int:
+        """Packets marked, for whatever reason."""
+        return sum(self.marks.values())
+
+    def __add__(self, other: Window) -> Window:
+        return Window(
+            seconds=self.seconds + other.seconds,
+            arrivals=self.arrivals + other.arrivals,
+            arrived_bytes=self.arrived_bytes + other.arrived_bytes,
+            departures=self.departures + other.departures,
+            departed_bytes=self.departed_bytes + other.departed_bytes,
+            dropped_bytes=self.dropped_bytes + other.dropped_bytes,
+            capacity=self.capacity + other.capacity,
+            used=self.used + other.used,
+            jitter_sum=self.jitter_sum + other.jitter_sum,
+            drops=_add(self.drops, other.drops),
+            marks=_add(self.marks, other.marks),
+            queue=merge_times([self.queue, other.queue]),
+            delays=self.delays + other.delays,
+            groups={g: self.groups[g] + other.groups[g] for g in self.groups},
+        )
+
+
+def _add(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
+    return {k: a.get(k, 0) + b.get(k, 0) for k in sorted({*a, *b})}
+
+
+def merge(windows: Iterable[Window]) -> Window:
+    """One window over the time of several."""
+    return reduce(Window.__add__, windows)
+
+
+@dataclass(frozen=True)
+class Figure(Generic[T]):
+    """A figure that can be taken of a window: what it is called, in which unit, and how.
+
+    A figure with ``per`` is the ratio of two sums, and is estimated as such over replications.
+    ``scale`` turns the base unit of data files into ``unit``, in which reports show it.
+    """
+
+    name: str
+    label: str
+    unit: str
+    amount: Callable[[T], float]
+    per: Callable[[T], float] | None = None
+    scale: float = 1.0
+
+    @property
+    def base_unit(self) -> str:
+        """The unit of data files."""
+        return {"ms": "s", "Mbit/s": "bit/s"}.get(self.unit, self.unit)
+
+    @property
+    def title(self) -> str:
+        """The label with the unit."""
+        return f"{self.label} [{self.unit}]" if self.unit else self.label
+
+    def shown(self, estimates: Mapping[str, Estimate]) -> Estimate:
+        """Its estimate out of all, in ``unit``."""
+        return estimates[self.name].scaled(self.scale)
+
+    def value(self, of: T) -> float:
+        """The figure in the base unit."""
+        if self.per is None:
+            return float(self.amount(of))
+        total = self.per(of)
+        return float(self.amount(of)) / total if total > 0 else float("nan")
+
+    def terms(self, replications: Sequence[T]) -> Floats:
+        """One value a replication, whose mean and interval are those of :meth:`estimate`."""
+        amounts = [float(self.amount(w)) for w in replications]
+        if self.per is None:
+            return np.array(amounts)
+        return ratio_terms(amounts, [float(self.per(w)) for w in replications])
+
+    def estimate(self, replications: Sequence[T], confidence: float) -> Estimate:
+        """The figure in the base unit, over replications."""
+        amounts = [float(self.amount(w)) for w in replications]
+        if self.per is None:
+            return Estimate.of(amounts, confidence)
+        return Estimate.ratio(amounts, [float(self.per(w)) for w in replications], confidence)
+
+
+SHARES = (("p5", 0.05), ("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
+
+
+def _queue_quantile(share: float) -> Callable[[Window], float]:
+    return lambda w: time_quantile(w.queue, share)
+
+
+def _delay_quantile(share: float) -> Callable[[Window], float]:
+    return lambda w: w.delays.quantile(share)
+
+
+#: All figures of a link, in the order of reports.
+LINK_FIGURES: tuple[Figure[Window], ...] = (
+    Figure("utilization", "Utilization", "", lambda w: w.used, lambda w: w.capacity),
+    Figure("loss_ratio", "Loss ratio", "", lambda w: w.dropped, lambda w: w.arrivals),
+    Figure("mark_ratio", "Mark ratio", "", lambda w: w.marked, lambda w: w.departures),
+    Figure("drops", "Packets lost", "", lambda w: w.dropped),
+    Figure("marks", "Packets marked", "", lambda w: w.marked),
+    Figure("queue_mean", "Queue, mean", "packets", lambda w: time_mean(w.queue)),
+    Figure("queue_std", "Queue, standard deviation", "packets", lambda w: time_std(w.queue)),
+    *(
+        Figure(f"queue_{p}", f"Queue, {p}", "packets", _queue_quantile(share))
+        for p, share in SHARES
+    ),
+    Figure("delay_mean", "Queueing delay, mean", "ms", lambda w: w.delays.mean, scale=1e3),
+    Figure(
+        "delay_std", "Queueing delay, standard deviation", "ms", lambda w: w.delays.std, scale=1e3
+    ),
+    *(
+        Figure(f"delay_{p}", f"Queueing delay, {p}", "ms", _delay_quantile(share), scale=1e3)
+        for p, share in SHARES
+    ),
+    # RFC 3393, section 4.5, of consecutive packets of the link, without sign.
+    Figure("jitter", "Delay variation", "ms", lambda w: w.jitter_sum, lambda w: w.departures, 1e3),
+)
+
+
+def share_figures(group: str) -> tuple[Figure[Window], Figure[Window]]:
+    """The figures of what a group of traffic had of a server, in bits or cycles."""
+    return (
+        Figure("rate", "Rate", "", lambda w: w.groups[group] / w.seconds),
+        Figure("share", "Share", "", lambda w: w.groups[group], lambda w: w.capacity),
+    )

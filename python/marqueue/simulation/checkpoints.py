@@ -1,0 +1,361 @@
+"""Checkpoints: completed replications of an unfinished run, stored next to its output directory.
+
+The checkpoints of the output directory DIR stand in ``DIR.checkpoints``: a file for each completed
+replication, for a sweep also the result of each completed point, and ``run.json``, which says what
+run they belong to.
+
+A replication is a function of plan, seed and engine. Its file is named by plan and seed, and starts
+with a line of JSON that says what it is the checkpoint of and gives the digest of the rest, an
+archive of numpy arrays. A file that does not fit is set aside, and its replication runs again.
+
+A result names the commit that it was made from, so checkpoints of another commit, or of other
+sources of the same one, are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from io import BufferedRandom
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+import marqueue._core as _core
+from marqueue.errors import ResultError, RunError, differing_values
+from marqueue.results.integrity import read_sealed, write_sealed
+from marqueue.results.output_directory import checkpoints_of, remove_result
+from marqueue.results.provenance import commit
+
+IDENTITY = "run.json"
+POINTS = "points"
+SET_ASIDE = "set-aside"
+
+_FILES = re.compile(r"run\.json|[0-9a-f]{16}-[0-9a-f]{16}\.checkpoint|.+\.part-[0-9a-f]{12}")
+"""The names of the files that are written here."""
+_PARTIAL_POINT = re.compile(r"\.[0-9]+\.[0-9a-f]{12}\.partial")
+"""The name of a point's result that was being written."""
+
+
+@dataclass(frozen=True)
+class Replication:
+    """One run of the engine: a plan as JSON with a seed, cut off after so many events."""
+
+    plan: str
+    seed: int
+    seconds: float
+    """How long it lasts, in simulated time."""
+    max_events: int | None = None
+
+    @property
+    def plan_digest(self) -> str:
+        """The SHA-256 digest of the plan and the limit of events."""
+        return hashlib.sha256(f"{self.max_events}\n{self.plan}".encode()).hexdigest()
+
+    @property
+    def file_name(self) -> str:
+        """The name of its checkpoint."""
+        return f"{self.plan_digest[:16]}-{self.seed:016x}.checkpoint"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the engine returned, and the CPU time that it took, s."""
+
+    replication: Replication
+    raw: Mapping[str, Any]
+    cpu_seconds: float
+    from_checkpoint: bool = False
+    """Whether it was completed by an earlier run that was interrupted."""
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=3)
+
+
+@dataclass
+class Checkpoints:
+    """A directory of completed replications; without a path nothing is stored."""
+
+    path: Path | None = None
+    resume: bool = False
+    """Whether the run was asked to continue from them; for messages."""
+    tell: Callable[[str], None] = _warn
+    """Is called with a sentence for each file that is set aside."""
+    identity: dict[str, Any] = field(init=False, default_factory=dict)
+    _beginning: Lock = field(init=False, default_factory=Lock, repr=False, compare=False)
+
+    @classmethod
+    def beside(
+        cls, directory: Path, resume: bool, force: bool, tell: Callable[[str], None] = _warn
+    ) -> Checkpoints:
+        """The checkpoints of an output directory, which must be claimed.
+
+        Raises RunError if there are some and neither ``resume`` nor ``force`` is given, or if
+        something else is there.
+        """
+        path = checkpoints_of(directory)
+        found = cls(path, resume, tell)
+        found._refuse_others()
+        if found.exists and not resume:
+            if not force:
+                raise RunError(
+                    f"{path}: holds checkpoints of an interrupted run; --resume continues it, "
+                    "--force starts again"
+                )
+            found.discard()
+        return found
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is anything to continue from."""
+        return self.path is not None and self.path.is_dir() and any(self.path.iterdir())
+
+    @property
+    def remark(self) -> str:
+        """How an unfinished run can be continued; empty if there is nothing to continue from."""
+        if not self.exists:
+            return ""
+        return f"{self.path} holds what was completed: --resume continues from there."
+
+    @property
+    def points(self) -> Path:
+        """Where the results of completed points of a sweep stand."""
+        assert self.path is not None, "a sweep has checkpoints"
+        return self.path / POINTS
+
+    def belong_to(self, identity: Mapping[str, Any]) -> None:
+        """Says what run the checkpoints are of. Raises RunError if those that are there are of
+        another run."""
+        self.identity = {**_engine(), **json.loads(json.dumps(identity))}
+        if self.path is None or not (self.path / IDENTITY).exists():
+            return
+        try:
+            found = read_sealed(self.path / IDENTITY)
+            del found["sha256"]
+        except (OSError, ResultError) as error:
+            self._set_aside(self.path / IDENTITY, str(error))
+            return
+        differ = differing_values(found, self.identity)
+        if differ:
+            listed = "; ".join(f"{path}: was {a}, now {b}" for path, a, b in differ[:5])
+            more = f"; {len(differ) - 5} more" if len(differ) > 5 else ""
+            raise RunError(
+                f"{self.path}: checkpoints of another run, expected those of the same ({listed}"
+                f"{more}); without --resume, --force starts again"
+            )
+
+    def find(self, replication: Replication) -> Outcome | None:
+        """The outcome of a replication, if its checkpoint is there and whole; one that is damaged
+        is set aside."""
+        if self.path is None:
+            return None
+        path = self.path / replication.file_name
+        try:
+            with path.open("rb") as file:
+                header = file.readline(4096)
+                expected = _header(replication, hashlib.file_digest(file, "sha256").hexdigest())
+                if header != expected:
+                    raise ResultError(_difference(header, expected))
+                file.seek(len(header))
+                with np.load(file, allow_pickle=False) as arrays:
+                    tree = json.loads(str(arrays["tree"]))
+                    raw = _with_arrays(tree["raw"], arrays)
+        except FileNotFoundError:
+            return None
+        except (OSError, ResultError) as error:
+            self._set_aside(path, str(error))
+            return None
+        return Outcome(replication, raw, tree["cpu_seconds"], from_checkpoint=True)
+
+    def put(self, outcome: Outcome) -> None:
+        """Stores a replication; its file appears whole or not at all."""
+        if self.path is None:
+            return
+        arrays: dict[str, np.ndarray[Any, Any]] = {}
+        raw = _without_arrays(outcome.raw, arrays)
+        tree = json.dumps({"raw": raw, "cpu_seconds": outcome.cpu_seconds})
+        self.begin()
+        name = outcome.replication.file_name
+        try:
+            with _appearing(self.path / name) as file:
+                header = _header(outcome.replication, "0" * 64)
+                file.write(header)
+                np.savez(file, allow_pickle=False, tree=np.array(tree), **arrays)
+                file.seek(len(header))
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                file.seek(0)
+                file.write(_header(outcome.replication, digest))
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+
+    def begin(self) -> None:
+        """Makes the directory, and writes what run it belongs to."""
+        if self.path is None or (self.path / IDENTITY).exists():
+            return
+        # Replications that end at the same time come here together.
+        with self._beginning:
+            if (self.path / IDENTITY).exists():
+                return
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                part = _part(self.path / IDENTITY)
+                write_sealed(part, self.identity)
+                part.replace(self.path / IDENTITY)
+            except OSError as error:
+                raise _unwritable(self.path, error) from None
+
+    def forget(self, replications: Iterable[Replication]) -> None:
+        """Removes replications that are part of a point's result."""
+        if self.path is not None:
+            for each in replications:
+                (self.path / each.file_name).unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Removes all checkpoints, once the output is there; files of others stay, and are
+        named."""
+        if self.path is None or not self.path.is_dir():
+            return
+        shutil.rmtree(self.path / SET_ASIDE, ignore_errors=True)
+        if self.points.is_dir():
+            self._discard_points()
+        for entry in self.path.iterdir():
+            if _FILES.fullmatch(entry.name) and entry.is_file():
+                entry.unlink()
+        try:
+            self.path.rmdir()
+        except OSError:
+            self.tell(f"{self.path} holds files that marqueue did not write, and stays.")
+
+    def _discard_points(self) -> None:
+        for entry in self.points.iterdir():
+            if _PARTIAL_POINT.fullmatch(entry.name):
+                shutil.rmtree(entry)
+            else:
+                with suppress(ResultError):
+                    remove_result(entry)
+        with suppress(OSError):
+            self.points.rmdir()
+
+    def set_aside_point(self, path: Path, why: str) -> None:
+        """Moves a damaged result of a point out of the way."""
+        self._set_aside(path, why)
+
+    def _set_aside(self, path: Path, why: str) -> None:
+        assert self.path is not None
+        folder = self.path / SET_ASIDE
+        folder.mkdir(exist_ok=True)
+        os.rename(path, folder / f"{path.name}.{secrets.token_hex(6)}")
+        reason = why.removeprefix(f"{path}: ")
+        self.tell(f"{path}: {reason}; set aside, what it held runs again.")
+
+    def _refuse_others(self) -> None:
+        """Raises RunError if something that is not of marqueue has the name of the directory."""
+        assert self.path is not None
+        if not os.path.lexists(self.path):
+            return
+        if self.path.is_symlink() or not self.path.is_dir():
+            raise RunError(f"{self.path}: not a directory, expected checkpoints or nothing")
+        for entry in sorted(self.path.iterdir()):
+            known = entry.name in (POINTS, SET_ASIDE) and entry.is_dir()
+            if not known and not _FILES.fullmatch(entry.name):
+                raise RunError(
+                    f"{self.path}: holds {entry.name}, which marqueue did not write; expected "
+                    "checkpoints or nothing"
+                )
+
+
+@cache
+def _engine() -> dict[str, Any]:
+    """What runs: version, commit, and the digest of engine and package, since two builds of one
+    version and commit may differ."""
+    package = Path(_core.__file__).parent
+    digest = hashlib.sha256(Path(_core.__file__).read_bytes())
+    for file in sorted(package.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return {"version": _core.version(), "commit": commit(), "code": digest.hexdigest()}
+
+
+def _header(replication: Replication, digest: str) -> bytes:
+    """The first line of a checkpoint: what it is of, and the digest of what follows."""
+    header = {
+        "plan": replication.plan_digest,
+        "seed": replication.seed,
+        **_engine(),
+        "sha256": digest,
+    }
+    return json.dumps(header).encode() + b"\n"
+
+
+def _difference(found: bytes, expected: bytes) -> str:
+    """How the first line of a checkpoint differs from what it should be."""
+    try:
+        a, b = json.loads(found), json.loads(expected)
+        names = [name for name in b if a.get(name) != b[name]]
+    except (ValueError, AttributeError):
+        return "damaged: its first line is not that of a checkpoint"
+    if names == ["sha256"]:
+        return "damaged: its content does not match its digest"
+    return f"of another replication or program ({', '.join(names)})"
+
+
+@contextmanager
+def _appearing(path: Path) -> Iterator[BufferedRandom]:
+    """A file that gets its name at the end of the block; if the block fails it is removed."""
+    part = _part(path)
+    try:
+        with part.open("w+b") as file:
+            yield file
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _part(path: Path) -> Path:
+    """A name for a file that is being written."""
+    return path.with_name(f"{path.name}.part-{secrets.token_hex(6)}")
+
+
+def _unwritable(path: Path, error: OSError) -> RunError:
+    return RunError(f"{path}: cannot be written: {error.strerror or error}")
+
+
+ARRAY = "array"
+
+
+def _without_arrays(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
+    """What JSON can hold of a tree; its arrays go into ``arrays``, and their names stay."""
+    match value:
+        case np.ndarray():
+            name = f"{ARRAY}_{len(arrays)}"
+            arrays[name] = value
+            return {ARRAY: name}
+        case Mapping():
+            return {key: _without_arrays(each, arrays) for key, each in value.items()}
+        case list() | tuple():
+            return [_without_arrays(each, arrays) for each in value]
+    return value
+
+
+def _with_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
+    """The reverse of :func:`_without_arrays`."""
+    match value:
+        case {"array": str(name)} if len(value) == 1:
+            return arrays[name]
+        case dict():
+            return {key: _with_arrays(each, arrays) for key, each in value.items()}
+        case list():
+            return [_with_arrays(each, arrays) for each in value]
+    return value

@@ -1,0 +1,90 @@
+"""Statistics of one autocorrelated series: where its transient ends, how well its mean is known.
+
+Sources: K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
+Simulation 69(6), 1997 (MSER); K. P. White, M. J. Cobb, S. C. Spratt, "A comparison of five
+steady-state truncation heuristics for simulation", WSC 2000 (batches of five); K. Hoad,
+S. Robinson, R. Davies, "Automating warm-up length estimation", J. Oper. Res. Soc. 61, 2010 (the
+first half, the last five batches); A. M. Law, *Simulation Modeling and Analysis*, 5th ed., section
+9.5.3 (batch means).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from marqueue.statistics.estimates import Estimate, Floats
+
+#: Samples in a batch of MSER-5.
+MSER_BATCH = 5
+#: Batches below which MSER-5 compares noise with noise.
+MSER_BATCHES = 20
+#: Batches at the end whose few successors are alike by chance.
+MSER_TAIL = 5
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """How many samples at the front of a series are its transient."""
+
+    samples: int
+    #: Whether the error is least before the middle: if not, the series had not settled by then.
+    settled: bool
+
+
+def mser5(series: Floats) -> Truncation:
+    """Cuts where the standard error of the mean of what is left is least.
+
+    The series is taken in means of five samples. Only the first half is searched: behind it so
+    little is left that its small spread says nothing.
+    """
+    m = len(series) // MSER_BATCH
+    if m < MSER_BATCHES:
+        expected = f"at least {MSER_BATCH * MSER_BATCHES}"
+        raise ValueError(f"got {len(series)} samples, expected {expected} for MSER-5")
+    batches = series[: m * MSER_BATCH].reshape(m, MSER_BATCH).mean(axis=1)
+    # Sums over the last k batches; about the last one, so that a constant tail has exact zeros.
+    backwards = (batches - batches[-1])[::-1]
+    k = np.arange(1, m + 1)
+    squares = np.maximum((backwards**2).cumsum() - backwards.cumsum() ** 2 / k, 0.0)
+    error = (squares / k**2)[::-1]
+    half = m // 2
+    cut = int(np.argmin(error[:half]))
+    return Truncation(cut * MSER_BATCH, int(np.argmin(error[: m - MSER_TAIL])) < half)
+
+
+@dataclass(frozen=True)
+class BatchMeans(Estimate):
+    """The mean of one series with a Student interval over the means of its ``n`` batches."""
+
+    lag1: float = math.nan
+    """Autocorrelation of successive batch means; NaN if they are all alike. Where it is far above
+    zero the batches are too short and the interval too narrow."""
+
+    @classmethod
+    def over(cls, series: Floats, batches: int = 20, confidence: float = 0.95) -> Self:
+        """Of a series without its transient; what does not fill a batch is left out in front."""
+        if batches < 2:
+            raise ValueError(f"got {batches} batches, expected at least 2")
+        size = len(series) // batches
+        if size == 0:
+            raise ValueError(
+                f"got {len(series)} samples for {batches} batches, expected one a batch at least"
+            )
+        means = series[len(series) - size * batches :].reshape(batches, size).mean(axis=1)
+        estimate = Estimate.of(means, confidence)
+        return cls(estimate.mean, estimate.half_width, estimate.n, confidence, _lag1(means))
+
+    @property
+    def independent(self) -> bool:
+        """Whether the batch means show no positive autocorrelation, in a one-sided test at 5%."""
+        return not self.lag1 > 1.645 / math.sqrt(self.n)
+
+
+def _lag1(x: Floats) -> float:
+    deviation = x - x.mean()
+    total = float(deviation @ deviation)
+    return float(deviation[1:] @ deviation[:-1]) / total if total > 0 else math.nan

@@ -1,0 +1,3 @@
+"""Fair allocations of links and CPUs: max-min, proportional fairness, the regions of a single
+bottleneck.
+"""

@@ -1,0 +1,183 @@
+"""Proportional fairness over CPUs and links: the allocation that DRQ aims at.
+
+Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, section II-B, problem P:
+
+    maximise  sum of alpha_s log r_s   subject to   A r <= c, r >= 0                 (2)-(5)
+
+At the optimum r_s = alpha_s / (sum of w_s^k theta_k + sum of pi_l)                  (6)
+
+with a price theta_k of each CPU, in bits/cycle, and pi_l of each link, a plain number; only what
+is used to its full capacity has a price above zero. TCP Reno under DRQ has
+alpha_s = sqrt(3/2) M_s / tau_s (Proposition 1).
+
+The solver is an interior point method on the prices alone: with rates as in (6), slack
+s = c - A r and a target m that goes to zero, Newton's method on p_i s_i = m,
+
+    (A diag(r^2 / alpha) A' + diag(s / p)) dp = ...                    resources by resources
+
+so that flows cost little, however many there are. log r is flat near its maximum, so that a solver
+that stops by its objective, as those of cones do, ends with rates that are good to some 1e-5;
+Newton's method ends where the conditions of Karush, Kuhn and Tucker do. Rates are counted in those
+of :func:`marqueue.theory.allocation.allocations.feasible`, prices in shares of what is paid in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array, diags_array
+
+from marqueue.errors import ModelError
+from marqueue.theory.allocation.allocations import feasible
+from marqueue.theory.allocation.resources import Allocation, Floats, Kind, Sharing
+
+Region = Literal["CPU-limited", "jointly limited", "bandwidth-limited", "not congested"]
+
+#: The largest residual that a solution may have.
+TOLERANCE = 1e-9
+#: To what Newton's method goes: well below, and above what rounding leaves.
+TARGET = 1e-12
+#: Steps of Newton's method after which to give up; random networks take 12 to 20.
+STEPS = 100
+#: What of the way to a boundary a step takes at most, and by what factor its target sinks.
+INSIDE, CENTRING = 0.99, 0.1
+#: The share of all that flows pay (the sum of alpha) from which on a resource has a price. Of a
+#: resource that is full but free, at the border of two regions, the root of TARGET is left.
+PAID = 1e-5
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """How far a solution is from the conditions of Karush, Kuhn and Tucker; all relative."""
+
+    stationarity: float
+    """The largest ``|r_s (sum of prices) / alpha_s - 1|`` (6)."""
+    excess: float
+    """The largest excess over a capacity (3), (4)."""
+    negativity: float
+    """The most that a price is below zero, of all that is paid."""
+    slackness: float
+    """The most that is paid for capacity that nobody uses, of all that is paid."""
+
+    @property
+    def worst(self) -> float:
+        """The largest of them."""
+        return max(self.stationarity, self.excess, self.negativity, self.slackness)
+
+
+@dataclass(frozen=True)
+class Optimum(Allocation):
+    """The solution of problem P."""
+
+    prices: Floats
+    """Of each resource: theta, bits/cycle, or pi."""
+    residuals: Residuals
+
+    @property
+    def paid(self) -> Floats:
+        """What each resource earns, price times capacity, as a share of all that flows pay: the sum
+        of alpha."""
+        return _paid(self.sharing, self.prices)
+
+    @property
+    def congested(self) -> tuple[str, ...]:
+        """The resources with a price."""
+        every = zip(self.sharing.resources, self.paid, strict=True)
+        return tuple(resource.name for resource, paid in every if paid > PAID)
+
+    @property
+    def region(self) -> Region:
+        """By what the flows together are limited."""
+        return self.region_of(self.congested)
+
+    def region_of(self, names: Iterable[str]) -> Region:
+        """By which of these resources flows are limited: those of a CPU with its link, or of a
+        way."""
+        congested = set(self.congested)
+        kinds: set[Kind] = {
+            r.kind for r in self.sharing.resources if r.name in congested.intersection(names)
+        }
+        if len(kinds) == 2:
+            return "jointly limited"
+        if not kinds:
+            return "not congested"
+        return "CPU-limited" if "cpu" in kinds else "bandwidth-limited"
+
+
+def proportionally_fair(sharing: Sharing) -> Optimum:
+    """The optimum of problem P for these flows, with prices.
+
+    Raises :class:`ModelError` if it is not found, as capacities or densities that are very many
+    orders of magnitude apart may make it.
+    """
+    unit = feasible(sharing)
+    finite = np.isfinite(sharing.capacity)
+    share = diags_array(1 / sharing.capacity[finite]) @ sharing.density[finite]
+    a = csr_array(share @ diags_array(sharing.count * unit))
+    pays = sharing.count * sharing.weight
+    total = float(pays.sum())
+    earned = _earned(a, pays / total)
+    rates = unit * pays / total / (a.T @ earned)
+    prices = np.zeros(len(sharing.resources))
+    prices[finite] = earned * total / sharing.capacity[finite]
+    found = residuals(sharing, rates, prices)
+    if not found.worst <= TOLERANCE:
+        raise ModelError(
+            f"the optimum was not found: residuals of {found.worst:.1g} are left, expected "
+            f"{TOLERANCE:g}; are capacities, densities or weights many orders of magnitude apart?"
+        )
+    return Optimum(sharing, rates, prices, found)
+
+
+def _earned(a: csr_array, pays: Floats) -> Floats:
+    """The prices p at which rates ``pays / (a' p)`` use at most one of each resource, and all of
+    it where p is above zero."""
+    of_flow = csr_array(a.T)
+    earned = np.full(a.shape[0], 1 / a.shape[0])
+    slack = np.ones(a.shape[0])
+    for _ in range(STEPS):
+        sums = of_flow @ earned
+        missing = 1 - a @ (pays / sums) - slack
+        gap = earned * slack
+        if max(np.abs(missing).max(), gap.max()) < TARGET:
+            break
+        rise = CENTRING * gap.mean() - gap
+        root = a @ diags_array(np.sqrt(pays) / sums)
+        hessian = (root @ root.T).toarray()
+        hessian[np.diag_indices_from(hessian)] += slack / earned
+        more_earned = cho_solve(cho_factor(hessian), rise / earned - missing)
+        more_slack = (rise - slack * more_earned) / earned
+        step = min(1.0, *(_room(x, dx) for x, dx in ((earned, more_earned), (slack, more_slack))))
+        earned = earned + step * more_earned
+        slack = slack + step * more_slack
+    return earned
+
+
+def _room(x: Floats, dx: Floats) -> float:
+    """How many times ``dx`` may be taken so that ``x`` stays above zero."""
+    sinks = dx < 0
+    return INSIDE * float((x[sinks] / -dx[sinks]).min(initial=np.inf))
+
+
+def residuals(sharing: Sharing, rates: Floats, prices: Floats) -> Residuals:
+    """The residuals of any rates and prices."""
+    sums = sharing.density.T @ prices
+    used = sharing.used(rates)
+    paid = _paid(sharing, prices)
+    return Residuals(
+        stationarity=float(np.abs(rates * sums / sharing.weight - 1).max()),
+        excess=float(np.maximum(used - 1, 0).max()),
+        negativity=float(np.maximum(-paid, 0).max()),
+        slackness=float(np.abs(paid * (1 - used)).max()),
+    )
+
+
+def _paid(sharing: Sharing, prices: Floats) -> Floats:
+    finite = np.isfinite(sharing.capacity)
+    worth = np.where(finite, prices * np.where(finite, sharing.capacity, 0.0), 0.0)
+    share: Floats = worth / (sharing.count @ sharing.weight)
+    return share

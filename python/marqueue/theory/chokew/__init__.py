@@ -1,0 +1,1 @@
+"""The model of CHOKeW: who gets what share (docs/theory/chokew.md)."""

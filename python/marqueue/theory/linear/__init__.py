@@ -1,0 +1,3 @@
+"""Linearized models: characteristic roots, equilibria, stability margins
+(docs/theory/linear.md).
+"""

@@ -1,0 +1,105 @@
+"""Between the chain and packets: the same flows packet by packet, with one assumption of the chain
+after the other replaced by what TCP does (``crates/theory/src/hybrid.rs``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+import marqueue._core as _core
+from marqueue.statistics.estimates import Estimate
+from marqueue.theory.marking_chain.model import Model
+
+Floats = npt.NDArray[np.float64]
+
+EVERY = 0.1
+"""T between two samples of all windows: as the paper's 20 ms of 200 ms."""
+
+CHUNK = 100
+"""Samples between two looks at Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What of the chain is kept."""
+
+    answers: str
+    """rounds: a flow answers marks at the end of its own round trip, as in the chain; echoes: each
+    a round trip after it was set; clock: the same, and packets are sent as answers come."""
+    meets: str
+    """own: each packet meets a queue of its own, M/M/1 in equilibrium at the present load; mm1 or
+    md1: all meet the one queue that they make."""
+    waits: bool = False
+    """Whether waiting makes a round trip longer."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is found of flows."""
+
+    h: Estimate
+    """Var(sum W_i) / sum Var(W_i)."""
+    utilization: Estimate
+
+
+def spread_rtts(half: float, classes: int = 16) -> list[float]:
+    """Round-trip times over T, evenly spread over 1 - ``half`` to 1 + ``half``."""
+    return [1 + half * (2 * (i + 0.5) / classes - 1) for i in range(classes)]
+
+
+def simulate_hybrid(
+    model: Model,
+    assumptions: Assumptions,
+    rtts: list[float],
+    length: int,
+    warm_up: int,
+    replications: int,
+    seed: int = 1,
+) -> Figures:
+    """Flows of ``model`` for ``length`` T after ``warm_up`` T; its queue and classes are not
+    looked at, those of ``assumptions`` and ``rtts`` are. Flows are shared out over ``rtts`` evenly.
+
+    Replication i draws from the stream ``hybrid/i``.
+    """
+    k = len(rtts)
+    shares = [model.flows // k + (i < model.flows % k) for i in range(k)]
+    found = [
+        _once(
+            _core.HybridFlows(
+                model.scaled,
+                assumptions.answers,
+                assumptions.meets,
+                assumptions.waits,
+                list(zip(shares, rtts, strict=True)),
+                model.ct,
+                float(model.window),
+                seed,
+                f"hybrid/{i}",
+            ),
+            model.flows * model.ct,
+            length,
+            warm_up,
+        )
+        for i in range(replications)
+    ]
+    h, utilization = zip(*found, strict=True)
+    return Figures(Estimate.of(h), Estimate.of(utilization))
+
+
+def _once(flows: _core.HybridFlows, pipe: float, length: int, warm_up: int) -> tuple[float, float]:
+    _run(flows, round(warm_up / EVERY))
+    before = flows.entered
+    n = round(length / EVERY)
+    sums, first, second = _run(flows, n)
+    alone = float((second / n - (first / n) ** 2).sum())
+    h = float(sums.var()) / alone if alone > 0 else np.nan
+    return h, (flows.entered - before) / (pipe * length)
+
+
+def _run(flows: _core.HybridFlows, samples: int) -> tuple[Floats, Floats, Floats]:
+    parts = [flows.run(min(CHUNK, samples - at), EVERY) for at in range(0, samples, CHUNK)]
+    sums, first, second = zip(*parts, strict=True) if parts else ((np.zeros(0),),) * 3
+    return np.concatenate(sums), np.sum(first, axis=0), np.sum(second, axis=0)

@@ -1,0 +1,31 @@
+"""What models need to know of a plan: sizes and timers of TCP, round trips without queueing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import marqueue._core as _core
+from marqueue._core import TIMESTAMPS_BYTES
+
+Plan = dict[str, Any]
+
+
+def tcp_settings(plan: Plan, transport: int) -> dict[str, float]:
+    """Of a transport of the plan: ``wire``, the size of a full packet there, bytes;
+    ``min_rto``, the least retransmission timeout, s; ``delayed_ack``, how long one waits, s."""
+    of = plan["transports"][transport]
+    values = {**_core.tcp_presets()[of["preset"]], **of["params"]}
+    defaults = {spec["name"]: spec["default"] for spec in _core.tcp_params()}
+    values = defaults | values
+    header = values["header"] + TIMESTAMPS_BYTES * bool(values["timestamps"])
+    timers = {name: values[name] for name in ("min_rto", "delayed_ack")}
+    return {"wire": values["segment"] + header * bool(values["count_header"]), **timers}
+
+
+def round_trip(plan: Plan, route: Plan, size: float) -> float:
+    """Without queueing, s: propagation both ways and the transmission of a packet of ``size``
+    bytes; at a CPU its processing, at the mean density of all groups."""
+    there = [plan["links"][i] for i in route["forward"]]
+    back = [plan["links"][i] for i in route["reverse"]]
+    propagation = sum(link["delay"] for link in there + back) / 1e9
+    return float(propagation + sum(8 * size / link["rate"] for link in there))

@@ -1,0 +1,1 @@
+"""Where the flows of a scenario settle: rates, queues, marks (docs/theory/steady.md)."""

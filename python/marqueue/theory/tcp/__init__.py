@@ -1,0 +1,1 @@
+"""TCP's throughput laws, and the distribution of its windows."""

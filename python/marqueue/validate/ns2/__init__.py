@@ -1,6 +1,0 @@
-"""ns-2 beside the simulator here: one description of a dumbbell, run by both."""
-
-from marqueue.validate.ns2.case import Case
-from marqueue.validate.ns2.simulator import PACKAGE, Run, Window, install, installed, run
-
-__all__ = ["PACKAGE", "Case", "Run", "Window", "install", "installed", "run"]

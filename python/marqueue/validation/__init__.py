@@ -1,0 +1,46 @@
+"""The validation ladder: what is known to be right, and how it is checked.
+
+A rung is a file that names its tasks; a task runs simulations and gives checks, each with its law,
+its tolerance and the reason for it. ``RUNGS`` is the one list of them, the cheapest proof first.
+"""
+
+from marqueue.validation.check import Check
+from marqueue.validation.conservation import CONSERVATION
+from marqueue.validation.cubic import CUBIC
+from marqueue.validation.dctcp import DCTCP
+from marqueue.validation.ladder import Ladder, climb
+from marqueue.validation.loss_laws import LOSS_LAWS
+from marqueue.validation.ns2_comparison import BESIDE_NS2
+from marqueue.validation.phases import PHASES
+from marqueue.validation.queueing import QUEUEING
+from marqueue.validation.report import write_report
+from marqueue.validation.rtt_fairness import RTT_FAIRNESS
+from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.table import ladder_table
+
+RUNGS = {
+    rung.name: rung
+    for rung in (
+        CONSERVATION,
+        QUEUEING,
+        LOSS_LAWS,
+        CUBIC,
+        DCTCP,
+        RTT_FAIRNESS,
+        PHASES,
+        BESIDE_NS2,
+    )
+}
+
+__all__ = [
+    "RUNGS",
+    "Bench",
+    "Check",
+    "Effort",
+    "Ladder",
+    "Rung",
+    "Task",
+    "climb",
+    "ladder_table",
+    "write_report",
+]

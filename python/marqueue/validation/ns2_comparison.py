@@ -1,0 +1,68 @@
+"""The same dumbbells on ns-2 and here."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from marqueue import ns2
+from marqueue.ns2.matrix import EXPLAINED, MATRIX, QUICK
+from marqueue.ns2.simulator_output import BECAUSE, Side, ours, theirs, tolerances
+from marqueue.validation.check import Check
+from marqueue.validation.rung import Bench, Effort, Rung, Task
+
+UNITS = {"queue": "packets", "marks": "packets"}
+NAMES = {"tcp": "share of TCP", "udp": "share of UDP"}
+
+
+def compare(case: ns2.Case, here: Side, there: Side) -> list[Check]:
+    """The figures of one window, those left out that are zero on both sides."""
+    return [
+        Check(
+            f"{case.name}: {NAMES.get(figure, figure)}",
+            "ns-2",
+            getattr(here, figure),
+            getattr(there, figure),
+            most,
+            BECAUSE[figure],
+            unit=UNITS.get(figure, ""),
+            explained=EXPLAINED.get(case.name, ""),
+        )
+        for figure, most in tolerances(case, there).items()
+        if getattr(here, figure).mean or getattr(there, figure).mean
+    ]
+
+
+def checks(bench: Bench, case: ns2.Case, seeds: int) -> list[Check]:
+    """One dumbbell, after its start-up."""
+    mine = ours(case, bench.run(case.scenario(seeds)))
+    its = theirs([bench.run_ns2(case, seed) for seed in range(1, seeds + 1)])
+    both = list(zip(mine, its, strict=True))[1:]
+    return [check for here, there in both for check in compare(case, here, there)]
+
+
+def tasks(effort: Effort) -> list[Task]:
+    """One a dumbbell; ns-2 takes nearly all of the time."""
+    seeds = 6
+    cases = [case for case in MATRIX if effort is Effort.FULL or case.name in QUICK]
+    return [
+        Task(case.name, 5.4e-10 * case.offered * case.duration * seeds,
+             partial(checks, case=case, seeds=seeds))
+        for case in cases
+    ]  # fmt: skip
+
+
+def missing() -> str | None:
+    """How to install ns-2."""
+    if ns2.installed():
+        return None
+    return f"no program ns, expected ns-2.35: Debian's package {ns2.PACKAGE}"
+
+
+BESIDE_NS2 = Rung(
+    "ns2",
+    "ns-2.35 on the same dumbbells",
+    "Both sides with as many seeds each, which share nothing; what the two call differently is in "
+    "marqueue/validate/ns2/case.py.",
+    tasks,
+    missing,
+)

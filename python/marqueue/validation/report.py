@@ -1,0 +1,59 @@
+"""The ladder as a page with pictures."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from marqueue.reports.builder import Outcome, Report, Verdict
+from marqueue.results.integrity import seal_directory, write_json
+from marqueue.results.provenance import Circumstances
+from marqueue.validation import check, ladder
+
+OUTCOMES: dict[check.Verdict, Outcome] = {
+    "pass": "holds",
+    "fail": "fails",
+    "unclear": "open",
+    "explained": "partly",
+}
+
+
+def ladder_report(of: ladder.Ladder) -> Report:
+    """A section a rung: what is run, figures, checks."""
+    effort = f"{of.effort.value} form, version {of.as_dict()['version']}"
+    page = Report("Validation", of.summary, effort)
+    for each in of.rungs:
+        page.section(each.rung.title).text(each.rung.about)
+        if each.skipped:
+            page.notes([each.skipped], "Skipped")
+        for caption, figure in each.rung.draw(each.checks).items():
+            page.figure(figure, caption)
+        if each.checks:
+            page.verdicts(map(_verdict, each.checks))
+    return page
+
+
+def _verdict(each: check.Check) -> Verdict:
+    unit = f" {each.unit}" if each.unit else ""
+    return Verdict(
+        claim=each.what,
+        source=each.against,
+        expected=f"{each.target}{unit} ({each.tolerated})",
+        measured=each.figure,
+        outcome=OUTCOMES[each.verdict],
+        note=" ".join(filter(None, (each.because, each.explained))),
+    )
+
+
+def write_report(of: ladder.Ladder, made: Circumstances, directory: Path) -> None:
+    """Writes the page and the checks as JSON into an empty directory, and completes it."""
+    write_json(directory / "checks.json", of.as_dict())
+    ladder_report(of).write(directory / "report.html")
+    summary = of.as_dict()
+    provenance = {
+        "kind": "validate",
+        "version": summary["version"],
+        "commit": summary["commit"],
+        "partial": None,
+    }
+    seal_directory(directory, provenance, dataclasses.asdict(made))
