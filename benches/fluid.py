@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from marqueue.theory.fluid import Model, Seen, batch
+from marqueue.theory.fluid import Model, Observables, batch
 
 TIMES = np.linspace(0, 60, 121)
 
@@ -43,7 +43,7 @@ def main() -> None:
     started = time.perf_counter()
     found = batch(every, TIMES)
     taken = time.perf_counter() - started
-    solved = sum(isinstance(each, Seen) for each in found)
+    solved = sum(isinstance(each, Observables) for each in found)
     print(f"{count} models on {os.cpu_count()} processors: {taken:.3g} s, {solved} solved")
     alone = every[:100]
     started = time.perf_counter()

@@ -8,7 +8,7 @@ import pytest
 
 from marqueue.errors import ScenarioError
 from marqueue.results import Result
-from marqueue.results.optimum import Aim
+from marqueue.results.optimum import FairOptimum
 from marqueue.scenario import Scenario, compile, from_dict, from_toml, load, with_overrides
 from marqueue.simulation.run import run
 
@@ -253,7 +253,7 @@ def test_the_region_follows_the_clock_and_the_optimum_stands_beside_the_shares()
     regions = {}
     for clock in (20, 30, 40):
         optimum = run(with_overrides(scenario, [*brief, f"{CPU}.clock={clock} MHz"])).optimum
-        assert isinstance(optimum, Aim)
+        assert isinstance(optimum, FairOptimum)
         regions[clock] = optimum.region
         if clock == 20:
             cpu = optimum.shares["bottleneck/cpu"]

@@ -15,7 +15,7 @@ from benches.papers import EXPERIMENT_1, EXPERIMENT_1_UNTIED, EXPERIMENT_2, TIES
 import marqueue
 from marqueue.ns2 import simulator_output
 from marqueue.ns2.case import Case
-from marqueue.ns2.simulator_output import FIGURES, Side, disagreements
+from marqueue.ns2.simulator_output import FIGURES, SimulatorOutput, disagreements
 from marqueue.statistics.estimates import Estimate
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "ns2"
@@ -26,14 +26,14 @@ def reference(name: str) -> dict[str, Any]:
     return json.loads((REFERENCE / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def theirs(name: str, case: Case) -> list[Side]:
+def theirs(name: str, case: Case) -> list[SimulatorOutput]:
     return [
-        Side(each["begin"], each["end"], **{f: Estimate.of([each[f]]) for f in FIGURES})
+        SimulatorOutput(each["begin"], each["end"], **{f: Estimate.of([each[f]]) for f in FIGURES})
         for each in reference(name)[case.name]
     ]
 
 
-def ours(case: Case) -> list[Side]:
+def ours(case: Case) -> list[SimulatorOutput]:
     """Means over as many seeds as ns-2 had."""
     return simulator_output.ours(case, marqueue.simulation.run(case.scenario(replications=3)))
 

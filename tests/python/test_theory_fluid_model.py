@@ -9,7 +9,7 @@ import pytest
 from marqueue.errors import ModelError
 from marqueue.theory.allocation.resources import Resource
 from marqueue.theory.drq.fluid import Drq, Red, Reno
-from marqueue.theory.fluid import Model, Seen, batch
+from marqueue.theory.fluid import Model, Observables, batch
 
 CURVE = {"min_th": 20.0, "max_th": 60.0, "max_p": 0.1, "gentle": True, "w_q": 1e-3}
 AQMS: dict[str, dict[str, Any]] = {
@@ -185,7 +185,7 @@ def test_a_batch_is_each_of_its_models_and_keeps_their_errors() -> None:
     assert str(found[1]) == "links.0.capacity: got -1, expected a number above 0"
     for i in (0, 2, 3):
         seen = found[i]
-        assert isinstance(seen, Seen)
+        assert isinstance(seen, Observables)
         alone = Model(every[i]).integrate(times).seen
         assert np.array_equal(seen.queue, alone.queue)
         assert np.array_equal(seen.window, alone.window)

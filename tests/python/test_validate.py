@@ -23,7 +23,7 @@ from marqueue.scenario import compile
 from marqueue.scenario.parameters import aqms
 from marqueue.statistics.estimates import Estimate
 from marqueue.theory.tcp import laws
-from marqueue.validation import RUNGS, Bench, Check, Effort, climb, queueing
+from marqueue.validation import RUNGS, Check, Effort, TaskRunner, climb, queueing
 from marqueue.validation.conservation import imbalance, scenarios
 from marqueue.validation.ns2_comparison import compare
 
@@ -103,7 +103,7 @@ def test_the_formula_of_pollaczek_and_khinchine():
 
 
 def test_a_packet_too_many_is_found():
-    result = Bench().run(next(scenarios(replications=2)))
+    result = TaskRunner().run(next(scenarios(replications=2)))
     assert imbalance(result) == 0
     windows = result.tables["windows"]
     for column in ("arrivals", "departed_bytes"):
@@ -195,7 +195,7 @@ def test_without_ns2_its_rung_is_skipped(marqueue, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("name", ["conservation", "queueing", "loss-laws", "cubic", "dctcp"])
 def test_a_stopped_bench_runs_nothing_more(name: str):
-    bench = Bench()
+    bench = TaskRunner()
     bench.stop()
     [task, *_] = RUNGS[name].tasks(Effort.FULL)
     with pytest.raises(CancelledError):
@@ -219,7 +219,7 @@ def test_another_queue_than_ns2s_is_found_out():
     case = dataclasses.replace(MATRIX[0], duration=40.0, edges=(10.0,))
     shorter = dataclasses.replace(case, queue=droptail(40))
     here, there = (
-        ours(each, Bench().run(each.scenario(replications=3)))[1] for each in (case, shorter)
+        ours(each, TaskRunner().run(each.scenario(replications=3)))[1] for each in (case, shorter)
     )
     assert {each.verdict for each in compare(case, here, here)} == {"pass"}
     verdicts = {each.what: each.verdict for each in compare(case, here, there)}
@@ -247,7 +247,7 @@ def test_the_dumbbells_of_the_chokew_paper_are_those_that_its_experiment_runs(sc
 @pytest.mark.skipif(not ns2.installed(), reason="needs ns-2")
 def test_ns2_tells_what_tcp_and_udp_and_in_flows_get():
     case = dataclasses.replace(FIGURE_9["rio-3", 1], cbr_rate=470_000, duration=40.0, edges=(20.0,))
-    window = Bench().run_ns2(case, seed=1).windows[1]
+    window = TaskRunner().run_ns2(case, seed=1).windows[1]
     assert (len(window.tcp_bytes), len(window.udp_bytes)) == (100, 1)
     assert sum(window.tcp_bytes[50:]) > sum(window.tcp_bytes[:50]), "in flows are the last"
     assert window.tcp + window.udp == pytest.approx(window.utilization, abs=0.03)
@@ -256,9 +256,9 @@ def test_ns2_tells_what_tcp_and_udp_and_in_flows_get():
 @pytest.mark.skipif(not ns2.installed(), reason="needs ns-2")
 def test_ns2_runs_and_can_be_stopped():
     case = dataclasses.replace(MATRIX[0], duration=5.0, edges=(2.0,))
-    windows = Bench().run_ns2(case, seed=1).windows
+    windows = TaskRunner().run_ns2(case, seed=1).windows
     assert [(w.begin, w.end) for w in windows] == [(0.0, 2.0), (2.0, 5.0)]
-    stopped = Bench()
+    stopped = TaskRunner()
     stopped.stop()
     with pytest.raises(CancelledError):
         stopped.run_ns2(dataclasses.replace(case, duration=10_000.0), seed=1)

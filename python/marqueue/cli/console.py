@@ -53,7 +53,7 @@ def announce_report() -> None:
         say(f"No report will be written: its figures need matplotlib ({hint('plots')}).")
 
 
-class Told(KeyboardInterrupt):
+class ReportedInterrupt(KeyboardInterrupt):
     """An interrupt of which the user has been told what it left."""
 
 
@@ -70,7 +70,7 @@ def resumable(checkpoints: Checkpoints) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         say(f"Interrupted. {checkpoints.remark or 'Nothing was written.'}")
-        raise Told from None
+        raise ReportedInterrupt from None
     except MemoryError:
         if checkpoints.exists:
             say(checkpoints.remark)

@@ -195,7 +195,7 @@ def link(
     for each in plan["links"]:
         each["opportunities"] = capacities[each["name"]] or []
     # What real packets need is loaded by whoever wants them.
-    from marqueue.cli.link_run import Wanted, check_json_place, run_and_tell
+    from marqueue.cli.link_run import Display, check_json_place, run_and_tell
     from marqueue.live.link import OUTSIDE
 
     check_json_place(json)
@@ -208,7 +208,7 @@ def link(
     # Of nested links the outermost has the row.
     line = bool(command) and shown and OUTSIDE not in os.environ if status is None else status
     with options.claimed(report, "", force) if report else nullcontext() as directory:
-        wanted = Wanted(bool(line) and not watch, watch, json, directory)
+        wanted = Display(bool(line) and not watch, watch, json, directory)
         code = run_and_tell(scenario, plan, mtu, run, wanted, internet=internet)
     raise typer.Exit(code)
 

@@ -15,7 +15,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from marqueue.cli.console import errors
-from marqueue.cli.link_status import Recent, in_words
+from marqueue.cli.link_status import LastSamples, in_words
 from marqueue.live.recording import EVERY, Looks
 
 SPAN = 60.0
@@ -39,7 +39,7 @@ class Page:
     """The page, as a watcher of the link."""
 
     def __init__(self, names: Mapping[int, str], written: IO[bytes] | None, live: Live) -> None:
-        self.recent = Recent(names, SPAN)
+        self.recent = LastSamples(names, SPAN)
         self.written = written
         self.live = live
 

@@ -23,7 +23,7 @@ from marqueue.errors import RunError
 from marqueue.live import internet as internet_access
 from marqueue.live import requirements
 from marqueue.live.audit import in_words
-from marqueue.live.link import Ended, run_behind
+from marqueue.live.link import LinkOutcome, run_behind
 from marqueue.live.link_result import as_dict, result_of, table
 from marqueue.live.process_tree import INHERITED, Pipes
 from marqueue.live.recording import EVERY, Recording, Watcher
@@ -35,7 +35,7 @@ from marqueue.scenario import Scenario
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Display:
     """What is to be shown while the command runs, and where to keep what was measured."""
 
     line: bool
@@ -55,7 +55,7 @@ def run_and_tell(
     plan: Mapping[str, Any],
     mtu: int,
     command: Sequence[str],
-    wanted: Wanted,
+    wanted: Display,
     *,
     internet: bool,
 ) -> int:
@@ -89,7 +89,7 @@ def run_and_tell(
 
 
 @contextmanager
-def _shown(wanted: Wanted, names: Mapping[int, str]) -> Iterator[tuple[list[Watcher], Pipes]]:
+def _shown(wanted: Display, names: Mapping[int, str]) -> Iterator[tuple[list[Watcher], Pipes]]:
     """Who shows the link, and where the command reads and writes meanwhile."""
     if wanted.page:
         with tempfile.TemporaryFile() as written:
@@ -123,7 +123,7 @@ def _show_what_was_written(written: IO[bytes]) -> None:
         shutil.copyfileobj(written, terminal)
 
 
-def _keep(result: Result, wanted: Wanted) -> None:
+def _keep(result: Result, wanted: Display) -> None:
     if wanted.json:
         try:
             write_json(wanted.json, as_dict(result), sort_keys=False)
@@ -134,7 +134,7 @@ def _keep(result: Result, wanted: Wanted) -> None:
             result.write_files(fresh, options.report_of(result))
 
 
-def _tell(result: Result, ended: Ended, wanted: Wanted) -> None:
+def _tell(result: Result, ended: LinkOutcome, wanted: Display) -> None:
     """Says what the link measured."""
     assert result.provenance.live
     errors.print(table(result))

@@ -33,7 +33,7 @@ ROW_BELOW = "\033D\033[1A"
 """Moves what is shown up if there is no row below, and leaves the cursor in its column."""
 
 
-class Recent:
+class LastSamples:
     """The last samples of each link, and what has been lost and marked in all."""
 
     def __init__(self, names: Mapping[int, str], seconds: float) -> None:
@@ -61,7 +61,7 @@ class Recent:
         return sum(rates) / len(rates) if rates else 0.0
 
 
-def in_words(recent: Recent, link: int) -> str:
+def in_words(recent: LastSamples, link: int) -> str:
     """A link's state: rate, queue, delay (median and 99th percentile), losses and marks in all."""
     last = round(SPAN / EVERY)
     rate = recent.rate(link)
@@ -85,7 +85,7 @@ class StatusLine:
 
     def __init__(self, terminal: int, names: Mapping[int, str]) -> None:
         self.terminal = terminal
-        self.recent = Recent(names, SPAN)
+        self.recent = LastSamples(names, SPAN)
         self.next = time.monotonic() + PATIENCE
         self.rows = 0
         """How many rows the terminal has, as long as the last of them is taken."""

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 
-from marqueue.cli.console import Told, say
+from marqueue.cli.console import ReportedInterrupt, say
 from marqueue.errors import MarqueueError
 
 MISTAKE = 2
@@ -32,7 +32,7 @@ def run_to_end(command: Callable[[], object]) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt as interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        if not isinstance(interrupt, Told):
+        if not isinstance(interrupt, ReportedInterrupt):
             say("Interrupted.")
         return INTERRUPTED
     return code

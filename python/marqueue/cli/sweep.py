@@ -17,7 +17,7 @@ from marqueue.cli.console import (
 from marqueue.cli.run import slug
 from marqueue.extras import has
 from marqueue.simulation.checkpoints import Checkpoints
-from marqueue.simulation.sweep import SHOWN, Asked, ReportWriter, sweep_into
+from marqueue.simulation.sweep import SHOWN, ReportWriter, SweepRequest, sweep_into
 
 
 def sweep(
@@ -73,7 +73,7 @@ def sweep(
     """
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
-    asked = Asked.of(scenario, over or (), replications, until or (), figure or SHOWN)
+    asked = SweepRequest.of(scenario, over or (), replications, until or (), figure or SHOWN)
     announce_report()
     with options.claimed(out, f"sweep-{slug(scenario.name)}", force, resume) as output_directory:
         checkpoints = Checkpoints.beside(output_directory.shown, resume, force, say)
@@ -95,7 +95,7 @@ def sweep(
         raise typer.Exit(options.LIMIT_REACHED)
 
 
-def _write_report(asked: Asked) -> ReportWriter | None:
+def _write_report(asked: SweepRequest) -> ReportWriter | None:
     """Writes the report; None where its figures cannot be drawn."""
     if not has("plots"):
         return None

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from marqueue.cli import options
-from marqueue.cli.console import Told, output, print_json, progress_bar, say
+from marqueue.cli.console import ReportedInterrupt, output, print_json, progress_bar, say
 from marqueue.errors import MarqueueError, RunError, unknown
 from marqueue.results.provenance import here
 
@@ -76,7 +76,7 @@ def validate(
                 ladder = climb(chosen, Effort.QUICK if quick else Effort.FULL, jobs, progress)
         except KeyboardInterrupt:
             say("Interrupted. Nothing was written.")
-            raise Told from None
+            raise ReportedInterrupt from None
         if directory:
             with directory.staged() as fresh:
                 made = here(started_at, time.perf_counter() - started, time.process_time(), 0)

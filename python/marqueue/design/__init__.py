@@ -5,7 +5,7 @@ from the exact boundary of the linear model, with what margins, and under which 
 docs/theory/design.md has the theorems side by side.
 """
 
-from marqueue.design.check import Trial, check
+from marqueue.design.check import SideOfBoundary, check
 from marqueue.design.design import Design, Rule, Value
 from marqueue.design.packets import Packets, by_packets
 from marqueue.design.stability_map import StabilityMap, stability_map
@@ -14,8 +14,8 @@ __all__ = [
     "Design",
     "Packets",
     "Rule",
+    "SideOfBoundary",
     "StabilityMap",
-    "Trial",
     "Value",
     "by_packets",
     "check",

@@ -34,7 +34,7 @@ REPLICATIONS = 4
 
 
 @dataclass(frozen=True)
-class Checked:
+class Measurement:
     """What was measured."""
 
     utilization: Estimate
@@ -46,7 +46,7 @@ def check(
     buffers: Sequence[int],
     limit: float = LIMIT,
     progress: Callable[[float, float], None] | None = None,
-) -> list[Checked]:
+) -> list[Measurement]:
     """A buffer each. Raises :class:`ModelError` if it is likely to take a core more than ``limit``
     seconds."""
     needed = len(buffers) * REPLICATIONS * _trips(demand) * demand.pipe / SPEED
@@ -60,7 +60,7 @@ def check(
     found = []
     for result in run_each([scenario(demand, buffer) for buffer in buffers], progress=progress):
         figures = result.link("bottleneck").figures()
-        found.append(Checked(figures["utilization"], figures["loss_ratio"]))
+        found.append(Measurement(figures["utilization"], figures["loss_ratio"]))
     return found
 
 

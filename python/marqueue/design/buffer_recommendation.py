@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from marqueue.design.buffer_check import Checked
+from marqueue.design.buffer_check import Measurement
 from marqueue.theory.buffer_sizing.models import Prediction
 from marqueue.theory.buffer_sizing.rules import Demand, Rule
 
@@ -17,7 +17,7 @@ class Row:
     rule: Rule
     buffer: int
     predicted: Prediction
-    checked: Checked | None
+    checked: Measurement | None
 
     @property
     def utilization(self) -> float | None:

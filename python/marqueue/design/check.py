@@ -28,7 +28,7 @@ Progress = Callable[[float, float], None]
 
 
 @dataclass(frozen=True)
-class Trial:
+class SideOfBoundary:
     """One side."""
 
     value: float
@@ -44,7 +44,9 @@ class Trial:
         return self.linear * self.measured > 0
 
 
-def check(design: Design, progress: Progress = lambda done, total: None) -> tuple[Trial, ...]:
+def check(
+    design: Design, progress: Progress = lambda done, total: None
+) -> tuple[SideOfBoundary, ...]:
     """A trial on the stable side of the boundary and one on the other; where there is no boundary,
     one at the design.
 
@@ -63,7 +65,7 @@ def check(design: Design, progress: Progress = lambda done, total: None) -> tupl
     return tuple(trials)
 
 
-def _trial(design: Design, value: float) -> Trial:
+def _trial(design: Design, value: float) -> SideOfBoundary:
     setting = design.at(value)
     root = complex(setting.root)
     period = 2 * math.pi / abs(root.imag) if root.imag else 1 / abs(root.real)
@@ -71,7 +73,7 @@ def _trial(design: Design, value: float) -> Trial:
     t, deviation = setting.disturbed(end)
     if not np.any(deviation):
         raise ModelError(f"{design.of}: the model does not leave its equilibrium")
-    return Trial(value, root.real, _rate(t, deviation, period))
+    return SideOfBoundary(value, root.real, _rate(t, deviation, period))
 
 
 def _rate(t: Floats, deviation: Floats, period: float) -> float:

@@ -31,7 +31,7 @@ class Nonlinear:
     floor: float | Floats = 0.0
 
 
-class Delayed(ABC):
+class DelayedSetting(ABC):
     """A setting whose model is of delay differential equations."""
 
     @property

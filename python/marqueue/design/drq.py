@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from marqueue.design.delayed_system import Delayed, Nonlinear
+from marqueue.design.delayed_system import DelayedSetting, Nonlinear
 from marqueue.design.design import Design, Plane, Rule, Value
 from marqueue.design.packets import Experiment
 from marqueue.design.stability_planes import axis
@@ -33,7 +33,7 @@ BEYOND, WARMUP, MEASURED = 20.0, 60.0, 100.0
 
 
 @dataclass(frozen=True)
-class Drq(Delayed):
+class Drq(DelayedSetting):
     """A network whose congested resources have RED of one slope times capacity."""
 
     network: Network

@@ -8,7 +8,7 @@ import math
 from abc import abstractmethod
 from typing import Any
 
-from marqueue.design.delayed_system import Delayed
+from marqueue.design.delayed_system import DelayedSetting
 from marqueue.design.packets import Experiment
 
 PACKET_BYTES = 1000
@@ -19,7 +19,7 @@ BEYOND = 4.0
 SLOW_START, LEAST = 300.0, 300.0
 
 
-class OverTcp(Delayed):
+class OverTcp(DelayedSetting):
     """A setting of an AQM on one link with N like flows of TCP."""
 
     capacity: float

@@ -27,7 +27,7 @@ Process = subprocess.Popen[str]
 
 
 @dataclass(frozen=True)
-class Seen:
+class FlowRecord:
     """What became of a flow: when it began and when its end was known to the sender, s (NaN: not
     yet), segments, and bytes received at each edge of the measuring windows."""
 
@@ -38,7 +38,7 @@ class Seen:
     received: Floats
 
 
-class Both:
+class Programs:
     """The programs of both sides, of which those run that are needed."""
 
     def __init__(self, processes: dict[str, Process], flows: Sequence[Flow], edges: Floats) -> None:
@@ -49,7 +49,7 @@ class Both:
         for role, process in self.processes.items():
             _say(role, process, epoch)
 
-    def end(self) -> tuple[dict[int, Seen], float | None]:
+    def end(self) -> tuple[dict[int, FlowRecord], float | None]:
         """Once the run is over, by index what became of each flow that began, and by how much the
         packets of constant rates were late, s, 99th percentile (None: there were none)."""
         told = {role: _told(role, process) for role, process in self.processes.items()}
@@ -63,12 +63,12 @@ class Both:
                 start, end, segments, retransmits = sent[port]
                 counts = np.array(received.get(port, nothing), dtype=float)
                 end = np.nan if end is None else end
-                seen[flow.index] = Seen(start, end, segments, retransmits, counts)
+                seen[flow.index] = FlowRecord(start, end, segments, retransmits, counts)
         return seen, constant["late"]
 
 
 @contextmanager
-def endpoints(near: str, far: str, flows: Sequence[Flow], edges: Floats) -> Iterator[Both]:
+def endpoints(near: str, far: str, flows: Sequence[Flow], edges: Floats) -> Iterator[Programs]:
     """Programs that are ready to send and to receive ``flows``. Raises RunError if one is not."""
     tasks: dict[str, tuple[str, dict[str, Any]]] = {}
     ending = [_transfer(flow) for flow in flows if not flow.gap]
@@ -93,7 +93,7 @@ def endpoints(near: str, far: str, flows: Sequence[Flow], edges: Floats) -> Iter
             assert process.stdout
             if process.stdout.readline() != "ready\n":
                 raise _failure(role, process)
-        yield Both(processes, flows, edges)
+        yield Programs(processes, flows, edges)
 
 
 def _common(flow: Flow) -> dict[str, Any]:

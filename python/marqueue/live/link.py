@@ -39,7 +39,7 @@ OUTSIDE, OUTSIDE6 = "MARQUEUE_OUTSIDE", "MARQUEUE_OUTSIDE6"
 
 
 @dataclass(frozen=True)
-class Ended:
+class LinkOutcome:
     """What became of the command, and what the link measured."""
 
     exit_code: int
@@ -56,7 +56,7 @@ def run_behind(
     internet: bool = False,
     watchers: Sequence[Watcher] = (),
     pipes: Pipes = INHERITED,
-) -> Ended:
+) -> LinkOutcome:
     """Runs ``command`` behind the links of ``plan``, whose only route leads out; with ``internet``
     it leads beyond this machine.
 
@@ -112,7 +112,7 @@ def run_behind(
             watcher(rest)
         for end, (where, device) in {"near": (namespace, INSIDE), "far": (None, here)}.items():
             raw["audit"][end]["tun_drops"] = requirements.send_drops(where, device)
-        return Ended(code, raw, link.packet_time)
+        return LinkOutcome(code, raw, link.packet_time)
 
 
 def in_ipv6(address: IPv4Interface) -> IPv6Interface:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from marqueue.live.audit import complaints
-from marqueue.live.link import Ended
+from marqueue.live.link import LinkOutcome
 from marqueue.live.recording import Recording
 from marqueue.results import LINK_FIGURES, Result
 from marqueue.results.pipe import PIPE_FIGURES
@@ -39,7 +39,7 @@ def result_of(
     scenario: Scenario,
     plan: Mapping[str, Any],
     command: Sequence[str],
-    ended: Ended,
+    ended: LinkOutcome,
     recording: Recording,
 ) -> Result:
     """The result of a link whose command has ended: one replication, as long as it took.

@@ -22,7 +22,7 @@ from marqueue.errors import RunError
 from marqueue.live import kernel, requirements
 from marqueue.live.audit import complaints
 from marqueue.live.endpoints import DEVICE, prepare
-from marqueue.live.finite_flows import Seen, endpoints
+from marqueue.live.finite_flows import FlowRecord, endpoints
 from marqueue.live.flows import LAWS, Flow, Host, flows_of, hosts_of, routes_by_host
 from marqueue.live.iperf import receivers, send
 from marqueue.live.namespaces import namespaces
@@ -148,7 +148,7 @@ def _replication(
         segments = each.number("data_segs_out"), each.number("retrans")
         # One that was to begin at the very end has not.
         start = began.get(index, float(edges[-1]))
-        seen[index] = Seen(start, np.nan, *segments, each.received(edges))
+        seen[index] = FlowRecord(start, np.nan, *segments, each.received(edges))
     there = [flow for flow in flows if flow.index in seen]
     return {
         **raw,
@@ -166,7 +166,7 @@ def _replication(
     }
 
 
-def _table(flows: Sequence[Flow], seen: Mapping[int, Seen]) -> dict[str, Any]:
+def _table(flows: Sequence[Flow], seen: Mapping[int, FlowRecord]) -> dict[str, Any]:
     """The table of flows. Linux does not tell the timeouts of a flow, nor its cuts by ECN."""
     rows = [(flow, seen[flow.index]) for flow in flows]
     delivered = np.array([np.diff(each.received) for _, each in rows])

@@ -18,7 +18,7 @@ NOTHING = Estimate(0.0, None, 1)
 
 
 @dataclass(frozen=True)
-class Side:
+class SimulatorOutput:
     """Estimates over seeds in one window of the bottleneck."""
 
     begin: float
@@ -70,7 +70,7 @@ BECAUSE: Mapping[str, str] = MappingProxyType(
 )
 
 
-def tolerances(case: Case, there: Side) -> dict[str, float]:
+def tolerances(case: Case, there: SimulatorOutput) -> dict[str, float]:
     """How far each figure may be from ns-2's."""
     packets = case.rate * (there.end - there.begin) / (8 * case.segment)
     shares = {"tcp": min(0.01, max(0.25 * there.tcp.mean, 0.002)), "udp": 0.01}
@@ -82,7 +82,7 @@ def tolerances(case: Case, there: Side) -> dict[str, float]:
     } | (shares if case.cbr else {})
 
 
-def disagreements(case: Case, here: Side, there: Side) -> list[str]:
+def disagreements(case: Case, here: SimulatorOutput, there: SimulatorOutput) -> list[str]:
     """The figures whose means are further apart than they may be."""
     return [
         f"{figure}: {a:.5g} here, {b:.5g} in ns-2"
@@ -92,10 +92,10 @@ def disagreements(case: Case, here: Side, there: Side) -> list[str]:
     ]
 
 
-def theirs(runs: Sequence[Run]) -> list[Side]:
+def theirs(runs: Sequence[Run]) -> list[SimulatorOutput]:
     """ns-2's figures by window, of one run a seed."""
     return [
-        Side(
+        SimulatorOutput(
             windows[0].begin,
             windows[0].end,
             **{
@@ -107,11 +107,11 @@ def theirs(runs: Sequence[Run]) -> list[Side]:
     ]
 
 
-def ours(case: Case, result: Result) -> list[Side]:
+def ours(case: Case, result: Result) -> list[SimulatorOutput]:
     """The figures here by window."""
     edges = [0.0, *case.edges, case.duration]
     return [
-        Side(
+        SimulatorOutput(
             begin,
             end,
             **{name: Estimate.of(result.link().values(f, w)) for name, f in FIGURES.items()},

@@ -21,7 +21,7 @@ class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Checked(Entry):
+class ClaimCheck(Entry):
     """What every check has."""
 
     quantity: Text
@@ -48,7 +48,7 @@ class Checked(Entry):
         return [("", quantities[self.quantity].estimates[place])]
 
 
-class Value(Checked):
+class Value(ClaimCheck):
     """The quantity has the expected value, give or take the tolerance."""
 
     kind: Literal["value"]
@@ -65,7 +65,7 @@ class Value(Checked):
         return f"{name(quantities[self.quantity])} is {self.expected:g} ± {self.tolerance:g}"
 
 
-class AtMost(Checked):
+class AtMost(ClaimCheck):
     """The quantity is not above the bound."""
 
     kind: Literal["at-most"]
@@ -81,7 +81,7 @@ class AtMost(Checked):
         return f"{name(quantities[self.quantity])} is at most {self.bound:g}"
 
 
-class AtLeast(Checked):
+class AtLeast(ClaimCheck):
     """The quantity is not below the bound."""
 
     kind: Literal["at-least"]
@@ -97,7 +97,7 @@ class AtLeast(Checked):
         return f"{name(quantities[self.quantity])} is at least {self.bound:g}"
 
 
-class Below(Checked):
+class Below(ClaimCheck):
     """The quantity is not above others, compared replication by replication."""
 
     kind: Literal["below"]
@@ -129,7 +129,7 @@ class Below(Checked):
         return f"{first.label}: {first.of} ≤ {second.of}{more}"
 
 
-class Monotone(Checked):
+class Monotone(ClaimCheck):
     """Along a sweep the quantity never falls, or never rises, from one place to the next."""
 
     kind: Literal["rising", "falling"]

@@ -20,7 +20,7 @@ BARS = "Bars: 95% intervals; where there is none to be seen it is narrower than 
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PaperFigure:
     """A figure, and what it was drawn from."""
 
     name: str
@@ -31,7 +31,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Tabled:
+class PaperTable:
     """A table."""
 
     name: str
@@ -70,7 +70,7 @@ def against(
     *,
     log_x: bool = False,
     floor: float | None = None,
-) -> Drawn:
+) -> PaperFigure:
     """Estimates of one quantity, a curve a scheme, against the swept variable.
 
     Where ``model`` has a quantity of the same scheme, at places of its own, the estimates are marks
@@ -94,7 +94,7 @@ def against(
         for of, q in [(q.of, q) for q in quantities] + [(f"{q.of}, model", q) for q in model]
         for place, estimate in zip(q.places, q.estimates, strict=True)
     ]
-    return Drawn(name, f"{caption} {BARS}", figure, pa.Table.from_pylist(rows))
+    return PaperFigure(name, f"{caption} {BARS}", figure, pa.Table.from_pylist(rows))
 
 
 def over_time(
@@ -104,10 +104,10 @@ def over_time(
     quantity: str,
     unit: str = "",
     changes: Sequence[float] = (),
-) -> Drawn:
+) -> PaperFigure:
     """One curve over time, with a dotted line where the load changes."""
     figure = timeseries([curve], quantity, unit, cuts=changes, floor=0.0)
-    return Drawn(name, f"{caption} {BAND}", figure, _series([curve]))
+    return PaperFigure(name, f"{caption} {BAND}", figure, _series([curve]))
 
 
 def one_above_another(
@@ -118,7 +118,7 @@ def one_above_another(
     unit: str = "",
     changes: Sequence[float] = (),
     limits: tuple[float, float] | None = None,
-) -> Drawn:
+) -> PaperFigure:
     """Curves over time in panels with the same scale, named by their titles."""
     figure, axes = panels(len(curves), height=1.6)
     top = max(float(curve.values.max()) for curve in curves.values())
@@ -128,7 +128,7 @@ def one_above_another(
         panel.set_title(title, fontsize=9, loc="right", pad=2)
         panel.label_outer()
     named = [Curve(c.t, c.values, title) for title, c in curves.items()]
-    return Drawn(name, f"{caption} {BAND}", figure, _series(named))
+    return PaperFigure(name, f"{caption} {BAND}", figure, _series(named))
 
 
 def _series(curves: Sequence[Curve]) -> pa.Table:
@@ -148,9 +148,9 @@ def distribution(
     unit: str = "",
     *,
     log: bool = False,
-) -> Drawn:
+) -> PaperFigure:
     """The share of flows that are at most at x, a curve a scheme."""
     rows = pa.concat_tables(
         pa.table({"of": [of] * len(values), "value": values}) for of, values in samples.items()
     )
-    return Drawn(name, caption, cdf(samples, quantity, unit, log=log), rows)
+    return PaperFigure(name, caption, cdf(samples, quantity, unit, log=log), rows)

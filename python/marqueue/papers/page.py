@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from marqueue.papers.drawn import Drawn
+from marqueue.papers.drawn import PaperFigure
 from marqueue.papers.ledger import Note
 from marqueue.papers.reproduction import Reproduction
 from marqueue.reports import Report
@@ -67,7 +67,7 @@ def _experiment(report: Report, of: Reproduction, number: str) -> None:
     report.verdicts(of.verdicts[c.id] for c in of.claims if c.experiment == number)
     report.text(*of.paper.experiment(number).found)
     for drawn in of.drawn[number]:
-        if isinstance(drawn, Drawn):
+        if isinstance(drawn, PaperFigure):
             report.figure(drawn.figure, drawn.caption, drawn.name)
         else:
             report.table(drawn.columns, drawn.rows, f"{drawn.name}. {drawn.caption}")

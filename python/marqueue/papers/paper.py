@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
-    from marqueue.papers.drawn import Drawn, Tabled
+    from marqueue.papers.drawn import PaperFigure, PaperTable
     from marqueue.papers.quantity import Quantities, Runs
 
 #: Replications of every set-up: enough for intervals, and enough for narrow ones.
@@ -37,7 +37,7 @@ class Experiment:
     """What is run, by name."""
     measure: Callable[[Runs], Quantities]
     """What claims and ledger speak of."""
-    draw: Callable[[Runs, Quantities], Sequence[Drawn | Tabled]]
+    draw: Callable[[Runs, Quantities], Sequence[PaperFigure | PaperTable]]
     """The paper's figures and tables."""
     full: Callable[[], Mapping[str, Scenario]] = dict
     """What is run in the full form alone, by name, with replications of its own: set-ups that take

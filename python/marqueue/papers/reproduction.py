@@ -13,7 +13,7 @@ from rich.text import Text
 
 from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
-from marqueue.papers.drawn import Drawn, Tabled
+from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.verdict import judge, least_favourable
 from marqueue.reports import Outcome, Verdict
@@ -73,7 +73,7 @@ class Reproduction:
         return ledger.read_reference(path) if path.exists() else None
 
     @cached_property
-    def drawn(self) -> dict[str, Sequence[Drawn | Tabled]]:
+    def drawn(self) -> dict[str, Sequence[PaperFigure | PaperTable]]:
         """The figures of each experiment."""
         return {
             n: self.paper.experiment(n).draw(runs, self.quantities[n])

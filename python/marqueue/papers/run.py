@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tomli_w
 
-from marqueue.papers.drawn import Drawn
+from marqueue.papers.drawn import PaperFigure
 from marqueue.papers.page import ledger_page, page
 from marqueue.papers.paper import FULL, QUICK, Paper, replicated
 from marqueue.papers.reproduction import Reproduction
@@ -89,7 +89,7 @@ def write_files(reproduction: Reproduction, out: Path) -> None:
     for drawn in (each for every in reproduction.drawn.values() for each in every):
         slug = drawn.name.lower().replace(",", "").replace(" ", "-")
         write_parquet(drawn.data, out / "data" / f"{slug}.parquet")
-        if isinstance(drawn, Drawn):
+        if isinstance(drawn, PaperFigure):
             (out / "figures" / f"{slug}.svg").write_text(svg(drawn.figure), encoding="utf-8")
     for number, runs in reproduction.runs.items():
         for name, run in runs.items():

@@ -176,5 +176,5 @@ def conditions() -> Figure:
     return figure
 
 
-def _radius(system: Callable[[float], linear.Delayed], scale: float) -> float:
+def _radius(system: Callable[[float], linear.DelaySystem], scale: float) -> float:
     return system(scale).radius()

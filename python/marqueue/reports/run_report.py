@@ -27,7 +27,7 @@ from marqueue.results.summary import batched_figures, batches_sentence, listed, 
 from marqueue.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
-    from marqueue.results.optimum import Aim
+    from marqueue.results.optimum import FairOptimum
 
 #: Links with a panel of figures each; beyond these the tables must do.
 MOST_LINKS_DRAWN = 6
@@ -133,7 +133,7 @@ def _share(share: float | None) -> Cell:
     return "" if share is None else f"{share:.3f}"
 
 
-def _aimed(optimum: Aim | str | None) -> str:
+def _aimed(optimum: FairOptimum | str | None) -> str:
     """What is said of the optimum below a table of shares."""
     if optimum is None:
         return ""

@@ -10,8 +10,8 @@ from marqueue.plots import bars
 from marqueue.plots import sweep as curves
 from marqueue.reports import reproduction_command
 from marqueue.reports.builder import Cell, Report
-from marqueue.results import Chosen
-from marqueue.simulation.sweep import Measured, Sweep, title
+from marqueue.results import ChosenFigure
+from marqueue.simulation.sweep import MeasuredPoint, Sweep, title
 from marqueue.statistics.estimates import Estimate
 
 #: More curves than these cannot be told apart; the tables must do.
@@ -71,12 +71,12 @@ def _warnings(swept: Sweep) -> list[str]:
     ]
 
 
-def _of(chosen: Chosen) -> str:
+def _of(chosen: ChosenFigure) -> str:
     subject = chosen.subject
     return f" at {subject.name}" if subject.kind == "link" else f": {subject}"
 
 
-def _table(page: Report, swept: Sweep, chosen: Sequence[Chosen], of: str) -> None:
+def _table(page: Report, swept: Sweep, chosen: Sequence[ChosenFigure], of: str) -> None:
     """The points with these figures; nothing without figures."""
     if not chosen:
         return
@@ -89,12 +89,12 @@ def _table(page: Report, swept: Sweep, chosen: Sequence[Chosen], of: str) -> Non
     )
 
 
-def _row(measured: Measured, chosen: Iterable[Chosen]) -> list[Cell]:
+def _row(measured: MeasuredPoint, chosen: Iterable[ChosenFigure]) -> list[Cell]:
     shown = [measured.estimate(each) for each in chosen]
     return [str(measured.point.number), *measured.point.values, *shown]
 
 
-def _figure(swept: Sweep, chosen: Chosen) -> matplotlib.figure.Figure | None:
+def _figure(swept: Sweep, chosen: ChosenFigure) -> matplotlib.figure.Figure | None:
     """A figure against the first axis; the others make a curve each of their values."""
     first = swept.axes[0]
     variable, *others = swept.labels

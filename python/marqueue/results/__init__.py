@@ -2,7 +2,14 @@
 
 from marqueue.results.link import Link
 from marqueue.results.result import CONFIDENCE, PartialResult, Result
-from marqueue.results.subject import Chosen, Subject, choose, choose_all, subjects, subjects_of
+from marqueue.results.subject import (
+    ChosenFigure,
+    Subject,
+    choose,
+    choose_all,
+    subjects,
+    subjects_of,
+)
 from marqueue.results.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.results.window import LINK_FIGURES, Figure, Window
 
@@ -11,7 +18,7 @@ __all__ = [
     "FLOW_FIGURES",
     "LINK_FIGURES",
     "RUN_FIGURES",
-    "Chosen",
+    "ChosenFigure",
     "Figure",
     "Flows",
     "Link",

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from marqueue.errors import RunError, differing_values
-from marqueue.results import CONFIDENCE, Chosen, Figure, Result, Subject, choose_all, subjects
+from marqueue.results import CONFIDENCE, ChosenFigure, Figure, Result, Subject, choose_all, subjects
 from marqueue.results.subject import Kind
 from marqueue.statistics.estimates import Estimate
 
@@ -198,20 +198,20 @@ def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
     return Comparison(a, b, differing, tuple(_differences(a, b, _wanted(a, b, figures))))
 
 
-def _wanted(a: Result, b: Result, figures: Sequence[str]) -> list[Chosen]:
+def _wanted(a: Result, b: Result, figures: Sequence[str]) -> list[ChosenFigure]:
     of_a, of_b = (subjects(each.links, each.groups, each.classes) for each in (a, b))
     both = [each for each in of_a if each in of_b]
     if figures:
         return choose_all(figures, both)
     return [
-        Chosen(subject, figure)
+        ChosenFigure(subject, figure)
         for subject in both
         if subject.kind in ("link", "group")
         for figure in subject.figures.values()
     ]
 
 
-def _differences(a: Result, b: Result, wanted: Iterable[Chosen]) -> Iterator[Difference]:
+def _differences(a: Result, b: Result, wanted: Iterable[ChosenFigure]) -> Iterator[Difference]:
     """Of each figure that has a value in both."""
     paired = are_pairs(a, b)
     for subject, chosen in groupby(wanted, lambda each: each.subject):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Aim:
+class FairOptimum:
     """The optimum of problem P (Shin, Chong and Rhee, section II-B) for a scenario as run."""
 
     region: Region
@@ -39,7 +39,7 @@ class Aim:
         }
 
 
-def aim(result: Result) -> Aim | str | None:
+def aim(result: Result) -> FairOptimum | str | None:
     """The optimum of a scenario with CPUs; why there is none, where the scenario is outside the
     model; None without a CPU."""
     capacities = {
@@ -77,4 +77,4 @@ def aim(result: Result) -> Aim | str | None:
                 group = groups[flows.name]
                 shares[name][group] = shares[name].get(group, 0.0) + share
     pairs = {pair[1]: best.region_of(pair) for pair in best.sharing.pairs}
-    return Aim(best.region, pairs, shares, shared.assumed)
+    return FairOptimum(best.region, pairs, shares, shared.assumed)

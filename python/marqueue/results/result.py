@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from marqueue.results.fluid_overlay import Overlay
-    from marqueue.results.optimum import Aim
+    from marqueue.results.optimum import FairOptimum
 
 #: The confidence of every interval that is reported.
 CONFIDENCE = 0.95
@@ -274,7 +274,7 @@ class Result(Timeline):
         return _estimates(RUN_FIGURES, self.flow_sets(group=group, class_=class_))
 
     @cached_property
-    def optimum(self) -> Aim | str | None:
+    def optimum(self) -> FairOptimum | str | None:
         """What groups of traffic should have of CPUs and links, and the region that the scenario is
         in; why that cannot be said, if it cannot; None without a CPU."""
         # It brings solvers, which few results need.

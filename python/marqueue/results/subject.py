@@ -95,14 +95,14 @@ def subjects_of(scenario: Scenario) -> tuple[Subject, ...]:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenFigure:
     """A figure of a subject."""
 
     subject: Subject
     figure: Figure[Any]
 
 
-def choose(text: str, among: Sequence[Subject], option: str = "figure") -> list[Chosen]:
+def choose(text: str, among: Sequence[Subject], option: str = "figure") -> list[ChosenFigure]:
     """The figures that ``FIGURE`` or ``NAME.FIGURE`` stands for.
 
     A figure of links without a name is taken of every link, a figure of flows of all flows. Raises
@@ -125,10 +125,10 @@ def choose(text: str, among: Sequence[Subject], option: str = "figure") -> list[
             )
     else:
         found = [each for each in fitting if each.kind in ("link", "flows")]
-    return [Chosen(each, each.figures[figure]) for each in found]
+    return [ChosenFigure(each, each.figures[figure]) for each in found]
 
 
-def choose_all(texts: Iterable[str], among: Sequence[Subject]) -> list[Chosen]:
+def choose_all(texts: Iterable[str], among: Sequence[Subject]) -> list[ChosenFigure]:
     """The figures that several names stand for, each once."""
     return list(dict.fromkeys(each for text in texts for each in choose(text, among)))
 

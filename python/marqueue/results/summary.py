@@ -21,7 +21,7 @@ from marqueue.statistics.estimates import Estimate
 from marqueue.statistics.output_analysis import BatchMeans
 
 if TYPE_CHECKING:
-    from marqueue.results.optimum import Aim
+    from marqueue.results.optimum import FairOptimum
     from marqueue.results.result import Result
 
 T = TypeVar("T")
@@ -140,7 +140,7 @@ def summary(result: Result) -> dict[str, Any]:
     }
 
 
-def optimum_as_dict(optimum: Aim | str) -> dict[str, Any]:
+def optimum_as_dict(optimum: FairOptimum | str) -> dict[str, Any]:
     """The optimum, or why there is none."""
     return {"outside": optimum} if isinstance(optimum, str) else optimum.as_dict()
 

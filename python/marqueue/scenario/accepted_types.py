@@ -15,7 +15,7 @@ Keys = Mapping[str, Any]
 
 if TYPE_CHECKING:
 
-    class Given(Generic[Kept, Taken]):
+    class Accepts(Generic[Kept, Taken]):
         """A descriptor: its setter has the type that a constructor takes."""
 
         def __get__(self, instance: object, owner: Any = None, /) -> Kept:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
             """What a constructor takes."""
 else:
 
-    class Given:
+    class Accepts:
         """The type in which the value is kept."""
 
         def __class_getitem__(cls, types: tuple[Any, Any]) -> Any:

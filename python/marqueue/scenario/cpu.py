@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from marqueue.scenario.accepted_types import Given, Keys, by_default
+from marqueue.scenario.accepted_types import Accepts, Keys, by_default
 from marqueue.scenario.fields import Aqm, Buffer, PacketSize, PositiveClock, Table, mistake
 from marqueue.units import Clock, Cycles, Density, Packets, Rate, Size
 
@@ -14,11 +14,11 @@ Signal = Literal["drop", "ecn", "ecn-only"]
 class Processing(Table):
     """What a packet takes of a CPU: cycles per bit of its size, and cycles whatever its size."""
 
-    per_bit: Given[Density, Density | str] = by_default(Density(0))
+    per_bit: Accepts[Density, Density | str] = by_default(Density(0))
     """Cycles for each bit on the wire."""
-    per_packet: Given[Cycles, Cycles | str] = by_default(Cycles(0))
+    per_packet: Accepts[Cycles, Cycles | str] = by_default(Cycles(0))
     """Cycles for each packet."""
-    declared: Given[Density | None, Density | str | None] = by_default(None)
+    declared: Accepts[Density | None, Density | str | None] = by_default(None)
     """What queues are told, in cycles per bit, where that is not the truth."""
 
     def told(self, packet: int) -> float:
@@ -50,20 +50,20 @@ GivenProcessing = Processing | str | dict[str, Any]
 class Cpu(Table):
     """A CPU with a queue of its own, which every packet passes before it joins the link's."""
 
-    clock: Given[PositiveClock, Clock | str]
+    clock: Accepts[PositiveClock, Clock | str]
     """Cycles per second of a core."""
     cores: Annotated[int, Field(ge=1, le=1024)] = 1
     """Cores that serve the one queue, each a packet at a time."""
-    buffer: Given[Buffer, Packets | Size | str]
+    buffer: Accepts[Buffer, Packets | Size | str]
     """How much may wait, what is being processed not counted."""
-    aqm: Given[Aqm | None, Aqm | str | Keys | None] = by_default(None)
+    aqm: Accepts[Aqm | None, Aqm | str | Keys | None] = by_default(None)
     """The AQM: its name, or a table with its name and parameters; by default droptail. What counts
     bytes sent counts cycles here, in bytes of the mean density of the groups that pass."""
     signal: Signal = "ecn"
     """How a mark reaches the sender, as at a link."""
-    packet: Given[PacketSize | None, Size | str | None] = by_default(None)
+    packet: Accepts[PacketSize | None, Size | str | None] = by_default(None)
     """Usual size of a data packet, as at a link."""
-    processing: Given[
+    processing: Accepts[
         dict[str, BriefProcessing],
         dict[str, Processing] | dict[str, str] | dict[str, GivenProcessing],
     ] = by_default({})

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from marqueue.errors import show
 from marqueue.scenario import parameters
-from marqueue.scenario.accepted_types import Given, Keys, by_default
+from marqueue.scenario.accepted_types import Accepts, Keys, by_default
 from marqueue.scenario.fields import Declared, Table
 from marqueue.scenario.parameters import Refused, Value
 
@@ -90,11 +90,11 @@ class Impairments(Table):
     """What may happen on the way, in this direction of a link, behind its queue and transmitter: a
     packet that is lost has used the capacity."""
 
-    loss: Given[Loss | None, Loss | str | Keys | None] = by_default(None)
+    loss: Accepts[Loss | None, Loss | str | Keys | None] = by_default(None)
     """Losses on the wire: a share such as "1%", or a table with a model and its parameters."""
-    jitter: Given[Jitter | None, Jitter | str | Keys | None] = by_default(None)
+    jitter: Accepts[Jitter | None, Jitter | str | Keys | None] = by_default(None)
     """Delay that varies: the mean of what is added to the delay, or a table."""
-    reorder: Given[Reorder | None, Reorder | Keys | None] = by_default(None)
+    reorder: Accepts[Reorder | None, Reorder | Keys | None] = by_default(None)
     """Reordering: which share of packets is held back for how long, so that others overtake."""
 
     def pipe(self) -> dict[str, Any]:

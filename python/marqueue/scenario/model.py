@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import Field
 
-from marqueue.scenario.accepted_types import Given, Keys, by_default
+from marqueue.scenario.accepted_types import Accepts, Keys, by_default
 from marqueue.scenario.fields import Durations, PositiveDuration, Table, Transport, Warmup
 from marqueue.scenario.topology import Topology
 from marqueue.scenario.traffic import Name, Traffic, TrafficGroups
@@ -24,23 +24,23 @@ class Scenario(Table):
     """Its name, in titles and in the name of the result directory."""
     description: str = ""
     """What it is about."""
-    duration: Given[PositiveDuration, Duration | str]
+    duration: Accepts[PositiveDuration, Duration | str]
     """How long the run lasts, in simulated time."""
-    warmup: Given[Warmup, Duration | str] = by_default(Duration(0))
+    warmup: Accepts[Warmup, Duration | str] = by_default(Duration(0))
     """What is reported is measured after it; "auto" finds it in a pilot (MSER-5)."""
-    cuts: Given[list[PositiveDuration], Durations] = by_default([])
+    cuts: Accepts[list[PositiveDuration], Durations] = by_default([])
     """Further times at which a measuring window ends and the next begins."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
     """Where the random numbers begin; replications have seeds derived from it."""
     replications: Annotated[int, Field(ge=1, le=10_000)] = 5
     """How many runs with different random numbers, for confidence intervals."""
-    sample: Given[Duration, Duration | str] = by_default(Duration(100_000_000))
+    sample: Accepts[Duration, Duration | str] = by_default(Duration(100_000_000))
     """Step of the time series; "0 s" for none."""
-    topology: Given[Topology, Topology | dict[str, Any]]
+    topology: Accepts[Topology, Topology | dict[str, Any]]
     """The network."""
-    transport: Given[dict[Name, Transport], Transports] = by_default({"default": Transport()})
+    transport: Accepts[dict[Name, Transport], Transports] = by_default({"default": Transport()})
     """Settings of TCP, by name."""
-    traffic: Given[Annotated[list[Traffic], Field(min_length=1)], TrafficGroups]
+    traffic: Accepts[Annotated[list[Traffic], Field(min_length=1)], TrafficGroups]
     """Who sends."""
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from marqueue.scenario.accepted_types import Given, Keys, by_default
+from marqueue.scenario.accepted_types import Accepts, Keys, by_default
 from marqueue.scenario.cpu import Cpu, Signal
 from marqueue.scenario.fields import (
     Aqm,
@@ -22,36 +22,36 @@ from marqueue.units import Duration, Packets, Rate, Size
 class RateChange(Table):
     """A new rate of a link."""
 
-    at: Given[Duration, Duration | str]
+    at: Accepts[Duration, Duration | str]
     """When it takes effect."""
-    rate: Given[PositiveRate, Rate | str]
+    rate: Accepts[PositiveRate, Rate | str]
     """The rate from then on."""
 
 
 class Link(Impairments):
     """What every link has that a scenario speaks of."""
 
-    rate: Given[PositiveRate, Rate | str]
+    rate: Accepts[PositiveRate, Rate | str]
     """Capacity."""
-    delay: Given[Duration, Duration | str]
+    delay: Accepts[Duration, Duration | str]
     """Propagation delay, one way."""
-    buffer: Given[Buffer | None, Packets | Size | str | None] = by_default(None)
+    buffer: Accepts[Buffer | None, Packets | Size | str | None] = by_default(None)
     """How much may wait, the packet in transmission not counted; without it the link is a wire,
     with a queue that has no end and is not measured."""
-    aqm: Given[Aqm | None, Aqm | str | Keys | None] = by_default(None)
+    aqm: Accepts[Aqm | None, Aqm | str | Keys | None] = by_default(None)
     """The AQM: its name, or a table with its name and parameters; by default droptail."""
     signal: Signal = "ecn"
     """How a mark reaches the sender. drop: by loss. ecn: by CE, and by loss for a packet that is
     not ECN-capable. ecn-only: by CE, and a packet that is not ECN-capable passes unharmed."""
-    packet: Given[PacketSize | None, Size | str | None] = by_default(None)
+    packet: Accepts[PacketSize | None, Size | str | None] = by_default(None)
     """Usual size of a data packet on the wire, for AQMs that count in packets; by default that of
     the first traffic."""
-    schedule: Given[list[RateChange], list[RateChange] | list[dict[str, Any]]] = by_default([])
+    schedule: Accepts[list[RateChange], list[RateChange] | list[dict[str, Any]]] = by_default([])
     """Later rates, in order of time."""
     trace: bool = False
     """Record every packet that arrives, is marked, is lost or departs, here and on the way back
     that is a wire alike: as a table, and as a pcapng file for Wireshark."""
-    cpu: Given[Cpu | None, Cpu | dict[str, Any] | None] = by_default(None)
+    cpu: Accepts[Cpu | None, Cpu | dict[str, Any] | None] = by_default(None)
     """A CPU that packets pass before they join the queue; its name is that of the link with
     "/cpu"."""
 
@@ -59,7 +59,7 @@ class Link(Impairments):
 class Queue(Link):
     """A link with a managed queue."""
 
-    buffer: Given[Buffer, Packets | Size | str]
+    buffer: Accepts[Buffer, Packets | Size | str]
     """How much may wait, the packet in transmission not counted."""
 
 
@@ -67,9 +67,9 @@ class Access(Impairments):
     """The links between end systems and the network; packets are impaired on their way from source
     to destination, not on their way back."""
 
-    rate: Given[PositiveRate, Rate | str] = by_default(Rate(10**9))
+    rate: Accepts[PositiveRate, Rate | str] = by_default(Rate(10**9))
     """Capacity."""
-    delay: Given[Duration, Duration | str] = by_default(Duration(0))
+    delay: Accepts[Duration, Duration | str] = by_default(Duration(0))
     """Propagation delay, one way."""
     trace: bool = False
     """Record every packet on every access link, there and back, as ``trace`` of a link does."""
@@ -80,14 +80,14 @@ class Dumbbell(Table):
     right, access, destination."""
 
     kind: Literal["dumbbell"] = "dumbbell"
-    rtts: Given[Annotated[list[PositiveDuration], Field(min_length=1)], Durations]
+    rtts: Accepts[Annotated[list[PositiveDuration], Field(min_length=1)], Durations]
     """Two-way propagation delays, each a class of flows named by it."""
-    bottleneck: Given[Queue, Queue | dict[str, Any]]
+    bottleneck: Accepts[Queue, Queue | dict[str, Any]]
     """The shared link."""
-    access: Given[Access, Access | dict[str, Any]] = by_default(Access())
+    access: Accepts[Access, Access | dict[str, Any]] = by_default(Access())
     """The access links; the delay is that on the destinations' side, the sources' side has the
     rest of half the round trip."""
-    reverse: Given[Link | None, Link | dict[str, Any] | None] = by_default(None)
+    reverse: Accepts[Link | None, Link | dict[str, Any] | None] = by_default(None)
     """The bottleneck's way back, with a queue if it has a buffer; by default a wire of the same
     rate and delay."""
 
@@ -97,9 +97,9 @@ class ParkingLot(Table):
     so on."""
 
     kind: Literal["parking-lot"]
-    hops: Given[Annotated[list[Queue], Field(min_length=1)], list[Queue] | list[dict[str, Any]]]
+    hops: Accepts[Annotated[list[Queue], Field(min_length=1)], list[Queue] | list[dict[str, Any]]]
     """The bottlenecks; each way back is a wire of the same rate and delay."""
-    access: Given[Access, Access | dict[str, Any]] = by_default(Access())
+    access: Accepts[Access, Access | dict[str, Any]] = by_default(Access())
     """The access links at both ends of every class."""
 
 
@@ -109,9 +109,9 @@ class StarClass(Impairments):
 
     name: Annotated[str, Field(min_length=1)]
     """Its name."""
-    rtt: Given[PositiveDuration, Duration | str]
+    rtt: Accepts[PositiveDuration, Duration | str]
     """Two-way propagation delay."""
-    access: Given[PositiveRate, Rate | str] = by_default(Rate(10**9))
+    access: Accepts[PositiveRate, Rate | str] = by_default(Rate(10**9))
     """Capacity of the access link."""
 
 
@@ -120,13 +120,13 @@ class Star(Table):
     destinations."""
 
     kind: Literal["star"]
-    classes: Given[
+    classes: Accepts[
         Annotated[list[StarClass], Field(min_length=1)], list[StarClass] | list[dict[str, Any]]
     ]
     """The classes of flows."""
-    bottleneck: Given[Queue, Queue | dict[str, Any]]
+    bottleneck: Accepts[Queue, Queue | dict[str, Any]]
     """The link from the hub to the destinations."""
-    reverse: Given[Link | None, Link | dict[str, Any] | None] = by_default(None)
+    reverse: Accepts[Link | None, Link | dict[str, Any] | None] = by_default(None)
     """The bottleneck's way back, with a queue if it has a buffer; by default a wire of the same
     rate and delay."""
 
@@ -161,11 +161,11 @@ class Graph(Table):
     """Any directed graph."""
 
     kind: Literal["graph"]
-    links: Given[
+    links: Accepts[
         Annotated[list[GraphLink], Field(min_length=1)], list[GraphLink] | list[dict[str, Any]]
     ]
     """The links."""
-    classes: Given[
+    classes: Accepts[
         Annotated[list[GraphClass], Field(min_length=1)], list[GraphClass] | list[dict[str, Any]]
     ]
     """The classes of flows."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from marqueue.errors import show
-from marqueue.scenario.accepted_types import Given, Keys, by_default
+from marqueue.scenario.accepted_types import Accepts, Keys, by_default
 from marqueue.scenario.cpu import BriefProcessing, GivenProcessing
 from marqueue.scenario.fields import (
     Dscp,
@@ -40,13 +40,13 @@ class Group(Table):
     direction: Literal["forward", "reverse"] | None = None
     """reverse: its data takes the way back of its classes, acknowledgements the way there; by
     default forward."""
-    start: Given[Duration, Duration | str] = by_default(Duration(0))
+    start: Accepts[Duration, Duration | str] = by_default(Duration(0))
     """When it starts."""
-    stop: Given[Duration | None, Duration | str | None] = by_default(None)
+    stop: Accepts[Duration | None, Duration | str | None] = by_default(None)
     """When it stops sending anything new; by default never."""
-    dscp: Given[Dscp, str | int] = by_default("DF")
+    dscp: Accepts[Dscp, str | int] = by_default("DF")
     """Code point of its packets and of their acknowledgements."""
-    processing: Given[BriefProcessing | None, GivenProcessing | None] = by_default(None)
+    processing: Accepts[BriefProcessing | None, GivenProcessing | None] = by_default(None)
     """What its packets and their acknowledgements take of each CPU on their way: a density such as
     "2 cycles/bit", or a table; by default nothing."""
 
@@ -57,9 +57,9 @@ class Tcp(Group):
     kind: Literal["tcp"]
     count: Count = 1
     """How many flows."""
-    jitter: Given[Duration, Duration | str] = by_default(Duration(10**9))
+    jitter: Accepts[Duration, Duration | str] = by_default(Duration(10**9))
     """Each starts at a random time up to this much later."""
-    size: Given[PositivePackets | None, NumberOfPackets | str | None] = by_default(None)
+    size: Accepts[PositivePackets | None, NumberOfPackets | str | None] = by_default(None)
     """What each sends; by default without end."""
     transport: Name = "default"
     """Which table of [transport] holds its settings."""
@@ -68,9 +68,9 @@ class Tcp(Group):
     sample_cwnd: bool = False
     """Record the sum of the congestion windows of the group, at every sample, and how much each
     varies."""
-    write: Given[PositivePackets | None, NumberOfPackets | str | None] = by_default(None)
+    write: Accepts[PositivePackets | None, NumberOfPackets | str | None] = by_default(None)
     """How much its application writes at a time; by default all is at hand from the start."""
-    every: Given[PositiveDuration | None, Duration | str | None] = by_default(None)
+    every: Accepts[PositiveDuration | None, Duration | str | None] = by_default(None)
     """The mean time between two writes, of which the first is at the start."""
     gaps: Literal["constant", "exponential"] | None = None
     """How the times between writes are distributed; by default constant."""
@@ -88,9 +88,9 @@ class Poisson(Group):
     """TCP flows that arrive as a Poisson process, each on a random class."""
 
     kind: Literal["poisson"]
-    rate: Given[PositiveFrequency, Frequency | str]
+    rate: Accepts[PositiveFrequency, Frequency | str]
     """How many flows arrive per second."""
-    size: Given[PositivePackets, NumberOfPackets | str]
+    size: Accepts[PositivePackets, NumberOfPackets | str]
     """What each sends, in the mean."""
     sizes: Literal["constant", "pareto"] = "constant"
     """How sizes are distributed."""
@@ -114,13 +114,13 @@ class Cbr(Group):
     """UDP flows of constant rate, spread evenly over the classes."""
 
     kind: Literal["cbr"]
-    rate: Given[PositiveRate, Rate | str]
+    rate: Accepts[PositiveRate, Rate | str]
     """What each flow sends: together they send ``count`` times as much."""
-    packet: Given[PacketSize, Size | str]
+    packet: Accepts[PacketSize, Size | str]
     """Size of a packet on the wire."""
     count: Count = 1
     """How many flows."""
-    jitter: Given[Duration, Duration | str] = by_default(Duration(10**9))
+    jitter: Accepts[Duration, Duration | str] = by_default(Duration(10**9))
     """Each starts at a random time up to this much later."""
 
 
@@ -130,17 +130,17 @@ class Paced(Group):
     by what routers have written into packets."""
 
     kind: Literal["paced"]
-    control: Given[RateLaw, RateLaw | str | Keys] = by_default(RateLaw())
+    control: Accepts[RateLaw, RateLaw | str | Keys] = by_default(RateLaw())
     """The rate law: its name, or a table with its name and parameters; by default aimd."""
-    rate: Given[PositiveRate, Rate | str]
+    rate: Accepts[PositiveRate, Rate | str]
     """With what each flow starts."""
-    packet: Given[PacketSize, Size | str] = by_default(Size(1000))
+    packet: Accepts[PacketSize, Size | str] = by_default(Size(1000))
     """Size of a packet on the wire; of laws that listen to routers it has 20 bytes for these."""
     ecn: bool = False
     """Are its packets ECN-capable?"""
     count: Count = 1
     """How many flows."""
-    jitter: Given[Duration, Duration | str] = by_default(Duration(10**9))
+    jitter: Accepts[Duration, Duration | str] = by_default(Duration(10**9))
     """Each starts at a random time up to this much later."""
     trace: bool = False
     """Record every change of the rate and of the price that it obeys."""
@@ -151,9 +151,9 @@ class Packets(Group):
     M/G/1."""
 
     kind: Literal["packets"]
-    rate: Given[PositiveFrequency, Frequency | str]
+    rate: Accepts[PositiveFrequency, Frequency | str]
     """How many packets arrive per second, over all classes."""
-    packet: Given[PacketSize, Size | str]
+    packet: Accepts[PacketSize, Size | str]
     """Mean size of a packet on the wire."""
     sizes: Literal["constant", "exponential", "hyperexponential"] = "constant"
     """How sizes are distributed. hyperexponential: one of two exponentials, each of which brings

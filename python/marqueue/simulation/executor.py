@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.simulation.checkpoints import Checkpoints, Outcome, Replication
-from marqueue.simulation.limits import NO_LIMITS, Limits, Watch
+from marqueue.simulation.limits import NO_LIMITS, LimitMonitor, Limits
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Work(Generic[T]):
 
 
 @dataclass
-class _Begun(Generic[T]):
+class _ActiveWork(Generic[T]):
     """A run in the pool: what it waits for, and what has come of it."""
 
     index: int
@@ -53,7 +53,7 @@ class _Begun(Generic[T]):
 class _Task(Generic[T]):
     """A replication in a thread."""
 
-    of: _Begun[T]
+    of: _ActiveWork[T]
     outcomes: dict[int, Outcome]
     """Where its own goes."""
     place: int
@@ -61,7 +61,7 @@ class _Task(Generic[T]):
     control: _core.Control
 
 
-class Pool(Generic[T]):
+class Executor(Generic[T]):
     """Threads that run replications; those that have a checkpoint are not run again."""
 
     def __init__(
@@ -76,10 +76,10 @@ class Pool(Generic[T]):
         """The limit of time or memory that ended the work before its end, in words."""
         self._checkpoints = checkpoints or Checkpoints()
         self._limits = limits
-        self._watch = Watch(limits)
+        self._watch = LimitMonitor(limits)
         self._progress = progress
         self._tasks: dict[Future[Outcome], _Task[T]] = {}
-        self._begun: list[_Begun[T]] = []
+        self._begun: list[_ActiveWork[T]] = []
         self._done = 0.0
 
     def complete(self, works: Iterable[Work[T]], total: float) -> Generator[tuple[int, T]]:
@@ -94,7 +94,7 @@ class Pool(Generic[T]):
             try:
                 while True:
                     while self._has_room() and (new := next(queue, None)):
-                        self._begun.append(_Begun(*new))
+                        self._begun.append(_ActiveWork(*new))
                         yield from self._advance(self._begun[-1], threads)
                     self._tell(total)
                     if not self._tasks:
@@ -110,7 +110,9 @@ class Pool(Generic[T]):
         """Twice as many replications as threads: the main thread has other things to do too."""
         return not self.stopped and len(self._tasks) < 2 * self.jobs
 
-    def _advance(self, begun: _Begun[T], threads: ThreadPoolExecutor) -> Iterator[tuple[int, T]]:
+    def _advance(
+        self, begun: _ActiveWork[T], threads: ThreadPoolExecutor
+    ) -> Iterator[tuple[int, T]]:
         """Takes a run's next step, and those after it whose replications all have checkpoints."""
         steps = begun.work.steps
         while not begun.waiting:
@@ -150,7 +152,7 @@ class Pool(Generic[T]):
             self._checkpoints.put(outcome)
         return outcome
 
-    def _ended(self) -> list[_Begun[T]]:
+    def _ended(self) -> list[_ActiveWork[T]]:
         """Waits a moment; the runs that wait for nothing then."""
         done, _ = wait(self._tasks, timeout=POLL, return_when=FIRST_COMPLETED)
         for future in done:

@@ -16,10 +16,10 @@ from marqueue.results.provenance import describe, here
 from marqueue.results.samples import samples_of
 from marqueue.scenario import Scenario, compile, from_dict
 from marqueue.simulation.checkpoints import Outcome, Replication
-from marqueue.simulation.executor import Pool, Steps, Work
+from marqueue.simulation.executor import Executor, Steps, Work
 from marqueue.simulation.limits import Limits
 from marqueue.simulation.stopping_rule import FEWEST, MOST, Bound, enough
-from marqueue.simulation.warmup import Cut, find
+from marqueue.simulation.warmup import WarmupCut, find
 from marqueue.units import Duration
 
 Rounds = Generator[Sequence[Replication], Sequence[Outcome], tuple[list[Outcome], bool]]
@@ -33,7 +33,7 @@ def replication_seed(seed: int, replication: int) -> int:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Experiment:
     """A scenario with the rules by which replications are added."""
 
     scenario: Scenario
@@ -42,7 +42,7 @@ class Asked:
     @classmethod
     def of(
         cls, scenario: Scenario, seed: int | None, replications: int | None, until: Sequence[str]
-    ) -> "Asked":
+    ) -> "Experiment":
         """What :func:`marqueue.simulation.run` is asked, checked."""
         most = replications if replications is not None or not until else MOST
         given = {"seed": seed, "replications": most}
@@ -78,13 +78,13 @@ class Asked:
         runs = [each for each in (self.pilot, self.scenario) if each]
         return sum(each.duration.seconds * each.replications for each in runs)
 
-    def work(self, pool: Pool[Any], limits: Limits) -> Work[Result | None]:
+    def work(self, pool: Executor[Any], limits: Limits) -> Work[Result | None]:
         """The steps in a pool."""
         return Work(_steps(self, pool, limits), self.seconds)
 
 
 @dataclass
-class _Spent:
+class _Effort:
     """What a run has taken so far."""
 
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
@@ -92,9 +92,9 @@ class _Spent:
     outcomes: list[Outcome] = field(default_factory=list)
 
 
-def _steps(asked: Asked, pool: Pool[Any], limits: Limits) -> Steps[Result | None]:
+def _steps(asked: Experiment, pool: Executor[Any], limits: Limits) -> Steps[Result | None]:
     """A pilot, if the warm-up is to be found, and the run; None if nothing was measured."""
-    spent = _Spent()
+    spent = _Effort()
     scenario, cut = asked.scenario, None
     if asked.pilot:
         outcomes = yield replications_of(asked.pilot, limits)
@@ -122,7 +122,9 @@ def _steps(asked: Asked, pool: Pool[Any], limits: Limits) -> Steps[Result | None
     )
 
 
-def _rounds(scenario: Scenario, bounds: Sequence[Bound], pool: Pool[Any], limits: Limits) -> Rounds:
+def _rounds(
+    scenario: Scenario, bounds: Sequence[Bound], pool: Executor[Any], limits: Limits
+) -> Rounds:
     """All replications, or as many as it takes to meet the bounds; whether they are met."""
     every = replications_of(scenario, limits)
     if not bounds:
@@ -168,12 +170,12 @@ def _is_cut(outcome: Outcome) -> bool:
 
 def _result(
     scenario: Scenario,
-    spent: _Spent,
+    spent: _Effort,
     outcomes: Sequence[Outcome],
-    pool: Pool[Any],
+    pool: Executor[Any],
     limits: Limits,
     *,
-    cut: Cut | None = None,
+    cut: WarmupCut | None = None,
     stopping: dict[str, Any] | None = None,
     piloting: bool = False,
 ) -> Result | None:

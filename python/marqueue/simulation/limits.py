@@ -32,7 +32,7 @@ NO_LIMITS = Limits()
 
 
 @dataclass
-class Watch:
+class LimitMonitor:
     """Looks at the limits that only this machine can tell."""
 
     limits: Limits

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from marqueue.results import Result
     from marqueue.scenario import Scenario
     from marqueue.simulation.checkpoints import Checkpoints
-    from marqueue.simulation.executor import Pool, Progress
+    from marqueue.simulation.executor import Executor, Progress
 
 
 def run(
@@ -48,13 +48,13 @@ def run(
     run, or if a limit is reached before anything was measured.
     """
     from marqueue.simulation.checkpoints import Checkpoints
-    from marqueue.simulation.executor import Pool
-    from marqueue.simulation.experiment import Asked
+    from marqueue.simulation.executor import Executor
+    from marqueue.simulation.experiment import Experiment
 
-    asked = Asked.of(scenario, seed, replications, until)
+    asked = Experiment.of(scenario, seed, replications, until)
     checkpoints = checkpoints or Checkpoints()
     checkpoints.belong_to({"scenario": asked.scenario.to_dict(), **asked.rules(limits)})
-    pool: Pool[Result | None] = Pool(jobs, checkpoints, limits, progress)
+    pool: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
     work = asked.work(pool, limits)
     with closing(pool.complete([work], work.seconds)) as results:
         [(_, result)] = results
@@ -71,11 +71,11 @@ def run_each(
     checkpoints: Checkpoints | None = None,
 ) -> list[Result]:
     """The results of several scenarios, whose replications share threads and checkpoints."""
-    from marqueue.simulation.executor import Pool
-    from marqueue.simulation.experiment import Asked
+    from marqueue.simulation.executor import Executor
+    from marqueue.simulation.experiment import Experiment
 
-    pool: Pool[Result | None] = Pool(jobs, checkpoints, progress=progress)
-    works = [Asked.of(each, None, None, ()).work(pool, NO_LIMITS) for each in scenarios]
+    pool: Executor[Result | None] = Executor(jobs, checkpoints, progress=progress)
+    works = [Experiment.of(each, None, None, ()).work(pool, NO_LIMITS) for each in scenarios]
     found: dict[int, Result] = {}
     with closing(pool.complete(works, sum(work.seconds for work in works))) as results:
         for index, result in results:

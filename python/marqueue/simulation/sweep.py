@@ -28,7 +28,7 @@ from rich.text import Text
 from marqueue.errors import ResultError, RunError, differing_values
 from marqueue.results import (
     CONFIDENCE,
-    Chosen,
+    ChosenFigure,
     Subject,
     choose_all,
     subjects,
@@ -49,9 +49,8 @@ from marqueue.results.provenance import commit, here
 from marqueue.results.tables import write_parquet
 from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints
-from marqueue.simulation.executor import Pool, Progress
-from marqueue.simulation.experiment import Asked as AskedRun
-from marqueue.simulation.experiment import replications_of
+from marqueue.simulation.executor import Executor, Progress
+from marqueue.simulation.experiment import Experiment, replications_of
 from marqueue.simulation.limits import NO_LIMITS, Limits
 from marqueue.simulation.parameter_grid import Axis, Point, grid, labels
 from marqueue.statistics.estimates import Estimate
@@ -69,7 +68,7 @@ POINTS = "points"
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPoint:
     """A point with what its result says."""
 
     point: Point
@@ -78,7 +77,7 @@ class Measured:
     summary: Mapping[str, Any]
     """What is in its summary.json."""
 
-    def estimate(self, chosen: Chosen) -> Estimate:
+    def estimate(self, chosen: ChosenFigure) -> Estimate:
         """A figure in its own unit, as reports show it; without value where the point does not
         have what it is taken of."""
         found = chosen.subject.measured(self.summary["measured"]).get(chosen.figure.name)
@@ -118,7 +117,7 @@ class Sweep:
     scenario: Scenario
     """With the values that were replaced."""
     axes: Sequence[Axis]
-    points: Sequence[Measured]
+    points: Sequence[MeasuredPoint]
     asked: int
     """Of how many points."""
     stopped: str | None
@@ -145,7 +144,7 @@ class Sweep:
         """What the axes are called in tables, reports and figures."""
         return labels(self.axes)
 
-    def choose(self, figures: Sequence[str] = SHOWN) -> list[Chosen]:
+    def choose(self, figures: Sequence[str] = SHOWN) -> list[ChosenFigure]:
         """The figures that these names stand for, of what the first point has."""
         return choose_all(figures, self.points[0].subjects)
 
@@ -270,7 +269,7 @@ class Sweep:
         for each in self.points:
             for row, link in enumerate(links or [None]):
                 places = [*each.point.values, *[link.name if link else ""] * several]
-                cells = [Chosen(link, figure) for figure in link_figures] if link else []
+                cells = [ChosenFigure(link, figure) for figure in link_figures] if link else []
                 shown = [str(each.estimate(c)) if c in of_links else "" for c in cells]
                 shown += ["" if row else str(each.estimate(c)) for c in of_flows]
                 out.add_row(*map(Text, places), *shown)
@@ -285,7 +284,7 @@ class Sweep:
         write_json(directory / "summary.json", self.summary())
 
 
-def title(chosen: Chosen) -> str:
+def title(chosen: ChosenFigure) -> str:
     """The title of a figure of flows, with whose it is."""
     figure, name = chosen.figure, chosen.subject.name
     return f"{figure.title}, {name}" if name else figure.title
@@ -326,7 +325,7 @@ def sweep(
     >>> list(delays["topology.bottleneck.aqm"]), set(delays.unit), list(delays.n)
     (['red', 'pie'], {'s'}, [2, 2])
     """
-    asked = Asked.of(scenario, over, replications, until, figures)
+    asked = SweepRequest.of(scenario, over, replications, until, figures)
     with claim(out, replace=force, resume=resume) as output:
         checkpoints = Checkpoints.beside(output.shown, resume, force)
         swept = sweep_into(output, checkpoints, asked, jobs, progress, limits, write_report)
@@ -336,13 +335,13 @@ def sweep(
 
 
 @dataclass(frozen=True)
-class Asked:
+class SweepRequest:
     """A scenario with the grid that it is to be run over, checked."""
 
     scenario: Scenario
     axes: Sequence[Axis]
     points: Sequence[Point]
-    runs: Sequence[AskedRun]
+    runs: Sequence[Experiment]
     """What is asked of each point."""
     figures: Sequence[str]
     """What is drawn and tabled."""
@@ -355,12 +354,12 @@ class Asked:
         replications: int | None,
         until: Sequence[str],
         figures: Sequence[str] = SHOWN,
-    ) -> Asked:
+    ) -> SweepRequest:
         """Raises ScenarioError or RunError with all values that cannot be right."""
         axes = [Axis.parse(text) for text in over]
         points = grid(scenario, axes)
         choose_all(figures, subjects_of(points[0].scenario))
-        runs = [AskedRun.of(each.scenario, None, replications, until) for each in points]
+        runs = [Experiment.of(each.scenario, None, replications, until) for each in points]
         return cls(scenario, axes, points, runs, list(dict.fromkeys(figures)))
 
     @property
@@ -373,7 +372,7 @@ class Asked:
 def sweep_into(
     output: OutputDirectory,
     checkpoints: Checkpoints,
-    asked: Asked,
+    asked: SweepRequest,
     jobs: int | None,
     progress: Progress | None,
     limits: Limits,
@@ -397,7 +396,7 @@ def sweep_into(
         for i, directory in enumerate(directories)
         if not _is_completed(directory, asked.runs[i], checkpoints)
     ]
-    pool: Pool[Result | None] = Pool(jobs, checkpoints, limits, progress)
+    pool: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
     works = (asked.runs[i].work(pool, limits) for i in missing)
     total = sum(asked.runs[i].seconds for i in missing)
     with closing(pool.complete(works, total)) as results:
@@ -410,7 +409,7 @@ def sweep_into(
             for run in (asked.runs[i].pilot, Scenario.model_validate(result.scenario)):
                 checkpoints.forget(replications_of(run, limits) if run else ())
     measured = [
-        Measured(point, name, _read_json(directory / "summary.json"))
+        MeasuredPoint(point, name, _read_json(directory / "summary.json"))
         for point, name, directory in zip(asked.points, asked.names, directories, strict=True)
         if directory.is_dir()
     ]
@@ -447,7 +446,7 @@ def _store_point(result: Result, directory: Path) -> None:
         raise RunError(f"{directory}: cannot be written: {error.strerror or error}") from None
 
 
-def _is_completed(directory: Path, asked: AskedRun, checkpoints: Checkpoints) -> bool:
+def _is_completed(directory: Path, asked: Experiment, checkpoints: Checkpoints) -> bool:
     """Whether the result of a point is there, and whole; one that is damaged is set aside.
 
     Raises RunError if it holds files that marqueue did not write.

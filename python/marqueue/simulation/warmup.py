@@ -11,7 +11,7 @@ from marqueue.units import Duration
 
 
 @dataclass(frozen=True)
-class Cut:
+class WarmupCut:
     """Where the transient ends, and which link has the longest."""
 
     at: Duration
@@ -30,7 +30,7 @@ class Cut:
         }
 
 
-def find(pilot: Result) -> Cut:
+def find(pilot: Result) -> WarmupCut:
     """The latest of the cuts that MSER-5 makes in the links' queues.
 
     Each series is averaged over replications first: what they have in common is the transient, and
@@ -41,7 +41,7 @@ def find(pilot: Result) -> Cut:
         _, queue = pilot.link(name).series("queue")
         found[name] = mser5(queue.mean(axis=0))
     link = max(found, key=lambda name: found[name].samples)
-    return Cut(
+    return WarmupCut(
         Duration(found[link].samples * pilot.plan["sample"]),
         link,
         all(each.settled for each in found.values()),

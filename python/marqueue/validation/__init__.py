@@ -15,7 +15,7 @@ from marqueue.validation.phases import PHASES
 from marqueue.validation.queueing import QUEUEING
 from marqueue.validation.report import write_report
 from marqueue.validation.rtt_fairness import RTT_FAIRNESS
-from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 from marqueue.validation.table import ladder_table
 
 RUNGS = {
@@ -34,12 +34,12 @@ RUNGS = {
 
 __all__ = [
     "RUNGS",
-    "Bench",
     "Check",
     "Effort",
     "Ladder",
     "Rung",
     "Task",
+    "TaskRunner",
     "climb",
     "ladder_table",
     "write_report",

@@ -17,7 +17,7 @@ from marqueue.scenario import Scenario, from_dict
 from marqueue.scenario.parameters import aqms
 from marqueue.statistics.estimates import Estimate
 from marqueue.validation.check import Check
-from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 Settings = Mapping[str, Any]
 
@@ -106,7 +106,7 @@ def imbalance(result: Result) -> float:
     return most
 
 
-def checks(bench: Bench, of: Scenario) -> list[Check]:
+def checks(bench: TaskRunner, of: Scenario) -> list[Check]:
     """Packets and bytes of one scenario."""
     result = bench.run(of)
     seen = sum(w.arrivals for name in result.links for w in result.link(name).windows())

@@ -17,7 +17,7 @@ from marqueue.theory.tcp.laws import (
 )
 from marqueue.validation.check import Check
 from marqueue.validation.one_flow import PACKET_COST, lossy, windows
-from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 C, BETA = 0.4, 0.7
 CUT = 0.9
@@ -67,7 +67,7 @@ def stages(result: Result) -> tuple[Floats, Floats, Floats]:
     return np.diff(t[cut]), cwnd[cut - 1], np.array(k)
 
 
-def regular(bench: Bench, every: int, rtt: float) -> list[Check]:
+def regular(bench: TaskRunner, every: int, rtt: float) -> list[Check]:
     """Losses at regular distances."""
     p = 1 / every
     law = regular_cubic(p, rtt)
@@ -86,7 +86,7 @@ def regular(bench: Bench, every: int, rtt: float) -> list[Check]:
     ]  # fmt: skip
 
 
-def random(bench: Bench, p: float, rtt: float, events: int, replications: int) -> list[Check]:
+def random(bench: TaskRunner, p: float, rtt: float, events: int, replications: int) -> list[Check]:
     """Losses at random."""
     law = random_cubic(p, rtt)
     scenario = lossy("cubic", {"model": "random", "probability": p}, TRANSPORT, rtts=[rtt],
@@ -99,7 +99,7 @@ def random(bench: Bench, p: float, rtt: float, events: int, replications: int) -
     ]  # fmt: skip
 
 
-def friendly(bench: Bench, every: int, rtt: float) -> list[Check]:
+def friendly(bench: TaskRunner, every: int, rtt: float) -> list[Check]:
     """Where Reno is faster than the cubic curve, CUBIC is as fast as Reno."""
     p = 1 / every
     law = regular_aimd(p, a=friendly_alpha(BETA), beta=BETA)

@@ -11,7 +11,7 @@ from functools import partial
 from marqueue.scenario import Scenario, from_dict
 from marqueue.theory.tcp.laws import dctcp_alpha
 from marqueue.validation.check import Check
-from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 RATE = 50_000_000
 """bit/s."""
@@ -59,7 +59,7 @@ def scenario(flows: int, threshold: int, seconds: float, replications: int) -> S
 
 
 def checks(
-    bench: Bench, flows: int, threshold: int, seconds: float, replications: int
+    bench: TaskRunner, flows: int, threshold: int, seconds: float, replications: int
 ) -> list[Check]:
     """Three figures of the saw-tooth."""
     link = bench.run(scenario(flows, threshold, seconds, replications)).link()

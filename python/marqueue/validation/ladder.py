@@ -11,7 +11,7 @@ from typing import Any
 from marqueue import __version__
 from marqueue.results.provenance import commit
 from marqueue.validation.check import Check, Verdict, counted
-from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 Progress = Callable[[float, float], None]
 """Is told how much is done, and of how much."""
@@ -21,7 +21,7 @@ POLL = 0.2
 
 
 @dataclass(frozen=True)
-class Climbed:
+class RungResult:
     """A rung and its checks, or why it could not be climbed."""
 
     rung: Rung
@@ -43,7 +43,7 @@ class Ladder:
     """All that was checked."""
 
     effort: Effort
-    rungs: Sequence[Climbed]
+    rungs: Sequence[RungResult]
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -92,7 +92,7 @@ def climb(
     return Ladder(
         effort,
         [
-            Climbed(
+            RungResult(
                 rung,
                 [check for _ in tasks[rung.name] for check in next(found)],
                 skipped[rung.name],
@@ -108,7 +108,7 @@ def _processors() -> int:
 
 def _run(tasks: Sequence[Task], jobs: int, progress: Progress | None) -> list[Sequence[Check]]:
     """The checks of each task. The longest begin first, so that none is left over at the end."""
-    bench = Bench()
+    bench = TaskRunner()
     total = sum(task.cost for task in tasks)
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="task") as pool:
         longest_first = sorted(range(len(tasks)), key=lambda i: -tasks[i].cost)

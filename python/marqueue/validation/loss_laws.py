@@ -16,7 +16,7 @@ from marqueue.statistics.estimates import Estimate
 from marqueue.theory.tcp.laws import pftk, random_aimd, regular_aimd, window_at_loss
 from marqueue.validation.check import Check
 from marqueue.validation.one_flow import PACKET_COST, Settings, lossy, windows
-from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 RTT = 0.1
 """Seconds."""
@@ -81,7 +81,7 @@ NOT_RENO = (
 )
 
 
-def regular(bench: Bench, p: float, sender: Sender, seconds: float) -> list[Check]:
+def regular(bench: TaskRunner, p: float, sender: Sender, seconds: float) -> list[Check]:
     """Every 1/p-th packet is lost: nothing is random, so there is nothing to repeat."""
     every = round(1 / p)
     scenario = lossy("regular losses", {"model": "periodic", "every": f"{every} packets"},
@@ -97,7 +97,7 @@ def regular(bench: Bench, p: float, sender: Sender, seconds: float) -> list[Chec
 
 
 def random(
-    bench: Bench, p: float, sender: Sender, seconds: float, replications: int
+    bench: TaskRunner, p: float, sender: Sender, seconds: float, replications: int
 ) -> list[Check]:
     """Each packet is lost with probability p."""
     scenario = lossy("random losses", {"model": "random", "probability": p}, sender.transport,

@@ -6,15 +6,15 @@ from functools import partial
 
 from marqueue import ns2
 from marqueue.ns2.matrix import EXPLAINED, MATRIX, QUICK
-from marqueue.ns2.simulator_output import BECAUSE, Side, ours, theirs, tolerances
+from marqueue.ns2.simulator_output import BECAUSE, SimulatorOutput, ours, theirs, tolerances
 from marqueue.validation.check import Check
-from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 UNITS = {"queue": "packets", "marks": "packets"}
 NAMES = {"tcp": "share of TCP", "udp": "share of UDP"}
 
 
-def compare(case: ns2.Case, here: Side, there: Side) -> list[Check]:
+def compare(case: ns2.Case, here: SimulatorOutput, there: SimulatorOutput) -> list[Check]:
     """The figures of one window, those left out that are zero on both sides."""
     return [
         Check(
@@ -32,7 +32,7 @@ def compare(case: ns2.Case, here: Side, there: Side) -> list[Check]:
     ]
 
 
-def checks(bench: Bench, case: ns2.Case, seeds: int) -> list[Check]:
+def checks(bench: TaskRunner, case: ns2.Case, seeds: int) -> list[Check]:
     """One dumbbell, after its start-up."""
     mine = ours(case, bench.run(case.scenario(seeds)))
     its = theirs([bench.run_ns2(case, seed) for seed in range(1, seeds + 1)])

@@ -16,7 +16,7 @@ from marqueue.scenario import Scenario, from_dict
 from marqueue.statistics.estimates import Estimate, Floats
 from marqueue.validation.check import Check
 from marqueue.validation.one_flow import PACKET_COST
-from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 RTT = 0.220
 SERVICE = 0.010
@@ -63,7 +63,7 @@ def scenario(phase: float, jitter: int, seconds: float, replications: int) -> Sc
     )
 
 
-def share(bench: Bench, of: Scenario) -> Floats:
+def share(bench: TaskRunner, of: Scenario) -> Floats:
     """The share of the flow with the longer round-trip time, one value a replication."""
     result = bench.run(of)
     shorter, longer = (
@@ -74,7 +74,9 @@ def share(bench: Bench, of: Scenario) -> Floats:
     return shares
 
 
-def checks(bench: Bench, phases: Sequence[float], seconds: float, replications: int) -> list[Check]:
+def checks(
+    bench: TaskRunner, phases: Sequence[float], seconds: float, replications: int
+) -> list[Check]:
     """The worst phase without jitter and with some, and every phase with much."""
 
     def shares(jitter: int) -> list[Floats]:

@@ -17,7 +17,7 @@ from marqueue.results.window import Window
 from marqueue.scenario import from_dict
 from marqueue.statistics.estimates import Estimate, time_mean
 from marqueue.validation.check import EXACT, Check
-from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 RATE = 8_000_000
 """bit/s."""
@@ -74,8 +74,14 @@ def waiting_time(arrivals: float, service: Moments) -> float:
     return arrivals * second / (2 * (1 - arrivals * first))
 
 
-def queue(bench: Bench, sizes: str, settings: Mapping[str, Any], arrivals: float, seconds: float,
-          replications: int) -> Link:  # fmt: skip
+def queue(
+    bench: TaskRunner,
+    sizes: str,
+    settings: Mapping[str, Any],
+    arrivals: float,
+    seconds: float,
+    replications: int,
+) -> Link:
     """An endless queue straight behind the source."""
     scenario = from_dict(
         {
@@ -105,7 +111,9 @@ def queue(bench: Bench, sizes: str, settings: Mapping[str, Any], arrivals: float
     return bench.run(scenario).link()
 
 
-def checks(bench: Bench, name: str, load: float, seconds: float, replications: int) -> list[Check]:
+def checks(
+    bench: TaskRunner, name: str, load: float, seconds: float, replications: int
+) -> list[Check]:
     """One queue at one load."""
     sizes, moments, settings = LAWS[name]
     first, second = moments()

@@ -21,7 +21,7 @@ from marqueue.scenario import from_dict
 from marqueue.statistics.estimates import Estimate, Floats
 from marqueue.validation.check import Check
 from marqueue.validation.one_flow import PACKET_COST, lossy, windows
-from marqueue.validation.rung import Bench, Effort, Rung, Task
+from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 RTTS = 0.0417, 0.1213
 """Seconds; the difference is no whole number of transmission times."""
@@ -58,7 +58,7 @@ def goodputs(result: Result) -> tuple[Floats, Floats]:
     return short, long
 
 
-def over_random_losses(bench: Bench, seconds: float, replications: int) -> list[Check]:
+def over_random_losses(bench: TaskRunner, seconds: float, replications: int) -> list[Check]:
     """Both flows over one link that loses packets at random."""
     scenario = lossy("two flows", {"model": "random", "probability": 0.002},
                      {"delayed_ack": "0 s"}, rtts=RTTS, seconds=seconds,
@@ -72,7 +72,7 @@ def over_random_losses(bench: Bench, seconds: float, replications: int) -> list[
 
 
 def at_a_queue(
-    bench: Bench, aqm: str, pairs: int, seconds: float, replications: int
+    bench: TaskRunner, aqm: str, pairs: int, seconds: float, replications: int
 ) -> list[Check]:
     """Flows that share a bottleneck, their packets sent with some jitter: without it the phases of
     packets decide (see the rung on phase effects)."""

@@ -31,7 +31,7 @@ class Effort(Enum):
         return full if self is Effort.FULL else quick
 
 
-class Bench:
+class TaskRunner:
     """Where tasks run their simulations, so that they can be stopped."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Task:
     name: str
     cost: float
     """CPU time, s, roughly: what the time left is estimated from."""
-    checks: Callable[[Bench], Sequence[Check]]
+    checks: Callable[[TaskRunner], Sequence[Check]]
 
 
 @dataclass(frozen=True)

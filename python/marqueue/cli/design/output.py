@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from marqueue.cli.console import output, print_json, table
-from marqueue.design import Design, Packets, Trial, Value
+from marqueue.design import Design, Packets, SideOfBoundary, Value
 from marqueue.design.packets import FROM, TO
 
 
 def print_design(
     design: Design,
-    trials: tuple[Trial, ...] | None,
+    trials: tuple[SideOfBoundary, ...] | None,
     packets: Packets | None,
     drawn: Path | None,
 ) -> None:
@@ -89,7 +89,9 @@ def _line(text: str) -> None:
     output.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def print_plain(design: Design, trials: tuple[Trial, ...] | None, packets: Packets | None) -> None:
+def print_plain(
+    design: Design, trials: tuple[SideOfBoundary, ...] | None, packets: Packets | None
+) -> None:
     """As JSON."""
     margins, per = design.margins, design.time.removeprefix("1/")
     plain: dict[str, Any] = {

@@ -109,7 +109,7 @@ def trajectory(
     --jitter 99 --start "1 Gbit/s" --start "5 Gbit/s" --steps 3000 --figure emkc.svg
     """
     network = options.network(capacity, sources, route, delay, forward)
-    given = options.Given(
+    given = options.MkcParameters(
         alpha=alpha,
         beta=beta,
         kappa=kappa,
@@ -157,7 +157,7 @@ def fixed_point(
     --capacity "15 Mbit/s" --route 0,1 --route 1,2,3
     """
     network = options.network(capacity, sources, route, "1", "0")
-    given = options.Given(
+    given = options.MkcParameters(
         alpha=alpha,
         beta=beta,
         kappa=kappa,
@@ -200,7 +200,7 @@ def stability(
     Example: marqueue theory mkc stability --law kelly --kappa 0.5 --sources 2 --delay 3,8
     """
     network = options.network(capacity, sources, route, delay, forward)
-    given = options.Given(
+    given = options.MkcParameters(
         alpha=alpha,
         beta=beta,
         kappa=kappa,

@@ -128,7 +128,7 @@ def network(
     )
 
 
-class Given:
+class MkcParameters:
     """Parameters as given, None for those that were not; a law or a price takes its own."""
 
     def __init__(self, **values: Any) -> None:
@@ -148,7 +148,7 @@ class Given:
 
 
 def system(
-    network: Network, law: str, price: str, given: Given
+    network: Network, law: str, price: str, given: MkcParameters
 ) -> tuple[Law, Loss | Virtual | Power]:
     """The law and the price of these names. Raises :class:`ModelError`."""
     of_law, of_price = _law(law, given), _price(price, network, given)
@@ -156,7 +156,7 @@ def system(
     return of_law, of_price
 
 
-def _law(name: str, given: Given) -> Law:
+def _law(name: str, given: MkcParameters) -> Law:
     match name:
         case "mkc":
             return Mkc(rate("--alpha", given.take("alpha", ALPHA)), given.take("beta", BETA))
@@ -169,7 +169,7 @@ def _law(name: str, given: Given) -> Law:
     raise ModelError(f"--law: {unknown(name, ('mkc', 'kelly', 'aimd', 'scalable'))}")
 
 
-def _price(name: str, network: Network, given: Given) -> Loss | Virtual | Power:
+def _price(name: str, network: Network, given: MkcParameters) -> Loss | Virtual | Power:
     match name:
         case "loss":
             return Loss(network.capacity)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import scenario
-from marqueue.papers.drawn import Drawn, Tabled, over_time
+from marqueue.papers.drawn import PaperFigure, PaperTable, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, series_mean, single
 from marqueue.plots import Curve
@@ -80,7 +80,7 @@ def measure(runs: Runs) -> Quantities:
     return figures | short | capacity | ties
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """C~(t), q(t) and the table of the queue."""
     link = runs["bytes"].link()
     joined = "Short flows join at 100 s (dotted)."
@@ -113,7 +113,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             "packets",
             AFTER[:1],
         ),
-        Tabled(
+        PaperTable(
             "Table I",
             "Queue in packets, before (50 to 100 s) and after (100 to 200 s) the short flows join.",
             ("", "Before: paper", "Before: here", "After: paper", "After: here"),

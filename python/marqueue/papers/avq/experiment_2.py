@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import label, under
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows, single
 from marqueue.scenario import Scenario
@@ -41,10 +41,10 @@ def measure(runs: Runs) -> Quantities:
     return quantities | lowest
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """A figure a quantity."""
 
-    def drawn(name: str, what: str, caption: str) -> Drawn:
+    def drawn(name: str, what: str, caption: str) -> PaperFigure:
         compared = [quantities[f"{what}.{scheme}"] for scheme in COMPARED]
         return against(name, f"{caption} with that number of flows.", compared, "Long flows")
 

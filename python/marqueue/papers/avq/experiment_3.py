@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from marqueue.papers.avq.setups import label, under
-from marqueue.papers.drawn import Drawn, over_time
+from marqueue.papers.drawn import PaperFigure, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, peak, settling
 from marqueue.plots import Curve
@@ -51,7 +51,7 @@ def measure(runs: Runs) -> Quantities:
     return settle | rest | before
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """A figure a scheme."""
     return [
         over_time(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import label, under
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows
 from marqueue.scenario import Scenario
@@ -36,10 +36,10 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """A figure a quantity."""
 
-    def drawn(name: str, what: str, caption: str) -> Drawn:
+    def drawn(name: str, what: str, caption: str) -> PaperFigure:
         compared = [quantities[f"{what}.{scheme}"] for scheme in COMPARED]
         return against(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from marqueue.papers.avq.setups import scenario
-from marqueue.papers.drawn import Drawn, one_above_another
+from marqueue.papers.drawn import PaperFigure, one_above_another
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import (
     Quantities,
@@ -91,7 +91,7 @@ def off_gamma(utilization: Quantity) -> Quantity:
     return Quantity("Utilization − gamma", "AVQ", values, "", "gamma", utilization.places)
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """q(t) for every alpha and gamma; losses and utilization for every gamma."""
 
     def curves(

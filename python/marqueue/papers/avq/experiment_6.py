@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from marqueue.papers.avq.setups import label, scenario, under
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, over_flows, over_windows
 from marqueue.scenario import Scenario
@@ -73,10 +73,10 @@ def spread(goodputs: Sequence[Quantity]) -> Quantity:
     return Quantity("Spread of goodputs", "all schemes", relative, "", first.variable, first.places)
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """A figure a quantity."""
 
-    def drawn(name: str, what: str, caption: str) -> Drawn:
+    def drawn(name: str, what: str, caption: str) -> PaperFigure:
         compared = [quantities[f"{what}.{scheme}"] for scheme in DRAWN]
         return against(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from marqueue.papers.chokew.measures import RISING, SETTLED, least, of_flows, starved
 from marqueue.papers.chokew.setups import label, level, under
-from marqueue.papers.drawn import Drawn, distribution
+from marqueue.papers.drawn import PaperFigure, distribution
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -33,10 +33,10 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """A figure a level."""
 
-    def drawn(name: str, seen: str) -> Drawn:
+    def drawn(name: str, seen: str) -> PaperFigure:
         samples = {
             label(scheme): np.concatenate(
                 [each.rates * 1e-3 for each in run.flow_sets(SETTLED, group=LEVELS[name])]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import RISING, SETTLED, of_flows, starved, swept
 from marqueue.papers.chokew.setups import level, under
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -33,7 +33,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """A curve a level."""
     both = [quantities[f"goodput.{key}"] for key in LEVELS]
     caption = "Goodput of all flows of a level. The more flows, the more their weights tell."

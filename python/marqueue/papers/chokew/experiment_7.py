@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, starved, swept
 from marqueue.papers.chokew.setups import level, under
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -44,7 +44,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """A figure a number of levels, a curve a level."""
     return [
         against(

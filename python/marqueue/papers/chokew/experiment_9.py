@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import mean_of, of_flows, of_link, overflow, swept, together
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -53,7 +53,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """Goodput, and p0."""
     curves = ("chokew-low", "chokew-high", "chokew-udp", "rio-3-tcp", "rio-3-udp")
     goodputs = [quantities[f"goodput.{curve}"] for curve in curves]

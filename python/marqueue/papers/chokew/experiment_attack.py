@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, udp, under
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.reports.builder import Cell
@@ -48,7 +48,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """The attacker's goodput over the number of its flow ids, and the same as a table."""
     tabled = [scheme for scheme in COMPARED if scheme != "red"]
     rows: list[list[Cell]] = [
@@ -68,7 +68,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             "Flow ids of the attacker",
             log_x=True,
         ),
-        Tabled(
+        PaperTable(
             "Attack 2",
             "The same as a table, Mbit/s. Under RED it is 1 whatever the number of ids.",
             ("Flow ids", *map(label, tabled), "A fair share"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_link, ratio, swept
 from marqueue.papers.chokew.setups import label, level, tcp, under
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -46,7 +46,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """The ratio over the number of flows with ECN; marks and losses as a table."""
     keys = ("marks", "losses", "ecn")
     return [
@@ -57,7 +57,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             "Flows with ECN",
             floor=0.0,
         ),
-        Tabled(
+        PaperTable(
             "ECN 2",
             "The same, with the shares of packets that are marked and lost.",
             (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, of_link, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -44,7 +44,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """What the constant-rate flow gets over what it sends; all figures at four rates as a table."""
     keys = ("udp", "tcp", "jain", "delay")
     shown = (0.02, 0.2, 1.0, 10.0)
@@ -57,7 +57,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             "Rate of the flow [Mbit/s]",
             log_x=True,
         ),
-        Tabled(
+        PaperTable(
             "Isolation 2",
             "What it and TCP get, Jain's index of the TCP flows' goodputs over 200 s, and the mean "
             "wait.",

@@ -8,7 +8,7 @@ import numpy as np
 
 from marqueue.papers.chokew.measures import leaky, mean_of, of_flows, of_link, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, level, udp, under
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.results import Result
@@ -108,7 +108,7 @@ def solved(at: Callable[[float], Scenario], place: float, law: Law) -> Equilibri
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """What simulation and model are asked."""
 
     at: Callable[[float], Scenario]
@@ -127,15 +127,15 @@ class Compared:
 
 LOW, HIGH = level(1), level(2)
 COMPARED = {
-    "share.low": Compared(
+    "share.low": Comparison(
         at_weight, WEIGHT, "w(2)", part("w = 1", LOW), delivered(LOW), CURVE_WEIGHTS
     ),
-    "share.high": Compared(
+    "share.high": Comparison(
         at_weight, WEIGHT, "w(2)", part("w = w(2)", HIGH), delivered(HIGH), CURVE_WEIGHTS
     ),
-    "udp": Compared(at_rate, RATE, "Mbit/s", part("UDP", "udp"), delivered("udp"), CURVE_RATES),
-    "p0.weights": Compared(at_weight, WEIGHT, "w(2)", drawing_factor, basic),
-    "p0.flows": Compared(beside_udp, FLOWS, "UDP flows", drawing_factor, basic),
+    "udp": Comparison(at_rate, RATE, "Mbit/s", part("UDP", "udp"), delivered("udp"), CURVE_RATES),
+    "p0.weights": Comparison(at_weight, WEIGHT, "w(2)", drawing_factor, basic),
+    "p0.flows": Comparison(beside_udp, FLOWS, "UDP flows", drawing_factor, basic),
 }
 
 
@@ -178,12 +178,12 @@ def waiting(runs: Runs) -> dict[str, Quantity]:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Shares with marks for simulation and lines for the model; p0 by each law of TCP."""
     marks = "Marks: simulation; lines: the model with timeouts and pairs."
     shares = ("share.low", "share.high")
 
-    def factor(name: str, key: str, caption: str, variable: str) -> Drawn:
+    def factor(name: str, key: str, caption: str, variable: str) -> PaperFigure:
         simulated = replace(quantities[key], of="Simulation")
         laws = [quantities[f"{law}.{key}"] for law in LAWS]
         caption = f"{caption} The model has it right within 25%, or twice too low, by TCP's law."
@@ -215,7 +215,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             "Weight of the higher level",
         ),
         factor("Model 4", "p0.flows", "p0 with UDP flows beside 100 of TCP.", "UDP flows"),
-        Tabled(
+        PaperTable(
             "Model 5",
             "How long packets that get through wait beside 100 TCP flows, ms: in simulation; by "
             "(15), from the queue and the rate at which packets enter it there; in the model.",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, of_link, swept
 from marqueue.papers.chokew.setups import label, level, under
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -45,7 +45,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Completion times over the rate; all figures at each rate as a table."""
     keys = ("fct", "fct-p95", "delay", "long")
     return [
@@ -56,7 +56,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             "Short flows a second",
             floor=0.0,
         ),
-        Tabled(
+        PaperTable(
             "Short 2",
             "The same, with the 95th percentile, the mean queueing delay and what is left to the "
             "long flows.",

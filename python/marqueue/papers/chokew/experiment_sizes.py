@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, ratio
 from marqueue.papers.chokew.setups import label, level, tcp, under
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
 from marqueue.scenario import Scenario
@@ -53,7 +53,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Goodput over size, and the same as a table."""
     curves = [quantities[f"goodput.{name}"] for name in COMPARED]
     return [
@@ -64,7 +64,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             "Payload of a packet [bytes]",
             floor=0.0,
         ),
-        Tabled(
+        PaperTable(
             "Sizes 2",
             "Mean goodput of a flow, Mbit/s, by payload.",
             ("", *(f"{size:g} B" for size in SIZES), "1500 B over 500 B"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from marqueue.papers.drawn import Drawn, Tabled
+from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import schemes
 from marqueue.papers.drq.measures import (
     named,
@@ -66,7 +66,7 @@ def held(wait: Quantity, loss: Quantity) -> Quantity:
     return replace(loss, label="Goodput as the core's losses allow", values=values, unit="Mbit/s")
 
 
-def aggregate(figure: str, quantities: Quantities, variable: str) -> Drawn:
+def aggregate(figure: str, quantities: Quantities, variable: str) -> PaperFigure:
     """Goodput of the groups behind the CPU, a curve a scheme."""
     caption = "Goodput of SG1 and SG2 together, by what is at IE1 and EE1."
     return schemes(figure, caption, quantities, "both", variable)
@@ -74,9 +74,9 @@ def aggregate(figure: str, quantities: Quantities, variable: str) -> Drawn:
 
 def edge_table(
     name: str, variable: str, names: Mapping[float, str], runs: Runs, quantities: Quantities
-) -> Tabled:
+) -> PaperTable:
     """By place: the region were all resources DRQ's, use of the CPU, and SG1's part of it."""
-    return Tabled(
+    return PaperTable(
         name,
         "The region at the optimum, were DRQ everywhere; utilization of the CPU of IE1, and the "
         "part of the cycles used that SG1 has, by scheme.",

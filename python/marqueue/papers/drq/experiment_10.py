@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.figures import schemes
 from marqueue.papers.drq.measures import (
     line,
@@ -74,11 +74,11 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs of the groups at link 3, totals, use of link 3, and what is congested."""
     names = named("drq", RATES)
 
-    def drawn(figure: str, groups: Sequence[str], key: str, what: str) -> Drawn:
+    def drawn(figure: str, groups: Sequence[str], key: str, what: str) -> PaperFigure:
         return against(
             figure,
             f"Mean goodput of a flow under DRQ (marks), and the proportionally fair rate{what} "
@@ -97,7 +97,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
         schemes("Figure 11", "Goodput of SG1 to SG10 in all.", quantities, "total", AXIS),
         schemes("Figure 12", "Utilization of link 3.", quantities, "utilization", AXIS),
         schemes("Figure 12, CPU", "Utilization of CPU 3.", quantities, "cpu", AXIS),
-        Tabled(
+        PaperTable(
             "Table 10",
             "At the optimum, what has a price, and the region of CPU and link 3; totals, Mbit/s.",
             (AXIS, "Congested", "Region at 3", "Optimum", *(label(s) for s in SCHEMES)),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.edge import GROUPS, aggregate, edge_table, goodputs
 from marqueue.papers.drq.measures import name, named
 from marqueue.papers.drq.setups import SCHEMES, edge, label
@@ -27,7 +27,7 @@ def measure(runs: Runs) -> Quantities:
     return goodputs(runs, DENSITIES, VARIABLE)
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """A figure a scheme, the aggregate, and use of the CPU."""
     return [
         *(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.drq.measures import over, swept, total
 from marqueue.papers.drq.setups import two_edges
 from marqueue.papers.paper import Experiment
@@ -33,7 +33,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """A curve an edge router."""
     caption = "Goodput of all flows through each of the two edge routers."
     return [against("Figure 16", caption, [quantities[key] for key in EDGES], AXIS)]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.drq.measures import line, name, named, rate, ratio, swept
 from marqueue.papers.drq.setups import ECN, dumbbell, group, label
 from marqueue.papers.paper import Experiment
@@ -71,7 +71,7 @@ def theory(what: str, values: Sequence[float]) -> Quantity:
     return Quantity(what, "theory", np.array([values]), "", VARIABLE, RATIOS)
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """The paper's figure, and simulation beside it."""
     shares = dict(pair_allocations(FLOWS))
     ratios = shares.pop("C/B")
@@ -84,7 +84,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
     )
     caption = "Shares of link and CPU at the optimum of problem P, and TCP-like."
     return [
-        Drawn("Figure 2", caption, pair_shares(FLOWS), data),
+        PaperFigure("Figure 2", caption, pair_shares(FLOWS), data),
         *(
             against(
                 f"Figure 2, {label(scheme)}",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.figures import beside_optimum, schemes, use_of_both
 from marqueue.papers.drq.measures import away, classes, less, line, name, named, optima, ratio
 from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, dumbbell
@@ -52,7 +52,7 @@ def measure(runs: Runs) -> Quantities:
     return {each: q for each, q in marked.items() if MARKED in each} | out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """A figure a scheme, the utilization of both resources, and a table of regions."""
     names = named("drq", CLOCKS)
     found = dict(zip(names, optima(runs, names), strict=True))

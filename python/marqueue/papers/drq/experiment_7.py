@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.figures import cpu_share, schemes, use_of_both
 from marqueue.papers.drq.measures import (
     CPU,
@@ -70,7 +70,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """The share of the flows of high density, goodputs of the others, and utilization."""
     names = named("drq", HIGH)
     found = dict(zip(names, optima(runs, names), strict=True))

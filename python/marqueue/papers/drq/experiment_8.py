@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from marqueue.papers.drawn import Drawn, Tabled
+from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import beside_optimum, schemes, use_of_both
 from marqueue.papers.drq.measures import (
     CPU,
@@ -106,7 +106,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """A figure a scheme, and the utilization of the link."""
     names = named("drq", DENSITIES)
     found = {place: left(runs[each])[0] for place, each in names.items()}

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.drq.measures import CPU, LINK, over
 from marqueue.papers.drq.setups import CLASSES, dumbbell, label
 from marqueue.papers.paper import Experiment
@@ -61,7 +61,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """A curve a scheme."""
     caption = "Mean time that packets of a class wait at CPU and link together."
     both = [quantities[f"delay.{scheme}"] for scheme in COMPARED]

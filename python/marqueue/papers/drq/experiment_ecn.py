@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.measures import line, of_link, optima, over, rate
 from marqueue.papers.drq.setups import CLASSES, ECN, dumbbell, group, schemes
 from marqueue.papers.paper import Experiment
@@ -46,7 +46,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs by density, what the link did, and ECT beside 00."""
     return [
         against(
@@ -57,7 +57,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             AXIS,
             [quantities["rate.optimum"]],
         ),
-        Tabled(
+        PaperTable(
             "ECN 2",
             "What the link behind DRQ's CPU does to flows that set out as 00.",
             ("", "Share marked", "Share lost"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.drq.measures import line, optima, over, rate, share
 from marqueue.papers.drq.setups import CLASSES, EACH, dumbbell, group
 from marqueue.papers.paper import Experiment
@@ -46,7 +46,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """Goodputs and shares by density, a curve a case."""
     return [
         against(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn, Tabled
+from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import beside_optimum, use_of_both
 from marqueue.papers.drq.measures import classes, name, named, optima
 from marqueue.papers.drq.setups import dumbbell
@@ -42,7 +42,7 @@ def measure(runs: Runs) -> Quantities:
     return out | {f"ratio.{each}": out[f"ratio.drq.{each}"] for each in GROUPS}
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs, and use of both resources."""
     names = named("drq", CLOCKS)
     found = dict(zip(names, optima(runs, names), strict=True))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn, Tabled
+from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import beside_optimum, use_of_both
 from marqueue.papers.drq.measures import classes, name, named, optima
 from marqueue.papers.drq.setups import dumbbell, group
@@ -44,7 +44,7 @@ def measure(runs: Runs) -> Quantities:
     return out | {f"ratio.{each}": out[f"ratio.drq.{each}"] for each in GROUPS}
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs, and a table of regions."""
     best = dict(zip(named("drq", CLOCKS), found(runs), strict=True))
     return [

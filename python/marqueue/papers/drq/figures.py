@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn, Tabled, against
+from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.measures import CPU, line
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, label
 from marqueue.papers.quantity import Quantities
@@ -16,7 +16,7 @@ def beside_optimum(
     variable: str,
     scheme: str,
     groups: Sequence[str] = CLASSES,
-) -> Drawn:
+) -> PaperFigure:
     """Mean goodput of a flow of each class under a scheme, and the optimum."""
     return against(
         f"{figure}, {label(scheme)}",
@@ -28,7 +28,9 @@ def beside_optimum(
     )
 
 
-def schemes(figure: str, caption: str, quantities: Quantities, key: str, variable: str) -> Drawn:
+def schemes(
+    figure: str, caption: str, quantities: Quantities, key: str, variable: str
+) -> PaperFigure:
     """A quantity, a curve a scheme."""
     every = [quantities[f"{key}.{scheme}"] for scheme in SCHEMES]
     return against(figure, caption, every, variable)
@@ -42,7 +44,7 @@ def use_of_both(
     scheme: str = "drq",
     groups: Sequence[str] = CLASSES,
     capacity: float | None = None,
-) -> list[Drawn | Tabled]:
+) -> list[PaperFigure | PaperTable]:
     """The region and how far both resources are used, by place; and shares of the CPU by class
     beside those at the optimum, of ``capacity``, cycles/s, where others leave less.
     """
@@ -61,7 +63,7 @@ def use_of_both(
             variable,
             best,
         ),
-        Tabled(
+        PaperTable(
             name,
             f"The region at the optimum, and utilization of both resources under {label(scheme)}.",
             (variable, "Region", "CPU", "Link"),

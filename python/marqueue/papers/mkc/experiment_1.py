@@ -3,7 +3,7 @@ packets at two round-trip times."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn
+from marqueue.papers.drawn import PaperFigure
 from marqueue.papers.mkc.measures import (
     away,
     computed,
@@ -110,7 +110,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """Maps in four panels, packets in two."""
     return [
         steps_of(

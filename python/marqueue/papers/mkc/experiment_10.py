@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from marqueue.papers.drawn import Drawn, Tabled
+from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.mkc.measures import Rate, of_rate, overshoot, senders, swept
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
@@ -82,7 +82,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Rates over time at one round-trip time, and peaks at all."""
     figures = {"emkc_naive": "Figure 10", "emkc": "Figure 11"}
     return [
@@ -94,7 +94,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
             )
             for law, of in LAWS.items()
         ),
-        Tabled(
+        PaperTable(
             "Table 10",
             "The largest rate over C by the round-trip time; an interval is 50 ms.",
             ("RTT, ms", *LAWS.values()),

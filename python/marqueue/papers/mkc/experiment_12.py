@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from marqueue.papers.drawn import Drawn
+from marqueue.papers.drawn import PaperFigure
 from marqueue.papers.mkc.measures import Rate, fairness, of_all, of_rate, senders, total
 from marqueue.papers.mkc.setups import built, table
 from marqueue.papers.paper import Experiment
@@ -77,7 +77,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """Rates over time."""
     return [
         senders(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.optimize import root
 
-from marqueue.papers.drawn import Drawn
+from marqueue.papers.drawn import PaperFigure
 from marqueue.papers.mkc.measures import of_rate, ratio, senders, steps_of
 from marqueue.papers.mkc.setups import PACKET, built, table
 from marqueue.papers.paper import Experiment
@@ -85,7 +85,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """Both over time."""
     rates = the_map(150).rates.T
     named = {f"x{name}": rates[i] for i, name in enumerate(FLOWS)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import Drawn
+from marqueue.papers.drawn import PaperFigure
 from marqueue.papers.mkc.measures import (
     away,
     computed,
@@ -85,7 +85,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """Steps of maps; rates of packets."""
     emkc_rates, scalable = (total_of(each) for each in figure_5())
     return [

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.mkc.measures import Rate, computed, rates
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
@@ -99,17 +99,17 @@ def fair_after(first: Rate, second: Rate, epsilon: float) -> float:
     return float(begins[fair[0]] + OVER / 2 if len(fair) else first.end)
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """Theory as lines, iteration and packets as marks."""
     return [
-        Drawn(
+        PaperFigure(
             "Figure 7",
             "Steps of EMKC to fairness, from the most unfair rates: above C = 1 Mbit/s, below "
             "epsilon = 0.1. Lines: Theorem 5; marks: iteration.",
             mkc.figure_7(),
             data("emkc"),
         ),
-        Drawn(
+        PaperFigure(
             "Figure 8",
             "Above, steps of AIMD at C = 1 Mbit/s; below, how many times as many EMKC takes, "
             "epsilon = 0.1. Lines: Theorem 6, Corollary 3; marks: iteration.",

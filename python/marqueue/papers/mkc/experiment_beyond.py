@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from marqueue.papers.drawn import Drawn, Tabled
+from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.mkc.setups import built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import FIGURES, FLOWS, Quantities, Runs, single
@@ -45,11 +45,11 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """A row a router."""
     measured = ("share.mkc", "share.tcp", "loss_ratio", "queue_mean")
     return [
-        Tabled(
+        PaperTable(
             "Beyond 1",
             "Two EMKC flows and four of TCP on 10 Mbit/s.",
             ("Router", "EMKC, of C", "TCP, of C", "Loss ratio", "Queue, packets"),

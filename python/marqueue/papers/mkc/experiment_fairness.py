@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import Drawn, Tabled
+from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.mkc.measures import rates
 from marqueue.papers.mkc.random_routes import Topology, at_random, parking_lot
 from marqueue.papers.paper import Experiment
@@ -26,7 +26,7 @@ BETA, GAMMA = 0.5, 0.98
 
 
 @dataclass(frozen=True)
-class Grain:
+class PriceGranularity:
     """How coarse packets make prices."""
 
     alpha: float
@@ -36,7 +36,10 @@ class Grain:
 
 
 #: A packet an interval is twice alpha/beta, or a tenth of it.
-GRAINS = {"coarse": Grain(0.02, "500 B", "50 ms"), "fine": Grain(0.08, "200 B", "100 ms")}
+GRAINS = {
+    "coarse": PriceGranularity(0.02, "500 B", "50 ms"),
+    "fine": PriceGranularity(0.08, "200 B", "100 ms"),
+}
 LATE = (60.0, 80.0)
 
 
@@ -62,7 +65,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def expected(router: str, topology: Topology, grain: Grain) -> Floats:
+def expected(router: str, topology: Topology, grain: PriceGranularity) -> Floats:
     """Rates by water-filling, Mbit/s: of what each router has its flows settle at."""
     network = Network.of(topology.capacity, topology.routes)
     if router == "mkc_lossfree":
@@ -108,7 +111,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[Drawn | Tabled]:
+def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Measured against expected rates, and the networks."""
     rows = []
     figure, panes = panels(len(GRAINS), height=2.9)
@@ -137,7 +140,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[Drawn | Tabled]:
         axes.set_title(f"{of}, {grain.packet} every {grain.delta}", fontsize=9, loc="right", pad=2)
         axes.label_outer()
     return [
-        Drawn(
+        PaperFigure(
             "Max-min 1",
             "The mean rate of each flow in three networks (marks), and where it should be (line): "
             "water-filling of what routers have their flows settle at. Above, a packet an interval "
@@ -145,7 +148,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[Drawn | Tabled]:
             figure,
             pa.Table.from_pylist(rows),
         ),
-        Tabled(
+        PaperTable(
             "Max-min 2",
             "The networks: links with their capacities, and routes over them.",
             ("Network", "Capacities, Mbit/s", "Routes"),

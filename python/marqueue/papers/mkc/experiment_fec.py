@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 from scipy.stats import binom
 
-from marqueue.papers.drawn import Drawn
+from marqueue.papers.drawn import PaperFigure
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single
@@ -98,7 +98,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
+def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """Share of blocks that lose more than a number of packets, beside independent losses."""
     number = np.arange(21.0)
     curves: dict[str, tuple[Floats, Floats]] = {}
@@ -116,7 +116,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[Drawn]:
         ]
     figure = lines(curves, "Parity packets a block", "Blocks not recovered", marks=marks)
     return [
-        Drawn(
+        PaperFigure(
             "Forward error correction",
             "Share of blocks of 100 packets that lose more than so many. Marks: EMKC by packets, "
             "all replications; lines: independent losses at the loss ratio of the fixed point.",

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import Drawn
+from marqueue.papers.drawn import PaperFigure
 from marqueue.papers.mkc.measures import computed, swept
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
@@ -101,7 +101,7 @@ def beyond_formula(loss: Quantity) -> Quantity:
     return replace(loss, label="Loss beyond the formula", values=loss.values - np.array(expected))
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """Formula, maps and packets in one."""
     figure, [axes] = panels()
     curves, maps, rows = {}, {}, []
@@ -124,7 +124,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
         ]
     keys = ("of", "N", "theory", "map", "packets")
     return [
-        Drawn(
+        PaperFigure(
             "Steady loss",
             "Lines: closed forms; full marks: maps; diamonds: packets, means of the replications. "
             "C = 10 Mbit/s, alpha = 10 kbit/s, beta = 0.5.",

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from marqueue.papers.drawn import Drawn
+from marqueue.papers.drawn import PaperFigure
 from marqueue.papers.quantity import Quantity, Runs, side_by_side, single
 from marqueue.plots import Plots, lines, panels
 from marqueue.plots.timeseries import thin
@@ -143,7 +143,7 @@ def steps_of(
     curves: Mapping[str, Mapping[str, Floats]],
     *,
     shared: bool = True,
-) -> Drawn:
+) -> PaperFigure:
     """Rates of maps, Mbit/s, step by step: a panel each, with its title, and curves by name."""
     figure, axes = panels(len(curves), height=1.4 if len(curves) > 2 else 2.0, shared=shared)
     rows = []
@@ -158,10 +158,10 @@ def steps_of(
             for of, y in named.items()
             for i, v in enumerate(y)
         ]
-    return Drawn(name, caption, figure, pa.Table.from_pylist(rows))
+    return PaperFigure(name, caption, figure, pa.Table.from_pylist(rows))
 
 
-def senders(name: str, caption: str, runs: Mapping[str, Result]) -> Drawn:
+def senders(name: str, caption: str, runs: Mapping[str, Result]) -> PaperFigure:
     """Rates of the senders over time in the first replication, a panel a run, with its title."""
     figure, axes = panels(len(runs), height=2.0 if len(runs) < 3 else 1.6)
     parts = []
@@ -171,7 +171,7 @@ def senders(name: str, caption: str, runs: Mapping[str, Result]) -> Drawn:
         panel.label_outer()
         table = run.to_arrow("paced")
         parts.append(table.append_column("of", pa.array([title] * len(table))))
-    return Drawn(name, f"{caption} The first replication.", figure, pa.concat_tables(parts))
+    return PaperFigure(name, f"{caption} The first replication.", figure, pa.concat_tables(parts))
 
 
 def total_of(trajectory: Trajectory) -> Floats:

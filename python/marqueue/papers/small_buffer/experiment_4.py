@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.stats import norm
 
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
 from marqueue.papers.small_buffer import measures
@@ -107,7 +107,7 @@ def measure(runs: Runs) -> Quantities:
     return {**out, **windows(runs[named(*SHOWN)], "RED1, N = 200")}
 
 
-def histogram(runs: Runs) -> Drawn:
+def histogram(runs: Runs) -> PaperFigure:
     """The sum of windows in the first replication, with the Gaussian of its mean and deviation."""
     total = runs[named(*SHOWN)].cwnds(group=GROUP)[0].total
     density, edges = np.histogram(total, BINS, density=True)
@@ -118,10 +118,10 @@ def histogram(runs: Runs) -> Drawn:
     lines({"Gaussian": (middle, fit)}, "Sum of windows, packets", "Density", axes=axes)
     table = pa.table({"packets": middle, "density": density, "gaussian": fit})
     caption = "The sum of 200 windows under RED1, first replication, with the Gaussian that fits."
-    return Drawn("Figure 6b", caption, figure, table)
+    return PaperFigure("Figure 6b", caption, figure, table)
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """The four figures, Figure 5's pairs, windows, and marks."""
     pairs = [key(scheme, a) for scheme in OF_TWO for a in (A, LARGER)]
     short = {k: replace(q, label="h") for k, q in quantities.items() if k.startswith("h.")}

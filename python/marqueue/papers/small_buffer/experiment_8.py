@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from marqueue.papers.drawn import Drawn
+from marqueue.papers.drawn import PaperFigure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.small_buffer.measures import four, performance
@@ -92,7 +92,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """The four."""
     caption = "Router 2 of three; N is the number of flows a group."
     return four("Figure 8", caption, quantities, list(CURVES))

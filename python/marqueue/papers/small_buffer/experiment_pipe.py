@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from marqueue.design.chain_packets import HALF, MINIMAL
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.small_buffer.measures import dependence, performance, swept
@@ -99,7 +99,7 @@ def measure(runs: Runs) -> Quantities:
     return {**out, **{f"{name}.h.{key(MODELLED, few)}": between(name, few) for name in BETWEEN}}
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """Utilization and h."""
     keys = [key(scheme, pipe) for scheme in SCHEMES for pipe in PIPES]
     caption = "C T packets a flow in the pipe, on average. Lines under RED1: the chain."

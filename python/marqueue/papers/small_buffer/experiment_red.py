@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from marqueue.ns2.small_buffer import FLOWS, SCHEMES, SMALL_BUFFER
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.ledger import Reference, read_reference
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
@@ -82,7 +82,7 @@ def measure(runs: Runs) -> Quantities:
     return {**out, **windows(runs[name("RED1", SHOWN)], f"RED1, N = {SHOWN}")}
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[Drawn]:
+def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """What both measured, and h."""
     letters = dict(zip(COMPARED, "abc", strict=True))
     return [

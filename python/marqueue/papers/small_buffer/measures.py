@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import kstest, norm
 
 import marqueue._core as _core
-from marqueue.papers.drawn import Drawn, against
+from marqueue.papers.drawn import PaperFigure, against
 from marqueue.papers.quantity import FIGURES, Quantities, Quantity, Runs, side_by_side, single
 from marqueue.papers.small_buffer.setups import BUFFER, CURVES, EPS, GROUP, PACKETS, inverse_rtt
 from marqueue.results import Result
@@ -130,7 +130,7 @@ def clt(run: Result, scheme: str, flows: float, a: float, *, shifted: bool) -> Q
 
 def four(
     name: str, caption: str, quantities: Quantities, keys: Sequence[str], log_x: bool = True
-) -> list[Drawn]:
+) -> list[PaperFigure]:
     """Delay, its variation, utilization and loss, of schemes by their keys."""
     letters = dict(zip(PERFORMANCE, "abcd", strict=True))
     return [

@@ -28,7 +28,7 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True)
-class Filling:
+class WaterFilling:
     """How far the water rose for each source, and what stopped it."""
 
     rates: Floats
@@ -39,7 +39,7 @@ class Filling:
     """At which each source was stopped, ``(N,)``."""
 
 
-def max_min(usage: csr_array, capacity: Floats, weight: Floats | None = None) -> Filling:
+def max_min(usage: csr_array, capacity: Floats, weight: Floats | None = None) -> WaterFilling:
     """Max-min fair rates in proportion to ``weight`` (1 by default).
 
     ``usage`` is ``(M, N)``, resources by sources; ``capacity`` ``(M,)``, infinity for a resource
@@ -48,7 +48,7 @@ def max_min(usage: csr_array, capacity: Floats, weight: Floats | None = None) ->
     return fill(usage, weight, lambda load, growth: (capacity - load) / growth)
 
 
-def fill(usage: csr_array, weight: Floats | None, limit: Limit) -> Filling:
+def fill(usage: csr_array, weight: Floats | None, limit: Limit) -> WaterFilling:
     """Water-filling where ``limit`` says when a resource stops those that use it.
 
     Raises :class:`ModelError` for a source that nothing stops.
@@ -72,4 +72,4 @@ def fill(usage: csr_array, weight: Floats | None, limit: Limit) -> Filling:
         for resource in full[::-1]:
             met = rising & (usage[[resource]].toarray()[0] > 0)
             level[met], bottleneck[met] = first, resource
-    return Filling(level * weight, bottleneck, level)
+    return WaterFilling(level * weight, bottleneck, level)

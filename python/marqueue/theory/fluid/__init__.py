@@ -6,6 +6,6 @@ may not hold, ``overlay`` lays it on top of a simulation.
 """
 
 from marqueue.theory.fluid.batch import batch
-from marqueue.theory.fluid.model import Jacobian, Model, Seen, Solution, State
+from marqueue.theory.fluid.model import Jacobian, Model, Observables, Solution, State
 
-__all__ = ["Jacobian", "Model", "Seen", "Solution", "State", "batch"]
+__all__ = ["Jacobian", "Model", "Observables", "Solution", "State", "batch"]

@@ -10,7 +10,7 @@ import numpy as np
 import marqueue._core as _core
 from marqueue.errors import ModelError
 from marqueue.statistics.estimates import Floats
-from marqueue.theory.fluid.model import TOLERANCE, Description, Seen, check_times
+from marqueue.theory.fluid.model import TOLERANCE, Description, Observables, check_times
 
 
 def batch(
@@ -19,7 +19,7 @@ def batch(
     *,
     tolerance: float = TOLERANCE,
     longest: float = np.inf,
-) -> list[Seen | ModelError]:
+) -> list[Observables | ModelError]:
     """What is seen of each model at these times, s, in the order of the descriptions.
 
     Where a description makes no sense, or a solution cannot be continued, the error stands in its
@@ -31,4 +31,4 @@ def batch(
         found = _core.fluid_batch(json.dumps(list(descriptions)), times, tolerance, longest)
     except _core.FluidError as error:
         raise ModelError(error.args[1]) from None
-    return [ModelError(each) if isinstance(each, str) else Seen(**each) for each in found]
+    return [ModelError(each) if isinstance(each, str) else Observables(**each) for each in found]

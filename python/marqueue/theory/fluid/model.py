@@ -112,7 +112,7 @@ class Jacobian:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observables:
     """What is seen of links ``(times, links)`` and of flows of classes ``(times, classes)``."""
 
     queue: Floats
@@ -149,7 +149,7 @@ class Solution:
     """s, ``(times,)``."""
     states: Floats
     """``(times, n)``."""
-    seen: Seen
+    seen: Observables
     steps: int
     """How many it took."""
     refused: int
@@ -212,9 +212,9 @@ class Model:
         )
         return Jacobian(*self._core.jacobian(t, y, mute), free)
 
-    def observe(self, y: Floats, t: float = 0.0) -> Seen:
+    def observe(self, y: Floats, t: float = 0.0) -> Observables:
         """What is seen at rest in ``y``, with one time."""
-        return Seen(**self._core.observe(t, np.ascontiguousarray(y, dtype=float)))
+        return Observables(**self._core.observe(t, np.ascontiguousarray(y, dtype=float)))
 
     def integrate(
         self,
@@ -240,7 +240,7 @@ class Model:
         states, steps, refused, bounds = (
             found.pop(name) for name in ("states", "steps", "refused", "bounds")
         )
-        return Solution(times, states, Seen(**found), steps, refused, tuple(bounds))
+        return Solution(times, states, Observables(**found), steps, refused, tuple(bounds))
 
 
 def check_times(times: Floats, tolerance: float) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from marqueue.errors import ModelError
 from marqueue.statistics.estimates import Floats
-from marqueue.theory.fluid.model import Description, Model, Seen
+from marqueue.theory.fluid.model import Description, Model, Observables
 
 #: The first step, in the longest round trips; how much a state may change in one, of its size or of
 #: its range; by what steps shrink where one changes more, and grow where none does; how many.
@@ -35,7 +35,7 @@ class Equilibrium:
     """``(n,)``, in the units of the model's states."""
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> Observables:
         """What is seen of links and classes."""
         return self.model.observe(self.states)
 

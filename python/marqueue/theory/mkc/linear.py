@@ -31,7 +31,7 @@ SCAN = 100
 
 
 @dataclass(frozen=True)
-class Delayed:
+class DelaySystem:
     """A linear system with delays: the matrices by their lags, all at least 1."""
 
     lags: Mapping[int, csr_array]
@@ -68,13 +68,13 @@ class Delayed:
         return float(np.abs(eigvals(self.companion().toarray())).max())
 
 
-def undirected(matrix: npt.ArrayLike, to: npt.ArrayLike, back: npt.ArrayLike) -> Delayed:
+def undirected(matrix: npt.ArrayLike, to: npt.ArrayLike, back: npt.ArrayLike) -> DelaySystem:
     """x_i(n) = sum a_ik x_k(n - to_k - back_i) (16), ``matrix`` ``(N, N)``, lags at least 1."""
     a = np.asarray(matrix, dtype=float)
     lag = np.asarray(to)[None, :] + np.asarray(back)[:, None]
     if lag.min() < 1:
         raise ModelError(f"delay: got {lag.min()} steps, expected at least 1 between any two")
-    return Delayed({int(d): csr_array(np.where(lag == d, a, 0.0)) for d in np.unique(lag)})
+    return DelaySystem({int(d): csr_array(np.where(lag == d, a, 0.0)) for d in np.unique(lag)})
 
 
 class _Entries:
@@ -93,8 +93,10 @@ class _Entries:
             entries = coo_array((value[of], (rows[of], columns[of])), shape=(self.size, self.size))
             self.by_lag.setdefault(int(d), []).append(csr_array(entries))
 
-    def system(self) -> Delayed:
-        return Delayed({d: csr_array(sum(parts[1:], parts[0])) for d, parts in self.by_lag.items()})
+    def system(self) -> DelaySystem:
+        return DelaySystem(
+            {d: csr_array(sum(parts[1:], parts[0])) for d, parts in self.by_lag.items()}
+        )
 
 
 def _loops(network: Network, obeyed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], ...]:
@@ -110,7 +112,7 @@ def _loops(network: Network, obeyed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray
     return np.concatenate(pairs_i), np.concatenate(pairs_k)
 
 
-def of_kelly(point: FixedPoint, law: Kelly, price: Static, scale: float = 1.0) -> Delayed:
+def of_kelly(point: FixedPoint, law: Kelly, price: Static, scale: float = 1.0) -> DelaySystem:
     """Classic Kelly control at its fixed point; ``scale`` multiplies all gains."""
     network = point.network
     n = network.sources
@@ -124,7 +126,7 @@ def of_kelly(point: FixedPoint, law: Kelly, price: Static, scale: float = 1.0) -
     return entries.system()
 
 
-def of_mkc(point: FixedPoint, law: Mkc, price: Static) -> Delayed:
+def of_mkc(point: FixedPoint, law: Mkc, price: Static) -> DelaySystem:
     """MKC at its fixed point, while no source changes its bottleneck."""
     network = point.network
     n = network.sources
@@ -137,7 +139,7 @@ def of_mkc(point: FixedPoint, law: Mkc, price: Static) -> Delayed:
     return entries.system()
 
 
-def of_virtual(point: FixedPoint, law: Mkc, price: Virtual) -> Delayed:
+def of_virtual(point: FixedPoint, law: Mkc, price: Virtual) -> DelaySystem:
     """MKC with adaptive prices at its fixed point on one resource: the N rates, then V."""
     network = point.network
     n = network.sources

@@ -19,7 +19,7 @@ from marqueue.theory.mkc.conditions import Condition, condition_3, condition_4, 
 from marqueue.theory.mkc.delay_independent_stability import Verdict, judge
 from marqueue.theory.mkc.equilibrium import FixedPoint, of_kelly, of_mkc
 from marqueue.theory.mkc.laws import Kelly, Law, Mkc
-from marqueue.theory.mkc.linear import MARGIN, Delayed, boundary
+from marqueue.theory.mkc.linear import MARGIN, DelaySystem, boundary
 from marqueue.theory.mkc.network import Network
 from marqueue.theory.mkc.price import Loss, Power, Price, Static, Virtual
 
@@ -90,7 +90,7 @@ def report_kelly(network: Network, law: Kelly, price: Static) -> Report:
     conditions = condition_3(point, law, price), condition_4(point, law, price)
     allowed = 1 / conditions[0].share
 
-    def system(scale: float) -> Delayed:
+    def system(scale: float) -> DelaySystem:
         return linear.of_kelly(point, law, price, scale)
 
     return _report(point, conditions, "kappa", allowed, system)
@@ -105,7 +105,7 @@ def report_mkc(network: Network, law: Mkc, price: Static) -> Report:
     if isinstance(price, Loss):
         conditions = (theorem_4(network, law), *conditions)
 
-    def system(scale: float) -> Delayed:
+    def system(scale: float) -> DelaySystem:
         scaled = Mkc(law.alpha, np.asarray(law.beta) * scale)
         return linear.of_mkc(of_mkc(network, scaled, price), scaled, price)
 
@@ -118,7 +118,7 @@ def report_mkc(network: Network, law: Mkc, price: Static) -> Report:
     return report if report.radius is None else replace(report, any_delay=_blocks(point, system(1)))
 
 
-def _blocks(point: FixedPoint, system: Delayed) -> tuple[tuple[int, Verdict], ...]:
+def _blocks(point: FixedPoint, system: DelaySystem) -> tuple[tuple[int, Verdict], ...]:
     """Theorem 1 for each bottleneck: a source depends on others only if they hear the same price,
     or a higher one, so that the Jacobian is triangular in these blocks."""
     assert point.bottleneck is not None, "the fixed point of MKC has bottlenecks"
@@ -170,7 +170,7 @@ def report_lossfree(network: Network, law: Mkc, price: Virtual) -> Report:
     if point.prices[0] >= 1:
         unknown = "N alpha / beta is more than gamma C: the virtual capacity stays at 0"
 
-    def system(scale: float) -> Delayed:
+    def system(scale: float) -> DelaySystem:
         return linear.of_virtual(
             point, law, Virtual(price.capacity, price.gain * scale, price.target)
         )
@@ -183,7 +183,7 @@ def _report(
     conditions: tuple[Condition, ...],
     gain: str,
     allowed: float,
-    system: Callable[[float], Delayed],
+    system: Callable[[float], DelaySystem],
     unknown: str = "",
 ) -> Report:
     network = point.network
