@@ -1,7 +1,42 @@
 //! The one door by which a queue loses packets, and its counts.
 
-use crate::policy::Reason;
 use marqueue_core::Packet;
+
+/// Why a packet was marked or dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Reason {
+    /// The buffer was full.
+    Overflow,
+    /// A random draw came out against it.
+    Early,
+    /// A control variable was past its hard limit.
+    Forced,
+    /// A virtual queue overflowed.
+    Virtual,
+    /// It had stood in the queue for too long.
+    Sojourn,
+    /// A packet drawn from the queue was of the same flow.
+    Matched,
+}
+
+impl Reason {
+    /// All reasons, in the order of their discriminants.
+    pub const ALL: [Reason; 6] =
+        [Reason::Overflow, Reason::Early, Reason::Forced, Reason::Virtual, Reason::Sojourn, Reason::Matched];
+
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Overflow => "overflow",
+            Reason::Early => "early",
+            Reason::Forced => "forced",
+            Reason::Virtual => "virtual",
+            Reason::Sojourn => "sojourn",
+            Reason::Matched => "matched",
+        }
+    }
+}
 
 /// Cumulative counts of one queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 //! own, and all share one buffer.
 
 use crate::buffer::Buffer;
-use crate::door::{Counters, Door};
-use crate::policy::{Aqm, Cx, Env, Reason};
+use crate::door::{Counters, Door, Reason};
+use crate::policy::{Aqm, Cx, Env};
 use crate::qdisc::{apply, Fate, Qdisc};
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Dur, Packet, Price, Rate, Rng, Time};

@@ -17,8 +17,8 @@ mod virtual_queue;
 
 pub use algo::{catalogue, Discipline, Entry};
 pub use buffer::{Buffer, Drawn};
-pub use door::{Counters, Door};
+pub use door::{Counters, Door, Reason};
 pub use fair::{Fair, Scheduler};
 pub use mode::Mode;
-pub use policy::{Aqm, Cx, Densities, Env, Limit, Reason, Signal, Verdict};
+pub use policy::{Aqm, Cx, Densities, Env, Limit, Signal, Verdict};
 pub use qdisc::{Fate, Qdisc, Single};

@@ -6,41 +6,7 @@ use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, Price, Rate, Rng, Time};
 use serde::{Deserialize, Serialize};
 
-/// Why a packet was marked or dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Reason {
-    /// The buffer was full.
-    Overflow,
-    /// A random draw came out against it.
-    Early,
-    /// A control variable was past its hard limit.
-    Forced,
-    /// A virtual queue overflowed.
-    Virtual,
-    /// It had stood in the queue for too long.
-    Sojourn,
-    /// A packet drawn from the queue was of the same flow.
-    Matched,
-}
-
-impl Reason {
-    /// All reasons, in the order of their discriminants.
-    pub const ALL: [Reason; 6] =
-        [Reason::Overflow, Reason::Early, Reason::Forced, Reason::Virtual, Reason::Sojourn, Reason::Matched];
-
-    /// The name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::Overflow => "overflow",
-            Reason::Early => "early",
-            Reason::Forced => "forced",
-            Reason::Virtual => "virtual",
-            Reason::Sojourn => "sojourn",
-            Reason::Matched => "matched",
-        }
-    }
-}
+pub use crate::door::Reason;
 
 /// What a policy says of a packet. Whether a mark becomes CE or a drop is settled outside, by
 /// [`Env::signal`] and the packet's ECN field.

@@ -1,9 +1,9 @@
 //! Disciplines: they hold the packets, apply verdicts, and account for every packet.
 
 use crate::buffer::Buffer;
-use crate::door::{Counters, Door};
-use crate::policy::{Aqm, Cx, Env, Reason, Signal, Verdict};
-use marqueue_core::params::ParamError;
+use crate::door::{Counters, Door, Reason};
+use crate::policy::{Aqm, Cx, Env, Signal, Verdict};
+use marqueue_core::params::{ParamError, PolicySpec};
 use marqueue_core::{Dur, Ecn, Flags, Packet, Price, Rng, Time};
 
 /// What became of an arriving packet.
@@ -96,6 +96,15 @@ pub trait Qdisc {
         c.arrivals == c.departures + c.dropped() + u64::from(self.len())
             && c.arrived_bytes == c.departed_bytes + c.dropped_bytes + self.bytes()
     }
+}
+
+/// A discipline that is built from the name of an algorithm and its parameters.
+pub trait FromSpec: Qdisc + Sized {
+    /// An empty queue under the algorithm that `spec` names.
+    ///
+    /// # Errors
+    /// If the name is unknown or a parameter is refused.
+    fn from_spec(spec: &PolicySpec, env: Env, rng: Rng) -> Result<Self, ParamError>;
 }
 
 /// First in, first out, under one policy.

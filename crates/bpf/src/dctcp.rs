@@ -1,7 +1,7 @@
 //! DCTCP as a congestion control of this machine's TCP, for as long as somebody holds it.
 
+use crate::interface::Error;
 use crate::machine::{self, failed};
-use crate::Error;
 use libbpf_rs::{Link, MapCore, ObjectBuilder};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.bpf.o"));

@@ -4,8 +4,9 @@
 //! priority and a handle of its own at clsact's egress hook, by which it is found again.
 
 use crate::fixed::Law;
+use crate::interface::{Error, Setup, Stats};
 use crate::machine::{self, failed};
-use crate::{hooks, object, Error, Setup, Stats};
+use crate::{hooks, object};
 use libbpf_rs::{ErrorKind, MapCore, MapHandle, Program, TcHook, TcHookBuilder, TC_EGRESS, TC_INGRESS};
 use marqueue_aqm::Signal;
 use rustix::net::netdevice::{index_to_name, name_to_index};

@@ -1,7 +1,7 @@
 //! What hangs at a device: libbpf asks for its own filter only, tells no hook without filters from no hook, and a
 //! hook is not removed under others.
 
-use crate::Error;
+use crate::interface::Error;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{recv, sendto, socket, AddressFamily, RecvFlags, SendFlags, SocketType};
 

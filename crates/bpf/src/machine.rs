@@ -1,6 +1,6 @@
 //! What the machine must give: rights, BPF, its file system, network namespaces.
 
-use crate::Error;
+use crate::interface::Error;
 use libbpf_rs::{ErrorKind, PrintLevel, ProgramType};
 use rustix::fs::{statfs, CWD};
 use rustix::mount::{mount, MountFlags};
@@ -23,7 +23,7 @@ thread_local! {
     static COMPLAINTS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// See [`crate::missing`].
+/// What is missing for a program to be loaded here, if anything: in this build, of the kernel, or of rights.
 pub fn missing() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("only root may load programs into the kernel".into());

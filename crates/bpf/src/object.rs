@@ -1,8 +1,8 @@
 //! The program `c/avq.bpf.c` and its maps.
 
 use crate::fixed::{Avq, Law};
+use crate::interface::{Counters, Error, Setup};
 use crate::machine::{self, failed};
-use crate::{Counters, Error, Setup};
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, Program};
 use marqueue_aqm::Signal;
 

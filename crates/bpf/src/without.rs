@@ -7,11 +7,16 @@ pub const MESSAGE: &str = concat!(
     "; install clang, libelf-dev, zlib1g-dev and pkg-config, then run make build"
 );
 
+/// What is missing for a program to be loaded: always something.
+pub fn missing() -> Option<String> {
+    Some(MESSAGE.to_string())
+}
+
 /// See the module of that name where the programs are.
 pub mod device {
     use super::MESSAGE;
     use crate::fixed::Law;
-    use crate::{Error, Stats};
+    use crate::interface::{Error, Stats};
     use marqueue_aqm::Signal;
     use std::path::Path;
 
@@ -42,7 +47,7 @@ pub mod device {
 
 /// See the module of that name where the programs are.
 pub mod dctcp {
-    use crate::Error;
+    use crate::interface::Error;
 
     /// By which it would be chosen.
     pub fn name() -> String {

@@ -1,10 +1,8 @@
 //! Settings of a TCP sender and receiver, declared here once. The defaults are those of preset `rfc`;
 //! the other presets are in `preset.rs`.
 
-use crate::algo::Law;
-use crate::control::Echo;
+use crate::law_list::{Echo, Law};
 use crate::preset::preset;
-use crate::slow_start::SlowStart;
 use marqueue_core::params::{ParamError, ParamSet, ParamValues};
 use marqueue_core::{Dur, Ecn, Time};
 
@@ -67,6 +65,19 @@ marqueue_core::choice! {
         /// A segment sent later has arrived and the time for reordering is over, and a probe at the tail
         /// of a flight (RACK-TLP, RFC 8985). Needs recovery by SACK.
         Rack = "rack",
+    }
+}
+
+marqueue_core::choice! {
+    /// What ends the first slow start beside losses and echoes.
+    pub enum SlowStart {
+        /// Nothing (RFC 5681).
+        Standard = "standard",
+        /// A rise of the round-trip time, after some rounds of slower growth (RFC 9406).
+        HyStartPlusPlus = "hystart++",
+        /// A rise of the round-trip time or a long train of acknowledgements, at once (Ha and Rhee 2011); a part of CUBIC
+        /// in Linux, and of no other law.
+        HyStart = "hystart",
     }
 }
 

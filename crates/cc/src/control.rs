@@ -56,21 +56,8 @@ pub enum Signal {
     Ecn,
 }
 
-/// What an ECN echo means to a law, and with that what its receivers send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Echo {
-    /// Congestion as grave as a loss, repeated until the sender answers by CWR (RFC 3168, 6.1).
-    UntilCwr,
-    /// The segments acknowledged were marked, the others were not (RFC 8257, 3.2). A loss says more,
-    /// and is answered even if the window has just been cut for an echo.
-    PerSegment,
-}
-
 /// A window law.
 pub trait Control: Default {
-    /// What an ECN echo means.
-    const ECHO: Echo = Echo::UntilCwr;
-
     /// New data was acknowledged in congestion avoidance while no loss is being repaired.
     fn on_ack(&mut self, window: &mut Window, acked: &Acked<'_>);
 

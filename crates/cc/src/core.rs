@@ -6,16 +6,16 @@ use crate::algo::AnyControl;
 use crate::config::{Config, Dialect};
 use crate::control::{Acked, Signal, Window};
 use crate::rto::Rto;
-use crate::sender::Ack;
+use crate::segment::{Ack, Segment};
 use crate::slow_start::Watch;
-use crate::Segment;
 use marqueue_core::{Dur, Flags, Time};
 
 mod application;
+mod application_limited;
 mod ecn;
 mod slow_start;
 
-use application::Pieces;
+use application_limited::ApplicationLimited;
 
 /// One call into the sender: when, with what settings, and where segments go.
 pub struct Tx<'a> {
@@ -121,7 +121,7 @@ pub struct Core {
     timed_out: Option<u32>,
     syn_lost: bool,
     /// The application writes in pieces.
-    pieces: Option<Box<Pieces>>,
+    pieces: Option<Box<ApplicationLimited>>,
     /// What may end the first slow start, while that lasts.
     watch: Option<Box<Watch>>,
 }

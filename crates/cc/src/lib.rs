@@ -9,29 +9,19 @@ pub mod algo;
 pub mod config;
 pub mod control;
 pub mod core;
+pub mod law_list;
 pub mod paced;
 pub mod preset;
 pub mod ranges;
 pub mod receiver;
 pub mod recovery;
 pub mod rto;
+mod segment;
 pub mod sender;
 pub mod slow_start;
 
 pub use self::core::Shown;
 pub use config::Config;
 pub use receiver::{Options, Received, Receiver};
-pub use sender::{Ack, Sender};
-
-use marqueue_core::Flags;
-
-/// A segment that the sender wants on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Its number; 0 is the SYN.
-    pub seq: u32,
-    /// SYN, ECE, CWR, RETRANSMIT.
-    pub flags: Flags,
-    /// Sent as ECN-capable.
-    pub ect: bool,
-}
+pub use segment::{Ack, Segment};
+pub use sender::Sender;

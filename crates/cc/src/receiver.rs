@@ -3,7 +3,7 @@
 //! wants it).
 
 use crate::config::{Config, Dialect, Recovery};
-use crate::control::Echo;
+use crate::law_list::Echo;
 use crate::ranges::Ranges;
 use marqueue_core::{Dur, Ecn, Flags, Time};
 

@@ -3,21 +3,8 @@
 use crate::config::Config;
 use crate::core::{Core, Tx};
 use crate::recovery::{AnyRepair, Repair};
-use crate::Segment;
+use crate::segment::{Ack, Segment};
 use marqueue_core::Time;
-
-/// An acknowledgement as it arrives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ack<'a> {
-    /// The next segment that the receiver expects.
-    pub ack: u32,
-    /// ECN echo.
-    pub ece: bool,
-    /// SACK blocks; an empty one says nothing.
-    pub sack: &'a [(u32, u32)],
-    /// The timestamp that it returns (TSecr), if the connection has timestamps.
-    pub echo: Option<u32>,
-}
 
 /// A TCP sender.
 #[derive(Clone, Debug)]

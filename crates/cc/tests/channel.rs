@@ -4,10 +4,10 @@
 mod common;
 
 use common::{config_of, WAYS};
-use marqueue_cc::algo::Law;
 use marqueue_cc::config::{Config, Dialect};
-use marqueue_cc::control::Echo;
 use marqueue_cc::core::Counts;
+use marqueue_cc::law_list::Echo;
+use marqueue_cc::law_list::Law;
 use marqueue_cc::receiver::{AckOut, Rx};
 use marqueue_cc::{Ack, Options, Receiver, Segment, Sender};
 use marqueue_core::{Dur, Ecn, Flags, Rng, Time};

@@ -4,7 +4,7 @@
 //! Eun and Wang, "Achieving 100% Throughput in TCP/AQM Under Aggressive Packet Marking With Small Buffer",
 //! IEEE/ACM ToN 16(4), 2008, section II-B, Figure 1 and Table I.
 
-use crate::params::{Kind, ParamType, Unit, Value};
+use crate::param_value::{Kind, ParamType, Unit, Value};
 use std::fmt;
 
 /// A probability of marking by queue length: non-decreasing, 0 at 0, 1 at infinity.

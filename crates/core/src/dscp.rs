@@ -1,7 +1,7 @@
 //! Differentiated services code points: the six-bit field by which packets tell what treatment they want
 //! (RFC 2474), and tables from code points to numbers.
 
-use crate::params::{whole, Kind, ParamError, ParamType, Unit, Value};
+use crate::param_value::{whole, Kind, ParamError, ParamType, Unit, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 

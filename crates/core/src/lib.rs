@@ -5,6 +5,7 @@
 pub mod curve;
 pub mod dscp;
 pub mod packet;
+mod param_value;
 pub mod params;
 pub mod ring;
 pub mod rng;

@@ -152,7 +152,7 @@ impl Engine {
     /// An engine at time zero, of what has been prepared for the plan.
     pub fn new(plan: &Plan, seed: u64, prepared: Prepared) -> Engine {
         let Prepared { configs, resources, pipes } = prepared;
-        let routes = Routes::new(plan, &population::answers_at_once(plan, &configs), &pipes);
+        let routes = Routes::new(plan, &configs, &pipes);
         let near = plan.links.iter().zip(resources).zip(&routes.lead);
         let links = near
             .map(|((l, resource), &lead)| Link {

@@ -13,7 +13,8 @@
 //! not behind one that reorders, nor behind a CPU of several cores.
 
 use crate::impair::Pipe;
-use crate::plan::Plan;
+use crate::plan::{Plan, TrafficKind};
+use marqueue_cc::Config;
 use marqueue_core::Dur;
 
 /// What happens to a packet next.
@@ -71,10 +72,10 @@ enum Entry {
 }
 
 impl Routes {
-    /// Lays out the routes of a plan. `answers_at_once[r]`: no receiver on route `r` holds back
-    /// acknowledgements; `pipes[l]`: the pipe of link `l`, if it is impaired.
-    pub fn new(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Routes {
-        let feeders = feeders(plan, answers_at_once, pipes);
+    /// Lays out the routes of a plan. `configs` are its transport settings; `pipes[l]` is the pipe of link `l`, if
+    /// it is impaired.
+    pub fn new(plan: &Plan, configs: &[Config], pipes: &[Option<Box<Pipe>>]) -> Routes {
+        let feeders = feeders(plan, &answers_at_once(plan, configs), pipes);
         let mut entries: Vec<Entry> = (0..plan.links.len())
             .map(|l| match (is_plain(plan, l), feeders[l].host, feeders[l].links.as_slice()) {
                 (true, false, &[only]) => Entry::Chained(only),
@@ -117,6 +118,25 @@ impl Routes {
         let ahead = self.stages[stage as usize..].iter().position(receives);
         stage + ahead.expect("every route has a receiver") as u32 + 1
     }
+}
+
+/// For each route: do all receivers on it answer every segment at once?
+fn answers_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
+    let mut at_once = vec![true; plan.routes.len()];
+    for traffic in &plan.traffic {
+        match &traffic.kind {
+            TrafficKind::Tcp { transport, route, .. } => {
+                at_once[*route] &= configs[*transport].delayed_ack == Dur::ZERO;
+            }
+            TrafficKind::Poisson { transport, routes, .. } => {
+                for &route in routes {
+                    at_once[route] &= configs[*transport].delayed_ack == Dur::ZERO;
+                }
+            }
+            TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => {}
+        }
+    }
+    at_once
 }
 
 fn feeders(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Vec<Feeders> {

@@ -18,9 +18,8 @@
 //! Defaults: AVQ's; RED inside, as in the paper, with RED's own defaults.
 
 use super::avq::{self, counts};
-use super::Discipline;
 use crate::policy::{Aqm, Cx, Env, Limit, Reason, Signal, Verdict};
-use crate::qdisc::{Fate, Qdisc};
+use crate::qdisc::{Fate, FromSpec};
 use crate::virtual_queue::Capacity;
 use marqueue_core::params::{ParamError, ParamValues, PolicySpec};
 use marqueue_core::{Dur, Ecn, Packet, Rate, Rng, Time};
@@ -39,15 +38,15 @@ pub type Params = (avq::Params, Inside);
 
 /// The queue that is only imagined: packets served at C~ under the inner AQM.
 #[derive(Debug)]
-struct VirtualQueue {
-    discipline: Box<Discipline>,
+struct VirtualQueue<D> {
+    discipline: Box<D>,
     /// Up to when it has been followed.
     now: Time,
     /// What is left of the packet in service, bytes; zero when the server is idle.
     in_service: f64,
 }
 
-impl VirtualQueue {
+impl<D: FromSpec> VirtualQueue<D> {
     /// When the packet in service will have been served.
     fn served(&self, capacity: f64) -> Time {
         if self.in_service > 0.0 && capacity > 0.0 {
@@ -96,17 +95,17 @@ impl VirtualQueue {
     }
 }
 
-/// State of AVQ with an inner AQM.
+/// State of AVQ with an inner AQM, whose queue is a discipline `D`.
 #[derive(Debug)]
-pub struct AvqInner {
+pub struct AvqInner<D> {
     params: avq::Params,
     capacity: Capacity,
-    queue: VirtualQueue,
+    queue: VirtualQueue<D>,
     /// Signals that came at virtual departures and wait for a real packet.
     late: VecDeque<Reason>,
 }
 
-impl AvqInner {
+impl<D: FromSpec> AvqInner<D> {
     /// What surrounds the virtual queue.
     fn virtual_env(params: &avq::Params, env: &Env) -> Env {
         Env { limit: Limit::Bytes(params.buffer_bytes(env) as u64), signal: Signal::Drop, ..env.clone() }
@@ -118,7 +117,7 @@ impl AvqInner {
     }
 }
 
-impl Aqm for AvqInner {
+impl<D: FromSpec> Aqm for AvqInner<D> {
     const NAME: &'static str = "avq-inner";
     const SUMMARY: &'static str = "AVQ whose virtual queue is managed by any other AQM";
     const SOURCE: &'static str = "Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, section III, Experiment 6";
@@ -127,7 +126,7 @@ impl Aqm for AvqInner {
     type Params = Params;
 
     fn new((avq, inside): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
-        let discipline = Discipline::build(&inside.inner, Self::virtual_env(avq, env), rng.child("inner"))
+        let discipline = D::from_spec(&inside.inner, Self::virtual_env(avq, env), rng.child("inner"))
             .map_err(|e| e.within("inner"))?;
         let queue = VirtualQueue { discipline: Box::new(discipline), now, in_service: 0.0 };
         Ok(AvqInner { params: avq.clone(), capacity: avq.capacity(env), queue, late: VecDeque::new() })

@@ -1,9 +1,9 @@
 //! The registration list: one line an algorithm.
 
-use crate::door::Counters;
+use crate::door::{Counters, Reason};
 use crate::fair::{self, Fair, Scheduler};
-use crate::policy::{Aqm, Env, Reason};
-use crate::qdisc::{Fate, Outlook, Qdisc, Single};
+use crate::policy::{Aqm, Env};
+use crate::qdisc::{Fate, FromSpec, Outlook, Qdisc, Single};
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
 use marqueue_core::{Dur, Packet, Price, Rng, Time};
 
@@ -77,10 +77,10 @@ where
 
 /// A policy of the list manages one queue; a scheduler serves many.
 macro_rules! disciplines {
-    (policies { $($policy_file:ident :: $policy:ident),* $(,)? } schedulers { $($file:ident :: $scheduler:ident),* $(,)? }) => {
+    (policies { $($policy_file:ident :: $policy:ident $(<$inner:ident>)?),* $(,)? } schedulers { $($file:ident :: $scheduler:ident),* $(,)? }) => {
         $(pub mod $policy_file;)*
         $(pub mod $file;)*
-        disciplines! { @all $($policy: Single<$policy_file::$policy>,)* $($scheduler: Fair<$file::$scheduler>,)* }
+        disciplines! { @all $($policy: Single<$policy_file::$policy $(<$inner>)?>,)* $($scheduler: Fair<$file::$scheduler>,)* }
     };
     (@all $($variant:ident : $discipline:ty),* $(,)?) => {
         /// All disciplines, dispatched by a branch rather than a pointer.
@@ -144,7 +144,7 @@ disciplines! {
         pi::Pi,
         gkvq::Gkvq,
         avq::Avq,
-        avq_inner::AvqInner,
+        avq_inner::AvqInner<Discipline>,
         codel::Codel,
         pie::Pie,
         blue::Blue,
@@ -171,6 +171,12 @@ disciplines! {
 fn unknown(name: &str) -> ParamError {
     let known: Vec<_> = catalogue().iter().map(|e| e.name).collect();
     ParamError::new("name", format!("got \"{name}\", expected one of {}", known.join(", ")))
+}
+
+impl FromSpec for Discipline {
+    fn from_spec(spec: &PolicySpec, env: Env, rng: Rng) -> Result<Self, ParamError> {
+        Discipline::build(spec, env, rng)
+    }
 }
 
 impl Qdisc for Discipline {

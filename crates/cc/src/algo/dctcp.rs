@@ -10,7 +10,7 @@
 
 use super::reno::Reno;
 use crate::config::Config;
-use crate::control::{Acked, Control, Echo, Echoed, Signal, Window};
+use crate::control::{Acked, Control, Echoed, Signal, Window};
 
 /// What is known of the share of marked segments.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +34,6 @@ impl Default for Dctcp {
 }
 
 impl Control for Dctcp {
-    const ECHO: Echo = Echo::PerSegment;
-
     fn on_ack(&mut self, window: &mut Window, acked: &Acked<'_>) {
         Reno.on_ack(window, acked);
     }

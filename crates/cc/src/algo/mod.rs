@@ -1,27 +1,13 @@
-//! Window laws, one file each, and the one list of them.
+//! Window laws, one file each. The list of them is [`crate::law_list`].
 
 use crate::config::Config;
-use crate::control::{Acked, Control, Echo, Echoed, Signal, Window};
+use crate::control::{Acked, Control, Echoed, Signal, Window};
+use crate::law_list::{window_laws, Law};
 use marqueue_core::Dur;
 
 macro_rules! laws {
-    ($($(#[doc = $doc:literal])+ $module:ident :: $law:ident = $name:literal),* $(,)?) => {
+    ($($(#[doc = $doc:literal])+ $module:ident :: $law:ident = $name:literal, $echo:ident);* $(;)?) => {
         $(pub mod $module;)*
-
-        marqueue_core::choice! {
-            /// How the window grows and what a congestion signal leaves of it.
-            pub enum Law { $($(#[doc = $doc])+ $law = $name),* }
-        }
-
-        impl Law {
-            /// Every law there is, by name, in the order of the list.
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-
-            /// What an ECN echo means to it.
-            pub fn echo(self) -> Echo {
-                match self { $(Law::$law => <$module::$law as Control>::ECHO,)* }
-            }
-        }
 
         /// The state of whichever law it is, dispatched by a branch. Behind a pointer: a flow whose law remembers
         /// nothing is smaller by a tenth, and allocates nothing.
@@ -44,18 +30,7 @@ macro_rules! laws {
     };
 }
 
-laws! {
-    /// Additive increase by one segment a round trip, multiplicative decrease by half (RFC 5681).
-    reno::Reno = "reno",
-    /// A cubic function of the time since the last cut (RFC 9438).
-    cubic::Cubic = "cubic",
-    /// Cuts in proportion to the share of marked segments (RFC 8257).
-    dctcp::Dctcp = "dctcp",
-    /// Grows by a constant an acknowledgement: Scalable TCP (Kelly 2003).
-    scalable::Scalable = "scalable",
-    /// Additive increase and multiplicative decrease by any factors.
-    aimd::Aimd = "aimd",
-}
+window_laws!(laws);
 
 impl AnyControl {
     /// See [`Control::on_ack`].

@@ -9,20 +9,7 @@
 use super::{Core, Tx};
 use crate::config::{AfterIdle, Dialect};
 use crate::control::Window;
-use marqueue_core::{Dur, Time};
-
-/// What is remembered of such a sender.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pieces {
-    /// When a segment was last sent.
-    pub(super) last_sent: Time,
-    /// When data was last acknowledged.
-    last_ack: Time,
-    /// The most segments that were outstanding in this round trip and in the one before.
-    peaks: (u32, u32),
-    /// The acknowledgement beyond this one ends the round trip.
-    round_end: u32,
-}
+use marqueue_core::Dur;
 
 impl Core {
     /// The application has nothing yet, and writes its data later.
@@ -37,13 +24,7 @@ impl Core {
     pub(super) fn unused_for(&mut self, tx: &Tx<'_>) -> Option<Dur> {
         let (una, max, flight) = (self.una, self.max, self.flight());
         let pieces = self.pieces.as_deref_mut().filter(|_| tx.config.dialect == Dialect::Rfc)?;
-        if una >= pieces.round_end {
-            pieces.round_end = max;
-            pieces.peaks = (0, pieces.peaks.0);
-        }
-        pieces.peaks.0 = pieces.peaks.0.max(flight);
-        let used = pieces.peaks.0.max(pieces.peaks.1);
-        let time = tx.now - std::mem::replace(&mut pieces.last_ack, tx.now);
+        let (used, time) = pieces.on_ack(tx.now, una, max, flight);
         let enough = if self.window.in_slow_start() {
             self.window.cwnd < f64::from(used.saturating_mul(2))
         } else {

@@ -3,7 +3,8 @@
 
 use super::{Core, LastCut, Tx};
 use crate::config::{Config, Dialect, Reduction};
-use crate::control::{Echo, Echoed, Signal, Window};
+use crate::control::{Echoed, Signal, Window};
+use crate::law_list::Echo;
 
 impl Core {
     /// An acknowledgement on a connection that speaks ECN; it has not been taken in yet.

@@ -14,7 +14,7 @@
 //! known if nobody else has spoken since that interval began. After a wait it need not be: the rate has been
 //! the same for a round trip.
 
-use super::Heard;
+use super::law::Heard;
 use marqueue_core::{Dur, Time};
 
 /// The last that was heard of a router.

@@ -1,6 +1,7 @@
 //! Whose rules repair losses, one file each: the RFCs', and ns-2.35's where its traces are to be
 //! reproduced.
 
+mod loss_recovery;
 pub mod newreno;
 pub mod ns2_newreno;
 pub mod ns2_reno;
@@ -10,26 +11,11 @@ pub mod rack;
 pub mod reno;
 pub mod sack;
 
+pub use loss_recovery::Repair;
+
 use crate::config::{Config, Dialect, LossDetection, Recovery};
 use crate::core::{Core, Tx};
-use crate::sender::Ack;
-
-/// A way to repair losses.
-pub trait Repair {
-    /// An acknowledgement arrives; the ECN echo has been answered.
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>);
-
-    /// The application has written more data.
-    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
-        core.fill_window(tx, u32::MAX);
-    }
-
-    /// The time of [`Core::repair_deadline`] has come, which only a way that sets it hears of.
-    fn on_timer(&mut self, _core: &mut Core, _tx: &mut Tx<'_>) {}
-
-    /// The retransmission timer has expired; the core has fallen back to one segment.
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>);
-}
+use crate::segment::Ack;
 
 /// All ways, dispatched by a branch.
 #[derive(Clone, Debug)]

@@ -4,10 +4,11 @@
 //! Departure: a loss in a window that ECN has just cut is repaired without a second cut (RFC 3168,
 //! 6.1.2).
 
+use super::loss_recovery::Repair;
 use super::prr::{Progress, Reducing};
-use super::{reno, Repair};
+use super::reno;
 use crate::core::{Core, LastCut, Tx};
-use crate::sender::Ack;
+use crate::segment::Ack;
 
 /// State of NewReno.
 #[derive(Clone, Debug, Default)]

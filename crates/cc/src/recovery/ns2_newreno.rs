@@ -4,10 +4,10 @@
 //! Differs from RFC 6582: the window after recovery is the halved one, however little is
 //! outstanding; an acknowledgement of exactly the last segment before the cut ends recovery.
 
+use super::loss_recovery::Repair;
 use super::ns2_reno::on_duplicate;
-use super::Repair;
 use crate::core::{Core, LastCut, Tx};
-use crate::sender::Ack;
+use crate::segment::Ack;
 
 /// Segments sent per duplicate acknowledgement in recovery.
 const BURST: u32 = 2;

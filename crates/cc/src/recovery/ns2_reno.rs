@@ -4,9 +4,9 @@
 //! a fast retransmit needs an acknowledgement beyond the last cut unless the last cut was a fast
 //! retransmit that has not been left; duplicates that start none inflate nothing.
 
-use super::Repair;
+use super::loss_recovery::Repair;
 use crate::core::{Core, LastCut, Tx};
-use crate::sender::Ack;
+use crate::segment::Ack;
 
 /// No state beside the core's.
 #[derive(Clone, Debug, Default)]

@@ -5,11 +5,11 @@
 //! is sacked, once; acknowledgements after a timeout are not read for SACK blocks until new data is
 //! acknowledged.
 
+use super::loss_recovery::Repair;
 use super::ns2_reno::may_retransmit;
-use super::Repair;
 use crate::core::{Core, Tx};
 use crate::ranges::Ranges;
-use crate::sender::Ack;
+use crate::segment::Ack;
 
 /// Scoreboard and state of recovery.
 #[derive(Clone, Debug, Default)]

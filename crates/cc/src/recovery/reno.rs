@@ -4,10 +4,10 @@
 //! retransmit (the bug of RFC 6582, section 4); a loss in a window that ECN has just cut is repaired
 //! without a second cut (RFC 3168, 6.1.2).
 
+use super::loss_recovery::Repair;
 use super::prr::{Progress, Reducing};
-use super::Repair;
 use crate::core::{Core, LastCut, Tx};
-use crate::sender::Ack;
+use crate::segment::Ack;
 
 /// State of Reno.
 #[derive(Clone, Debug, Default)]

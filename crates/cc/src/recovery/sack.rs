@@ -5,12 +5,12 @@
 //! second cut (RFC 3168, 6.1.2); an acknowledgement that advances is no duplicate even if it brings news of
 //! segments above (section 2 counts it), so that recovery begins with the next one, as without SACK.
 
+use super::loss_recovery::Repair;
 use super::prr::{Progress, Reducing};
-use super::Repair;
 use crate::config::Reduction;
 use crate::core::{Core, LastCut, Tx};
 use crate::ranges::Ranges;
-use crate::sender::Ack;
+use crate::segment::Ack;
 
 /// Where an acknowledgement found the scoreboard.
 #[derive(Clone, Copy, Debug, Default)]

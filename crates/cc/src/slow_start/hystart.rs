@@ -10,7 +10,7 @@
 //! Departures: without timestamps the delay is not looked at, where Linux times every segment; not after a timeout, where Linux begins anew; senders are not paced, for which Linux waits
 //! twice as long.
 
-use super::{rise, Seen, Verdict, SAMPLES};
+use super::rtt_sample::{rise, Seen, Verdict, SAMPLES};
 use marqueue_core::{Dur, Time};
 
 /// hystart_low_window.

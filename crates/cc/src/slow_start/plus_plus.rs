@@ -5,7 +5,7 @@
 //! begins in is the first. If the round-trip time then falls below what it was, the rise was spurious, and slow
 //! start goes on. L of section 4.3 is `abc_limit`.
 
-use super::{rise, Seen, Verdict, SAMPLES};
+use super::rtt_sample::{rise, Seen, Verdict, SAMPLES};
 use marqueue_core::Dur;
 
 /// CSS_GROWTH_DIVISOR = 4.

@@ -2,7 +2,7 @@
 //! tests and by the fuzzer.
 
 use marqueue_cc::config::{Dialect, Recovery};
-use marqueue_cc::control::Echo;
+use marqueue_cc::law_list::Echo;
 use marqueue_cc::receiver::{AckOut, Rx};
 use marqueue_cc::{Config, Options, Receiver};
 use marqueue_core::{Dur, Ecn, Flags, Time};

@@ -6,7 +6,7 @@ use crate::flow::{add_row, Cbr, Flow, Kind, Paced, Tcp};
 use crate::plan::{Plan, TrafficKind};
 use crate::result::{PacedTrace, SenderTrace};
 use crate::traffic::{Arrivals, Writer};
-use marqueue_cc::{paced, Config, Receiver, Sender};
+use marqueue_cc::{paced, Receiver, Sender};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Rng, Time};
 
@@ -153,23 +153,4 @@ impl Engine {
             self.free_slots.push(f);
         }
     }
-}
-
-/// For each route: do all receivers on it answer every segment at once?
-pub(super) fn answers_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
-    let mut at_once = vec![true; plan.routes.len()];
-    for traffic in &plan.traffic {
-        match &traffic.kind {
-            TrafficKind::Tcp { transport, route, .. } => {
-                at_once[*route] &= configs[*transport].delayed_ack == Dur::ZERO;
-            }
-            TrafficKind::Poisson { transport, routes, .. } => {
-                for &route in routes {
-                    at_once[route] &= configs[*transport].delayed_ack == Dur::ZERO;
-                }
-            }
-            TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => {}
-        }
-    }
-    at_once
 }

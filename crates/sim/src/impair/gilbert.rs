@@ -7,7 +7,7 @@
 //! on average. The chain moves once a packet, after the packet: time without packets does not change it.
 //! It begins in its stationary distribution.
 
-use super::LossModel;
+use super::loss_model::LossModel;
 use marqueue_core::params::{required, ParamError};
 use marqueue_core::Rng;
 

@@ -5,36 +5,17 @@
 //! Each model of loss is a file here and one line in the list below.
 
 mod jitter;
+mod loss_model;
 mod pipe;
 mod reorder;
 
 pub use jitter::Jitter;
+pub use loss_model::LossModel;
 pub use pipe::Pipe;
 pub use reorder::Reorder;
 
 use marqueue_core::params::{Entry, ParamError, ParamSet, PolicySpec};
 use marqueue_core::Rng;
-
-/// Which packets a pipe loses.
-pub trait LossModel: Sized {
-    /// Its name in scenarios.
-    const NAME: &'static str;
-    /// One line on what it does.
-    const SUMMARY: &'static str;
-    /// Where it comes from.
-    const SOURCE: &'static str;
-    /// Its parameters.
-    type Params: ParamSet;
-
-    /// The model at the start of a run.
-    ///
-    /// # Errors
-    /// Names a parameter that is missing or contradicts another.
-    fn new(params: &Self::Params) -> Result<Self, ParamError>;
-
-    /// Is the next packet lost?
-    fn loses(&mut self, rng: &mut Rng) -> bool;
-}
 
 macro_rules! losses {
     ($($module:ident :: $model:ident),* $(,)?) => {

@@ -1,6 +1,7 @@
 //! Many models at once.
 
-use super::description::{Description, Invalid};
+use super::description::Description;
+use super::invalid::Invalid;
 use super::model::Model;
 use super::observe::Observed;
 use super::solver::{solve, Failure, Solution, Tolerance};

@@ -1,6 +1,6 @@
 //! What sources do with what the network tells them.
 
-use super::description::{ensure, positive, Invalid};
+use super::invalid::{ensure, positive, Invalid};
 use super::scalar::Scalar;
 use super::state::State;
 use serde::{Deserialize, Serialize};

@@ -9,6 +9,7 @@ pub mod aqm;
 mod batch;
 mod delay;
 mod description;
+mod invalid;
 mod jacobian;
 pub mod law;
 mod model;
@@ -19,7 +20,8 @@ pub mod solver;
 mod state;
 
 pub use batch::{batch, Run, Unsolved};
-pub use description::{Class, Description, Hop, Invalid, Link, Signal};
+pub use description::{Class, Description, Hop, Link, Signal};
+pub use invalid::Invalid;
 pub use jacobian::Jacobian;
 pub use model::Model;
 pub use observe::{AtLink, AtSource, Observed};

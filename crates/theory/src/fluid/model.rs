@@ -2,7 +2,8 @@
 
 use super::aqm::{Aqm, Sight, Told};
 use super::delay::Delay;
-use super::description::{Class, Description, Invalid, Signal};
+use super::description::{Class, Description, Signal};
+use super::invalid::Invalid;
 use super::law::Heard;
 use super::regime::{regimes, Regime};
 use super::scalar::Scalar;
@@ -82,7 +83,7 @@ impl Model {
             let buffer = link.buffer.unwrap_or(f64::INFINITY);
             states.push(State::free(format!("queue {}", link.name), "packets", 1.0).within(0.0, buffer));
             states.extend(
-                (link.aqm.states(link).into_iter())
+                (link.aqm.states(&link.parameters()).into_iter())
                     .map(|state| State { name: format!("{} {}", state.name, link.name), ..state }),
             );
         }
@@ -159,7 +160,7 @@ impl Model {
         let mut start: Vec<f64> = self.description.classes.iter().map(|c| c.initial).collect();
         for link in &self.description.links {
             start.push(link.queue);
-            start.extend(link.aqm.initial(link));
+            start.extend(link.aqm.initial(&link.parameters()));
         }
         start.iter().zip(&self.states).map(|(y, s)| y.clamp(s.lower, s.upper)).collect()
     }

@@ -18,11 +18,11 @@ mod board;
 mod detector;
 mod probe;
 
+use super::loss_recovery::Repair;
 use super::prr::{Progress, Reducing};
-use super::Repair;
 use crate::config::Reduction;
 use crate::core::{Core, LastCut, Tx};
-use crate::sender::Ack;
+use crate::segment::Ack;
 use board::Board;
 use detector::{Circumstances, Detector};
 use marqueue_core::{Dur, Time};

@@ -8,7 +8,7 @@
 //! (TLP.max_ack_delay) is the one that the connection is set to, not 200 ms.
 
 use crate::core::{Core, Tx};
-use crate::sender::Ack;
+use crate::segment::Ack;
 use marqueue_core::{Dur, Time};
 
 /// PTO without a round-trip time.

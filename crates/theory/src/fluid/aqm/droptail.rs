@@ -1,7 +1,7 @@
 //! No AQM: packets are lost where the buffer is full, which every queue does by itself.
 
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Droptail {}
 
 impl Aqm for Droptail {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         Ok(())
     }
 

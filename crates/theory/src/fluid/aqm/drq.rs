@@ -3,8 +3,8 @@
 //! Shin, Chong and Rhee, (10)-(15): avg' = eta (q - avg), phi = curve(avg); see [`crate::fluid::Model`] for (15).
 
 use super::curve::Curve;
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
 use serde::{Deserialize, Serialize};
@@ -18,15 +18,15 @@ pub struct Drq {
 }
 
 impl Aqm for Drq {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         self.curve.check()
     }
 
-    fn states(&self, _: &Link) -> Vec<State> {
+    fn states(&self, _: &LinkParameters) -> Vec<State> {
         vec![State::free("average", "packets", 1.0)]
     }
 
-    fn initial(&self, link: &Link) -> Vec<f64> {
+    fn initial(&self, link: &LinkParameters) -> Vec<f64> {
         vec![link.queue]
     }
 

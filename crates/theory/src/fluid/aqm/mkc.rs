@@ -3,8 +3,8 @@
 //! Zhang, Kang and Loguinov, SIGCOMM 2004, (58). That X is a mean over an interval is left to the law of sources,
 //! which react once an interval.
 
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{ensure, positive, Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct Mkc {
 }
 
 impl Aqm for Mkc {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         positive("delta", self.delta)?;
         ensure("share", self.share, self.share > 0.0 && self.share <= 1.0, "above 0, at most 1")
     }

@@ -7,8 +7,8 @@
 //! have p_b itself, as if each packet were marked independently.
 
 use super::curve::Curve;
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
 use serde::{Deserialize, Serialize};
@@ -36,15 +36,15 @@ pub enum Gaps {
 }
 
 impl Aqm for Red {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         self.curve.check()
     }
 
-    fn states(&self, _: &Link) -> Vec<State> {
+    fn states(&self, _: &LinkParameters) -> Vec<State> {
         vec![State::free("average", "packets", 1.0)]
     }
 
-    fn initial(&self, link: &Link) -> Vec<f64> {
+    fn initial(&self, link: &LinkParameters) -> Vec<f64> {
         vec![link.queue]
     }
 

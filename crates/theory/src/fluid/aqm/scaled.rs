@@ -5,8 +5,8 @@
 //! Between whole numbers of packets the probability is linear: curves may jump, and where marks are losses a queue
 //! could neither stay above a jump nor below it. A queue of k or k + 1 packets can.
 
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{ensure, positive, Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use marqueue_core::MarkingCurve;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -39,7 +39,7 @@ impl Scaled {
 }
 
 impl Aqm for Scaled {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         positive("flows", self.flows)?;
         ensure("a", self.a, (0.0..=1.0).contains(&self.a), "from 0 to 1")
     }
