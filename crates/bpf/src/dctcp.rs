@@ -1,7 +1,7 @@
 //! DCTCP as a congestion control of this machine's TCP, for as long as somebody holds it.
 
 use crate::interface::Error;
-use crate::machine::{self, failed};
+use crate::requirements::{self, failed};
 use libbpf_rs::{Link, MapCore, ObjectBuilder};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.bpf.o"));
@@ -23,7 +23,7 @@ impl Dctcp {
     /// # Errors
     /// If the kernel refuses it: it must be of version 6.4 or later, and have none of that name.
     pub fn register() -> Result<Dctcp, Error> {
-        machine::ready()?;
+        requirements::ready()?;
         let explain = |error| failed("the kernel (6.4 or later) refused DCTCP", &error);
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(explain)?;
         let mut ops = open.maps_mut().find(|map| map.name() == "dctcp").expect("a map dctcp");

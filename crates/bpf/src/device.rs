@@ -3,10 +3,10 @@
 //! Program and maps are pinned in a folder of the device's namespace and index; the filter stands at a
 //! priority and a handle of its own at clsact's egress hook, by which it is found again.
 
-use crate::fixed::Law;
+use crate::fixed_point::AvqParams;
 use crate::interface::{Error, Setup, Stats};
-use crate::machine::{self, failed};
-use crate::{hooks, object};
+use crate::requirements::{self, failed};
+use crate::{program, tc_hooks};
 use libbpf_rs::{ErrorKind, MapCore, MapHandle, Program, TcHook, TcHookBuilder, TC_EGRESS, TC_INGRESS};
 use marqueue_aqm::Signal;
 use rustix::net::netdevice::{index_to_name, name_to_index};
@@ -33,11 +33,11 @@ struct Device {
 
 impl Device {
     fn find(name: &str) -> Result<Device, Error> {
-        machine::ready()?;
+        requirements::ready()?;
         let unknown = |error| Error(format!("got device \"{name}\", expected one of this network namespace ({error})"));
         let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(unknown)?;
         let index = name_to_index(&socket, name).map_err(unknown)?;
-        let pins = machine::bpffs()?.join("marqueue").join(format!("{}-{index}", machine::namespace()?));
+        let pins = requirements::bpffs()?.join("marqueue").join(format!("{}-{index}", requirements::namespace()?));
         Ok(Device { index: index as i32, pins, socket })
     }
 
@@ -62,7 +62,7 @@ impl Device {
 
     /// What was pinned, if it is of this build.
     fn setup(&self) -> Option<Setup> {
-        self.map("setup").and_then(|map| object::read_setup(&map)).ok().flatten()
+        self.map("setup").and_then(|map| program::read_setup(&map)).ok().flatten()
     }
 
     /// Is this the pinned program?
@@ -109,9 +109,9 @@ impl Device {
     }
 
     fn start(&self, setup: &Setup) -> Result<(), Error> {
-        let mut object = object::load(PROGRAM, setup)?;
+        let mut object = program::load(PROGRAM, setup)?;
         self.pin(&mut object)?;
-        let mut hook = self.hook(object::program(&object, PROGRAM).as_fd());
+        let mut hook = self.hook(program::program(&object, PROGRAM).as_fd());
         let explain = |error| failed("clsact", &error);
         hook.create().map_err(explain)?;
         hook.attach().map_err(explain)?;
@@ -124,7 +124,7 @@ impl Device {
         if self.filter()?.is_some() {
             hook.detach().map_err(|error| failed("clsact", &error))?;
         }
-        if clsact && hooks::has_clsact(self.index)? && !hooks::has_filters(self.index)? {
+        if clsact && tc_hooks::has_clsact(self.index)? && !tc_hooks::has_filters(self.index)? {
             hook.attach_point(TC_EGRESS | TC_INGRESS).destroy().map_err(|error| failed("clsact", &error))?;
         }
         self.unpin()
@@ -136,16 +136,16 @@ impl Device {
 ///
 /// # Errors
 /// If there is no such device or namespace, or the kernel refuses it.
-pub fn attach(netns: Option<&Path>, device: &str, law: Law, signal: Signal) -> Result<bool, Error> {
-    machine::inside(netns, || {
+pub fn attach(netns: Option<&Path>, device: &str, law: AvqParams, signal: Signal) -> Result<bool, Error> {
+    requirements::inside(netns, || {
         let device = Device::find(device)?;
-        device.sweep(machine::namespace()?);
+        device.sweep(requirements::namespace()?);
         let before = device.setup();
         // What an attach that was killed has pinned tells whose the hook is, too.
-        let clsact = !hooks::has_clsact(device.index)? || before.is_some_and(|setup| setup.clsact);
+        let clsact = !tc_hooks::has_clsact(device.index)? || before.is_some_and(|setup| setup.clsact);
         let setup = Setup { law, signal, clsact };
         if before.is_some() && device.filter()?.is_some_and(|id| device.is_pinned(id)) {
-            object::write_setup(&device.map("setup")?, &setup)?;
+            program::write_setup(&device.map("setup")?, &setup)?;
             return Ok(false);
         }
         device.unpin()?;
@@ -162,7 +162,7 @@ pub fn attach(netns: Option<&Path>, device: &str, law: Law, signal: Signal) -> R
 /// # Errors
 /// If there is no such device or namespace, or the kernel refuses it.
 pub fn detach(netns: Option<&Path>, device: &str) -> Result<bool, Error> {
-    machine::inside(netns, || {
+    requirements::inside(netns, || {
         let device = Device::find(device)?;
         let there = device.filter()?.is_some() || device.pins.exists();
         device.clear(device.setup().is_some_and(|setup| setup.clsact))?;
@@ -175,14 +175,14 @@ pub fn detach(netns: Option<&Path>, device: &str) -> Result<bool, Error> {
 /// # Errors
 /// If there is no such device or namespace, or the kernel refuses it.
 pub fn stats(netns: Option<&Path>, device: &str) -> Result<Option<Stats>, Error> {
-    machine::inside(netns, || {
+    requirements::inside(netns, || {
         let device = Device::find(device)?;
         let (Some(id), Some(setup)) = (device.filter()?, device.setup()) else { return Ok(None) };
         if !device.is_pinned(id) {
             return Ok(None);
         }
         let [_, state, counters] = MAPS.map(|name| device.map(name));
-        let state = object::read_state(&state?)?;
-        Ok(Some(Stats { setup, state, counters: object::read_counters(&counters?)? }))
+        let state = program::read_state(&state?)?;
+        Ok(Some(Stats { setup, state, counters: program::read_counters(&counters?)? }))
     })
 }

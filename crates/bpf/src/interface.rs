@@ -1,51 +1,51 @@
-//! What the program of AVQ is told and what it tells, and the error of every function that loads it.
+//! The maps of the AVQ program as Rust types, and the error type of the crate.
 
-use crate::fixed::{Avq, Law};
+use crate::fixed_point::{Avq, AvqParams};
 use marqueue_aqm::Signal;
 use std::fmt;
 
-/// What the program is told: its map `setup` (`c/avq.bpf.c`).
+/// Settings of the program: its map `setup` (`c/avq.bpf.c`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// What is given.
-    pub law: Law,
+    /// Parameters of AVQ.
+    pub law: AvqParams,
     /// How a mark reaches the sender.
     pub signal: Signal,
-    /// Was the hook made for it?
+    /// True if attaching created the clsact hook.
     pub clsact: bool,
 }
 
-/// What the program counts, in packets on the wire: its map `counters`, summed over CPUs.
+/// Counters in packets on the wire: the map `counters`, summed over CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived.
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Those that got CE.
+    /// Packets that were marked CE.
     pub marked: u64,
-    /// Those that were dropped.
+    /// Packets that were dropped.
     pub dropped: u64,
-    /// Those that were signalled and had CE when they came.
+    /// Packets that were to be marked and already carried CE.
     pub already_ce: u64,
-    /// Those that were signalled and passed as they were: no IP, or not ECN-capable under `ecn-only`.
+    /// Packets that were to be marked and passed unchanged: not IP, or not ECN-capable under `ecn-only`.
     pub unmarked: u64,
-    /// Socket buffers of several segments: of each of them all packets are marked or none.
+    /// Socket buffers that hold several segments. Either all packets of one are marked or none.
     pub segmented: u64,
 }
 
-/// What `device::stats` tells.
+/// The answer of `device::stats`.
 #[derive(Clone, Copy, Debug)]
 pub struct Stats {
-    /// What was given.
+    /// Settings.
     pub setup: Setup,
     /// State as of the last packet.
     pub state: Avq,
-    /// What was counted since it was attached.
+    /// Counts since the program was attached.
     pub counters: Counters,
 }
 
-/// What could not be done, and why.
+/// An operation that failed, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(pub String);
 

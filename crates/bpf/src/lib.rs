@@ -1,27 +1,27 @@
-//! AVQ inside the kernel.
+//! AVQ and DCTCP as BPF programs in the Linux kernel.
 //!
-//! [`fixed`] is the algorithm in integers and always there. The programs themselves (`c/`) and what loads
-//! them come with the feature `kernel`, where clang was found; without them [`missing`] says why, and every
-//! function of [`device`] and [`dctcp`] refuses.
+//! [`fixed_point`] is AVQ in integer arithmetic, the reference for the BPF program. It is always compiled. The programs
+//! (`c/`) and their loader need the feature `kernel` and clang. Without them [`missing`] says why, and every function of
+//! [`device`] and [`dctcp`] returns an error.
 
 #[cfg(programs)]
 pub mod dctcp;
 #[cfg(programs)]
 pub mod device;
-pub mod fixed;
-#[cfg(programs)]
-mod hooks;
+pub mod fixed_point;
 mod interface;
 #[cfg(programs)]
-mod machine;
+pub mod program;
 #[cfg(programs)]
-pub mod object;
+mod requirements;
+#[cfg(programs)]
+mod tc_hooks;
 #[cfg(not(programs))]
-mod without;
+mod unavailable;
 
 #[cfg(not(programs))]
-pub use without::{dctcp, device, missing};
+pub use unavailable::{dctcp, device, missing};
 
 pub use interface::{Counters, Error, Setup, Stats};
 #[cfg(programs)]
-pub use machine::missing;
+pub use requirements::missing;

@@ -1,7 +1,7 @@
 //! Settings of a TCP sender and receiver, declared here once. The defaults are those of preset `rfc`;
 //! the other presets are in `preset.rs`.
 
-use crate::law_list::{Echo, Law};
+use crate::law_list::{EchoMode, Law};
 use crate::preset::preset;
 use marqueue_core::params::{ParamError, ParamSet, ParamValues};
 use marqueue_core::{Dur, Ecn, Time};
@@ -188,7 +188,7 @@ pub struct Config {
     /// How the window grows and what a congestion signal leaves of it.
     pub control: Law,
     /// What an ECN echo means under that law.
-    pub echo: Echo,
+    pub echo: EchoMode,
     /// Where the window is cut, whole segments count.
     pub whole_segments: bool,
     /// CUBIC's C, segments/s^3.
@@ -370,7 +370,7 @@ impl Config {
         if self.dsack && self.recovery != Recovery::Sack {
             return bad("dsack", "got true, expected false: it reports in SACK blocks, which need recovery by SACK");
         }
-        if self.echo == Echo::PerSegment && !self.ecn {
+        if self.echo == EchoMode::PerSegment && !self.ecn {
             return bad("ecn", "got false, expected true: the chosen control lives on ECN marks");
         }
         Ok(())

@@ -2,12 +2,12 @@
 //! answer to ECN (`ecn.rs`), applications that write in pieces (`application.rs`), the end of the first slow start
 //! (`slow_start.rs`).
 
-use crate::algo::AnyControl;
+use crate::algo::AnyWindowLaw;
 use crate::config::{Config, Dialect};
-use crate::control::{Acked, Signal, Window};
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
-use crate::slow_start::Watch;
+use crate::slow_start::SlowStartMonitor;
+use crate::window_law::{AckedSegments, Signal, Window};
 use marqueue_core::{Dur, Flags, Time};
 
 mod application;
@@ -18,7 +18,7 @@ mod slow_start;
 use application_limited::ApplicationLimited;
 
 /// One call into the sender: when, with what settings, and where segments go.
-pub struct Tx<'a> {
+pub struct SendContext<'a> {
     /// Now.
     pub now: Time,
     /// The flow's settings.
@@ -57,7 +57,7 @@ pub struct Counts {
 
 /// What a sender shows of itself (as `ss -ti` does on Linux). Windows are in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shown {
+pub struct SenderInfo {
     /// The congestion window.
     pub cwnd: f64,
     /// The slow start threshold.
@@ -110,7 +110,7 @@ pub struct Core {
     pub rto: Rto,
     /// Counts.
     pub counts: Counts,
-    control: AnyControl,
+    control: AnyWindowLaw,
     /// Announce CWR on the next segment.
     cwr_pending: bool,
     /// The segment being timed (one at a time; never a retransmission: Karn).
@@ -121,9 +121,9 @@ pub struct Core {
     timed_out: Option<u32>,
     syn_lost: bool,
     /// The application writes in pieces.
-    pieces: Option<Box<ApplicationLimited>>,
+    application_limited: Option<Box<ApplicationLimited>>,
     /// What may end the first slow start, while that lasts.
-    watch: Option<Box<Watch>>,
+    slow_start_monitor: Option<Box<SlowStartMonitor>>,
 }
 
 impl Core {
@@ -154,14 +154,14 @@ impl Core {
             repair_deadline: Time::NEVER,
             rto: Rto::new(config, phase),
             counts: Counts::default(),
-            control: AnyControl::new(config),
+            control: AnyWindowLaw::new(config),
             cwr_pending: false,
             timed: 0,
             timed_since: Time::NEVER,
             timed_out: None,
             syn_lost: false,
-            pieces: None,
-            watch: Watch::new(config),
+            application_limited: None,
+            slow_start_monitor: SlowStartMonitor::new(config),
         }
     }
 
@@ -182,7 +182,7 @@ impl Core {
 
     /// Sends one segment, new or old.
     #[inline(never)]
-    pub fn send(&mut self, tx: &mut Tx<'_>, seq: u32) {
+    pub fn send(&mut self, tx: &mut SendContext<'_>, seq: u32) {
         let ns2 = tx.config.dialect == Dialect::Ns2;
         let new = seq >= self.max;
         let mut flags = if new { Flags::NONE } else { Flags::RETRANSMIT };
@@ -213,8 +213,8 @@ impl Core {
             }
         }
         self.counts.sent += 1;
-        if let Some(pieces) = &mut self.pieces {
-            pieces.last_sent = tx.now;
+        if let Some(application_limited) = &mut self.application_limited {
+            application_limited.last_sent = tx.now;
         }
         tx.out.push(Segment { seq, flags, ect });
         if self.deadline == Time::NEVER || nothing_outstanding {
@@ -224,7 +224,7 @@ impl Core {
 
     /// Sends what the window allows, at most `burst` segments.
     #[inline(always)]
-    pub fn fill_window(&mut self, tx: &mut Tx<'_>, burst: u32) {
+    pub fn fill_window(&mut self, tx: &mut SendContext<'_>, burst: u32) {
         let end = self.una.saturating_add(self.usable_window(tx.config)).min(self.limit);
         for _ in 0..burst {
             if self.nxt >= end {
@@ -237,7 +237,7 @@ impl Core {
 
     /// RFC 3042: one new segment on each of the first two duplicate acknowledgements. In ns-2 it may
     /// be one that is to be sent again after a timeout.
-    pub fn limited_transmit(&mut self, tx: &mut Tx<'_>) {
+    pub fn limited_transmit(&mut self, tx: &mut SendContext<'_>) {
         if self.nxt < self.max && tx.config.dialect == Dialect::Rfc {
             return;
         }
@@ -252,7 +252,7 @@ impl Core {
 
     /// Starts the retransmission timer anew.
     #[inline]
-    pub fn set_timer(&mut self, tx: &Tx<'_>) {
+    pub fn set_timer(&mut self, tx: &SendContext<'_>) {
         self.deadline = tx.now + self.rto.timeout(tx.config);
     }
 
@@ -266,7 +266,7 @@ impl Core {
     /// New data was acknowledged, with `flight` segments outstanding before. Takes a round-trip time:
     /// from the timestamp, or if the segment being timed is among those acknowledged.
     #[inline]
-    fn measure(&mut self, tx: &Tx<'_>, ack: &Ack<'_>, flight: u32) {
+    fn measure(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>, flight: u32) {
         if ack.echo.is_some() {
             self.end_back_off(ack.ece);
             return self.measure_echo(tx, ack, flight);
@@ -286,7 +286,7 @@ impl Core {
 
     /// RFC 7323, 4.1 and appendix G: the timestamp that comes back with an acknowledgement of new data
     /// times it, retransmitted or not; a receiver acknowledges every second segment.
-    fn measure_echo(&mut self, tx: &Tx<'_>, ack: &Ack<'_>, flight: u32) {
+    fn measure_echo(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>, flight: u32) {
         if let Some(echo) = ack.echo {
             let sent = tx.config.sent_at(echo, tx.now);
             self.measured = true;
@@ -303,7 +303,7 @@ impl Core {
 
     /// New data was acknowledged while a loss is being repaired, and that is all that is known: sequence
     /// variables, and the round-trip time if there is a timestamp.
-    pub fn acknowledge_part(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
+    pub fn acknowledge_part(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) {
         let flight = self.flight();
         self.advance(ack.ack);
         self.measure_echo(tx, ack, flight);
@@ -320,7 +320,7 @@ impl Core {
 
     /// RFC 6298, 5.2 and 5.3. ns-2 keeps the timer running with nothing outstanding: that is how a
     /// window below one segment is opened again.
-    pub fn restart_timer(&mut self, tx: &Tx<'_>) {
+    pub fn restart_timer(&mut self, tx: &SendContext<'_>) {
         if self.una < self.max || self.ecn_floor || tx.config.dialect == Dialect::Ns2 {
             self.set_timer(tx);
         } else {
@@ -331,7 +331,7 @@ impl Core {
     /// A new acknowledgement outside any repair, but for the window: sequence variables,
     /// round-trip time, timer.
     #[inline(always)]
-    pub fn acknowledge(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
+    pub fn acknowledge(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) {
         let flight = self.flight();
         self.dupacks = 0;
         self.limited = 0;
@@ -342,7 +342,7 @@ impl Core {
 
     /// [`Core::acknowledge`], and the window opens: by the window law, or by the answer to the SYN.
     #[inline(always)]
-    pub fn acknowledge_and_open(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
+    pub fn acknowledge_and_open(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) {
         let acked = ack.ack - self.una;
         let first = self.una == 0;
         let unused = self.unused_for(tx);
@@ -358,30 +358,30 @@ impl Core {
             self.ecn_floor = false;
             match unused {
                 None => self.open(tx, acked),
-                Some(time) => self.control.on_unused(time),
+                Some(time) => self.control.on_application_limited(time),
             }
         }
     }
 
     /// Opens the window for `acked` segments: slow start (RFC 5681, 3.1), or the window law.
     #[inline]
-    fn open(&mut self, tx: &Tx<'_>, acked: u32) {
+    fn open(&mut self, tx: &SendContext<'_>, acked: u32) {
         if self.window.in_slow_start() {
             // RFC 3465, 2.2. Several segments at once do not carry it past ssthresh: after a timeout an
             // acknowledgement may be of a whole window.
             let Window { cwnd, ssthresh } = self.window;
-            let more = f64::from(acked).min(tx.config.abc_limit) * self.watched(tx);
+            let more = f64::from(acked).min(tx.config.abc_limit) * self.slow_start_growth(tx);
             self.window.cwnd = (cwnd + more).min(ssthresh.max(cwnd + 1.0));
         } else {
             let segments = if tx.config.dialect == Dialect::Ns2 { 1.0 } else { f64::from(acked) };
-            let acked = Acked { now: tx.now, config: tx.config, rto: &self.rto, segments };
+            let acked = AckedSegments { now: tx.now, config: tx.config, rto: &self.rto, segments };
             self.control.on_ack(&mut self.window, &acked);
         }
     }
 
     /// Reduces the window by the window law: ssthresh and cwnd. Returns the share that is left.
     fn cut(&mut self, config: &Config, signal: Signal) -> f64 {
-        self.watch = None;
+        self.slow_start_monitor = None;
         let left = self.control.decrease(config, config.counted(self.window.cwnd), signal);
         match config.dialect {
             // RFC 5681, equation (4): half of what is outstanding but for limited transmit (3.2, step 2).
@@ -410,7 +410,7 @@ impl Core {
     }
 
     /// A loss has been found: fast recovery begins, the window cut or not.
-    pub fn begin_repair(&mut self, tx: &mut Tx<'_>, cut: bool) {
+    pub fn begin_repair(&mut self, tx: &mut SendContext<'_>, cut: bool) {
         if cut {
             self.recover = self.max;
             self.cut(tx.config, Signal::Loss);
@@ -421,13 +421,13 @@ impl Core {
     }
 
     /// Retransmits the oldest segment after duplicate acknowledgements, the window cut or not.
-    pub fn fast_retransmit(&mut self, tx: &mut Tx<'_>, cut: bool) {
+    pub fn fast_retransmit(&mut self, tx: &mut SendContext<'_>, cut: bool) {
         self.begin_repair(tx, cut);
         self.send(tx, self.una);
     }
 
     /// The retransmission timer has expired: RFC 5681, 3.1 and 3.2; RFC 6298, 5.4 to 5.6.
-    pub fn on_timeout(&mut self, tx: &mut Tx<'_>) {
+    pub fn on_timeout(&mut self, tx: &mut SendContext<'_>) {
         let outstanding = self.una < self.max;
         self.inflation = 0;
         self.dupacks = 0;
@@ -473,8 +473,8 @@ impl Core {
     }
 
     /// What it shows of itself.
-    pub fn shown(&self, config: &Config) -> Shown {
-        Shown {
+    pub fn info(&self, config: &Config) -> SenderInfo {
+        SenderInfo {
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
             rtt: self.rto.latest(),

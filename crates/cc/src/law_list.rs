@@ -5,7 +5,7 @@
 
 /// What an ECN echo means to a law, and with that what its receivers send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Echo {
+pub enum EchoMode {
     /// Congestion as grave as a loss, repeated until the sender answers by CWR (RFC 3168, 6.1).
     UntilCwr,
     /// The segments acknowledged were marked, the others were not (RFC 8257, 3.2). A loss says more,
@@ -45,8 +45,8 @@ macro_rules! names {
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
             /// What an ECN echo means to this law.
-            pub fn echo(self) -> Echo {
-                match self { $(Law::$law => Echo::$echo,)* }
+            pub fn echo(self) -> EchoMode {
+                match self { $(Law::$law => EchoMode::$echo,)* }
             }
         }
     };

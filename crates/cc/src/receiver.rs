@@ -3,8 +3,8 @@
 //! wants it).
 
 use crate::config::{Config, Dialect, Recovery};
-use crate::law_list::Echo;
-use crate::ranges::Ranges;
+use crate::law_list::EchoMode;
+use crate::sequence_ranges::SequenceRanges;
 use marqueue_core::{Dur, Ecn, Flags, Time};
 
 /// Most SACK blocks in one acknowledgement (RFC 2018: three beside a timestamp).
@@ -29,19 +29,19 @@ impl Options {
 
 /// An acknowledgement to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckOut {
+pub struct OutgoingAck {
     /// The next segment expected.
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
-    /// It has options: they are in [`Rx::options`].
+    /// It has options: they are in [`ReceiveContext::options`].
     pub has_options: bool,
     /// Size on the wire.
     pub bytes: u32,
 }
 
 /// One call into the receiver: when, with what settings, and where options go.
-pub struct Rx<'a> {
+pub struct ReceiveContext<'a> {
     /// Now.
     pub now: Time,
     /// The flow's settings.
@@ -52,11 +52,11 @@ pub struct Rx<'a> {
 
 /// What a segment brought about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct SegmentOutcome {
     /// Segments that became deliverable in order.
     pub delivered: u32,
     /// The acknowledgement to send now, if any.
-    pub ack: Option<AckOut>,
+    pub ack: Option<OutgoingAck>,
 }
 
 /// State of a receiver.
@@ -67,7 +67,7 @@ pub struct Receiver {
     /// Until when an acknowledgement is being held back; never, if none is.
     held_until: Time,
     /// Behind a pointer: most of the time nothing is out of order.
-    ahead: Option<Box<Ahead>>,
+    ahead: Option<Box<OutOfOrder>>,
     /// TS.Recent: the timestamp to return (RFC 7323, 4.3).
     recent: u32,
     /// Last.ACK.sent.
@@ -76,9 +76,9 @@ pub struct Receiver {
 
 /// What has arrived out of order.
 #[derive(Clone, Debug, Default)]
-struct Ahead {
+struct OutOfOrder {
     /// Never empty once it is used.
-    ranges: Ranges,
+    ranges: SequenceRanges,
     /// Starts of blocks reported before, most recent first, to choose which blocks to repeat.
     reported: Vec<u32>,
 }
@@ -98,15 +98,22 @@ impl Receiver {
 
     /// A segment arrives. `timestamp` means something if the connection has timestamps.
     #[inline(always)]
-    pub fn on_segment(&mut self, rx: &mut Rx<'_>, seq: u32, flags: Flags, ecn: Ecn, timestamp: u32) -> Received {
+    pub fn on_segment(
+        &mut self,
+        rx: &mut ReceiveContext<'_>,
+        seq: u32,
+        flags: Flags,
+        ecn: Ecn,
+        timestamp: u32,
+    ) -> SegmentOutcome {
         let config = rx.config;
         if config.timestamps {
             self.note_timestamp(seq, timestamp);
         }
         let twice = config.dsack && (seq < self.next || self.holds(seq));
         let (before, echoed) = (self.next, self.ece);
-        self.ece = ecn == Ecn::Ce || config.echo == Echo::UntilCwr && self.ece && !flags.has(Flags::CWR);
-        let turned = config.echo == Echo::PerSegment && self.ece != echoed;
+        self.ece = ecn == Ecn::Ce || config.echo == EchoMode::UntilCwr && self.ece && !flags.has(Flags::CWR);
+        let turned = config.echo == EchoMode::PerSegment && self.ece != echoed;
         let in_order = seq == self.next && self.ahead.is_none();
         if in_order {
             self.next += 1;
@@ -133,11 +140,11 @@ impl Receiver {
                 Some(self.acknowledge(rx, self.next, self.ece || negotiate, Some(seq), twice))
             }
         };
-        Received { delivered, ack }
+        SegmentOutcome { delivered, ack }
     }
 
     /// The time of [`Receiver::deadline`] has come.
-    pub fn on_timer(&mut self, rx: &mut Rx<'_>) -> AckOut {
+    pub fn on_timer(&mut self, rx: &mut ReceiveContext<'_>) -> OutgoingAck {
         self.held_until = Time::NEVER;
         self.acknowledge(rx, self.next, self.ece, None, false)
     }
@@ -170,7 +177,14 @@ impl Receiver {
 
     /// `twice`: the segment just received had been received before, and that is to be told.
     #[inline]
-    fn acknowledge(&mut self, rx: &mut Rx<'_>, ack: u32, ece: bool, seq: Option<u32>, twice: bool) -> AckOut {
+    fn acknowledge(
+        &mut self,
+        rx: &mut ReceiveContext<'_>,
+        ack: u32,
+        ece: bool,
+        seq: Option<u32>,
+        twice: bool,
+    ) -> OutgoingAck {
         let config = rx.config;
         let mut bytes = config.header;
         let has_blocks = config.recovery == Recovery::Sack && self.ahead.is_some() || twice;
@@ -190,7 +204,7 @@ impl Receiver {
                 Dialect::Ns2 => 8 * n,
             };
         }
-        AckOut { ack, ece, has_options, bytes }
+        OutgoingAck { ack, ece, has_options, bytes }
     }
 
     /// RFC 2018, section 4: first the block that holds the segment just received, then those
@@ -202,7 +216,7 @@ impl Receiver {
         if let Some(seq) = seq.filter(|_| twice) {
             out[0] = (seq, seq + 1);
         }
-        let Some(Ahead { ranges, reported }) = self.ahead.as_deref_mut() else { return first as u32 };
+        let Some(OutOfOrder { ranges, reported }) = self.ahead.as_deref_mut() else { return first as u32 };
         if let Some((start, _)) = seq.and_then(|s| ranges.find(s)) {
             reported.insert(0, start);
         }
@@ -243,14 +257,14 @@ mod tests {
         config(&[("recovery", Value::Choice("sack".into()))])
     }
 
-    fn data(r: &mut Receiver, c: &Config, seq: u32) -> Received {
+    fn data(r: &mut Receiver, c: &Config, seq: u32) -> SegmentOutcome {
         with_blocks(r, c, seq).0
     }
 
     /// The same with the SACK blocks of the acknowledgement; none if it has no options.
-    fn with_blocks(r: &mut Receiver, config: &Config, seq: u32) -> (Received, Option<SackBlocks>) {
+    fn with_blocks(r: &mut Receiver, config: &Config, seq: u32) -> (SegmentOutcome, Option<SackBlocks>) {
         let mut options = Options::NONE;
-        let mut rx = Rx { now: Time::ZERO, config, options: &mut options };
+        let mut rx = ReceiveContext { now: Time::ZERO, config, options: &mut options };
         let got = r.on_segment(&mut rx, seq, Flags::NONE, Ecn::NotEct, 0);
         (got, got.ack.filter(|ack| ack.has_options).map(|_| options.sack))
     }
@@ -293,7 +307,7 @@ mod tests {
     fn echo_stays_until_cwr() {
         let (c, mut r) = (sack(), Receiver::default());
         let mut options = Options::NONE;
-        let mut rx = Rx { now: Time::ZERO, config: &c, options: &mut options };
+        let mut rx = ReceiveContext { now: Time::ZERO, config: &c, options: &mut options };
         let mut ece = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.unwrap().ece;
         assert!(ece(0, Flags::SYN | Flags::ECE, Ecn::NotEct), "negotiation");
         assert!(!ece(1, Flags::NONE, Ecn::Ect));
@@ -315,7 +329,7 @@ mod tests {
         assert_eq!(data(&mut r, &c, 4).ack.unwrap().ack, 3, "out of order: at once");
         assert_eq!(data(&mut r, &c, 3).ack.unwrap().ack, 5, "fills a gap: at once");
         assert!(data(&mut r, &c, 5).ack.is_none());
-        let mut rx = Rx { now: r.deadline(), config: &c, options: &mut Options::default() };
+        let mut rx = ReceiveContext { now: r.deadline(), config: &c, options: &mut Options::default() };
         assert_eq!(r.on_timer(&mut rx).ack, 6);
     }
 

@@ -7,14 +7,14 @@ use marqueue_core::{Dur, Time};
 #[derive(Clone, Debug)]
 pub enum Rto {
     /// RFC 6298.
-    Rfc(Rfc6298),
+    Rfc(Rfc6298Estimator),
     /// ns-2.35.
-    Ns2(Ticks),
+    Ns2(Ns2Estimator),
 }
 
 /// RFC 6298: SRTT, RTTVAR and RTO in seconds.
 #[derive(Clone, Debug, Default)]
-pub struct Rfc6298 {
+pub struct Rfc6298Estimator {
     /// SRTT and RTTVAR after the first measurement.
     estimate: Option<(f64, f64)>,
     /// How often the timeout has been doubled.
@@ -26,7 +26,7 @@ pub struct Rfc6298 {
 /// ns-2's integer arithmetic: srtt is kept in eighths and rttvar in quarters of a tick, and a
 /// measurement counts the ticks of a clock whose phase is random.
 #[derive(Clone, Debug)]
-pub struct Ticks {
+pub struct Ns2Estimator {
     // 64 bits, ns-2's int has 32: a tick may be as short as a nanosecond here.
     srtt8: i64,
     rttvar4: i64,
@@ -44,10 +44,10 @@ impl Rto {
     /// host's clock happens to stand.
     pub fn new(config: &Config, phase: f64) -> Rto {
         match config.dialect {
-            Dialect::Rfc => Rto::Rfc(Rfc6298::default()),
+            Dialect::Rfc => Rto::Rfc(Rfc6298Estimator::default()),
             Dialect::Ns2 => {
                 let phase = Dur::from_secs(phase * config.granularity.secs()).0 as u32;
-                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: 0, backoff: 1, phase, latest: Dur::ZERO })
+                Rto::Ns2(Ns2Estimator { srtt8: 0, rttvar4: 0, ticks: 0, backoff: 1, phase, latest: Dur::ZERO })
             }
         }
     }
@@ -123,7 +123,7 @@ impl Rto {
     }
 }
 
-impl Rfc6298 {
+impl Rfc6298Estimator {
     /// (2.2) and (2.3): RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R'|, SRTT <- 7/8 SRTT + 1/8 R'. RFC 7323,
     /// appendix G: of several samples in a round trip each counts the less, so that the estimate
     /// remembers as many round trips as with one.
@@ -150,7 +150,7 @@ impl Rfc6298 {
 /// The longest round-trip time in ticks: two years of the shortest.
 const LONGEST: u64 = 1 << 56;
 
-impl Ticks {
+impl Ns2Estimator {
     fn sample(&mut self, config: &Config, sent: Time, now: Time) {
         let tick = config.granularity.0;
         let offset = (sent.0 + u64::from(self.phase)) % tick;

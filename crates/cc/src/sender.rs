@@ -1,8 +1,8 @@
 //! The sender as its host sees it: start, acknowledgement, timer.
 
 use crate::config::Config;
-use crate::core::{Core, Tx};
-use crate::recovery::{AnyRepair, Repair};
+use crate::core::{Core, SendContext};
+use crate::recovery::{AnyLossRecovery, LossRecovery};
 use crate::segment::{Ack, Segment};
 use marqueue_core::Time;
 
@@ -10,14 +10,14 @@ use marqueue_core::Time;
 #[derive(Clone, Debug)]
 pub struct Sender {
     core: Core,
-    repair: AnyRepair,
+    repair: AnyLossRecovery,
 }
 
 impl Sender {
     /// A sender with `size` segments of data or an endless supply. `phase`, uniform on [0, 1), is
     /// where in a tick its clock stands.
     pub fn new(config: &Config, size: Option<u32>, phase: f64) -> Sender {
-        Sender { core: Core::new(config, size, phase), repair: AnyRepair::new(config) }
+        Sender { core: Core::new(config, size, phase), repair: AnyLossRecovery::new(config) }
     }
 
     /// Its application has no data yet, and will write it in pieces: see [`Sender::write`]. To be called
@@ -28,7 +28,7 @@ impl Sender {
 
     /// The application writes the next `n` segments.
     pub fn write(&mut self, config: &Config, now: Time, n: u32, out: &mut Vec<Segment>) {
-        let mut tx = Tx { now, config, out };
+        let mut tx = SendContext { now, config, out };
         self.core.write(&tx, n);
         self.repair.on_data(&mut self.core, &mut tx);
     }
@@ -36,7 +36,7 @@ impl Sender {
     /// Opens the connection: sends the SYN.
     pub fn start(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
         self.core.nxt = 1;
-        self.core.send(&mut Tx { now, config, out }, 0);
+        self.core.send(&mut SendContext { now, config, out }, 0);
     }
 
     /// An acknowledgement arrives.
@@ -45,7 +45,7 @@ impl Sender {
         if ack.ack < self.core.una.max(1) || ack.ack > self.core.max {
             return;
         }
-        let mut tx = Tx { now, config, out };
+        let mut tx = SendContext { now, config, out };
         // The echo in the answer to the SYN only says that the peer speaks ECN.
         if self.core.ecn_negotiated {
             self.core.on_echo(&tx, ack.ack, ack.ece);
@@ -58,7 +58,7 @@ impl Sender {
 
     /// The time of [`Sender::deadline`] has come.
     pub fn on_timer(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
-        let mut tx = Tx { now, config, out };
+        let mut tx = SendContext { now, config, out };
         if self.core.repair_deadline <= now {
             self.core.repair_deadline = Time::NEVER;
             return self.repair.on_timer(&mut self.core, &mut tx);

@@ -51,9 +51,9 @@ impl MarkingCurve {
     #[inline]
     pub fn p(&self, x: f64) -> f64 {
         match &self.0 {
-            Form::Red { min, max, p } => along(&[(*min, 0.0), (*max, *p)], x),
+            Form::Red { min, max, p } => interpolate(&[(*min, 0.0), (*max, *p)], x),
             Form::Exp { at, p } => -(x / at * (-p).ln_1p()).exp_m1(),
-            Form::Points(points) => along(points, x),
+            Form::Points(points) => interpolate(points, x),
         }
     }
 
@@ -91,7 +91,7 @@ fn points(text: &str) -> Result<Vec<(f64, f64)>, String> {
 
 /// Linear between points, 0 before them, 1 beyond.
 #[inline]
-fn along(points: &[(f64, f64)], x: f64) -> f64 {
+fn interpolate(points: &[(f64, f64)], x: f64) -> f64 {
     let Some(next) = points.iter().position(|&(at, _)| x <= at) else { return 1.0 };
     let (to, high) = points[next];
     if x == to {
@@ -132,7 +132,7 @@ impl ParamType for MarkingCurve {
 
 /// A curve for N flows: p_N(N^a x) = p(x), with a buffer of q N^b packets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scale {
+pub struct ScaledCurve {
     curve: MarkingCurve,
     a: f64,
     b: f64,
@@ -141,10 +141,10 @@ pub struct Scale {
     buffer: f64,
 }
 
-impl Scale {
+impl ScaledCurve {
     /// `curve` and `buffer`, which is q in packets, are those of one flow.
-    pub fn new(curve: MarkingCurve, flows: f64, a: f64, b: f64, buffer: f64) -> Scale {
-        Scale { curve, a, b, factor: flows.powf(a), buffer: buffer * flows.powf(b) }
+    pub fn new(curve: MarkingCurve, flows: f64, a: f64, b: f64, buffer: f64) -> ScaledCurve {
+        ScaledCurve { curve, a, b, factor: flows.powf(a), buffer: buffer * flows.powf(b) }
     }
 
     /// The probability at a queue of so many packets.
@@ -153,7 +153,7 @@ impl Scale {
         self.curve.p(queue / self.factor)
     }
 
-    /// The first whole number of packets behind each knot ([`MarkingCurve::knots`]), rounded as [`Scale::p`] rounds.
+    /// The first whole number of packets behind each knot ([`MarkingCurve::knots`]), rounded as [`ScaledCurve::p`] rounds.
     pub fn behind_knots(&self) -> Vec<f64> {
         let behind = |x: f64| {
             let near = (x * self.factor).floor();
@@ -169,7 +169,7 @@ impl Scale {
 
     /// What is to be said of exponents that the theorems do not speak of.
     pub fn caution(&self) -> Option<String> {
-        let Scale { a, b, .. } = self;
+        let ScaledCurve { a, b, .. } = self;
         let inside = 0.0 < *a && a < b && *b < 0.5;
         (!inside).then(|| {
             format!(
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn scaled_curves_are_the_curve_with_another_unit_of_queue() {
         // 1024^0.2 = 4 and 1024^0.3 = 8.
-        let scale = |text: &str| Scale::new(MarkingCurve::parse(text).unwrap(), 1024.0, 0.2, 0.3, 12.0);
+        let scale = |text: &str| ScaledCurve::new(MarkingCurve::parse(text).unwrap(), 1024.0, 0.2, 0.3, 12.0);
         for text in ["red:2:10:0.2", "exp:10:0.2", "points:1,0;2,0.5"] {
             for q in 0..60 {
                 let (q, of) = (f64::from(q), scale(text));
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn exponents_outside_the_theorems_are_remarked() {
-        let caution = |a, b| Scale::new(MarkingCurve::parse("exp:10:0.2").unwrap(), 100.0, a, b, 12.0).caution();
+        let caution = |a, b| ScaledCurve::new(MarkingCurve::parse("exp:10:0.2").unwrap(), 100.0, a, b, 12.0).caution();
         assert_eq!(caution(0.2, 0.3), None);
         for (a, b) in [(0.0, 0.3), (0.3, 0.3), (0.4, 0.3), (0.2, 0.5), (1.0, 1.0)] {
             assert!(caution(a, b).unwrap().contains("0 < a < b < 1/2"));

@@ -132,11 +132,11 @@ impl fmt::Debug for Head {
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// [`Packet::flow`] above [`Packet::seq`].
-    name: u64,
+    flow_and_seq: u64,
     /// [`Packet::options`] above [`Packet::bytes`].
-    load: u64,
+    options_and_bytes: u64,
     /// [`Packet::head`] above [`Packet::stage`].
-    state: u64,
+    head_and_stage: u64,
 }
 
 impl Packet {
@@ -145,45 +145,49 @@ impl Packet {
 
     /// A data packet that has not been queued anywhere yet.
     pub fn data(flow: u32, seq: u32, bytes: u32) -> Packet {
-        Packet { name: joined(flow, seq), load: joined(Packet::NO_OPTIONS, bytes), state: 0 }
+        Packet {
+            flow_and_seq: join_words(flow, seq),
+            options_and_bytes: join_words(Packet::NO_OPTIONS, bytes),
+            head_and_stage: 0,
+        }
     }
 
     /// Which flow it belongs to.
     #[inline]
     pub fn flow(&self) -> u32 {
-        (self.name >> 32) as u32
+        (self.flow_and_seq >> 32) as u32
     }
 
     /// Data: its number. Acknowledgement: the next number expected.
     #[inline]
     pub fn seq(&self) -> u32 {
-        self.name as u32
+        self.flow_and_seq as u32
     }
 
     /// Size on the wire.
     #[inline]
     pub fn bytes(&self) -> u32 {
-        self.load as u32
+        self.options_and_bytes as u32
     }
 
     /// TCP options. Data: its timestamp, if the connection has timestamps. Acknowledgement, and data that has
     /// [`Flags::SIGNALS`]: slot of what it carries in the simulator's pool, or `Packet::NO_OPTIONS`.
     #[inline]
     pub fn options(&self) -> u32 {
-        (self.load >> 32) as u32
+        (self.options_and_bytes >> 32) as u32
     }
 
     /// Where it goes next: a stage of the simulator's route table. Only up to date while the packet
     /// stands somewhere; on its way the stage travels beside it.
     #[inline]
     pub fn stage(&self) -> u32 {
-        self.state as u32
+        self.head_and_stage as u32
     }
 
     /// Kind, ECN field, code point and class.
     #[inline]
     pub fn head(&self) -> Head {
-        Head((self.state >> 32) as u32)
+        Head((self.head_and_stage >> 32) as u32)
     }
 
     /// Is it of this kind, or has it this flag?
@@ -212,30 +216,30 @@ impl Packet {
 
     /// The same of another flow.
     pub fn with_flow(self, flow: u32) -> Packet {
-        Packet { name: joined(flow, self.seq()), ..self }
+        Packet { flow_and_seq: join_words(flow, self.seq()), ..self }
     }
 
     /// The same of another size.
     pub fn with_bytes(self, bytes: u32) -> Packet {
-        Packet { load: joined(self.options(), bytes), ..self }
+        Packet { options_and_bytes: join_words(self.options(), bytes), ..self }
     }
 
     /// The same with other options.
     #[inline]
     pub fn with_options(self, options: u32) -> Packet {
-        Packet { load: joined(options, self.bytes()), ..self }
+        Packet { options_and_bytes: join_words(options, self.bytes()), ..self }
     }
 
     /// The same at another stage.
     #[inline]
     pub fn with_stage(self, stage: u32) -> Packet {
-        Packet { state: joined(self.head().0, stage), ..self }
+        Packet { head_and_stage: join_words(self.head().0, stage), ..self }
     }
 
     /// The same with another head.
     #[inline]
     pub fn with_head(self, head: Head) -> Packet {
-        Packet { state: joined(head.0, self.stage()), ..self }
+        Packet { head_and_stage: join_words(head.0, self.stage()), ..self }
     }
 
     /// The same with another ECN field.
@@ -246,7 +250,7 @@ impl Packet {
 }
 
 #[inline]
-fn joined(above: u32, below: u32) -> u64 {
+fn join_words(above: u32, below: u32) -> u64 {
     u64::from(above) << 32 | u64::from(below)
 }
 

@@ -13,13 +13,13 @@ pub fn push_back<T>(ring: &mut VecDeque<T>, item: T) {
     if ring.len() == ring.capacity() {
         grow(ring);
     }
-    fetch_behind(ring.push_back_mut(item), 2);
+    prefetch_after(ring.push_back_mut(item), 2);
 }
 
 /// Has the memory fetched `n` places behind `item`, without waiting for it. At the end of a ring's memory that is
 /// none of it, and no harm.
 #[inline(always)]
-pub fn fetch_behind<T>(item: &T, n: usize) {
+pub fn prefetch_after<T>(item: &T, n: usize) {
     prefetch_index(from_ref(item), n);
 }
 

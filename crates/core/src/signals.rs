@@ -33,31 +33,31 @@ impl Signals {
     /// Bytes on the wire.
     pub const BYTES: u32 = 20;
     /// The router of a header that no router has written to yet.
-    const NOBODY: u32 = u32::MAX;
+    const NO_ROUTER: u32 = u32::MAX;
     /// The router of a header to which each router adds its price.
-    const EVERYBODY: u32 = u32::MAX - 1;
+    const ALL_ROUTERS: u32 = u32::MAX - 1;
 
     /// A header that will hold the highest price on its way.
-    pub fn of_the_worst(usr: u32) -> Signals {
-        let price = Price { router: Signals::NOBODY, seq: 0, p: f32::NEG_INFINITY, delta: 0.0 };
+    pub fn for_max_price(usr: u32) -> Signals {
+        let price = Price { router: Signals::NO_ROUTER, seq: 0, p: f32::NEG_INFINITY, delta: 0.0 };
         Signals { price, usr }
     }
 
     /// A header that will hold the sum of all prices on its way; its number of prices and its interval are
     /// the sum and the longest of theirs.
-    pub fn of_all(usr: u32) -> Signals {
-        Signals { price: Price { router: Signals::EVERYBODY, seq: 0, p: 0.0, delta: 0.0 }, usr }
+    pub fn for_price_sum(usr: u32) -> Signals {
+        Signals { price: Price { router: Signals::ALL_ROUTERS, seq: 0, p: 0.0, delta: 0.0 }, usr }
     }
 
     /// A router says its price.
-    pub fn hear(&mut self, said: Price) {
+    pub fn add_price(&mut self, reported: Price) {
         let price = &mut self.price;
-        if price.router == Signals::EVERYBODY {
-            price.seq = price.seq.wrapping_add(said.seq);
-            price.p += said.p;
-            price.delta = price.delta.max(said.delta);
-        } else if said.p > price.p {
-            *price = said;
+        if price.router == Signals::ALL_ROUTERS {
+            price.seq = price.seq.wrapping_add(reported.seq);
+            price.p += reported.p;
+            price.delta = price.delta.max(reported.delta);
+        } else if reported.p > price.p {
+            *price = reported;
         }
     }
 }
@@ -77,18 +77,18 @@ mod tests {
 
     #[test]
     fn the_most_congested_router_has_its_say() {
-        let mut signals = Signals::of_the_worst(7);
-        signals.hear(price(1, 10, -3.0));
-        signals.hear(price(2, 4, -0.5));
-        signals.hear(price(3, 8, -0.5));
+        let mut signals = Signals::for_max_price(7);
+        signals.add_price(price(1, 10, -3.0));
+        signals.add_price(price(2, 4, -0.5));
+        signals.add_price(price(3, 8, -0.5));
         assert_eq!(signals, Signals { price: price(2, 4, -0.5), usr: 7 });
     }
 
     #[test]
     fn prices_add_up_where_they_are_asked_to() {
-        let mut signals = Signals::of_all(7);
-        signals.hear(price(1, 10, -3.0));
-        signals.hear(price(2, 4, 0.5));
+        let mut signals = Signals::for_price_sum(7);
+        signals.add_price(price(1, 10, -3.0));
+        signals.add_price(price(2, 4, 0.5));
         let Price { seq, p, delta, .. } = signals.price;
         assert_eq!((seq, p, delta), (14, -2.5, 0.1));
     }

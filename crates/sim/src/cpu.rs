@@ -26,12 +26,12 @@ struct Core {
 struct Class {
     work: WorkPlan,
     bytes: u32,
-    took: Took,
+    time: ProcessingTime,
 }
 
 /// What one packet takes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Took {
+struct ProcessingTime {
     cycles: f64,
     /// Whole nanoseconds, and what is left over in units of 1/clock ns.
     ns: u64,
@@ -58,7 +58,7 @@ impl Cpu {
             classes: plan
                 .work
                 .iter()
-                .map(|&work| Class { work, bytes: 0, took: took(work, 0, plan.clock.0) })
+                .map(|&work| Class { work, bytes: 0, time: processing_time(work, 0, plan.clock.0) })
                 .collect(),
         }
     }
@@ -79,9 +79,9 @@ impl Cpu {
     pub fn process(&mut self, now: Time, packet: &Packet, env: &mut Env) -> Served {
         let class = &mut self.classes[usize::from(packet.class())];
         if class.bytes != packet.bytes() {
-            (class.bytes, class.took) = (packet.bytes(), took(class.work, packet.bytes(), self.clock));
+            (class.bytes, class.time) = (packet.bytes(), processing_time(class.work, packet.bytes(), self.clock));
         }
-        let Took { cycles, ns, rest } = class.took;
+        let ProcessingTime { cycles, ns, rest } = class.time;
         if let Some(densities) = &mut env.densities {
             densities.measured(packet.class(), cycles / (8.0 * f64::from(packet.bytes())));
         }
@@ -100,10 +100,10 @@ impl Cpu {
 }
 
 /// What a packet of `bytes` takes: mu + nu M in the words of Shin et al., equation (1).
-fn took(work: WorkPlan, bytes: u32, clock: u64) -> Took {
+fn processing_time(work: WorkPlan, bytes: u32, clock: u64) -> ProcessingTime {
     let micro_cycles = u128::from(work.per_bit.0) * u128::from(bytes) * 8 + u128::from(work.per_packet.0);
     // A millionth of a cycle takes 1000/clock ns.
     let scaled = micro_cycles * 1000;
     let ns = u64::try_from(scaled / u128::from(clock)).unwrap_or(u64::MAX).min(u64::MAX - 1);
-    Took { cycles: micro_cycles as f64 / 1e6, ns, rest: (scaled % u128::from(clock)) as u64 }
+    ProcessingTime { cycles: micro_cycles as f64 / 1e6, ns, rest: (scaled % u128::from(clock)) as u64 }
 }

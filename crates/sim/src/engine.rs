@@ -1,25 +1,25 @@
 //! The engine: takes the earliest event and lets it happen.
 //!
-//! [`way`]: packets on their way; [`ends`]: senders and receivers; [`paced`]: those controlled by
+//! [`way`]: packets on their way; [`ends`]: senders and receivers; [`rate_traces`]: those controlled by
 //! rate; [`agenda`]: everything else that
 //! happens; [`population`]: flows come and go.
 
-mod agenda;
-mod ends;
-mod paced;
-mod population;
-mod way;
+mod endpoints;
+mod flow_lifecycle;
+mod forwarding;
+mod rate_based;
+mod schedule;
 
-use crate::attachment::Attachment;
-use crate::cwnd::CwndMeter;
 use crate::events::{EventQueue, Timers};
 use crate::flow::{fill_row, Flow};
 use crate::impair::Pipe;
+use crate::packet_options::PacketOptions;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
-use crate::result::{CwndResult, FlowTable, PacedTrace, SenderTrace};
+use crate::result::{CwndResult, FlowTable, RateTrace, SenderTrace};
 use crate::route::Routes;
 use crate::traffic::Arrivals;
+use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Head, Packet, Time};
@@ -31,7 +31,7 @@ const NONE: u32 = u32::MAX;
 /// A link.
 #[derive(Debug)]
 struct Link {
-    near: Near,
+    entrance: Entrance,
     /// Source of the event of its first arrival, and the line of packets that arrive.
     arrival_source: u32,
     /// Source of the event by which its departures must be known.
@@ -43,7 +43,7 @@ struct Link {
 
 /// The near end of a link.
 #[derive(Debug)]
-enum Near {
+enum Entrance {
     Wire(Wire),
     Merged(Box<Merged>),
     Resource(Box<Resource>),
@@ -78,7 +78,7 @@ enum Source {
 
 /// What a plan's parts have become before anything happens.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedRun {
     /// The transport settings.
     pub configs: Vec<Config>,
     /// By link, its queue if it has one.
@@ -89,7 +89,7 @@ pub struct Prepared {
 
 /// What is left when a run has ended.
 #[derive(Debug)]
-pub struct Remains {
+pub struct FinishedRun {
     /// By link, its queue if it has one.
     pub resources: Vec<Option<Resource>>,
     /// By link, its pipe if it is impaired.
@@ -99,7 +99,7 @@ pub struct Remains {
     /// What the traced senders of TCP showed.
     pub senders: Vec<SenderTrace>,
     /// What those of paced flows showed.
-    pub paced: Vec<PacedTrace>,
+    pub rate_traces: Vec<RateTrace>,
     /// Windows of the groups of TCP flows that were sampled.
     pub cwnds: Vec<CwndResult>,
     /// Events processed.
@@ -135,28 +135,28 @@ pub struct Engine {
     /// Stops of traffic groups to come, the next one last.
     stops: Vec<(Time, u32)>,
     /// What does not fit into packets, by slot.
-    attachments: Vec<Attachment>,
-    attachments_free: Vec<u32>,
+    option_slots: Vec<PacketOptions>,
+    free_option_slots: Vec<u32>,
     /// What the sender that is called wants to send.
     segments: Vec<Segment>,
     /// The options of what the receiver that is called answers.
-    answer: Options,
+    ack_options: Options,
     table: FlowTable,
     senders: Vec<SenderTrace>,
-    paced: Vec<PacedTrace>,
-    cwnds: Vec<CwndMeter>,
+    rate_traces: Vec<RateTrace>,
+    cwnds: Vec<WindowMeter>,
     processed: u64,
 }
 
 impl Engine {
     /// An engine at time zero, of what has been prepared for the plan.
-    pub fn new(plan: &Plan, seed: u64, prepared: Prepared) -> Engine {
-        let Prepared { configs, resources, pipes } = prepared;
+    pub fn new(plan: &Plan, seed: u64, prepared: PreparedRun) -> Engine {
+        let PreparedRun { configs, resources, pipes } = prepared;
         let routes = Routes::new(plan, &configs, &pipes);
-        let near = plan.links.iter().zip(resources).zip(&routes.lead);
-        let links = near
+        let entrance = plan.links.iter().zip(resources).zip(&routes.lead);
+        let links = entrance
             .map(|((l, resource), &lead)| Link {
-                near: near_end(l, resource, lead),
+                entrance: entrance_of(l, resource, lead),
                 arrival_source: NONE,
                 catch_up_source: NONE,
                 rank: NONE,
@@ -183,13 +183,13 @@ impl Engine {
             sample: plan.sample,
             next_sample: if plan.sample == Dur::ZERO { Time::NEVER } else { Time::ZERO + plan.sample },
             stops: Vec::new(),
-            attachments: Vec::new(),
-            attachments_free: Vec::new(),
+            option_slots: Vec::new(),
+            free_option_slots: Vec::new(),
             segments: Vec::new(),
-            answer: Options::NONE,
+            ack_options: Options::NONE,
             table: FlowTable::default(),
             senders: Vec::new(),
-            paced: Vec::new(),
+            rate_traces: Vec::new(),
             cwnds: Vec::new(),
             processed: 0,
         };
@@ -218,7 +218,7 @@ impl Engine {
             self.processed += 1;
             if (source as usize) < self.lines.len() {
                 self.arrival(source);
-            } else if !self.happens(self.sources[source as usize - self.lines.len()]) {
+            } else if !self.dispatch(self.sources[source as usize - self.lines.len()]) {
                 return false;
             }
         }
@@ -227,7 +227,7 @@ impl Engine {
 
     /// Whatever is no arrival; `false` when the run has ended.
     #[inline(never)]
-    fn happens(&mut self, source: Source) -> bool {
+    fn dispatch(&mut self, source: Source) -> bool {
         match source {
             Source::CatchUp(l) => self.catch_up_due(l),
             Source::Stop => self.stop_group(),
@@ -241,52 +241,52 @@ impl Engine {
 
     /// Rows in the traces of all links.
     pub fn traced(&self) -> usize {
-        let rows = |link: &Link| match &link.near {
-            Near::Resource(r) => r.trace.as_ref().map_or(0, |t| t.rows.len()),
-            Near::Wire(_) | Near::Merged(_) => 0,
+        let rows = |link: &Link| match &link.entrance {
+            Entrance::Resource(r) => r.trace.as_ref().map_or(0, |t| t.rows.len()),
+            Entrance::Wire(_) | Entrance::Merged(_) => 0,
         };
         self.links.iter().map(rows).sum()
     }
 
     /// What is left of a run that has ended.
-    pub fn finish(mut self) -> Remains {
+    pub fn finish(mut self) -> FinishedRun {
         for flow in &mut self.flows {
             fill_row(&mut self.table, self.edges.len(), flow);
         }
         let resources = self
             .links
             .into_iter()
-            .map(|link| match link.near {
-                Near::Resource(r) => Some(*r),
-                Near::Wire(_) | Near::Merged(_) => None,
+            .map(|link| match link.entrance {
+                Entrance::Resource(r) => Some(*r),
+                Entrance::Wire(_) | Entrance::Merged(_) => None,
             })
             .collect();
-        Remains {
+        FinishedRun {
             resources,
             pipes: self.pipes,
             flows: self.table,
             senders: self.senders,
-            paced: self.paced,
-            cwnds: self.cwnds.into_iter().map(CwndMeter::into_result).collect(),
+            rate_traces: self.rate_traces,
+            cwnds: self.cwnds.into_iter().map(WindowMeter::into_result).collect(),
             events: self.processed,
         }
     }
 }
 
-fn near_end(link: &LinkPlan, resource: Option<Resource>, lead: Option<Dur>) -> Near {
+fn entrance_of(link: &LinkPlan, resource: Option<Resource>, lead: Option<Dur>) -> Entrance {
     let wire = Wire::new(link.rate, link.delay);
     match (resource, lead) {
-        (Some(r), _) => Near::Resource(Box::new(r)),
-        (None, Some(lead)) => Near::Merged(Box::new(Merged { wire, pending: VecDeque::new(), lead })),
-        (None, None) => Near::Wire(wire),
+        (Some(r), _) => Entrance::Resource(Box::new(r)),
+        (None, Some(lead)) => Entrance::Merged(Box::new(Merged { wire, pending: VecDeque::new(), lead })),
+        (None, None) => Entrance::Wire(wire),
     }
 }
 
 /// The resource of a link that has one.
 #[inline]
 fn resource(links: &mut [Link], l: u32) -> &mut Resource {
-    match &mut links[l as usize].near {
-        Near::Resource(r) => r,
-        Near::Wire(_) | Near::Merged(_) => unreachable!("a wire has no queue"),
+    match &mut links[l as usize].entrance {
+        Entrance::Resource(r) => r,
+        Entrance::Wire(_) | Entrance::Merged(_) => unreachable!("a wire has no queue"),
     }
 }

@@ -121,29 +121,29 @@ impl Timers {
             self.today.push(Reverse(join(time, flow)));
         } else {
             self.file(time, flow);
-            self.wake();
+            self.open_days();
         }
     }
 
-    /// Asks `judge` about each entry that is due by `now`, earliest first, until one fires; returns
+    /// Asks `decide` about each entry that is due by `now`, earliest first, until one fires; returns
     /// its flow.
-    pub fn fire(&mut self, now: Time, mut judge: impl FnMut(Time, u32) -> Judgement) -> Option<u32> {
+    pub fn fire(&mut self, now: Time, mut decide: impl FnMut(Time, u32) -> TimerAction) -> Option<u32> {
         loop {
             let (time, flow) = split(self.today.peek()?.0);
             if time > now {
                 return None;
             }
-            match judge(time, flow) {
-                Judgement::Later(at) if at.0 >> DAY_BITS < self.day => {
+            match decide(time, flow) {
+                TimerAction::Later(at) if at.0 >> DAY_BITS < self.day => {
                     self.today.peek_mut().map(|mut top| *top = Reverse(join(at, flow)))?;
                 }
-                judgement => {
+                action => {
                     self.today.pop();
-                    if let Judgement::Later(at) = judgement {
+                    if let TimerAction::Later(at) = action {
                         self.file(at, flow);
                     }
-                    self.wake();
-                    if judgement == Judgement::Fires {
+                    self.open_days();
+                    if action == TimerAction::Fires {
                         return Some(flow);
                     }
                 }
@@ -163,7 +163,7 @@ impl Timers {
     }
 
     /// Begins new days until there is an entry for today, if there is any at all.
-    fn wake(&mut self) {
+    fn open_days(&mut self) {
         while self.today.is_empty() && self.filed + self.beyond.len() > 0 {
             if self.filed == 0 {
                 // Nothing for long: on to the day of the earliest.
@@ -203,7 +203,7 @@ fn split(key: u128) -> (Time, u32) {
 
 /// What to do with an entry whose time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum TimerAction {
     /// Its flow has another entry: forget this one.
     Stale,
     /// The timer has been moved to this later time.
@@ -258,8 +258,8 @@ mod tests {
                 let fired = timers.fire(now, |time, flow| {
                     assert_eq!(model.pop_first(), Some((time, flow)));
                     match later.take().filter(|&at| model.insert((at, flow))) {
-                        Some(at) => Judgement::Later(at),
-                        None => Judgement::Fires,
+                        Some(at) => TimerAction::Later(at),
+                        None => TimerAction::Fires,
                     }
                 });
                 if fired.is_none() {
@@ -268,7 +268,7 @@ mod tests {
             }
             while let Some((time, flow)) = model.pop_first() {
                 prop_assert_eq!(timers.first(), time);
-                prop_assert_eq!(timers.fire(time, |_, _| Judgement::Fires), Some(flow));
+                prop_assert_eq!(timers.fire(time, |_, _| TimerAction::Fires), Some(flow));
             }
             prop_assert_eq!(timers.first(), Time::NEVER);
         }

@@ -2,7 +2,7 @@
 
 use crate::result::FlowTable;
 use crate::traffic::Writer;
-use marqueue_cc::{paced, Receiver, Sender};
+use marqueue_cc::{rate_based, Receiver, Sender};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Ecn, Head, Time};
 use prefetch_index::prefetch_index;
@@ -27,7 +27,7 @@ pub struct Flow {
     /// Code point and class of processing of its packets, both ways.
     pub head: Head,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FlowKind,
     /// The time of its valid entry among the timers.
     pub timer: Time,
     /// Its row in the flow table.
@@ -62,17 +62,17 @@ impl Flow {
 #[derive(Debug)]
 #[repr(u8)]
 #[allow(clippy::large_enum_variant, reason = "nearly all flows are TCP, and a pointer would cost each packet a miss")]
-pub enum Kind {
+pub enum FlowKind {
     /// TCP.
     Tcp(Tcp),
     /// Constant-rate UDP.
     Cbr(Box<Cbr>),
     /// Paced, controlled by rate.
-    Paced(Box<Paced>),
+    RateBased(Box<RateBased>),
     /// Packets that a generator sends in the flow's name.
     Packets,
     /// Finished.
-    Gone,
+    Finished,
 }
 
 /// The two ends of a TCP connection.
@@ -115,11 +115,11 @@ pub struct Cbr {
 
 /// The two ends of a paced stream.
 #[derive(Debug)]
-pub struct Paced {
+pub struct RateBased {
     /// The sending end.
-    pub sender: paced::Sender,
+    pub sender: rate_based::Sender,
     /// The receiving end.
-    pub receiver: paced::Receiver,
+    pub receiver: rate_based::Receiver,
     /// Size on the wire.
     pub bytes: u32,
     /// Of its data packets.
@@ -156,20 +156,20 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
     settle_window(table, windows, flow);
     let row = flow.row as usize;
     match &flow.kind {
-        Kind::Tcp(tcp) => {
+        FlowKind::Tcp(tcp) => {
             let counts = tcp.sender.core().counts;
             table.sent[row] = u64::from(counts.sent);
             table.retransmits[row] = u64::from(counts.retransmits);
             table.timeouts[row] = counts.timeouts;
             table.ecn_cuts[row] = counts.ecn_cuts;
         }
-        Kind::Cbr(cbr) => table.sent[row] = cbr.sent,
-        Kind::Paced(paced) => {
-            let counts = paced.sender.counts;
+        FlowKind::Cbr(cbr) => table.sent[row] = cbr.sent,
+        FlowKind::RateBased(rate_based) => {
+            let counts = rate_based.sender.counts;
             table.sent[row] = u64::from(counts.sent);
             table.timeouts[row] = counts.timeouts;
             table.ecn_cuts[row] = counts.ecn_cuts;
         }
-        Kind::Packets | Kind::Gone => {}
+        FlowKind::Packets | FlowKind::Finished => {}
     }
 }

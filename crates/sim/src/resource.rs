@@ -6,11 +6,11 @@
 //! the first of them arrives at the far end of the link.
 
 use crate::cpu::Cpu;
+use crate::delivery_trace::DeliveryTrace;
 use crate::meter::Meter;
-use crate::opportunities::Opportunities;
 use crate::trace::Trace;
-use marqueue_aqm::qdisc::Outlook;
-use marqueue_aqm::{Discipline, Fate, Qdisc};
+use marqueue_aqm::qdisc::QueueStatus;
+use marqueue_aqm::{Discipline, EnqueueOutcome, Qdisc};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
 
@@ -20,7 +20,7 @@ pub enum Server {
     /// The transmitter of a link.
     Link(Transmitter),
     /// A link that sends when its trace says so.
-    Trace(Box<Opportunities>),
+    DeliveryTrace(Box<DeliveryTrace>),
     /// A CPU.
     Cpu(Box<Cpu>),
 }
@@ -72,7 +72,7 @@ impl Resource {
             timer: Time::NEVER,
             due: Time::NEVER,
         };
-        resource.look_ahead(resource.qdisc.outlook());
+        resource.update_due(resource.qdisc.status());
         resource
     }
 
@@ -88,19 +88,19 @@ impl Resource {
         if let Some(trace) = &mut self.trace {
             trace.arrives(now, &packet, self.waiting);
         }
-        let (fate, outlook) = self.qdisc.enqueue_and_look(now, packet);
+        let (fate, status) = self.qdisc.enqueue_with_status(now, packet);
         match fate {
-            Fate::Lost | Fate::Queued => {}
-            Fate::Marked => {
+            EnqueueOutcome::Dropped | EnqueueOutcome::Queued => {}
+            EnqueueOutcome::Marked => {
                 if let Some(trace) = &mut self.trace {
                     trace.marks(now, &packet.with_ecn(Ecn::Ce), self.waiting, self.qdisc.counters());
                 }
             }
         }
-        if outlook.has_lost {
-            self.collect_lost(now, self.waiting);
+        if status.has_dropped {
+            self.collect_dropped(now, self.waiting);
         }
-        self.look_ahead(outlook);
+        self.update_due(status);
     }
 
     /// Is anything due by `until`?
@@ -111,7 +111,7 @@ impl Resource {
 
     /// Must whoever keeps account of packets look: have some been lost, or does a trace wait for their names?
     #[inline(always)]
-    pub fn has_news(&self) -> bool {
+    pub fn needs_release(&self) -> bool {
         self.trace.is_some() || !self.lost.is_empty()
     }
 
@@ -126,7 +126,7 @@ impl Resource {
     #[inline]
     pub fn next_departure(&mut self, until: Time) -> Option<(Packet, Time)> {
         while self.is_due(until) {
-            if let Some(departure) = self.let_happen() {
+            if let Some(departure) = self.process_due() {
                 return Some(departure);
             }
         }
@@ -136,7 +136,7 @@ impl Resource {
     /// Lets happen what is due next: of a rate change, a timer and a departure at the same instant,
     /// in this order.
     #[inline(always)]
-    fn let_happen(&mut self) -> Option<(Packet, Time)> {
+    fn process_due(&mut self) -> Option<(Packet, Time)> {
         let due = self.due;
         if self.schedule.last().is_some_and(|change| change.0 == due) {
             self.change_rate();
@@ -146,14 +146,14 @@ impl Resource {
         } else {
             return self.serve(due);
         }
-        self.look_ahead(self.qdisc.outlook());
+        self.update_due(self.qdisc.status());
         None
     }
 
     /// Takes note of how many wait and when something will be due.
     #[inline]
-    fn look_ahead(&mut self, outlook: Outlook) {
-        (self.waiting, self.timer, self.next_flow) = (outlook.len, outlook.next_timer, outlook.next_flow);
+    fn update_due(&mut self, status: QueueStatus) {
+        (self.waiting, self.timer, self.next_flow) = (status.len, status.next_timer, status.next_flow);
         let departure = if self.idle && self.waiting == 0 { Time::NEVER } else { self.free };
         let change = self.schedule.last().map_or(Time::NEVER, |c| c.0);
         self.due = departure.min(self.timer).min(change);
@@ -165,10 +165,10 @@ impl Resource {
     fn serve(&mut self, now: Time) -> Option<(Packet, Time)> {
         self.meter.queue_was(self.waiting, now);
         // Looked at where it stands: to move it at once would be to wait for its parts to be written.
-        let got = self.qdisc.dequeue_and_look(now);
-        let (next, outlook) = (&got.0, got.1);
-        if outlook.has_lost {
-            self.collect_lost(now, self.waiting.saturating_sub(1));
+        let got = self.qdisc.dequeue_with_status(now);
+        let (next, status) = (&got.0, got.1);
+        if status.has_dropped {
+            self.collect_dropped(now, self.waiting.saturating_sub(1));
         }
         self.idle = next.is_none();
         let mut done = now;
@@ -179,7 +179,7 @@ impl Resource {
                     self.free = done;
                     f64::from(packet.bytes()) * 8.0
                 }
-                Server::Trace(trace) => {
+                Server::DeliveryTrace(trace) => {
                     (done, self.free) = trace.send(packet.bytes());
                     f64::from(packet.bytes()) * 8.0
                 }
@@ -191,12 +191,12 @@ impl Resource {
             };
             self.meter.departs(*sojourn, work, packet.class());
             if let Some(trace) = &mut self.trace {
-                trace.departs(now, packet, *sojourn, outlook.len, self.qdisc.counters());
+                trace.departs(now, packet, *sojourn, status.len, self.qdisc.counters());
             }
         } else if let Server::Link(transmitter) = &mut self.server {
             transmitter.restart();
         }
-        self.look_ahead(outlook);
+        self.update_due(status);
         next.as_ref().map(|&(packet, _)| (packet, done + self.delay))
     }
 
@@ -207,11 +207,11 @@ impl Resource {
             return None;
         }
         self.free = self.free.max(now);
-        if let Server::Trace(trace) = &mut self.server {
+        if let Server::DeliveryTrace(trace) = &mut self.server {
             self.free = trace.first_from(self.free);
             if self.free > now {
                 self.idle = false;
-                self.look_ahead(self.qdisc.outlook());
+                self.update_due(self.qdisc.status());
                 return None;
             }
         }
@@ -233,7 +233,7 @@ impl Resource {
     pub fn speed(&self) -> f64 {
         match &self.server {
             Server::Link(transmitter) => transmitter.rate().0 as f64,
-            Server::Trace(trace) => trace.mean_rate(),
+            Server::DeliveryTrace(trace) => trace.mean_rate(),
             Server::Cpu(cpu) => cpu.speed(),
         }
     }
@@ -243,7 +243,7 @@ impl Resource {
         match &self.server {
             Server::Link(transmitter) => transmitter.rate().0 as f64 * self.free.since(now).secs(),
             // What leaves at an instant takes no time.
-            Server::Trace(_) => 0.0,
+            Server::DeliveryTrace(_) => 0.0,
             Server::Cpu(cpu) => cpu.ahead(now),
         }
     }
@@ -259,8 +259,8 @@ impl Resource {
 
     /// Packets that the discipline has just lost, the first of them beside `queue` others. Where
     /// there are several, it took them from the head of the queue, one after the other.
-    fn collect_lost(&mut self, now: Time, mut queue: u32) {
-        for (packet, reason) in self.qdisc.drain_lost() {
+    fn collect_dropped(&mut self, now: Time, mut queue: u32) {
+        for (packet, reason) in self.qdisc.drain_dropped() {
             self.lost.push(packet);
             if let Some(trace) = &mut self.trace {
                 trace.loses(now, &packet, queue, reason);

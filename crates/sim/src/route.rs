@@ -29,7 +29,7 @@ pub enum Stage {
     /// It passes the impaired pipe of the link that it comes from, which keeps the order.
     Pipe(u32),
     /// It passes the pipe of the link that it comes from, which may reorder packets.
-    Scatter(u32),
+    ReorderingPipe(u32),
     /// It leaves the CPU of several cores that it comes from, which may have overtaken others.
     Cores(u32),
     /// It arrives at its receiver.
@@ -93,7 +93,7 @@ impl Routes {
         };
         let behind = |l: usize| match &pipes[l] {
             Some(pipe) if pipe.keeps_order() => Some(Stage::Pipe(l as u32)),
-            Some(_) => Some(Stage::Scatter(l as u32)),
+            Some(_) => Some(Stage::ReorderingPipe(l as u32)),
             None => plan.links[l].overtakes().then_some(Stage::Cores(l as u32)),
         };
         let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead };

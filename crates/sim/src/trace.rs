@@ -3,7 +3,7 @@
 //! A packet speaks of its flow and of an acknowledgement's options by slots that others use again later,
 //! so both are copied ([`Trace::settle`]) before anything can be reused.
 
-use crate::attachment::Attachment;
+use crate::packet_options::PacketOptions;
 use marqueue_aqm::{Counters, Reason};
 use marqueue_cc::Options;
 use marqueue_core::{Dur, Flags, Packet, Time};
@@ -89,7 +89,7 @@ impl Trace {
     }
 
     /// Replaces the slots in new rows by what they stand for now: `row_of` a flow, options in `pool`.
-    pub fn settle(&mut self, row_of: impl Fn(u32) -> u32, pool: &[Attachment]) {
+    pub fn settle(&mut self, row_of: impl Fn(u32) -> u32, pool: &[PacketOptions]) {
         for TraceRow { packet, .. } in &mut self.rows[self.settled..] {
             *packet = packet.with_flow(row_of(packet.flow()));
             if packet.has(Flags::SIGNALS) {

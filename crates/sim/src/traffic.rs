@@ -15,12 +15,12 @@ pub struct Arrivals {
     mean_gap: f64,
     stop: Time,
     /// What arrives.
-    pub what: What,
+    pub kind: ArrivalKind,
 }
 
 /// What arrives.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum ArrivalKind {
     /// TCP flows on one of `routes`.
     Flows {
         /// Index into the plan's transports.
@@ -48,19 +48,24 @@ pub enum What {
 impl Arrivals {
     /// The process of a traffic group, if it is one; `packet_flow` is the slot for its packets.
     pub fn new(plan: &TrafficPlan, group: u32, seed: u64, packet_flow: u32) -> Option<Arrivals> {
-        let (rate, start, stop, what) = match &plan.kind {
+        let (rate, start, stop, kind) = match &plan.kind {
             TrafficKind::Poisson { transport, routes, rate, start, stop, size, law } => {
                 let routes = routes.iter().map(|&r| r as u32).collect();
-                (*rate, *start, *stop, What::Flows { transport: *transport as u32, routes, size: *size, law: *law })
+                (
+                    *rate,
+                    *start,
+                    *stop,
+                    ArrivalKind::Flows { transport: *transport as u32, routes, size: *size, law: *law },
+                )
             }
             TrafficKind::Packets { rate, packet, size, start, stop, .. } => {
-                let what = What::Packets { flow: packet_flow, bytes: packet.0 as u32, law: *size, sent: 0 };
-                (*rate, *start, stop.unwrap_or(Time::NEVER), what)
+                let kind = ArrivalKind::Packets { flow: packet_flow, bytes: packet.0 as u32, law: *size, sent: 0 };
+                (*rate, *start, stop.unwrap_or(Time::NEVER), kind)
             }
             TrafficKind::Tcp { .. } | TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } => return None,
         };
         let rng = Rng::named(seed, &format!("traffic/{}", plan.name));
-        let mut arrivals = Arrivals { group, rng, next: start, mean_gap: 1.0 / rate, stop, what };
+        let mut arrivals = Arrivals { group, rng, next: start, mean_gap: 1.0 / rate, stop, kind };
         arrivals.advance();
         Some(arrivals)
     }

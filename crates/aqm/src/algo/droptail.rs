@@ -2,7 +2,7 @@
 //!
 //! Sees: nothing. Decides: nothing; the discipline drops what does not fit.
 
-use crate::policy::{Aqm, Cx, Env, Verdict};
+use crate::policy::{Aqm, Context, Env, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};
 
@@ -25,7 +25,7 @@ impl Aqm for DropTail {
         Ok(DropTail)
     }
 
-    fn on_arrival(&mut self, _: &mut Cx<'_>, _: &Packet) -> Verdict {
+    fn on_arrival(&mut self, _: &mut Context<'_>, _: &Packet) -> Verdict {
         Verdict::Pass
     }
 }

@@ -13,7 +13,7 @@
 
 use super::drr::{self, Drr};
 use super::mkc::{self, Mkc};
-use crate::fair::{Class, Classify, Queues, Scheduler};
+use crate::scheduler::{Class, Classify, Queues, Scheduler};
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, PerDscp, Rng, Time};
@@ -52,27 +52,27 @@ impl Scheduler for DrrMkc {
         self.0.key(packet)
     }
 
-    fn opened(&mut self, class: Class) {
-        self.0.opened(class);
+    fn on_open(&mut self, class: Class) {
+        self.0.on_open(class);
     }
 
-    fn joined(&mut self, class: Class, packet: &Packet, first: bool, env: &Env) {
-        self.0.joined(class, packet, first, env);
+    fn on_enqueue(&mut self, class: Class, packet: &Packet, first: bool, env: &Env) {
+        self.0.on_enqueue(class, packet, first, env);
     }
 
-    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>, env: &Env) {
-        self.0.pushed_out(class, packet, queues, env);
+    fn on_push_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>, env: &Env) {
+        self.0.on_push_out(class, packet, queues, env);
     }
 
     fn next<A>(&mut self, queues: &Queues<A>, env: &Env) -> Option<Class> {
         self.0.next(queues, env)
     }
 
-    fn served<A>(&mut self, class: Class, packet: Option<&Packet>, queues: &Queues<A>, env: &Env) {
-        self.0.served(class, packet, queues, env);
+    fn on_service<A>(&mut self, class: Class, packet: Option<&Packet>, queues: &Queues<A>, env: &Env) {
+        self.0.on_service(class, packet, queues, env);
     }
 
-    fn remembers(&self, _: Class) -> bool {
+    fn keeps_empty(&self, _: Class) -> bool {
         true
     }
 }

@@ -6,25 +6,26 @@
 //! start, half as many, as Linux has it (tcp_is_cwnd_limited). Senders with data at hand until their
 //! flow ends are not asked: they use all that they may.
 
-use super::{Core, Tx};
+use super::{Core, SendContext};
 use crate::config::{AfterIdle, Dialect};
-use crate::control::Window;
+use crate::window_law::Window;
 use marqueue_core::Dur;
 
 impl Core {
     /// The application has nothing yet, and writes its data later.
     pub(crate) fn write_in_pieces(&mut self) {
         self.limit = 1;
-        self.pieces = Some(Box::default());
+        self.application_limited = Some(Box::default());
     }
 
     /// For how long has the window not been used that an acknowledgement now would open? Asked before it
     /// is taken in, when as much is outstanding as there will be. ns-2 opens the window of any sender.
     #[inline]
-    pub(super) fn unused_for(&mut self, tx: &Tx<'_>) -> Option<Dur> {
+    pub(super) fn unused_for(&mut self, tx: &SendContext<'_>) -> Option<Dur> {
         let (una, max, flight) = (self.una, self.max, self.flight());
-        let pieces = self.pieces.as_deref_mut().filter(|_| tx.config.dialect == Dialect::Rfc)?;
-        let (used, time) = pieces.on_ack(tx.now, una, max, flight);
+        let application_limited =
+            self.application_limited.as_deref_mut().filter(|_| tx.config.dialect == Dialect::Rfc)?;
+        let (used, time) = application_limited.on_ack(tx.now, una, max, flight);
         let enough = if self.window.in_slow_start() {
             self.window.cwnd < f64::from(used.saturating_mul(2))
         } else {
@@ -34,7 +35,7 @@ impl Core {
     }
 
     /// The application writes `n` segments, of which the last may be cut short by the end of its data.
-    pub(crate) fn write(&mut self, tx: &Tx<'_>, n: u32) {
+    pub(crate) fn write(&mut self, tx: &SendContext<'_>, n: u32) {
         self.limit = self.limit.saturating_add(n).min(self.end);
         if self.una == self.max && self.una > 0 {
             self.after_idle(tx);
@@ -43,9 +44,9 @@ impl Core {
 
     /// Nothing was outstanding: what is left of the window if nothing was sent for longer than a
     /// retransmission timeout.
-    fn after_idle(&mut self, tx: &Tx<'_>) {
-        let Some(pieces) = &self.pieces else { return };
-        let (idle, rto) = (tx.now - pieces.last_sent, self.rto.timeout(tx.config));
+    fn after_idle(&mut self, tx: &SendContext<'_>) {
+        let Some(application_limited) = &self.application_limited else { return };
+        let (idle, rto) = (tx.now - application_limited.last_sent, self.rto.timeout(tx.config));
         if idle <= rto {
             return;
         }

@@ -11,15 +11,15 @@ pub mod rack;
 pub mod reno;
 pub mod sack;
 
-pub use loss_recovery::Repair;
+pub use loss_recovery::LossRecovery;
 
 use crate::config::{Config, Dialect, LossDetection, Recovery};
-use crate::core::{Core, Tx};
+use crate::core::{Core, SendContext};
 use crate::segment::Ack;
 
 /// All ways, dispatched by a branch.
 #[derive(Clone, Debug)]
-pub enum AnyRepair {
+pub enum AnyLossRecovery {
     /// RFC 5681.
     Reno(reno::Reno),
     /// RFC 6582.
@@ -36,19 +36,19 @@ pub enum AnyRepair {
     Ns2Sack1(Box<ns2_sack1::Ns2Sack1>),
 }
 
-impl AnyRepair {
+impl AnyLossRecovery {
     /// The way that the settings ask for.
-    pub fn new(config: &Config) -> AnyRepair {
+    pub fn new(config: &Config) -> AnyLossRecovery {
         match (config.dialect, config.recovery) {
-            (Dialect::Rfc, Recovery::Reno) => AnyRepair::Reno(Default::default()),
-            (Dialect::Rfc, Recovery::NewReno) => AnyRepair::NewReno(Default::default()),
+            (Dialect::Rfc, Recovery::Reno) => AnyLossRecovery::Reno(Default::default()),
+            (Dialect::Rfc, Recovery::NewReno) => AnyLossRecovery::NewReno(Default::default()),
             (Dialect::Rfc, Recovery::Sack) => match config.loss_detection {
-                LossDetection::Dupack => AnyRepair::Sack(Default::default()),
-                LossDetection::Rack => AnyRepair::Rack(Default::default()),
+                LossDetection::Dupack => AnyLossRecovery::Sack(Default::default()),
+                LossDetection::Rack => AnyLossRecovery::Rack(Default::default()),
             },
-            (Dialect::Ns2, Recovery::Reno) => AnyRepair::Ns2Reno(Default::default()),
-            (Dialect::Ns2, Recovery::NewReno) => AnyRepair::Ns2NewReno(Default::default()),
-            (Dialect::Ns2, Recovery::Sack) => AnyRepair::Ns2Sack1(Default::default()),
+            (Dialect::Ns2, Recovery::Reno) => AnyLossRecovery::Ns2Reno(Default::default()),
+            (Dialect::Ns2, Recovery::NewReno) => AnyLossRecovery::Ns2NewReno(Default::default()),
+            (Dialect::Ns2, Recovery::Sack) => AnyLossRecovery::Ns2Sack1(Default::default()),
         }
     }
 }
@@ -56,32 +56,32 @@ impl AnyRepair {
 macro_rules! each {
     ($this:expr, $r:ident => $body:expr) => {
         match $this {
-            AnyRepair::Reno($r) => $body,
-            AnyRepair::NewReno($r) => $body,
-            AnyRepair::Sack($r) => $body,
-            AnyRepair::Rack($r) => $body,
-            AnyRepair::Ns2Reno($r) => $body,
-            AnyRepair::Ns2NewReno($r) => $body,
-            AnyRepair::Ns2Sack1($r) => $body,
+            AnyLossRecovery::Reno($r) => $body,
+            AnyLossRecovery::NewReno($r) => $body,
+            AnyLossRecovery::Sack($r) => $body,
+            AnyLossRecovery::Rack($r) => $body,
+            AnyLossRecovery::Ns2Reno($r) => $body,
+            AnyLossRecovery::Ns2NewReno($r) => $body,
+            AnyLossRecovery::Ns2Sack1($r) => $body,
         }
     };
 }
 
-impl Repair for AnyRepair {
+impl LossRecovery for AnyLossRecovery {
     #[inline]
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         each!(self, r => r.on_ack(core, tx, ack))
     }
 
-    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         each!(self, r => r.on_data(core, tx))
     }
 
-    fn on_timer(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timer(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         each!(self, r => r.on_timer(core, tx))
     }
 
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         each!(self, r => r.on_timeout(core, tx))
     }
 }

@@ -20,7 +20,7 @@ use crate::core::Core;
 
 /// The rule in force, and how far it has got.
 #[derive(Clone, Debug, Default)]
-pub enum Reducing {
+pub enum WindowReduction {
     /// The window is ssthresh from the start.
     #[default]
     AtOnce,
@@ -50,21 +50,21 @@ pub struct Progress {
     pub safe: bool,
 }
 
-impl Reducing {
+impl WindowReduction {
     /// A recovery begins, `flight` segments having been in flight before the acknowledgement that told
     /// of the loss.
-    pub fn begin(reduction: Reduction, flight: u32) -> Reducing {
+    pub fn begin(reduction: Reduction, flight: u32) -> WindowReduction {
         match reduction {
-            Reduction::Cut => Reducing::AtOnce,
+            Reduction::Cut => WindowReduction::AtOnce,
             Reduction::Prr => {
-                Reducing::InProportion(Box::new(Prr { recover_flight: flight.max(1), delivered: 0, out: 0 }))
+                WindowReduction::InProportion(Box::new(Prr { recover_flight: flight.max(1), delivered: 0, out: 0 }))
             }
         }
     }
 
     /// Sets the window for what may be sent in answer to an acknowledgement.
     pub fn on_ack(&mut self, core: &mut Core, progress: Progress) {
-        if let Reducing::InProportion(prr) = self {
+        if let WindowReduction::InProportion(prr) = self {
             let ssthresh = core.window.ssthresh;
             let send = prr.send(progress, ssthresh);
             core.window.cwnd = (f64::from(progress.in_flight) + send).max(1.0);
@@ -74,21 +74,21 @@ impl Reducing {
     /// Of `n` segments that seem to have been delivered, but are not sacked, so many as can be (6.2).
     pub fn credible(&self, n: u32) -> u32 {
         match self {
-            Reducing::AtOnce => n,
-            Reducing::InProportion(prr) => n.min(prr.recover_flight.saturating_sub(prr.delivered)),
+            WindowReduction::AtOnce => n,
+            WindowReduction::InProportion(prr) => n.min(prr.recover_flight.saturating_sub(prr.delivered)),
         }
     }
 
     /// `n` segments were sent, new or old.
     pub fn sent(&mut self, n: u32) {
-        if let Reducing::InProportion(prr) = self {
+        if let WindowReduction::InProportion(prr) = self {
             prr.out += n;
         }
     }
 
     /// Recovery is over.
     pub fn end(&mut self, core: &mut Core) {
-        if let Reducing::InProportion(_) = std::mem::take(self) {
+        if let WindowReduction::InProportion(_) = std::mem::take(self) {
             core.window.cwnd = core.window.ssthresh;
         }
     }

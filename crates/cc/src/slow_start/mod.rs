@@ -5,39 +5,39 @@
 //! that they find, is the end of them: later slow starts know their ssthresh (RFC 9406, 4.3).
 
 mod hystart;
-mod plus_plus;
+mod hystart_plus_plus;
 mod rtt_sample;
 
-pub use rtt_sample::{Seen, Verdict};
+pub use rtt_sample::{AckSample, SlowStartDecision};
 
 use crate::config::{Config, SlowStart};
 use hystart::HyStart;
-use plus_plus::PlusPlus;
+use hystart_plus_plus::HyStartPlusPlus;
 
 /// What watches the first slow start.
 #[derive(Clone, Debug)]
-pub enum Watch {
+pub enum SlowStartMonitor {
     /// RFC 9406.
-    PlusPlus(PlusPlus),
+    HyStartPlusPlus(HyStartPlusPlus),
     /// Linux's CUBIC.
     HyStart(HyStart),
 }
 
-impl Watch {
+impl SlowStartMonitor {
     /// What the settings ask for. Behind a pointer: most of a flow's life there is nothing to watch.
-    pub fn new(config: &Config) -> Option<Box<Watch>> {
+    pub fn new(config: &Config) -> Option<Box<SlowStartMonitor>> {
         match config.slow_start {
             SlowStart::Standard => None,
-            SlowStart::HyStartPlusPlus => Some(Box::new(Watch::PlusPlus(PlusPlus::default()))),
-            SlowStart::HyStart => Some(Box::new(Watch::HyStart(HyStart::default()))),
+            SlowStart::HyStartPlusPlus => Some(Box::new(SlowStartMonitor::HyStartPlusPlus(HyStartPlusPlus::default()))),
+            SlowStart::HyStart => Some(Box::new(SlowStartMonitor::HyStart(HyStart::default()))),
         }
     }
 
     /// An acknowledgement in slow start.
-    pub fn on_ack(&mut self, seen: &Seen) -> Verdict {
+    pub fn on_ack(&mut self, seen: &AckSample) -> SlowStartDecision {
         match self {
-            Watch::PlusPlus(each) => each.on_ack(seen),
-            Watch::HyStart(each) => each.on_ack(seen),
+            SlowStartMonitor::HyStartPlusPlus(algorithm) => algorithm.on_ack(seen),
+            SlowStartMonitor::HyStart(algorithm) => algorithm.on_ack(seen),
         }
     }
 }

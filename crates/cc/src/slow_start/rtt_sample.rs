@@ -13,7 +13,7 @@ pub fn rise(rtt: Dur) -> Dur {
 
 /// New data was acknowledged in slow start, and taken in.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct AckSample {
     /// Now.
     pub now: Time,
     /// The latest round-trip time.
@@ -30,7 +30,7 @@ pub struct Seen {
 
 /// What becomes of slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
+pub enum SlowStartDecision {
     /// It goes on: the window grows by this share of what it would.
     Grow(f64),
     /// It is over: ssthresh is the window as it is.

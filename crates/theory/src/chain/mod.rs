@@ -13,7 +13,7 @@
 //! of r slots with the product of E[(1 - p_N(Q))^{w/r}].
 
 pub mod flows;
-mod gram;
+mod gauss_quadrature;
 mod marks;
 pub mod queue;
 
@@ -22,14 +22,14 @@ pub use queue::Queue;
 
 use flows::Flows;
 use marks::{Grid, Weights};
-use marqueue_core::curve::Scale;
+use marqueue_core::curve::ScaledCurve;
 use marqueue_core::Rng;
 
 /// What a chain is made of.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// p_N.
-    pub curve: Scale,
+    pub curve: ScaledCurve,
     /// The queue within a slot.
     pub queue: Queue,
     /// Flows by round-trip time.
@@ -137,7 +137,7 @@ impl Chain {
 
 /// The probabilities that a flow is marked which sends each of these numbers of packets while the queue has
 /// each of these loads; a row a load.
-pub fn marking(curve: &Scale, queue: Queue, loads: &[f64], exponents: &[f64]) -> Vec<f64> {
+pub fn marking(curve: &ScaledCurve, queue: Queue, loads: &[f64], exponents: &[f64]) -> Vec<f64> {
     let least = exponents.iter().copied().fold(f64::INFINITY, f64::min);
     let most = exponents.iter().copied().fold(0.0, f64::max);
     let grid = Grid::new(curve, least, most);

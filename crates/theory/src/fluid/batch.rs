@@ -19,18 +19,18 @@ pub struct Run {
 
 /// Why there is none.
 #[derive(Clone, Debug)]
-pub enum Unsolved {
+pub enum SolveError {
     /// A description that makes no sense.
     Invalid(Invalid),
     /// See there.
     Failed(Failure),
 }
 
-impl fmt::Display for Unsolved {
+impl fmt::Display for SolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unsolved::Invalid(why) => why.fmt(f),
-            Unsolved::Failed(why) => why.fmt(f),
+            SolveError::Invalid(why) => why.fmt(f),
+            SolveError::Failed(why) => why.fmt(f),
         }
     }
 }
@@ -51,10 +51,10 @@ impl Run {
 }
 
 /// All of them, on all processors; the order of what comes out is that of the descriptions.
-pub fn batch(descriptions: Vec<Description>, run: &Run) -> Vec<Result<Vec<Observed>, Unsolved>> {
+pub fn batch(descriptions: Vec<Description>, run: &Run) -> Vec<Result<Vec<Observed>, SolveError>> {
     let one = |description: Description| {
-        let model = Model::new(description).map_err(Unsolved::Invalid)?;
-        let solution = run.solve(&model, &model.start()).map_err(Unsolved::Failed)?;
+        let model = Model::new(description).map_err(SolveError::Invalid)?;
+        let solution = run.solve(&model, &model.start()).map_err(SolveError::Failed)?;
         Ok(run.observe(&model, &solution))
     };
     descriptions.into_par_iter().map(one).collect()

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a source knows now.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard<S> {
+pub struct SourceFeedback<S> {
     /// Its state: window (packets) or rate (packets/s).
     pub x: S,
     /// Its rate, packets/s.
@@ -101,7 +101,7 @@ impl Law {
     }
 
     /// Do queues lengthen its round trip?
-    pub fn hears_queues(&self) -> bool {
+    pub fn includes_queueing(&self) -> bool {
         !matches!(self, Law::ConstantRtt { .. } | Law::Drq { .. })
     }
 
@@ -137,7 +137,7 @@ impl Law {
     }
 
     /// The slope of the state.
-    pub fn slope<S: Scalar>(&self, h: &Heard<S>) -> S {
+    pub fn slope<S: Scalar>(&self, h: &SourceFeedback<S>) -> S {
         match *self {
             Law::Reno { decrease, .. } => S::from(1.0) / h.rtt - h.x * h.rate_then * h.p * decrease,
             Law::ConstantRtt { beta } => S::from(1.0) / (h.rtt * h.rtt) - h.x * h.x_then * h.p * beta,

@@ -14,12 +14,12 @@ mod jacobian;
 pub mod law;
 mod model;
 mod observe;
-mod regime;
+mod parameter_intervals;
 mod scalar;
 pub mod solver;
 mod state;
 
-pub use batch::{batch, Run, Unsolved};
+pub use batch::{batch, Run, SolveError};
 pub use description::{Class, Description, Hop, Link, Signal};
 pub use invalid::Invalid;
 pub use jacobian::Jacobian;

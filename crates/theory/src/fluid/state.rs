@@ -79,7 +79,7 @@ pub struct View<'a, S> {
     /// Where each of them is within its bounds.
     pub modes: &'a [Mode],
     /// Which of the regimes is in force: between two of the times at which parameters change.
-    pub regime: usize,
+    pub interval: usize,
     /// Is what links tell taken for constant, whatever changes? Its derivatives are then zero: the loop is cut open.
     pub mute: bool,
 }

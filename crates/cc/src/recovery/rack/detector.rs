@@ -1,6 +1,6 @@
 //! When a segment is lost: RFC 8985, section 6.2.
 
-use super::board::{Board, Sent};
+use super::scoreboard::{Scoreboard, Transmission};
 use marqueue_core::{Dur, Time};
 
 /// Recoveries for which a reordering window that D-SACK has widened stays wide.
@@ -8,7 +8,7 @@ const PERSIST: u32 = 16;
 
 /// What an acknowledgement found: for the width of the reordering window.
 #[derive(Clone, Copy, Debug)]
-pub struct Circumstances {
+pub struct ReorderingInputs {
     /// SND.UNA.
     pub una: u32,
     /// SND.NXT.
@@ -27,7 +27,7 @@ pub struct Circumstances {
 
 /// What [`Detector::detect`] found.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Found {
+pub struct Detection {
     /// There are new losses.
     pub lost: bool,
     /// When the last of the retransmissions was sent that are among them.
@@ -78,7 +78,7 @@ impl Default for Detector {
 impl Detector {
     /// Steps 1 to 3: segment `seq` is known to have arrived. `original`: the acknowledgement may be for
     /// an earlier transmission than the last, as its timestamp says.
-    pub fn arrived(&mut self, seq: u32, sent: Sent, now: Time, original: bool) {
+    pub fn arrived(&mut self, seq: u32, sent: Transmission, now: Time, original: bool) {
         let (rtt, end) = (now - sent.at, seq + 1);
         if !sent.again {
             self.min_rtt = self.min_rtt.min(rtt);
@@ -94,7 +94,7 @@ impl Detector {
     }
 
     /// Step 4: how late a segment may come.
-    pub fn widen(&mut self, c: Circumstances) {
+    pub fn widen(&mut self, c: ReorderingInputs) {
         if self.dsack_round.is_some_and(|round| c.una >= round) {
             self.dsack_round = None;
         }
@@ -114,9 +114,9 @@ impl Detector {
     }
 
     /// Step 5: finds the segments that are lost.
-    pub fn detect(&self, board: &mut Board, now: Time) -> Found {
-        let (mut found, mut i) = (Found::default(), 0);
-        while let Some((here, seq, at)) = board.unheard(i) {
+    pub fn detect(&self, scoreboard: &mut Scoreboard, now: Time) -> Detection {
+        let (mut found, mut i) = (Detection::default(), 0);
+        while let Some((here, seq, at)) = scoreboard.next_unanswered(i) {
             if at > self.latest.0 {
                 break;
             }
@@ -126,7 +126,7 @@ impl Detector {
             }
             let due = at + self.rtt + self.window;
             if due <= now {
-                let sent = board.lose(seq);
+                let sent = scoreboard.mark_lost(seq);
                 found.lost = true;
                 found.retransmission = found.retransmission.max(sent.again.then_some(sent.at));
                 i = here;
@@ -139,13 +139,13 @@ impl Detector {
 
     /// Section 6.3: the retransmission timer has expired. Lost is the first segment, and whatever has been
     /// on its way for longer than it takes.
-    pub fn lose_on_timeout(&self, board: &mut Board, una: u32, now: Time) {
-        board.lose(una);
+    pub fn mark_lost_on_timeout(&self, scoreboard: &mut Scoreboard, una: u32, now: Time) {
+        scoreboard.mark_lost(una);
         let mut i = 0;
-        while let Some((here, seq, at)) = board.unheard(i) {
+        while let Some((here, seq, at)) = scoreboard.next_unanswered(i) {
             let late = at + self.rtt + self.window <= now;
             if late {
-                board.lose(seq);
+                scoreboard.mark_lost(seq);
             }
             i = here + usize::from(!late);
         }

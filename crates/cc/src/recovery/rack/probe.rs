@@ -7,7 +7,7 @@
 //! Departure: the time for which a receiver may hold back its acknowledgement of a single segment
 //! (TLP.max_ack_delay) is the one that the connection is set to, not 200 ms.
 
-use crate::core::{Core, Tx};
+use crate::core::{Core, SendContext};
 use crate::segment::Ack;
 use marqueue_core::{Dur, Time};
 
@@ -39,7 +39,7 @@ impl Probe {
     }
 
     /// Section 7.2: when the next one is due; never later than the retransmission timer.
-    pub fn due(core: &Core, tx: &Tx<'_>) -> Time {
+    pub fn due(core: &Core, tx: &SendContext<'_>) -> Time {
         let srtt = Dur::from_secs(core.rto.srtt(tx.config));
         let alone = if core.flight() == 1 { tx.config.delayed_ack } else { Dur::ZERO };
         let pto = if srtt == Dur::ZERO { UNMEASURED } else { srtt + srtt + alone };

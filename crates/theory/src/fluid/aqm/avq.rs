@@ -3,7 +3,7 @@
 //! Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, (2) and section IV: the virtual queue is taken to be full
 //! whenever more arrives than C~.
 
-use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
@@ -39,20 +39,20 @@ impl Aqm for Avq {
         vec![self.initial * link.capacity]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = (-at.arrivals + self.gamma * at.capacity) * self.alpha;
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
         let excess = at.arrivals - at.own[0];
-        Told::marks(if excess.value() > 0.0 { excess / at.arrivals } else { S::from(0.0) })
+        AqmFeedback::marks(if excess.value() > 0.0 { excess / at.arrivals } else { S::from(0.0) })
     }
 
     fn corners(&self) -> usize {
         1
     }
 
-    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
         out[0] = at.arrivals - at.own[0];
     }
 }

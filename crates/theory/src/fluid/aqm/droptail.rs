@@ -1,6 +1,6 @@
 //! No AQM: packets are lost where the buffer is full, which every queue does by itself.
 
-use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
 use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ impl Aqm for Droptail {
         Ok(())
     }
 
-    fn told<S: Scalar>(&self, _: &Sight<'_, S>) -> Told<S> {
-        Told::marks(S::from(0.0))
+    fn feedback<S: Scalar>(&self, _: &QueueView<'_, S>) -> AqmFeedback<S> {
+        AqmFeedback::marks(S::from(0.0))
     }
 }

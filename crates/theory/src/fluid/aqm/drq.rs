@@ -3,7 +3,7 @@
 //! Shin, Chong and Rhee, (10)-(15): avg' = eta (q - avg), phi = curve(avg); see [`crate::fluid::Model`] for (15).
 
 use super::curve::Curve;
-use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
 use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
@@ -30,19 +30,19 @@ impl Aqm for Drq {
         vec![link.queue]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = self.curve.follow(at.own[0], at.queue, at.capacity);
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
-        Told { phi: self.curve.probability(at.own[0]), ..Told::marks(S::from(0.0)) }
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
+        AqmFeedback { phi: self.curve.probability(at.own[0]), ..AqmFeedback::marks(S::from(0.0)) }
     }
 
     fn corners(&self) -> usize {
         3
     }
 
-    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
         self.curve.corners(at.own[0], out);
     }
 }

@@ -19,7 +19,7 @@ pub struct LinkParameters {
 
 /// What an AQM sees of its queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Sight<'a, S> {
+pub struct QueueView<'a, S> {
     /// Packets.
     pub queue: S,
     /// Its slope, packets/s, which is zero where it rests at a bound.
@@ -36,7 +36,7 @@ pub struct Sight<'a, S> {
 
 /// What an AQM does to packets that arrive.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<S> {
+pub struct AqmFeedback<S> {
     /// The part of them that it marks or drops.
     pub p: S,
     /// What DRQ multiplies by densities and adds up over a path.
@@ -45,16 +45,16 @@ pub struct Told<S> {
     pub price: S,
 }
 
-impl<S: Scalar> Told<S> {
+impl<S: Scalar> AqmFeedback<S> {
     /// Marks only.
-    pub fn marks(p: S) -> Told<S> {
-        Told { p, phi: S::from(0.0), price: S::from(0.0) }
+    pub fn marks(p: S) -> AqmFeedback<S> {
+        AqmFeedback { p, phi: S::from(0.0), price: S::from(0.0) }
     }
 
     /// The same without derivatives.
-    pub fn constant(self) -> Told<S> {
-        let Told { p, phi, price } = self;
-        Told { p: S::from(p.value()), phi: S::from(phi.value()), price: S::from(price.value()) }
+    pub fn constant(self) -> AqmFeedback<S> {
+        let AqmFeedback { p, phi, price } = self;
+        AqmFeedback { p: S::from(p.value()), phi: S::from(phi.value()), price: S::from(price.value()) }
     }
 }
 
@@ -75,10 +75,10 @@ pub trait Aqm {
     }
 
     /// The slopes of its states.
-    fn slopes<S: Scalar>(&self, _at: &Sight<'_, S>, _out: &mut [S]) {}
+    fn slopes<S: Scalar>(&self, _at: &QueueView<'_, S>, _out: &mut [S]) {}
 
     /// What it tells. It may look at everything but the growth of the queue.
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S>;
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S>;
 
     /// How many functions have a corner of the law where they change their sign.
     fn corners(&self) -> usize {
@@ -86,5 +86,5 @@ pub trait Aqm {
     }
 
     /// Their values.
-    fn corner(&self, _at: &Sight<'_, f64>, _out: &mut [f64]) {}
+    fn corner(&self, _at: &QueueView<'_, f64>, _out: &mut [f64]) {}
 }

@@ -2,7 +2,7 @@
 //!
 //! Gibbens and Kelly, ITC 16, 1999, as described in Kunniyur and Srikant 2004, section III, Experiment 2.
 
-use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
 use crate::fluid::invalid::{ensure, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::{Mode, State};
@@ -32,12 +32,12 @@ impl Aqm for Gkvq {
         vec![0.0]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = at.arrivals - self.theta * at.capacity;
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
         let up = matches!(at.modes[0], Mode::Upper | Mode::Fallen);
-        Told::marks(S::from(f64::from(u8::from(up))))
+        AqmFeedback::marks(S::from(f64::from(u8::from(up))))
     }
 }

@@ -3,7 +3,7 @@
 mod curve;
 mod dynamics;
 
-pub use dynamics::{Aqm, LinkParameters, Sight, Told};
+pub use dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 
 use super::invalid::Invalid;
 use super::scalar::Scalar;
@@ -35,19 +35,19 @@ macro_rules! aqms {
                 match self {$(Policy::$variant(aqm) => aqm.initial(link),)*}
             }
 
-            fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+            fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
                 match self {$(Policy::$variant(aqm) => aqm.slopes(at, out),)*}
             }
 
-            fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
-                match self {$(Policy::$variant(aqm) => aqm.told(at),)*}
+            fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
+                match self {$(Policy::$variant(aqm) => aqm.feedback(at),)*}
             }
 
             fn corners(&self) -> usize {
                 match self {$(Policy::$variant(aqm) => aqm.corners(),)*}
             }
 
-            fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+            fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
                 match self {$(Policy::$variant(aqm) => aqm.corner(at, out),)*}
             }
         }

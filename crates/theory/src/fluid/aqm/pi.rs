@@ -3,7 +3,7 @@
 //! Hollot, Misra, Towsley and Gong, INFOCOM 2001, section V: p[k+1] = p[k] + a (q[k+1] - q_ref) - b (q[k] - q_ref), w
 //! times a second, in the limit of short intervals: a q[k+1] - b q[k] is (a - b) q[k] + a (q[k+1] - q[k]).
 
-use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
@@ -39,11 +39,11 @@ impl Aqm for Pi {
         vec![0.0]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = (at.queue - self.q_ref) * (self.w * (self.a - self.b)) + at.growth * self.a;
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
-        Told::marks(at.own[0])
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
+        AqmFeedback::marks(at.own[0])
     }
 }

@@ -7,7 +7,7 @@
 //! have p_b itself, as if each packet were marked independently.
 
 use super::curve::Curve;
-use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
 use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
@@ -48,13 +48,13 @@ impl Aqm for Red {
         vec![link.queue]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = self.curve.follow(at.own[0], at.queue, at.capacity);
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
         let p = self.curve.probability(at.own[0]);
-        Told::marks(match self.gaps {
+        AqmFeedback::marks(match self.gaps {
             Gaps::Geometric => p,
             // Past the last corner every packet is lost.
             _ if p.value() >= 1.0 => p,
@@ -67,7 +67,7 @@ impl Aqm for Red {
         3
     }
 
-    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
         self.curve.corners(at.own[0], out);
     }
 }

@@ -4,7 +4,7 @@
 //! mu <- max(0, mu + gamma (q[k+1] - (1 - alpha) q[k] - alpha q_ref)) every T, in the limit of short intervals:
 //! q[k+1] - (1 - alpha) q[k] is alpha q[k] + (q[k+1] - q[k]).
 
-use super::dynamics::{Aqm, LinkParameters, Sight, Told};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
@@ -43,11 +43,11 @@ impl Aqm for Rem {
         vec![0.0]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = ((at.queue - self.q_ref) * (self.alpha / self.period) + at.growth) * self.gamma;
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
-        Told::marks(-(at.own[0] * -self.phi.ln()).exp() + 1.0)
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
+        AqmFeedback::marks(-(at.own[0] * -self.phi.ln()).exp() + 1.0)
     }
 }

@@ -26,7 +26,7 @@ pub fn solve<S: System + ?Sized>(
 }
 
 /// What was seen at one instant.
-struct Sight {
+struct Evaluation {
     /// When each look is, s.
     when: Vec<f64>,
     /// In which step.
@@ -53,10 +53,10 @@ struct Run<'a, S: System + ?Sized> {
     t: f64,
     y: Vec<f64>,
     modes: Vec<Mode>,
-    regime: usize,
+    interval: usize,
     history: History,
     breaks: Breaks,
-    sight: Sight,
+    evaluation: Evaluation,
     /// Signs of the switching functions.
     signs: Vec<f64>,
     steps: usize,
@@ -68,8 +68,8 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     fn new(system: &'a S, start: &[f64], t: f64, tolerance: Tolerance) -> Self {
         let (n, m, switches) = (system.states().len(), system.looks(), system.switches());
         let modes: Vec<Mode> = system.states().iter().zip(start).map(|(s, &y)| s.mode(y)).collect();
-        let regime = system.changes().partition_point(|&change| change <= t);
-        let sight = Sight {
+        let interval = system.changes().partition_point(|&change| change <= t);
+        let evaluation = Evaluation {
             when: vec![t; m],
             step: vec![0; m],
             y: vec![0.0; n * m],
@@ -81,11 +81,11 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
             tolerance,
             t,
             y: start.to_vec(),
-            history: History::new(t, modes.clone(), regime),
+            history: History::new(t, modes.clone(), interval),
             modes,
-            regime,
+            interval,
             breaks: Breaks::new(t, m),
-            sight,
+            evaluation,
             signs: vec![0.0; switches],
             steps: 0,
             refused: 0,
@@ -99,11 +99,11 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     fn place(&mut self) {
         let y = std::mem::take(&mut self.y);
         self.look(self.t, &y, None);
-        for (j, &s) in self.sight.when.iter().enumerate() {
+        for (j, &s) in self.evaluation.when.iter().enumerate() {
             self.breaks.place(j, s);
         }
         self.look(self.t, &y, None);
-        for (sign, &value) in self.signs.iter_mut().zip(&self.sight.switches) {
+        for (sign, &value) in self.signs.iter_mut().zip(&self.evaluation.switches) {
             *sign = value;
         }
         self.y = y;
@@ -114,13 +114,13 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     fn look(&mut self, t: f64, y: &[f64], step: Option<&Dense>) -> bool {
         let n = y.len();
         let mut overlaps = false;
-        let now = View { t, y, modes: &self.modes, regime: self.regime, mute: false };
-        self.system.delays(&now, &mut self.sight.when);
-        for (j, when) in self.sight.when.iter_mut().enumerate() {
+        let now = View { t, y, modes: &self.modes, interval: self.interval, mute: false };
+        self.system.delays(&now, &mut self.evaluation.when);
+        for (j, when) in self.evaluation.when.iter_mut().enumerate() {
             let s = t - *when;
             *when = s;
             let k = self.breaks.step(&self.history, j, s);
-            let out = &mut self.sight.y[j * n..(j + 1) * n];
+            let out = &mut self.evaluation.y[j * n..(j + 1) * n];
             if k < self.history.len() && (s <= self.t || k + 1 < self.history.len()) {
                 self.history.at(self.system, k, s, out);
             } else {
@@ -130,23 +130,23 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                     None => out.copy_from_slice(&self.y),
                 }
             }
-            self.sight.step[j] = k;
+            self.evaluation.step[j] = k;
         }
         let present = self.history.len();
-        let (when, y) = (&self.sight.when, &self.sight.y);
-        let looks: Vec<View<'_, f64>> = (self.sight.step.iter().enumerate())
+        let (when, y) = (&self.evaluation.when, &self.evaluation.y);
+        let looks: Vec<View<'_, f64>> = (self.evaluation.step.iter().enumerate())
             .map(|(j, &k)| {
                 let there = &y[j * n..(j + 1) * n];
                 if k < present {
                     self.history.view(k, when[j], there)
                 } else {
-                    View { t: when[j], y: there, modes: &self.modes, regime: self.regime, mute: false }
+                    View { t: when[j], y: there, modes: &self.modes, interval: self.interval, mute: false }
                 }
             })
             .collect();
-        self.system.slopes(&now, &looks, &mut self.sight.slopes);
-        if !self.sight.switches.is_empty() {
-            self.system.switch(&now, &looks, &mut self.sight.switches);
+        self.system.slopes(&now, &looks, &mut self.evaluation.slopes);
+        if !self.evaluation.switches.is_empty() {
+            self.system.switch(&now, &looks, &mut self.evaluation.switches);
         }
         overlaps
     }
@@ -158,7 +158,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
             if self.steps >= self.tolerance.steps {
                 return Err(Failure::Long(self.t));
             }
-            let change = self.system.changes().get(self.regime).copied().unwrap_or(f64::INFINITY);
+            let change = self.system.changes().get(self.interval).copied().unwrap_or(f64::INFINITY);
             let stop = end.min(change);
             let mut take = h.min(self.tolerance.longest);
             if self.t + 1.01 * take >= stop {
@@ -195,7 +195,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                 }
             } else {
                 idle += 1;
-                if idle > 10 * (self.y.len() + self.sight.when.len()) + 100 {
+                if idle > 10 * (self.y.len() + self.evaluation.when.len()) + 100 {
                     return Err(self.stuck());
                 }
             }
@@ -203,7 +203,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
             let here: Vec<Event> = events.into_iter().filter(|e| e.0 <= near).map(|e| e.1).collect();
             self.happen(&here);
             if self.t >= change {
-                self.regime += 1;
+                self.interval += 1;
                 self.breaks.push(self.t, self.history.len(), 1);
                 self.place();
             }
@@ -223,7 +223,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     /// A hundredth of the time in which states change by themselves.
     fn first_step(&mut self) -> f64 {
         let states = self.system.states();
-        let rates = self.sight.slopes.iter().zip(states).zip(&self.y);
+        let rates = self.evaluation.slopes.iter().zip(states).zip(&self.y);
         let fastest = rates.map(|((f, s), y)| f.abs() / y.abs().max(s.scale)).fold(0.0, f64::max);
         (0.01 / fastest).min(1e-3)
     }
@@ -265,7 +265,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                 *y = start[i] + h * rise;
             }
             overlaps |= self.look(self.t + C[s] * h, &stage, guess);
-            slopes[s].copy_from_slice(&self.sight.slopes);
+            slopes[s].copy_from_slice(&self.evaluation.slopes);
             for (i, slope) in k[s].iter_mut().enumerate() {
                 *slope = resting(self.modes[i], slopes[s][i]);
             }
@@ -292,8 +292,8 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     /// What happens during a step, with the part of it that passes before.
     fn events(&mut self, h: f64, trial: &Trial) -> Vec<(f64, Event)> {
         let (t, dense) = (self.t, &trial.dense);
-        let when = self.sight.when.clone();
-        let switches = self.sight.switches.clone();
+        let when = self.evaluation.when.clone();
+        let switches = self.evaluation.switches.clone();
         let mut events = Vec::new();
         let system = self.system;
         for (i, state) in system.states().iter().enumerate() {
@@ -347,15 +347,15 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     }
 
     /// What is seen during a step.
-    fn seen(&mut self, t: f64, dense: &Dense) -> &Sight {
+    fn seen(&mut self, t: f64, dense: &Dense) -> &Evaluation {
         let mut y = vec![0.0; self.y.len()];
         dense.at(t, &mut y);
         self.look(t, &y, Some(dense));
-        &self.sight
+        &self.evaluation
     }
 
     fn accept(&mut self, trial: Trial, h: f64) {
-        self.history.push(trial.dense, &self.modes, self.regime);
+        self.history.push(trial.dense, &self.modes, self.interval);
         self.t += h;
         self.y = trial.next;
         self.steps += 1;
