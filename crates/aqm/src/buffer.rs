@@ -1,9 +1,9 @@
-//! The packets of a queue: first in, first out, with a uniform random draw and removal from the middle, both in constant
-//! time.
+//! The packets of a queue: first in, first out, with a uniform random draw and removal from the middle, both in
+//! constant time.
 //!
-//! It is a ring with holes. Removing a packet from the middle leaves a hole. A draw picks places until it hits a packet,
-//! so that every packet is equally likely. There are never more holes than packets, so a draw needs at most two picks on
-//! average. Holes are closed once they are the majority, at an amortised cost of two moves a removal.
+//! It is a ring with holes. Removing a packet from the middle leaves a hole. A draw picks places until it hits a
+//! packet, so that every packet is equally likely. There are never more holes than packets, so a draw needs at most two
+//! picks on average. Holes are closed once they are the majority, at an amortised cost of two moves a removal.
 
 use marqueue_core::{ring, Packet, Rng, Time};
 use std::collections::VecDeque;
@@ -105,7 +105,8 @@ impl Buffer {
     }
 
     /// Draws up to `draws` packets with replacement, each with the same probability. Returns the first of `flow`. If
-    /// counting the packets of the flow is faster, they are counted instead: the work is at most one visit of each place.
+    /// counting the packets of the flow is faster, they are counted instead: the work is at most one visit of each
+    /// place.
     #[inline]
     pub fn draw_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
         if draws as usize > FEW_DRAWS + self.places.len() / PLACES_PER_DRAW {

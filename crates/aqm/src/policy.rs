@@ -20,8 +20,8 @@ pub enum Verdict {
     Drop(Reason),
     /// Pass the packet and set its ECN field to 10: under DRQ this tells the next resource that this one is congested.
     Signal,
-    /// Signal congestion under DRQ (ECN field 11), where the ECN field carries a level and not the ECN capability: a mark
-    /// if the sender reacts to marks, else a drop.
+    /// Signal congestion under DRQ (ECN field 11), where the ECN field carries a level and not the ECN capability: a
+    /// mark if the sender reacts to marks, else a drop.
     Congest(Reason),
 }
 
@@ -110,8 +110,8 @@ impl Env {
         self.densities.as_ref().map_or(1.0, |d| d.of(packet.class()))
     }
 
-    /// The service that `packet` needs: its size in bytes at a link; at a CPU its cycles, converted to bytes at the mean
-    /// density.
+    /// The service that `packet` needs: its size in bytes at a link; at a CPU its cycles, converted to bytes at the
+    /// mean density.
     #[inline]
     pub fn cost(&self, packet: &Packet) -> f64 {
         let bytes = f64::from(packet.bytes());
@@ -243,8 +243,8 @@ pub trait Aqm: Sized {
     /// The time of [`Aqm::next_timer`] has come.
     fn on_timer(&mut self, _cx: &mut Context<'_>) {}
 
-    /// The price for packets that carry [`Signals`](marqueue_core::Signals), if the policy has one. The caller fills in the
-    /// router.
+    /// The price for packets that carry [`Signals`](marqueue_core::Signals), if the policy has one. The caller fills in
+    /// the router.
     fn price(&self) -> Option<Price> {
         None
     }

@@ -254,8 +254,8 @@ impl<S: Scheduler> MultiQueue<S> {
         apply_verdict(verdict, self.env.signal, &mut self.accounting, packet)
     }
 
-    /// Drops packets of the longest queues until the others fit into the buffer. Returns false if the packet that has just
-    /// arrived at the queue `arrival` was dropped.
+    /// Drops packets of the longest queues until the others fit into the buffer. Returns false if the packet that has
+    /// just arrived at the queue `arrival` was dropped.
     fn push_out(&mut self, arrival: Class) -> bool {
         let mut stays = true;
         while self.env.limit.is_exceeded(self.queues.len, self.queues.bytes) {

@@ -1,8 +1,8 @@
 //! AVQ and DCTCP as BPF programs in the Linux kernel.
 //!
 //! [`fixed_point`] is AVQ in integer arithmetic, the reference for the BPF program. It is always compiled. The programs
-//! (`c/`) and their loader need the feature `kernel` and clang. Without them [`missing`] says why, and every function of
-//! [`device`] and [`dctcp`] returns an error.
+//! (`c/`) and their loader need the feature `kernel` and clang. Without them [`missing`] says why, and every function
+//! of [`device`] and [`dctcp`] returns an error.
 
 #[cfg(programs)]
 pub mod dctcp;

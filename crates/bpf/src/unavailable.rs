@@ -1,4 +1,5 @@
-//! Stand-ins for [`crate::device`] and [`crate::dctcp`] in a build without BPF programs. Every function returns an error.
+//! Stand-ins for [`crate::device`] and [`crate::dctcp`] in a build without BPF programs. Every function returns an
+//! error.
 
 /// Why the programs are missing, and what to install.
 pub const MESSAGE: &str = concat!(

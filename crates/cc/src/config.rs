@@ -1,5 +1,5 @@
-//! Settings of a TCP sender and receiver, declared here once. The defaults are those of preset `rfc`;
-//! the other presets are in `preset.rs`.
+//! Settings of a TCP sender and receiver. The declarations are the only place for names, defaults, ranges and sources;
+//! the defaults are those of preset `rfc`. The other presets are in [`crate::preset`].
 
 use crate::law_list::{EchoMode, Law};
 use crate::preset::preset;
@@ -75,8 +75,8 @@ marqueue_core::choice! {
         Standard = "standard",
         /// A rise of the round-trip time, after some rounds of slower growth (RFC 9406).
         HyStartPlusPlus = "hystart++",
-        /// A rise of the round-trip time or a long train of acknowledgements, at once (Ha and Rhee 2011); a part of CUBIC
-        /// in Linux, and of no other law.
+        /// A rise of the round-trip time or a long train of acknowledgements, at once (Ha and Rhee 2011); a part of
+        /// CUBIC in Linux, and of no other law.
         HyStart = "hystart",
     }
 }
@@ -146,7 +146,8 @@ marqueue_core::params! {
         initial_window: f64 { unit: Packets, range: 1 => 1000, default: 10.0, source: "RFC 6928" },
         /// Most segments that an acknowledgement opens the window by in slow start: L of appropriate byte counting.
         abc_limit: f64 { unit: Packets, range: 1 => 1e9, default: 1.0, source: "RFC 5681, 3.1; RFC 3465" },
-        /// What ends the first slow start beside losses and echoes: under any law hystart++, which needs timestamps; under cubic alone hystart.
+        /// What ends the first slow start beside losses and echoes: under any law hystart++, which needs timestamps;
+        /// under cubic alone hystart.
         slow_start: SlowStart { default: SlowStart::Standard, source: "RFC 5681; RFC 9406; Ha and Rhee 2011" },
         /// What becomes of the window of a sender whose application was idle for a retransmission timeout.
         after_idle: AfterIdle { default: AfterIdle::Restart, source: "RFC 5681, 4.1; RFC 2861" },
@@ -166,13 +167,14 @@ marqueue_core::params! {
         initial_rto: f64 { unit: Seconds, range: 0.001 => 60.0, default: 1.0, source: "RFC 6298, 2.1" },
         /// Granularity of the clock that measures round-trip times.
         granularity: f64 { unit: Seconds, range: 1e-9 => 1.0, default: 0.001, source: "RFC 6298, G" },
-        /// Longest time for which an acknowledgement is held back, zero for never; every second packet is acknowledged at once.
+        /// Longest time for which an acknowledgement is held back, zero for never; every second packet is acknowledged
+        /// at once.
         delayed_ack: f64 { unit: Seconds, range: 0.0 => 0.5, default: 0.1, source: "RFC 5681, 4.2" },
     }
 }
 
-/// Settings of TCP as the sender and the receiver use them: counted in segments, nanoseconds and
-/// bytes once, not at every packet.
+/// Settings of TCP as the sender and the receiver use them: converted to segments, nanoseconds and bytes once, not at
+/// every packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// How losses are repaired.
@@ -334,7 +336,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What goes together.
+    /// Checks combinations of settings.
     fn check(&self) -> Result<(), ParamError> {
         let bad = |path: &str, message: &str| Err(ParamError::new(path, message));
         if self.wire > LONGEST_PACKET {
@@ -376,7 +378,7 @@ impl Config {
         Ok(())
     }
 
-    /// What counts of `segments` where the window is cut.
+    /// `segments` as they count in a window reduction: rounded down if only whole segments count.
     pub fn counted(&self, segments: f64) -> f64 {
         if self.whole_segments {
             segments.floor()
@@ -390,8 +392,8 @@ impl Config {
         (now.0 / TICK.0) as u32
     }
 
-    /// When the segment was sent whose timestamp has come back: less than one tick before it was, and at
-    /// least one before now.
+    /// The time at which the segment with this echoed timestamp was sent, rounded down to a tick and at least one tick
+    /// before now.
     pub fn sent_at(&self, echo: u32, now: Time) -> Time {
         let ticks = self.timestamp(now).wrapping_sub(echo).max(1);
         Time(now.0.saturating_sub(u64::from(ticks) * TICK.0))

@@ -3,13 +3,13 @@
 //! The list knows names alone, so that the settings ([`crate::config`]) can name a law and the laws can read the
 //! settings.
 
-/// What an ECN echo means to a law, and with that what its receivers send.
+/// How a law interprets an ECN echo, and with that how its receivers echo marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoMode {
-    /// Congestion as grave as a loss, repeated until the sender answers by CWR (RFC 3168, 6.1).
+    /// The echo is a congestion signal like a loss, repeated until the sender sends CWR (RFC 3168, 6.1).
     UntilCwr,
-    /// The segments acknowledged were marked, the others were not (RFC 8257, 3.2). A loss says more,
-    /// and is answered even if the window has just been cut for an echo.
+    /// The echo states that the acknowledged segments were marked (RFC 8257, 3.2). A loss is a stronger signal and
+    /// reduces the window even if an echo has just reduced it.
     PerSegment,
 }
 
@@ -44,7 +44,7 @@ macro_rules! names {
             /// The names of all laws, in the order of the list.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
-            /// What an ECN echo means to this law.
+            /// How this law interprets an ECN echo.
             pub fn echo(self) -> EchoMode {
                 match self { $(Law::$law => EchoMode::$echo,)* }
             }

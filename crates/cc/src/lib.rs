@@ -1,7 +1,7 @@
 //! TCP and rate-based transport as state machines, without a network or a clock.
 //!
 //! The caller passes in segments, acknowledgements, timers and the time; the state machines return what to send.
-//! An acknowledgement takes this path: [`Sender::on_ack`] → [`recovery`] (loss recovery) → [`core::Core`] (state that
+//! The path of an acknowledgement: [`Sender::on_ack`] → [`recovery`] (loss recovery) → [`core::Core`] (state that
 //! all senders share) → [`algo`] (the window law) → segments in a buffer, which the caller sends.
 //!
 //! Sequence numbers count segments, not bytes. Segment 0 is the SYN.

@@ -1,6 +1,5 @@
-//! The receiver: reassembly, acknowledgements, delayed acknowledgements (RFC 5681, 4.2), selective
-//! acknowledgements (RFC 2018, RFC 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, 6.1.3, or RFC 8257, 3.2, as the window law
-//! wants it).
+//! A TCP receiver: reassembly, delayed acknowledgements (RFC 5681, 4.2), selective acknowledgements (RFC 2018, RFC
+//! 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, 6.1.3, or RFC 8257, 3.2, depending on the window law).
 
 use crate::config::{Config, Dialect, Recovery};
 use crate::law_list::EchoMode;
@@ -16,9 +15,9 @@ pub type SackBlocks = [(u32, u32); MAX_BLOCKS];
 /// The options of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What has arrived out of order, or twice.
+    /// Segments that arrived out of order, or twice.
     pub sack: SackBlocks,
-    /// The timestamp that it returns (TSecr), if the connection has timestamps.
+    /// The echoed timestamp (TSecr), if the connection has timestamps.
     pub echo: Option<u32>,
 }
 
@@ -34,23 +33,23 @@ pub struct OutgoingAck {
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
-    /// It has options: they are in [`ReceiveContext::options`].
+    /// True if it has options; they are in [`ReceiveContext::options`].
     pub has_options: bool,
     /// Size on the wire.
     pub bytes: u32,
 }
 
-/// One call into the receiver: when, with what settings, and where options go.
+/// The arguments of a call into the receiver: the time, the settings, and the buffer for options.
 pub struct ReceiveContext<'a> {
     /// Now.
     pub now: Time,
     /// The flow's settings.
     pub config: &'a Config,
-    /// The options of the acknowledgement that is called for, if it has any.
+    /// Receives the options of the acknowledgement, if it has any.
     pub options: &'a mut Options,
 }
 
-/// What a segment brought about.
+/// The result of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentOutcome {
     /// Segments that became deliverable in order.
@@ -64,17 +63,17 @@ pub struct SegmentOutcome {
 pub struct Receiver {
     next: u32,
     ece: bool,
-    /// Until when an acknowledgement is being held back; never, if none is.
+    /// When the delayed acknowledgement is due; never, if none is held back.
     held_until: Time,
-    /// Behind a pointer: most of the time nothing is out of order.
+    /// Boxed, because most of the time nothing is out of order.
     ahead: Option<Box<OutOfOrder>>,
-    /// TS.Recent: the timestamp to return (RFC 7323, 4.3).
+    /// TS.Recent: the timestamp to echo (RFC 7323, 4.3).
     recent: u32,
     /// Last.ACK.sent.
     last_ack: u32,
 }
 
-/// What has arrived out of order.
+/// Segments that arrived out of order.
 #[derive(Clone, Debug, Default)]
 struct OutOfOrder {
     /// Never empty once it is used.
@@ -90,13 +89,13 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// When [`Receiver::on_timer`] wants to be called.
+    /// When [`Receiver::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.held_until
     }
 
-    /// A segment arrives. `timestamp` means something if the connection has timestamps.
+    /// A segment arrives. `timestamp` is used if the connection has timestamps.
     #[inline(always)]
     pub fn on_segment(
         &mut self,
@@ -143,7 +142,7 @@ impl Receiver {
         SegmentOutcome { delivered, ack }
     }
 
-    /// The time of [`Receiver::deadline`] has come.
+    /// The timer is due ([`Receiver::deadline`]).
     pub fn on_timer(&mut self, rx: &mut ReceiveContext<'_>) -> OutgoingAck {
         self.held_until = Time::NEVER;
         self.acknowledge(rx, self.next, self.ece, None, false)
@@ -166,8 +165,8 @@ impl Receiver {
         }
     }
 
-    /// RFC 7323, 4.3: the timestamp to return is that of the earliest segment not acknowledged yet, or
-    /// of the one that fills a hole; segments beyond a hole do not change it.
+    /// RFC 7323, 4.3: the timestamp to echo is that of the earliest segment not acknowledged yet, or of the one that
+    /// fills a hole. Segments beyond a hole do not change it.
     fn note_timestamp(&mut self, seq: u32, timestamp: u32) {
         let newer = timestamp.wrapping_sub(self.recent) < 1 << 31 || self.next == 0;
         if newer && seq <= self.last_ack {
@@ -175,7 +174,7 @@ impl Receiver {
         }
     }
 
-    /// `twice`: the segment just received had been received before, and that is to be told.
+    /// Builds an acknowledgement. `twice`: report that the segment just received was a duplicate (D-SACK).
     #[inline]
     fn acknowledge(
         &mut self,

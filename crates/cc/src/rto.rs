@@ -1,4 +1,4 @@
-//! Retransmission timeouts: RFC 6298, and ns-2's arithmetic in whole clock ticks.
+//! The retransmission timeout: RFC 6298, and ns-2's arithmetic in whole clock ticks.
 
 use crate::config::{Config, Dialect};
 use marqueue_core::{Dur, Time};
@@ -17,7 +17,7 @@ pub enum Rto {
 pub struct Rfc6298Estimator {
     /// SRTT and RTTVAR after the first measurement.
     estimate: Option<(f64, f64)>,
-    /// How often the timeout has been doubled.
+    /// Number of times that the timeout has been doubled.
     doublings: u32,
     /// The latest measurement; zero before the first.
     latest: Dur,
@@ -40,8 +40,7 @@ pub struct Ns2Estimator {
 }
 
 impl Rto {
-    /// An estimator that has measured nothing. `phase` is uniform on [0, 1): where in a tick the
-    /// host's clock happens to stand.
+    /// An estimator without a measurement. `phase`, uniform on [0, 1), is the phase of the host's clock within a tick.
     pub fn new(config: &Config, phase: f64) -> Rto {
         match config.dialect {
             Dialect::Rfc => Rto::Rfc(Rfc6298Estimator::default()),
@@ -66,7 +65,7 @@ impl Rto {
         }
     }
 
-    /// The same, one of about `samples` measurements in a round trip.
+    /// The same for one of about `samples` measurements in a round trip.
     pub fn sample_often(&mut self, config: &Config, sent: Time, now: Time, samples: u32) {
         match self {
             Rto::Rfc(r) => {

@@ -1,15 +1,15 @@
-//! What a sender exchanges with its receiver: the segments that it sends and the acknowledgements that it gets.
+//! The messages of a sender: the segments that it sends and the acknowledgements that it receives.
 
 use marqueue_core::Flags;
 
-/// A segment that the sender wants on the wire.
+/// A segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Its number; 0 is the SYN.
     pub seq: u32,
     /// SYN, ECE, CWR, RETRANSMIT.
     pub flags: Flags,
-    /// Sent as ECN-capable.
+    /// True if it is sent as ECN-capable.
     pub ect: bool,
 }
 
@@ -20,8 +20,8 @@ pub struct Ack<'a> {
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
-    /// SACK blocks; an empty one says nothing.
+    /// SACK blocks; empty ones are ignored.
     pub sack: &'a [(u32, u32)],
-    /// The timestamp that it returns (TSecr), if the connection has timestamps.
+    /// The echoed timestamp (TSecr), if the connection has timestamps.
     pub echo: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! The sender as its host sees it: start, acknowledgement, timer.
+//! A TCP sender: the interface that its host calls at the start, at acknowledgements and at timers.
 
 use crate::config::Config;
 use crate::core::{Core, SendContext};
@@ -14,14 +14,14 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender with `size` segments of data or an endless supply. `phase`, uniform on [0, 1), is
-    /// where in a tick its clock stands.
+    /// A sender with `size` segments of data, or with endless data. `phase`, uniform on [0, 1), is the phase of its
+    /// clock within one tick.
     pub fn new(config: &Config, size: Option<u32>, phase: f64) -> Sender {
         Sender { core: Core::new(config, size, phase), repair: AnyLossRecovery::new(config) }
     }
 
-    /// Its application has no data yet, and will write it in pieces: see [`Sender::write`]. To be called
-    /// before the connection opens.
+    /// The application has no data yet and writes it in pieces with [`Sender::write`]. Call this before the connection
+    /// opens.
     pub fn write_in_pieces(&mut self) {
         self.core.write_in_pieces();
     }
@@ -41,12 +41,13 @@ impl Sender {
 
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, config: &Config, now: Time, ack: &Ack<'_>, out: &mut Vec<Segment>) {
-        // RFC 9293, 3.10.7: what is old, acknowledges not even the SYN, or was never sent says nothing.
+        // RFC 9293, 3.10.7: ignore an acknowledgement that is old, covers not even the SYN, or covers what was never
+        // sent.
         if ack.ack < self.core.una.max(1) || ack.ack > self.core.max {
             return;
         }
         let mut tx = SendContext { now, config, out };
-        // The echo in the answer to the SYN only says that the peer speaks ECN.
+        // The echo in the SYN-ACK only negotiates ECN.
         if self.core.ecn_negotiated {
             self.core.on_echo(&tx, ack.ack, ack.ece);
         }
@@ -56,7 +57,7 @@ impl Sender {
         }
     }
 
-    /// The time of [`Sender::deadline`] has come.
+    /// A timer is due ([`Sender::deadline`]).
     pub fn on_timer(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
         let mut tx = SendContext { now, config, out };
         if self.core.repair_deadline <= now {
@@ -67,7 +68,7 @@ impl Sender {
         self.repair.on_timeout(&mut self.core, &mut tx);
     }
 
-    /// No data beyond what has been sent: the flow ends once that is acknowledged.
+    /// Sends no new data. The flow ends once everything sent is acknowledged.
     pub fn stop(&mut self) {
         self.core.limit = self.core.limit.min(self.core.max.max(1));
         self.core.end = self.core.limit;
@@ -76,7 +77,7 @@ impl Sender {
         }
     }
 
-    /// When [`Sender::on_timer`] wants to be called.
+    /// When [`Sender::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.core.deadline.min(self.core.repair_deadline)
@@ -87,7 +88,7 @@ impl Sender {
         self.core.is_done()
     }
 
-    /// The state that traces and tables show.
+    /// The state, for traces and tables.
     pub fn core(&self) -> &Core {
         &self.core
     }

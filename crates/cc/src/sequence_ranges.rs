@@ -1,5 +1,5 @@
-//! Sorted, disjoint half-open ranges of sequence numbers: what lies out of order at a receiver, and
-//! what a sender knows of it by SACK.
+//! A set of sequence numbers as sorted, disjoint, half-open ranges: the out-of-order segments of a receiver, and a
+//! sender's knowledge of them by SACK.
 
 /// A set of sequence numbers as ranges `[start, end)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,12 +16,12 @@ impl SequenceRanges {
         self.0.is_empty()
     }
 
-    /// Forgets everything, and gives the memory back: most of the time a flow needs none.
+    /// Removes everything and frees the memory: most of the time a flow needs none.
     pub fn clear(&mut self) {
         self.0 = Vec::new();
     }
 
-    /// How many numbers it holds.
+    /// Number of sequence numbers.
     pub fn count(&self) -> u32 {
         self.0.iter().map(|(s, e)| e - s).sum()
     }
@@ -31,13 +31,13 @@ impl SequenceRanges {
         self.0.last().map(|&(_, e)| e)
     }
 
-    /// The range that holds `seq`.
+    /// The range that contains `seq`.
     pub fn find(&self, seq: u32) -> Option<(u32, u32)> {
         let i = self.0.partition_point(|&(_, e)| e <= seq);
         self.0.get(i).copied().filter(|&(s, _)| s <= seq)
     }
 
-    /// Adds `[start, end)`; tells whether anything in it was new.
+    /// Adds `[start, end)`. Returns whether any of it was new.
     pub fn add(&mut self, start: u32, end: u32) -> bool {
         if start >= end {
             return false;
@@ -57,7 +57,7 @@ impl SequenceRanges {
         true
     }
 
-    /// Forgets everything below `seq`.
+    /// Removes everything below `seq`.
     pub fn trim_below(&mut self, seq: u32) {
         let gone = self.0.partition_point(|&(_, e)| e <= seq);
         self.0.drain(..gone);

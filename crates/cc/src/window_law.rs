@@ -1,5 +1,5 @@
-//! The window law: how the window grows in congestion avoidance and what is left of it after a
-//! congestion signal. Slow start is the same under every law: one segment an acknowledgement.
+//! The interface of a window law: how the window grows in congestion avoidance, and the share of it that is left after
+//! a congestion signal. Slow start is the same under every law.
 
 use crate::config::Config;
 use crate::rto::Rto;
@@ -15,31 +15,31 @@ pub struct Window {
 }
 
 impl Window {
-    /// Is it in slow start?
+    /// Is the sender in slow start?
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 }
 
-/// New data was acknowledged, as a window law sees it.
+/// New data was acknowledged: the arguments of [`WindowLaw::on_ack`].
 #[derive(Debug)]
 pub struct AckedSegments<'a> {
     /// Now.
     pub now: Time,
     /// The flow's settings, the law's parameters among them.
     pub config: &'a Config,
-    /// Knows the round-trip time.
+    /// The round-trip time estimator.
     pub rto: &'a Rto,
-    /// How many segments.
+    /// Number of segments acknowledged.
     pub segments: f64,
 }
 
-/// An acknowledgement with or without ECN echo, before it is taken in.
+/// An acknowledgement with or without ECN echo, before it is processed: the arguments of [`WindowLaw::on_echo`].
 #[derive(Clone, Copy, Debug)]
 pub struct EcnFeedback {
-    /// It carries ECE.
+    /// True if it carries ECE.
     pub ece: bool,
-    /// The segment that it expects next.
+    /// The next segment that the receiver expects.
     pub ack: u32,
     /// The oldest segment not acknowledged (SND.UNA).
     pub una: u32,
@@ -47,7 +47,7 @@ pub struct EcnFeedback {
     pub max: u32,
 }
 
-/// What told of congestion.
+/// The kind of a congestion signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// Duplicate acknowledgements or the retransmission timer.
@@ -58,19 +58,19 @@ pub enum Signal {
 
 /// A window law.
 pub trait WindowLaw: Default {
-    /// New data was acknowledged in congestion avoidance while no loss is being repaired.
+    /// New data was acknowledged in congestion avoidance, outside loss recovery.
     fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>);
 
-    /// A congestion signal cuts the window of `cwnd` segments: the share that is left.
+    /// A congestion signal reduces the window of `cwnd` segments. Returns the share that is left.
     fn decrease(&mut self, config: &Config, cwnd: f64, signal: Signal) -> f64;
 
-    /// Any acknowledgement on a connection that speaks ECN, before the window is cut for it.
+    /// Any acknowledgement on an ECN connection, before the window is reduced for it.
     fn on_echo(&mut self, _config: &Config, _echoed: EcnFeedback) {}
 
-    /// New data was acknowledged, but the window stays as it is, because the application did not use it
-    /// in the time since the acknowledgement before.
+    /// New data was acknowledged, but the window does not grow, because the application did not use it in the time
+    /// since the previous acknowledgement.
     fn on_application_limited(&mut self, _time: Dur) {}
 
-    /// The retransmission timer has expired, and any cut for it is made.
+    /// The retransmission timer has expired, and the window has been reduced for it.
     fn on_timeout(&mut self) {}
 }

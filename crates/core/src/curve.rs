@@ -1,5 +1,5 @@
-//! Marking curves: with which probability a packet is marked that finds a queue of a given length; and the
-//! scale by which thresholds and buffers grow with the number of flows.
+//! Marking curves: the marking probability as a function of the queue length, and their scaling with the number of
+//! flows.
 //!
 //! Eun and Wang, "Achieving 100% Throughput in TCP/AQM Under Aggressive Packet Marking With Small Buffer",
 //! IEEE/ACM ToN 16(4), 2008, section II-B, Figure 1 and Table I.
@@ -25,13 +25,13 @@ enum Form {
 }
 
 impl MarkingCurve {
-    /// What a text may look like, for error messages.
+    /// The accepted forms, for error messages.
     pub const EXPECTED: &'static str = "a marking curve: \"red:MIN:MAX:P\", \"exp:AT:P\" or \"points:X,P;X,P;...\"";
 
-    /// From text.
+    /// Parses a curve.
     ///
     /// # Errors
-    /// Says what was expected.
+    /// States what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, rest) = text.split_once(':').ok_or(Self::EXPECTED)?;
         let form = match (name, numbers(rest, ':').as_deref()) {
@@ -57,8 +57,8 @@ impl MarkingCurve {
         }
     }
 
-    /// Where the curve may bend or jump, in order: it is smooth between, and 1 behind the last. None if it is
-    /// smooth everywhere and only comes near to 1.
+    /// The queue lengths at which the curve may have a corner or a jump, in order. It is smooth between them and 1
+    /// beyond the last. Empty if it is smooth everywhere and only approaches 1.
     pub fn knots(&self) -> Vec<f64> {
         match &self.0 {
             Form::Red { min, max, .. } => vec![*min, *max],
@@ -68,7 +68,7 @@ impl MarkingCurve {
     }
 }
 
-/// Finite numbers apart by `mark`, if that is what the text is.
+/// Parses finite numbers separated by `mark`.
 fn numbers(text: &str, mark: char) -> Option<Vec<f64>> {
     text.split(mark).map(|part| part.parse().ok().filter(|x: &f64| x.is_finite())).collect()
 }
@@ -130,7 +130,7 @@ impl ParamType for MarkingCurve {
     }
 }
 
-/// A curve for N flows: p_N(N^a x) = p(x), with a buffer of q N^b packets.
+/// A marking curve scaled for N flows: p_N(N^a x) = p(x), with a buffer of q N^b packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaledCurve {
     curve: MarkingCurve,
@@ -142,18 +142,19 @@ pub struct ScaledCurve {
 }
 
 impl ScaledCurve {
-    /// `curve` and `buffer`, which is q in packets, are those of one flow.
+    /// `curve` and `buffer` (q, packets) are those of one flow.
     pub fn new(curve: MarkingCurve, flows: f64, a: f64, b: f64, buffer: f64) -> ScaledCurve {
         ScaledCurve { curve, a, b, factor: flows.powf(a), buffer: buffer * flows.powf(b) }
     }
 
-    /// The probability at a queue of so many packets.
+    /// The probability at a queue of `queue` packets.
     #[inline]
     pub fn p(&self, queue: f64) -> f64 {
         self.curve.p(queue / self.factor)
     }
 
-    /// The first whole number of packets behind each knot ([`MarkingCurve::knots`]), rounded as [`ScaledCurve::p`] rounds.
+    /// The first whole number of packets behind each knot ([`MarkingCurve::knots`]), rounded as [`ScaledCurve::p`]
+    /// rounds.
     pub fn behind_knots(&self) -> Vec<f64> {
         let behind = |x: f64| {
             let near = (x * self.factor).floor();
@@ -167,7 +168,7 @@ impl ScaledCurve {
         self.buffer.round().clamp(1.0, f64::from(u32::MAX)) as u32
     }
 
-    /// What is to be said of exponents that the theorems do not speak of.
+    /// A warning about exponents outside the range of the theorems.
     pub fn caution(&self) -> Option<String> {
         let ScaledCurve { a, b, .. } = self;
         let inside = 0.0 < *a && a < b && *b < 0.5;

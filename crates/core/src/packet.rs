@@ -1,4 +1,4 @@
-//! The packet: a small `Copy` value that moves from ring to ring.
+//! The packet: a `Copy` value of 24 bytes.
 
 use crate::dscp::Dscp;
 use std::fmt;
@@ -21,18 +21,18 @@ pub struct Flags(u8);
 impl Flags {
     /// No flag.
     pub const NONE: Flags = Flags(0);
-    /// An acknowledgement on its way back (otherwise: data on its way out).
+    /// An acknowledgement (otherwise data).
     pub const ACK: Flags = Flags(1);
-    /// Opens a connection, or answers what does.
+    /// SYN: opens a connection, or acknowledges the opening.
     pub const SYN: Flags = Flags(2);
     /// ECN echo (RFC 3168, section 6.1); on a SYN, the request to use ECN.
     pub const ECE: Flags = Flags(4);
     /// Congestion window reduced (RFC 3168, section 6.1.2).
     pub const CWR: Flags = Flags(8);
-    /// Sent before: carries no new data.
+    /// A retransmission: carries no new data.
     pub const RETRANSMIT: Flags = Flags(16);
-    /// Its sender answers CE, whatever its ECN field says: what a queue under DRQ, whose marks give that
-    /// field another meaning, must know otherwise.
+    /// The sender reacts to CE, whatever the ECN field. A queue under DRQ needs this flag, because there the ECN field
+    /// has another meaning.
     pub const ANSWERS_CE: Flags = Flags(32);
     /// Data that carries [`Signals`](crate::Signals).
     pub const SIGNALS: Flags = Flags(64);
@@ -63,8 +63,8 @@ impl std::ops::BitOrAssign for Flags {
     }
 }
 
-/// Kind, ECN field, code point and class of processing of a packet, in one word: a packet is copied many times on its
-/// way, and what is bytes is copied byte by byte.
+/// Flags, ECN field, code point and processing class of a packet, in one word. Separate bytes would be copied one by
+/// one each time a packet moves.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Head(u32);
 
@@ -73,7 +73,7 @@ impl Head {
     const DSCP: u32 = 16;
     const CLASS: u32 = 24;
 
-    /// Of a packet without flags that is not ECN-capable.
+    /// The head of a packet without flags that is not ECN-capable.
     #[inline]
     pub fn new(dscp: Dscp, class: u8) -> Head {
         Head(u32::from(dscp.value()) << Head::DSCP | u32::from(class) << Head::CLASS)
@@ -101,7 +101,7 @@ impl Head {
         Dscp::from_bits((self.0 >> Head::DSCP) as u8)
     }
 
-    /// Class of processing: what a CPU looks up what it has to do.
+    /// Processing class: selects the work of a CPU.
     #[inline]
     pub fn class(self) -> u8 {
         (self.0 >> Head::CLASS) as u8
@@ -127,8 +127,8 @@ impl fmt::Debug for Head {
     }
 }
 
-/// A packet on its way, as three words: one word is copied faster than its halves, and what was written in halves
-/// and is at once read as a whole must be waited for. Sequence numbers count packets, not bytes.
+/// A packet, as three words. One word is copied faster than two halves, and reading a word just after its halves were
+/// written stalls. Sequence numbers count packets, not bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// [`Packet::flow`] above [`Packet::seq`].
@@ -158,7 +158,7 @@ impl Packet {
         (self.flow_and_seq >> 32) as u32
     }
 
-    /// Data: its number. Acknowledgement: the next number expected.
+    /// Data: its sequence number. Acknowledgement: the next sequence number expected.
     #[inline]
     pub fn seq(&self) -> u32 {
         self.flow_and_seq as u32
@@ -170,15 +170,15 @@ impl Packet {
         self.options_and_bytes as u32
     }
 
-    /// TCP options. Data: its timestamp, if the connection has timestamps. Acknowledgement, and data that has
-    /// [`Flags::SIGNALS`]: slot of what it carries in the simulator's pool, or `Packet::NO_OPTIONS`.
+    /// TCP options. Data: its timestamp, if the connection has timestamps. Acknowledgement, and data with
+    /// [`Flags::SIGNALS`]: the slot of its options in the simulator's pool, or `Packet::NO_OPTIONS`.
     #[inline]
     pub fn options(&self) -> u32 {
         (self.options_and_bytes >> 32) as u32
     }
 
-    /// Where it goes next: a stage of the simulator's route table. Only up to date while the packet
-    /// stands somewhere; on its way the stage travels beside it.
+    /// Its next stage in the simulator's route table. Only valid while the packet is stored; while it is forwarded, the
+    /// stage is passed beside it.
     #[inline]
     pub fn stage(&self) -> u32 {
         self.head_and_stage as u32

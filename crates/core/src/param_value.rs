@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a number of a scenario means; values reach Rust in the base unit named here.
+/// The unit of a number. Values reach Rust in the base unit named here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// No unit.
@@ -64,14 +64,14 @@ pub type ParamValues = BTreeMap<String, Value>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicySpec {
-    /// A name of the registration list.
+    /// A name of the list of algorithms.
     pub name: String,
     /// The parameters that were given; all others take their defaults.
     #[serde(default)]
     pub params: ParamValues,
 }
 
-/// What kind of value a parameter takes.
+/// The kind of value that a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A number in `unit` between `min` and `max`, both included.
@@ -104,7 +104,7 @@ pub enum Kind {
     Curve,
 }
 
-/// Why a set of parameter values was refused.
+/// The error that rejects a parameter value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamError {
     /// The parameter, as a dotted path from the policy.
@@ -134,7 +134,7 @@ impl fmt::Display for ParamError {
 
 impl std::error::Error for ParamError {}
 
-/// The number of a parameter that counts something.
+/// Converts the value of a parameter that counts something.
 ///
 /// # Errors
 /// If it is not whole, or larger than a count can be.
@@ -147,7 +147,7 @@ pub fn whole(path: impl Into<String>, x: f64) -> Result<u32, ParamError> {
 
 /// A type that a parameter can have.
 pub trait ParamType: Sized {
-    /// What it takes, given the declared unit and range.
+    /// Its kind, given the declared unit and range.
     fn kind(unit: Unit, min: f64, max: f64) -> Kind;
     /// From a value of the right kind.
     fn from_value(v: &Value) -> Option<Self>;

@@ -1,5 +1,5 @@
-//! Parameters are declared once, with unit, range, default and source. The scenario schema, the
-//! command line's help, the documentation and the checks all come from that declaration.
+//! Declarations of parameters. A parameter is declared once, with unit, range, default and source. The scenario schema,
+//! the help of the command line, the documentation and all checks are generated from the declaration.
 
 use crate::curve::MarkingCurve;
 use crate::dscp::Dscp;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 pub use crate::param_value::{whole, Kind, ParamError, ParamType, ParamValues, PolicySpec, Unit, Value};
 
-/// A parameter as declared.
+/// The declaration of a parameter.
 #[derive(Clone, Debug)]
 pub struct ParamSpec {
     /// Its name in scenarios.
@@ -20,11 +20,11 @@ pub struct ParamSpec {
     pub default: Option<Value>,
     /// How the default is computed, where it is not a constant.
     pub auto: &'static str,
-    /// Whose definition and default these are.
+    /// The source of its definition and default.
     pub source: &'static str,
 }
 
-/// What a catalogue tells of one of its entries.
+/// An entry of a catalogue.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its name in scenarios.
@@ -41,14 +41,14 @@ pub struct Entry {
 pub trait ParamSet: Sized {
     /// The declarations in order.
     fn specs() -> Vec<ParamSpec>;
-    /// Reads the values given, fills in defaults, refuses unknown names and values out of range.
+    /// Reads the given values and fills in defaults. Rejects unknown names and values out of range.
     ///
     /// # Errors
     /// Names the parameter, the value and what was expected.
     fn from_values(values: &ParamValues) -> Result<Self, ParamError>;
 }
 
-/// Two sets as one: what a variant adds to the parameters of what it is a variant of. No name is in both.
+/// Two sets as one: the parameters of an algorithm, and those that a variant of it adds. No name is in both.
 impl<A: ParamSet, B: ParamSet> ParamSet for (A, B) {
     fn specs() -> Vec<ParamSpec> {
         [A::specs(), B::specs()].concat()
@@ -139,7 +139,7 @@ pub fn required<T>(value: Option<T>, name: &str) -> Result<T, ParamError> {
     value.ok_or_else(|| ParamError::new(name, "missing, expected a value"))
 }
 
-/// Refuses names that are not declared. Called by [`params!`](crate::params!).
+/// Rejects names that are not declared. Called by [`params!`](crate::params!).
 ///
 /// # Errors
 /// Names the unknown parameter and those that exist.

@@ -1,18 +1,18 @@
-//! What routers tell the senders of a flow: the packet header of MKC.
+//! The packet header by which routers send prices to the sender of a flow (MKC).
 //!
 //! Zhang, Kang and Loguinov, "Delayed stability and performance of distributed congestion control",
 //! SIGCOMM 2004, section 6.1 and Figure 9: 16 bytes that routers write, and 4 for the sender alone. The
 //! receiver sends all of it back.
 //!
-//! Departure: a header says by its router field how the prices of several routers combine. The paper's flows
-//! learn that of the most congested router; classic Kelly control (its equation (8)) needs the sum.
+//! Departure: the router field of a header selects how the prices of several routers combine. The paper's flows use
+//! that of the most congested router; classic Kelly control (its equation (8)) uses the sum.
 
-/// What one router says: the router's part of the header.
+/// The price of one router: the router's part of the header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Price {
-    /// Who says it.
+    /// The router.
     pub router: u32,
-    /// How many prices it has computed so far, this one included.
+    /// Number of prices that it has computed so far, including this one.
     pub seq: u32,
     /// The price p: its estimate of loss, negative where there is room.
     pub p: f32,
@@ -23,9 +23,9 @@ pub struct Price {
 /// The header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signals {
-    /// What the routers on the way have said so far.
+    /// The combined price of the routers passed so far.
     pub price: Price,
-    /// The sender's own: comes back as it went.
+    /// The sender's own field, returned unchanged.
     pub usr: u32,
 }
 
@@ -37,19 +37,19 @@ impl Signals {
     /// The router of a header to which each router adds its price.
     const ALL_ROUTERS: u32 = u32::MAX - 1;
 
-    /// A header that will hold the highest price on its way.
+    /// A header that collects the highest price on the path.
     pub fn for_max_price(usr: u32) -> Signals {
         let price = Price { router: Signals::NO_ROUTER, seq: 0, p: f32::NEG_INFINITY, delta: 0.0 };
         Signals { price, usr }
     }
 
-    /// A header that will hold the sum of all prices on its way; its number of prices and its interval are
-    /// the sum and the longest of theirs.
+    /// A header that collects the sum of all prices on the path. Its `seq` is the sum and its `delta` the maximum of
+    /// theirs.
     pub fn for_price_sum(usr: u32) -> Signals {
         Signals { price: Price { router: Signals::ALL_ROUTERS, seq: 0, p: 0.0, delta: 0.0 }, usr }
     }
 
-    /// A router says its price.
+    /// A router adds its price.
     pub fn add_price(&mut self, reported: Price) {
         let price = &mut self.price;
         if price.router == Signals::ALL_ROUTERS {

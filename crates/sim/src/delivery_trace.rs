@@ -1,23 +1,23 @@
-//! A link that may send so much at given instants, and then nothing until the next: a trace of a cellular
-//! link as mahimahi has it (Netravali et al., "Mahimahi: accurate record-and-replay for HTTP", USENIX ATC
-//! 2015, section 4; its `link_queue.cc`).
+//! A link that can send only at given instants (delivery opportunities): a trace of a cellular link in the format of
+//! mahimahi (Netravali et al., "Mahimahi: accurate record-and-replay for HTTP", USENIX ATC 2015, section 4; its
+//! `link_queue.cc`).
 //!
-//! At each instant 1504 bytes may leave. What nobody wants then is lost; a packet that does not fit takes the
-//! rest at the next instants, and leaves with its last byte. After its end the trace begins anew.
+//! At each instant 1504 bytes may leave. Unused bytes expire. A packet that does not fit continues at the next instants
+//! and leaves with its last byte. At its end the trace starts again.
 
 use marqueue_core::{Dur, Time};
 
-/// What may leave at an instant.
+/// Bytes that may leave at one instant.
 pub const BYTES: u32 = 1504;
 
-/// State of the trace.
+/// State of a delivery trace.
 #[derive(Clone, Debug)]
 pub struct DeliveryTrace {
-    /// The instants of a lap, which ends with the last of them.
+    /// The instants of one lap, which ends with the last of them.
     times: Vec<Dur>,
-    /// How many are over.
+    /// Number of instants that are over.
     over: u64,
-    /// What of the present one has not been used.
+    /// Unused bytes of the present instant.
     left: u32,
 }
 
@@ -27,7 +27,7 @@ impl DeliveryTrace {
         DeliveryTrace { times, over: 0, left: BYTES }
     }
 
-    /// What the link can send on average, bit/s.
+    /// Mean rate of the link, bit/s.
     pub fn mean_rate(&self) -> f64 {
         self.times.len() as f64 * f64::from(BYTES) * 8.0 / Dur(self.lap()).secs()
     }
@@ -36,7 +36,7 @@ impl DeliveryTrace {
         self.times[self.times.len() - 1].0
     }
 
-    /// When an instant comes: never, if that is past the end of time.
+    /// The time of an instant; never, if it lies beyond the range of [`Time`].
     fn time(&self, number: u64) -> Time {
         let n = self.times.len() as u64;
         let lap = Time((number / n).saturating_mul(self.lap()));

@@ -1,8 +1,9 @@
-//! The engine: takes the earliest event and lets it happen.
+//! The engine: the state of a run and the event loop.
 //!
-//! [`way`]: packets on their way; [`ends`]: senders and receivers; [`rate_traces`]: those controlled by
-//! rate; [`agenda`]: everything else that
-//! happens; [`population`]: flows come and go.
+//! - [`forwarding`]: packets enter and leave links.
+//! - [`endpoints`]: senders and receivers; [`rate_based`]: those of rate-based flows.
+//! - [`flow_lifecycle`]: the start and end of flows.
+//! - [`schedule`]: all other events.
 
 mod endpoints;
 mod flow_lifecycle;
@@ -32,16 +33,15 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 struct Link {
     entrance: Entrance,
-    /// Source of the event of its first arrival, and the line of packets that arrive.
+    /// Source of the event of its first arrival, and index of the line of packets that will arrive.
     arrival_source: u32,
-    /// Source of the event by which its departures must be known.
+    /// Source of the event by which its departures must have been computed.
     catch_up_source: u32,
-    /// Of packets that arrive somewhere at the same instant, that of the link with the lower rank
-    /// comes first.
+    /// Of packets that arrive at the same instant, that of the link with the lower rank comes first.
     rank: u32,
 }
 
-/// The near end of a link.
+/// The entrance of a link.
 #[derive(Debug)]
 enum Entrance {
     Wire(Wire),
@@ -53,18 +53,18 @@ enum Entrance {
 #[derive(Debug)]
 struct Merged {
     wire: Wire,
-    /// Packets that will enter: time, rank of the link they come from, packet; in that order.
+    /// Packets that will enter: time, rank of the link they come from, packet. Sorted by time and rank.
     pending: VecDeque<(Time, u32, Packet)>,
     lead: Dur,
 }
 
-/// What a source of events stands for that is not the first arrival of a line. Sources are numbered in this order: of
-/// events at the same time arrivals come first, and what only looks comes last.
+/// A source of events that is not the first arrival of a line. Sources are numbered in this order, which decides among
+/// events at the same time: arrivals come first, measurements last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// The departures of a queue, or of a merged wire, must be known by now.
+    /// The departures of a queue, or of a merged wire, must be computed.
     CatchUp(u32),
-    /// Traffic groups stop.
+    /// A traffic group stops.
     Stop,
     /// Flow timers.
     Timers,
@@ -72,11 +72,11 @@ enum Source {
     Process(u32),
     /// The sampler.
     Sample,
-    /// The edge of a measuring window.
+    /// The end of a measuring window.
     Edge,
 }
 
-/// What a plan's parts have become before anything happens.
+/// The parts of a plan, checked and built before the run starts.
 #[derive(Debug)]
 pub struct PreparedRun {
     /// The transport settings.
@@ -87,7 +87,7 @@ pub struct PreparedRun {
     pub pipes: Vec<Option<Box<Pipe>>>,
 }
 
-/// What is left when a run has ended.
+/// The parts of a run that has ended, from which results are taken.
 #[derive(Debug)]
 pub struct FinishedRun {
     /// By link, its queue if it has one.
@@ -96,11 +96,11 @@ pub struct FinishedRun {
     pub pipes: Vec<Option<Box<Pipe>>>,
     /// All flows.
     pub flows: FlowTable,
-    /// What the traced senders of TCP showed.
+    /// Traces of TCP senders.
     pub senders: Vec<SenderTrace>,
-    /// What those of paced flows showed.
+    /// Traces of rate-based senders.
     pub rate_traces: Vec<RateTrace>,
-    /// Windows of the groups of TCP flows that were sampled.
+    /// Sampled windows of groups of TCP flows.
     pub cwnds: Vec<CwndResult>,
     /// Events processed.
     pub events: u64,
@@ -111,9 +111,9 @@ pub struct FinishedRun {
 pub struct Engine {
     now: Time,
     events: EventQueue,
-    /// Packets on links whose arrival at the next stage is an event, by its source: these are the first.
+    /// Packets on links whose arrival at the next stage is an event, by source. These sources are the first.
     lines: Vec<VecDeque<(Time, Packet)>>,
-    /// The sources behind those.
+    /// All other sources, numbered after the lines.
     sources: Vec<Source>,
     links: Vec<Link>,
     /// For each link, its pipe if it is impaired.
@@ -127,19 +127,19 @@ pub struct Engine {
     configs: Vec<Config>,
     /// Code points and classes of processing of the traffic groups.
     heads: Vec<Head>,
-    /// Edges of the measuring windows, without zero, the duration last.
+    /// Ends of the measuring windows; the last is the duration.
     edges: Vec<Time>,
     next_edge: usize,
     sample: Dur,
     next_sample: Time,
-    /// Stops of traffic groups to come, the next one last.
+    /// Future stops of traffic groups, the next one last.
     stops: Vec<(Time, u32)>,
-    /// What does not fit into packets, by slot.
+    /// The pool of packet options, by slot.
     option_slots: Vec<PacketOptions>,
     free_option_slots: Vec<u32>,
-    /// What the sender that is called wants to send.
+    /// Buffer for the segments of the sender that is called.
     segments: Vec<Segment>,
-    /// The options of what the receiver that is called answers.
+    /// Buffer for the options of the receiver that is called.
     ack_options: Options,
     table: FlowTable,
     senders: Vec<SenderTrace>,
@@ -149,7 +149,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine at time zero, of what has been prepared for the plan.
+    /// An engine at time zero.
     pub fn new(plan: &Plan, seed: u64, prepared: PreparedRun) -> Engine {
         let PreparedRun { configs, resources, pipes } = prepared;
         let routes = Routes::new(plan, &configs, &pipes);
@@ -170,7 +170,7 @@ impl Engine {
             links,
             pipes,
             routes,
-            // All at once: copies of lines of memory as they grow would leave holes.
+            // Allocated at once: growing would copy all flows and fragment memory.
             flows: Vec::with_capacity(plan.flows() as usize),
             free_slots: Vec::new(),
             timers: Timers::default(),
@@ -225,7 +225,7 @@ impl Engine {
         true
     }
 
-    /// Whatever is no arrival; `false` when the run has ended.
+    /// Processes an event that is no arrival; `false` when the run has ended.
     #[inline(never)]
     fn dispatch(&mut self, source: Source) -> bool {
         match source {
@@ -248,7 +248,7 @@ impl Engine {
         self.links.iter().map(rows).sum()
     }
 
-    /// What is left of a run that has ended.
+    /// Ends the run and returns its parts.
     pub fn finish(mut self) -> FinishedRun {
         for flow in &mut self.flows {
             fill_row(&mut self.table, self.edges.len(), flow);

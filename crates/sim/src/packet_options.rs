@@ -1,23 +1,23 @@
-//! What an acknowledgement carries besides its number, or data for routers. It does not fit into a packet, which
-//! holds the slot of it in the engine's pool.
+//! The part of a packet that does not fit into [`marqueue_core::Packet`]: options of acknowledgements, reports, and
+//! headers for routers. It is stored in a pool of the engine; the packet holds its slot.
 
 use marqueue_cc::rate_based::Report;
 use marqueue_cc::Options;
 use marqueue_core::Signals;
 
-/// What is attached.
+/// The contents of a slot.
 #[derive(Clone, Copy, Debug)]
 pub enum PacketOptions {
     /// TCP's options.
     Tcp(Options),
-    /// What the receiver of a paced flow tells.
+    /// The report of the receiver of a rate-based flow.
     Report(Report),
-    /// What the data of a flow that listens to routers carries.
+    /// The header for routers of a data packet.
     Signals(Signals),
 }
 
 impl PacketOptions {
-    /// TCP's options, or none.
+    /// TCP's options; empty for other contents.
     #[inline]
     pub fn options(&self) -> &Options {
         match self {

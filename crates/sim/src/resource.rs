@@ -1,9 +1,8 @@
-//! A queue under a discipline, and the server behind it.
+//! A queue under a discipline with its server: a transmitter, a delivery trace or a CPU.
 //!
-//! Departures are computed late: whoever touches the queue at `t` first lets everything happen that
-//! was due by `t` ([`Resource::next_departure`]), in the order of time: timers, departures, idleness.
-//! So the queue needs no event for each departure; it suffices that all departures are known before
-//! the first of them arrives at the far end of the link.
+//! Departures are computed lazily. Before anything else happens to the queue at `t`, everything due by `t` is processed
+//! in order of time: timers, departures, idleness ([`Resource::next_departure`]). So a departure needs no event of its
+//! own; it must only be known before the packet arrives at the far end of the link.
 
 use crate::cpu::Cpu;
 use crate::delivery_trace::DeliveryTrace;
@@ -14,12 +13,12 @@ use marqueue_aqm::{Discipline, EnqueueOutcome, Qdisc};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
 
-/// What serves a queue.
+/// The server of a queue.
 #[derive(Debug)]
 pub enum Server {
     /// The transmitter of a link.
     Link(Transmitter),
-    /// A link that sends when its trace says so.
+    /// A link that sends at the instants of a trace.
     DeliveryTrace(Box<DeliveryTrace>),
     /// A CPU.
     Cpu(Box<Cpu>),
@@ -30,27 +29,27 @@ pub enum Server {
 pub struct Resource {
     /// The queue.
     pub qdisc: Discipline,
-    /// What is measured.
+    /// Measurements.
     pub meter: Meter,
-    /// What happens to packets, if asked for.
+    /// Packet trace, if requested.
     pub trace: Option<Box<Trace>>,
-    /// Packets lost since the engine last looked.
+    /// Packets dropped that the engine has not released yet.
     pub lost: Vec<Packet>,
     server: Server,
     delay: Dur,
-    /// When the server, or one of its cores, becomes or became free.
+    /// When the server, or its first free core, becomes or became free.
     free: Time,
-    /// The server has found the queue empty.
+    /// True once the server has found the queue empty.
     idle: bool,
     /// Rate changes to come, the next one last.
     schedule: Vec<(Time, Rate)>,
-    /// Packets waiting.
+    /// Packets in the queue.
     waiting: u32,
     /// The flow of the packet that will probably be served next.
     next_flow: Option<u32>,
     /// When the discipline's timer is due.
     timer: Time,
-    /// When something is due next: a departure, a timer or a rate change.
+    /// When the next departure, timer or rate change is due.
     due: Time,
 }
 
@@ -76,12 +75,12 @@ impl Resource {
         resource
     }
 
-    /// What is to be said of its discipline.
+    /// A warning about the parameters of its discipline.
     pub fn caution(&self) -> Option<String> {
         self.qdisc.caution()
     }
 
-    /// A packet arrives; everything due by `now` has happened.
+    /// A packet arrives. Everything due by `now` has been processed.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
         self.meter.queue_was(self.waiting, now);
@@ -109,7 +108,7 @@ impl Resource {
         self.due <= until
     }
 
-    /// Must whoever keeps account of packets look: have some been lost, or does a trace wait for their names?
+    /// Must the engine release dropped packets, or resolve rows of the trace?
     #[inline(always)]
     pub fn needs_release(&self) -> bool {
         self.trace.is_some() || !self.lost.is_empty()
@@ -121,8 +120,8 @@ impl Resource {
         self.next_flow
     }
 
-    /// Lets what is due by `until` happen, up to and including the next departure. Returns the
-    /// packet with its time of arrival at the far end; `None` when nothing more is due.
+    /// Processes what is due by `until`, up to and including the next departure. Returns the packet with its time of
+    /// arrival at the far end; `None` when nothing more is due.
     #[inline]
     pub fn next_departure(&mut self, until: Time) -> Option<(Packet, Time)> {
         while self.is_due(until) {
@@ -133,8 +132,7 @@ impl Resource {
         None
     }
 
-    /// Lets happen what is due next: of a rate change, a timer and a departure at the same instant,
-    /// in this order.
+    /// Processes what is due next. At equal times a rate change comes first, then a timer, then a departure.
     #[inline(always)]
     fn process_due(&mut self) -> Option<(Packet, Time)> {
         let due = self.due;
@@ -150,7 +148,7 @@ impl Resource {
         None
     }
 
-    /// Takes note of how many wait and when something will be due.
+    /// Updates the length of the queue and the time when something is due next.
     #[inline]
     fn update_due(&mut self, status: QueueStatus) {
         (self.waiting, self.timer, self.next_flow) = (status.len, status.next_timer, status.next_flow);
@@ -164,7 +162,7 @@ impl Resource {
     #[inline(always)]
     fn serve(&mut self, now: Time) -> Option<(Packet, Time)> {
         self.meter.queue_was(self.waiting, now);
-        // Looked at where it stands: to move it at once would be to wait for its parts to be written.
+        // Read in place: moving it at once would stall on store forwarding.
         let got = self.qdisc.dequeue_with_status(now);
         let (next, status) = (&got.0, got.1);
         if status.has_dropped {
@@ -200,7 +198,7 @@ impl Resource {
         next.as_ref().map(|&(packet, _)| (packet, done + self.delay))
     }
 
-    /// A server that is free takes a packet that has just arrived.
+    /// An idle server takes a packet that has just arrived.
     #[inline]
     pub fn start(&mut self, now: Time) -> Option<(Packet, Time)> {
         if !self.idle || self.waiting == 0 {
@@ -218,8 +216,8 @@ impl Resource {
         self.serve(now)
     }
 
-    /// By when [`Resource::next_departure`] must be asked again: the next packet cannot arrive at
-    /// the far end earlier.
+    /// When [`Resource::next_departure`] must be called at the latest: the next packet cannot arrive at the far end
+    /// earlier.
     #[inline]
     pub fn deadline(&self) -> Time {
         if self.waiting == 0 {
@@ -229,7 +227,7 @@ impl Resource {
         }
     }
 
-    /// What the server does in a second: bits (those of a trace on average), or cycles.
+    /// Speed of the server: bits a second (the mean of a delivery trace), or cycles a second.
     pub fn speed(&self) -> f64 {
         match &self.server {
             Server::Link(transmitter) => transmitter.rate().0 as f64,
@@ -238,11 +236,11 @@ impl Resource {
         }
     }
 
-    /// What of the packets that have departed the server has still to do at `now`.
+    /// Work that is left at `now` for packets in service: bits or cycles.
     pub fn ahead(&self, now: Time) -> f64 {
         match &self.server {
             Server::Link(transmitter) => transmitter.rate().0 as f64 * self.free.since(now).secs(),
-            // What leaves at an instant takes no time.
+            // A delivery takes no time.
             Server::DeliveryTrace(_) => 0.0,
             Server::Cpu(cpu) => cpu.ahead(now),
         }
@@ -257,8 +255,8 @@ impl Resource {
         }
     }
 
-    /// Packets that the discipline has just lost, the first of them beside `queue` others. Where
-    /// there are several, it took them from the head of the queue, one after the other.
+    /// Collects the packets that the discipline has just dropped, the first of them with `queue` others in the queue.
+    /// If there are several, they were taken from the head of the queue one after the other.
     fn collect_dropped(&mut self, now: Time, mut queue: u32) {
         for (packet, reason) in self.qdisc.drain_dropped() {
             self.lost.push(packet);

@@ -1,13 +1,12 @@
-//! The ways through the network as one table of stages, and which stages need no event of their own.
+//! The routes through the network as one table of stages. Stages that need no event of their own are marked as such.
 //!
-//! A wire that is entered from one other link only is *chained* to it: packets enter it in the order
-//! in which they leave that link, so the time at which a packet leaves the wire is known as soon as
-//! the time at which it leaves the link is. The same holds for a receiver that answers at once.
+//! A wire that is entered from one other link only is *chained* to it. Packets enter it in the order in which they
+//! leave that link, so the time at which a packet leaves the wire is known as soon as the time at which it leaves the
+//! link. The same holds for a receiver that acknowledges at once.
 //!
-//! A wire that is entered from several links, all of them chained to the same link (its *root*), is
-//! *merged*: packets may reach it in another order than they left the root, but once a packet leaves
-//! the root at `e`, no later one can reach the wire before `e` plus the shortest delay between
-//! (the *lead*), so whatever reaches it earlier than that is settled.
+//! A wire that is entered from several links, all of them chained to the same link (its *root*), is *merged*. Packets
+//! may reach it in another order than they left the root. Once a packet leaves the root at `e`, no later one can reach
+//! the wire before `e` plus the shortest delay between (the *lead*), so the order of all earlier arrivals is final.
 //!
 //! Both hold for links whose pipe loses packets or delays them in order, since no delay gets shorter;
 //! not behind one that reorders, nor behind a CPU of several cores.
@@ -17,7 +16,7 @@ use crate::plan::{Plan, TrafficKind};
 use marqueue_cc::Config;
 use marqueue_core::Dur;
 
-/// What happens to a packet next.
+/// The next thing that happens to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// It enters a link.
@@ -26,15 +25,15 @@ pub enum Stage {
     Chained(u32),
     /// It enters a merged wire.
     Merged(u32),
-    /// It passes the impaired pipe of the link that it comes from, which keeps the order.
+    /// It passes the impaired pipe of the link it comes from, which keeps the order.
     Pipe(u32),
-    /// It passes the pipe of the link that it comes from, which may reorder packets.
+    /// It passes the impaired pipe of the link it comes from, which may reorder packets.
     ReorderingPipe(u32),
-    /// It leaves the CPU of several cores that it comes from, which may have overtaken others.
+    /// It leaves a CPU of several cores, where it may have overtaken others.
     Cores(u32),
     /// It arrives at its receiver.
     Receive,
-    /// It arrives at its receiver, whose answer is chained to the link it comes from.
+    /// It arrives at its receiver, whose acknowledgement is chained to the link it comes from.
     ReceiveChained,
     /// The acknowledgement arrives at the sender.
     Sender,
@@ -43,31 +42,31 @@ pub enum Stage {
 /// All routes.
 #[derive(Clone, Debug)]
 pub struct Routes {
-    /// Stages of all routes, one after the other.
+    /// The stages of all routes, concatenated.
     pub stages: Vec<Stage>,
-    /// Where each route begins.
+    /// Index of the first stage of each route.
     pub first: Vec<u32>,
     /// For each link, its lead if it is a merged wire.
     pub lead: Vec<Option<Dur>>,
 }
 
-/// Who sends packets into a link.
+/// The sources of packets that enter a link.
 #[derive(Clone, Debug, Default)]
 struct Feeders {
-    /// A host does.
+    /// A host sends into it.
     host: bool,
-    /// Other links that do, each once.
+    /// Links that feed it, each once.
     links: Vec<usize>,
 }
 
-/// How a link is entered.
+/// How packets enter a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     /// By events.
     Events,
     /// In the order in which packets leave this link.
     Chained(usize),
-    /// In an order that is settled as packets leave a root.
+    /// In an order that is final once packets leave the root.
     Merged,
 }
 
@@ -112,7 +111,7 @@ impl Routes {
         routes
     }
 
-    /// Where the answer to data begins whose way begins at `stage`.
+    /// The first stage of acknowledgements of data that starts at `stage`.
     pub fn behind_receiver(&self, stage: u32) -> u32 {
         let receives = |s: &Stage| matches!(s, Stage::Receive | Stage::ReceiveChained);
         let ahead = self.stages[stage as usize..].iter().position(receives);

@@ -1,17 +1,17 @@
-//! Congestion windows of a group of flows, sampled: their sum over time, and how much each of them varies.
+//! Samples the congestion windows of a group of flows: their sum over time and the variance of each.
 
 use crate::flow::{Flow, FlowKind};
 use crate::result::CwndResult;
 use marqueue_core::Time;
 
-/// Looks at the windows of the TCP flows of one group.
+/// Sampler of the windows of one group of TCP flows.
 #[derive(Debug)]
 pub struct WindowMeter {
     /// The slot of its first flow; the others follow.
     first_slot: usize,
     /// The row of its first flow in the flow table; the others follow.
     first_row: u32,
-    /// Of each flow the sum and the sum of squares of its samples in the measuring window.
+    /// For each flow the sum and the sum of squares of its samples in the measuring window.
     moments: Vec<(f64, f64)>,
     /// Samples in the measuring window.
     samples: u32,
@@ -19,19 +19,19 @@ pub struct WindowMeter {
 }
 
 impl WindowMeter {
-    /// Of the group of traffic `group`, whose `count` flows have consecutive slots and rows.
+    /// A sampler of the traffic group `group`, whose `count` flows have consecutive slots and rows.
     pub fn new(group: usize, first_slot: usize, first_row: u32, count: u32) -> WindowMeter {
         let moments = vec![(0.0, 0.0); count as usize];
         WindowMeter { first_slot, first_row, moments, samples: 0, result: CwndResult::of(group) }
     }
 
-    /// Takes a sample at `now`. A flow that has not begun or has ended has a window of 0.
+    /// Takes a sample at `now`. A flow that has not started or has ended has a window of 0.
     pub fn sample(&mut self, now: Time, flows: &[Flow]) {
         let mut total = 0.0;
         let slots = &flows[self.first_slot..][..self.moments.len()];
         for ((row, flow), (sum, sum_sq)) in (self.first_row..).zip(slots).zip(&mut self.moments) {
             match &flow.kind {
-                // A slot that has been reused is another flow's.
+                // A reused slot belongs to another flow.
                 FlowKind::Tcp(tcp) if tcp.started && flow.row == row => {
                     let cwnd = tcp.sender.core().window.cwnd;
                     total += cwnd;
@@ -55,7 +55,7 @@ impl WindowMeter {
         self.samples = 0;
     }
 
-    /// Everything that was sampled.
+    /// Returns all samples.
     pub fn into_result(self) -> CwndResult {
         self.result
     }

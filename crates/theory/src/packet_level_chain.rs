@@ -1,28 +1,29 @@
-//! Between the chain of windows ([`crate::chain`]) and the packet simulator: flows packet by packet under marking of
-//! scale N^a, where each assumption of the chain is taken or replaced by what TCP does, one at a time.
+//! A packet-level version of the chain of TCP windows ([`crate::chain`]). It lies between the chain and the packet
+//! simulator: each assumption of the chain can be replaced by the behaviour of TCP, one at a time.
 //!
 //! There is no slow start, no timeout, no access link and no delayed acknowledgement, and a packet that finds the
-//! buffer full counts as marked: what is left of TCP is additive increase, halving at most once a round trip, and
-//! the times at which packets are sent and answered.
+//! buffer full counts as marked. What remains of TCP is additive increase, halving at most once a round trip, and the
+//! times at which packets are sent and acknowledged.
 
 use marqueue_core::curve::ScaledCurve;
 use marqueue_core::Rng;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// When packets are sent, and when a mark is answered.
+/// When packets are sent, and when the window reacts to a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendingModel {
     /// As the chain with groups and classes: a flow of window w sends w packets at independent, uniform instants of
     /// its round trip, and changes its window at its end: half a round trip after the mark, on average.
     Rounds,
-    /// Packets are sent at random, at the rate of window over round trip; each is answered a round trip later.
+    /// Packets are sent as a Poisson process at the rate of window over round trip; each is acknowledged a round trip
+    /// later.
     Echoes,
-    /// The same, but an answer is what lets packets go, as many as the window has room for.
+    /// Acknowledgements clock packets out, as many as the window allows.
     Clock,
 }
 
-/// How long packets take in the one queue that all meet.
+/// The distribution of service times in the shared queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// Exponentially distributed.
@@ -31,16 +32,16 @@ pub enum Service {
     Constant,
 }
 
-/// What a packet finds.
+/// The queue that a packet finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueModel {
-    /// A queue of its own: M/M/1 in equilibrium at the load of this instant.
+    /// An independent draw from M/M/1 in equilibrium at the present load.
     Own,
-    /// The queue that the packets of all flows make.
+    /// The queue of the packets of all flows.
     Common {
-        /// How they are served.
+        /// The distribution of service times.
         service: Service,
-        /// Whether what a packet waits makes its round trip longer.
+        /// Whether the queueing delay lengthens the round trip.
         waits: bool,
     },
 }
@@ -54,7 +55,7 @@ pub struct Class {
     pub rtt: f64,
 }
 
-/// What is simulated. Times are in units of T.
+/// The parameters of a simulation. Times are in units of T.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// p_N and the buffer.
@@ -71,7 +72,7 @@ pub struct Setup {
     pub queue_model: QueueModel,
 }
 
-/// All flows and the queue in a state.
+/// The simulation with its state: all flows and the queue.
 #[derive(Clone, Debug)]
 pub struct PacketLevelChain {
     sending: SendingModel,
@@ -104,7 +105,7 @@ struct Flow {
     rate: u64,
 }
 
-/// The link.
+/// The shared queue.
 #[derive(Clone, Debug)]
 struct SharedQueue {
     curve: ScaledCurve,

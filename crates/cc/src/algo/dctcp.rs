@@ -12,7 +12,7 @@ use super::reno::Reno;
 use crate::config::Config;
 use crate::window_law::{AckedSegments, WindowLaw, EcnFeedback, Signal, Window};
 
-/// What is known of the share of marked segments.
+/// State of DCTCP: the estimate of the share of marked segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
     /// DCTCP.Alpha.

@@ -1,4 +1,4 @@
-//! How much of its window a sender has used whose application writes in pieces (RFC 7661, 1).
+//! Measures how much of its window a sender uses whose application writes in pieces (RFC 7661, 1).
 
 use marqueue_core::{Dur, Time};
 

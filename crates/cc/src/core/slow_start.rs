@@ -1,10 +1,10 @@
-//! What watches the first slow start is asked at every acknowledgement of it.
+//! Calls the algorithm that may end the first slow start, at every acknowledgement in it.
 
 use super::{Core, SendContext};
 use crate::slow_start::{AckSample, SlowStartDecision};
 
 impl Core {
-    /// By what share of itself the window grows in slow start; by nothing if it is found to be over.
+    /// The share of the normal growth that slow start applies now; 0 if the algorithm ends slow start.
     pub(super) fn slow_start_growth(&mut self, tx: &SendContext<'_>) -> f64 {
         let (una, max, cwnd, rtt) = (self.una, self.max, self.window.cwnd, self.rto.latest());
         let Some((slow_start_monitor, rtt)) = self.slow_start_monitor.as_mut().zip(rtt) else { return 1.0 };

@@ -10,7 +10,8 @@
 //! One link of capacity C and N flows: x* = C/N + alpha/beta and p* = N alpha / (C beta + N alpha); stable if and
 //! only if 0 < beta < 2, whatever the delays (Theorem 4), and without overshoot up to 1.
 //!
-//! Sees: headers that come back ([`super::router_feedback`]). Decides: the rate, once an interval. Losses do not move it.
+//! Sees: headers that come back ([`super::router_feedback`]). Decides: the rate, once an interval. Losses do not move
+//! it.
 //!
 //! The paper leaves open, and here:
 //! - The first feedback of all has no z(n-1): it only sets it. Where routers take turns, r is known less often
@@ -33,7 +34,8 @@ marqueue_core::params! {
     pub struct Params {
         /// What each step adds to the rate.
         alpha: f64 { unit: BitsPerSecond, range: 1.0 => 1e12, default: 100_000.0, source: "Zhang, Kang, Loguinov 2004, section 6.3" },
-        /// How much of the loss that a router tells the rate gives up; stable between 0 and 2, without overshoot up to 1.
+        /// How much of the loss that a router tells the rate gives up; stable between 0 and 2, without overshoot up to
+        /// 1.
         beta: f64 { unit: One, range: 0.0 => 100.0, default: 0.9, source: "Zhang, Kang, Loguinov 2004, section 6.3; Theorem 4" },
         /// The slowest rate.
         min_rate: Option<f64> { unit: BitsPerSecond, range: 1.0 => 1e12, default: None, auto: "alpha, which (60) leaves of any rate at p = 1/beta", source: "the paper is silent" },

@@ -1,12 +1,11 @@
-//! Senders controlled by rate: packets leave at even distances, and a law moves the rate.
+//! Rate-based transport: packets are paced at a rate that a rate law controls.
 //!
-//! The stream is not reliable: no packet is sent twice. So is it in the protocols that these laws come
-//! with (RAP, Rejaie, Handley and Estrin 1999; TFRC, RFC 5348; Kelly's controllers), and a rate law
-//! is seen by itself that way, without the repair of losses that TCP's window carries along. Each
-//! packet is answered by a report ([`receiver::Report`]) of what has been lost or marked so far, so
-//! that a lost report loses nothing.
+//! The stream is not reliable: no packet is retransmitted. That is so in the protocols that these laws come from (RAP,
+//! Rejaie, Handley and Estrin 1999; TFRC, RFC 5348; Kelly's controllers), and it isolates the rate law from loss
+//! recovery. The receiver answers each packet with a cumulative report ([`receiver::Report`]) of lost and marked
+//! packets, so that a lost report does no harm.
 //!
-//! A law is one file here and one line in the list below.
+//! Each law is one file and one line in the list below.
 
 pub mod pacer;
 pub mod rate_law;
@@ -28,14 +27,14 @@ use marqueue_core::{Bytes, Signals};
 
 macro_rules! laws {
     ($($module:ident :: $law:ident),* $(,)?) => {
-        /// All rate laws, dispatched by a branch.
+        /// Any rate law, dispatched by a branch.
         #[derive(Clone, Debug)]
         pub enum AnyRateLaw {
             $(#[allow(missing_docs)] $law($module::$law),)*
         }
 
         impl AnyRateLaw {
-            /// The law that `spec` names, of a flow that sends such packets.
+            /// The law that `spec` names, for a flow that sends packets of this size.
             ///
             /// # Errors
             /// If the name is unknown or a parameter is refused.
@@ -50,7 +49,7 @@ macro_rules! laws {
                 Err(ParamError::new("name", message))
             }
 
-            /// Every law there is.
+            /// All laws, in the order of the list.
             pub fn catalogue() -> Vec<Entry> {
                 vec![$(Entry {
                     name: $module::$law::NAME,

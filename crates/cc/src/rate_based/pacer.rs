@@ -1,17 +1,17 @@
-//! Even distances at a rate that changes: the next packet leaves when the integral of the rate since the
-//! last one reaches one packet. What rounding to nanoseconds leaves over is carried on, so that the
-//! number of packets sent never departs from the integral by more than one.
+//! Pacing at a variable rate: the next packet is sent when the integral of the rate since the last one reaches one
+//! packet. Rounding to nanoseconds is carried over, so that the number of packets never differs from the integral by
+//! more than one.
 
 use marqueue_core::{Dur, Time};
 
-/// When the next packet may leave.
+/// Computes when the next packet may be sent.
 #[derive(Clone, Debug)]
 pub struct Pacer {
     /// Packets a second.
     rate: f64,
-    /// Up to when the rate has been integrated.
+    /// Time up to which the rate has been integrated.
     at: Time,
-    /// The share of a packet that is still missing at that time.
+    /// The share of a packet that is missing at that time.
     missing: f64,
 }
 
@@ -26,7 +26,7 @@ impl Pacer {
         self.rate
     }
 
-    /// From `now` on the rate is another: what is still missing comes at the new one.
+    /// Changes the rate at `now`; the missing share follows at the new rate.
     pub fn set_rate(&mut self, now: Time, rate: f64) {
         self.integrate(now);
         self.rate = rate;

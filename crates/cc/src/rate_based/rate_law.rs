@@ -1,31 +1,31 @@
-//! What a rate law sees and decides. Rates are in packets a second.
+//! The interface of a rate law. Rates are in packets a second.
 
 use marqueue_core::params::ParamSet;
 use marqueue_core::{Signals, Time};
 
-/// What happened in one control interval.
+/// The events of one control interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Interval {
     /// How long it was, s.
     pub seconds: f64,
-    /// Reports that came in.
+    /// Reports that arrived.
     pub reports: u32,
     /// Packets newly reported lost.
     pub lost: u32,
     /// Packets newly reported marked.
     pub marked: u32,
-    /// Was the rate cut for congestion in it?
+    /// Was the rate reduced for congestion in it?
     pub cut: bool,
 }
 
-/// A header that came back.
+/// A header for routers that has been returned to the sender.
 #[derive(Clone, Copy, Debug)]
 pub struct ReturnedSignals {
-    /// When.
+    /// The time.
     pub now: Time,
     /// The smoothed round-trip time, s.
     pub srtt: f64,
-    /// What it says.
+    /// Its contents.
     pub signals: Signals,
 }
 
@@ -49,28 +49,28 @@ pub trait RateLaw: Sized {
     /// A control interval has ended: the new rate.
     fn on_interval(&mut self, rate: f64, interval: &Interval) -> f64;
 
-    /// A packet sent since the last cut was lost or marked: the new rate. A law that takes everything in
-    /// by intervals, or from routers, leaves it.
+    /// A packet sent since the last reduction was lost or marked: the new rate. Laws that react to intervals or to
+    /// routers only do not change it.
     fn on_congestion(&mut self, rate: f64) -> f64 {
         rate
     }
 
-    /// No report has come for long: the new rate.
+    /// No report has arrived for long: the new rate.
     fn on_feedback_timeout(&mut self, rate: f64) -> f64 {
         self.on_congestion(rate)
     }
 
-    /// What packet `seq`, which leaves at `rate`, carries for routers, if the law listens to them.
+    /// The header for routers of packet `seq`, which is sent at `rate`, if the law uses their feedback.
     fn header(&self, _seq: u32, _rate: f64) -> Option<Signals> {
         None
     }
 
-    /// A header has come back: the new rate.
+    /// A header has been returned: the new rate.
     fn on_signals(&mut self, rate: f64, _heard: &ReturnedSignals) -> f64 {
         rate
     }
 
-    /// The latest price that it has heard.
+    /// The latest price that it has received.
     fn price(&self) -> Option<f64> {
         None
     }

@@ -1,12 +1,12 @@
-//! The receiver of a paced stream: finds gaps, counts marks, answers each packet by a report.
+//! The receiver of a rate-based flow: detects losses by gaps, counts marks, answers each packet with a report.
 
 use crate::sequence_ranges::SequenceRanges;
 use marqueue_core::{Ecn, Signals};
 
-/// So many later packets take a missing one for lost (RFC 5348, section 5.1; RFC 9002, section 6.1.1).
+/// Number of later packets after which a missing one counts as lost (RFC 5348, section 5.1; RFC 9002, section 6.1.1).
 pub const REORDER: u32 = 3;
 
-/// What a receiver tells its sender, in full each time.
+/// A cumulative report of the receiver to its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
     /// The packet that it answers.
@@ -17,16 +17,16 @@ pub struct Report {
     pub marked: u32,
     /// One past the newest packet known to be lost or marked; zero if there is none.
     pub congested: u32,
-    /// What routers wrote into that packet, and what its sender did.
+    /// The header for routers of that packet.
     pub signals: Option<Signals>,
 }
 
 /// State of a receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
-    /// All packets before it have arrived or are taken for lost.
+    /// All packets before it have arrived or count as lost.
     next: u32,
-    /// What has arrived beyond.
+    /// Packets that arrived beyond.
     ahead: SequenceRanges,
     lost: u32,
     marked: u32,
@@ -49,7 +49,7 @@ impl Receiver {
         Report { echo: seq, lost: self.lost, marked: self.marked, congested: self.congested, signals }
     }
 
-    /// Moves over what has arrived, and over a gap once enough has arrived beyond it.
+    /// Advances over packets that have arrived, and over a gap once enough have arrived beyond it.
     fn settle(&mut self) {
         while let Some(&(start, end)) = self.ahead.as_slice().first() {
             if start > self.next {

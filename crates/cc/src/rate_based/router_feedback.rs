@@ -1,48 +1,48 @@
-//! What laws that listen to routers share: which feedback is new, and whose is obeyed.
+//! Feedback of routers: filters out old feedback and tracks which router is the bottleneck.
 //!
-//! Zhang, Kang and Loguinov, SIGCOMM 2004, sections 6.1 and 6.3. Feedback is taken in once: only if its number
-//! is above all others of its router. When another router speaks, the flow waits for one more round trip before
-//! it obeys that router.
+//! Zhang, Kang and Loguinov, SIGCOMM 2004, sections 6.1 and 6.3. Feedback is used once: only if its sequence number is
+//! above all others of its router. When feedback comes from another router, the flow waits for one round trip before it
+//! follows that router.
 //!
-//! The paper does not say what happens if routers take turns, as they do where two links are congested
-//! alike. A flow that waited anew at each change would never obey any; here whoever speaks first after the
-//! wait is obeyed. Each router's last number is kept, so that old feedback is known as such when a router
-//! speaks again.
+//! The paper does not say what happens if two routers alternate, as they do where two links are equally congested. A
+//! flow that restarted the wait at each change would never follow either. Here the first router after the wait is
+//! followed. The last sequence number of each router is kept, so that old feedback is recognised when a router appears
+//! again.
 //!
-//! Where routers take turns, the first packet that brings a router's new price need not be the first that
-//! arrived in its interval: another price may have been higher then. So what a flow sent in an interval is only
-//! known if nobody else has spoken since that interval began. After a wait it need not be: the rate has been
-//! the same for a round trip.
+//! If routers alternate, the first packet with a new price of a router need not be the first that arrived in its
+//! interval, because another price may have been higher. So the amount that a flow sent in an interval is known only if
+//! all feedback since the start of the interval came from the same router. After a wait it is not needed: the rate has
+//! been constant for a round trip.
 
 use super::rate_law::ReturnedSignals;
 use marqueue_core::{Dur, Time};
 
-/// The last that was heard of a router.
+/// The last feedback of a router.
 #[derive(Clone, Copy, Debug)]
 struct LastFeedback {
     router: u32,
     seq: u32,
     usr: u32,
-    /// Its packet was the first of its interval.
+    /// True if its packet was the first of its interval.
     edge: bool,
 }
 
-/// Whom the flow obeys.
+/// The router that the flow follows.
 #[derive(Clone, Copy, Debug)]
 enum Bottleneck {
-    /// Nobody has spoken yet.
+    /// No feedback yet.
     Unknown,
     /// This router.
     Is(u32),
-    /// Whoever speaks first from then on.
+    /// The first router from that time on.
     Changes(Time),
 }
 
-/// What a flow knows of routers.
+/// What a flow knows about routers.
 #[derive(Clone, Debug)]
 pub struct RouterFeedback {
     last: Vec<LastFeedback>,
-    /// Who spoke last.
+    /// The router of the last feedback.
     speaker: Option<u32>,
     bottleneck: Bottleneck,
     price: Option<f64>,
@@ -55,36 +55,36 @@ pub struct NewPrice {
     pub p: f64,
     /// The header's `usr`.
     pub usr: u32,
-    /// What came before from the same router, if nobody else spoke in between: `usr`, and for how long the
-    /// router has measured since, s.
+    /// The previous feedback of the same router, if there was none of another in between: its `usr`, and the time that
+    /// the router has measured since, s.
     pub since: Option<(u32, f64)>,
-    /// Is it the router that the flow obeys?
+    /// Does the flow follow this router?
     pub bottleneck_status: BottleneckStatus,
 }
 
-/// Does the flow obey?
+/// Whether the flow follows a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BottleneckStatus {
-    /// Not yet: another router spoke less than a round trip ago.
+    /// Not yet: the bottleneck changed less than a round trip ago.
     Waiting,
-    /// From now on: the rate has not moved for a round trip.
+    /// From now on: the rate has been constant for a round trip.
     Switched,
     /// As before.
     Unchanged,
 }
 
 impl RouterFeedback {
-    /// Nothing has been heard.
+    /// No feedback yet.
     pub fn new() -> RouterFeedback {
         RouterFeedback { last: Vec::new(), speaker: None, bottleneck: Bottleneck::Unknown, price: None }
     }
 
-    /// The latest price that was obeyed.
+    /// The latest price that was followed.
     pub fn price(&self) -> Option<f64> {
         self.price
     }
 
-    /// A header has come back. Nothing if it tells nothing new.
+    /// A header has been returned. `None` if its feedback is not new.
     pub fn update(&mut self, returned: &ReturnedSignals) -> Option<NewPrice> {
         let reported_price = returned.signals.price;
         let usr = returned.signals.usr;

@@ -1,4 +1,4 @@
-//! The sender of a paced stream: paces, takes reports in, asks its law.
+//! The sender of a rate-based flow: paces packets, processes reports, calls the rate law.
 
 use super::pacer::Pacer;
 use super::{AnyRateLaw, Interval, Report, ReturnedSignals};
@@ -10,25 +10,25 @@ const SLOWEST: f64 = 1.0 / 64.0;
 /// The fastest rate, packets a second: the clock counts nanoseconds.
 const FASTEST: f64 = 1e9;
 
-/// Without a report for so long before the first round-trip time is known, the rate is cut
-/// (RFC 5348, section 4.2).
+/// Time without a report after which the rate is reduced, before the first round-trip time is known (RFC 5348, section
+/// 4.2), s.
 const FIRST_PATIENCE: f64 = 2.0;
 
 /// Weight of the past in the smoothed round-trip time (RFC 5348, section 4.3).
 const Q: f64 = 0.9;
 
-/// What a sender has counted.
+/// Counts of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets sent.
     pub sent: u32,
-    /// Times that the rate was cut because no report came.
+    /// Rate reductions because no report arrived.
     pub timeouts: u32,
-    /// Times that it was cut for marks alone.
+    /// Rate reductions for marks alone.
     pub ecn_cuts: u32,
 }
 
-/// A sender that paces.
+/// A rate-based sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
     law: AnyRateLaw,
@@ -41,15 +41,15 @@ pub struct Sender {
     srtt: Option<f64>,
     /// The packet that is being timed.
     timed: Option<(u32, Time)>,
-    /// What the latest report said.
+    /// The counts of the latest report.
     reported: Report,
-    /// The rate has been cut for whatever was sent before this packet.
+    /// The rate has been reduced for all packets sent before this one.
     recover: u32,
-    /// What has happened in this control interval.
+    /// The events of this control interval.
     interval: Interval,
-    /// When it began and when it ends; it has none before the first report.
+    /// Start and end of the control interval; none before the first report.
     control: Option<(Time, Time)>,
-    /// When the rate is cut if no report has come by then.
+    /// When the rate is reduced unless a report arrives.
     silent_at: Time,
 }
 
@@ -76,17 +76,17 @@ impl Sender {
         self.pacer.rate()
     }
 
-    /// What packet `seq`, which leaves now, carries for routers, if the law listens to them.
+    /// The header for routers of packet `seq`, which is sent now, if the law uses their feedback.
     pub fn header(&self, seq: u32) -> Option<Signals> {
         self.law.header(seq, self.pacer.rate())
     }
 
-    /// What it shows: the rate in force, packets a second, and the latest price that it has heard.
+    /// State for traces: the rate in force, packets a second, and the latest price.
     pub fn rate_and_price(&self) -> (f64, Option<f64>) {
         (self.pacer.rate(), self.law.price())
     }
 
-    /// When [`Sender::on_timer`] wants to be called; never after the stop.
+    /// When [`Sender::on_timer`] is due; never after the stop.
     pub fn deadline(&self) -> Time {
         let control = self.control.map_or(Time::NEVER, |(_, end)| end);
         let deadline = self.pacer.next().min(control).min(self.silent_at);
@@ -97,8 +97,7 @@ impl Sender {
         }
     }
 
-    /// The time of [`Sender::deadline`] has come. Returns the number of the packet to send now, if
-    /// there is one.
+    /// The timer is due ([`Sender::deadline`]). Returns the number of the packet to send now, if there is one.
     pub fn on_timer(&mut self, now: Time) -> Option<u32> {
         if now >= self.silent_at {
             self.counts.timeouts += 1;
@@ -121,7 +120,7 @@ impl Sender {
             self.timed = None;
         }
         self.interval.reports += 1;
-        // Counts only grow; a report that was overtaken tells nothing new.
+        // Counts only grow; a report that was overtaken contains nothing new.
         let lost = report.lost.saturating_sub(self.reported.lost);
         let marked = report.marked.saturating_sub(self.reported.marked);
         self.interval.lost += lost;
@@ -150,7 +149,7 @@ impl Sender {
         seq
     }
 
-    /// Congestion, or silence: the law cuts the rate, once for all that has been sent so far.
+    /// Congestion, or no report for long: the law reduces the rate, once for all packets sent so far.
     fn cut(&mut self, now: Time, ask: impl FnOnce(&mut AnyRateLaw, f64) -> f64) {
         self.recover = self.counts.sent;
         self.set_rate(now, ask);

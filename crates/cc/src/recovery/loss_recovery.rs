@@ -3,9 +3,9 @@
 use crate::core::{Core, SendContext};
 use crate::segment::Ack;
 
-/// A way to repair losses.
+/// A loss recovery algorithm.
 pub trait LossRecovery {
-    /// An acknowledgement arrives; the ECN echo has been answered.
+    /// An acknowledgement arrives; its ECN echo has been processed.
     fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>);
 
     /// The application has written more data.
@@ -13,7 +13,7 @@ pub trait LossRecovery {
         core.fill_window(tx, u32::MAX);
     }
 
-    /// The time of [`Core::repair_deadline`] has come, which only a way that sets it hears of.
+    /// The timer [`Core::repair_deadline`] is due. Called only if the algorithm sets it.
     fn on_timer(&mut self, _core: &mut Core, _tx: &mut SendContext<'_>) {}
 
     /// The retransmission timer has expired; the core has fallen back to one segment.

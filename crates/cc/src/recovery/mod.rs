@@ -1,5 +1,4 @@
-//! Whose rules repair losses, one file each: the RFCs', and ns-2.35's where its traces are to be
-//! reproduced.
+//! Loss recovery algorithms, one file each: those of the RFCs, and those of ns-2.35 to reproduce its traces.
 
 mod loss_recovery;
 pub mod newreno;
@@ -17,7 +16,7 @@ use crate::config::{Config, Dialect, LossDetection, Recovery};
 use crate::core::{Core, SendContext};
 use crate::segment::Ack;
 
-/// All ways, dispatched by a branch.
+/// Any loss recovery algorithm, dispatched by a branch.
 #[derive(Clone, Debug)]
 pub enum AnyLossRecovery {
     /// RFC 5681.
@@ -37,7 +36,7 @@ pub enum AnyLossRecovery {
 }
 
 impl AnyLossRecovery {
-    /// The way that the settings ask for.
+    /// The algorithm that the settings select.
     pub fn new(config: &Config) -> AnyLossRecovery {
         match (config.dialect, config.recovery) {
             (Dialect::Rfc, Recovery::Reno) => AnyLossRecovery::Reno(Default::default()),

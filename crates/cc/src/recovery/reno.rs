@@ -1,8 +1,8 @@
 //! Fast retransmit and fast recovery: RFC 5681, section 3.2, with limited transmit (RFC 3042).
 //!
 //! Departures: duplicate acknowledgements for data sent before a timeout do not start a fast
-//! retransmit (the bug of RFC 6582, section 4); a loss in a window that ECN has just cut is repaired
-//! without a second cut (RFC 3168, 6.1.2).
+//! retransmit (the bug of RFC 6582, section 4); a loss in a window that ECN has just reduced is repaired
+//! without a second reduction (RFC 3168, 6.1.2).
 
 use super::loss_recovery::LossRecovery;
 use super::prr::{Progress, WindowReduction};
@@ -51,13 +51,13 @@ impl LossRecovery for Reno {
     }
 }
 
-/// May a fast retransmit start? Not for duplicates of what a timeout has sent again.
+/// May a fast retransmit start? Not for duplicates of segments that a timeout has retransmitted.
 fn may_enter(core: &Core) -> bool {
     core.last_cut != LastCut::Timeout || core.una > core.recover
 }
 
-/// RFC 5681, 3.2, steps 2 and 3: cut, retransmit, inflate by the duplicates seen. RFC 9937: what a
-/// duplicate stands for is no longer in flight.
+/// RFC 5681, 3.2, steps 2 and 3: reduces the window, retransmits, inflates by the duplicates so far. RFC 9937: each
+/// duplicate stands for a segment that is no longer in flight.
 pub(super) fn enter(core: &mut Core, tx: &mut SendContext<'_>) -> WindowReduction {
     let cut = !core.ecn_has_cut(tx.config);
     let in_flight = core.flight().saturating_sub(core.dupacks);
@@ -69,7 +69,7 @@ pub(super) fn enter(core: &mut Core, tx: &mut SendContext<'_>) -> WindowReductio
     reducing
 }
 
-/// Another duplicate in recovery: one segment more has arrived.
+/// Another duplicate in recovery: one more segment has arrived.
 pub(super) fn on_duplicate(core: &mut Core, tx: &mut SendContext<'_>, reducing: &mut WindowReduction) {
     let delivered = reducing.credible(1);
     core.inflation += delivered;
@@ -78,7 +78,7 @@ pub(super) fn on_duplicate(core: &mut Core, tx: &mut SendContext<'_>, reducing: 
     fill(core, tx, reducing);
 }
 
-/// Sends what the window allows in recovery.
+/// Sends as much as the window allows in recovery.
 pub(super) fn fill(core: &mut Core, tx: &mut SendContext<'_>, reducing: &mut WindowReduction) {
     let before = tx.out.len();
     core.fill_window(tx, u32::MAX);

@@ -1,8 +1,8 @@
-//! When the first slow start ends before it has filled the buffer: HyStart++ (RFC 9406) and HyStart as Linux's CUBIC
-//! has it, one file each.
+//! Algorithms that end the first slow start before it fills the buffer: HyStart++ (RFC 9406) and HyStart of Linux's
+//! CUBIC, one file each.
 //!
-//! Both look at the round-trip time of every acknowledgement of new data, which takes timestamps. A signal of congestion, or the end
-//! that they find, is the end of them: later slow starts know their ssthresh (RFC 9406, 4.3).
+//! Both use the round-trip time of every acknowledgement of new data, which needs timestamps. They stop at the first
+//! congestion signal: later slow starts end at ssthresh (RFC 9406, 4.3).
 
 mod hystart;
 mod hystart_plus_plus;
@@ -14,7 +14,7 @@ use crate::config::{Config, SlowStart};
 use hystart::HyStart;
 use hystart_plus_plus::HyStartPlusPlus;
 
-/// What watches the first slow start.
+/// The algorithm of a connection.
 #[derive(Clone, Debug)]
 pub enum SlowStartMonitor {
     /// RFC 9406.
@@ -24,7 +24,7 @@ pub enum SlowStartMonitor {
 }
 
 impl SlowStartMonitor {
-    /// What the settings ask for. Behind a pointer: most of a flow's life there is nothing to watch.
+    /// The algorithm that the settings select. Boxed, because most of the time there is none.
     pub fn new(config: &Config) -> Option<Box<SlowStartMonitor>> {
         match config.slow_start {
             SlowStart::Standard => None,

@@ -1,8 +1,8 @@
-//! What an algorithm that ends slow start is given at each acknowledgement, and what it decides.
+//! The interface of algorithms that end slow start: their input at each acknowledgement, and their decision.
 
 use marqueue_core::{Dur, Time};
 
-/// Fewest round-trip times of a round before they count (RFC 9406, N_RTT_SAMPLE; Linux, HYSTART_MIN_SAMPLES).
+/// Fewest round-trip time samples of a round before they count (RFC 9406, N_RTT_SAMPLE; Linux, HYSTART_MIN_SAMPLES).
 pub const SAMPLES: u32 = 8;
 
 /// By how much the round-trip time must rise: an eighth of what it was, 4 ms at least, 16 ms at most
@@ -11,14 +11,14 @@ pub fn rise(rtt: Dur) -> Dur {
     Dur(rtt.0 / 8).clamp(Dur(4_000_000), Dur(16_000_000))
 }
 
-/// New data was acknowledged in slow start, and taken in.
+/// An acknowledgement of new data in slow start, after it was processed.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
     /// Now.
     pub now: Time,
     /// The latest round-trip time.
     pub rtt: Dur,
-    /// Every acknowledgement measures it.
+    /// True if every acknowledgement measures it.
     pub timed: bool,
     /// The oldest segment not acknowledged (SND.UNA).
     pub una: u32,
@@ -28,11 +28,11 @@ pub struct AckSample {
     pub cwnd: f64,
 }
 
-/// What becomes of slow start.
+/// The decision about slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SlowStartDecision {
-    /// It goes on: the window grows by this share of what it would.
+    /// Slow start continues: the window grows by this share of the normal growth.
     Grow(f64),
-    /// It is over: ssthresh is the window as it is.
+    /// Slow start ends: ssthresh becomes the present window.
     End,
 }

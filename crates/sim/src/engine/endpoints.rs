@@ -1,4 +1,4 @@
-//! The two ends of a flow: data is received and answered, acknowledgements are taken in, timers fire.
+//! The endpoints of flows: receivers acknowledge data, senders process acknowledgements, timers fire.
 
 use super::rate_based::signals;
 use super::Engine;
@@ -10,8 +10,8 @@ use marqueue_cc::{Ack, Options};
 use marqueue_core::{Ecn, Flags, Head, Packet, Time};
 
 impl Engine {
-    /// Data arrives at its receiver, whose stage it carries, at `at`, which may lie ahead of the clock. Returns the
-    /// answer and the stage at which that starts.
+    /// Data arrives at its receiver at `at`, which may lie ahead of the clock. The packet's stage is that of the
+    /// receiver. Returns the acknowledgement and its first stage.
     #[inline(always)]
     pub(super) fn receive(&mut self, packet: Packet, at: Time) -> Option<(Packet, u32)> {
         let windows = self.edges.len();
@@ -65,7 +65,7 @@ impl Engine {
         packet
     }
 
-    /// The slot in which what does not fit into a packet travels.
+    /// Stores options in the pool. Returns their slot.
     #[inline]
     pub(super) fn store_options(&mut self, options: PacketOptions) -> u32 {
         match self.free_option_slots.pop() {
@@ -101,7 +101,7 @@ impl Engine {
         self.after_sender(packet.flow());
     }
 
-    /// The sender has been called: send what it wants sent, set its timer, see whether it is done.
+    /// After a call of the sender: sends its segments, sets its timer, and ends the flow if it is done.
     #[inline(always)]
     pub(super) fn after_sender(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
@@ -129,7 +129,7 @@ impl Engine {
         self.send_segments(f);
     }
 
-    /// Sends what the sender of flow `f` has put out.
+    /// Sends the segments in the buffer as packets of flow `f`.
     #[inline(always)]
     fn send_segments(&mut self, f: u32) {
         if self.segments.is_empty() {
@@ -142,7 +142,7 @@ impl Engine {
         let (stage, head, ect) = (flow.data_stage, flow.head, config.ecn_field);
         flow.in_flight += self.segments.len() as u32;
         let now = self.now;
-        // By number: sending wants all of the engine.
+        // By index: sending borrows the whole engine.
         for i in 0..self.segments.len() {
             let segment = self.segments[i];
             let mut packet = Packet::data(f, segment.seq, if segment.seq == 0 { header } else { wire });
@@ -153,7 +153,7 @@ impl Engine {
         self.segments.clear();
     }
 
-    /// Enters a timer of flow `f` if it must fire earlier than the one that is entered.
+    /// Enters a timer of flow `f` if it is due earlier than its present entry.
     #[inline(always)]
     pub(super) fn rearm(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
@@ -171,14 +171,14 @@ impl Engine {
 
     #[inline]
     pub(super) fn schedule_timers(&mut self) {
-        // Of all flows its own has been away for longest when a timer is looked at.
+        // The flow of the next timer has probably left the cache.
         if let Some(flow) = self.timers.first_flow() {
             self.flows[flow as usize].fetch_sender();
         }
         self.events.set(self.timers_source, self.timers.first());
     }
 
-    /// The earliest timer is due: it fires, or turns out to have been moved.
+    /// The earliest timer entry is due: it fires, or it has been moved to a later time.
     pub(super) fn timer(&mut self) {
         let flows = &mut self.flows;
         let fires = self.timers.fire(self.now, |time, f| {

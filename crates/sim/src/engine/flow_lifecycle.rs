@@ -1,4 +1,4 @@
-//! Flows come and go.
+//! The start and end of flows: creates them from the plan, and reuses the slots of finished ones.
 
 use super::Engine;
 use crate::flow::{add_row, Cbr, Flow, FlowKind, RateBased, Tcp};
@@ -145,8 +145,8 @@ impl Engine {
         }
     }
 
-    /// A finished flow whose last packet has left the network gives its slot back. A timer that is
-    /// still entered for it will find that its time is not the slot's.
+    /// Frees the slot of a finished flow once its last packet has left the network. A timer entry that is left over is
+    /// ignored, because its time is not that of the slot.
     pub(super) fn reuse_if_finished(&mut self, f: u32) {
         let flow = &self.flows[f as usize];
         if matches!(flow.kind, FlowKind::Finished) && flow.in_flight == 0 {

@@ -1,5 +1,7 @@
-//! Packets on their way. The stage that comes next travels beside a packet, not in it: what is
-//! changed at every hop stays in a register.
+//! Forwarding: a packet enters a link, leaves it and arrives at its next stage.
+//!
+//! While a packet moves, its next stage is an argument beside it, not a field of it: a value that changes at every hop
+//! stays in a register.
 
 use super::{resource, Engine, Entrance};
 use crate::packet_options::PacketOptions;
@@ -10,7 +12,7 @@ use marqueue_core::{ring, Flags, Packet, Price, Time};
 use std::collections::VecDeque;
 
 impl Engine {
-    /// The first packet of the line of `source` arrives at its next stage.
+    /// The event of `source`: the first packet of its line arrives at its next stage.
     #[inline(always)]
     pub(super) fn arrival(&mut self, source: u32) {
         let line = &mut self.lines[source as usize];
@@ -25,9 +27,9 @@ impl Engine {
         self.events.set(source, next);
         let now = self.now;
         let stage = self.routes.stages[packet.stage() as usize];
-        // Half of all arrivals: what cannot be predicted is told apart by one comparison.
+        // Half of all arrivals: one comparison decides the branch that cannot be predicted.
         if stage == Stage::Sender {
-            // What arrives next on this link most likely does so at a sender too.
+            // The next arrival on this link is most likely at a sender too.
             self.flows[next_flow as usize].fetch_sender();
             return self.acknowledged(packet);
         }
@@ -44,7 +46,7 @@ impl Engine {
         }
     }
 
-    /// A packet that a host sends enters the link at `stage`.
+    /// A host sends a packet into the link at `stage`.
     #[inline(always)]
     pub(super) fn send_from_host(&mut self, packet: Packet, stage: u32, now: Time) {
         match self.routes.stages[stage as usize] {
@@ -58,7 +60,7 @@ impl Engine {
         }
     }
 
-    /// A packet enters link `l` at `now`; after it comes `stage`.
+    /// A packet enters link `l` at `now`. Its next stage after the link is `stage`.
     #[inline(always)]
     fn enter(&mut self, l: u32, packet: Packet, stage: u32, now: Time) {
         match &mut self.links[l as usize].entrance {
@@ -71,8 +73,7 @@ impl Engine {
         }
     }
 
-    /// A packet will arrive at the far end of link `root` at `exit`: follow it over all stages that
-    /// need no event.
+    /// A packet will arrive at the far end of link `root` at `exit`. Forwards it over all stages that need no event.
     #[inline(always)]
     pub(super) fn leave(&mut self, root: u32, mut packet: Packet, mut stage: u32, exit: Time) {
         let (mut l, mut at) = (root, exit);
@@ -112,8 +113,8 @@ impl Engine {
         }
     }
 
-    /// A packet is due at the far end of the impaired link `l` at `due`. Returns when it arrives; one
-    /// that is lost is no longer in the network.
+    /// A packet is due at the far end of the impaired link `l` at `due`. Returns its arrival time, or `None` if it is
+    /// lost.
     #[inline(never)]
     fn pass(&mut self, l: u32, packet: Packet, due: Time) -> Option<Time> {
         let pipe = self.pipes[l as usize].as_mut()?;
@@ -124,8 +125,8 @@ impl Engine {
         arrives
     }
 
-    /// A packet is due at the far end of link `l` at `due`, whose pipe may reorder packets: it takes its
-    /// place among those that will arrive.
+    /// A packet is due at the far end of link `l` at `due`, whose pipe may reorder packets: inserts it among the
+    /// packets that will arrive.
     #[inline(never)]
     fn pass_reordering(&mut self, l: u32, packet: Packet, due: Time) {
         let Some(at) = self.pass(l, packet, due) else { return };
@@ -135,8 +136,8 @@ impl Engine {
         }
     }
 
-    /// A packet will arrive at the far end of link `l` at `at`, in whatever order. Returns how many others
-    /// will so later, and how many there are.
+    /// Inserts a packet that will arrive at the far end of link `l` at `at` by time. Returns how many other packets
+    /// arrive later, and how many there are.
     #[inline(never)]
     fn insert_in_order(&mut self, l: u32, packet: Packet, at: Time) -> (usize, usize) {
         let source = self.links[l as usize].arrival_source;
@@ -150,8 +151,8 @@ impl Engine {
         (later, waiting)
     }
 
-    /// A packet that left the root of the merged wire `l` at `exit` will enter it at `at`, coming
-    /// from link `from`.
+    /// A packet that left the root of the merged wire `l` at `exit` will enter that wire at `at`, coming from link
+    /// `from`.
     #[inline(always)]
     fn merge(&mut self, l: u32, from: u32, packet: Packet, at: Time, exit: Time) {
         let rank = self.links[from as usize].rank;
@@ -165,7 +166,7 @@ impl Engine {
         self.settle(l, settled);
     }
 
-    /// Packets enter the merged wire `l` that did so before `until`.
+    /// Lets all packets enter the merged wire `l` that are due before `until`.
     fn settle(&mut self, l: u32, until: Time) {
         loop {
             let Entrance::Merged(merged) = &mut self.links[l as usize].entrance else { unreachable!("a merged wire") };
@@ -176,9 +177,9 @@ impl Engine {
         }
     }
 
-    /// A packet arrives at the queue of link `l`. It finds what was there just before `now`: of an
-    /// arrival and a departure at the same instant, the arrival comes first (as it mostly does in
-    /// ns-2, where it was scheduled a propagation delay ago).
+    /// A packet arrives at the queue of link `l`. It finds the queue as it was just before `now`: of an arrival and a
+    /// departure at the same instant, the arrival comes first (as mostly in ns-2, where it was scheduled a propagation
+    /// delay ago).
     #[inline]
     fn offer(&mut self, l: u32, packet: Packet, now: Time) {
         if now > Time::ZERO && resource(&mut self.links, l).is_due(Time(now.0 - 1)) {
@@ -204,7 +205,7 @@ impl Engine {
         }
     }
 
-    /// Lets everything happen at the queue of link `l` that was due by `until`.
+    /// Processes everything at the queue of link `l` that is due by `until`.
     #[inline]
     pub(super) fn catch_up(&mut self, l: u32, until: Time) {
         loop {
@@ -223,7 +224,7 @@ impl Engine {
         let link = &self.links[l as usize];
         match &link.entrance {
             Entrance::Merged(merged) => {
-                // Whatever the root has not told yet leaves it now or later.
+                // Packets that the root has not released yet leave it now or later.
                 let until = now + merged.lead.max(marqueue_core::Dur(1));
                 self.settle(l, until);
                 let link = &self.links[l as usize];
@@ -240,7 +241,7 @@ impl Engine {
         }
     }
 
-    /// Lost packets are no longer in the network; before their slots are free, a trace copies them.
+    /// Releases packets that the queue of link `l` has dropped. Before their slots are reused, a trace copies them.
     pub(super) fn release_dropped(&mut self, l: u32) {
         if let Some(trace) = &mut resource(&mut self.links, l).trace {
             trace.settle(|flow| self.flows[flow as usize].row, &self.option_slots);
@@ -260,7 +261,7 @@ impl Engine {
         self.reuse_if_finished(packet.flow());
     }
 
-    /// An acknowledgement, or data with signals, has arrived or is lost.
+    /// An acknowledgement, or data with signals, has arrived or is lost: frees its slot.
     pub(super) fn release_options(&mut self, packet: &Packet) {
         if packet.options() != Packet::NO_OPTIONS {
             self.free_option_slots.push(packet.options());
@@ -268,7 +269,7 @@ impl Engine {
     }
 }
 
-/// A packet that carries signals has arrived at the queue of link `l`, which may have something to say.
+/// Writes the price of link `l`, if it has one, into a packet with signals that has arrived at its queue.
 #[inline(never)]
 fn write_price(resource: &Resource, option_slots: &mut [PacketOptions], l: u32, packet: Packet) {
     let said = resource.qdisc.price(&packet);
@@ -277,8 +278,8 @@ fn write_price(resource: &Resource, option_slots: &mut [PacketOptions], l: u32, 
     }
 }
 
-/// A packet takes its place among those that will enter a merged wire, by time and rank. Returns whether it overtakes
-/// all of several.
+/// Inserts a packet among those that will enter a merged wire, by time and rank. Returns whether it overtakes all
+/// others, if there are any.
 #[inline(always)]
 fn insert_by_time(pending: &mut VecDeque<(Time, u32, Packet)>, at: Time, rank: u32, packet: Packet) -> bool {
     let is_later = |other: &(Time, u32, Packet)| other.0 > at || other.0 == at && other.1 > rank;

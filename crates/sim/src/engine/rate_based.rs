@@ -1,4 +1,4 @@
-//! The two ends of a paced stream in the network: packets leave by timer, reports come back.
+//! The endpoints of rate-based flows: packets are sent by a timer, the receiver returns reports.
 
 use super::Engine;
 use crate::flow::{FlowKind, RateBased};
@@ -7,11 +7,10 @@ use crate::result::RateTrace;
 use marqueue_cc::rate_based::Report;
 use marqueue_core::{Ecn, Flags, Packet, Signals, Time};
 
-/// Size of a report on the wire, bytes: headers of IP and UDP, and four numbers. The header for routers comes on
-/// top.
+/// Size of a report on the wire, bytes: headers of IP and UDP, and four numbers. The header for routers is added to it.
 const REPORT_BYTES: u32 = 44;
 
-/// What a packet that is received carries for routers; its slot is free then.
+/// Takes the header for routers out of a received packet and frees its slot.
 pub(super) fn signals(pool: &[PacketOptions], free: &mut Vec<u32>, packet: Packet) -> Option<Signals> {
     if !packet.has(Flags::SIGNALS) {
         return None;
@@ -45,7 +44,7 @@ impl Engine {
         self.rearm(packet.flow());
     }
 
-    /// The timer of a paced sender fires.
+    /// The timer of a rate-based sender fires.
     pub(super) fn rate_based_timer(&mut self, f: u32) {
         let now = self.now;
         let flow = &mut self.flows[f as usize];
@@ -68,7 +67,7 @@ impl Engine {
     }
 }
 
-/// What a sender shows now, if that is another than before and somebody looks.
+/// Adds a row to the trace of a sender, if it is traced and its state has changed.
 fn trace(traces: &mut [RateTrace], rate_based: &RateBased, now: Time) {
     let Some(index) = rate_based.trace else { return };
     let rows = &mut traces[index as usize].rows;

@@ -1,4 +1,4 @@
-//! What happens beside packets and timers: measuring windows, samples, traffic that starts and stops.
+//! Scheduled events beside packets and flow timers: measuring windows, samples, arrival processes, stops of traffic.
 
 use super::{resource, Engine, Entrance, Link, Source};
 use crate::events::EventQueue;
@@ -12,7 +12,7 @@ use marqueue_core::{Packet, Time};
 use std::collections::VecDeque;
 
 impl Engine {
-    /// Gives a source to everything that has events.
+    /// Assigns an event source to everything that has events.
     pub(super) fn number_sources(&mut self, plan: &Plan) {
         let mut has_arrivals = vec![false; self.links.len()];
         for pair in self.routes.stages.windows(2) {
@@ -29,9 +29,8 @@ impl Engine {
                 has_arrivals[l as usize] = true;
             }
         }
-        // Of packets that arrive at the same instant, that of the shorter link comes first: a rule
-        // that neither the order of a scenario file nor an added link can change. It matters more
-        // than one would think (docs/validation.md, "Ties").
+        // Of packets that arrive at the same instant, that of the shorter link comes first. This rule depends neither
+        // on the order of a scenario file nor on added links, and it affects results (docs/validation.md, "Ties").
         let mut by_delay: Vec<usize> = (0..self.links.len()).collect();
         by_delay.sort_by_key(|&l| plan.links[l].delay);
         for (rank, &l) in by_delay.iter().enumerate() {
@@ -51,7 +50,7 @@ impl Engine {
         self.sources.extend([Source::Stop, Source::Timers]);
     }
 
-    /// Enters the first event of everything that is not a link.
+    /// Schedules the first event of every source that is not a link's.
     pub(super) fn schedule_all(&mut self) {
         self.sources.extend((0..self.arrivals.len()).map(|i| Source::Process(i as u32)));
         self.sources.extend([Source::Sample, Source::Edge]);
@@ -65,8 +64,7 @@ impl Engine {
         }
     }
 
-    /// Sets the event of a source that is not a link's: these are the last, so they are looked for
-    /// from behind.
+    /// Sets the event of a source that is not a link's. These sources are the last, so the search starts at the end.
     fn schedule(&mut self, source: Source, time: Time) {
         if let Some(i) = self.sources.iter().rposition(|&s| s == source) {
             self.events.set((self.lines.len() + i) as u32, time);
@@ -88,7 +86,7 @@ impl Engine {
         true
     }
 
-    /// The run ends here, and with it the measuring window that it is in.
+    /// Ends the run here, and with it the current measuring window.
     pub fn cut_off(&mut self) {
         let begun = self.next_edge.checked_sub(1).map_or(Time::ZERO, |last| self.edges[last]);
         if self.now > begun {
@@ -111,7 +109,7 @@ impl Engine {
         self.assert_conserved();
     }
 
-    /// Whatever was sent has been received, has been lost, or is somewhere.
+    /// Checks conservation: every packet that was sent has been received, has been lost, or is on a link.
     fn assert_conserved(&self) {
         let waiting = |link: &Link| match &link.entrance {
             Entrance::Resource(r) => r.qdisc.len() as usize,
@@ -141,7 +139,7 @@ impl Engine {
         self.schedule(Source::Sample, self.next_sample);
     }
 
-    /// The flows of a group send no new data from now on.
+    /// Stops the flows of a group: they send no new data.
     pub(super) fn stop_group(&mut self) {
         let Some((_, group)) = self.stops.pop() else { return };
         for f in 0..self.flows.len() {
@@ -157,7 +155,7 @@ impl Engine {
         self.schedule_stop();
     }
 
-    /// A flow or a packet of process `i` arrives.
+    /// The arrival process `i` creates a flow or a packet.
     pub(super) fn random_arrival(&mut self, i: usize) {
         let arrivals = &mut self.arrivals[i];
         let group = arrivals.group;
@@ -173,7 +171,7 @@ impl Engine {
             ArrivalKind::Packets { flow, bytes, law, sent } => {
                 let f = *flow;
                 let packet = Packet::data(f, *sent, draw_size(*law, *bytes, &mut arrivals.rng));
-                // Numbers only tell packets apart.
+                // Sequence numbers only distinguish packets.
                 *sent = sent.wrapping_add(1);
                 let flow = &mut self.flows[f as usize];
                 let packet = packet.with_head(flow.head);

@@ -16,7 +16,8 @@ marqueue_core::params! {
     pub struct Params {
         /// Probability with which the channel turns bad after a packet in the good state.
         to_bad: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "Gilbert 1960" },
-        /// Probability with which it turns good after a packet in the bad state; its inverse is the mean length of a bad stay in packets.
+        /// Probability with which it turns good after a packet in the bad state; its inverse is the mean length of a
+        /// bad stay in packets.
         to_good: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "Gilbert 1960" },
         /// Probability with which a packet is lost in the good state.
         loss_good: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.0, source: "Elliott 1963; zero as in Gilbert 1960" },

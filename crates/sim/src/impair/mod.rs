@@ -1,8 +1,7 @@
-//! What may happen to packets behind a transmitter, on the pipe: losses that no queue decided, delay
-//! that varies, reordering.
+//! Impairments of the pipe behind a transmitter: random losses, jitter, reordering.
 //!
-//! A lost packet has used the capacity of its link; losses of a queue and of a pipe are counted apart.
-//! Each model of loss is a file here and one line in the list below.
+//! A packet that is lost here has used the capacity of its link. Losses on pipes are counted apart from drops of
+//! queues. Each loss model is one file and one line in the list below.
 
 mod jitter;
 mod loss_model;

@@ -1,5 +1,5 @@
-//! Gauss rules for sums over consecutive whole numbers: k weighted values of a function give the sum of
-//! M, exactly for polynomials of degree up to 2k - 1.
+//! Gauss quadrature for sums over consecutive integers: k weighted values of a function give the sum of M values,
+//! exactly for polynomials of degree up to 2k - 1.
 //!
 //! Nodes are the zeros of the Gram (discrete Chebyshev) polynomial, orthogonal on 0..M with equal weights;
 //! its recurrence is x p_j = p_{j+1} + b_j p_{j-1}, b_j = j^2 (M^2 - j^2) / (4 (4 j^2 - 1)), x from the middle

@@ -1,9 +1,9 @@
 //! The probability that a flow of window w is marked within a round trip, 1 - E[(1 - p_N(Q))^w] (Eun and Wang,
 //! (4)), for all windows at once, in a number of operations that grows as the logarithm of the thresholds.
 //!
-//! The sum over n of P(Q = n) (1 - (1 - p_N(n))^w) is cut where the curve has a knot. The first HEAD terms are
-//! added one by one. The rest is geometric, P(Q = n) = c e^{-δn}, and the curve is smooth there, so that blocks
-//! of M numbers are summed by Gauss rules of K nodes ([`super::gauss_quadrature`]). Beyond the last knot every packet is marked,
+//! The sum over n of P(Q = n) (1 - (1 - p_N(n))^w) is cut where the curve has a knot. The first HEAD terms are added
+//! one by one. The rest is geometric, P(Q = n) = c e^{-δn}, and the curve is smooth there, so that blocks of M numbers
+//! are summed by Gauss rules of K nodes ([`super::gauss_quadrature`]). Beyond the last knot every packet is marked,
 //! which leaves P(Q >= end), in closed form.
 //!
 //! The error. A rule of K nodes leaves of f at most 2 M times the distance of f to polynomials of degree

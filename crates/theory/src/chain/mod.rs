@@ -25,7 +25,7 @@ use marks::{Grid, Weights};
 use marqueue_core::curve::ScaledCurve;
 use marqueue_core::Rng;
 
-/// What a chain is made of.
+/// The parameters of a chain.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// p_N.
@@ -42,7 +42,7 @@ pub struct Setup {
     pub greatest: u32,
 }
 
-/// What a slot began with.
+/// The state at the start of a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// ρ, which may be 1 and more.
@@ -51,7 +51,7 @@ pub struct Step {
     pub windows: f64,
 }
 
-/// The chain in a state.
+/// The chain with its state.
 #[derive(Clone, Debug)]
 pub struct Chain {
     setup: Setup,
@@ -100,7 +100,7 @@ impl Chain {
         chain
     }
 
-    /// Goes a slot on, and tells with what it began.
+    /// Advances by one slot. Returns the state at its start.
     pub fn step(&mut self) -> Step {
         let (load, windows) = (self.load(), self.sums.iter().sum::<u64>() as f64);
         let weights = if load < 1.0 {

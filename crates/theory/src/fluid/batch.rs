@@ -1,4 +1,4 @@
-//! Many models at once.
+//! Solves many models in parallel.
 
 use super::description::Description;
 use super::invalid::Invalid;
@@ -8,21 +8,21 @@ use super::solver::{solve, Failure, Solution, Tolerance};
 use rayon::prelude::*;
 use std::fmt;
 
-/// What is wanted of a solution.
+/// The times and tolerance of a solution.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// When to look, s, increasing; it ends at the last.
+    /// Times of observation, s, increasing. The solution ends at the last.
     pub times: Vec<f64>,
-    /// How exact.
+    /// The tolerance of the solver.
     pub tolerance: Tolerance,
 }
 
-/// Why there is none.
+/// Why there is no solution.
 #[derive(Clone, Debug)]
 pub enum SolveError {
-    /// A description that makes no sense.
+    /// The description is invalid.
     Invalid(Invalid),
-    /// See there.
+    /// The solver failed.
     Failed(Failure),
 }
 

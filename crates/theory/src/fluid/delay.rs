@@ -1,4 +1,4 @@
-//! How long ago a look back is: a constant and the queueing delays of some links.
+//! A delay: a constant plus the queueing delays of some links.
 
 use super::scalar::Scalar;
 

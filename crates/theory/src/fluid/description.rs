@@ -1,4 +1,4 @@
-//! What a model is made of, in base units; Python writes it.
+//! The description of a fluid model in base units, written by Python as JSON.
 
 use super::aqm::{Aqm, LinkParameters, Policy};
 use super::invalid::{ensure, positive, Invalid};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct Description {
     /// The queues.
     pub links: Vec<Link>,
-    /// Who sends.
+    /// The classes of flows.
     pub classes: Vec<Class>,
 }
 
@@ -27,7 +27,7 @@ pub struct Link {
     /// Packets; none: it never overflows.
     #[serde(default)]
     pub buffer: Option<f64>,
-    /// What a mark of the AQM is.
+    /// How marks are conveyed to senders.
     pub signal: Signal,
     /// The AQM.
     pub aqm: Policy,
@@ -40,7 +40,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// What the AQM is told of its link.
+    /// The parameters of the link that its AQM uses.
     pub fn parameters(&self) -> LinkParameters {
         LinkParameters {
             capacity: self.capacity,
@@ -51,13 +51,13 @@ impl Link {
     }
 }
 
-/// How marks reach senders.
+/// How marks are conveyed to senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signal {
-    /// In the packet, which goes on.
+    /// By a mark in the packet.
     Ecn,
-    /// As its loss.
+    /// By a drop.
     Drop,
 }
 

@@ -1,8 +1,8 @@
-//! The error that refuses a description, and the checks that raise it.
+//! The error that rejects a description, and the checks that return it.
 
 use std::fmt;
 
-/// What is wrong with a description.
+/// An invalid value of a description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Invalid {
     /// Where, such as `classes.0.rtt`.

@@ -1,4 +1,4 @@
-//! The equations.
+//! The equations of the fluid model.
 
 use super::aqm::{Aqm, AqmFeedback, QueueView};
 use super::delay::Delay;

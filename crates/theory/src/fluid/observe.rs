@@ -1,4 +1,4 @@
-//! What can be seen of a model besides its states.
+//! Observations of a model besides its states.
 
 use super::model::Model;
 use super::solver::{Solution, System};
@@ -41,7 +41,7 @@ pub struct AtSource {
     pub rate: f64,
     /// s.
     pub rtt: f64,
-    /// What part of its packets was marked or lost, of which it hears.
+    /// The share of its packets marked or lost that is reported to it.
     pub p: f64,
     /// How many flows there are.
     pub count: f64,

@@ -1,8 +1,8 @@
-//! Between two changes of parameters: capacities, and how many flows there are.
+//! The intervals between changes of parameters: the capacities and numbers of flows in each.
 
 use super::description::Description;
 
-/// What is in force from one change to the next.
+/// The parameters between two changes.
 #[derive(Clone, Debug)]
 pub struct ParameterInterval {
     /// By link, packets/s.
@@ -11,7 +11,7 @@ pub struct ParameterInterval {
     pub flows: Vec<Flows>,
 }
 
-/// How many flows a class has: `count + growth (t - since)`.
+/// The number of flows of a class: `count + growth (t - since)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Flows {
     since: f64,
@@ -21,13 +21,13 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// At a time in the regime.
+    /// Number of flows at a time in the interval.
     pub fn count(&self, t: f64) -> f64 {
         self.count + self.growth * (t - self.since).max(0.0)
     }
 }
 
-/// The times of all changes, s, increasing, and the regimes before, between and after them.
+/// The times of all changes, s, increasing, and the intervals before, between and after them.
 pub fn parameter_intervals(of: &Description) -> (Vec<f64>, Vec<ParameterInterval>) {
     let mut changes: Vec<f64> = of.links.iter().flat_map(|link| link.schedule.iter().map(|each| each.0)).collect();
     for class in &of.classes {

@@ -1,4 +1,4 @@
-//! Constant delays. A rate is needed once more, D steps after it was set, where the next one takes its
+//! Rate maps with constant delays. A rate is needed once more, D steps after it was set, where the next one takes its
 //! place: sources of equal D share a block of D rows, of which each step reads and writes one. Within
 //! a block, sources on the same route with the same delays see the same price.
 

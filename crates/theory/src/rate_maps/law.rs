@@ -1,10 +1,10 @@
-//! How a source sets its next rate.
+//! The rate laws of sources.
 //!
 //! Zhang, Kang and Loguinov, "Delayed Stability and Performance of Distributed Congestion Control",
 //! SIGCOMM 2004; symbols are the paper's. Nothing keeps a rate from becoming negative, as there: the
 //! maps are studied for their stability.
 
-/// What a source makes of the prices of the resources on its route.
+/// How a source combines the prices of the resources on its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
     /// All are added: proportional fairness (8).
@@ -23,7 +23,7 @@ impl Feedback {
     }
 }
 
-/// What a source knows when it sets its next rate.
+/// The inputs of a rate law.
 #[derive(Clone, Copy, Debug)]
 pub struct LawInputs {
     /// x(n-1): the rate one step ago.

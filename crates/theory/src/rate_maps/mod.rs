@@ -5,9 +5,8 @@
 //! ago, F_ij + B_ij = D_i, and whoever steps the map says which prices it sets then. Before the first
 //! step everything was as it is at the beginning for ever.
 //!
-//! With constant delays a source keeps the D_i rates that are still on their way ([`ConstantDelayMap`]); with a
-//! feedback that is delayed by a random number of steps more, its whole history of that length
-//! ([`RandomDelayMap`]).
+//! With constant delays a source keeps the D_i rates that are in flight ([`ConstantDelayMap`]). With feedback that is
+//! delayed by a random number of further steps, it keeps a history of that length ([`RandomDelayMap`]).
 
 mod constant_delay;
 mod law;
@@ -19,7 +18,7 @@ pub use law::{Aimd, Feedback, Kelly, Law, LawInputs, Mkc, Scalable};
 pub use network::{Hop, Network, Source};
 pub use random_delay::RandomDelayMap;
 
-/// The rates of all sources at one step, in figures.
+/// Statistics of the rates of all sources at one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// Their sum.
@@ -49,8 +48,8 @@ impl Rates {
 
 /// A map that can be stepped.
 pub trait Map {
-    /// Goes one step on. `prices` are those that the resources set at the step before; afterwards
-    /// [`Map::arrivals`] tells what arrives at them now.
+    /// Advances by one step. `prices` are those that the resources set at the step before; afterwards
+    /// [`Map::arrivals`] returns the present arrival rates.
     fn step(&mut self, prices: &[f64]) -> Rates;
 
     /// The arrival rate at each resource.

@@ -1,4 +1,4 @@
-//! What sources and resources know of each other: routes, delays, and what is on its way.
+//! The network of a rate map: routes, delays, and the prices and rates in flight.
 
 /// A resource on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

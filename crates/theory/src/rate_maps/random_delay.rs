@@ -1,5 +1,5 @@
-//! Feedback that comes late by a random number of steps: at each step a source acts on prices that
-//! are up to J steps older than those of constant delays, and on the rate that they answer.
+//! Rate maps with random feedback delays: at each step a source uses prices that are up to J steps older than those of
+//! constant delays, and the rate that these prices refer to.
 
 use super::law::{Law, LawInputs};
 use super::network::{Arrivals, Hop, Network, Prices};

@@ -28,17 +28,17 @@ use marqueue_core::{Dur, Time};
 use probe::Probe;
 use scoreboard::Scoreboard;
 
-/// What is being repaired.
+/// The phase of recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing.
+    /// No recovery.
     #[default]
     Open,
-    /// Nothing, but the window comes down for an ECN echo.
+    /// No recovery, but the window is being reduced for an ECN echo.
     Cwr,
-    /// A loss that acknowledgements told of.
+    /// Fast recovery: a loss was detected by acknowledgements.
     Fast,
-    /// What the retransmission timer has given up.
+    /// Recovery after a retransmission timeout.
     Timeout,
 }
 
@@ -50,15 +50,15 @@ pub struct Rack {
     probe: Probe,
     reducing: WindowReduction,
     phase: Phase,
-    /// Until when late segments are waited for.
+    /// Until when to wait for reordered segments.
     wait: Option<Time>,
     /// When the window was last cut for a loss.
     cut_at: Time,
-    /// SND.UNA and SND.NXT when the time for a probe was last counted from.
+    /// SND.UNA and SND.NXT when the probe timer was last started.
     progress: (u32, u32),
 }
 
-/// What an acknowledgement, or the timer for late segments, has brought.
+/// The information of an acknowledgement, or of the reordering timer.
 #[derive(Clone, Copy, Debug, Default)]
 struct AckSummary {
     /// It carries a D-SACK.
@@ -96,7 +96,7 @@ impl Rack {
         self.set_timer(core, tx);
     }
 
-    /// Takes the acknowledgement into the scoreboard; returns how many segments it says have arrived.
+    /// Updates the scoreboard by an acknowledgement. Returns the number of segments newly reported as delivered.
     fn update_scoreboard(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) -> u32 {
         let Rack { scoreboard, detector, .. } = self;
         let original =
@@ -130,7 +130,7 @@ impl Rack {
         (start < end && (start < ack.ack || within)).then_some(start)
     }
 
-    /// Steps 4 and 5: finds losses. Tells whether fast recovery begins with them, or the window is cut again.
+    /// Steps 4 and 5: detects losses. Returns true if fast recovery begins or the window is reduced again.
     fn detect(&mut self, core: &mut Core, tx: &mut SendContext<'_>, news: AckSummary) -> bool {
         let AckSummary { dsack, recovered, progress } = news;
         self.detector.widen(ReorderingInputs {
@@ -186,8 +186,8 @@ impl Rack {
         };
     }
 
-    /// An ECN echo has been heard just now, once a window of data: the window comes down to ssthresh in step with
-    /// what arrives, and does not grow, until what is sent from now on is acknowledged (Linux's CWR state).
+    /// An ECN echo has just arrived, the first in a window of data: reduces the window to ssthresh in proportion to
+    /// delivered segments, without growth, until data sent from now on is acknowledged (Linux's CWR state).
     fn begin_cwr(&mut self, core: &Core, tx: &SendContext<'_>) {
         if self.phase != Phase::Cwr && core.echo_begins_reduction(tx.config) {
             self.phase = Phase::Cwr;
@@ -206,7 +206,7 @@ impl Rack {
         core.last_cut = LastCut::Repaired;
     }
 
-    /// Tells whether that ends a recovery.
+    /// New data was acknowledged. Returns true if that ends a recovery.
     fn on_new_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) -> bool {
         if self.phase == Phase::Cwr && ack.ack > core.recover {
             self.reducing.end(core);
@@ -225,7 +225,7 @@ impl Rack {
     }
 }
 
-/// Is there new data that the receiver takes?
+/// Is there new data that the receiver's window allows?
 fn can_send_new(core: &Core, tx: &SendContext<'_>) -> bool {
     core.nxt < core.limit && core.nxt < core.una.saturating_add(tx.config.max_window)
 }
@@ -255,7 +255,7 @@ impl LossRecovery for Rack {
         self.fill(core, tx);
     }
 
-    /// Late segments are lost now, or the flight is probed.
+    /// Reordered segments count as lost now, or a probe is sent.
     fn on_timer(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         if self.wait.is_some() {
             let begun = self.detect(core, tx, AckSummary::default());

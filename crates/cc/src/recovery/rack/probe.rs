@@ -14,7 +14,7 @@ use marqueue_core::{Dur, Time};
 /// PTO without a round-trip time.
 const UNMEASURED: Dur = Dur(1_000_000_000);
 
-/// The probe that is out.
+/// The outstanding probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Probe {
     /// TLP.end_seq, and TLP.is_retrans: it repeats the last segment.
@@ -22,7 +22,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Is one out? There is no second before its fate is known (7.3).
+    /// Is a probe outstanding? No second one is sent before it is resolved (7.3).
     pub fn is_out(&self) -> bool {
         self.out.is_some()
     }
@@ -33,7 +33,7 @@ impl Probe {
         core.measured = false;
     }
 
-    /// Recovery begins, which will tell.
+    /// Recovery begins, which resolves the probe.
     pub fn forget(&mut self) {
         self.out = None;
     }

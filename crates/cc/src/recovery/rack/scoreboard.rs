@@ -1,10 +1,10 @@
-//! The scoreboard: each outstanding segment with the time at which it was last sent.
+//! The scoreboard of RACK: each outstanding segment with its state and the time at which it was last sent.
 
 use crate::sequence_ranges::SequenceRanges;
 use marqueue_core::Time;
 use std::collections::VecDeque;
 
-/// What is known of an outstanding segment.
+/// The state of an outstanding segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SegmentState {
     InFlight,
@@ -12,12 +12,12 @@ enum SegmentState {
     Lost,
 }
 
-/// An outstanding segment as it was last sent.
+/// The last transmission of an outstanding segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
     /// When.
     pub at: Time,
-    /// Not for the first time.
+    /// True for a retransmission.
     pub again: bool,
     state: SegmentState,
 }
@@ -25,17 +25,17 @@ pub struct Transmission {
 /// The outstanding segments.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
-    /// The number of the first.
+    /// Sequence number of the first.
     first: u32,
     segments: VecDeque<Transmission>,
     /// Which of them are sacked.
     sacked: SequenceRanges,
-    /// How many are sacked, and how many lost.
+    /// Number of sacked and of lost segments.
     counts: (u32, u32),
     /// No segment below this one is lost.
     lost_from: u32,
-    /// All transmissions in order, but for the first ones that say nothing any more. One says something
-    /// as long as its segment is in flight and has not been sent again since.
+    /// Transmissions in order of time, without obsolete ones at the head. A transmission is obsolete once its segment
+    /// is not in flight or has been sent again.
     order: VecDeque<(u32, Time)>,
 }
 
@@ -56,8 +56,8 @@ impl Scoreboard {
         self.order.push_back((seq, now));
     }
 
-    /// Takes out the oldest segment if it is below `ack`: its number, how it was sent, and whether that
-    /// it has arrived is news.
+    /// Removes the oldest segment if it is below `ack`. Returns its number, its last transmission, and whether it was
+    /// not known to have arrived.
     pub fn take_acknowledged(&mut self, ack: u32) -> Option<(u32, Transmission, bool)> {
         if self.first >= ack || self.segments.is_empty() {
             return None;
@@ -69,12 +69,12 @@ impl Scoreboard {
         Some((seq, self.segments.pop_front()?, news))
     }
 
-    /// The ranges below `ack` are no longer asked about.
+    /// Removes SACK ranges below `ack`.
     pub fn trim(&mut self, ack: u32) {
         self.sacked.trim_below(ack);
     }
 
-    /// Notes that the segments of a SACK block have arrived, and tells `each` of those that are new.
+    /// Marks the segments of a SACK block as arrived, and calls `each` for those that are new.
     pub fn sack(&mut self, start: u32, end: u32, mut each: impl FnMut(u32, Transmission)) {
         let end = end.min(self.first + self.segments.len() as u32);
         let mut seq = start.max(self.first);
@@ -90,7 +90,7 @@ impl Scoreboard {
         self.sacked.add(start.max(self.first), end);
     }
 
-    /// The segment is lost, as it was last sent.
+    /// Marks a segment as lost. Returns its last transmission.
     pub fn mark_lost(&mut self, seq: u32) -> Transmission {
         self.set_state(seq, SegmentState::Lost);
         self.lost_from = self.lost_from.min(seq);
@@ -111,8 +111,8 @@ impl Scoreboard {
         Some(seq)
     }
 
-    /// The transmissions in order of which nothing has been heard, beginning with number `i` of a list
-    /// that forgets its head when that says nothing: the next one, and where it stands.
+    /// The next transmission, from index `i` on, that has not been answered: its index, segment and time. Removes
+    /// obsolete transmissions at the head of the list.
     pub fn next_unanswered(&mut self, mut i: usize) -> Option<(usize, u32, Time)> {
         while let Some(&(seq, at)) = self.order.get(i) {
             if self.is_last_of(seq, at) {
@@ -133,12 +133,12 @@ impl Scoreboard {
             .is_some_and(|s| s.state == SegmentState::InFlight && s.at == at)
     }
 
-    /// How many segments are thought to be in the network.
+    /// Number of segments estimated to be in the network.
     pub fn in_flight(&self) -> u32 {
         self.segments.len() as u32 - self.counts.0 - self.counts.1
     }
 
-    /// How many segments are sacked.
+    /// Number of sacked segments.
     pub fn count_sacked(&self) -> u32 {
         self.counts.0
     }

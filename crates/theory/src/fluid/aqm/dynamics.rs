@@ -4,7 +4,7 @@ use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::{Mode, State};
 
-/// What an AQM is told of its link.
+/// The parameters of a link that its AQM uses.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkParameters {
     /// Packets/s at the beginning.
@@ -17,7 +17,7 @@ pub struct LinkParameters {
     pub changes: usize,
 }
 
-/// What an AQM sees of its queue.
+/// The state of a queue that its AQM uses.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueView<'a, S> {
     /// Packets.
@@ -34,14 +34,14 @@ pub struct QueueView<'a, S> {
     pub modes: &'a [Mode],
 }
 
-/// What an AQM does to packets that arrive.
+/// The feedback of an AQM to packets that arrive.
 #[derive(Clone, Copy, Debug)]
 pub struct AqmFeedback<S> {
-    /// The part of them that it marks or drops.
+    /// The share of packets that it marks or drops.
     pub p: S,
-    /// What DRQ multiplies by densities and adds up over a path.
+    /// phi of DRQ, which a path multiplies by densities and adds up.
     pub phi: S,
-    /// What it writes into headers: the price of the link.
+    /// The price of the link, which it writes into headers.
     pub price: S,
 }
 
@@ -77,14 +77,14 @@ pub trait Aqm {
     /// The slopes of its states.
     fn slopes<S: Scalar>(&self, _at: &QueueView<'_, S>, _out: &mut [S]) {}
 
-    /// What it tells. It may look at everything but the growth of the queue.
+    /// Its feedback. It may use everything but the growth of the queue.
     fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S>;
 
-    /// How many functions have a corner of the law where they change their sign.
+    /// Number of switching functions: the law has a corner where one changes its sign.
     fn corners(&self) -> usize {
         0
     }
 
-    /// Their values.
+    /// The values of the switching functions.
     fn corner(&self, _at: &QueueView<'_, f64>, _out: &mut [f64]) {}
 }

@@ -1,4 +1,4 @@
-//! The AQMs as differential equations: a file an AQM, and the one list of them.
+//! The AQMs as differential equations, one file each, and the list of them.
 
 mod curve;
 mod dynamics;

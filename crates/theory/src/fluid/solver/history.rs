@@ -1,4 +1,4 @@
-//! What has been solved: a polynomial a step.
+//! The solution so far: a polynomial for each step.
 
 use super::dopri::{D, STAGES};
 use super::System;

@@ -1,4 +1,4 @@
-//! Steps, their errors, and what happens between them.
+//! The integrator: steps, error control and events.
 
 use super::breaks::Breaks;
 use super::dopri::{A, C, E, STAGES};
