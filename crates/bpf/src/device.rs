@@ -1,7 +1,7 @@
-//! AVQ on a device: attached, told anew, looked at, detached. It outlives whoever attached it.
+//! AVQ at the egress of a network device: attach, update, query, detach. It stays attached when the process ends.
 //!
-//! Program and maps are pinned in a folder of the device's namespace and index; the filter stands at a
-//! priority and a handle of its own at clsact's egress hook, by which it is found again.
+//! Program and maps are pinned in a folder that is named by the network namespace and the index of the device. The
+//! filter is identified by its priority and handle at the egress hook of clsact.
 
 use crate::fixed_point::AvqParams;
 use crate::interface::{Error, Setup, Stats};
@@ -16,7 +16,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Of the filter, "mq".
+/// Priority of the filter: "mq" in ASCII.
 const PRIORITY: u32 = 0x6d71;
 const HANDLE: u32 = 1;
 
@@ -27,7 +27,7 @@ const MAPS: [&str; 3] = ["setup", "state", "counters"];
 struct Device {
     index: i32,
     pins: PathBuf,
-    /// Any socket: hooks are looked up by something that is open.
+    /// Any open file descriptor: looking up a hook needs one.
     socket: OwnedFd,
 }
 
@@ -45,11 +45,11 @@ impl Device {
         TcHookBuilder::new(program).ifindex(self.index).priority(PRIORITY).handle(HANDLE).replace(true).hook(TC_EGRESS)
     }
 
-    /// The program of the filter that stands there.
+    /// The id of the program of the attached filter.
     fn filter(&self) -> Result<Option<u32>, Error> {
         match self.hook(self.socket.as_fd()).query() {
             Ok(id) => Ok(Some(id)),
-            // No filter, or no hook that has ever had one.
+            // No filter, or no hook.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(None),
             Err(error) => Err(failed("clsact", &error)),
         }
@@ -60,12 +60,12 @@ impl Device {
         MapHandle::from_pinned_path(&path).map_err(|error| failed(&path.display().to_string(), &error))
     }
 
-    /// What was pinned, if it is of this build.
+    /// The pinned settings, if they are of this build.
     fn setup(&self) -> Option<Setup> {
         self.map("setup").and_then(|map| program::read_setup(&map)).ok().flatten()
     }
 
-    /// Is this the pinned program?
+    /// Is this the id of the pinned program?
     fn is_pinned(&self, id: u32) -> bool {
         let pinned = Program::fd_from_pinned_path(self.pins.join(PROGRAM));
         pinned.and_then(|fd| Program::id_from_fd(fd.as_fd())).is_ok_and(|each| each == id)
@@ -92,7 +92,7 @@ impl Device {
         Ok(())
     }
 
-    /// Removes what was pinned for devices of this namespace that are gone; with them went their filters.
+    /// Removes pins of devices of this namespace that no longer exist; their filters went with them.
     fn sweep(&self, namespace: u64) {
         let pinned = self.pins.parent().and_then(|folder| fs::read_dir(folder).ok());
         for entry in pinned.into_iter().flatten().flatten() {
@@ -102,7 +102,7 @@ impl Device {
                 continue;
             };
             if owner == namespace && index_to_name(&self.socket, index).is_err() {
-                // What stays is looked at next time.
+                // If this fails, the next sweep tries again.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -118,7 +118,7 @@ impl Device {
         Ok(())
     }
 
-    /// Removes the filter, the pins, and the hook if it was made for them and nothing else hangs there.
+    /// Removes the filter and the pins. `clsact`: also remove the hook if no other filter uses it.
     fn clear(&self, clsact: bool) -> Result<(), Error> {
         let mut hook = self.hook(self.socket.as_fd());
         if self.filter()?.is_some() {
@@ -131,17 +131,17 @@ impl Device {
     }
 }
 
-/// Puts AVQ at a device's egress. Where it stands already it is told the new law, and goes on with its virtual
-/// queue, capacity and counters. True if it was not there.
+/// Attaches AVQ at the egress of a device. If it is attached already, updates its parameters and keeps its virtual
+/// queue, capacity and counters. Returns true if it was not attached before.
 ///
 /// # Errors
-/// If there is no such device or namespace, or the kernel refuses it.
+/// If there is no such device or namespace, or the kernel refuses the operation.
 pub fn attach(netns: Option<&Path>, device: &str, law: AvqParams, signal: Signal) -> Result<bool, Error> {
     requirements::inside(netns, || {
         let device = Device::find(device)?;
         device.sweep(requirements::namespace()?);
         let before = device.setup();
-        // What an attach that was killed has pinned tells whose the hook is, too.
+        // The pins of an attach that was killed also record whether the hook was created for it.
         let clsact = !tc_hooks::has_clsact(device.index)? || before.is_some_and(|setup| setup.clsact);
         let setup = Setup { law, signal, clsact };
         if before.is_some() && device.filter()?.is_some_and(|id| device.is_pinned(id)) {
@@ -150,17 +150,17 @@ pub fn attach(netns: Option<&Path>, device: &str, law: AvqParams, signal: Signal
         }
         device.unpin()?;
         device.start(&setup).inspect_err(|_| {
-            // The error that is told is the first one.
+            // Report the first error.
             let _ = device.clear(clsact);
         })?;
         Ok(true)
     })
 }
 
-/// Removes what [`attach`] made. False if nothing was there.
+/// Removes everything that [`attach`] created. Returns false if nothing was attached.
 ///
 /// # Errors
-/// If there is no such device or namespace, or the kernel refuses it.
+/// If there is no such device or namespace, or the kernel refuses the operation.
 pub fn detach(netns: Option<&Path>, device: &str) -> Result<bool, Error> {
     requirements::inside(netns, || {
         let device = Device::find(device)?;
@@ -170,10 +170,10 @@ pub fn detach(netns: Option<&Path>, device: &str) -> Result<bool, Error> {
     })
 }
 
-/// What AVQ has done at a device; `None` if it is not there.
+/// State and counters of AVQ at a device; `None` if it is not attached.
 ///
 /// # Errors
-/// If there is no such device or namespace, or the kernel refuses it.
+/// If there is no such device or namespace, or the kernel refuses the operation.
 pub fn stats(netns: Option<&Path>, device: &str) -> Result<Option<Stats>, Error> {
     requirements::inside(netns, || {
         let device = Device::find(device)?;

@@ -19,7 +19,7 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
-    /// With which ECN field data sets out whose sender answers CE.
+    /// The ECN field of data whose sender reacts to CE.
     pub enum EcnField {
         /// ECT: a queue may mark it (RFC 3168).
         Ect = "ect",
@@ -38,7 +38,7 @@ impl From<EcnField> for Ecn {
 }
 
 marqueue_core::choice! {
-    /// Whose rules are followed where the RFCs and ns-2 differ.
+    /// The rules to follow where the RFCs and ns-2 differ.
     pub enum Dialect {
         /// The RFCs.
         Rfc = "rfc",
@@ -48,19 +48,19 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
-    /// How the window comes down to ssthresh while a loss is repaired.
+    /// How the window is reduced to ssthresh during recovery.
     pub enum Reduction {
-        /// At once; what is outstanding above it must drain first (RFC 5681, RFC 6675).
+        /// At once; data outstanding above it must drain first (RFC 5681, RFC 6675).
         Cut = "cut",
-        /// In step with what arrives: proportional rate reduction (RFC 9937).
+        /// In proportion to delivered data: proportional rate reduction (RFC 9937).
         Prr = "prr",
     }
 }
 
 marqueue_core::choice! {
-    /// What tells that a segment is lost.
+    /// How losses are detected.
     pub enum LossDetection {
-        /// Duplicate acknowledgements, or segments sacked above it (RFC 5681, RFC 6675).
+        /// By duplicate acknowledgements, or segments sacked above (RFC 5681, RFC 6675).
         Dupack = "dupack",
         /// A segment sent later has arrived and the time for reordering is over, and a probe at the tail
         /// of a flight (RACK-TLP, RFC 8985). Needs recovery by SACK.
@@ -82,13 +82,13 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
-    /// What becomes of the window of a sender that was idle for a retransmission timeout.
+    /// The window of a sender after an idle period longer than the retransmission timeout.
     pub enum AfterIdle {
-        /// It stays.
+        /// It is kept.
         Keep = "keep",
-        /// It falls to the initial window (RFC 5681, 4.1).
+        /// It is reduced to the initial window (RFC 5681, 4.1).
         Restart = "restart",
-        /// It is halved for each timeout's time, down to the initial window (RFC 2861, Linux).
+        /// It is halved for each timeout of idle time, down to the initial window (RFC 2861, Linux).
         Decay = "decay",
     }
 }
@@ -181,7 +181,7 @@ pub struct Config {
     pub recovery: Recovery,
     /// Whose rules are followed where the RFCs and ns-2 differ.
     pub dialect: Dialect,
-    /// What tells that a segment is lost.
+    /// How losses are detected.
     pub loss_detection: LossDetection,
     /// How the window comes down while a loss is repaired.
     pub reduction: Reduction,
@@ -191,7 +191,7 @@ pub struct Config {
     pub control: Law,
     /// What an ECN echo means under that law.
     pub echo: EchoMode,
-    /// Where the window is cut, whole segments count.
+    /// Only whole segments count in window reductions.
     pub whole_segments: bool,
     /// CUBIC's C, segments/s^3.
     pub cubic_c: f64,

@@ -89,13 +89,13 @@ pub struct CpuPlan {
     pub cores: u32,
     /// By class of processing, what packets take.
     pub work: Vec<WorkPlan>,
-    /// Weight of a new measurement in the densities that are learned; without it they stay as told.
+    /// Weight of a new measurement in the estimated densities; without it they are fixed.
     #[serde(default)]
     pub lambda: Option<f64>,
 }
 
 impl CpuPlan {
-    /// What its queue is told of the processing that packets take, where it does `rate` at the mean density.
+    /// The densities for its queue, where `rate` is its rate at the mean density.
     pub fn densities(&self, rate: Rate) -> Densities {
         let speed = self.clock.0 as f64 * f64::from(self.cores);
         Densities::new(self.work.iter().map(|w| w.density).collect(), speed / rate.0 as f64, self.lambda)

@@ -1,4 +1,4 @@
-//! Drop-tail: no management at all. A packet is lost when the buffer is full.
+//! Drop-tail: no active queue management. A packet is dropped when the buffer is full.
 //!
 //! Sees: nothing. Decides: nothing; the discipline drops what does not fit.
 

@@ -3,11 +3,11 @@
 //! Zhang, Kang and Loguinov, "Delayed stability and performance of distributed congestion control",
 //! SIGCOMM 2004, section 6.2.
 //!
-//! At the end of each interval of delta seconds, with S the bytes that arrived during it, lost ones too:
+//! At the end of each interval of delta seconds, with S the bytes that arrived during it, dropped ones too:
 //!     X = S / delta, p = (X - C) / X, seq <- seq + 1, S <- 0.
 //! A packet that arrives in the next interval and whose header has a lower price gets this one.
 //!
-//! Sees: arrivals. Decides: nothing; what does not fit into the buffer is lost. Packets without the header
+//! Sees: arrivals. Decides: nothing; packets that do not fit into the buffer are dropped. Packets without the header
 //! count and pass. Two variables, and one addition a packet.
 //!
 //! Departures: if nothing has arrived, (58) would be minus infinity, a price that no rate can be moved by. X

@@ -27,7 +27,7 @@ pub struct Ns2Sack1 {
 }
 
 impl Ns2Sack1 {
-    /// Takes in the blocks; tells whether they said anything new.
+    /// Processes the SACK blocks. Returns whether they contained anything new.
     fn update(&mut self, core: &Core, ack: &Ack<'_>) -> bool {
         self.sacked.trim_below(core.una);
         let mut news = false;
