@@ -81,14 +81,14 @@ pub struct Accounting {
 impl Accounting {
     /// A packet arrives.
     #[inline]
-    pub fn arrives(&mut self, packet: &Packet) {
+    pub fn on_arrival(&mut self, packet: &Packet) {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.bytes());
     }
 
     /// A packet leaves for transmission.
     #[inline]
-    pub fn departs(&mut self, packet: &Packet) {
+    pub fn on_departure(&mut self, packet: &Packet) {
         self.counters.departures += 1;
         self.counters.departed_bytes += u64::from(packet.bytes());
     }

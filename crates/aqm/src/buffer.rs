@@ -64,7 +64,7 @@ impl Buffer {
         let (arrived, packet) = self.places.pop_front()?;
         self.bytes -= u64::from(packet.bytes());
         if self.holes > 0 {
-            self.tidy();
+            self.remove_leading_holes();
         }
         Some((arrived, packet))
     }
@@ -175,13 +175,13 @@ impl Buffer {
         place.0 = Time::NEVER;
         self.bytes -= u64::from(drawn.packet.bytes());
         self.holes += 1;
-        self.tidy();
+        self.remove_leading_holes();
         drawn.packet
     }
 
     /// Removes leading holes and closes the others if there are too many. Not inlined: most queues have none.
     #[inline(never)]
-    fn tidy(&mut self) {
+    fn remove_leading_holes(&mut self) {
         while self.places.front().is_some_and(|place| place.0 == Time::NEVER) {
             self.places.pop_front();
             self.holes -= 1;

@@ -38,7 +38,7 @@ impl PeriodicTimer {
 
     /// A packet arrives at `now`: resumes the timer if it is paused. Whatever was due by `now` has happened.
     #[inline]
-    pub fn wake(&mut self, now: Time) {
+    pub fn resume(&mut self, now: Time) {
         if self.paused {
             self.paused = false;
             if self.next <= now {
@@ -63,11 +63,11 @@ mod tests {
         assert_eq!(timer.due(), Time::NEVER);
         // 35 and 45 have passed; so has 55, which comes before an arrival at 55.
         for (now, due) in [(Time(34), Time(35)), (Time(54), Time(55)), (Time(55), Time(65))] {
-            let mut woken = timer.clone();
-            woken.wake(now);
-            assert_eq!(woken.due(), due);
-            woken.wake(Time(1000));
-            assert_eq!(woken.due(), due, "it does not rest");
+            let mut resumed = timer.clone();
+            resumed.resume(now);
+            assert_eq!(resumed.due(), due);
+            resumed.resume(Time(1000));
+            assert_eq!(resumed.due(), due, "it does not rest");
         }
     }
 }

@@ -250,7 +250,7 @@ pub trait Aqm: Sized {
     }
 
     /// A warning about parameters that are allowed but unlikely to work well.
-    fn caution(&self, _env: &Env) -> Option<String> {
+    fn warning(&self, _env: &Env) -> Option<String> {
         None
     }
 

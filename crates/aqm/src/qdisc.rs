@@ -84,7 +84,7 @@ pub trait Qdisc {
     /// The price for `packet`, which has just arrived and carries [`Signals`](marqueue_core::Signals).
     fn price(&self, packet: &Packet) -> Option<Price>;
     /// A warning about parameters that are allowed but unlikely to work well.
-    fn caution(&self) -> Option<String> {
+    fn warning(&self) -> Option<String> {
         None
     }
     /// Appends the values of the policy's probes.
@@ -206,7 +206,7 @@ fn apply_mark(
 impl<A: Aqm> Qdisc for SingleQueue<A> {
     #[inline]
     fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome {
-        self.accounting.arrives(&packet);
+        self.accounting.on_arrival(&packet);
         let verdict = self.policy.on_arrival(&mut cx!(self, now), &packet);
         if let Verdict::Drop(reason) = verdict {
             self.accounting.drop(packet, reason);
@@ -230,7 +230,7 @@ impl<A: Aqm> Qdisc for SingleQueue<A> {
             let sojourn = now.since(arrived);
             let verdict = self.policy.on_departure(&mut cx!(self, now), &packet, sojourn);
             if let Some((packet, _)) = apply_verdict(verdict, self.env.signal, &mut self.accounting, packet) {
-                self.accounting.departs(&packet);
+                self.accounting.on_departure(&packet);
                 debug_assert!(self.conserves());
                 return Some((packet, sojourn));
             }
@@ -284,8 +284,8 @@ impl<A: Aqm> Qdisc for SingleQueue<A> {
         self.policy.price()
     }
 
-    fn caution(&self) -> Option<String> {
-        self.policy.caution(&self.env)
+    fn warning(&self) -> Option<String> {
+        self.policy.warning(&self.env)
     }
 
     fn probe(&self, now: Time, out: &mut Vec<f64>) {

@@ -310,7 +310,7 @@ impl<S: Scheduler> Qdisc for MultiQueue<S> {
     // Not inlined: otherwise single queues, which share the callers, become slower.
     #[inline(never)]
     fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome {
-        self.accounting.arrives(&packet);
+        self.accounting.on_arrival(&packet);
         self.advance_time(now);
         let class = self.class_of(now, self.scheduler.key(&packet));
         let Some((packet, fate)) = self.apply_policy(now, class, packet) else {
@@ -337,7 +337,7 @@ impl<S: Scheduler> Qdisc for MultiQueue<S> {
             self.scheduler.on_service(class, taken.as_ref().map(|(packet, _)| packet), &self.queues, &self.env);
             self.close_if_idle(class);
             if let Some((packet, sojourn)) = taken {
-                self.accounting.departs(&packet);
+                self.accounting.on_departure(&packet);
                 debug_assert!(self.conserves());
                 return Some((packet, sojourn));
             }

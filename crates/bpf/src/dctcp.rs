@@ -1,7 +1,7 @@
 //! Registers DCTCP as a congestion control of the host's TCP while a handle is held.
 
 use crate::interface::Error;
-use crate::requirements::{self, failed};
+use crate::requirements::{self, libbpf_error};
 use libbpf_rs::{Link, MapCore, ObjectBuilder};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.bpf.o"));
@@ -23,8 +23,8 @@ impl Dctcp {
     /// # Errors
     /// If the kernel refuses: it must be of version 6.4 or later and have no congestion control of that name.
     pub fn register() -> Result<Dctcp, Error> {
-        requirements::ready()?;
-        let explain = |error| failed("the kernel (6.4 or later) refused DCTCP", &error);
+        requirements::check()?;
+        let explain = |error| libbpf_error("the kernel (6.4 or later) refused DCTCP", &error);
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(explain)?;
         let mut ops = open.maps_mut().find(|map| map.name() == "dctcp").expect("a map dctcp");
         // The structure begins with its name, of 16 bytes with a zero behind it; zeros are what it has.

@@ -5,7 +5,7 @@
 
 use crate::fixed_point::AvqParams;
 use crate::interface::{Error, Setup, Stats};
-use crate::requirements::{self, failed};
+use crate::requirements::{self, libbpf_error};
 use crate::{program, tc_hooks};
 use libbpf_rs::{ErrorKind, MapCore, MapHandle, Program, TcHook, TcHookBuilder, TC_EGRESS, TC_INGRESS};
 use marqueue_aqm::Signal;
@@ -33,7 +33,7 @@ struct Device {
 
 impl Device {
     fn find(name: &str) -> Result<Device, Error> {
-        requirements::ready()?;
+        requirements::check()?;
         let unknown = |error| Error(format!("got device \"{name}\", expected one of this network namespace ({error})"));
         let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(unknown)?;
         let index = name_to_index(&socket, name).map_err(unknown)?;
@@ -51,13 +51,13 @@ impl Device {
             Ok(id) => Ok(Some(id)),
             // No filter, or no hook.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(None),
-            Err(error) => Err(failed("clsact", &error)),
+            Err(error) => Err(libbpf_error("clsact", &error)),
         }
     }
 
     fn map(&self, name: &str) -> Result<MapHandle, Error> {
         let path = self.pins.join(name);
-        MapHandle::from_pinned_path(&path).map_err(|error| failed(&path.display().to_string(), &error))
+        MapHandle::from_pinned_path(&path).map_err(|error| libbpf_error(&path.display().to_string(), &error))
     }
 
     /// The pinned settings, if they are of this build.
@@ -81,7 +81,7 @@ impl Device {
 
     fn pin(&self, object: &mut libbpf_rs::Object) -> Result<(), Error> {
         fs::create_dir_all(&self.pins).map_err(|error| Error(format!("{}: {error}", self.pins.display())))?;
-        let explain = |error| failed(&self.pins.display().to_string(), &error);
+        let explain = |error| libbpf_error(&self.pins.display().to_string(), &error);
         for mut map in object.maps_mut() {
             let name = map.name().to_owned();
             map.pin(self.pins.join(name)).map_err(explain)?;
@@ -112,7 +112,7 @@ impl Device {
         let mut object = program::load(PROGRAM, setup)?;
         self.pin(&mut object)?;
         let mut hook = self.hook(program::program(&object, PROGRAM).as_fd());
-        let explain = |error| failed("clsact", &error);
+        let explain = |error| libbpf_error("clsact", &error);
         hook.create().map_err(explain)?;
         hook.attach().map_err(explain)?;
         Ok(())
@@ -122,10 +122,10 @@ impl Device {
     fn clear(&self, clsact: bool) -> Result<(), Error> {
         let mut hook = self.hook(self.socket.as_fd());
         if self.filter()?.is_some() {
-            hook.detach().map_err(|error| failed("clsact", &error))?;
+            hook.detach().map_err(|error| libbpf_error("clsact", &error))?;
         }
         if clsact && tc_hooks::has_clsact(self.index)? && !tc_hooks::has_filters(self.index)? {
-            hook.attach_point(TC_EGRESS | TC_INGRESS).destroy().map_err(|error| failed("clsact", &error))?;
+            hook.attach_point(TC_EGRESS | TC_INGRESS).destroy().map_err(|error| libbpf_error("clsact", &error))?;
         }
         self.unpin()
     }
@@ -137,7 +137,7 @@ impl Device {
 /// # Errors
 /// If there is no such device or namespace, or the kernel refuses the operation.
 pub fn attach(netns: Option<&Path>, device: &str, law: AvqParams, signal: Signal) -> Result<bool, Error> {
-    requirements::inside(netns, || {
+    requirements::in_namespace(netns, || {
         let device = Device::find(device)?;
         device.sweep(requirements::namespace()?);
         let before = device.setup();
@@ -162,7 +162,7 @@ pub fn attach(netns: Option<&Path>, device: &str, law: AvqParams, signal: Signal
 /// # Errors
 /// If there is no such device or namespace, or the kernel refuses the operation.
 pub fn detach(netns: Option<&Path>, device: &str) -> Result<bool, Error> {
-    requirements::inside(netns, || {
+    requirements::in_namespace(netns, || {
         let device = Device::find(device)?;
         let there = device.filter()?.is_some() || device.pins.exists();
         device.clear(device.setup().is_some_and(|setup| setup.clsact))?;
@@ -175,7 +175,7 @@ pub fn detach(netns: Option<&Path>, device: &str) -> Result<bool, Error> {
 /// # Errors
 /// If there is no such device or namespace, or the kernel refuses the operation.
 pub fn stats(netns: Option<&Path>, device: &str) -> Result<Option<Stats>, Error> {
-    requirements::inside(netns, || {
+    requirements::in_namespace(netns, || {
         let device = Device::find(device)?;
         let (Some(id), Some(setup)) = (device.filter()?, device.setup()) else { return Ok(None) };
         if !device.is_pinned(id) {

@@ -2,7 +2,7 @@
 
 use crate::fixed_point::{Avq, AvqParams};
 use crate::interface::{Counters, Error, Setup};
-use crate::requirements::{self, failed};
+use crate::requirements::{self, libbpf_error};
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, Program};
 use marqueue_aqm::Signal;
 
@@ -25,8 +25,8 @@ const KEY: [u8; 4] = [0; 4];
 /// # Errors
 /// If the kernel refuses it.
 pub fn load(program: &str, setup: &Setup) -> Result<Object, Error> {
-    requirements::ready()?;
-    let explain = |error| failed("the kernel refused the program of AVQ", &error);
+    requirements::check()?;
+    let explain = |error| libbpf_error("the kernel refused the program of AVQ", &error);
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(explain)?;
     for mut each in open.progs_mut() {
         let wanted = each.name() == program;
@@ -67,7 +67,7 @@ pub fn write_setup(map: &impl MapCore, setup: &Setup) -> Result<(), Error> {
     };
     let words = [capacity, growth, cost, initial, buffer, signal, BUILD, setup.clsact.into()];
     let value: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
-    map.update(&KEY, &value, MapFlags::ANY).map_err(|error| failed("map setup", &error))
+    map.update(&KEY, &value, MapFlags::ANY).map_err(|error| libbpf_error("map setup", &error))
 }
 
 /// The settings of an attached program; `None` if it is of another build.
@@ -110,7 +110,7 @@ pub fn read_state(map: &impl MapCore) -> Result<Avq, Error> {
 /// # Panics
 /// If the map is not that of this build.
 pub fn read_counters(map: &impl MapCore) -> Result<Counters, Error> {
-    let cpus = map.lookup_percpu(&KEY, MapFlags::ANY).map_err(|error| failed("map counters", &error))?;
+    let cpus = map.lookup_percpu(&KEY, MapFlags::ANY).map_err(|error| libbpf_error("map counters", &error))?;
     let mut sum = [0; 7];
     for cpu in cpus.expect("arrays have all their elements") {
         for (total, word) in sum.iter_mut().zip(to_words(&cpu)) {
@@ -122,7 +122,7 @@ pub fn read_counters(map: &impl MapCore) -> Result<Counters, Error> {
 }
 
 fn words(map: &impl MapCore, name: &str, flags: MapFlags) -> Result<Option<Vec<u64>>, Error> {
-    let value = map.lookup(&KEY, flags).map_err(|error| failed(&format!("map {name}"), &error))?;
+    let value = map.lookup(&KEY, flags).map_err(|error| libbpf_error(&format!("map {name}"), &error))?;
     Ok(value.map(|value| to_words(&value).collect()))
 }
 

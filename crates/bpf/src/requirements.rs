@@ -28,7 +28,7 @@ pub fn missing() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("only root may load programs into the kernel".into());
     }
-    listen();
+    capture_warnings();
     match ProgramType::SchedCls.is_supported() {
         Ok(true) => None,
         Ok(false) => Some("the kernel takes no BPF programs for tc (CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF)".into()),
@@ -37,12 +37,12 @@ pub fn missing() -> Option<String> {
 }
 
 /// Returns an error if something is [`missing`].
-pub fn ready() -> Result<(), Error> {
+pub fn check() -> Result<(), Error> {
     missing().map_or(Ok(()), |what| Err(Error(what)))
 }
 
 /// Redirects the warnings of libbpf from standard error into error messages.
-fn listen() {
+fn capture_warnings() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         libbpf_rs::set_print(Some((PrintLevel::Warn, |_, line| {
@@ -52,7 +52,7 @@ fn listen() {
 }
 
 /// Converts an error of libbpf: `what` was attempted, and the warnings of libbpf are appended.
-pub fn failed(what: &str, error: &libbpf_rs::Error) -> Error {
+pub fn libbpf_error(what: &str, error: &libbpf_rs::Error) -> Error {
     let said = COMPLAINTS.take().join("\n");
     let hint = match error.kind() {
         ErrorKind::PermissionDenied => " (may this process load BPF programs?)",
@@ -91,7 +91,7 @@ pub fn bpffs() -> Result<&'static Path, Error> {
 ///
 /// # Errors
 /// Those of `work`, or if there is no such namespace.
-pub fn inside<T: Send>(netns: Option<&Path>, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+pub fn in_namespace<T: Send>(netns: Option<&Path>, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
     let enter = || {
         if let Some(path) = netns {
             let refused = |error: &dyn std::fmt::Display| {
@@ -101,7 +101,7 @@ pub fn inside<T: Send>(netns: Option<&Path>, work: impl FnOnce() -> Result<T, Er
             move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
                 .map_err(|error| refused(&error))?;
         }
-        listen();
+        capture_warnings();
         work()
     };
     thread::scope(|scope| scope.spawn(enter).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))

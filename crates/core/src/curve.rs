@@ -169,7 +169,7 @@ impl ScaledCurve {
     }
 
     /// A warning about exponents outside the range of the theorems.
-    pub fn caution(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<String> {
         let ScaledCurve { a, b, .. } = self;
         let inside = 0.0 < *a && a < b && *b < 0.5;
         (!inside).then(|| {
@@ -247,10 +247,10 @@ mod tests {
 
     #[test]
     fn exponents_outside_the_theorems_are_remarked() {
-        let caution = |a, b| ScaledCurve::new(MarkingCurve::parse("exp:10:0.2").unwrap(), 100.0, a, b, 12.0).caution();
-        assert_eq!(caution(0.2, 0.3), None);
+        let warning = |a, b| ScaledCurve::new(MarkingCurve::parse("exp:10:0.2").unwrap(), 100.0, a, b, 12.0).warning();
+        assert_eq!(warning(0.2, 0.3), None);
         for (a, b) in [(0.0, 0.3), (0.3, 0.3), (0.4, 0.3), (0.2, 0.5), (1.0, 1.0)] {
-            assert!(caution(a, b).unwrap().contains("0 < a < b < 1/2"));
+            assert!(warning(a, b).unwrap().contains("0 < a < b < 1/2"));
         }
     }
 }

@@ -88,7 +88,7 @@ impl ChainQueue {
     /// What is to be said of the exponents, if anything.
     #[getter]
     fn caution(&self) -> Option<String> {
-        self.curve.caution()
+        self.curve.warning()
     }
 
     /// How likely a packet is marked that finds so many.

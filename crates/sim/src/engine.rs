@@ -231,10 +231,10 @@ impl Engine {
         match source {
             Source::CatchUp(l) => self.catch_up_due(l),
             Source::Stop => self.stop_group(),
-            Source::Timers => self.timer(),
+            Source::Timers => self.fire_timer(),
             Source::Process(i) => self.random_arrival(i as usize),
             Source::Sample => self.take_sample(),
-            Source::Edge => return self.edge(),
+            Source::Edge => return self.end_window(),
         }
         true
     }

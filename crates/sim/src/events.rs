@@ -82,7 +82,7 @@ pub struct Timers {
     /// Entries of day `d` at `d % DAYS`, for the `DAYS` days from `day` on: time of day above flow.
     days: Vec<Vec<u64>>,
     /// Number of entries in `days`.
-    filed: usize,
+    in_calendar: usize,
     /// Entries of days beyond those.
     beyond: Vec<(Time, u32)>,
 }
@@ -96,7 +96,7 @@ const DAYS: u64 = 1 << 10;
 impl Default for Timers {
     fn default() -> Timers {
         let days = (0..DAYS).map(|_| Vec::new()).collect();
-        Timers { today: BinaryHeap::new(), day: 0, days, filed: 0, beyond: Vec::new() }
+        Timers { today: BinaryHeap::new(), day: 0, days, in_calendar: 0, beyond: Vec::new() }
     }
 }
 
@@ -118,7 +118,7 @@ impl Timers {
         if time.0 >> DAY_BITS < self.day {
             self.today.push(Reverse(join(time, flow)));
         } else {
-            self.file(time, flow);
+            self.enter_in_calendar(time, flow);
             self.open_days();
         }
     }
@@ -137,7 +137,7 @@ impl Timers {
                 action => {
                     self.today.pop();
                     if let TimerAction::Later(at) = action {
-                        self.file(at, flow);
+                        self.enter_in_calendar(at, flow);
                     }
                     self.open_days();
                     if action == TimerAction::Fires {
@@ -149,11 +149,11 @@ impl Timers {
     }
 
     /// Enters a timer that is not due today.
-    fn file(&mut self, time: Time, flow: u32) {
+    fn enter_in_calendar(&mut self, time: Time, flow: u32) {
         let day = time.0 >> DAY_BITS;
         if day - self.day < DAYS {
             self.days[(day % DAYS) as usize].push((time.0 & ((1 << DAY_BITS) - 1)) << 32 | u64::from(flow));
-            self.filed += 1;
+            self.in_calendar += 1;
         } else {
             self.beyond.push((time, flow));
         }
@@ -161,29 +161,29 @@ impl Timers {
 
     /// Begins new days until there is an entry for today, if there is any at all.
     fn open_days(&mut self) {
-        while self.today.is_empty() && self.filed + self.beyond.len() > 0 {
-            if self.filed == 0 {
+        while self.today.is_empty() && self.in_calendar + self.beyond.len() > 0 {
+            if self.in_calendar == 0 {
                 // No entry in the calendar: continue at the day of the earliest.
                 self.day = self.beyond.iter().map(|e| e.0 .0 >> DAY_BITS).min().unwrap_or(self.day);
-                self.turn();
+                self.refill_calendar();
             }
             let morning = self.day << DAY_BITS;
             let entries = &mut self.days[(self.day % DAYS) as usize];
-            self.filed -= entries.len();
+            self.in_calendar -= entries.len();
             let entry = |e: u64| Reverse(join(Time(morning | e >> 32), e as u32));
             self.today.extend(entries.drain(..).map(entry));
             self.day += 1;
             if self.day.is_multiple_of(DAYS) {
-                self.turn();
+                self.refill_calendar();
             }
         }
     }
 
     /// Moves entries into the calendar that are no longer beyond it. Once a lap of all days is often enough, because
     /// entries beyond the calendar belong to a later lap.
-    fn turn(&mut self) {
+    fn refill_calendar(&mut self) {
         for (time, flow) in std::mem::take(&mut self.beyond) {
-            self.file(time, flow);
+            self.enter_in_calendar(time, flow);
         }
     }
 }

@@ -48,7 +48,7 @@ impl Meter {
 
     /// Integrates the queue length: until `now` the queue had `len` packets.
     #[inline]
-    pub fn queue_was(&mut self, len: u32, now: Time) {
+    pub fn integrate_queue(&mut self, len: u32, now: Time) {
         let len = len as usize;
         if len >= self.window.queue_ns.len() {
             self.window.queue_ns.resize(len + 1, 0);
@@ -58,7 +58,7 @@ impl Meter {
     }
 
     /// Integrates the capacity: until `now` the server had this speed.
-    pub fn speed_was(&mut self, speed: f64, now: Time) {
+    pub fn integrate_capacity(&mut self, speed: f64, now: Time) {
         self.window.capacity += speed * (now - self.speed_at).secs();
         self.speed_at = now;
     }
@@ -66,7 +66,7 @@ impl Meter {
     /// The service of a packet of `class` begins after a queueing delay of `delay`; it takes this `work` (bits or
     /// cycles).
     #[inline(always)]
-    pub fn departs(&mut self, delay: Dur, work: f64, class: u8) {
+    pub fn record_departure(&mut self, delay: Dur, work: f64, class: u8) {
         let d = delay.secs();
         let w = &mut self.window;
         w.used += work;
@@ -83,8 +83,8 @@ impl Meter {
 
     /// Closes the window at `now`. `len` packets are in the queue; the server has `ahead` work left in service.
     pub fn close(&mut self, now: Time, len: u32, counters: &Counters, speed: f64, ahead: f64) {
-        self.queue_was(len, now);
-        self.speed_was(speed, now);
+        self.integrate_queue(len, now);
+        self.integrate_capacity(speed, now);
         // Work that is left belongs to the next window.
         self.window.used -= ahead;
         self.window.counters = minus(counters, &self.base);
@@ -102,7 +102,7 @@ impl Meter {
 
     /// Takes a sample at `now`.
     pub fn sample(&mut self, now: Time, qdisc: &Discipline, speed: f64, ahead: f64) {
-        self.speed_was(speed, now);
+        self.integrate_capacity(speed, now);
         let c = qdisc.counters();
         let sent = self.window.used - ahead;
         let (old, old_sent, old_capacity) = &self.sampled;

@@ -76,23 +76,23 @@ impl Resource {
     }
 
     /// A warning about the parameters of its discipline.
-    pub fn caution(&self) -> Option<String> {
-        self.qdisc.caution()
+    pub fn warning(&self) -> Option<String> {
+        self.qdisc.warning()
     }
 
     /// A packet arrives. Everything due by `now` has been processed.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
-        self.meter.queue_was(self.waiting, now);
+        self.meter.integrate_queue(self.waiting, now);
         if let Some(trace) = &mut self.trace {
-            trace.arrives(now, &packet, self.waiting);
+            trace.record_arrival(now, &packet, self.waiting);
         }
         let (fate, status) = self.qdisc.enqueue_with_status(now, packet);
         match fate {
             EnqueueOutcome::Dropped | EnqueueOutcome::Queued => {}
             EnqueueOutcome::Marked => {
                 if let Some(trace) = &mut self.trace {
-                    trace.marks(now, &packet.with_ecn(Ecn::Ce), self.waiting, self.qdisc.counters());
+                    trace.record_mark(now, &packet.with_ecn(Ecn::Ce), self.waiting, self.qdisc.counters());
                 }
             }
         }
@@ -139,7 +139,7 @@ impl Resource {
         if self.schedule.last().is_some_and(|change| change.0 == due) {
             self.change_rate();
         } else if self.timer == due {
-            self.meter.queue_was(self.waiting, due);
+            self.meter.integrate_queue(self.waiting, due);
             self.qdisc.on_timer(due);
         } else {
             return self.serve(due);
@@ -161,7 +161,7 @@ impl Resource {
     /// end. A packet keeps the rate it started with.
     #[inline(always)]
     fn serve(&mut self, now: Time) -> Option<(Packet, Time)> {
-        self.meter.queue_was(self.waiting, now);
+        self.meter.integrate_queue(self.waiting, now);
         // Read in place: moving it at once would stall on store forwarding.
         let got = self.qdisc.dequeue_with_status(now);
         let (next, status) = (&got.0, got.1);
@@ -187,9 +187,9 @@ impl Resource {
                     served.cycles
                 }
             };
-            self.meter.departs(*sojourn, work, packet.class());
+            self.meter.record_departure(*sojourn, work, packet.class());
             if let Some(trace) = &mut self.trace {
-                trace.departs(now, packet, *sojourn, status.len, self.qdisc.counters());
+                trace.record_departure(now, packet, *sojourn, status.len, self.qdisc.counters());
             }
         } else if let Server::Link(transmitter) = &mut self.server {
             transmitter.restart();
@@ -249,7 +249,7 @@ impl Resource {
     fn change_rate(&mut self) {
         let speed = self.speed();
         if let (Some((at, rate)), Server::Link(transmitter)) = (self.schedule.pop(), &mut self.server) {
-            self.meter.speed_was(speed, at);
+            self.meter.integrate_capacity(speed, at);
             transmitter.set_rate(rate);
             self.qdisc.env_mut().rate = rate;
         }
@@ -261,7 +261,7 @@ impl Resource {
         for (packet, reason) in self.qdisc.drain_dropped() {
             self.lost.push(packet);
             if let Some(trace) = &mut self.trace {
-                trace.loses(now, &packet, queue, reason);
+                trace.record_drop(now, &packet, queue, reason);
                 queue = queue.saturating_sub(1);
             }
         }

@@ -118,8 +118,8 @@ impl std::error::Error for RunError {}
 pub fn check(plan: &Plan) -> Result<Vec<String>, RunError> {
     let prepared = check_plan(plan).and_then(|()| prepare(plan, 0)).map_err(RunError::Invalid)?;
     let said = plan.links.iter().zip(&prepared.resources).filter_map(|(link, resource)| {
-        let caution = resource.as_ref()?.caution()?;
-        Some(format!("{}: {caution}.", link.name))
+        let warning = resource.as_ref()?.warning()?;
+        Some(format!("{}: {warning}.", link.name))
     });
     Ok(said.collect())
 }

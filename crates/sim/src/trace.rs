@@ -58,12 +58,12 @@ pub struct Trace {
 
 impl Trace {
     /// A packet arrives and finds `queue` packets.
-    pub fn arrives(&mut self, t: Time, packet: &Packet, queue: u32) {
+    pub fn record_arrival(&mut self, t: Time, packet: &Packet, queue: u32) {
         self.add(t, TraceKind::Arrive, packet, queue);
     }
 
     /// Adds a row for `packet` if the queue has marked it: at most one packet is marked between two calls.
-    pub fn marks(&mut self, t: Time, packet: &Packet, queue: u32, counters: &Counters) {
+    pub fn record_mark(&mut self, t: Time, packet: &Packet, queue: u32, counters: &Counters) {
         let marked = Reason::ALL.into_iter().find(|&r| counters.marks[r as usize] > self.marks[r as usize]);
         if let Some(reason) = marked {
             self.marks = counters.marks;
@@ -72,13 +72,13 @@ impl Trace {
     }
 
     /// A packet is dropped.
-    pub fn loses(&mut self, t: Time, packet: &Packet, queue: u32, reason: Reason) {
+    pub fn record_drop(&mut self, t: Time, packet: &Packet, queue: u32, reason: Reason) {
         self.add(t, TraceKind::Drop, packet, queue).reason = Some(reason);
     }
 
     /// The transmission of a packet begins; it leaves `queue` packets behind.
-    pub fn departs(&mut self, t: Time, packet: &Packet, sojourn: Dur, queue: u32, counters: &Counters) {
-        self.marks(t, packet, queue, counters);
+    pub fn record_departure(&mut self, t: Time, packet: &Packet, sojourn: Dur, queue: u32, counters: &Counters) {
+        self.record_mark(t, packet, queue, counters);
         self.add(t, TraceKind::Depart, packet, queue).sojourn = sojourn;
     }
 

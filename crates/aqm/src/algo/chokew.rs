@@ -95,7 +95,7 @@ impl MatchedDrops {
     /// Figure 1, steps 3 and 4: how many packets the arrival is compared with at most, if the queue is long
     /// enough for that.
     #[inline]
-    pub(super) fn number(&self, cx: &mut Context<'_>, packet: &Packet, l: f64) -> u32 {
+    pub(super) fn draw_count(&self, cx: &mut Context<'_>, packet: &Packet, l: f64) -> u32 {
         if l <= self.params.l_th {
             return 0;
         }
@@ -109,7 +109,7 @@ impl MatchedDrops {
     /// Figure 1, step 5: draws up to `m` packets; the first of the arrival's flow is lost, and so must the
     /// arrival be.
     #[inline]
-    pub(super) fn matched(&self, cx: &mut Context<'_>, packet: &Packet, m: u32) -> bool {
+    pub(super) fn draw_match(&self, cx: &mut Context<'_>, packet: &Packet, m: u32) -> bool {
         let drawn = match self.params.mode {
             CountingUnit::Packets => cx.queue.draw_match(cx.rng, packet.flow(), m),
             CountingUnit::Bytes => cx.queue.draw_match_by_size(cx.rng, self.largest, packet.flow(), m),
@@ -142,8 +142,8 @@ impl Aqm for ChokeW {
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let l = self.draws.queue_with(cx, packet);
         self.draws.adapt(l);
-        let m = self.draws.number(cx, packet, l);
-        if self.draws.matched(cx, packet, m) {
+        let m = self.draws.draw_count(cx, packet, l);
+        if self.draws.draw_match(cx, packet, m) {
             return Verdict::Drop(Reason::Matched);
         }
         Verdict::Pass

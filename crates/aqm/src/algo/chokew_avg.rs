@@ -46,8 +46,8 @@ impl Aqm for ChokeWAvg {
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         self.avg = (1.0 - self.w_q) * self.avg + self.w_q * self.draws.queue_with(cx, packet);
         self.draws.adapt(self.avg);
-        let m = self.draws.number(cx, packet, self.avg);
-        if self.draws.matched(cx, packet, m) {
+        let m = self.draws.draw_count(cx, packet, self.avg);
+        if self.draws.draw_match(cx, packet, m) {
             return Verdict::Drop(Reason::Matched);
         }
         Verdict::Pass

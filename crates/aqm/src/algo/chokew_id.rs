@@ -80,11 +80,11 @@ impl Aqm for ChokeWId {
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let l = self.draws.queue_with(cx, packet);
         self.draws.adapt(l);
-        let m = self.draws.number(cx, packet, l);
+        let m = self.draws.draw_count(cx, packet, l);
         let matched = if cx.rng.uniform() < self.ids.len() / (self.ids.len() + l) {
             self.ids.matched(cx.rng, packet.flow(), m.saturating_mul(2))
         } else {
-            self.draws.matched(cx, packet, m)
+            self.draws.draw_match(cx, packet, m)
         };
         match matched {
             true => Verdict::Drop(Reason::Matched),

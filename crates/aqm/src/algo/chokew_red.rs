@@ -66,8 +66,8 @@ impl Aqm for ChokeWRed {
         let (l, seen) = (self.draws.queue_with(cx, packet), QueueLength::all(cx));
         self.draws.adapt(l);
         self.red.update_average(cx, seen);
-        let m = self.draws.number(cx, packet, l);
-        if self.draws.matched(cx, packet, m) {
+        let m = self.draws.draw_count(cx, packet, l);
+        if self.draws.draw_match(cx, packet, m) {
             return Verdict::Drop(Reason::Matched);
         }
         self.red.decide(cx, packet, seen)

@@ -235,8 +235,8 @@ impl Qdisc for Discipline {
     fn price(&self, packet: &Packet) -> Option<Price> {
         each!(self, q => q.price(packet))
     }
-    fn caution(&self) -> Option<String> {
-        each!(self, q => q.caution())
+    fn warning(&self) -> Option<String> {
+        each!(self, q => q.warning())
     }
     fn probe(&self, now: Time, out: &mut Vec<f64>) {
         each!(self, q => q.probe(now, out));

@@ -61,7 +61,7 @@ impl Aqm for Pi {
 
     #[inline]
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
-        self.timer.wake(cx.now);
+        self.timer.resume(cx.now);
         if cx.rng.uniform() < self.params.mode.scale_probability(self.p, packet, cx.env.mean_packet) {
             Verdict::Mark(Reason::Early)
         } else {

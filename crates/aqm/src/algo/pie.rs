@@ -72,7 +72,7 @@ fn tuning(p: f64) -> f64 {
 impl Pie {
     /// Sections 4.1 and 4.4: is this no time for any signal?
     #[inline]
-    fn spares(&self, cx: &Context<'_>) -> bool {
+    fn suppresses_signals(&self, cx: &Context<'_>) -> bool {
         self.burst > 0.0
             || (self.delay < self.params.delay_ref / 2.0 && self.p < 0.2)
             || cx.bytes() <= 2 * cx.env.mean_packet.0
@@ -94,7 +94,7 @@ impl Pie {
     }
 
     /// Sections 4.2 and 4.4.
-    fn compute(&mut self, cx: &Context<'_>) {
+    fn update_probability(&mut self, cx: &Context<'_>) {
         let Params { delay_ref, t_update, alpha, beta, max_burst, activation, .. } = self.params;
         let old = std::mem::replace(&mut self.delay, cx.bytes() as f64 / cx.env.rate.bytes_per_sec());
         let mut step = tuning(self.p) * (alpha * (self.delay - delay_ref) + beta * (self.delay - old));
@@ -142,7 +142,7 @@ impl Aqm for Pie {
 
     #[inline]
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
-        self.timer.wake(cx.now);
+        self.timer.resume(cx.now);
         if !self.active {
             self.activate(cx, packet);
             return Verdict::Pass;
@@ -151,7 +151,7 @@ impl Aqm for Pie {
             self.accumulated = 0.0;
             return Verdict::Pass;
         }
-        if self.spares(cx) || !self.draw(cx, packet) {
+        if self.suppresses_signals(cx) || !self.draw(cx, packet) {
             return Verdict::Pass;
         }
         if self.p < self.params.mark_ecnth {
@@ -168,7 +168,7 @@ impl Aqm for Pie {
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         let before = (self.p, self.delay, self.burst);
         if self.active {
-            self.compute(cx);
+            self.update_probability(cx);
         }
         self.timer.tick(cx.packets() == 0 && before == (self.p, self.delay, self.burst));
     }

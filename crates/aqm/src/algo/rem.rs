@@ -84,7 +84,7 @@ impl Price {
 
     #[inline]
     pub(super) fn at_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
-        self.timer.wake(cx.now);
+        self.timer.resume(cx.now);
         if cx.mark_drops(packet) {
             self.draw(cx, packet)
         } else {

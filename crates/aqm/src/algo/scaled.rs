@@ -71,11 +71,11 @@ impl Aqm for Scaled {
         out.push(self.p);
     }
 
-    fn caution(&self, env: &Env) -> Option<String> {
+    fn warning(&self, env: &Env) -> Option<String> {
         let (own, links) = (self.scale.buffer(), env.limit.packets(env.mean_packet));
         let short = (links < f64::from(own))
             .then(|| format!("its buffer holds {links:.0} packets, less than the {own} that the scale asks for"));
-        let said: Vec<_> = self.scale.caution().into_iter().chain(short).collect();
+        let said: Vec<_> = self.scale.warning().into_iter().chain(short).collect();
         (!said.is_empty()).then(|| said.join("; "))
     }
 }

@@ -82,7 +82,7 @@ impl Engine {
 
     /// An acknowledgement arrives at its sender.
     #[inline]
-    pub(super) fn acknowledged(&mut self, packet: Packet) {
+    pub(super) fn on_ack(&mut self, packet: Packet) {
         self.release_options(&packet);
         let options = match packet.options() {
             Packet::NO_OPTIONS => &Options::NONE,
@@ -92,7 +92,7 @@ impl Engine {
         flow.in_flight -= 1;
         let tcp = match &mut flow.kind {
             FlowKind::Tcp(tcp) => tcp,
-            FlowKind::RateBased(_) => return self.reported(packet),
+            FlowKind::RateBased(_) => return self.on_report(packet),
             FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::Finished => return self.reuse_if_finished(packet.flow()),
         };
         let ack = Ack { ack: packet.seq(), ece: packet.has(Flags::ECE), sack: &options.sack, echo: options.echo };
@@ -179,7 +179,7 @@ impl Engine {
     }
 
     /// The earliest timer entry is due: it fires, or it has been moved to a later time.
-    pub(super) fn timer(&mut self) {
+    pub(super) fn fire_timer(&mut self) {
         let flows = &mut self.flows;
         let fires = self.timers.fire(self.now, |time, f| {
             let flow = &mut flows[f as usize];

@@ -31,7 +31,7 @@ impl Engine {
         if stage == Stage::Sender {
             // The next arrival on this link is most likely at a sender too.
             self.flows[next_flow as usize].fetch_sender();
-            return self.acknowledged(packet);
+            return self.on_ack(packet);
         }
         match stage {
             Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, packet.stage() + 1, now),
@@ -163,11 +163,11 @@ impl Engine {
         if overtakes_all || !self.events.is_set(source) {
             self.events.set(source, at);
         }
-        self.settle(l, settled);
+        self.release_merged(l, settled);
     }
 
     /// Lets all packets enter the merged wire `l` that are due before `until`.
-    fn settle(&mut self, l: u32, until: Time) {
+    fn release_merged(&mut self, l: u32, until: Time) {
         loop {
             let Entrance::Merged(merged) = &mut self.links[l as usize].entrance else { unreachable!("a merged wire") };
             let Some(&(at, _, packet)) = merged.pending.front().filter(|p| p.0 < until) else { return };
@@ -226,7 +226,7 @@ impl Engine {
             Entrance::Merged(merged) => {
                 // Packets that the root has not released yet leave it now or later.
                 let until = now + merged.lead.max(marqueue_core::Dur(1));
-                self.settle(l, until);
+                self.release_merged(l, until);
                 let link = &self.links[l as usize];
                 let Entrance::Merged(merged) = &link.entrance else { unreachable!("a merged wire") };
                 let next = merged.pending.front().map_or(Time::NEVER, |p| p.0);

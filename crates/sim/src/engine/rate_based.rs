@@ -33,7 +33,7 @@ impl Engine {
     }
 
     /// A report arrives at its sender.
-    pub(super) fn reported(&mut self, packet: Packet) {
+    pub(super) fn on_report(&mut self, packet: Packet) {
         let now = self.now;
         let FlowKind::RateBased(rate_based) = &mut self.flows[packet.flow() as usize].kind else { return };
         let PacketOptions::Report(report) = &self.option_slots[packet.options() as usize] else {

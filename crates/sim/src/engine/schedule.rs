@@ -76,7 +76,7 @@ impl Engine {
     }
 
     /// A measuring window ends.
-    pub(super) fn edge(&mut self) -> bool {
+    pub(super) fn end_window(&mut self) -> bool {
         self.close_windows();
         self.next_edge += 1;
         if self.next_edge == self.edges.len() {

@@ -52,7 +52,7 @@ impl LossModel for Gilbert {
         Ok(Gilbert { to_bad, to_good, loss_good: params.loss_good, loss_bad: params.loss_bad, bad: None })
     }
 
-    fn loses(&mut self, rng: &mut Rng) -> bool {
+    fn is_lost(&mut self, rng: &mut Rng) -> bool {
         let bad = match self.bad {
             Some(bad) => bad,
             None => rng.uniform() < self.to_bad / (self.to_bad + self.to_good),
@@ -74,7 +74,7 @@ mod tests {
         let mut rng = Rng::named(1, "gilbert");
         let (mut runs, mut lost, mut run) = (Vec::new(), 0, 0);
         for _ in 0..n {
-            if model.loses(&mut rng) {
+            if model.is_lost(&mut rng) {
                 (lost, run) = (lost + 1, run + 1);
             } else if run > 0 {
                 runs.push(run);

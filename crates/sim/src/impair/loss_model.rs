@@ -21,5 +21,5 @@ pub trait LossModel: Sized {
     fn new(params: &Self::Params) -> Result<Self, ParamError>;
 
     /// Is the next packet lost?
-    fn loses(&mut self, rng: &mut Rng) -> bool;
+    fn is_lost(&mut self, rng: &mut Rng) -> bool;
 }

@@ -41,8 +41,8 @@ macro_rules! losses {
 
             /// Is the next packet lost?
             #[inline]
-            pub fn loses(&mut self, rng: &mut Rng) -> bool {
-                match self { $(Loss::$model(model) => model.loses(rng),)* }
+            pub fn is_lost(&mut self, rng: &mut Rng) -> bool {
+                match self { $(Loss::$model(model) => model.is_lost(rng),)* }
             }
 
             /// Every model there is.

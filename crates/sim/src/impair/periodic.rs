@@ -37,7 +37,7 @@ impl LossModel for Periodic {
         Ok(Periodic { every: every as u32, since: 0 })
     }
 
-    fn loses(&mut self, _: &mut Rng) -> bool {
+    fn is_lost(&mut self, _: &mut Rng) -> bool {
         self.since += 1;
         let lost = self.since == self.every;
         if lost {

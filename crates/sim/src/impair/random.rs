@@ -32,7 +32,7 @@ impl LossModel for Random {
     }
 
     #[inline]
-    fn loses(&mut self, rng: &mut Rng) -> bool {
+    fn is_lost(&mut self, rng: &mut Rng) -> bool {
         rng.uniform() < self.probability
     }
 }

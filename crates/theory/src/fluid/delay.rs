@@ -20,7 +20,7 @@ impl Delay {
     }
 
     /// Is it always zero?
-    pub fn none(&self) -> bool {
+    pub fn is_zero(&self) -> bool {
         self.constant <= 0.0 && self.queues.is_empty()
     }
 

@@ -105,7 +105,8 @@ impl Model {
 
     fn connect(&mut self) {
         let classes = self.description.classes.clone();
-        self.round_trips = classes.iter().map(|class| self.look(way(class, 0, class.route.len(), class.rtt))).collect();
+        self.round_trips =
+            classes.iter().map(|class| self.look(path_delay(class, 0, class.route.len(), class.rtt))).collect();
         for l in 0..self.description.links.len() {
             let hops = (classes.iter().enumerate())
                 .flat_map(|(i, class)| (0..class.route.len()).map(move |k| (i, k)))
@@ -121,7 +122,7 @@ impl Model {
         for class in &classes {
             let mut echoes = Vec::new();
             for (k, hop) in class.route.iter().enumerate() {
-                let back = way(class, k, class.route.len(), class.rtt - hop.before);
+                let back = path_delay(class, k, class.route.len(), class.rtt - hop.before);
                 let arrivals: Vec<Delay> = (classes.iter())
                     .flat_map(|c| (0..c.route.len()).filter(|&m| c.route[m].link == hop.link).map(|m| forward(c, m)))
                     .map(|delay| back.then(&delay))
@@ -135,7 +136,7 @@ impl Model {
 
     /// The index of a delay; each is there once.
     fn look(&mut self, delay: Delay) -> Look {
-        if delay.none() {
+        if delay.is_zero() {
             return None;
         }
         let known = self.delays.iter().position(|d| *d == delay);
@@ -350,7 +351,7 @@ fn pick<'a, S: Copy>(now: &View<'a, S>, looks: &[View<'a, S>], look: Look) -> Vi
 }
 
 /// From hop `k` of a route to before hop `end`, with so many seconds without queueing.
-fn way(class: &Class, k: usize, end: usize, constant: f64) -> Delay {
+fn path_delay(class: &Class, k: usize, end: usize, constant: f64) -> Delay {
     let mut queues: Vec<usize> = match class.law.includes_queueing() {
         true => class.route[k..end].iter().map(|hop| hop.link).collect(),
         false => Vec::new(),
@@ -361,7 +362,7 @@ fn way(class: &Class, k: usize, end: usize, constant: f64) -> Delay {
 
 /// From the source to hop `k`.
 fn forward(class: &Class, k: usize) -> Delay {
-    way(class, 0, k, class.route[k].before)
+    path_delay(class, 0, k, class.route[k].before)
 }
 
 impl System for Model {

@@ -56,12 +56,12 @@ pub enum Mode {
 
 impl Mode {
     /// Is it at a bound?
-    pub fn bound(self) -> bool {
+    pub fn is_at_bound(self) -> bool {
         matches!(self, Mode::Lower | Mode::Upper)
     }
 
     /// Where it is once it has left its bound.
-    pub fn left(self) -> Mode {
+    pub fn after_leaving(self) -> Mode {
         match self {
             Mode::Lower | Mode::Risen => Mode::Risen,
             Mode::Upper | Mode::Fallen => Mode::Fallen,

@@ -102,7 +102,7 @@ impl Rack {
         let original =
             |sent: Time| ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0);
         let mut delivered = 0;
-        while let Some((seq, sent, news)) = scoreboard.take_acknowledged(ack.ack) {
+        while let Some((seq, sent, news)) = scoreboard.pop_acknowledged(ack.ack) {
             if news {
                 delivered += 1;
                 detector.arrived(seq, sent, tx.now, original(sent.at));
@@ -151,7 +151,7 @@ impl Rack {
             && found.retransmission.is_some_and(|at| at >= self.cut_at);
         if begins {
             self.phase = Phase::Fast;
-            self.probe.forget();
+            self.probe.clear();
             self.reducing.end(core);
             self.reducing = WindowReduction::begin(tx.config.reduction, before);
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));
@@ -279,7 +279,7 @@ impl LossRecovery for Rack {
         core.repair_deadline = Time::NEVER;
         self.phase = Phase::Timeout;
         self.reducing = WindowReduction::AtOnce;
-        self.probe.forget();
+        self.probe.clear();
         self.wait = None;
         self.cut_at = tx.now;
         self.detector.mark_lost_on_timeout(&mut self.scoreboard, core.una, tx.now);

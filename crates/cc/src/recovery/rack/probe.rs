@@ -34,7 +34,7 @@ impl Probe {
     }
 
     /// Recovery begins, which resolves the probe.
-    pub fn forget(&mut self) {
+    pub fn clear(&mut self) {
         self.out = None;
     }
 

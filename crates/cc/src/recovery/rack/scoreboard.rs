@@ -58,7 +58,7 @@ impl Scoreboard {
 
     /// Removes the oldest segment if it is below `ack`. Returns its number, its last transmission, and whether it was
     /// not known to have arrived.
-    pub fn take_acknowledged(&mut self, ack: u32) -> Option<(u32, Transmission, bool)> {
+    pub fn pop_acknowledged(&mut self, ack: u32) -> Option<(u32, Transmission, bool)> {
         if self.first >= ack || self.segments.is_empty() {
             return None;
         }

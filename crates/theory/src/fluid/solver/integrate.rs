@@ -91,18 +91,18 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
             refused: 0,
             bounds: Vec::new(),
         };
-        run.place();
+        run.locate_delayed();
         run
     }
 
     /// Finds the looks anew: at the beginning, and when delays jump.
-    fn place(&mut self) {
+    fn locate_delayed(&mut self) {
         let y = std::mem::take(&mut self.y);
-        self.look(self.t, &y, None);
+        self.evaluate_at(self.t, &y, None);
         for (j, &s) in self.evaluation.when.iter().enumerate() {
             self.breaks.place(j, s);
         }
-        self.look(self.t, &y, None);
+        self.evaluate_at(self.t, &y, None);
         for (sign, &value) in self.signs.iter_mut().zip(&self.evaluation.switches) {
             *sign = value;
         }
@@ -111,7 +111,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
 
     /// Looks around at `t`, with these states then. `step` is the solution after all steps, as far as it is known.
     /// Tells whether some look needed it.
-    fn look(&mut self, t: f64, y: &[f64], step: Option<&Dense>) -> bool {
+    fn evaluate_at(&mut self, t: f64, y: &[f64], step: Option<&Dense>) -> bool {
         let n = y.len();
         let mut overlaps = false;
         let now = View { t, y, modes: &self.modes, interval: self.interval, mute: false };
@@ -201,11 +201,11 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
             }
             let near = first + 1e-9;
             let here: Vec<Event> = events.into_iter().filter(|e| e.0 <= near).map(|e| e.1).collect();
-            self.happen(&here);
+            self.apply_events(&here);
             if self.t >= change {
                 self.interval += 1;
                 self.breaks.push(self.t, self.history.len(), 1);
-                self.place();
+                self.locate_delayed();
             }
         }
         Ok(())
@@ -264,7 +264,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                 let rise: f64 = (0..s).map(|j| A[s][j] * k[j][i]).sum();
                 *y = start[i] + h * rise;
             }
-            overlaps |= self.look(self.t + C[s] * h, &stage, guess);
+            overlaps |= self.evaluate_at(self.t + C[s] * h, &stage, guess);
             slopes[s].copy_from_slice(&self.evaluation.slopes);
             for (i, slope) in k[s].iter_mut().enumerate() {
                 *slope = resting(self.modes[i], slopes[s][i]);
@@ -303,7 +303,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                     let inward = if self.modes[i] == Mode::Lower { 1.0 } else { -1.0 };
                     if let Some(s) = (0..STAGES).find(|&s| inward * trial.slopes[s][i] > 0.0) {
                         let end = C[s] * h;
-                        let part = locate(trial.slopes[s][i], |u| self.seen(t + u * end, dense).slopes[i]);
+                        let part = locate(trial.slopes[s][i], |u| self.evaluate(t + u * end, dense).slopes[i]);
                         events.push((part * C[s], Event::Leave(i)));
                     }
                 }
@@ -320,13 +320,13 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
         }
         for (i, &value) in switches.iter().enumerate() {
             if value * self.signs[i] < 0.0 {
-                let part = locate(value, |u| self.seen(t + u * h, dense).switches[i]);
+                let part = locate(value, |u| self.evaluate(t + u * h, dense).switches[i]);
                 events.push((part, Event::Switch(i)));
             }
         }
         for (j, &s) in when.iter().enumerate() {
             if let Some(crossing) = self.breaks.crossing(j, s) {
-                let part = locate(s - crossing.t, |u| self.seen(t + u * h, dense).when[j] - crossing.t);
+                let part = locate(s - crossing.t, |u| self.evaluate(t + u * h, dense).when[j] - crossing.t);
                 events.push((part, Event::Cross(crossing)));
             }
         }
@@ -347,10 +347,10 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     }
 
     /// What is seen during a step.
-    fn seen(&mut self, t: f64, dense: &Dense) -> &Evaluation {
+    fn evaluate(&mut self, t: f64, dense: &Dense) -> &Evaluation {
         let mut y = vec![0.0; self.y.len()];
         dense.at(t, &mut y);
-        self.look(t, &y, Some(dense));
+        self.evaluate_at(t, &y, Some(dense));
         &self.evaluation
     }
 
@@ -362,15 +362,15 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     }
 
     /// All that happens now.
-    fn happen(&mut self, events: &[Event]) {
+    fn apply_events(&mut self, events: &[Event]) {
         let mut order = u8::MAX;
         for &event in events {
             order = order.min(match event {
-                Event::Lower(i) => self.rest(i, self.system.states()[i].lower, Mode::Lower),
-                Event::Upper(i) => self.rest(i, self.system.states()[i].upper, Mode::Upper),
+                Event::Lower(i) => self.hold_at_bound(i, self.system.states()[i].lower, Mode::Lower),
+                Event::Upper(i) => self.hold_at_bound(i, self.system.states()[i].upper, Mode::Upper),
                 Event::Leave(i) => {
                     self.bounds.push((self.t, i));
-                    self.modes[i] = self.modes[i].left();
+                    self.modes[i] = self.modes[i].after_leaving();
                     1
                 }
                 Event::Switch(i) => {
@@ -385,7 +385,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
         }
     }
 
-    fn rest(&mut self, i: usize, bound: f64, mode: Mode) -> u8 {
+    fn hold_at_bound(&mut self, i: usize, bound: f64, mode: Mode) -> u8 {
         self.y[i] = bound;
         self.modes[i] = mode;
         self.bounds.push((self.t, i));
