@@ -76,7 +76,7 @@ test: test-rust test-python test-faults ## Run every test
 
 test-rust: ## Run the tests in Rust
 	cargo test --workspace --locked $(KERNEL:%=--features marqueue-bpf/%)
-	cargo test -p marqueue-bpf --locked --test without
+	cargo test -p marqueue-bpf --locked --test unavailable
 
 # The same cases each time: a failure is of the change, not of the day. Without the seed, pytest tries others.
 test-python: $(EXTENSION) ## Run the tests in Python

@@ -165,7 +165,7 @@ fn packet(u: &mut Unstructured<'_>) -> Result<Bytes> {
 
 /// The laws of paced flows.
 fn laws() -> Vec<(&'static str, Vec<ParamSpec>)> {
-    marqueue_cc::paced::Law::catalogue().into_iter().map(|e| (e.name, e.params)).collect()
+    marqueue_cc::rate_based::AnyRateLaw::catalogue().into_iter().map(|e| (e.name, e.params)).collect()
 }
 
 fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize) -> Result<TrafficPlan> {

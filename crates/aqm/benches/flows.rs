@@ -62,7 +62,7 @@ impl Link {
         if self.queue.len() > self.standing {
             black_box(self.queue.dequeue(self.now));
         }
-        self.queue.drain_lost();
+        self.queue.drain_dropped();
     }
 }
 

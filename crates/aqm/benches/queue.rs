@@ -51,7 +51,7 @@ impl Link {
         if self.queue.len() > STANDING {
             black_box(self.queue.dequeue(self.now));
         }
-        self.queue.drain_lost();
+        self.queue.drain_dropped();
     }
 }
 

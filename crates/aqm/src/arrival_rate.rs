@@ -1,14 +1,14 @@
-//! The arrival rate of a queue by intervals: what routers that price their link measure.
+//! The arrival rate of a queue, measured over fixed intervals, for policies that compute a price from it.
 //!
 //! Zhang, Kang and Loguinov, SIGCOMM 2004, section 6.2: S sums the bytes that arrive during an interval,
-//! lost ones too; at its end X = S / delta and S = 0 (57).
+//! dropped ones too; at its end X = S / delta and S = 0 (57).
 //!
-//! An interval's end is looked at by the first arrival after it: nobody can be told anything in between,
-//! and no timer is needed. An arrival at the very end counts in the next interval.
+//! The first arrival after the end of an interval closes it. No timer is needed, because a price can be conveyed by an
+//! arrival only. An arrival exactly at the end counts in the next interval.
 
 use marqueue_core::{Dur, Time};
 
-/// Sums what arrives.
+/// Sums the bytes that arrive in each interval.
 #[derive(Clone, Debug)]
 pub struct ArrivalRate {
     delta: Dur,
@@ -18,17 +18,17 @@ pub struct ArrivalRate {
     bytes: u64,
 }
 
-/// Intervals that have ended: one with arrivals, and others without.
+/// Intervals that have ended: one with arrivals, then `idle` intervals without.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ended {
+pub struct ElapsedIntervals {
     /// X in the first of them, bit/s.
     pub rate: f64,
-    /// How many followed it in which nothing arrived.
+    /// Number of later intervals without arrivals.
     pub idle: u64,
 }
 
-impl Ended {
-    /// How many ended.
+impl ElapsedIntervals {
+    /// Number of intervals that have ended.
     pub fn count(self) -> u64 {
         self.idle + 1
     }
@@ -55,15 +55,15 @@ impl ArrivalRate {
         self.delta.secs()
     }
 
-    /// Which intervals have ended by `now` since the last arrival.
-    pub fn ended(&self, now: Time) -> Option<Ended> {
+    /// The intervals that have ended between the last arrival and `now`.
+    pub fn ended(&self, now: Time) -> Option<ElapsedIntervals> {
         let late = (now >= self.end).then(|| now - self.end)?;
-        Some(Ended { rate: self.bytes as f64 * 8.0 / self.delta(), idle: late.0 / self.delta.0 })
+        Some(ElapsedIntervals { rate: self.bytes as f64 * 8.0 / self.delta(), idle: late.0 / self.delta.0 })
     }
 
-    /// A packet arrives. Says which intervals ended before it.
+    /// A packet arrives. Returns the intervals that ended before it.
     #[inline]
-    pub fn arrives(&mut self, now: Time, bytes: u32) -> Option<Ended> {
+    pub fn on_arrival(&mut self, now: Time, bytes: u32) -> Option<ElapsedIntervals> {
         let ended = if now < self.end { None } else { self.ended(now) };
         if let Some(ended) = ended {
             self.end += Dur(self.delta.0.saturating_mul(ended.count()));

@@ -1,10 +1,9 @@
-//! The buffer of a queue: first in, first out, with a uniform draw and removal from the middle, both in
+//! The packets of a queue: first in, first out, with a uniform random draw and removal from the middle, both in
 //! constant time.
 //!
-//! It is a ring with holes. A packet that is taken from the middle leaves a hole; a draw picks places until
-//! it hits a packet, so every packet is equally likely. As there are never more holes than packets, a draw
-//! takes two picks on average at most. Holes are closed once they are the majority: two moves a removal, in the
-//! long run.
+//! It is a ring with holes. Removing a packet from the middle leaves a hole. A draw picks places until it hits a
+//! packet, so that every packet is equally likely. There are never more holes than packets, so a draw needs at most two
+//! picks on average. Holes are closed once they are the majority, at an amortised cost of two moves a removal.
 
 use marqueue_core::{ring, Packet, Rng, Time};
 use std::collections::VecDeque;
@@ -16,7 +15,7 @@ type Place = (Time, Packet);
 const FEW_DRAWS: usize = 20;
 const PLACES_PER_DRAW: usize = 16;
 
-/// A packet that was drawn. It names a place of the buffer as it stood at the draw.
+/// A packet that was drawn, with its place in the buffer at the time of the draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
     place: usize,
@@ -24,7 +23,7 @@ pub struct Drawn {
     pub packet: Packet,
 }
 
-/// The packets that wait, in the order of arrival.
+/// The packets of a queue in the order of arrival.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     places: VecDeque<Place>,
@@ -33,20 +32,20 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Packets waiting.
+    /// Number of packets.
     #[inline]
     pub fn len(&self) -> u32 {
         (self.places.len() - self.holes) as u32
     }
 
-    /// Is nothing waiting?
+    /// Is it empty?
     #[inline]
     pub fn is_empty(&self) -> bool {
         // The first place is never a hole.
         self.places.is_empty()
     }
 
-    /// Bytes waiting.
+    /// Number of bytes.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -59,18 +58,18 @@ impl Buffer {
         ring::push_back(&mut self.places, (now, packet));
     }
 
-    /// Takes the packet that has waited longest.
+    /// Removes the oldest packet.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, Packet)> {
         let (arrived, packet) = self.places.pop_front()?;
         self.bytes -= u64::from(packet.bytes());
         if self.holes > 0 {
-            self.tidy();
+            self.remove_leading_holes();
         }
         Some((arrived, packet))
     }
 
-    /// Takes the packet that came last.
+    /// Removes the newest packet.
     pub fn pop_last(&mut self) -> Option<(Time, Packet)> {
         loop {
             let (arrived, packet) = self.places.pop_back()?;
@@ -84,13 +83,13 @@ impl Buffer {
         }
     }
 
-    /// The packet that has waited longest.
+    /// The oldest packet.
     #[inline]
     pub fn first(&self) -> Option<&Packet> {
         self.places.front().map(|(_, packet)| packet)
     }
 
-    /// Draws a packet, each with the same chance; `None` if there is none.
+    /// Draws a packet, each with the same probability; `None` if the buffer is empty.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Option<Drawn> {
         if self.places.is_empty() {
@@ -105,9 +104,9 @@ impl Buffer {
         }
     }
 
-    /// Draws up to `draws` packets, with replacement, each with the same chance: the first of `flow`, if there is
-    /// one. Where that is faster the packets of the flow are counted instead: never more work than a look at
-    /// each place.
+    /// Draws up to `draws` packets with replacement, each with the same probability. Returns the first of `flow`. If
+    /// counting the packets of the flow is faster, they are counted instead: the work is at most one visit of each
+    /// place.
     #[inline]
     pub fn draw_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
         if draws as usize > FEW_DRAWS + self.places.len() / PLACES_PER_DRAW {
@@ -116,8 +115,8 @@ impl Buffer {
         (0..draws).find_map(|_| self.draw(rng).filter(|drawn| drawn.packet.flow() == flow))
     }
 
-    /// The outcome of that many draws without making them: if k of n packets are of the flow, one of m draws hits
-    /// one of them with chance 1 - (1 - k/n)^m, and it is equally likely to be each.
+    /// The outcome of that many draws in one step: if k of n packets are of the flow, m draws hit one of them with
+    /// probability 1 - (1 - k/n)^m, each of them with the same probability.
     #[inline(never)]
     fn count_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
         let of_flow = |place: &Place| place.0 != Time::NEVER && place.1.flow() == flow;
@@ -130,9 +129,9 @@ impl Buffer {
         found.map(|(place, &(_, packet))| Drawn { place, packet })
     }
 
-    /// [`Buffer::draw_match`] with chances in proportion to size; no packet is larger than `largest` bytes.
+    /// [`Buffer::draw_match`] with probabilities in proportion to size. No packet is larger than `largest` bytes.
     pub fn draw_match_by_size(&self, rng: &mut Rng, largest: u32, flow: u32, draws: u32) -> Option<Drawn> {
-        // Picks that come out against small packets are as good as a look at each, at the most.
+        // Small packets reject many picks; at most as many picks as visits of each place.
         let mut picks = FEW_DRAWS + self.places.len();
         let mut left = draws;
         while left > 0 {
@@ -151,7 +150,7 @@ impl Buffer {
         None
     }
 
-    /// The same with one look at each place, as [`Buffer::count_match`] is.
+    /// The same with one visit of each place, as [`Buffer::count_match`].
     fn count_match_by_size(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
         let own =
             || self.places.iter().enumerate().filter(|(_, place)| place.0 != Time::NEVER && place.1.flow() == flow);
@@ -168,7 +167,7 @@ impl Buffer {
         found.or_else(|| own().next_back()).map(|(place, &(_, packet))| Drawn { place, packet })
     }
 
-    /// Takes out a packet that was drawn; the buffer must not have changed since.
+    /// Removes a packet that was drawn. The buffer must not have changed since.
     #[inline(never)]
     pub fn take(&mut self, drawn: Drawn) -> Packet {
         let place = &mut self.places[drawn.place];
@@ -176,13 +175,13 @@ impl Buffer {
         place.0 = Time::NEVER;
         self.bytes -= u64::from(drawn.packet.bytes());
         self.holes += 1;
-        self.tidy();
+        self.remove_leading_holes();
         drawn.packet
     }
 
-    /// Drops leading holes and closes the others if they are too many. Not inlined: most queues have none.
+    /// Removes leading holes and closes the others if there are too many. Not inlined: most queues have none.
     #[inline(never)]
-    fn tidy(&mut self) {
+    fn remove_leading_holes(&mut self) {
         while self.places.front().is_some_and(|place| place.0 == Time::NEVER) {
             self.places.pop_front();
             self.holes -= 1;

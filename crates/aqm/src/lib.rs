@@ -1,24 +1,27 @@
-//! AQM policies and the queueing disciplines that are made of them.
+//! Active queue management: policies, schedulers and the queueing disciplines that are built from them.
 //!
-//! A *policy* ([`policy::Aqm`]) decides: pass, mark or drop. A *discipline* ([`qdisc::Qdisc`])
-//! holds the packets. [`algo::Discipline`] is the one list of all of them.
+//! - [`policy`]: a policy ([`Aqm`]) decides whether a packet passes, is marked or is dropped.
+//! - [`qdisc`]: a discipline ([`Qdisc`]) holds packets. [`SingleQueue`] is first in, first out under one policy.
+//! - [`scheduler`]: [`MultiQueue`] holds one queue for each flow or class; a [`Scheduler`] picks the queue to serve.
+//! - `accounting`: the counts of arrivals, departures, drops and marks of a queue.
+//! - [`algo`]: the algorithms, one file each, and the list of them ([`Discipline`]).
 
+mod accounting;
 pub mod algo;
 mod arrival_rate;
 mod buffer;
-mod door;
-pub mod fair;
-mod hashing;
-pub mod mode;
+pub mod counting_unit;
+mod flow_hash;
+mod periodic_timer;
 pub mod policy;
 pub mod qdisc;
-mod ticks;
+pub mod scheduler;
 mod virtual_queue;
 
+pub use accounting::{Accounting, Counters, Reason};
 pub use algo::{catalogue, Discipline, Entry};
 pub use buffer::{Buffer, Drawn};
-pub use door::{Counters, Door};
-pub use fair::{Fair, Scheduler};
-pub use mode::Mode;
-pub use policy::{Aqm, Cx, Densities, Env, Limit, Reason, Signal, Verdict};
-pub use qdisc::{Fate, Qdisc, Single};
+pub use counting_unit::CountingUnit;
+pub use policy::{Aqm, Context, Densities, Env, Limit, Signal, Verdict};
+pub use qdisc::{EnqueueOutcome, Qdisc, SingleQueue};
+pub use scheduler::{MultiQueue, Scheduler};

@@ -1,83 +1,49 @@
-//! What a policy sees and what it may say.
+//! The interface of an AQM policy: the [`Context`] that it reads and the [`Verdict`] that it returns.
 
+use crate::accounting::Accounting;
 use crate::buffer::{Buffer, Drawn};
-use crate::door::Door;
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, Price, Rate, Rng, Time};
 use serde::{Deserialize, Serialize};
 
-/// Why a packet was marked or dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Reason {
-    /// The buffer was full.
-    Overflow,
-    /// A random draw came out against it.
-    Early,
-    /// A control variable was past its hard limit.
-    Forced,
-    /// A virtual queue overflowed.
-    Virtual,
-    /// It had stood in the queue for too long.
-    Sojourn,
-    /// A packet drawn from the queue was of the same flow.
-    Matched,
-}
+pub use crate::accounting::Reason;
 
-impl Reason {
-    /// All reasons, in the order of their discriminants.
-    pub const ALL: [Reason; 6] =
-        [Reason::Overflow, Reason::Early, Reason::Forced, Reason::Virtual, Reason::Sojourn, Reason::Matched];
-
-    /// The name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reason::Overflow => "overflow",
-            Reason::Early => "early",
-            Reason::Forced => "forced",
-            Reason::Virtual => "virtual",
-            Reason::Sojourn => "sojourn",
-            Reason::Matched => "matched",
-        }
-    }
-}
-
-/// What a policy says of a packet. Whether a mark becomes CE or a drop is settled outside, by
-/// [`Env::signal`] and the packet's ECN field.
+/// The decision of a policy about a packet. The discipline turns a mark into CE or a drop, by [`Env::signal`] and the
+/// packet's ECN field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Let it through.
+    /// Pass the packet.
     Pass,
-    /// Tell its sender about congestion.
+    /// Signal congestion to the sender.
     Mark(Reason),
-    /// Lose it.
+    /// Drop the packet.
     Drop(Reason),
-    /// Let it through, and tell the next resource that this one is congested: DRQ sets the ECN field to 10.
+    /// Pass the packet and set its ECN field to 10: under DRQ this tells the next resource that this one is congested.
     Signal,
-    /// Tell its sender about congestion where the ECN field says how far, not whether it is ECN-capable
-    /// (DRQ's 11): a mark if the sender answers marks, else a loss.
+    /// Signal congestion under DRQ (ECN field 11), where the ECN field carries a level and not the ECN capability: a
+    /// mark if the sender reacts to marks, else a drop.
     Congest(Reason),
 }
 
-/// How a mark reaches the sender.
+/// How a mark is conveyed to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signal {
-    /// By loss, whatever the packet's ECN field says.
+    /// By a drop, whatever the packet's ECN field.
     Drop,
     /// By CE; a packet that is not ECN-capable is dropped (RFC 3168, section 5).
     Ecn,
-    /// By CE; a packet that is not ECN-capable passes unharmed (as ns-2's Vq, REM and GK do).
+    /// By CE; a packet that is not ECN-capable passes unchanged (as in ns-2's Vq, REM and GK).
     EcnOnly,
 }
 
-/// The size of the buffer; the packet being transmitted is not in it.
+/// The size of the buffer, without the packet in transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// So many packets.
+    /// A number of packets.
     Packets(u32),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
 }
 
@@ -91,7 +57,7 @@ impl Limit {
         }
     }
 
-    /// Is a queue of `len` packets and `bytes` bytes too long?
+    /// Does a queue of `len` packets and `bytes` bytes exceed the limit?
     pub fn is_exceeded(self, len: u32, bytes: u64) -> bool {
         match self {
             Limit::Packets(n) => len > n,
@@ -116,8 +82,8 @@ impl Limit {
     }
 }
 
-/// What surrounds a queue. A policy takes the rate and the packet size from here, not from
-/// parameters of its own, and reads them at each use: the rate may change.
+/// The environment of a queue. A policy takes the rate and the packet size from here, not from its own parameters,
+/// and reads them at each use, because the rate may change.
 #[derive(Clone, Debug)]
 pub struct Env {
     /// The rate of the server behind the queue; of a CPU, at the mean density.
@@ -128,14 +94,14 @@ pub struct Env {
     pub limit: Limit,
     /// The propagation delay of the link.
     pub delay: Dur,
-    /// How marks reach senders.
+    /// How marks are conveyed to senders.
     pub signal: Signal,
-    /// Where the server is a CPU: what is known of the processing that packets take.
+    /// If the server is a CPU: the processing density of each class of packets.
     pub densities: Option<Box<Densities>>,
 }
 
-/// The most that a packet costs, in bytes: what schedulers sum up stays exact to a byte.
-const DEAREST: f64 = 1e12;
+/// Upper bound of the cost of a packet in bytes. Sums of costs in schedulers stay exact to a byte.
+const MAX_COST: f64 = 1e12;
 
 impl Env {
     /// Cycles a bit that `packet`'s class takes of the CPU; 1 at a link.
@@ -144,17 +110,16 @@ impl Env {
         self.densities.as_ref().map_or(1.0, |d| d.of(packet.class()))
     }
 
-    /// What of the server `packet` takes: its bytes at a link; at a CPU its cycles, in bytes of mean
-    /// density.
+    /// The service that `packet` needs: its size in bytes at a link; at a CPU its cycles, converted to bytes at the
+    /// mean density.
     #[inline]
     pub fn cost(&self, packet: &Packet) -> f64 {
         let bytes = f64::from(packet.bytes());
-        self.densities.as_ref().map_or(bytes, |d| (bytes * d.of(packet.class()) / d.mean).min(DEAREST))
+        self.densities.as_ref().map_or(bytes, |d| (bytes * d.of(packet.class()) / d.mean).min(MAX_COST))
     }
 }
 
-/// What a CPU knows of the processing that packets take: cycles a bit by class. They are told, or
-/// learned from measured cycles.
+/// Processing density of each class of packets at a CPU, in cycles a bit: given, or estimated from measured cycles.
 ///
 /// Shin, Chong and Rhee, "Dual-resource TCP/AQM for Processing-constrained Networks", assumption A1 and
 /// equation (1).
@@ -162,12 +127,12 @@ impl Env {
 pub struct Densities {
     by_class: Vec<f64>,
     mean: f64,
-    /// Weight of a new measurement, if it learns.
+    /// Weight of a new measurement; `None` if the densities are fixed.
     lambda: Option<f64>,
 }
 
 impl Densities {
-    /// Those that are told, whose `mean` makes bits of cycles; with `lambda` only where learning begins.
+    /// Densities by class and their mean. With `lambda` they are the initial values of an estimate.
     pub fn new(by_class: Vec<f64>, mean: f64, lambda: Option<f64>) -> Densities {
         Densities { by_class, mean, lambda }
     }
@@ -178,7 +143,7 @@ impl Densities {
         self.by_class[usize::from(class)]
     }
 
-    /// A packet of `class` took so many cycles a bit (1).
+    /// Updates the estimate: a packet of `class` took `density` cycles a bit (1).
     #[inline]
     pub fn measured(&mut self, class: u8, density: f64) {
         if let Some(lambda) = self.lambda {
@@ -188,46 +153,46 @@ impl Densities {
     }
 }
 
-/// The context of one decision.
-pub struct Cx<'a> {
-    /// When.
+/// What a policy can read and use for one decision.
+pub struct Context<'a> {
+    /// The time.
     pub now: Time,
-    /// What surrounds the queue.
+    /// The environment of the queue.
     pub env: &'a Env,
     /// This queue's own random stream.
     pub rng: &'a mut Rng,
-    /// What waits.
+    /// The packets in the queue.
     pub queue: &'a mut Buffer,
-    /// Where lost packets go.
-    pub door: &'a mut Door,
+    /// Counts dropped packets.
+    pub accounting: &'a mut Accounting,
 }
 
-impl Cx<'_> {
-    /// Packets waiting, without the arriving or departing one and without the one in transmission.
+impl Context<'_> {
+    /// Packets in the queue, without the arriving or departing one and without the one in transmission.
     #[inline]
     pub fn packets(&self) -> u32 {
         self.queue.len()
     }
 
-    /// Bytes waiting, counted the same way.
+    /// Bytes in the queue, counted the same way.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.queue.bytes()
     }
 
-    /// Loses a packet that was drawn and still waits.
+    /// Drops a packet that was drawn from the queue.
     pub fn evict(&mut self, drawn: Drawn, reason: Reason) {
         let packet = self.queue.take(drawn);
-        self.door.lose(packet, reason);
+        self.accounting.drop(packet, reason);
     }
 
-    /// Has the buffer no room for this packet?
+    /// Would this packet overflow the buffer?
     pub fn is_full(&self, packet: &Packet) -> bool {
         self.env.limit.overflows(self.packets(), self.bytes(), packet.bytes())
     }
 
-    /// Would a mark on this packet be a loss?
-    pub fn mark_loses(&self, packet: &Packet) -> bool {
+    /// Would a mark on this packet become a drop?
+    pub fn mark_drops(&self, packet: &Packet) -> bool {
         match self.env.signal {
             Signal::Drop => true,
             Signal::Ecn => packet.ecn() == Ecn::NotEct,
@@ -246,7 +211,7 @@ pub trait Aqm: Sized {
     const SOURCE: &'static str;
     /// Names of the internal variables that [`Aqm::probe`] reports, with units.
     const PROBES: &'static [(&'static str, &'static str)] = &[];
-    /// Has it a price to tell ([`Aqm::price`])?
+    /// Does it report a price ([`Aqm::price`])?
     const PRICES: bool = false;
     /// Its parameters.
     type Params: ParamSet;
@@ -258,34 +223,34 @@ pub trait Aqm: Sized {
     /// If the parameters contradict each other or the environment.
     fn new(params: &Self::Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError>;
 
-    /// A packet arrives; it is not in the queue yet. Called for every arrival, also when the buffer
-    /// is full (the discipline then drops the packet whatever is said here).
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict;
+    /// A packet arrives and is not in the queue yet. Called for every arrival, also when the buffer is full: the
+    /// discipline then drops the packet whatever the verdict.
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict;
 
-    /// A packet has left the queue for transmission after waiting for `sojourn`.
-    fn on_departure(&mut self, _cx: &mut Cx<'_>, _packet: &Packet, _sojourn: Dur) -> Verdict {
+    /// A packet leaves the queue for transmission after a sojourn time of `sojourn`.
+    fn on_departure(&mut self, _cx: &mut Context<'_>, _packet: &Packet, _sojourn: Dur) -> Verdict {
         Verdict::Pass
     }
 
-    /// The server asked for a packet and there was none.
+    /// The server finds the queue empty.
     fn on_idle(&mut self, _now: Time) {}
 
-    /// When [`Aqm::on_timer`] wants to be called; [`Time::NEVER`] if not at all.
+    /// When [`Aqm::on_timer`] is due; [`Time::NEVER`] if the policy has no timer.
     fn next_timer(&self) -> Time {
         Time::NEVER
     }
 
     /// The time of [`Aqm::next_timer`] has come.
-    fn on_timer(&mut self, _cx: &mut Cx<'_>) {}
+    fn on_timer(&mut self, _cx: &mut Context<'_>) {}
 
-    /// What it tells packets that carry [`Signals`](marqueue_core::Signals), if anything. Whoever asks fills in
+    /// The price for packets that carry [`Signals`](marqueue_core::Signals), if the policy has one. The caller fills in
     /// the router.
     fn price(&self) -> Option<Price> {
         None
     }
 
-    /// What is to be said of parameters that are allowed, though they will hardly give what is expected of it.
-    fn caution(&self, _env: &Env) -> Option<String> {
+    /// A warning about parameters that are allowed but unlikely to work well.
+    fn warning(&self, _env: &Env) -> Option<String> {
         None
     }
 

@@ -1,31 +1,31 @@
-//! Disciplines: they hold the packets, apply verdicts, and account for every packet.
+//! Queueing disciplines. A discipline holds packets, applies the verdicts of a policy and counts every packet.
 
+use crate::accounting::{Accounting, Counters, Reason};
 use crate::buffer::Buffer;
-use crate::door::{Counters, Door};
-use crate::policy::{Aqm, Cx, Env, Reason, Signal, Verdict};
-use marqueue_core::params::ParamError;
+use crate::policy::{Aqm, Context, Env, Signal, Verdict};
+use marqueue_core::params::{ParamError, PolicySpec};
 use marqueue_core::{Dur, Ecn, Flags, Packet, Price, Rng, Time};
 
-/// What became of an arriving packet.
+/// What happened to an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It stands in the queue.
+pub enum EnqueueOutcome {
+    /// The packet was queued.
     Queued,
-    /// It stands in the queue and got a CE mark.
+    /// The packet was queued and marked CE.
     Marked,
-    /// It was lost.
-    Lost,
+    /// The packet was dropped.
+    Dropped,
 }
 
-/// What a server looks at whenever a queue has changed.
+/// The state of a queue that its server reads after each change.
 #[derive(Clone, Copy, Debug)]
-pub struct Outlook {
+pub struct QueueStatus {
     /// [`Qdisc::len`].
     pub len: u32,
     /// [`Qdisc::next_timer`].
     pub next_timer: Time,
-    /// [`Qdisc::has_lost`].
-    pub has_lost: bool,
+    /// [`Qdisc::has_dropped`].
+    pub has_dropped: bool,
     /// The flow of [`Qdisc::first`].
     pub next_flow: Option<u32>,
 }
@@ -33,64 +33,64 @@ pub struct Outlook {
 /// A queueing discipline.
 pub trait Qdisc {
     /// A packet arrives.
-    fn enqueue(&mut self, now: Time, packet: Packet) -> Fate;
-    /// The server wants a packet. Comes with its sojourn time.
+    fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome;
+    /// Returns the next packet to send, with its sojourn time.
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)>;
-    /// The packet that will probably be served next, if that is easily said.
+    /// The packet that will probably be served next; `None` if the discipline cannot tell cheaply.
     #[inline]
     fn first(&self) -> Option<&Packet> {
         None
     }
-    /// When [`Qdisc::on_timer`] wants to be called.
+    /// When [`Qdisc::on_timer`] is due.
     fn next_timer(&self) -> Time;
     /// The time of [`Qdisc::next_timer`] has come.
     fn on_timer(&mut self, now: Time);
-    /// Packets waiting.
+    /// Number of packets in the queue.
     fn len(&self) -> u32;
-    /// Is nothing waiting?
+    /// Is the queue empty?
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Bytes waiting.
+    /// Number of bytes in the queue.
     fn bytes(&self) -> u64;
     /// Counts since the start.
     fn counters(&self) -> &Counters;
-    /// Has a packet been lost since [`Qdisc::drain_lost`] was called last?
-    fn has_lost(&self) -> bool;
-    /// Packets lost since the last call, with reasons.
-    fn drain_lost(&mut self) -> std::vec::Drain<'_, (Packet, Reason)>;
-    /// How it now stands, in one call.
+    /// Has a packet been dropped since the last call of [`Qdisc::drain_dropped`]?
+    fn has_dropped(&self) -> bool;
+    /// Packets dropped since the last call, with reasons.
+    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)>;
+    /// The present state, in one call.
     #[inline]
-    fn outlook(&self) -> Outlook {
-        Outlook {
+    fn status(&self) -> QueueStatus {
+        QueueStatus {
             len: self.len(),
             next_timer: self.next_timer(),
-            has_lost: self.has_lost(),
+            has_dropped: self.has_dropped(),
             next_flow: self.first().map(|packet| packet.flow()),
         }
     }
-    /// [`Qdisc::enqueue`] and [`Qdisc::outlook`], in one call.
+    /// [`Qdisc::enqueue`] and [`Qdisc::status`], in one call.
     #[inline]
-    fn enqueue_and_look(&mut self, now: Time, packet: Packet) -> (Fate, Outlook) {
-        (self.enqueue(now, packet), self.outlook())
+    fn enqueue_with_status(&mut self, now: Time, packet: Packet) -> (EnqueueOutcome, QueueStatus) {
+        (self.enqueue(now, packet), self.status())
     }
-    /// [`Qdisc::dequeue`] and [`Qdisc::outlook`], in one call.
+    /// [`Qdisc::dequeue`] and [`Qdisc::status`], in one call.
     #[inline]
-    fn dequeue_and_look(&mut self, now: Time) -> (Option<(Packet, Dur)>, Outlook) {
-        (self.dequeue(now), self.outlook())
+    fn dequeue_with_status(&mut self, now: Time) -> (Option<(Packet, Dur)>, QueueStatus) {
+        (self.dequeue(now), self.status())
     }
     /// The environment, to change the rate.
     fn env_mut(&mut self) -> &mut Env;
-    /// What `packet`, which has just arrived, is told if it carries [`Signals`](marqueue_core::Signals).
+    /// The price for `packet`, which has just arrived and carries [`Signals`](marqueue_core::Signals).
     fn price(&self, packet: &Packet) -> Option<Price>;
-    /// What is to be said of parameters that are allowed.
-    fn caution(&self) -> Option<String> {
+    /// A warning about parameters that are allowed but unlikely to work well.
+    fn warning(&self) -> Option<String> {
         None
     }
     /// Appends the values of the policy's probes.
     fn probe(&self, now: Time, out: &mut Vec<f64>);
 
-    /// Does every packet and byte that arrived stand here, or has it left or been lost?
+    /// Checks conservation: arrivals = departures + drops + queue, in packets and bytes.
     fn conserves(&self) -> bool {
         let c = self.counters();
         c.arrivals == c.departures + c.dropped() + u64::from(self.len())
@@ -98,95 +98,127 @@ pub trait Qdisc {
     }
 }
 
-/// First in, first out, under one policy.
+/// A discipline that is built from the name of an algorithm and its parameters.
+pub trait FromSpec: Qdisc + Sized {
+    /// An empty queue under the algorithm that `spec` names.
+    ///
+    /// # Errors
+    /// If the name is unknown or a parameter is refused.
+    fn from_spec(spec: &PolicySpec, env: Env, rng: Rng) -> Result<Self, ParamError>;
+}
+
+/// One first-in, first-out queue under one policy.
 #[derive(Debug)]
-pub struct Single<A> {
+pub struct SingleQueue<A> {
     policy: A,
     queue: Buffer,
     env: Env,
     rng: Rng,
-    door: Door,
+    accounting: Accounting,
 }
 
-/// The context of a decision about a queue as it now stands.
+/// The context of a decision about the queue in its present state.
 macro_rules! cx {
     ($self:ident, $now:expr) => {
-        Cx { now: $now, env: &$self.env, rng: &mut $self.rng, queue: &mut $self.queue, door: &mut $self.door }
+        Context {
+            now: $now,
+            env: &$self.env,
+            rng: &mut $self.rng,
+            queue: &mut $self.queue,
+            accounting: &mut $self.accounting,
+        }
     };
 }
 
-impl<A: Aqm> Single<A> {
+impl<A: Aqm> SingleQueue<A> {
     /// An empty queue.
     ///
     /// # Errors
-    /// If the policy refuses its parameters.
+    /// If the policy rejects its parameters.
     pub fn new(params: &A::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
         let policy = A::new(params, &env, &rng, Time::ZERO)?;
-        Ok(Self { policy, queue: Buffer::default(), env, rng, door: Door::default() })
+        Ok(Self { policy, queue: Buffer::default(), env, rng, accounting: Accounting::default() })
     }
 }
 
-/// What a verdict leaves of a packet.
+/// Applies a verdict to a packet. Returns the packet unless it was dropped.
 #[inline(always)]
-pub(crate) fn apply(verdict: Verdict, signal: Signal, door: &mut Door, packet: Packet) -> Option<(Packet, Fate)> {
+pub(crate) fn apply_verdict(
+    verdict: Verdict,
+    signal: Signal,
+    accounting: &mut Accounting,
+    packet: Packet,
+) -> Option<(Packet, EnqueueOutcome)> {
     match verdict {
-        Verdict::Pass => Some((packet, Fate::Queued)),
-        Verdict::Mark(reason) => settle(signal, door, packet, reason),
+        Verdict::Pass => Some((packet, EnqueueOutcome::Queued)),
+        Verdict::Mark(reason) => apply_mark(signal, accounting, packet, reason),
         Verdict::Drop(reason) => {
-            door.lose(packet, reason);
+            accounting.drop(packet, reason);
             None
         }
-        Verdict::Signal => Some((signalled(packet), Fate::Queued)),
-        Verdict::Congest(reason) => congest(signal, door, packet, reason),
+        Verdict::Signal => Some((mark_signalled(packet), EnqueueOutcome::Queued)),
+        Verdict::Congest(reason) => mark_congested(signal, accounting, packet, reason),
     }
 }
 
-/// DRQ's 10.
-fn signalled(packet: Packet) -> Packet {
+/// Sets DRQ's codepoint 10.
+fn mark_signalled(packet: Packet) -> Packet {
     packet.with_ecn(Ecn::Ect)
 }
 
-/// DRQ's 11: a mark if the sender answers it and marks are in use, else a loss.
-fn congest(signal: Signal, door: &mut Door, packet: Packet, reason: Reason) -> Option<(Packet, Fate)> {
+/// Applies DRQ's codepoint 11: a mark if the sender reacts to marks and marks are in use, else a drop.
+fn mark_congested(
+    signal: Signal,
+    accounting: &mut Accounting,
+    packet: Packet,
+    reason: Reason,
+) -> Option<(Packet, EnqueueOutcome)> {
     match (signal, packet.has(Flags::ANSWERS_CE)) {
-        (Signal::Ecn | Signal::EcnOnly, true) => settle(signal, door, signalled(packet), reason),
-        (Signal::EcnOnly, false) => Some((packet, Fate::Queued)),
-        (Signal::Drop, _) | (Signal::Ecn, false) => settle(Signal::Drop, door, packet, reason),
+        (Signal::Ecn | Signal::EcnOnly, true) => apply_mark(signal, accounting, mark_signalled(packet), reason),
+        (Signal::EcnOnly, false) => Some((packet, EnqueueOutcome::Queued)),
+        (Signal::Drop, _) | (Signal::Ecn, false) => apply_mark(Signal::Drop, accounting, packet, reason),
     }
 }
 
-/// Turns a mark into CE, a loss, or nothing (see [`Signal`]).
+/// Turns a mark into CE, a drop, or nothing (see [`Signal`]).
 #[inline]
-fn settle(signal: Signal, door: &mut Door, mut packet: Packet, reason: Reason) -> Option<(Packet, Fate)> {
+fn apply_mark(
+    signal: Signal,
+    accounting: &mut Accounting,
+    mut packet: Packet,
+    reason: Reason,
+) -> Option<(Packet, EnqueueOutcome)> {
     match (signal, packet.ecn()) {
         (Signal::Drop, _) | (Signal::Ecn, Ecn::NotEct) => {
-            door.lose(packet, reason);
+            accounting.drop(packet, reason);
             None
         }
-        (Signal::EcnOnly, Ecn::NotEct) => Some((packet, Fate::Queued)),
+        (Signal::EcnOnly, Ecn::NotEct) => Some((packet, EnqueueOutcome::Queued)),
         (_, Ecn::Ect) => {
             packet = packet.with_ecn(Ecn::Ce);
-            door.counters.marks[reason as usize] += 1;
-            Some((packet, Fate::Marked))
+            accounting.counters.marks[reason as usize] += 1;
+            Some((packet, EnqueueOutcome::Marked))
         }
-        (_, Ecn::Ce) => Some((packet, Fate::Marked)),
+        (_, Ecn::Ce) => Some((packet, EnqueueOutcome::Marked)),
     }
 }
 
-impl<A: Aqm> Qdisc for Single<A> {
+impl<A: Aqm> Qdisc for SingleQueue<A> {
     #[inline]
-    fn enqueue(&mut self, now: Time, packet: Packet) -> Fate {
-        self.door.arrives(&packet);
+    fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome {
+        self.accounting.on_arrival(&packet);
         let verdict = self.policy.on_arrival(&mut cx!(self, now), &packet);
         if let Verdict::Drop(reason) = verdict {
-            self.door.lose(packet, reason);
-            return Fate::Lost;
+            self.accounting.drop(packet, reason);
+            return EnqueueOutcome::Dropped;
         }
         if self.env.limit.overflows(self.queue.len(), self.queue.bytes(), packet.bytes()) {
-            self.door.lose(packet, Reason::Overflow);
-            return Fate::Lost;
+            self.accounting.drop(packet, Reason::Overflow);
+            return EnqueueOutcome::Dropped;
         }
-        let Some((packet, fate)) = apply(verdict, self.env.signal, &mut self.door, packet) else { return Fate::Lost };
+        let Some((packet, fate)) = apply_verdict(verdict, self.env.signal, &mut self.accounting, packet) else {
+            return EnqueueOutcome::Dropped;
+        };
         self.queue.push(now, packet);
         debug_assert!(self.conserves());
         fate
@@ -197,8 +229,8 @@ impl<A: Aqm> Qdisc for Single<A> {
         while let Some((arrived, packet)) = self.queue.pop() {
             let sojourn = now.since(arrived);
             let verdict = self.policy.on_departure(&mut cx!(self, now), &packet, sojourn);
-            if let Some((packet, _)) = apply(verdict, self.env.signal, &mut self.door, packet) {
-                self.door.departs(&packet);
+            if let Some((packet, _)) = apply_verdict(verdict, self.env.signal, &mut self.accounting, packet) {
+                self.accounting.on_departure(&packet);
                 debug_assert!(self.conserves());
                 return Some((packet, sojourn));
             }
@@ -231,17 +263,17 @@ impl<A: Aqm> Qdisc for Single<A> {
     }
 
     fn counters(&self) -> &Counters {
-        &self.door.counters
+        &self.accounting.counters
     }
 
     #[inline]
-    fn has_lost(&self) -> bool {
-        !self.door.lost.is_empty()
+    fn has_dropped(&self) -> bool {
+        !self.accounting.dropped.is_empty()
     }
 
     #[inline]
-    fn drain_lost(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
-        self.door.lost.drain(..)
+    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
+        self.accounting.dropped.drain(..)
     }
 
     fn env_mut(&mut self) -> &mut Env {
@@ -252,8 +284,8 @@ impl<A: Aqm> Qdisc for Single<A> {
         self.policy.price()
     }
 
-    fn caution(&self) -> Option<String> {
-        self.policy.caution(&self.env)
+    fn warning(&self) -> Option<String> {
+        self.policy.warning(&self.env)
     }
 
     fn probe(&self, now: Time, out: &mut Vec<f64>) {

@@ -1,24 +1,23 @@
-//! What the virtual-queue policies share: a fluid queue that drains at a capacity of its own, and
-//! AVQ's capacity, which follows the traffic.
+//! A virtual queue, which only counts bytes, and AVQ's virtual capacity, which adapts to the arrival rate.
 //!
 //! Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management",
 //! IEEE/ACM ToN 12(2), 2004, section II: the pseudocode and the token bucket of Fig. 3.
 
 use marqueue_core::Time;
 
-/// A queue of which only the length is kept. It drains continuously.
+/// A virtual queue: only its length is kept. It drains continuously.
 #[derive(Clone, Debug)]
-pub struct Fluid {
+pub struct FluidQueue {
     /// VQ, bytes.
     level: f64,
-    /// Up to when it has drained.
+    /// Time up to which it has drained.
     drained: Time,
 }
 
-impl Fluid {
+impl FluidQueue {
     /// An empty queue.
-    pub fn new(now: Time) -> Fluid {
-        Fluid { level: 0.0, drained: now }
+    pub fn new(now: Time) -> FluidQueue {
+        FluidQueue { level: 0.0, drained: now }
     }
 
     /// Drains at `capacity` bytes/s until `now`: VQ <- max(VQ - capacity (t - s), 0).
@@ -28,7 +27,7 @@ impl Fluid {
         self.drained = now;
     }
 
-    /// Takes `bytes` if they fit into `buffer`; did they?
+    /// Adds `bytes` if they fit into `buffer`. Returns whether they fit.
     #[inline]
     pub fn offer(&mut self, bytes: f64, buffer: f64) -> bool {
         let fits = self.level + bytes <= buffer;
@@ -38,22 +37,22 @@ impl Fluid {
         fits
     }
 
-    /// Is nothing left in it?
+    /// Is it empty?
     pub fn is_empty(&self) -> bool {
         self.level <= 0.0
     }
 
-    /// What will be left of it at `now` if nothing arrives, bytes.
+    /// Its length at `now` if nothing arrives before, bytes.
     #[inline]
     pub fn level_at(&self, now: Time, capacity: f64) -> f64 {
         (self.level - capacity * now.since(self.drained).secs()).max(0.0)
     }
 }
 
-/// The virtual capacity: a bucket to which tokens come at alpha gamma C up to C, and from which
-/// each packet of b bytes takes alpha b. Its level is C~.
+/// AVQ's virtual capacity as a token bucket: tokens arrive at alpha gamma C up to C, each packet of b bytes takes
+/// alpha b. The level of the bucket is C~.
 #[derive(Clone, Debug)]
-pub struct Capacity {
+pub struct VirtualCapacity {
     /// Desired utilization.
     gamma: f64,
     /// Smoothing, 1/s.
@@ -65,10 +64,10 @@ pub struct Capacity {
     last: Time,
 }
 
-impl Capacity {
+impl VirtualCapacity {
     /// A virtual capacity of `initial` bytes/s, which it keeps until the first packet.
-    pub fn new(gamma: f64, alpha: f64, initial: f64) -> Capacity {
-        Capacity { gamma, alpha, level: initial, last: Time::NEVER }
+    pub fn new(gamma: f64, alpha: f64, initial: f64) -> VirtualCapacity {
+        VirtualCapacity { gamma, alpha, level: initial, last: Time::NEVER }
     }
 
     /// C~ in bytes/s.

@@ -1,6 +1,6 @@
 //! The laws that the papers derive, met by the disciplines as they run.
 
-use marqueue_aqm::{Discipline, Env, Fate, Limit, Qdisc, Signal};
+use marqueue_aqm::{Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time, Value};
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ fn send(queue: &mut Discipline, start: u64, gap: u64, n: u32) -> Vec<bool> {
             let now = Time(start + u64::from(i) * gap);
             let fate = queue.enqueue(now, packet(i));
             queue.dequeue(now);
-            fate == Fate::Marked
+            fate == EnqueueOutcome::Marked
         })
         .collect()
 }
@@ -129,7 +129,7 @@ fn avq_with_drop_tail_inside_is_avq() {
         let mut q = queue(&s, env(20, Signal::Ecn));
         let mut marked = 0;
         for (i, now) in arrivals.iter().enumerate() {
-            marked += u32::from(q.enqueue(*now, packet(i as u32)) == Fate::Marked);
+            marked += u32::from(q.enqueue(*now, packet(i as u32)) == EnqueueOutcome::Marked);
             q.dequeue(*now);
         }
         f64::from(marked) / arrivals.len() as f64
@@ -218,7 +218,7 @@ fn gkvq_marks() -> (BTreeSet<u32>, BTreeSet<u32>) {
         } else {
             vq += f64::from(PACKET);
         }
-        if q.enqueue(Time(now), packet(seq)) != Fate::Lost {
+        if q.enqueue(Time(now), packet(seq)) != EnqueueOutcome::Dropped {
             standing.push(seq);
             if flag {
                 named.insert(seq);

@@ -5,7 +5,7 @@
 mod rivals;
 
 use marqueue_aqm::algo::{choke, chokew, chokew_id};
-use marqueue_aqm::{Aqm, Buffer, Cx, Door, Env, Limit, Reason, Signal, Verdict};
+use marqueue_aqm::{Accounting, Aqm, Buffer, Context, Env, Limit, Reason, Signal, Verdict};
 use marqueue_core::params::ParamSet;
 use marqueue_core::{Bytes, Dscp, Dur, Head, Packet, ParamValues, Rate, Rng, Time, Value};
 
@@ -56,17 +56,18 @@ struct Seen {
 struct Bench<A> {
     policy: A,
     rng: Rng,
-    door: Door,
+    accounting: Accounting,
 }
 
 impl<A: Aqm> Bench<A> {
     fn new(policy: A) -> Self {
-        Bench { policy, rng: Rng::named(11, "matched"), door: Door::default() }
+        Bench { policy, rng: Rng::named(11, "matched"), accounting: Accounting::default() }
     }
 
     fn arrive(&mut self, queue: &mut Buffer, packet: &Packet) -> Verdict {
         let env = env();
-        let mut cx = Cx { now: Time::ZERO, env: &env, rng: &mut self.rng, queue, door: &mut self.door };
+        let mut cx =
+            Context { now: Time::ZERO, env: &env, rng: &mut self.rng, queue, accounting: &mut self.accounting };
         self.policy.on_arrival(&mut cx, packet)
     }
 
@@ -79,7 +80,8 @@ impl<A: Aqm> Bench<A> {
     fn depart(&mut self, flow: u32) {
         let env = env();
         let queue = &mut Buffer::default();
-        let mut cx = Cx { now: Time::ZERO, env: &env, rng: &mut self.rng, queue, door: &mut self.door };
+        let mut cx =
+            Context { now: Time::ZERO, env: &env, rng: &mut self.rng, queue, accounting: &mut self.accounting };
         self.policy.on_departure(&mut cx, &Packet::data(flow, 0, 1000), Dur::ZERO);
     }
 
@@ -88,7 +90,7 @@ impl<A: Aqm> Bench<A> {
         for _ in 0..ARRIVALS {
             let mut queue = full.clone();
             match self.arrive(&mut queue, packet) {
-                Verdict::Drop(Reason::Matched) => match self.door.lost.pop() {
+                Verdict::Drop(Reason::Matched) => match self.accounting.dropped.pop() {
                     Some((victim, Reason::Matched)) => {
                         assert_eq!((victim.flow(), queue.len()), (packet.flow(), full.len() - 1));
                         seen.pairs[victim.seq() as usize] += 1;

@@ -150,11 +150,11 @@ fn a_curve_is_one_of_three_forms() {
 
 #[test]
 fn a_scale_outside_its_theorems_or_its_link_is_remarked() {
-    let caution = |params: &[(&str, Value)]| build(&spec("scaled", params)).unwrap().caution();
-    assert_eq!(caution(&[]), None);
-    assert!(caution(&[("a", number(0.45))]).unwrap().contains("a = 0.45 and b = 0.55"));
+    let warning = |params: &[(&str, Value)]| build(&spec("scaled", params)).unwrap().warning();
+    assert_eq!(warning(&[]), None);
+    assert!(warning(&[("a", number(0.45))]).unwrap().contains("a = 0.45 and b = 0.55"));
     // The link has 100 packets; 12 x 10000^0.3 = 190.
-    let both = caution(&[("flows", number(1e4)), ("a", number(0.0)), ("b", number(0.3))]).unwrap();
+    let both = warning(&[("flows", number(1e4)), ("a", number(0.0)), ("b", number(0.3))]).unwrap();
     assert!(both.contains("0 < a < b < 1/2") && both.contains("holds 100 packets, less than the 190"));
 }
 

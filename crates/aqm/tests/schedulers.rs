@@ -180,7 +180,7 @@ fn shares(name: &str, params: &[(&str, Value)], share: &[u32]) -> Vec<u64> {
             let (packet, _) = q.dequeue(Time(round * 3_000_000)).expect("an overloaded link");
             served[packet.flow() as usize] += u64::from(packet.bytes());
         }
-        q.drain_lost();
+        q.drain_dropped();
     }
     served
 }

@@ -1,10 +1,10 @@
-//! Replays `vectors/<name>.jsonl`: sequences of operations with the fates and internal variables that
+//! Replays `vectors/<name>.jsonl`: sequences of operations with the outcomes and internal variables that
 //! the formulas give, worked out by hand.
 //!
 //! A line with `about` begins a case: where its numbers come from, the policy, its environment. Every
 //! further line is an operation at `t` nanoseconds; timers that fall due by then run before it. Packets
 //! are numbered by arrival; `times` repeats one. They are of flow 0 and code point DF unless `flow` and `dscp`
-//! say otherwise. `also` names the packets that an arrival makes the queue lose besides itself.
+//! say otherwise. `also` names the packets that the queue drops at an arrival besides the arriving one.
 
 use marqueue_aqm::{catalogue, Densities, Discipline, Env, Qdisc};
 use marqueue_core::{Bytes, Dscp, Dur, Ecn, Flags, Head, Packet, PolicySpec, Rate, Rng, Time};
@@ -38,7 +38,7 @@ struct EnvSpec {
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 enum Op {
     Enqueue(Arrival),
-    Dequeue { t: u64, seq: Option<u32>, ecn: Option<String>, lost: Option<BTreeMap<String, String>> },
+    Dequeue { t: u64, seq: Option<u32>, ecn: Option<String>, dropped: Option<BTreeMap<String, String>> },
     Probe { t: u64, values: BTreeMap<String, f64> },
     Rate { t: u64, rate: Rate },
 }
@@ -57,8 +57,8 @@ struct Arrival {
     answers_ce: bool,
     bytes: u32,
     ecn: String,
-    fate: String,
-    lost: Option<String>,
+    outcome: String,
+    dropped: Option<String>,
     #[serde(default)]
     also: BTreeMap<String, String>,
 }
@@ -106,8 +106,8 @@ impl Replay {
         }
     }
 
-    fn lost(&mut self) -> BTreeMap<String, String> {
-        self.queue.drain_lost().map(|(p, reason)| (p.seq().to_string(), reason.name().to_string())).collect()
+    fn dropped(&mut self) -> BTreeMap<String, String> {
+        self.queue.drain_dropped().map(|(p, reason)| (p.seq().to_string(), reason.name().to_string())).collect()
     }
 
     fn apply(&mut self, op: &Op, at: &str) {
@@ -118,18 +118,18 @@ impl Replay {
             Op::Enqueue(arrival) => {
                 for _ in 0..arrival.times.unwrap_or(1) {
                     let got = format!("{:?}", self.queue.enqueue(now, arrival.packet(self.arrived))).to_lowercase();
-                    assert_eq!(got, arrival.fate, "{at}: fate");
-                    let own = arrival.lost.iter().map(|reason| (self.arrived.to_string(), reason.clone()));
+                    assert_eq!(got, arrival.outcome, "{at}: outcome");
+                    let own = arrival.dropped.iter().map(|reason| (self.arrived.to_string(), reason.clone()));
                     let expected: BTreeMap<_, _> = own.chain(arrival.also.clone()).collect();
-                    assert_eq!(self.lost(), expected, "{at}: lost");
+                    assert_eq!(self.dropped(), expected, "{at}: dropped");
                     self.arrived += 1;
                 }
             }
-            Op::Dequeue { seq, ecn: field, lost, .. } => {
+            Op::Dequeue { seq, ecn: field, dropped, .. } => {
                 let got = self.queue.dequeue(now).map(|(p, _)| p);
                 assert_eq!(got.map(|p| p.seq()), *seq, "{at}: packet");
                 assert_eq!(got.map(|p| p.ecn()), field.as_deref().map(ecn), "{at}: ECN field");
-                assert_eq!(self.lost(), lost.clone().unwrap_or_default(), "{at}: lost");
+                assert_eq!(self.dropped(), dropped.clone().unwrap_or_default(), "{at}: dropped");
             }
             Op::Probe { values, .. } => {
                 let mut got = Vec::new();

@@ -4,7 +4,7 @@
 //
 // Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management",
 // IEEE/ACM ToN 12(2), 2004, section II, as crates/aqm/src/algo/avq.rs has it, in integers:
-// crates/bpf/src/fixed.rs says which, and tests/equality.rs that both are the same, bit for bit.
+// crates/bpf/src/fixed_point.rs says which, and tests/equality.rs that both are the same, bit for bit.
 //
 // The hook sees arrivals and nothing of the queue below it. So a packet that the shaper loses counts in
 // the arrival rate (crates/aqm counts it only where marks are no losses).

@@ -1,30 +1,30 @@
-//! DCTCP as a congestion control of this machine's TCP, for as long as somebody holds it.
+//! Registers DCTCP as a congestion control of the host's TCP while a handle is held.
 
-use crate::machine::{self, failed};
-use crate::Error;
+use crate::interface::Error;
+use crate::requirements::{self, libbpf_error};
 use libbpf_rs::{Link, MapCore, ObjectBuilder};
 
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.bpf.o"));
 
-/// By which this process's is chosen, as in `iperf3 -C dctcp_4711`. Each process has its own: another's may go
-/// while connections are still to be made with it.
+/// The name of the congestion control of this process, as in `iperf3 -C dctcp_4711`. Each process registers its own,
+/// because that of another process may disappear at any time.
 pub fn name() -> String {
     format!("dctcp_{}", std::process::id())
 }
 
-/// The congestion control, registered in the whole machine until this is dropped or its process ends, however.
-/// Connections that use it then keep it.
+/// The registered congestion control. It is unregistered when this value is dropped or the process ends. Connections
+/// that use it then keep it.
 #[derive(Debug)]
-pub struct Dctcp(#[allow(dead_code)] Link); // What is held is held by being there.
+pub struct Dctcp(#[allow(dead_code)] Link); // Held for its Drop.
 
 impl Dctcp {
-    /// Registers it.
+    /// Registers DCTCP with the kernel.
     ///
     /// # Errors
-    /// If the kernel refuses it: it must be of version 6.4 or later, and have none of that name.
+    /// If the kernel refuses: it must be of version 6.4 or later and have no congestion control of that name.
     pub fn register() -> Result<Dctcp, Error> {
-        machine::ready()?;
-        let explain = |error| failed("the kernel (6.4 or later) refused DCTCP", &error);
+        requirements::check()?;
+        let explain = |error| libbpf_error("the kernel (6.4 or later) refused DCTCP", &error);
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(explain)?;
         let mut ops = open.maps_mut().find(|map| map.name() == "dctcp").expect("a map dctcp");
         // The structure begins with its name, of 16 bytes with a zero behind it; zeros are what it has.

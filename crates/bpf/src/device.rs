@@ -1,11 +1,12 @@
-//! AVQ on a device: attached, told anew, looked at, detached. It outlives whoever attached it.
+//! AVQ at the egress of a network device: attach, update, query, detach. It stays attached when the process ends.
 //!
-//! Program and maps are pinned in a folder of the device's namespace and index; the filter stands at a
-//! priority and a handle of its own at clsact's egress hook, by which it is found again.
+//! Program and maps are pinned in a folder that is named by the network namespace and the index of the device. The
+//! filter is identified by its priority and handle at the egress hook of clsact.
 
-use crate::fixed::Law;
-use crate::machine::{self, failed};
-use crate::{hooks, object, Error, Setup, Stats};
+use crate::fixed_point::AvqParams;
+use crate::interface::{Error, Setup, Stats};
+use crate::requirements::{self, libbpf_error};
+use crate::{program, tc_hooks};
 use libbpf_rs::{ErrorKind, MapCore, MapHandle, Program, TcHook, TcHookBuilder, TC_EGRESS, TC_INGRESS};
 use marqueue_aqm::Signal;
 use rustix::net::netdevice::{index_to_name, name_to_index};
@@ -15,7 +16,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Of the filter, "mq".
+/// Priority of the filter: "mq" in ASCII.
 const PRIORITY: u32 = 0x6d71;
 const HANDLE: u32 = 1;
 
@@ -26,17 +27,17 @@ const MAPS: [&str; 3] = ["setup", "state", "counters"];
 struct Device {
     index: i32,
     pins: PathBuf,
-    /// Any socket: hooks are looked up by something that is open.
+    /// Any open file descriptor: looking up a hook needs one.
     socket: OwnedFd,
 }
 
 impl Device {
     fn find(name: &str) -> Result<Device, Error> {
-        machine::ready()?;
+        requirements::check()?;
         let unknown = |error| Error(format!("got device \"{name}\", expected one of this network namespace ({error})"));
         let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(unknown)?;
         let index = name_to_index(&socket, name).map_err(unknown)?;
-        let pins = machine::bpffs()?.join("marqueue").join(format!("{}-{index}", machine::namespace()?));
+        let pins = requirements::bpffs()?.join("marqueue").join(format!("{}-{index}", requirements::namespace()?));
         Ok(Device { index: index as i32, pins, socket })
     }
 
@@ -44,27 +45,27 @@ impl Device {
         TcHookBuilder::new(program).ifindex(self.index).priority(PRIORITY).handle(HANDLE).replace(true).hook(TC_EGRESS)
     }
 
-    /// The program of the filter that stands there.
+    /// The id of the program of the attached filter.
     fn filter(&self) -> Result<Option<u32>, Error> {
         match self.hook(self.socket.as_fd()).query() {
             Ok(id) => Ok(Some(id)),
-            // No filter, or no hook that has ever had one.
+            // No filter, or no hook.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(None),
-            Err(error) => Err(failed("clsact", &error)),
+            Err(error) => Err(libbpf_error("clsact", &error)),
         }
     }
 
     fn map(&self, name: &str) -> Result<MapHandle, Error> {
         let path = self.pins.join(name);
-        MapHandle::from_pinned_path(&path).map_err(|error| failed(&path.display().to_string(), &error))
+        MapHandle::from_pinned_path(&path).map_err(|error| libbpf_error(&path.display().to_string(), &error))
     }
 
-    /// What was pinned, if it is of this build.
+    /// The pinned settings, if they are of this build.
     fn setup(&self) -> Option<Setup> {
-        self.map("setup").and_then(|map| object::read_setup(&map)).ok().flatten()
+        self.map("setup").and_then(|map| program::read_setup(&map)).ok().flatten()
     }
 
-    /// Is this the pinned program?
+    /// Is this the id of the pinned program?
     fn is_pinned(&self, id: u32) -> bool {
         let pinned = Program::fd_from_pinned_path(self.pins.join(PROGRAM));
         pinned.and_then(|fd| Program::id_from_fd(fd.as_fd())).is_ok_and(|each| each == id)
@@ -80,7 +81,7 @@ impl Device {
 
     fn pin(&self, object: &mut libbpf_rs::Object) -> Result<(), Error> {
         fs::create_dir_all(&self.pins).map_err(|error| Error(format!("{}: {error}", self.pins.display())))?;
-        let explain = |error| failed(&self.pins.display().to_string(), &error);
+        let explain = |error| libbpf_error(&self.pins.display().to_string(), &error);
         for mut map in object.maps_mut() {
             let name = map.name().to_owned();
             map.pin(self.pins.join(name)).map_err(explain)?;
@@ -91,7 +92,7 @@ impl Device {
         Ok(())
     }
 
-    /// Removes what was pinned for devices of this namespace that are gone; with them went their filters.
+    /// Removes pins of devices of this namespace that no longer exist; their filters went with them.
     fn sweep(&self, namespace: u64) {
         let pinned = self.pins.parent().and_then(|folder| fs::read_dir(folder).ok());
         for entry in pinned.into_iter().flatten().flatten() {
@@ -101,67 +102,67 @@ impl Device {
                 continue;
             };
             if owner == namespace && index_to_name(&self.socket, index).is_err() {
-                // What stays is looked at next time.
+                // If this fails, the next sweep tries again.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
     }
 
     fn start(&self, setup: &Setup) -> Result<(), Error> {
-        let mut object = object::load(PROGRAM, setup)?;
+        let mut object = program::load(PROGRAM, setup)?;
         self.pin(&mut object)?;
-        let mut hook = self.hook(object::program(&object, PROGRAM).as_fd());
-        let explain = |error| failed("clsact", &error);
+        let mut hook = self.hook(program::program(&object, PROGRAM).as_fd());
+        let explain = |error| libbpf_error("clsact", &error);
         hook.create().map_err(explain)?;
         hook.attach().map_err(explain)?;
         Ok(())
     }
 
-    /// Removes the filter, the pins, and the hook if it was made for them and nothing else hangs there.
+    /// Removes the filter and the pins. `clsact`: also remove the hook if no other filter uses it.
     fn clear(&self, clsact: bool) -> Result<(), Error> {
         let mut hook = self.hook(self.socket.as_fd());
         if self.filter()?.is_some() {
-            hook.detach().map_err(|error| failed("clsact", &error))?;
+            hook.detach().map_err(|error| libbpf_error("clsact", &error))?;
         }
-        if clsact && hooks::has_clsact(self.index)? && !hooks::has_filters(self.index)? {
-            hook.attach_point(TC_EGRESS | TC_INGRESS).destroy().map_err(|error| failed("clsact", &error))?;
+        if clsact && tc_hooks::has_clsact(self.index)? && !tc_hooks::has_filters(self.index)? {
+            hook.attach_point(TC_EGRESS | TC_INGRESS).destroy().map_err(|error| libbpf_error("clsact", &error))?;
         }
         self.unpin()
     }
 }
 
-/// Puts AVQ at a device's egress. Where it stands already it is told the new law, and goes on with its virtual
-/// queue, capacity and counters. True if it was not there.
+/// Attaches AVQ at the egress of a device. If it is attached already, updates its parameters and keeps its virtual
+/// queue, capacity and counters. Returns true if it was not attached before.
 ///
 /// # Errors
-/// If there is no such device or namespace, or the kernel refuses it.
-pub fn attach(netns: Option<&Path>, device: &str, law: Law, signal: Signal) -> Result<bool, Error> {
-    machine::inside(netns, || {
+/// If there is no such device or namespace, or the kernel refuses the operation.
+pub fn attach(netns: Option<&Path>, device: &str, law: AvqParams, signal: Signal) -> Result<bool, Error> {
+    requirements::in_namespace(netns, || {
         let device = Device::find(device)?;
-        device.sweep(machine::namespace()?);
+        device.sweep(requirements::namespace()?);
         let before = device.setup();
-        // What an attach that was killed has pinned tells whose the hook is, too.
-        let clsact = !hooks::has_clsact(device.index)? || before.is_some_and(|setup| setup.clsact);
+        // The pins of an attach that was killed also record whether the hook was created for it.
+        let clsact = !tc_hooks::has_clsact(device.index)? || before.is_some_and(|setup| setup.clsact);
         let setup = Setup { law, signal, clsact };
         if before.is_some() && device.filter()?.is_some_and(|id| device.is_pinned(id)) {
-            object::write_setup(&device.map("setup")?, &setup)?;
+            program::write_setup(&device.map("setup")?, &setup)?;
             return Ok(false);
         }
         device.unpin()?;
         device.start(&setup).inspect_err(|_| {
-            // The error that is told is the first one.
+            // Report the first error.
             let _ = device.clear(clsact);
         })?;
         Ok(true)
     })
 }
 
-/// Removes what [`attach`] made. False if nothing was there.
+/// Removes everything that [`attach`] created. Returns false if nothing was attached.
 ///
 /// # Errors
-/// If there is no such device or namespace, or the kernel refuses it.
+/// If there is no such device or namespace, or the kernel refuses the operation.
 pub fn detach(netns: Option<&Path>, device: &str) -> Result<bool, Error> {
-    machine::inside(netns, || {
+    requirements::in_namespace(netns, || {
         let device = Device::find(device)?;
         let there = device.filter()?.is_some() || device.pins.exists();
         device.clear(device.setup().is_some_and(|setup| setup.clsact))?;
@@ -169,19 +170,19 @@ pub fn detach(netns: Option<&Path>, device: &str) -> Result<bool, Error> {
     })
 }
 
-/// What AVQ has done at a device; `None` if it is not there.
+/// State and counters of AVQ at a device; `None` if it is not attached.
 ///
 /// # Errors
-/// If there is no such device or namespace, or the kernel refuses it.
+/// If there is no such device or namespace, or the kernel refuses the operation.
 pub fn stats(netns: Option<&Path>, device: &str) -> Result<Option<Stats>, Error> {
-    machine::inside(netns, || {
+    requirements::in_namespace(netns, || {
         let device = Device::find(device)?;
         let (Some(id), Some(setup)) = (device.filter()?, device.setup()) else { return Ok(None) };
         if !device.is_pinned(id) {
             return Ok(None);
         }
         let [_, state, counters] = MAPS.map(|name| device.map(name));
-        let state = object::read_state(&state?)?;
-        Ok(Some(Stats { setup, state, counters: object::read_counters(&counters?)? }))
+        let state = program::read_state(&state?)?;
+        Ok(Some(Stats { setup, state, counters: program::read_counters(&counters?)? }))
     })
 }

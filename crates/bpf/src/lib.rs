@@ -1,88 +1,27 @@
-//! AVQ inside the kernel.
+//! AVQ and DCTCP as BPF programs in the Linux kernel.
 //!
-//! [`fixed`] is the algorithm in integers and always there. The programs themselves (`c/`) and what loads
-//! them come with the feature `kernel`, where clang was found; without them [`missing`] says why, and every
-//! function of [`device`] and [`dctcp`] refuses.
-
-use std::fmt;
+//! [`fixed_point`] is AVQ in integer arithmetic, the reference for the BPF program. It is always compiled. The programs
+//! (`c/`) and their loader need the feature `kernel` and clang. Without them [`missing`] says why, and every function
+//! of [`device`] and [`dctcp`] returns an error.
 
 #[cfg(programs)]
 pub mod dctcp;
 #[cfg(programs)]
 pub mod device;
-pub mod fixed;
+pub mod fixed_point;
+mod interface;
 #[cfg(programs)]
-mod hooks;
+pub mod program;
 #[cfg(programs)]
-mod machine;
+mod requirements;
 #[cfg(programs)]
-pub mod object;
+mod tc_hooks;
 #[cfg(not(programs))]
-mod without;
+mod unavailable;
 
 #[cfg(not(programs))]
-pub use without::{dctcp, device};
+pub use unavailable::{dctcp, device, missing};
 
-use fixed::{Avq, Law};
-use marqueue_aqm::Signal;
-
-/// What the program is told: its map `setup` (`c/avq.bpf.c`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setup {
-    /// What is given.
-    pub law: Law,
-    /// How a mark reaches the sender.
-    pub signal: Signal,
-    /// Was the hook made for it?
-    pub clsact: bool,
-}
-
-/// What the program counts, in packets on the wire: its map `counters`, summed over CPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Packets that arrived.
-    pub packets: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Those that got CE.
-    pub marked: u64,
-    /// Those that were dropped.
-    pub dropped: u64,
-    /// Those that were signalled and had CE when they came.
-    pub already_ce: u64,
-    /// Those that were signalled and passed as they were: no IP, or not ECN-capable under `ecn-only`.
-    pub unmarked: u64,
-    /// Socket buffers of several segments: of each of them all packets are marked or none.
-    pub segmented: u64,
-}
-
-/// What [`device::stats`] tells.
-#[derive(Clone, Copy, Debug)]
-pub struct Stats {
-    /// What was given.
-    pub setup: Setup,
-    /// State as of the last packet.
-    pub state: Avq,
-    /// What was counted since it was attached.
-    pub counters: Counters,
-}
-
-/// What could not be done, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error(pub String);
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Error {}
-
-/// What is missing for a program to be loaded here, if anything: in this build, of the kernel, or of rights.
-pub fn missing() -> Option<String> {
-    #[cfg(programs)]
-    return machine::missing();
-    #[cfg(not(programs))]
-    return Some(without::MESSAGE.to_string());
-}
+pub use interface::{Counters, Error, Setup, Stats};
+#[cfg(programs)]
+pub use requirements::missing;

@@ -4,8 +4,8 @@
 
 use libbpf_rs::{Object, ProgramInput};
 use marqueue_aqm::Signal;
-use marqueue_bpf::fixed::{Arrival, Avq, Law, FRACTION};
-use marqueue_bpf::{object, Counters, Setup};
+use marqueue_bpf::fixed_point::{Arrival, Avq, AvqParams, FRACTION};
+use marqueue_bpf::{program, Counters, Setup};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
@@ -60,9 +60,9 @@ struct Twins {
 }
 
 impl Twins {
-    fn new(law: Law, signal: Signal) -> Twins {
+    fn new(law: AvqParams, signal: Signal) -> Twins {
         let setup = Setup { law, signal, clsact: false };
-        let kernel = object::load("avq_at", &setup).expect("a kernel that takes it");
+        let kernel = program::load("avq_at", &setup).expect("a kernel that takes it");
         Twins { setup, kernel, reference: Avq::default(), expected: Counters::default() }
     }
 
@@ -106,11 +106,11 @@ impl Twins {
     }
 
     fn state(&self) -> Avq {
-        object::read_state(&object::map(&self.kernel, "state")).expect("a state")
+        program::read_state(&program::map(&self.kernel, "state")).expect("a state")
     }
 
     fn finish(&self) {
-        let counted = object::read_counters(&object::map(&self.kernel, "counters")).expect("counters");
+        let counted = program::read_counters(&program::map(&self.kernel, "counters")).expect("counters");
         assert_eq!(counted, self.expected);
     }
 }
@@ -170,9 +170,9 @@ fn case(line: &Value) -> (Twins, Option<u64>) {
     (Twins::new(law, signal), (params["mode"] == "packets").then_some(packet))
 }
 
-fn law(rate: u64, params: &Value, buffer: u64) -> Law {
+fn law(rate: u64, params: &Value, buffer: u64) -> AvqParams {
     let number = |name: &str, default: f64| params[name].as_f64().unwrap_or(default);
-    Law::new(rate, number("gamma", 0.98), number("alpha", 0.15), number("initial", 1.0), buffer).expect("a law")
+    AvqParams::new(rate, number("gamma", 0.98), number("alpha", 0.15), number("initial", 1.0), buffer).expect("a law")
 }
 
 #[test]
@@ -196,18 +196,18 @@ fn it_is_the_reference_on_the_vectors() {
             "enqueue" => {
                 let header = if line["ecn"] == "ect" { Header::Ipv4(2) } else { Header::Ipv4(0) };
                 let bytes = counts_as.unwrap_or_else(|| line["bytes"].as_u64().expect("a size"));
-                let overflows = line["lost"] == "overflow";
+                let overflows = line["dropped"] == "overflow";
                 counts_differ |= overflows && twins.setup.signal == Signal::Drop;
                 for _ in 0..line["times"].as_u64().unwrap_or(1) {
                     seen += 1;
                     let signalled = twins.arrival(line["t"].as_u64().expect("a time"), bytes, 1, header);
-                    assert!(overflows || signalled == (line["fate"] != "queued"), "{line}");
+                    assert!(overflows || signalled == (line["outcome"] != "queued"), "{line}");
                 }
             }
             "rate" => {
                 let rate = line["rate"].as_u64().expect("a rate");
                 twins.setup.law = law(rate, &case["policy"]["params"], twins.setup.law.buffer >> FRACTION);
-                object::write_setup(&object::map(&twins.kernel, "setup"), &twins.setup).expect("it is told");
+                program::write_setup(&program::map(&twins.kernel, "setup"), &twins.setup).expect("it is told");
             }
             "probe" if !counts_differ => {
                 let unit = f64::from(1u32 << FRACTION);
@@ -246,7 +246,7 @@ fn it_is_the_reference_on_any_packets() {
     let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
     let run = |((rate, gamma, alpha, initial, buffer, signal), packets): (_, Vec<(i64, u64, u64, Header)>)| {
         let rate: f64 = rate;
-        let law = Law::new(rate as u64, gamma, alpha, initial, buffer).expect("within the integers");
+        let law = AvqParams::new(rate as u64, gamma, alpha, initial, buffer).expect("within the integers");
         let mut twins = Twins::new(law, signal);
         let mut now = 1_000_000i64;
         for (gap, segments, each, header) in packets {

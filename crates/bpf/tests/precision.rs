@@ -1,7 +1,7 @@
 //! AVQ in integers against AVQ in floating point, on random links and arrivals.
 
-use marqueue_aqm::{Discipline, Env, Fate, Limit, Qdisc, Signal};
-use marqueue_bpf::fixed::{Arrival, Avq, Law, FRACTION};
+use marqueue_aqm::{Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
+use marqueue_bpf::fixed_point::{Arrival, Avq, AvqParams, FRACTION};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time, Value};
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ proptest! {
     fn integers_follow_floating_point(link in link(), arrivals in arrivals()) {
         let mut real = float(&link);
         let buffer = link.packets * MEAN;
-        let law = Law::new(link.rate, link.gamma, link.alpha, link.initial, buffer).expect("within the integers");
+        let law = AvqParams::new(link.rate, link.gamma, link.alpha, link.initial, buffer).expect("within the integers");
         let mut fixed = Avq::default();
         let mut now = 0u64;
         let unit = 2f64.powi(FRACTION as i32);
@@ -70,8 +70,8 @@ proptest! {
                 fixed.arrival(&law, Arrival { now, bytes: bytes.into(), segments: 1, loses: link.drops });
             let packet = Packet::data(0, seq as u32, bytes).with_ecn(Ecn::Ect);
             let fate = real.enqueue(Time(now), packet);
-            let _ = real.drain_lost().count();
-            if signalled != (fate != Fate::Queued) {
+            let _ = real.drain_dropped().count();
+            if signalled != (fate != EnqueueOutcome::Queued) {
                 // Only of a packet that just fits may they say different things; from then on they are two queues.
                 let left = buffer as f64 - fixed.level as f64 / unit;
                 let free = if signalled { left } else { left + f64::from(bytes) };

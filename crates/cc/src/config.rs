@@ -1,10 +1,8 @@
-//! Settings of a TCP sender and receiver, declared here once. The defaults are those of preset `rfc`;
-//! the other presets are in `preset.rs`.
+//! Settings of a TCP sender and receiver. The declarations are the only place for names, defaults, ranges and sources;
+//! the defaults are those of preset `rfc`. The other presets are in [`crate::preset`].
 
-use crate::algo::Law;
-use crate::control::Echo;
+use crate::law_list::{EchoMode, Law};
 use crate::preset::preset;
-use crate::slow_start::SlowStart;
 use marqueue_core::params::{ParamError, ParamSet, ParamValues};
 use marqueue_core::{Dur, Ecn, Time};
 
@@ -21,7 +19,7 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
-    /// With which ECN field data sets out whose sender answers CE.
+    /// The ECN field of data whose sender reacts to CE.
     pub enum EcnField {
         /// ECT: a queue may mark it (RFC 3168).
         Ect = "ect",
@@ -40,7 +38,7 @@ impl From<EcnField> for Ecn {
 }
 
 marqueue_core::choice! {
-    /// Whose rules are followed where the RFCs and ns-2 differ.
+    /// The rules to follow where the RFCs and ns-2 differ.
     pub enum Dialect {
         /// The RFCs.
         Rfc = "rfc",
@@ -50,19 +48,19 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
-    /// How the window comes down to ssthresh while a loss is repaired.
+    /// How the window is reduced to ssthresh during recovery.
     pub enum Reduction {
-        /// At once; what is outstanding above it must drain first (RFC 5681, RFC 6675).
+        /// At once; data outstanding above it must drain first (RFC 5681, RFC 6675).
         Cut = "cut",
-        /// In step with what arrives: proportional rate reduction (RFC 9937).
+        /// In proportion to delivered data: proportional rate reduction (RFC 9937).
         Prr = "prr",
     }
 }
 
 marqueue_core::choice! {
-    /// What tells that a segment is lost.
+    /// How losses are detected.
     pub enum LossDetection {
-        /// Duplicate acknowledgements, or segments sacked above it (RFC 5681, RFC 6675).
+        /// By duplicate acknowledgements, or segments sacked above (RFC 5681, RFC 6675).
         Dupack = "dupack",
         /// A segment sent later has arrived and the time for reordering is over, and a probe at the tail
         /// of a flight (RACK-TLP, RFC 8985). Needs recovery by SACK.
@@ -71,13 +69,26 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
-    /// What becomes of the window of a sender that was idle for a retransmission timeout.
+    /// What ends the first slow start beside losses and echoes.
+    pub enum SlowStart {
+        /// Nothing (RFC 5681).
+        Standard = "standard",
+        /// A rise of the round-trip time, after some rounds of slower growth (RFC 9406).
+        HyStartPlusPlus = "hystart++",
+        /// A rise of the round-trip time or a long train of acknowledgements, at once (Ha and Rhee 2011); a part of
+        /// CUBIC in Linux, and of no other law.
+        HyStart = "hystart",
+    }
+}
+
+marqueue_core::choice! {
+    /// The window of a sender after an idle period longer than the retransmission timeout.
     pub enum AfterIdle {
-        /// It stays.
+        /// It is kept.
         Keep = "keep",
-        /// It falls to the initial window (RFC 5681, 4.1).
+        /// It is reduced to the initial window (RFC 5681, 4.1).
         Restart = "restart",
-        /// It is halved for each timeout's time, down to the initial window (RFC 2861, Linux).
+        /// It is halved for each timeout of idle time, down to the initial window (RFC 2861, Linux).
         Decay = "decay",
     }
 }
@@ -135,7 +146,8 @@ marqueue_core::params! {
         initial_window: f64 { unit: Packets, range: 1 => 1000, default: 10.0, source: "RFC 6928" },
         /// Most segments that an acknowledgement opens the window by in slow start: L of appropriate byte counting.
         abc_limit: f64 { unit: Packets, range: 1 => 1e9, default: 1.0, source: "RFC 5681, 3.1; RFC 3465" },
-        /// What ends the first slow start beside losses and echoes: under any law hystart++, which needs timestamps; under cubic alone hystart.
+        /// What ends the first slow start beside losses and echoes: under any law hystart++, which needs timestamps;
+        /// under cubic alone hystart.
         slow_start: SlowStart { default: SlowStart::Standard, source: "RFC 5681; RFC 9406; Ha and Rhee 2011" },
         /// What becomes of the window of a sender whose application was idle for a retransmission timeout.
         after_idle: AfterIdle { default: AfterIdle::Restart, source: "RFC 5681, 4.1; RFC 2861" },
@@ -155,20 +167,21 @@ marqueue_core::params! {
         initial_rto: f64 { unit: Seconds, range: 0.001 => 60.0, default: 1.0, source: "RFC 6298, 2.1" },
         /// Granularity of the clock that measures round-trip times.
         granularity: f64 { unit: Seconds, range: 1e-9 => 1.0, default: 0.001, source: "RFC 6298, G" },
-        /// Longest time for which an acknowledgement is held back, zero for never; every second packet is acknowledged at once.
+        /// Longest time for which an acknowledgement is held back, zero for never; every second packet is acknowledged
+        /// at once.
         delayed_ack: f64 { unit: Seconds, range: 0.0 => 0.5, default: 0.1, source: "RFC 5681, 4.2" },
     }
 }
 
-/// Settings of TCP as the sender and the receiver use them: counted in segments, nanoseconds and
-/// bytes once, not at every packet.
+/// Settings of TCP as the sender and the receiver use them: converted to segments, nanoseconds and bytes once, not at
+/// every packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// How losses are repaired.
     pub recovery: Recovery,
     /// Whose rules are followed where the RFCs and ns-2 differ.
     pub dialect: Dialect,
-    /// What tells that a segment is lost.
+    /// How losses are detected.
     pub loss_detection: LossDetection,
     /// How the window comes down while a loss is repaired.
     pub reduction: Reduction,
@@ -177,8 +190,8 @@ pub struct Config {
     /// How the window grows and what a congestion signal leaves of it.
     pub control: Law,
     /// What an ECN echo means under that law.
-    pub echo: Echo,
-    /// Where the window is cut, whole segments count.
+    pub echo: EchoMode,
+    /// Only whole segments count in window reductions.
     pub whole_segments: bool,
     /// CUBIC's C, segments/s^3.
     pub cubic_c: f64,
@@ -323,7 +336,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What goes together.
+    /// Checks combinations of settings.
     fn check(&self) -> Result<(), ParamError> {
         let bad = |path: &str, message: &str| Err(ParamError::new(path, message));
         if self.wire > LONGEST_PACKET {
@@ -359,13 +372,13 @@ impl Config {
         if self.dsack && self.recovery != Recovery::Sack {
             return bad("dsack", "got true, expected false: it reports in SACK blocks, which need recovery by SACK");
         }
-        if self.echo == Echo::PerSegment && !self.ecn {
+        if self.echo == EchoMode::PerSegment && !self.ecn {
             return bad("ecn", "got false, expected true: the chosen control lives on ECN marks");
         }
         Ok(())
     }
 
-    /// What counts of `segments` where the window is cut.
+    /// `segments` as they count in a window reduction: rounded down if only whole segments count.
     pub fn counted(&self, segments: f64) -> f64 {
         if self.whole_segments {
             segments.floor()
@@ -379,8 +392,8 @@ impl Config {
         (now.0 / TICK.0) as u32
     }
 
-    /// When the segment was sent whose timestamp has come back: less than one tick before it was, and at
-    /// least one before now.
+    /// The time at which the segment with this echoed timestamp was sent, rounded down to a tick and at least one tick
+    /// before now.
     pub fn sent_at(&self, echo: u32, now: Time) -> Time {
         let ticks = self.timestamp(now).wrapping_sub(echo).max(1);
         Time(now.0.saturating_sub(u64::from(ticks) * TICK.0))

@@ -1,24 +1,26 @@
-//! What all TCP senders share: sequence variables, the window, the timer, round-trip timing and sending; the
-//! answer to ECN (`ecn.rs`), applications that write in pieces (`application.rs`), the end of the first slow start
-//! (`slow_start.rs`).
+//! The state that all TCP senders share, whatever their loss recovery: sequence variables, window, retransmission
+//! timer, round-trip timing, sending.
+//!
+//! Submodules extend it: `ecn` (the reaction to ECN), `application` (applications that write in pieces), `slow_start`
+//! (the end of the first slow start).
 
-use crate::algo::AnyControl;
+use crate::algo::AnyWindowLaw;
 use crate::config::{Config, Dialect};
-use crate::control::{Acked, Signal, Window};
 use crate::rto::Rto;
-use crate::sender::Ack;
-use crate::slow_start::Watch;
-use crate::Segment;
+use crate::segment::{Ack, Segment};
+use crate::slow_start::SlowStartMonitor;
+use crate::window_law::{AckedSegments, Signal, Window};
 use marqueue_core::{Dur, Flags, Time};
 
 mod application;
+mod application_limited;
 mod ecn;
 mod slow_start;
 
-use application::Pieces;
+use application_limited::ApplicationLimited;
 
-/// One call into the sender: when, with what settings, and where segments go.
-pub struct Tx<'a> {
+/// The arguments of a call into the sender: the time, the settings, and the buffer for segments to send.
+pub struct SendContext<'a> {
     /// Now.
     pub now: Time,
     /// The flow's settings.
@@ -27,14 +29,14 @@ pub struct Tx<'a> {
     pub out: &'a mut Vec<Segment>,
 }
 
-/// What cut the window last.
+/// The cause of the last window reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastCut {
     /// Nothing yet.
     Nothing,
-    /// Duplicate acknowledgements; the loss is being repaired.
+    /// Duplicate acknowledgements; loss recovery is in progress.
     Loss,
-    /// Duplicate acknowledgements; the loss has been repaired.
+    /// Duplicate acknowledgements; loss recovery has ended.
     Repaired,
     /// ECN.
     Ecn,
@@ -51,13 +53,13 @@ pub struct Counts {
     pub retransmits: u32,
     /// Expiries of the retransmission timer with data outstanding.
     pub timeouts: u32,
-    /// Window cuts in answer to ECN.
+    /// Window reductions by ECN.
     pub ecn_cuts: u32,
 }
 
-/// What a sender shows of itself (as `ss -ti` does on Linux). Windows are in segments.
+/// The state of a sender for traces (compare `ss -ti` and TCP_INFO on Linux). Windows are in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shown {
+pub struct SenderInfo {
     /// The congestion window.
     pub cwnd: f64,
     /// The slow start threshold.
@@ -70,7 +72,7 @@ pub struct Shown {
     pub rto: Dur,
 }
 
-/// State of a sender, whatever its rules of recovery.
+/// State of a sender that does not depend on its loss recovery.
 #[derive(Clone, Debug)]
 pub struct Core {
     /// Oldest segment not acknowledged (SND.UNA).
@@ -83,35 +85,35 @@ pub struct Core {
     pub limit: u32,
     /// One past the last segment that it will ever write.
     pub end: u32,
-    /// `max` when the window was last cut: acknowledgements up to here belong to that event
-    /// (RFC 6582's recover, plus one).
+    /// `max` at the last window reduction: acknowledgements up to here belong to that event (RFC 6582's recover, plus
+    /// one).
     pub recover: u32,
     /// Duplicate acknowledgements in a row.
     pub dupacks: u32,
     /// By how many segments duplicate acknowledgements inflate the window (RFC 5681, 3.2, step 4).
     pub inflation: u32,
-    /// Of what is outstanding, segments that limited transmit sent on these duplicates.
+    /// Outstanding segments that limited transmit has sent on these duplicates.
     pub limited: u32,
     /// cwnd and ssthresh.
     pub window: Window,
-    /// What cut it last.
+    /// The cause of its last reduction.
     pub last_cut: LastCut,
     /// A round-trip time has been measured since this was last cleared.
     pub measured: bool,
-    /// The peer speaks ECN.
+    /// ECN has been negotiated.
     pub ecn_negotiated: bool,
-    /// ECN asked for less than a window of one segment.
+    /// An ECN echo arrived at a window of one segment.
     pub ecn_floor: bool,
     /// When the retransmission timer expires.
     pub deadline: Time,
-    /// When a timer expires that the way of repair has beside it.
+    /// When the timer of the loss recovery expires.
     pub repair_deadline: Time,
     /// Round-trip estimate.
     pub rto: Rto,
     /// Counts.
     pub counts: Counts,
-    control: AnyControl,
-    /// Announce CWR on the next segment.
+    control: AnyWindowLaw,
+    /// Set CWR on the next segment.
     cwr_pending: bool,
     /// The segment being timed (one at a time; never a retransmission: Karn).
     timed: u32,
@@ -120,15 +122,14 @@ pub struct Core {
     /// `una` at the last timeout.
     timed_out: Option<u32>,
     syn_lost: bool,
-    /// The application writes in pieces.
-    pieces: Option<Box<Pieces>>,
-    /// What may end the first slow start, while that lasts.
-    watch: Option<Box<Watch>>,
+    /// State of an application that writes in pieces.
+    application_limited: Option<Box<ApplicationLimited>>,
+    /// The algorithm that may end the first slow start, while that lasts.
+    slow_start_monitor: Option<Box<SlowStartMonitor>>,
 }
 
 impl Core {
-    /// A sender that has `size` segments of data, or an endless supply. `phase` is uniform on
-    /// [0, 1).
+    /// A sender with `size` segments of data, or with endless data. `phase` is uniform on [0, 1).
     pub fn new(config: &Config, size: Option<u32>, phase: f64) -> Core {
         let end = size.map_or(u32::MAX, |n| n.saturating_add(1));
         Core {
@@ -154,14 +155,14 @@ impl Core {
             repair_deadline: Time::NEVER,
             rto: Rto::new(config, phase),
             counts: Counts::default(),
-            control: AnyControl::new(config),
+            control: AnyWindowLaw::new(config),
             cwr_pending: false,
             timed: 0,
             timed_since: Time::NEVER,
             timed_out: None,
             syn_lost: false,
-            pieces: None,
-            watch: Watch::new(config),
+            application_limited: None,
+            slow_start_monitor: SlowStartMonitor::new(config),
         }
     }
 
@@ -170,8 +171,8 @@ impl Core {
         self.max - self.una
     }
 
-    /// The window in whole segments. RFC 3168, 6.1.2: told of congestion at a window of one segment,
-    /// a sender waits for its timer; in ns-2 the window has then fallen below one by itself.
+    /// The window in whole segments. RFC 3168, 6.1.2: after an ECN echo at a window of one segment the sender waits for
+    /// its timer. In ns-2 the window has then fallen below one by itself.
     #[inline]
     pub fn usable_window(&self, config: &Config) -> u32 {
         if self.ecn_floor && config.dialect == Dialect::Rfc {
@@ -182,7 +183,7 @@ impl Core {
 
     /// Sends one segment, new or old.
     #[inline(never)]
-    pub fn send(&mut self, tx: &mut Tx<'_>, seq: u32) {
+    pub fn send(&mut self, tx: &mut SendContext<'_>, seq: u32) {
         let ns2 = tx.config.dialect == Dialect::Ns2;
         let new = seq >= self.max;
         let mut flags = if new { Flags::NONE } else { Flags::RETRANSMIT };
@@ -213,8 +214,8 @@ impl Core {
             }
         }
         self.counts.sent += 1;
-        if let Some(pieces) = &mut self.pieces {
-            pieces.last_sent = tx.now;
+        if let Some(application_limited) = &mut self.application_limited {
+            application_limited.last_sent = tx.now;
         }
         tx.out.push(Segment { seq, flags, ect });
         if self.deadline == Time::NEVER || nothing_outstanding {
@@ -222,9 +223,9 @@ impl Core {
         }
     }
 
-    /// Sends what the window allows, at most `burst` segments.
+    /// Sends as much as the window allows, at most `burst` segments.
     #[inline(always)]
-    pub fn fill_window(&mut self, tx: &mut Tx<'_>, burst: u32) {
+    pub fn fill_window(&mut self, tx: &mut SendContext<'_>, burst: u32) {
         let end = self.una.saturating_add(self.usable_window(tx.config)).min(self.limit);
         for _ in 0..burst {
             if self.nxt >= end {
@@ -235,9 +236,9 @@ impl Core {
         }
     }
 
-    /// RFC 3042: one new segment on each of the first two duplicate acknowledgements. In ns-2 it may
-    /// be one that is to be sent again after a timeout.
-    pub fn limited_transmit(&mut self, tx: &mut Tx<'_>) {
+    /// RFC 3042: sends one new segment on each of the first two duplicate acknowledgements. In ns-2 it may be one that
+    /// must be sent again after a timeout.
+    pub fn limited_transmit(&mut self, tx: &mut SendContext<'_>) {
         if self.nxt < self.max && tx.config.dialect == Dialect::Rfc {
             return;
         }
@@ -250,23 +251,23 @@ impl Core {
         }
     }
 
-    /// Starts the retransmission timer anew.
+    /// Restarts the retransmission timer.
     #[inline]
-    pub fn set_timer(&mut self, tx: &Tx<'_>) {
+    pub fn set_timer(&mut self, tx: &SendContext<'_>) {
         self.deadline = tx.now + self.rto.timeout(tx.config);
     }
 
-    /// Everything below `ack` has arrived.
+    /// All segments below `ack` have been acknowledged.
     pub fn advance(&mut self, ack: u32) {
         debug_assert!(ack >= self.una && ack <= self.max);
         self.una = ack;
         self.nxt = self.nxt.max(ack);
     }
 
-    /// New data was acknowledged, with `flight` segments outstanding before. Takes a round-trip time:
-    /// from the timestamp, or if the segment being timed is among those acknowledged.
+    /// New data was acknowledged, with `flight` segments outstanding before. Measures the round-trip time by the
+    /// timestamp, or if the timed segment is among those acknowledged.
     #[inline]
-    fn measure(&mut self, tx: &Tx<'_>, ack: &Ack<'_>, flight: u32) {
+    fn measure(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>, flight: u32) {
         if ack.echo.is_some() {
             self.end_back_off(ack.ece);
             return self.measure_echo(tx, ack, flight);
@@ -284,9 +285,9 @@ impl Core {
         self.timed_since != Time::NEVER && self.una > self.timed
     }
 
-    /// RFC 7323, 4.1 and appendix G: the timestamp that comes back with an acknowledgement of new data
-    /// times it, retransmitted or not; a receiver acknowledges every second segment.
-    fn measure_echo(&mut self, tx: &Tx<'_>, ack: &Ack<'_>, flight: u32) {
+    /// RFC 7323, 4.1 and appendix G: the echoed timestamp of an acknowledgement of new data measures the round-trip
+    /// time, retransmitted or not. A receiver acknowledges every second segment.
+    fn measure_echo(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>, flight: u32) {
         if let Some(echo) = ack.echo {
             let sent = tx.config.sent_at(echo, tx.now);
             self.measured = true;
@@ -301,16 +302,16 @@ impl Core {
         }
     }
 
-    /// New data was acknowledged while a loss is being repaired, and that is all that is known: sequence
-    /// variables, and the round-trip time if there is a timestamp.
-    pub fn acknowledge_part(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
+    /// A partial acknowledgement during loss recovery: updates the sequence variables, and the round-trip time if there
+    /// is a timestamp.
+    pub fn acknowledge_part(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) {
         let flight = self.flight();
         self.advance(ack.ack);
         self.measure_echo(tx, ack, flight);
     }
 
-    /// ns-2, on a partial acknowledgement: a timed segment that it covers ends the back-off but yields
-    /// no round-trip time.
+    /// ns-2, on a partial acknowledgement: a timed segment that it covers ends the back-off but gives no round-trip
+    /// time.
     pub fn discard_measurement(&mut self) {
         if self.timed_is_acknowledged() {
             self.timed_since = Time::NEVER;
@@ -318,9 +319,9 @@ impl Core {
         }
     }
 
-    /// RFC 6298, 5.2 and 5.3. ns-2 keeps the timer running with nothing outstanding: that is how a
-    /// window below one segment is opened again.
-    pub fn restart_timer(&mut self, tx: &Tx<'_>) {
+    /// RFC 6298, 5.2 and 5.3. ns-2 keeps the timer running with nothing outstanding, which reopens a window below one
+    /// segment.
+    pub fn restart_timer(&mut self, tx: &SendContext<'_>) {
         if self.una < self.max || self.ecn_floor || tx.config.dialect == Dialect::Ns2 {
             self.set_timer(tx);
         } else {
@@ -328,10 +329,9 @@ impl Core {
         }
     }
 
-    /// A new acknowledgement outside any repair, but for the window: sequence variables,
-    /// round-trip time, timer.
+    /// New data was acknowledged outside loss recovery: updates everything but the window.
     #[inline(always)]
-    pub fn acknowledge(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
+    pub fn acknowledge(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) {
         let flight = self.flight();
         self.dupacks = 0;
         self.limited = 0;
@@ -340,9 +340,9 @@ impl Core {
         self.restart_timer(tx);
     }
 
-    /// [`Core::acknowledge`], and the window opens: by the window law, or by the answer to the SYN.
+    /// [`Core::acknowledge`], then the window grows: by slow start, by the window law, or to the initial window.
     #[inline(always)]
-    pub fn acknowledge_and_open(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) {
+    pub fn acknowledge_and_open(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) {
         let acked = ack.ack - self.una;
         let first = self.una == 0;
         let unused = self.unused_for(tx);
@@ -358,33 +358,33 @@ impl Core {
             self.ecn_floor = false;
             match unused {
                 None => self.open(tx, acked),
-                Some(time) => self.control.on_unused(time),
+                Some(time) => self.control.on_application_limited(time),
             }
         }
     }
 
-    /// Opens the window for `acked` segments: slow start (RFC 5681, 3.1), or the window law.
+    /// Grows the window for `acked` segments: slow start (RFC 5681, 3.1), or the window law.
     #[inline]
-    fn open(&mut self, tx: &Tx<'_>, acked: u32) {
+    fn open(&mut self, tx: &SendContext<'_>, acked: u32) {
         if self.window.in_slow_start() {
-            // RFC 3465, 2.2. Several segments at once do not carry it past ssthresh: after a timeout an
-            // acknowledgement may be of a whole window.
+            // RFC 3465, 2.2. Several segments at once do not raise it beyond ssthresh: after a timeout one
+            // acknowledgement may cover a whole window.
             let Window { cwnd, ssthresh } = self.window;
-            let more = f64::from(acked).min(tx.config.abc_limit) * self.watched(tx);
+            let more = f64::from(acked).min(tx.config.abc_limit) * self.slow_start_growth(tx);
             self.window.cwnd = (cwnd + more).min(ssthresh.max(cwnd + 1.0));
         } else {
             let segments = if tx.config.dialect == Dialect::Ns2 { 1.0 } else { f64::from(acked) };
-            let acked = Acked { now: tx.now, config: tx.config, rto: &self.rto, segments };
+            let acked = AckedSegments { now: tx.now, config: tx.config, rto: &self.rto, segments };
             self.control.on_ack(&mut self.window, &acked);
         }
     }
 
-    /// Reduces the window by the window law: ssthresh and cwnd. Returns the share that is left.
+    /// Reduces ssthresh and cwnd by the window law. Returns the share that is left.
     fn cut(&mut self, config: &Config, signal: Signal) -> f64 {
-        self.watch = None;
+        self.slow_start_monitor = None;
         let left = self.control.decrease(config, config.counted(self.window.cwnd), signal);
         match config.dialect {
-            // RFC 5681, equation (4): half of what is outstanding but for limited transmit (3.2, step 2).
+            // RFC 5681, equation (4): half of what is outstanding without limited transmit (3.2, step 2).
             Dialect::Rfc => {
                 self.window.ssthresh = config.counted(f64::from(self.flight() - self.limited) * left).max(2.0);
                 self.window.cwnd = self.window.ssthresh;
@@ -400,8 +400,8 @@ impl Core {
         left
     }
 
-    /// A retransmission is lost too: a second signal (RFC 5681, 4.3). What is outstanding says nothing
-    /// about the network while it is being repaired, so it is ssthresh that is cut.
+    /// A retransmission was lost too: a second signal (RFC 5681, 4.3). The outstanding data says nothing about the
+    /// network during recovery, so ssthresh is reduced.
     pub fn cut_again(&mut self, config: &Config) {
         let left = self.control.decrease(config, self.window.cwnd, Signal::Loss);
         self.window.ssthresh = (self.window.ssthresh * left).max(2.0);
@@ -409,8 +409,8 @@ impl Core {
         self.cwr_pending = true;
     }
 
-    /// A loss has been found: fast recovery begins, the window cut or not.
-    pub fn begin_repair(&mut self, tx: &mut Tx<'_>, cut: bool) {
+    /// A loss was detected: fast recovery begins. `cut`: reduce the window.
+    pub fn begin_repair(&mut self, tx: &mut SendContext<'_>, cut: bool) {
         if cut {
             self.recover = self.max;
             self.cut(tx.config, Signal::Loss);
@@ -420,14 +420,14 @@ impl Core {
         self.set_timer(tx);
     }
 
-    /// Retransmits the oldest segment after duplicate acknowledgements, the window cut or not.
-    pub fn fast_retransmit(&mut self, tx: &mut Tx<'_>, cut: bool) {
+    /// Retransmits the oldest segment after duplicate acknowledgements. `cut`: reduce the window.
+    pub fn fast_retransmit(&mut self, tx: &mut SendContext<'_>, cut: bool) {
         self.begin_repair(tx, cut);
         self.send(tx, self.una);
     }
 
     /// The retransmission timer has expired: RFC 5681, 3.1 and 3.2; RFC 6298, 5.4 to 5.6.
-    pub fn on_timeout(&mut self, tx: &mut Tx<'_>) {
+    pub fn on_timeout(&mut self, tx: &mut SendContext<'_>) {
         let outstanding = self.una < self.max;
         self.inflation = 0;
         self.dupacks = 0;
@@ -451,8 +451,8 @@ impl Core {
         self.set_timer(tx);
     }
 
-    /// ssthresh after a timeout. RFC 5681, 3.1: not again for a segment that the timer has already
-    /// sent; ns-2: not if ECN has just cut it.
+    /// Sets ssthresh after a timeout. RFC 5681, 3.1: not again for a segment that a timeout has already retransmitted;
+    /// ns-2: not if ECN has just reduced it.
     fn shrink_after_timeout(&mut self, config: &Config, repeated: bool) {
         let keep = match config.dialect {
             Dialect::Rfc => repeated,
@@ -466,15 +466,15 @@ impl Core {
         }
     }
 
-    /// Nothing is left to wait for.
+    /// Stops all timers.
     pub fn stop_timers(&mut self) {
         self.deadline = Time::NEVER;
         self.repair_deadline = Time::NEVER;
     }
 
-    /// What it shows of itself.
-    pub fn shown(&self, config: &Config) -> Shown {
-        Shown {
+    /// Its state for traces.
+    pub fn info(&self, config: &Config) -> SenderInfo {
+        SenderInfo {
             cwnd: self.window.cwnd,
             ssthresh: self.window.ssthresh,
             rtt: self.rto.latest(),
@@ -483,7 +483,7 @@ impl Core {
         }
     }
 
-    /// Has everything been acknowledged that the application will ever send?
+    /// Has all data of the application been acknowledged?
     pub fn is_done(&self) -> bool {
         self.una >= self.end
     }

@@ -1,37 +1,28 @@
-//! TCP without a network: a sender and a receiver that are told what arrives and say what to send.
+//! TCP and rate-based transport as state machines, without a network or a clock.
 //!
-//! The way of an acknowledgement: [`sender::Sender::on_ack`] → [`recovery`] (whose rules) →
-//! [`core::Core`] (what all share) → [`algo`] (the window law) → segments in a buffer that the caller
-//! sends.
-//! Sequence numbers count segments; 0 is the SYN.
+//! The caller passes in segments, acknowledgements, timers and the time; the state machines return what to send.
+//! The path of an acknowledgement: [`Sender::on_ack`] → [`recovery`] (loss recovery) → [`core::Core`] (state that
+//! all senders share) → [`algo`] (the window law) → segments in a buffer, which the caller sends.
+//!
+//! Sequence numbers count segments, not bytes. Segment 0 is the SYN.
 
 pub mod algo;
 pub mod config;
-pub mod control;
 pub mod core;
-pub mod paced;
+pub mod law_list;
 pub mod preset;
-pub mod ranges;
+pub mod rate_based;
 pub mod receiver;
 pub mod recovery;
 pub mod rto;
+mod segment;
 pub mod sender;
+pub mod sequence_ranges;
 pub mod slow_start;
+pub mod window_law;
 
-pub use self::core::Shown;
+pub use self::core::SenderInfo;
 pub use config::Config;
-pub use receiver::{Options, Received, Receiver};
-pub use sender::{Ack, Sender};
-
-use marqueue_core::Flags;
-
-/// A segment that the sender wants on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Its number; 0 is the SYN.
-    pub seq: u32,
-    /// SYN, ECE, CWR, RETRANSMIT.
-    pub flags: Flags,
-    /// Sent as ECN-capable.
-    pub ect: bool,
-}
+pub use receiver::{Options, Receiver, SegmentOutcome};
+pub use segment::{Ack, Segment};
+pub use sender::Sender;

@@ -1,4 +1,4 @@
-//! Presets: sets of values for TCP's parameters. What a preset does not set has its default.
+//! Presets: named sets of values for TCP's parameters. Parameters that a preset does not set have their defaults.
 //!
 //! `linux` is what Linux 6 does by default, in the terms of this TCP; docs/live/kernel.md has both side by side.
 //! What Linux does beside and this does not: pacing and TSO; quick acknowledgements at the start of a
@@ -12,7 +12,7 @@ use marqueue_core::params::{ParamError, ParamValues, Value};
 /// The names of the presets.
 pub const PRESETS: [&str; 3] = ["rfc", "ns2", "linux"];
 
-/// What a preset sets; everything else has its default.
+/// The values that a preset sets.
 ///
 /// # Errors
 /// If there is no such preset.

@@ -1,10 +1,9 @@
-//! The receiver: reassembly, acknowledgements, delayed acknowledgements (RFC 5681, 4.2), selective
-//! acknowledgements (RFC 2018, RFC 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, 6.1.3, or RFC 8257, 3.2, as the window law
-//! wants it).
+//! A TCP receiver: reassembly, delayed acknowledgements (RFC 5681, 4.2), selective acknowledgements (RFC 2018, RFC
+//! 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, 6.1.3, or RFC 8257, 3.2, depending on the window law).
 
 use crate::config::{Config, Dialect, Recovery};
-use crate::control::Echo;
-use crate::ranges::Ranges;
+use crate::law_list::EchoMode;
+use crate::sequence_ranges::SequenceRanges;
 use marqueue_core::{Dur, Ecn, Flags, Time};
 
 /// Most SACK blocks in one acknowledgement (RFC 2018: three beside a timestamp).
@@ -16,9 +15,9 @@ pub type SackBlocks = [(u32, u32); MAX_BLOCKS];
 /// The options of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What has arrived out of order, or twice.
+    /// Segments that arrived out of order, or twice.
     pub sack: SackBlocks,
-    /// The timestamp that it returns (TSecr), if the connection has timestamps.
+    /// The echoed timestamp (TSecr), if the connection has timestamps.
     pub echo: Option<u32>,
 }
 
@@ -29,34 +28,34 @@ impl Options {
 
 /// An acknowledgement to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckOut {
+pub struct OutgoingAck {
     /// The next segment expected.
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
-    /// It has options: they are in [`Rx::options`].
+    /// True if it has options; they are in [`ReceiveContext::options`].
     pub has_options: bool,
     /// Size on the wire.
     pub bytes: u32,
 }
 
-/// One call into the receiver: when, with what settings, and where options go.
-pub struct Rx<'a> {
+/// The arguments of a call into the receiver: the time, the settings, and the buffer for options.
+pub struct ReceiveContext<'a> {
     /// Now.
     pub now: Time,
     /// The flow's settings.
     pub config: &'a Config,
-    /// The options of the acknowledgement that is called for, if it has any.
+    /// Receives the options of the acknowledgement, if it has any.
     pub options: &'a mut Options,
 }
 
-/// What a segment brought about.
+/// The result of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct SegmentOutcome {
     /// Segments that became deliverable in order.
     pub delivered: u32,
     /// The acknowledgement to send now, if any.
-    pub ack: Option<AckOut>,
+    pub ack: Option<OutgoingAck>,
 }
 
 /// State of a receiver.
@@ -64,21 +63,21 @@ pub struct Received {
 pub struct Receiver {
     next: u32,
     ece: bool,
-    /// Until when an acknowledgement is being held back; never, if none is.
+    /// When the delayed acknowledgement is due; never, if none is held back.
     held_until: Time,
-    /// Behind a pointer: most of the time nothing is out of order.
-    ahead: Option<Box<Ahead>>,
-    /// TS.Recent: the timestamp to return (RFC 7323, 4.3).
+    /// Boxed, because most of the time nothing is out of order.
+    ahead: Option<Box<OutOfOrder>>,
+    /// TS.Recent: the timestamp to echo (RFC 7323, 4.3).
     recent: u32,
     /// Last.ACK.sent.
     last_ack: u32,
 }
 
-/// What has arrived out of order.
+/// Segments that arrived out of order.
 #[derive(Clone, Debug, Default)]
-struct Ahead {
+struct OutOfOrder {
     /// Never empty once it is used.
-    ranges: Ranges,
+    ranges: SequenceRanges,
     /// Starts of blocks reported before, most recent first, to choose which blocks to repeat.
     reported: Vec<u32>,
 }
@@ -90,23 +89,30 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// When [`Receiver::on_timer`] wants to be called.
+    /// When [`Receiver::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.held_until
     }
 
-    /// A segment arrives. `timestamp` means something if the connection has timestamps.
+    /// A segment arrives. `timestamp` is used if the connection has timestamps.
     #[inline(always)]
-    pub fn on_segment(&mut self, rx: &mut Rx<'_>, seq: u32, flags: Flags, ecn: Ecn, timestamp: u32) -> Received {
+    pub fn on_segment(
+        &mut self,
+        rx: &mut ReceiveContext<'_>,
+        seq: u32,
+        flags: Flags,
+        ecn: Ecn,
+        timestamp: u32,
+    ) -> SegmentOutcome {
         let config = rx.config;
         if config.timestamps {
             self.note_timestamp(seq, timestamp);
         }
         let twice = config.dsack && (seq < self.next || self.holds(seq));
         let (before, echoed) = (self.next, self.ece);
-        self.ece = ecn == Ecn::Ce || config.echo == Echo::UntilCwr && self.ece && !flags.has(Flags::CWR);
-        let turned = config.echo == Echo::PerSegment && self.ece != echoed;
+        self.ece = ecn == Ecn::Ce || config.echo == EchoMode::UntilCwr && self.ece && !flags.has(Flags::CWR);
+        let turned = config.echo == EchoMode::PerSegment && self.ece != echoed;
         let in_order = seq == self.next && self.ahead.is_none();
         if in_order {
             self.next += 1;
@@ -133,11 +139,11 @@ impl Receiver {
                 Some(self.acknowledge(rx, self.next, self.ece || negotiate, Some(seq), twice))
             }
         };
-        Received { delivered, ack }
+        SegmentOutcome { delivered, ack }
     }
 
-    /// The time of [`Receiver::deadline`] has come.
-    pub fn on_timer(&mut self, rx: &mut Rx<'_>) -> AckOut {
+    /// The timer is due ([`Receiver::deadline`]).
+    pub fn on_timer(&mut self, rx: &mut ReceiveContext<'_>) -> OutgoingAck {
         self.held_until = Time::NEVER;
         self.acknowledge(rx, self.next, self.ece, None, false)
     }
@@ -159,8 +165,8 @@ impl Receiver {
         }
     }
 
-    /// RFC 7323, 4.3: the timestamp to return is that of the earliest segment not acknowledged yet, or
-    /// of the one that fills a hole; segments beyond a hole do not change it.
+    /// RFC 7323, 4.3: the timestamp to echo is that of the earliest segment not acknowledged yet, or of the one that
+    /// fills a hole. Segments beyond a hole do not change it.
     fn note_timestamp(&mut self, seq: u32, timestamp: u32) {
         let newer = timestamp.wrapping_sub(self.recent) < 1 << 31 || self.next == 0;
         if newer && seq <= self.last_ack {
@@ -168,9 +174,16 @@ impl Receiver {
         }
     }
 
-    /// `twice`: the segment just received had been received before, and that is to be told.
+    /// Builds an acknowledgement. `twice`: report that the segment just received was a duplicate (D-SACK).
     #[inline]
-    fn acknowledge(&mut self, rx: &mut Rx<'_>, ack: u32, ece: bool, seq: Option<u32>, twice: bool) -> AckOut {
+    fn acknowledge(
+        &mut self,
+        rx: &mut ReceiveContext<'_>,
+        ack: u32,
+        ece: bool,
+        seq: Option<u32>,
+        twice: bool,
+    ) -> OutgoingAck {
         let config = rx.config;
         let mut bytes = config.header;
         let has_blocks = config.recovery == Recovery::Sack && self.ahead.is_some() || twice;
@@ -190,7 +203,7 @@ impl Receiver {
                 Dialect::Ns2 => 8 * n,
             };
         }
-        AckOut { ack, ece, has_options, bytes }
+        OutgoingAck { ack, ece, has_options, bytes }
     }
 
     /// RFC 2018, section 4: first the block that holds the segment just received, then those
@@ -202,7 +215,7 @@ impl Receiver {
         if let Some(seq) = seq.filter(|_| twice) {
             out[0] = (seq, seq + 1);
         }
-        let Some(Ahead { ranges, reported }) = self.ahead.as_deref_mut() else { return first as u32 };
+        let Some(OutOfOrder { ranges, reported }) = self.ahead.as_deref_mut() else { return first as u32 };
         if let Some((start, _)) = seq.and_then(|s| ranges.find(s)) {
             reported.insert(0, start);
         }
@@ -243,14 +256,14 @@ mod tests {
         config(&[("recovery", Value::Choice("sack".into()))])
     }
 
-    fn data(r: &mut Receiver, c: &Config, seq: u32) -> Received {
+    fn data(r: &mut Receiver, c: &Config, seq: u32) -> SegmentOutcome {
         with_blocks(r, c, seq).0
     }
 
     /// The same with the SACK blocks of the acknowledgement; none if it has no options.
-    fn with_blocks(r: &mut Receiver, config: &Config, seq: u32) -> (Received, Option<SackBlocks>) {
+    fn with_blocks(r: &mut Receiver, config: &Config, seq: u32) -> (SegmentOutcome, Option<SackBlocks>) {
         let mut options = Options::NONE;
-        let mut rx = Rx { now: Time::ZERO, config, options: &mut options };
+        let mut rx = ReceiveContext { now: Time::ZERO, config, options: &mut options };
         let got = r.on_segment(&mut rx, seq, Flags::NONE, Ecn::NotEct, 0);
         (got, got.ack.filter(|ack| ack.has_options).map(|_| options.sack))
     }
@@ -293,7 +306,7 @@ mod tests {
     fn echo_stays_until_cwr() {
         let (c, mut r) = (sack(), Receiver::default());
         let mut options = Options::NONE;
-        let mut rx = Rx { now: Time::ZERO, config: &c, options: &mut options };
+        let mut rx = ReceiveContext { now: Time::ZERO, config: &c, options: &mut options };
         let mut ece = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.unwrap().ece;
         assert!(ece(0, Flags::SYN | Flags::ECE, Ecn::NotEct), "negotiation");
         assert!(!ece(1, Flags::NONE, Ecn::Ect));
@@ -315,7 +328,7 @@ mod tests {
         assert_eq!(data(&mut r, &c, 4).ack.unwrap().ack, 3, "out of order: at once");
         assert_eq!(data(&mut r, &c, 3).ack.unwrap().ack, 5, "fills a gap: at once");
         assert!(data(&mut r, &c, 5).ack.is_none());
-        let mut rx = Rx { now: r.deadline(), config: &c, options: &mut Options::default() };
+        let mut rx = ReceiveContext { now: r.deadline(), config: &c, options: &mut Options::default() };
         assert_eq!(r.on_timer(&mut rx).ack, 6);
     }
 

@@ -1,4 +1,4 @@
-//! Retransmission timeouts: RFC 6298, and ns-2's arithmetic in whole clock ticks.
+//! The retransmission timeout: RFC 6298, and ns-2's arithmetic in whole clock ticks.
 
 use crate::config::{Config, Dialect};
 use marqueue_core::{Dur, Time};
@@ -7,17 +7,17 @@ use marqueue_core::{Dur, Time};
 #[derive(Clone, Debug)]
 pub enum Rto {
     /// RFC 6298.
-    Rfc(Rfc6298),
+    Rfc(Rfc6298Estimator),
     /// ns-2.35.
-    Ns2(Ticks),
+    Ns2(Ns2Estimator),
 }
 
 /// RFC 6298: SRTT, RTTVAR and RTO in seconds.
 #[derive(Clone, Debug, Default)]
-pub struct Rfc6298 {
+pub struct Rfc6298Estimator {
     /// SRTT and RTTVAR after the first measurement.
     estimate: Option<(f64, f64)>,
-    /// How often the timeout has been doubled.
+    /// Number of times that the timeout has been doubled.
     doublings: u32,
     /// The latest measurement; zero before the first.
     latest: Dur,
@@ -26,7 +26,7 @@ pub struct Rfc6298 {
 /// ns-2's integer arithmetic: srtt is kept in eighths and rttvar in quarters of a tick, and a
 /// measurement counts the ticks of a clock whose phase is random.
 #[derive(Clone, Debug)]
-pub struct Ticks {
+pub struct Ns2Estimator {
     // 64 bits, ns-2's int has 32: a tick may be as short as a nanosecond here.
     srtt8: i64,
     rttvar4: i64,
@@ -40,14 +40,13 @@ pub struct Ticks {
 }
 
 impl Rto {
-    /// An estimator that has measured nothing. `phase` is uniform on [0, 1): where in a tick the
-    /// host's clock happens to stand.
+    /// An estimator without a measurement. `phase`, uniform on [0, 1), is the phase of the host's clock within a tick.
     pub fn new(config: &Config, phase: f64) -> Rto {
         match config.dialect {
-            Dialect::Rfc => Rto::Rfc(Rfc6298::default()),
+            Dialect::Rfc => Rto::Rfc(Rfc6298Estimator::default()),
             Dialect::Ns2 => {
                 let phase = Dur::from_secs(phase * config.granularity.secs()).0 as u32;
-                Rto::Ns2(Ticks { srtt8: 0, rttvar4: 0, ticks: 0, backoff: 1, phase, latest: Dur::ZERO })
+                Rto::Ns2(Ns2Estimator { srtt8: 0, rttvar4: 0, ticks: 0, backoff: 1, phase, latest: Dur::ZERO })
             }
         }
     }
@@ -66,7 +65,7 @@ impl Rto {
         }
     }
 
-    /// The same, one of about `samples` measurements in a round trip.
+    /// The same for one of about `samples` measurements in a round trip.
     pub fn sample_often(&mut self, config: &Config, sent: Time, now: Time, samples: u32) {
         match self {
             Rto::Rfc(r) => {
@@ -123,7 +122,7 @@ impl Rto {
     }
 }
 
-impl Rfc6298 {
+impl Rfc6298Estimator {
     /// (2.2) and (2.3): RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R'|, SRTT <- 7/8 SRTT + 1/8 R'. RFC 7323,
     /// appendix G: of several samples in a round trip each counts the less, so that the estimate
     /// remembers as many round trips as with one.
@@ -150,7 +149,7 @@ impl Rfc6298 {
 /// The longest round-trip time in ticks: two years of the shortest.
 const LONGEST: u64 = 1 << 56;
 
-impl Ticks {
+impl Ns2Estimator {
     fn sample(&mut self, config: &Config, sent: Time, now: Time) {
         let tick = config.granularity.0;
         let offset = (sent.0 + u64::from(self.phase)) % tick;

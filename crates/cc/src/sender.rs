@@ -1,47 +1,34 @@
-//! The sender as its host sees it: start, acknowledgement, timer.
+//! A TCP sender: the interface that its host calls at the start, at acknowledgements and at timers.
 
 use crate::config::Config;
-use crate::core::{Core, Tx};
-use crate::recovery::{AnyRepair, Repair};
-use crate::Segment;
+use crate::core::{Core, SendContext};
+use crate::recovery::{AnyLossRecovery, LossRecovery};
+use crate::segment::{Ack, Segment};
 use marqueue_core::Time;
-
-/// An acknowledgement as it arrives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ack<'a> {
-    /// The next segment that the receiver expects.
-    pub ack: u32,
-    /// ECN echo.
-    pub ece: bool,
-    /// SACK blocks; an empty one says nothing.
-    pub sack: &'a [(u32, u32)],
-    /// The timestamp that it returns (TSecr), if the connection has timestamps.
-    pub echo: Option<u32>,
-}
 
 /// A TCP sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
     core: Core,
-    repair: AnyRepair,
+    repair: AnyLossRecovery,
 }
 
 impl Sender {
-    /// A sender with `size` segments of data or an endless supply. `phase`, uniform on [0, 1), is
-    /// where in a tick its clock stands.
+    /// A sender with `size` segments of data, or with endless data. `phase`, uniform on [0, 1), is the phase of its
+    /// clock within one tick.
     pub fn new(config: &Config, size: Option<u32>, phase: f64) -> Sender {
-        Sender { core: Core::new(config, size, phase), repair: AnyRepair::new(config) }
+        Sender { core: Core::new(config, size, phase), repair: AnyLossRecovery::new(config) }
     }
 
-    /// Its application has no data yet, and will write it in pieces: see [`Sender::write`]. To be called
-    /// before the connection opens.
+    /// The application has no data yet and writes it in pieces with [`Sender::write`]. Call this before the connection
+    /// opens.
     pub fn write_in_pieces(&mut self) {
         self.core.write_in_pieces();
     }
 
     /// The application writes the next `n` segments.
     pub fn write(&mut self, config: &Config, now: Time, n: u32, out: &mut Vec<Segment>) {
-        let mut tx = Tx { now, config, out };
+        let mut tx = SendContext { now, config, out };
         self.core.write(&tx, n);
         self.repair.on_data(&mut self.core, &mut tx);
     }
@@ -49,17 +36,18 @@ impl Sender {
     /// Opens the connection: sends the SYN.
     pub fn start(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
         self.core.nxt = 1;
-        self.core.send(&mut Tx { now, config, out }, 0);
+        self.core.send(&mut SendContext { now, config, out }, 0);
     }
 
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, config: &Config, now: Time, ack: &Ack<'_>, out: &mut Vec<Segment>) {
-        // RFC 9293, 3.10.7: what is old, acknowledges not even the SYN, or was never sent says nothing.
+        // RFC 9293, 3.10.7: ignore an acknowledgement that is old, covers not even the SYN, or covers what was never
+        // sent.
         if ack.ack < self.core.una.max(1) || ack.ack > self.core.max {
             return;
         }
-        let mut tx = Tx { now, config, out };
-        // The echo in the answer to the SYN only says that the peer speaks ECN.
+        let mut tx = SendContext { now, config, out };
+        // The echo in the SYN-ACK only negotiates ECN.
         if self.core.ecn_negotiated {
             self.core.on_echo(&tx, ack.ack, ack.ece);
         }
@@ -69,9 +57,9 @@ impl Sender {
         }
     }
 
-    /// The time of [`Sender::deadline`] has come.
+    /// A timer is due ([`Sender::deadline`]).
     pub fn on_timer(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
-        let mut tx = Tx { now, config, out };
+        let mut tx = SendContext { now, config, out };
         if self.core.repair_deadline <= now {
             self.core.repair_deadline = Time::NEVER;
             return self.repair.on_timer(&mut self.core, &mut tx);
@@ -80,7 +68,7 @@ impl Sender {
         self.repair.on_timeout(&mut self.core, &mut tx);
     }
 
-    /// No data beyond what has been sent: the flow ends once that is acknowledged.
+    /// Sends no new data. The flow ends once everything sent is acknowledged.
     pub fn stop(&mut self) {
         self.core.limit = self.core.limit.min(self.core.max.max(1));
         self.core.end = self.core.limit;
@@ -89,7 +77,7 @@ impl Sender {
         }
     }
 
-    /// When [`Sender::on_timer`] wants to be called.
+    /// When [`Sender::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.core.deadline.min(self.core.repair_deadline)
@@ -100,7 +88,7 @@ impl Sender {
         self.core.is_done()
     }
 
-    /// The state that traces and tables show.
+    /// The state, for traces and tables.
     pub fn core(&self) -> &Core {
         &self.core
     }

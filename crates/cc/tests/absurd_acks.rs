@@ -6,7 +6,7 @@ mod common;
 mod sender_watch;
 
 use common::{config_of, WAYS};
-use marqueue_cc::algo::Law;
+use marqueue_cc::law_list::Law;
 use marqueue_core::Dur;
 use proptest::prelude::*;
 use sender_watch::Watch;

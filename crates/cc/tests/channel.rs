@@ -4,11 +4,11 @@
 mod common;
 
 use common::{config_of, WAYS};
-use marqueue_cc::algo::Law;
 use marqueue_cc::config::{Config, Dialect};
-use marqueue_cc::control::Echo;
 use marqueue_cc::core::Counts;
-use marqueue_cc::receiver::{AckOut, Rx};
+use marqueue_cc::law_list::EchoMode;
+use marqueue_cc::law_list::Law;
+use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
 use marqueue_cc::{Ack, Options, Receiver, Segment, Sender};
 use marqueue_core::{Dur, Ecn, Flags, Rng, Time};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 enum Packet {
     Data(Segment, Ecn, u32),
-    Ack(AckOut, Options),
+    Ack(OutgoingAck, Options),
 }
 
 /// How the channel treats what goes over it, there and back.
@@ -90,7 +90,7 @@ impl World<'_> {
 
     fn receive(&mut self, segment: Segment, ecn: Ecn, timestamp: u32) {
         let mut options = Options::NONE;
-        let mut rx = Rx { now: self.now, config: self.config, options: &mut options };
+        let mut rx = ReceiveContext { now: self.now, config: self.config, options: &mut options };
         let got = self.receiver.on_segment(&mut rx, segment.seq, segment.flags, ecn, timestamp);
         self.delivered += got.delivered;
         if let Some(ack) = got.ack {
@@ -100,8 +100,8 @@ impl World<'_> {
 
     /// One more than the SYN and everything delivered is what is expected next, unless the last
     /// segment is held back because it was marked otherwise than those before.
-    fn acknowledge(&mut self, ack: AckOut, options: Options) {
-        let held_back = self.config.echo == Echo::PerSegment && self.receiver.deadline() != Time::NEVER;
+    fn acknowledge(&mut self, ack: OutgoingAck, options: Options) {
+        let held_back = self.config.echo == EchoMode::PerSegment && self.receiver.deadline() != Time::NEVER;
         assert_eq!(ack.ack + u32::from(held_back), self.delivered + u32::from(ack.ack > 0));
         assert!(ack.has_options || options == Options::NONE);
         let Options { sack, echo } = options;
@@ -125,13 +125,14 @@ impl World<'_> {
         if arrival == next {
             match self.on_way.pop_first().expect("it has just been seen").1 {
                 Packet::Data(segment, ecn, timestamp) => self.receive(segment, ecn, timestamp),
-                Packet::Ack(AckOut { ack, ece, .. }, Options { sack, echo }) => {
+                Packet::Ack(OutgoingAck { ack, ece, .. }, Options { sack, echo }) => {
                     self.sender.on_ack(self.config, next, &Ack { ack, ece, sack: &sack, echo }, out);
                 }
             }
         } else if receiver == next {
             let mut options = Options::NONE;
-            let ack = self.receiver.on_timer(&mut Rx { now: next, config: self.config, options: &mut options });
+            let ack =
+                self.receiver.on_timer(&mut ReceiveContext { now: next, config: self.config, options: &mut options });
             self.acknowledge(ack, options);
         } else {
             self.sender.on_timer(self.config, next, out);

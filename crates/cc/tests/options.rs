@@ -3,7 +3,7 @@
 mod common;
 
 use common::{at, config_of, Lead};
-use marqueue_cc::receiver::{AckOut, Rx};
+use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
 use marqueue_cc::{Ack, Config, Options, Receiver};
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Ecn, Flags, Time};
@@ -16,14 +16,14 @@ fn set(numbers: &[(&str, f64)], flags: &[(&str, bool)]) -> Config {
 mod rfc_7323 {
     use super::*;
 
-    fn data(r: &mut Receiver, config: &Config, seq: u32, timestamp: u32) -> Option<(AckOut, Options)> {
+    fn data(r: &mut Receiver, config: &Config, seq: u32, timestamp: u32) -> Option<(OutgoingAck, Options)> {
         let mut options = Options::NONE;
-        let mut rx = Rx { now: Time::ZERO, config, options: &mut options };
+        let mut rx = ReceiveContext { now: Time::ZERO, config, options: &mut options };
         let ack = r.on_segment(&mut rx, seq, Flags::NONE, Ecn::NotEct, timestamp).ack;
         ack.map(|ack| (ack, options))
     }
 
-    fn echo(answer: Option<(AckOut, Options)>) -> u32 {
+    fn echo(answer: Option<(OutgoingAck, Options)>) -> u32 {
         let timestamp = answer.filter(|(ack, _)| ack.has_options).and_then(|(_, options)| options.echo);
         timestamp.expect("an acknowledgement with a timestamp")
     }
@@ -41,7 +41,7 @@ mod rfc_7323 {
         assert_eq!(echo(data(&mut r, &c, 3, 130)), 130);
         assert_eq!(data(&mut r, &c, 6, 140), None);
         let mut options = Options::NONE;
-        let ack = r.on_timer(&mut Rx { now: r.deadline(), config: &c, options: &mut options });
+        let ack = r.on_timer(&mut ReceiveContext { now: r.deadline(), config: &c, options: &mut options });
         assert_eq!(echo(Some((ack, options))), 140);
     }
 
@@ -132,7 +132,7 @@ mod rfc_2883 {
 
     fn blocks(r: &mut Receiver, config: &Config, seq: u32) -> Vec<(u32, u32)> {
         let mut options = Options::NONE;
-        let mut rx = Rx { now: Time::ZERO, config, options: &mut options };
+        let mut rx = ReceiveContext { now: Time::ZERO, config, options: &mut options };
         let ack = r.on_segment(&mut rx, seq, Flags::NONE, Ecn::NotEct, 0).ack.expect("at once");
         assert!(ack.has_options || options == Options::NONE);
         options.sack.into_iter().filter(|b| b.1 > 0).collect()

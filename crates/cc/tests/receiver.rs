@@ -3,7 +3,7 @@
 #[path = "common/receiver_model.rs"]
 mod receiver_model;
 
-use marqueue_cc::algo::Law;
+use marqueue_cc::law_list::Law;
 use marqueue_cc::preset::PRESETS;
 use marqueue_cc::Config;
 use marqueue_core::params::{ParamValues, Value};

@@ -194,7 +194,7 @@ mod linux {
     fn it_is_a_part_of_cubic_alone() {
         for (control, expected) in [("cubic", false), ("reno", true)] {
             let l = config_of("linux", &[("control", control)], &[], &[]);
-            assert_eq!(l.slow_start == marqueue_cc::slow_start::SlowStart::Standard, expected, "{control}");
+            assert_eq!(l.slow_start == marqueue_cc::config::SlowStart::Standard, expected, "{control}");
         }
     }
 }

@@ -3,12 +3,12 @@
 mod common;
 
 use common::{at, config_of, Lead};
-use marqueue_cc::algo::AnyControl;
+use marqueue_cc::algo::AnyWindowLaw;
 use marqueue_cc::config::Config;
-use marqueue_cc::control::{Acked, Echoed, Signal, Window};
 use marqueue_cc::core::Core;
 use marqueue_cc::preset::PRESETS;
 use marqueue_cc::rto::Rto;
+use marqueue_cc::window_law::{AckedSegments, EcnFeedback, Signal, Window};
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Dur, Time};
 
@@ -21,7 +21,7 @@ fn law(name: &str, numbers: &[(&str, f64)]) -> Config {
 struct Bare {
     config: Config,
     rto: Rto,
-    law: AnyControl,
+    law: AnyWindowLaw,
     window: Window,
     now: Time,
 }
@@ -31,14 +31,14 @@ impl Bare {
     fn new(config: Config, cwnd: f64, rtt: f64) -> Bare {
         let mut rto = Rto::new(&config, 0.0);
         rto.sample(&config, at(0.0), at(rtt));
-        let law = AnyControl::new(&config);
+        let law = AnyWindowLaw::new(&config);
         Bare { config, rto, law, window: Window { cwnd, ssthresh: 2.0 }, now: at(0.0) }
     }
 
     /// One acknowledgement of `segments` at `t` seconds; returns the window.
     fn ack(&mut self, t: f64, segments: f64) -> f64 {
         self.now = at(t);
-        let acked = Acked { now: self.now, config: &self.config, rto: &self.rto, segments };
+        let acked = AckedSegments { now: self.now, config: &self.config, rto: &self.rto, segments };
         self.law.on_ack(&mut self.window, &acked);
         self.window.cwnd
     }
@@ -223,7 +223,7 @@ fn cubic_does_not_count_time_in_which_its_window_is_not_used() {
         let mut cubic = Bare::new(law("cubic", &[]), 100.0, 0.1);
         cubic.cut(Signal::Loss);
         cubic.ack(1.0, 1.0);
-        cubic.law.on_unused(Dur::from_secs(pause));
+        cubic.law.on_application_limited(Dur::from_secs(pause));
         cubic.ack(3.0 + pause, 1.0)
     };
     near(stage(60.0), stage(0.0), 1e-9);
@@ -231,7 +231,7 @@ fn cubic_does_not_count_time_in_which_its_window_is_not_used() {
 
 mod rfc_8257 {
     use super::*;
-    use marqueue_cc::receiver::Rx;
+    use marqueue_cc::receiver::ReceiveContext;
     use marqueue_cc::{Options, Receiver};
     use marqueue_core::{Ecn, Flags};
 
@@ -240,7 +240,7 @@ mod rfc_8257 {
         let mut b = Bare::new(law("dctcp", &[]), 10.0, 0.01);
         let mut una = 1;
         let mut hear = |b: &mut Bare, ack: u32, ece: bool| {
-            b.law.on_echo(&b.config, Echoed { ece, ack, una, max: una + 10 });
+            b.law.on_echo(&b.config, EcnFeedback { ece, ack, una, max: una + 10 });
             una = ack;
             2.0 * (1.0 - b.law.decrease(&b.config, 10.0, Signal::Ecn))
         };
@@ -297,7 +297,7 @@ mod rfc_8257 {
         let c = Config { delayed_ack: Dur::from_secs(0.1), ..law("dctcp", &[]) };
         let mut r = Receiver::default();
         let mut options = Options::NONE;
-        let mut rx = Rx { now: at(1.0), config: &c, options: &mut options };
+        let mut rx = ReceiveContext { now: at(1.0), config: &c, options: &mut options };
         let mut hear = |seq, ecn| r.on_segment(&mut rx, seq, Flags::CWR, ecn, 0).ack.map(|a| (a.ack, a.ece));
         assert_eq!(hear(0, Ecn::NotEct), Some((1, false)));
         assert_eq!(hear(1, Ecn::Ect), None);
@@ -359,7 +359,7 @@ fn aimd_grows_by_a_a_round_trip_and_loses_the_share_b() {
 
 #[test]
 fn slow_start_is_the_same_under_all() {
-    for name in marqueue_cc::algo::Law::NAMES {
+    for name in marqueue_cc::law_list::Law::NAMES {
         let mut l = Lead::open(law(name, &[]), None);
         assert_eq!(l.ack(3), [11, 12, 13], "{name}");
         assert_eq!(l.cwnd(), 11.0, "{name}");

@@ -1,10 +1,10 @@
-//! Marking curves: with which probability a packet is marked that finds a queue of a given length; and the
-//! scale by which thresholds and buffers grow with the number of flows.
+//! Marking curves: the marking probability as a function of the queue length, and their scaling with the number of
+//! flows.
 //!
 //! Eun and Wang, "Achieving 100% Throughput in TCP/AQM Under Aggressive Packet Marking With Small Buffer",
 //! IEEE/ACM ToN 16(4), 2008, section II-B, Figure 1 and Table I.
 
-use crate::params::{Kind, ParamType, Unit, Value};
+use crate::param_value::{Kind, ParamType, Unit, Value};
 use std::fmt;
 
 /// A probability of marking by queue length: non-decreasing, 0 at 0, 1 at infinity.
@@ -25,13 +25,13 @@ enum Form {
 }
 
 impl MarkingCurve {
-    /// What a text may look like, for error messages.
+    /// The accepted forms, for error messages.
     pub const EXPECTED: &'static str = "a marking curve: \"red:MIN:MAX:P\", \"exp:AT:P\" or \"points:X,P;X,P;...\"";
 
-    /// From text.
+    /// Parses a curve.
     ///
     /// # Errors
-    /// Says what was expected.
+    /// States what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, rest) = text.split_once(':').ok_or(Self::EXPECTED)?;
         let form = match (name, numbers(rest, ':').as_deref()) {
@@ -51,14 +51,14 @@ impl MarkingCurve {
     #[inline]
     pub fn p(&self, x: f64) -> f64 {
         match &self.0 {
-            Form::Red { min, max, p } => along(&[(*min, 0.0), (*max, *p)], x),
+            Form::Red { min, max, p } => interpolate(&[(*min, 0.0), (*max, *p)], x),
             Form::Exp { at, p } => -(x / at * (-p).ln_1p()).exp_m1(),
-            Form::Points(points) => along(points, x),
+            Form::Points(points) => interpolate(points, x),
         }
     }
 
-    /// Where the curve may bend or jump, in order: it is smooth between, and 1 behind the last. None if it is
-    /// smooth everywhere and only comes near to 1.
+    /// The queue lengths at which the curve may have a corner or a jump, in order. It is smooth between them and 1
+    /// beyond the last. Empty if it is smooth everywhere and only approaches 1.
     pub fn knots(&self) -> Vec<f64> {
         match &self.0 {
             Form::Red { min, max, .. } => vec![*min, *max],
@@ -68,7 +68,7 @@ impl MarkingCurve {
     }
 }
 
-/// Finite numbers apart by `mark`, if that is what the text is.
+/// Parses finite numbers separated by `mark`.
 fn numbers(text: &str, mark: char) -> Option<Vec<f64>> {
     text.split(mark).map(|part| part.parse().ok().filter(|x: &f64| x.is_finite())).collect()
 }
@@ -91,7 +91,7 @@ fn points(text: &str) -> Result<Vec<(f64, f64)>, String> {
 
 /// Linear between points, 0 before them, 1 beyond.
 #[inline]
-fn along(points: &[(f64, f64)], x: f64) -> f64 {
+fn interpolate(points: &[(f64, f64)], x: f64) -> f64 {
     let Some(next) = points.iter().position(|&(at, _)| x <= at) else { return 1.0 };
     let (to, high) = points[next];
     if x == to {
@@ -130,9 +130,9 @@ impl ParamType for MarkingCurve {
     }
 }
 
-/// A curve for N flows: p_N(N^a x) = p(x), with a buffer of q N^b packets.
+/// A marking curve scaled for N flows: p_N(N^a x) = p(x), with a buffer of q N^b packets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scale {
+pub struct ScaledCurve {
     curve: MarkingCurve,
     a: f64,
     b: f64,
@@ -141,19 +141,20 @@ pub struct Scale {
     buffer: f64,
 }
 
-impl Scale {
-    /// `curve` and `buffer`, which is q in packets, are those of one flow.
-    pub fn new(curve: MarkingCurve, flows: f64, a: f64, b: f64, buffer: f64) -> Scale {
-        Scale { curve, a, b, factor: flows.powf(a), buffer: buffer * flows.powf(b) }
+impl ScaledCurve {
+    /// `curve` and `buffer` (q, packets) are those of one flow.
+    pub fn new(curve: MarkingCurve, flows: f64, a: f64, b: f64, buffer: f64) -> ScaledCurve {
+        ScaledCurve { curve, a, b, factor: flows.powf(a), buffer: buffer * flows.powf(b) }
     }
 
-    /// The probability at a queue of so many packets.
+    /// The probability at a queue of `queue` packets.
     #[inline]
     pub fn p(&self, queue: f64) -> f64 {
         self.curve.p(queue / self.factor)
     }
 
-    /// The first whole number of packets behind each knot ([`MarkingCurve::knots`]), rounded as [`Scale::p`] rounds.
+    /// The first whole number of packets behind each knot ([`MarkingCurve::knots`]), rounded as [`ScaledCurve::p`]
+    /// rounds.
     pub fn behind_knots(&self) -> Vec<f64> {
         let behind = |x: f64| {
             let near = (x * self.factor).floor();
@@ -167,9 +168,9 @@ impl Scale {
         self.buffer.round().clamp(1.0, f64::from(u32::MAX)) as u32
     }
 
-    /// What is to be said of exponents that the theorems do not speak of.
-    pub fn caution(&self) -> Option<String> {
-        let Scale { a, b, .. } = self;
+    /// A warning about exponents outside the range of the theorems.
+    pub fn warning(&self) -> Option<String> {
+        let ScaledCurve { a, b, .. } = self;
         let inside = 0.0 < *a && a < b && *b < 0.5;
         (!inside).then(|| {
             format!(
@@ -233,7 +234,7 @@ mod tests {
     #[test]
     fn scaled_curves_are_the_curve_with_another_unit_of_queue() {
         // 1024^0.2 = 4 and 1024^0.3 = 8.
-        let scale = |text: &str| Scale::new(MarkingCurve::parse(text).unwrap(), 1024.0, 0.2, 0.3, 12.0);
+        let scale = |text: &str| ScaledCurve::new(MarkingCurve::parse(text).unwrap(), 1024.0, 0.2, 0.3, 12.0);
         for text in ["red:2:10:0.2", "exp:10:0.2", "points:1,0;2,0.5"] {
             for q in 0..60 {
                 let (q, of) = (f64::from(q), scale(text));
@@ -246,10 +247,10 @@ mod tests {
 
     #[test]
     fn exponents_outside_the_theorems_are_remarked() {
-        let caution = |a, b| Scale::new(MarkingCurve::parse("exp:10:0.2").unwrap(), 100.0, a, b, 12.0).caution();
-        assert_eq!(caution(0.2, 0.3), None);
+        let warning = |a, b| ScaledCurve::new(MarkingCurve::parse("exp:10:0.2").unwrap(), 100.0, a, b, 12.0).warning();
+        assert_eq!(warning(0.2, 0.3), None);
         for (a, b) in [(0.0, 0.3), (0.3, 0.3), (0.4, 0.3), (0.2, 0.5), (1.0, 1.0)] {
-            assert!(caution(a, b).unwrap().contains("0 < a < b < 1/2"));
+            assert!(warning(a, b).unwrap().contains("0 < a < b < 1/2"));
         }
     }
 }

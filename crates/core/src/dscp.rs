@@ -1,7 +1,6 @@
-//! Differentiated services code points: the six-bit field by which packets tell what treatment they want
-//! (RFC 2474), and tables from code points to numbers.
+//! Differentiated services code points (DSCP, RFC 2474), and tables from code points to numbers.
 
-use crate::params::{whole, Kind, ParamError, ParamType, Unit, Value};
+use crate::param_value::{whole, Kind, ParamError, ParamType, Unit, Value};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -9,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dscp(u8);
 
-/// How many code points there are.
+/// Number of code points.
 const CODE_POINTS: usize = 64;
 
 /// The names that code points have: default and class selectors (RFC 2474), assured forwarding
@@ -42,7 +41,7 @@ const NAMES: [(&str, u8); 24] = [
 ];
 
 impl Dscp {
-    /// What a code point may look like, for error messages.
+    /// The accepted forms, for error messages.
     pub const EXPECTED: &'static str = "a DSCP: DF, LE, EF, VA, CS0 to CS7, AF11 to AF43, or 0 to 63";
 
     /// The names that code points have, with their values.
@@ -50,7 +49,7 @@ impl Dscp {
         &NAMES
     }
 
-    /// From a name or a number.
+    /// Parses a name or a number.
     pub fn parse(text: &str) -> Option<Dscp> {
         let named = NAMES.iter().find(|(name, _)| *name == text).map(|&(_, value)| value);
         named.or_else(|| text.parse().ok().filter(|&v| usize::from(v) < CODE_POINTS)).map(Dscp)
@@ -95,12 +94,12 @@ impl ParamType for Dscp {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PerDscp {
     values: BTreeMap<u8, f64>,
-    /// As given, for showing.
+    /// The table as given, for display.
     given: BTreeMap<String, f64>,
 }
 
 impl PerDscp {
-    /// Has no code point a number?
+    /// Is the table empty?
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -110,7 +109,7 @@ impl PerDscp {
         self.values.get(&dscp.0).copied()
     }
 
-    /// Are they counts? `path` is the parameter's.
+    /// Checks that all numbers are whole. `path` is that of the parameter.
     ///
     /// # Errors
     /// Names the first that is not whole.
@@ -118,7 +117,7 @@ impl PerDscp {
         self.given.iter().try_for_each(|(name, &x)| whole(format!("{path}.{name}"), x).map(drop))
     }
 
-    /// For each code point its number, or `other`.
+    /// The number of each code point, or `other` if it has none.
     pub fn or(&self, other: f64) -> [f64; CODE_POINTS] {
         let mut all = [other; CODE_POINTS];
         for (&code_point, &value) in &self.values {

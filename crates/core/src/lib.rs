@@ -1,17 +1,18 @@
-//! Units, packets, random streams and parameter declarations: what every other crate shares.
+//! The types that every other crate shares: units, packets, random streams, parameter declarations.
 //!
 //! Nothing here reads a clock, the environment or a global generator.
 
 pub mod curve;
 pub mod dscp;
 pub mod packet;
+mod param_value;
 pub mod params;
 pub mod ring;
 pub mod rng;
 pub mod signals;
 pub mod units;
 
-pub use curve::{MarkingCurve, Scale};
+pub use curve::{MarkingCurve, ScaledCurve};
 pub use dscp::{Dscp, PerDscp};
 pub use packet::{Ecn, Flags, Head, Packet};
 pub use params::{ParamError, ParamSpec, ParamValues, PolicySpec, Value};

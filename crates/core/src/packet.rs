@@ -1,4 +1,4 @@
-//! The packet: a small `Copy` value that moves from ring to ring.
+//! The packet: a `Copy` value of 24 bytes.
 
 use crate::dscp::Dscp;
 use std::fmt;
@@ -21,18 +21,18 @@ pub struct Flags(u8);
 impl Flags {
     /// No flag.
     pub const NONE: Flags = Flags(0);
-    /// An acknowledgement on its way back (otherwise: data on its way out).
+    /// An acknowledgement (otherwise data).
     pub const ACK: Flags = Flags(1);
-    /// Opens a connection, or answers what does.
+    /// SYN: opens a connection, or acknowledges the opening.
     pub const SYN: Flags = Flags(2);
     /// ECN echo (RFC 3168, section 6.1); on a SYN, the request to use ECN.
     pub const ECE: Flags = Flags(4);
     /// Congestion window reduced (RFC 3168, section 6.1.2).
     pub const CWR: Flags = Flags(8);
-    /// Sent before: carries no new data.
+    /// A retransmission: carries no new data.
     pub const RETRANSMIT: Flags = Flags(16);
-    /// Its sender answers CE, whatever its ECN field says: what a queue under DRQ, whose marks give that
-    /// field another meaning, must know otherwise.
+    /// The sender reacts to CE, whatever the ECN field. A queue under DRQ needs this flag, because there the ECN field
+    /// has another meaning.
     pub const ANSWERS_CE: Flags = Flags(32);
     /// Data that carries [`Signals`](crate::Signals).
     pub const SIGNALS: Flags = Flags(64);
@@ -63,8 +63,8 @@ impl std::ops::BitOrAssign for Flags {
     }
 }
 
-/// Kind, ECN field, code point and class of processing of a packet, in one word: a packet is copied many times on its
-/// way, and what is bytes is copied byte by byte.
+/// Flags, ECN field, code point and processing class of a packet, in one word. Separate bytes would be copied one by
+/// one each time a packet moves.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Head(u32);
 
@@ -73,7 +73,7 @@ impl Head {
     const DSCP: u32 = 16;
     const CLASS: u32 = 24;
 
-    /// Of a packet without flags that is not ECN-capable.
+    /// The head of a packet without flags that is not ECN-capable.
     #[inline]
     pub fn new(dscp: Dscp, class: u8) -> Head {
         Head(u32::from(dscp.value()) << Head::DSCP | u32::from(class) << Head::CLASS)
@@ -101,7 +101,7 @@ impl Head {
         Dscp::from_bits((self.0 >> Head::DSCP) as u8)
     }
 
-    /// Class of processing: what a CPU looks up what it has to do.
+    /// Processing class: selects the work of a CPU.
     #[inline]
     pub fn class(self) -> u8 {
         (self.0 >> Head::CLASS) as u8
@@ -127,16 +127,16 @@ impl fmt::Debug for Head {
     }
 }
 
-/// A packet on its way, as three words: one word is copied faster than its halves, and what was written in halves
-/// and is at once read as a whole must be waited for. Sequence numbers count packets, not bytes.
+/// A packet, as three words. One word is copied faster than two halves, and reading a word just after its halves were
+/// written stalls. Sequence numbers count packets, not bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// [`Packet::flow`] above [`Packet::seq`].
-    name: u64,
+    flow_and_seq: u64,
     /// [`Packet::options`] above [`Packet::bytes`].
-    load: u64,
+    options_and_bytes: u64,
     /// [`Packet::head`] above [`Packet::stage`].
-    state: u64,
+    head_and_stage: u64,
 }
 
 impl Packet {
@@ -145,45 +145,49 @@ impl Packet {
 
     /// A data packet that has not been queued anywhere yet.
     pub fn data(flow: u32, seq: u32, bytes: u32) -> Packet {
-        Packet { name: joined(flow, seq), load: joined(Packet::NO_OPTIONS, bytes), state: 0 }
+        Packet {
+            flow_and_seq: join_words(flow, seq),
+            options_and_bytes: join_words(Packet::NO_OPTIONS, bytes),
+            head_and_stage: 0,
+        }
     }
 
     /// Which flow it belongs to.
     #[inline]
     pub fn flow(&self) -> u32 {
-        (self.name >> 32) as u32
+        (self.flow_and_seq >> 32) as u32
     }
 
-    /// Data: its number. Acknowledgement: the next number expected.
+    /// Data: its sequence number. Acknowledgement: the next sequence number expected.
     #[inline]
     pub fn seq(&self) -> u32 {
-        self.name as u32
+        self.flow_and_seq as u32
     }
 
     /// Size on the wire.
     #[inline]
     pub fn bytes(&self) -> u32 {
-        self.load as u32
+        self.options_and_bytes as u32
     }
 
-    /// TCP options. Data: its timestamp, if the connection has timestamps. Acknowledgement, and data that has
-    /// [`Flags::SIGNALS`]: slot of what it carries in the simulator's pool, or `Packet::NO_OPTIONS`.
+    /// TCP options. Data: its timestamp, if the connection has timestamps. Acknowledgement, and data with
+    /// [`Flags::SIGNALS`]: the slot of its options in the simulator's pool, or `Packet::NO_OPTIONS`.
     #[inline]
     pub fn options(&self) -> u32 {
-        (self.load >> 32) as u32
+        (self.options_and_bytes >> 32) as u32
     }
 
-    /// Where it goes next: a stage of the simulator's route table. Only up to date while the packet
-    /// stands somewhere; on its way the stage travels beside it.
+    /// Its next stage in the simulator's route table. Only valid while the packet is stored; while it is forwarded, the
+    /// stage is passed beside it.
     #[inline]
     pub fn stage(&self) -> u32 {
-        self.state as u32
+        self.head_and_stage as u32
     }
 
     /// Kind, ECN field, code point and class.
     #[inline]
     pub fn head(&self) -> Head {
-        Head((self.state >> 32) as u32)
+        Head((self.head_and_stage >> 32) as u32)
     }
 
     /// Is it of this kind, or has it this flag?
@@ -212,30 +216,30 @@ impl Packet {
 
     /// The same of another flow.
     pub fn with_flow(self, flow: u32) -> Packet {
-        Packet { name: joined(flow, self.seq()), ..self }
+        Packet { flow_and_seq: join_words(flow, self.seq()), ..self }
     }
 
     /// The same of another size.
     pub fn with_bytes(self, bytes: u32) -> Packet {
-        Packet { load: joined(self.options(), bytes), ..self }
+        Packet { options_and_bytes: join_words(self.options(), bytes), ..self }
     }
 
     /// The same with other options.
     #[inline]
     pub fn with_options(self, options: u32) -> Packet {
-        Packet { load: joined(options, self.bytes()), ..self }
+        Packet { options_and_bytes: join_words(options, self.bytes()), ..self }
     }
 
     /// The same at another stage.
     #[inline]
     pub fn with_stage(self, stage: u32) -> Packet {
-        Packet { state: joined(self.head().0, stage), ..self }
+        Packet { head_and_stage: join_words(self.head().0, stage), ..self }
     }
 
     /// The same with another head.
     #[inline]
     pub fn with_head(self, head: Head) -> Packet {
-        Packet { state: joined(head.0, self.stage()), ..self }
+        Packet { head_and_stage: join_words(head.0, self.stage()), ..self }
     }
 
     /// The same with another ECN field.
@@ -246,7 +250,7 @@ impl Packet {
 }
 
 #[inline]
-fn joined(above: u32, below: u32) -> u64 {
+fn join_words(above: u32, below: u32) -> u64 {
     u64::from(above) << 32 | u64::from(below)
 }
 

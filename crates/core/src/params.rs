@@ -1,110 +1,13 @@
-//! Parameters are declared once, with unit, range, default and source. The scenario schema, the
-//! command line's help, the documentation and the checks all come from that declaration.
+//! Declarations of parameters. A parameter is declared once, with unit, range, default and source. The scenario schema,
+//! the help of the command line, the documentation and all checks are generated from the declaration.
 
 use crate::curve::MarkingCurve;
 use crate::dscp::Dscp;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
-/// What a number of a scenario means; values reach Rust in the base unit named here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// No unit.
-    One,
-    /// A probability or a fraction of one.
-    Fraction,
-    /// Packets.
-    Packets,
-    /// Bytes.
-    Bytes,
-    /// Seconds.
-    Seconds,
-    /// One over seconds.
-    PerSecond,
-    /// Bits a second.
-    BitsPerSecond,
-}
+pub use crate::param_value::{whole, Kind, ParamError, ParamType, ParamValues, PolicySpec, Unit, Value};
 
-impl Unit {
-    /// The unit's name as the schema says it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::One => "1",
-            Unit::Fraction => "fraction",
-            Unit::Packets => "packets",
-            Unit::Bytes => "bytes",
-            Unit::Seconds => "s",
-            Unit::PerSecond => "1/s",
-            Unit::BitsPerSecond => "bit/s",
-        }
-    }
-}
-
-/// A value given to a parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Value {
-    /// `true` or `false`.
-    Flag(bool),
-    /// A number in the parameter's base unit.
-    Number(f64),
-    /// One of several names.
-    Choice(String),
-    /// A policy with parameters of its own.
-    Policy(PolicySpec),
-    /// Numbers by name.
-    Table(BTreeMap<String, f64>),
-}
-
-/// Values by parameter name.
-pub type ParamValues = BTreeMap<String, Value>;
-
-/// A policy by name with its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PolicySpec {
-    /// A name of the registration list.
-    pub name: String,
-    /// The parameters that were given; all others take their defaults.
-    #[serde(default)]
-    pub params: ParamValues,
-}
-
-/// What kind of value a parameter takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
-    /// A number in `unit` between `min` and `max`, both included.
-    Number {
-        /// Base unit.
-        unit: Unit,
-        /// Smallest value allowed.
-        min: f64,
-        /// Largest value allowed.
-        max: f64,
-    },
-    /// `true` or `false`.
-    Flag,
-    /// One of these names.
-    Choice(&'static [&'static str]),
-    /// Another policy.
-    Policy,
-    /// A differentiated services code point.
-    Dscp,
-    /// Numbers in `unit` between `min` and `max`, both included, by code point.
-    PerDscp {
-        /// Base unit.
-        unit: Unit,
-        /// Smallest value allowed.
-        min: f64,
-        /// Largest value allowed.
-        max: f64,
-    },
-    /// A marking curve.
-    Curve,
-}
-
-/// A parameter as declared.
+/// The declaration of a parameter.
 #[derive(Clone, Debug)]
 pub struct ParamSpec {
     /// Its name in scenarios.
@@ -117,11 +20,11 @@ pub struct ParamSpec {
     pub default: Option<Value>,
     /// How the default is computed, where it is not a constant.
     pub auto: &'static str,
-    /// Whose definition and default these are.
+    /// The source of its definition and default.
     pub source: &'static str,
 }
 
-/// What a catalogue tells of one of its entries.
+/// An entry of a catalogue.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its name in scenarios.
@@ -134,48 +37,18 @@ pub struct Entry {
     pub params: Vec<ParamSpec>,
 }
 
-/// Why a set of parameter values was refused.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ParamError {
-    /// The parameter, as a dotted path from the policy.
-    pub path: String,
-    /// What was given and what was expected.
-    pub message: String,
-}
-
-impl ParamError {
-    /// An error at `path`.
-    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), message: message.into() }
-    }
-
-    /// The same error one level further out.
-    pub fn within(mut self, outer: &str) -> Self {
-        self.path = if self.path.is_empty() { outer.into() } else { format!("{outer}.{}", self.path) };
-        self
-    }
-}
-
-impl fmt::Display for ParamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
-    }
-}
-
-impl std::error::Error for ParamError {}
-
 /// A set of parameters, as declared by [`params!`](crate::params!).
 pub trait ParamSet: Sized {
     /// The declarations in order.
     fn specs() -> Vec<ParamSpec>;
-    /// Reads the values given, fills in defaults, refuses unknown names and values out of range.
+    /// Reads the given values and fills in defaults. Rejects unknown names and values out of range.
     ///
     /// # Errors
     /// Names the parameter, the value and what was expected.
     fn from_values(values: &ParamValues) -> Result<Self, ParamError>;
 }
 
-/// Two sets as one: what a variant adds to the parameters of what it is a variant of. No name is in both.
+/// Two sets as one: the parameters of an algorithm, and those that a variant of it adds. No name is in both.
 impl<A: ParamSet, B: ParamSet> ParamSet for (A, B) {
     fn specs() -> Vec<ParamSpec> {
         [A::specs(), B::specs()].concat()
@@ -186,85 +59,6 @@ impl<A: ParamSet, B: ParamSet> ParamSet for (A, B) {
         let first = A::specs();
         let (a, b) = values.clone().into_iter().partition(|(name, _)| first.iter().any(|spec| spec.name == name));
         Ok((A::from_values(&a)?, B::from_values(&b)?))
-    }
-}
-
-/// The number of a parameter that counts something.
-///
-/// # Errors
-/// If it is not whole, or larger than a count can be.
-pub fn whole(path: impl Into<String>, x: f64) -> Result<u32, ParamError> {
-    if x.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&x) {
-        return Ok(x as u32);
-    }
-    Err(ParamError::new(path, format!("got {x}, expected a whole number up to {}", u32::MAX)))
-}
-
-/// A type that a parameter can have.
-pub trait ParamType: Sized {
-    /// What it takes, given the declared unit and range.
-    fn kind(unit: Unit, min: f64, max: f64) -> Kind;
-    /// From a value of the right kind.
-    fn from_value(v: &Value) -> Option<Self>;
-    /// To a value, for showing defaults.
-    fn to_value(&self) -> Option<Value>;
-}
-
-impl ParamType for f64 {
-    fn kind(unit: Unit, min: f64, max: f64) -> Kind {
-        Kind::Number { unit, min, max }
-    }
-    fn from_value(v: &Value) -> Option<Self> {
-        match v {
-            Value::Number(x) => Some(*x),
-            _ => None,
-        }
-    }
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Number(*self))
-    }
-}
-
-impl ParamType for bool {
-    fn kind(_: Unit, _: f64, _: f64) -> Kind {
-        Kind::Flag
-    }
-    fn from_value(v: &Value) -> Option<Self> {
-        match v {
-            Value::Flag(x) => Some(*x),
-            _ => None,
-        }
-    }
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Flag(*self))
-    }
-}
-
-impl ParamType for PolicySpec {
-    fn kind(_: Unit, _: f64, _: f64) -> Kind {
-        Kind::Policy
-    }
-    fn from_value(v: &Value) -> Option<Self> {
-        match v {
-            Value::Policy(p) => Some(p.clone()),
-            _ => None,
-        }
-    }
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::Policy(self.clone()))
-    }
-}
-
-/// `None` stands for a default that is computed from the environment.
-impl<T: ParamType> ParamType for Option<T> {
-    fn kind(unit: Unit, min: f64, max: f64) -> Kind {
-        T::kind(unit, min, max)
-    }
-    fn from_value(v: &Value) -> Option<Self> {
-        T::from_value(v).map(Some)
-    }
-    fn to_value(&self) -> Option<Value> {
-        self.as_ref().and_then(T::to_value)
     }
 }
 
@@ -345,7 +139,7 @@ pub fn required<T>(value: Option<T>, name: &str) -> Result<T, ParamError> {
     value.ok_or_else(|| ParamError::new(name, "missing, expected a value"))
 }
 
-/// Refuses names that are not declared. Called by [`params!`](crate::params!).
+/// Rejects names that are not declared. Called by [`params!`](crate::params!).
 ///
 /// # Errors
 /// Names the unknown parameter and those that exist.

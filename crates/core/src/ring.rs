@@ -1,25 +1,23 @@
-//! Rings that waste little.
+//! Ring buffers with little spare capacity, and prefetching in them.
 
 use prefetch_index::prefetch_index;
 use std::collections::VecDeque;
 use std::slice::from_ref;
 
-/// Adds `item` at the end of a ring, which grows by an eighth when it is full. As it turns, all of it is touched,
-/// so that what it has to spare is memory spent: doubling would spend up to twice what is needed. Where there are
-/// many rings, the end of each has left the cache when the next item comes: the place for the one after is fetched
-/// now.
+/// Adds `item` at the end of a ring, which grows by an eighth when it is full. A ring uses all of its capacity as it
+/// turns, so doubling would use up to twice the memory needed. With many rings the end of each has left the cache when
+/// the next item arrives, so the place after it is prefetched.
 #[inline]
 pub fn push_back<T>(ring: &mut VecDeque<T>, item: T) {
     if ring.len() == ring.capacity() {
         grow(ring);
     }
-    fetch_behind(ring.push_back_mut(item), 2);
+    prefetch_after(ring.push_back_mut(item), 2);
 }
 
-/// Has the memory fetched `n` places behind `item`, without waiting for it. At the end of a ring's memory that is
-/// none of it, and no harm.
+/// Prefetches the memory `n` places after `item`. This is harmless at the end of the ring's memory.
 #[inline(always)]
-pub fn fetch_behind<T>(item: &T, n: usize) {
+pub fn prefetch_after<T>(item: &T, n: usize) {
     prefetch_index(from_ref(item), n);
 }
 

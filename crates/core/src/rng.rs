@@ -1,5 +1,5 @@
-//! Random streams, one per component, keyed by the component's path: adding a component changes no
-//! other component's draws.
+//! Random streams, one per component, keyed by the component's path. Adding a component does not change the draws of
+//! others.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -20,7 +20,7 @@ impl Rng {
         Rng(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
-    /// The stream of a part of this component. It takes no draw from this stream.
+    /// The stream of a part of this component. This stream does not advance.
     pub fn child(&self, name: &str) -> Rng {
         Rng::named(self.0.clone().next_u64(), name)
     }

@@ -1,4 +1,4 @@
-//! Units as types. Time is a count of nanoseconds since the start of the run, so sums are exact.
+//! Units as types. Time is an integer number of nanoseconds since the start of the run, so that sums are exact.
 
 use serde::{Deserialize, Serialize};
 use std::ops::{Add, AddAssign, Sub};
@@ -114,8 +114,8 @@ impl Add for Dur {
     }
 }
 
-/// Serialises packets onto a line of a given rate, carrying the sub-nanosecond remainder of each
-/// transmission time, so that a long busy period has exactly the length that the rate says.
+/// Computes transmission times at a given rate. The sub-nanosecond remainder of each is carried to the next, so that a
+/// busy period has exactly the length that the rate gives.
 #[derive(Clone, Debug)]
 pub struct Transmitter {
     rate: Rate,
@@ -136,12 +136,12 @@ impl Transmitter {
         self.rate
     }
 
-    /// Changes the rate; the carried remainder belongs to the old rate and is forgotten.
+    /// Changes the rate. The carried remainder belongs to the old rate and is discarded.
     pub fn set_rate(&mut self, rate: Rate) {
         *self = Self::new(rate);
     }
 
-    /// Forgets the carried remainder: a new busy period starts.
+    /// Discards the carried remainder: a new busy period starts.
     pub fn restart(&mut self) {
         self.carried = 0;
     }

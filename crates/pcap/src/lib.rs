@@ -1,7 +1,7 @@
-//! Simulated packets as pcapng, with the headers that they would have on a wire.
+//! Writes simulated packets as pcapng, with the headers that they would have on a wire.
 //!
-//! [`flow`]: what a flow's packets have in common, and the headers of one packet; [`Capture`]: the
-//! file. Payload is not captured: it is all zeros, and that is what checksums are of.
+//! [`flow`] builds the headers of a packet; [`Capture`] is the file. Payload is not captured. It is all zeros, and
+//! checksums are computed over zeros.
 
 mod flow;
 

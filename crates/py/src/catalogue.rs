@@ -1,8 +1,8 @@
 //! What there is to configure: AQMs, TCP, and their parameters as declared.
 
 use marqueue_cc::config::Params;
-use marqueue_cc::paced;
 use marqueue_cc::preset::{preset, PRESETS};
+use marqueue_cc::rate_based;
 use marqueue_core::dscp::Dscp;
 use marqueue_core::params::{Kind, ParamSet, ParamSpec, ParamValues, PolicySpec, Value};
 use marqueue_core::{Bytes, MarkingCurve};
@@ -54,7 +54,7 @@ fn model<'py>(
 #[pyfunction]
 pub fn rate_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
-    for law in paced::Law::catalogue() {
+    for law in rate_based::AnyRateLaw::catalogue() {
         let dict = model(py, law.name, law.summary, law.source, &law.params)?;
         dict.set_item("listens", listens(law.name))?;
         list.append(dict)?;
@@ -65,7 +65,7 @@ pub fn rate_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// Do flows under the law listen to routers?
 fn listens(law: &str) -> bool {
     let by_default = PolicySpec { name: law.into(), params: ParamValues::new() };
-    paced::Law::build(&by_default, Bytes(1000)).is_ok_and(|law| law.listens())
+    rate_based::AnyRateLaw::build(&by_default, Bytes(1000)).is_ok_and(|law| law.uses_router_feedback())
 }
 
 /// The parameters of delay that varies.

@@ -1,6 +1,6 @@
 //! The chain of windows, and the queue within a round trip.
 
-use marqueue_core::curve::{MarkingCurve, Scale};
+use marqueue_core::curve::{MarkingCurve, ScaledCurve};
 use marqueue_theory::chain::{marking, Chain, Class, Queue, Setup};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -24,7 +24,7 @@ pub struct WindowChain {
 #[pyclass(module = "marqueue._core")]
 pub struct ChainQueue {
     queue: Queue,
-    curve: Scale,
+    curve: ScaledCurve,
 }
 
 #[pymethods]
@@ -88,7 +88,7 @@ impl ChainQueue {
     /// What is to be said of the exponents, if anything.
     #[getter]
     fn caution(&self) -> Option<String> {
-        self.curve.caution()
+        self.curve.warning()
     }
 
     /// How likely a packet is marked that finds so many.
@@ -154,9 +154,9 @@ impl ChainQueue {
     }
 }
 
-pub fn scaled((curve, flows, a, b, buffer): &Scaled) -> PyResult<Scale> {
+pub fn scaled((curve, flows, a, b, buffer): &Scaled) -> PyResult<ScaledCurve> {
     let curve = MarkingCurve::parse(curve).map_err(PyValueError::new_err)?;
-    Ok(Scale::new(curve, *flows, *a, *b, *buffer))
+    Ok(ScaledCurve::new(curve, *flows, *a, *b, *buffer))
 }
 
 fn served(queue: &str) -> PyResult<Queue> {

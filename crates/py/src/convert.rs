@@ -4,7 +4,7 @@ use marqueue_aqm::Reason;
 use marqueue_cc::Options;
 use marqueue_core::{Dur, Ecn, Flags, Packet, Time};
 use marqueue_sim::result::{
-    CwndResult, FlowTable, LinkResult, LinkWindow, PacedTrace, PipeResult, RunResult, SenderTrace, Series,
+    CwndResult, FlowTable, LinkResult, LinkWindow, PipeResult, RateTrace, RunResult, SenderTrace, Series,
 };
 use marqueue_sim::trace::{Trace, TraceKind};
 use numpy::{Element, PyArray1, PyArrayMethods};
@@ -23,7 +23,7 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("flows", flows(py, r.flows, windows)?)?;
     dict.set_item("traces", list(py, r.traces, trace)?)?;
     dict.set_item("senders", list(py, r.senders, sender)?)?;
-    dict.set_item("paced", list(py, r.paced, paced)?)?;
+    dict.set_item("paced", list(py, r.rate_traces, paced)?)?;
     dict.set_item("cwnds", list(py, r.cwnds, cwnd)?)?;
     Ok(dict)
 }
@@ -189,7 +189,7 @@ fn sender(py: Python<'_>, s: SenderTrace) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-fn paced(py: Python<'_>, s: PacedTrace) -> PyResult<Bound<'_, PyDict>> {
+fn paced(py: Python<'_>, s: RateTrace) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     let bits = f64::from(s.bytes) * 8.0;
     dict.set_item("flow", s.flow)?;

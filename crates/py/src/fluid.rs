@@ -3,7 +3,7 @@
 use marqueue_aqm::algo::red;
 use marqueue_core::params::{ParamSet, ParamValues};
 use marqueue_theory::fluid::solver::{resting, System, Tolerance};
-use marqueue_theory::fluid::{batch, Description, Invalid, Model, Observed, Run, Unsolved, View};
+use marqueue_theory::fluid::{batch, Description, Invalid, Model, Observed, Run, SolveError, View};
 use numpy::ndarray::{Array2, Array3, ArrayView2};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyArithmeticError, PyValueError};
@@ -46,7 +46,7 @@ impl FluidModel {
         let y = self.sized(y.as_slice()?)?;
         let modes = self.0.modes(y);
         let mut lags = vec![0.0; self.0.looks()];
-        self.0.lags(&View { t, y, modes: &modes, regime: self.0.regime(t), mute: false }, &mut lags);
+        self.0.lags(&View { t, y, modes: &modes, interval: self.0.interval(t), mute: false }, &mut lags);
         Ok(lags.into_pyarray(py))
     }
 
@@ -66,10 +66,10 @@ impl FluidModel {
             return Err(PyValueError::new_err(format!("then: got {rows} x {columns}, expected {looks} x {n}")));
         }
         let rows: Vec<Vec<f64>> = then.outer_iter().map(|row| row.to_vec()).collect();
-        let regime = self.0.regime(t);
+        let interval = self.0.interval(t);
         let modes: Vec<_> = rows.iter().map(|row| self.0.modes(row)).collect();
         let here = self.0.modes(y);
-        let now = View { t, y, modes: &here, regime, mute: false };
+        let now = View { t, y, modes: &here, interval, mute: false };
         let mut lags = vec![0.0; looks];
         self.0.lags(&now, &mut lags);
         let views: Vec<_> = (0..looks)
@@ -77,7 +77,7 @@ impl FluidModel {
                 t: t - lags[k],
                 y: &rows[k],
                 modes: &modes[k],
-                regime: self.0.regime(t - lags[k]),
+                interval: self.0.interval(t - lags[k]),
                 mute: false,
             })
             .collect();
@@ -172,7 +172,7 @@ pub fn fluid_batch<'py>(
     let descriptions: Vec<Description> = serde_json::from_str(descriptions).map_err(malformed)?;
     let run = run_of(times.as_slice()?, tolerance, longest);
     let found = py.detach(|| batch(descriptions, &run));
-    let entry = |each: Result<Vec<Observed>, Unsolved>| match each {
+    let entry = |each: Result<Vec<Observed>, SolveError>| match each {
         Ok(seen) => Ok(observed(py, &seen)?.into_any()),
         Err(why) => Ok(why.to_string().into_pyobject(py)?.into_any()),
     };

@@ -1,7 +1,7 @@
 //! Flows between the chain of windows and packets.
 
 use crate::chain::{scaled, Scaled};
-use marqueue_theory::hybrid::{Answers, Class, Hybrid, Meets, Service, Setup};
+use marqueue_theory::packet_level_chain::{Class, PacketLevelChain, QueueModel, SendingModel, Service, Setup};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ type Samples<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound
 /// Flows packet by packet in a state.
 #[pyclass(module = "marqueue._core")]
 pub struct HybridFlows {
-    hybrid: Hybrid,
+    hybrid: PacketLevelChain,
     flows: usize,
     time: f64,
 }
@@ -33,21 +33,21 @@ impl HybridFlows {
         name: &str,
     ) -> PyResult<Self> {
         let answers = match answers {
-            "rounds" => Answers::Rounds,
-            "echoes" => Answers::Echoes,
-            "clock" => Answers::Clock,
+            "rounds" => SendingModel::Rounds,
+            "echoes" => SendingModel::Echoes,
+            "clock" => SendingModel::Clock,
             _ => return Err(PyValueError::new_err(format!("got \"{answers}\", expected rounds, echoes or clock"))),
         };
         let meets = match meets {
-            "own" => Meets::Own,
-            "mm1" => Meets::Common { service: Service::Exponential, waits },
-            "md1" => Meets::Common { service: Service::Constant, waits },
+            "own" => QueueModel::Own,
+            "mm1" => QueueModel::Common { service: Service::Exponential, waits },
+            "md1" => QueueModel::Common { service: Service::Constant, waits },
             _ => return Err(PyValueError::new_err(format!("got \"{meets}\", expected own, mm1 or md1"))),
         };
         let flows = classes.iter().map(|&(flows, _)| flows as usize).sum();
         let classes = classes.into_iter().map(|(flows, rtt)| Class { flows, rtt }).collect();
-        let setup = Setup { curve: scaled(&curve)?, classes, ct, greatest, answers, meets };
-        Ok(HybridFlows { hybrid: Hybrid::new(setup, seed, name), flows, time: 0.0 })
+        let setup = Setup { curve: scaled(&curve)?, classes, ct, greatest, sending: answers, queue_model: meets };
+        Ok(HybridFlows { hybrid: PacketLevelChain::new(setup, seed, name), flows, time: 0.0 })
     }
 
     /// So many samples on, ``every`` T apart.

@@ -1,7 +1,7 @@
 //! AVQ and DCTCP inside the Linux kernel.
 
 use marqueue_aqm::Signal;
-use marqueue_bpf::fixed::{Law, FRACTION};
+use marqueue_bpf::fixed_point::{AvqParams, FRACTION};
 use marqueue_bpf::{dctcp, device, Stats};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ pub fn avq_attach(
     signal: &str,
 ) -> PyResult<bool> {
     let signal: Signal = serde_json::from_value(signal.into()).map_err(refused)?;
-    let law = Law::new(rate, gamma, alpha, initial, buffer).map_err(refused)?;
+    let law = AvqParams::new(rate, gamma, alpha, initial, buffer).map_err(refused)?;
     py.detach(|| device::attach(netns.as_deref(), device, law, signal)).map_err(refused)
 }
 

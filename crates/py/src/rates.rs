@@ -1,6 +1,8 @@
 //! Maps of rates, stepped from Python: the prices of each step are set there.
 
-use marqueue_theory::rates::{Aimd, Hop, Jittered, Kelly, Law, Map, Mkc, Network, Scalable, Source, Steady};
+use marqueue_theory::rate_maps::{
+    Aimd, ConstantDelayMap, Hop, Kelly, Law, Map, Mkc, Network, RandomDelayMap, Scalable, Source,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -73,8 +75,8 @@ impl RateMap {
 
 fn of<L: Law + Send + Sync + 'static>(network: &Network, jitter: u32, seed: u64) -> Box<dyn Map + Send + Sync> {
     if jitter == 0 {
-        Box::new(Steady::<L>::new(network))
+        Box::new(ConstantDelayMap::<L>::new(network))
     } else {
-        Box::new(Jittered::<L>::new(network, jitter, seed))
+        Box::new(RandomDelayMap::<L>::new(network, jitter, seed))
     }
 }

@@ -1,4 +1,4 @@
-//! A CPU: cores that serve one queue, each packet for as long as its processing takes.
+//! A CPU: cores that serve one queue. The service time of a packet is its processing time.
 
 use crate::plan::{CpuPlan, WorkPlan};
 use marqueue_aqm::Env;
@@ -15,37 +15,37 @@ pub struct Cpu {
 /// One core.
 #[derive(Clone, Debug, Default)]
 struct Core {
-    /// When it will have done, or had done, what it was given.
+    /// When it becomes or became free.
     free: Time,
-    /// What of a nanosecond is left over from the packets of this busy period, in units of 1/clock ns.
+    /// Remainder carried from the packets of this busy period, in units of 1/clock ns.
     carried: u64,
 }
 
-/// What packets of a class take, and the size and the time of the one seen last: most are alike.
+/// The processing model of a class, with size and time of its last packet as a cache: most packets are alike.
 #[derive(Clone, Debug)]
 struct Class {
     work: WorkPlan,
     bytes: u32,
-    took: Took,
+    time: ProcessingTime,
 }
 
-/// What one packet takes.
+/// The processing time of one packet.
 #[derive(Clone, Copy, Debug, Default)]
-struct Took {
+struct ProcessingTime {
     cycles: f64,
-    /// Whole nanoseconds, and what is left over in units of 1/clock ns.
+    /// Whole nanoseconds, and the remainder in units of 1/clock ns.
     ns: u64,
     rest: u64,
 }
 
-/// A packet that a core has taken.
+/// The service of one packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Served {
-    /// When it will have been processed.
+    /// When its processing ends.
     pub done: Time,
-    /// When the next packet can be taken.
+    /// When the next core is free.
     pub free: Time,
-    /// What it takes.
+    /// Cycles of its processing.
     pub cycles: f64,
 }
 
@@ -58,7 +58,7 @@ impl Cpu {
             classes: plan
                 .work
                 .iter()
-                .map(|&work| Class { work, bytes: 0, took: took(work, 0, plan.clock.0) })
+                .map(|&work| Class { work, bytes: 0, time: processing_time(work, 0, plan.clock.0) })
                 .collect(),
         }
     }
@@ -68,20 +68,20 @@ impl Cpu {
         self.clock as f64 * self.cores.len() as f64
     }
 
-    /// Cycles that the cores still have to spend on what they have taken.
+    /// Cycles left for packets in service.
     pub fn ahead(&self, now: Time) -> f64 {
         self.cores.iter().map(|core| core.free.since(now).secs()).sum::<f64>() * self.clock as f64
     }
 
-    /// The core that became free first takes `packet` at `now`; the queue is told what it took. Links share
-    /// its caller, of which it stays out.
+    /// The core that became free first takes `packet` at `now`; the densities in `env` learn its cycles. Not inlined,
+    /// because links share the caller.
     #[inline(never)]
     pub fn process(&mut self, now: Time, packet: &Packet, env: &mut Env) -> Served {
         let class = &mut self.classes[usize::from(packet.class())];
         if class.bytes != packet.bytes() {
-            (class.bytes, class.took) = (packet.bytes(), took(class.work, packet.bytes(), self.clock));
+            (class.bytes, class.time) = (packet.bytes(), processing_time(class.work, packet.bytes(), self.clock));
         }
-        let Took { cycles, ns, rest } = class.took;
+        let ProcessingTime { cycles, ns, rest } = class.time;
         if let Some(densities) = &mut env.densities {
             densities.measured(packet.class(), cycles / (8.0 * f64::from(packet.bytes())));
         }
@@ -99,11 +99,11 @@ impl Cpu {
     }
 }
 
-/// What a packet of `bytes` takes: mu + nu M in the words of Shin et al., equation (1).
-fn took(work: WorkPlan, bytes: u32, clock: u64) -> Took {
+/// The processing time of a packet of `bytes`: mu + nu M of Shin et al., equation (1).
+fn processing_time(work: WorkPlan, bytes: u32, clock: u64) -> ProcessingTime {
     let micro_cycles = u128::from(work.per_bit.0) * u128::from(bytes) * 8 + u128::from(work.per_packet.0);
     // A millionth of a cycle takes 1000/clock ns.
     let scaled = micro_cycles * 1000;
     let ns = u64::try_from(scaled / u128::from(clock)).unwrap_or(u64::MAX).min(u64::MAX - 1);
-    Took { cycles: micro_cycles as f64 / 1e6, ns, rest: (scaled % u128::from(clock)) as u64 }
+    ProcessingTime { cycles: micro_cycles as f64 / 1e6, ns, rest: (scaled % u128::from(clock)) as u64 }
 }

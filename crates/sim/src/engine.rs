@@ -1,25 +1,26 @@
-//! The engine: takes the earliest event and lets it happen.
+//! The engine: the state of a run and the event loop.
 //!
-//! [`way`]: packets on their way; [`ends`]: senders and receivers; [`paced`]: those controlled by
-//! rate; [`agenda`]: everything else that
-//! happens; [`population`]: flows come and go.
+//! - [`forwarding`]: packets enter and leave links.
+//! - [`endpoints`]: senders and receivers; [`rate_based`]: those of rate-based flows.
+//! - [`flow_lifecycle`]: the start and end of flows.
+//! - [`schedule`]: all other events.
 
-mod agenda;
-mod ends;
-mod paced;
-mod population;
-mod way;
+mod endpoints;
+mod flow_lifecycle;
+mod forwarding;
+mod rate_based;
+mod schedule;
 
-use crate::attachment::Attachment;
-use crate::cwnd::CwndMeter;
 use crate::events::{EventQueue, Timers};
 use crate::flow::{fill_row, Flow};
 use crate::impair::Pipe;
+use crate::packet_options::PacketOptions;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
-use crate::result::{CwndResult, FlowTable, PacedTrace, SenderTrace};
+use crate::result::{CwndResult, FlowTable, RateTrace, SenderTrace};
 use crate::route::Routes;
 use crate::traffic::Arrivals;
+use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Head, Packet, Time};
@@ -31,19 +32,18 @@ const NONE: u32 = u32::MAX;
 /// A link.
 #[derive(Debug)]
 struct Link {
-    near: Near,
-    /// Source of the event of its first arrival, and the line of packets that arrive.
+    entrance: Entrance,
+    /// Source of the event of its first arrival, and index of the line of packets that will arrive.
     arrival_source: u32,
-    /// Source of the event by which its departures must be known.
+    /// Source of the event by which its departures must have been computed.
     catch_up_source: u32,
-    /// Of packets that arrive somewhere at the same instant, that of the link with the lower rank
-    /// comes first.
+    /// Of packets that arrive at the same instant, that of the link with the lower rank comes first.
     rank: u32,
 }
 
-/// The near end of a link.
+/// The entrance of a link.
 #[derive(Debug)]
-enum Near {
+enum Entrance {
     Wire(Wire),
     Merged(Box<Merged>),
     Resource(Box<Resource>),
@@ -53,18 +53,18 @@ enum Near {
 #[derive(Debug)]
 struct Merged {
     wire: Wire,
-    /// Packets that will enter: time, rank of the link they come from, packet; in that order.
+    /// Packets that will enter: time, rank of the link they come from, packet. Sorted by time and rank.
     pending: VecDeque<(Time, u32, Packet)>,
     lead: Dur,
 }
 
-/// What a source of events stands for that is not the first arrival of a line. Sources are numbered in this order: of
-/// events at the same time arrivals come first, and what only looks comes last.
+/// A source of events that is not the first arrival of a line. Sources are numbered in this order, which decides among
+/// events at the same time: arrivals come first, measurements last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// The departures of a queue, or of a merged wire, must be known by now.
+    /// The departures of a queue, or of a merged wire, must be computed.
     CatchUp(u32),
-    /// Traffic groups stop.
+    /// A traffic group stops.
     Stop,
     /// Flow timers.
     Timers,
@@ -72,13 +72,13 @@ enum Source {
     Process(u32),
     /// The sampler.
     Sample,
-    /// The edge of a measuring window.
+    /// The end of a measuring window.
     Edge,
 }
 
-/// What a plan's parts have become before anything happens.
+/// The parts of a plan, checked and built before the run starts.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedRun {
     /// The transport settings.
     pub configs: Vec<Config>,
     /// By link, its queue if it has one.
@@ -87,20 +87,20 @@ pub struct Prepared {
     pub pipes: Vec<Option<Box<Pipe>>>,
 }
 
-/// What is left when a run has ended.
+/// The parts of a run that has ended, from which results are taken.
 #[derive(Debug)]
-pub struct Remains {
+pub struct FinishedRun {
     /// By link, its queue if it has one.
     pub resources: Vec<Option<Resource>>,
     /// By link, its pipe if it is impaired.
     pub pipes: Vec<Option<Box<Pipe>>>,
     /// All flows.
     pub flows: FlowTable,
-    /// What the traced senders of TCP showed.
+    /// Traces of TCP senders.
     pub senders: Vec<SenderTrace>,
-    /// What those of paced flows showed.
-    pub paced: Vec<PacedTrace>,
-    /// Windows of the groups of TCP flows that were sampled.
+    /// Traces of rate-based senders.
+    pub rate_traces: Vec<RateTrace>,
+    /// Sampled windows of groups of TCP flows.
     pub cwnds: Vec<CwndResult>,
     /// Events processed.
     pub events: u64,
@@ -111,9 +111,9 @@ pub struct Remains {
 pub struct Engine {
     now: Time,
     events: EventQueue,
-    /// Packets on links whose arrival at the next stage is an event, by its source: these are the first.
+    /// Packets on links whose arrival at the next stage is an event, by source. These sources are the first.
     lines: Vec<VecDeque<(Time, Packet)>>,
-    /// The sources behind those.
+    /// All other sources, numbered after the lines.
     sources: Vec<Source>,
     links: Vec<Link>,
     /// For each link, its pipe if it is impaired.
@@ -127,36 +127,36 @@ pub struct Engine {
     configs: Vec<Config>,
     /// Code points and classes of processing of the traffic groups.
     heads: Vec<Head>,
-    /// Edges of the measuring windows, without zero, the duration last.
+    /// Ends of the measuring windows; the last is the duration.
     edges: Vec<Time>,
     next_edge: usize,
     sample: Dur,
     next_sample: Time,
-    /// Stops of traffic groups to come, the next one last.
+    /// Future stops of traffic groups, the next one last.
     stops: Vec<(Time, u32)>,
-    /// What does not fit into packets, by slot.
-    attachments: Vec<Attachment>,
-    attachments_free: Vec<u32>,
-    /// What the sender that is called wants to send.
+    /// The pool of packet options, by slot.
+    option_slots: Vec<PacketOptions>,
+    free_option_slots: Vec<u32>,
+    /// Buffer for the segments of the sender that is called.
     segments: Vec<Segment>,
-    /// The options of what the receiver that is called answers.
-    answer: Options,
+    /// Buffer for the options of the receiver that is called.
+    ack_options: Options,
     table: FlowTable,
     senders: Vec<SenderTrace>,
-    paced: Vec<PacedTrace>,
-    cwnds: Vec<CwndMeter>,
+    rate_traces: Vec<RateTrace>,
+    cwnds: Vec<WindowMeter>,
     processed: u64,
 }
 
 impl Engine {
-    /// An engine at time zero, of what has been prepared for the plan.
-    pub fn new(plan: &Plan, seed: u64, prepared: Prepared) -> Engine {
-        let Prepared { configs, resources, pipes } = prepared;
-        let routes = Routes::new(plan, &population::answers_at_once(plan, &configs), &pipes);
-        let near = plan.links.iter().zip(resources).zip(&routes.lead);
-        let links = near
+    /// An engine at time zero.
+    pub fn new(plan: &Plan, seed: u64, prepared: PreparedRun) -> Engine {
+        let PreparedRun { configs, resources, pipes } = prepared;
+        let routes = Routes::new(plan, &configs, &pipes);
+        let entrance = plan.links.iter().zip(resources).zip(&routes.lead);
+        let links = entrance
             .map(|((l, resource), &lead)| Link {
-                near: near_end(l, resource, lead),
+                entrance: entrance_of(l, resource, lead),
                 arrival_source: NONE,
                 catch_up_source: NONE,
                 rank: NONE,
@@ -170,7 +170,7 @@ impl Engine {
             links,
             pipes,
             routes,
-            // All at once: copies of lines of memory as they grow would leave holes.
+            // Allocated at once: growing would copy all flows and fragment memory.
             flows: Vec::with_capacity(plan.flows() as usize),
             free_slots: Vec::new(),
             timers: Timers::default(),
@@ -183,13 +183,13 @@ impl Engine {
             sample: plan.sample,
             next_sample: if plan.sample == Dur::ZERO { Time::NEVER } else { Time::ZERO + plan.sample },
             stops: Vec::new(),
-            attachments: Vec::new(),
-            attachments_free: Vec::new(),
+            option_slots: Vec::new(),
+            free_option_slots: Vec::new(),
             segments: Vec::new(),
-            answer: Options::NONE,
+            ack_options: Options::NONE,
             table: FlowTable::default(),
             senders: Vec::new(),
-            paced: Vec::new(),
+            rate_traces: Vec::new(),
             cwnds: Vec::new(),
             processed: 0,
         };
@@ -218,75 +218,75 @@ impl Engine {
             self.processed += 1;
             if (source as usize) < self.lines.len() {
                 self.arrival(source);
-            } else if !self.happens(self.sources[source as usize - self.lines.len()]) {
+            } else if !self.dispatch(self.sources[source as usize - self.lines.len()]) {
                 return false;
             }
         }
         true
     }
 
-    /// Whatever is no arrival; `false` when the run has ended.
+    /// Processes an event that is no arrival; `false` when the run has ended.
     #[inline(never)]
-    fn happens(&mut self, source: Source) -> bool {
+    fn dispatch(&mut self, source: Source) -> bool {
         match source {
             Source::CatchUp(l) => self.catch_up_due(l),
             Source::Stop => self.stop_group(),
-            Source::Timers => self.timer(),
+            Source::Timers => self.fire_timer(),
             Source::Process(i) => self.random_arrival(i as usize),
             Source::Sample => self.take_sample(),
-            Source::Edge => return self.edge(),
+            Source::Edge => return self.end_window(),
         }
         true
     }
 
     /// Rows in the traces of all links.
     pub fn traced(&self) -> usize {
-        let rows = |link: &Link| match &link.near {
-            Near::Resource(r) => r.trace.as_ref().map_or(0, |t| t.rows.len()),
-            Near::Wire(_) | Near::Merged(_) => 0,
+        let rows = |link: &Link| match &link.entrance {
+            Entrance::Resource(r) => r.trace.as_ref().map_or(0, |t| t.rows.len()),
+            Entrance::Wire(_) | Entrance::Merged(_) => 0,
         };
         self.links.iter().map(rows).sum()
     }
 
-    /// What is left of a run that has ended.
-    pub fn finish(mut self) -> Remains {
+    /// Ends the run and returns its parts.
+    pub fn finish(mut self) -> FinishedRun {
         for flow in &mut self.flows {
             fill_row(&mut self.table, self.edges.len(), flow);
         }
         let resources = self
             .links
             .into_iter()
-            .map(|link| match link.near {
-                Near::Resource(r) => Some(*r),
-                Near::Wire(_) | Near::Merged(_) => None,
+            .map(|link| match link.entrance {
+                Entrance::Resource(r) => Some(*r),
+                Entrance::Wire(_) | Entrance::Merged(_) => None,
             })
             .collect();
-        Remains {
+        FinishedRun {
             resources,
             pipes: self.pipes,
             flows: self.table,
             senders: self.senders,
-            paced: self.paced,
-            cwnds: self.cwnds.into_iter().map(CwndMeter::into_result).collect(),
+            rate_traces: self.rate_traces,
+            cwnds: self.cwnds.into_iter().map(WindowMeter::into_result).collect(),
             events: self.processed,
         }
     }
 }
 
-fn near_end(link: &LinkPlan, resource: Option<Resource>, lead: Option<Dur>) -> Near {
+fn entrance_of(link: &LinkPlan, resource: Option<Resource>, lead: Option<Dur>) -> Entrance {
     let wire = Wire::new(link.rate, link.delay);
     match (resource, lead) {
-        (Some(r), _) => Near::Resource(Box::new(r)),
-        (None, Some(lead)) => Near::Merged(Box::new(Merged { wire, pending: VecDeque::new(), lead })),
-        (None, None) => Near::Wire(wire),
+        (Some(r), _) => Entrance::Resource(Box::new(r)),
+        (None, Some(lead)) => Entrance::Merged(Box::new(Merged { wire, pending: VecDeque::new(), lead })),
+        (None, None) => Entrance::Wire(wire),
     }
 }
 
 /// The resource of a link that has one.
 #[inline]
 fn resource(links: &mut [Link], l: u32) -> &mut Resource {
-    match &mut links[l as usize].near {
-        Near::Resource(r) => r,
-        Near::Wire(_) | Near::Merged(_) => unreachable!("a wire has no queue"),
+    match &mut links[l as usize].entrance {
+        Entrance::Resource(r) => r,
+        Entrance::Wire(_) | Entrance::Merged(_) => unreachable!("a wire has no queue"),
     }
 }

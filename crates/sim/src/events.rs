@@ -1,16 +1,14 @@
-//! Pending events. Only what must be an event is one: each link has at most one (the first arrival
-//! at its far end), each busy queue one (the latest time by which its departures must be known), and
-//! all flow timers together one.
+//! Pending events. Each link has at most one (the first arrival at its far end), each busy queue one (the latest time
+//! by which its departures must be computed), and all flow timers together one.
 
 use marqueue_core::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hint::select_unpredictable;
 
-/// At most one pending event for each of a fixed number of sources, as a tournament: each source is
-/// a leaf, each inner node holds the earlier of its two children. Of events at the same instant that
-/// of the lower source comes first, so that the order never depends on when an event was scheduled,
-/// and whoever only looks cannot change what happens.
+/// At most one pending event for each of a fixed number of sources, as a tournament tree: each source is a leaf, each
+/// inner node holds the earlier of its two children. Of events at the same instant that of the lower source comes
+/// first, so that the order never depends on when an event was scheduled, and measurements cannot change a run.
 ///
 /// A change walks from the leaf to the root, a minimum a level, without a branch to mispredict:
 /// measured faster than a binary heap from 10 to 10^5 sources.
@@ -33,7 +31,7 @@ impl EventQueue {
         Self { nodes: vec![ABSENT; 2 * leaves], bits: leaves.trailing_zeros() }
     }
 
-    /// The latest time that `n` sources can tell from never: 4.8 hours for a million.
+    /// The latest time that can be represented with `n` sources: 4.8 hours for a million.
     pub fn horizon_for(n: usize) -> Time {
         Time((ABSENT >> n.max(2).next_power_of_two().trailing_zeros()) - 1)
     }
@@ -45,7 +43,7 @@ impl EventQueue {
         (key != ABSENT).then_some((Time(key >> self.bits), key as u32 & ((1 << self.bits) - 1)))
     }
 
-    /// Has this source an event?
+    /// Has this source a pending event?
     #[inline]
     pub fn is_set(&self, source: u32) -> bool {
         self.nodes[self.nodes.len() / 2 + source as usize] != ABSENT
@@ -70,22 +68,22 @@ impl EventQueue {
     }
 }
 
-/// Flow timers. A timer that is moved to a later time is left where it is and looked at again when
-/// it fires; one that is moved to an earlier time is entered again and its old entry ignored.
+/// Flow timers. A timer that is moved to a later time keeps its entry, which is checked when it is due; one that is
+/// moved to an earlier time gets a new entry, and the old one is ignored.
 ///
 /// A calendar (R. Brown, CACM 31(10), 1988): only the entries of the current day are in order, those of
 /// later days wait unsorted. A heap of all of them cost a million flows a cache miss a level.
 #[derive(Debug)]
 pub struct Timers {
-    /// Entries before the morning of `day`, time above flow; empty only if there is no entry at all.
+    /// Entries before the start of `day`, time above flow; empty only if there is no entry at all.
     today: BinaryHeap<Reverse<u128>>,
     /// The first day whose entries are still in `days`.
     day: u64,
     /// Entries of day `d` at `d % DAYS`, for the `DAYS` days from `day` on: time of day above flow.
     days: Vec<Vec<u64>>,
-    /// How many entries `days` has.
-    filed: usize,
-    /// Entries of still later days.
+    /// Number of entries in `days`.
+    in_calendar: usize,
+    /// Entries of days beyond those.
     beyond: Vec<(Time, u32)>,
 }
 
@@ -98,7 +96,7 @@ const DAYS: u64 = 1 << 10;
 impl Default for Timers {
     fn default() -> Timers {
         let days = (0..DAYS).map(|_| Vec::new()).collect();
-        Timers { today: BinaryHeap::new(), day: 0, days, filed: 0, beyond: Vec::new() }
+        Timers { today: BinaryHeap::new(), day: 0, days, in_calendar: 0, beyond: Vec::new() }
     }
 }
 
@@ -120,30 +118,29 @@ impl Timers {
         if time.0 >> DAY_BITS < self.day {
             self.today.push(Reverse(join(time, flow)));
         } else {
-            self.file(time, flow);
-            self.wake();
+            self.enter_in_calendar(time, flow);
+            self.open_days();
         }
     }
 
-    /// Asks `judge` about each entry that is due by `now`, earliest first, until one fires; returns
-    /// its flow.
-    pub fn fire(&mut self, now: Time, mut judge: impl FnMut(Time, u32) -> Judgement) -> Option<u32> {
+    /// Calls `decide` for each entry that is due by `now`, earliest first, until one fires. Returns its flow.
+    pub fn fire(&mut self, now: Time, mut decide: impl FnMut(Time, u32) -> TimerAction) -> Option<u32> {
         loop {
             let (time, flow) = split(self.today.peek()?.0);
             if time > now {
                 return None;
             }
-            match judge(time, flow) {
-                Judgement::Later(at) if at.0 >> DAY_BITS < self.day => {
+            match decide(time, flow) {
+                TimerAction::Later(at) if at.0 >> DAY_BITS < self.day => {
                     self.today.peek_mut().map(|mut top| *top = Reverse(join(at, flow)))?;
                 }
-                judgement => {
+                action => {
                     self.today.pop();
-                    if let Judgement::Later(at) = judgement {
-                        self.file(at, flow);
+                    if let TimerAction::Later(at) = action {
+                        self.enter_in_calendar(at, flow);
                     }
-                    self.wake();
-                    if judgement == Judgement::Fires {
+                    self.open_days();
+                    if action == TimerAction::Fires {
                         return Some(flow);
                     }
                 }
@@ -151,42 +148,42 @@ impl Timers {
         }
     }
 
-    /// Enters what is not for today.
-    fn file(&mut self, time: Time, flow: u32) {
+    /// Enters a timer that is not due today.
+    fn enter_in_calendar(&mut self, time: Time, flow: u32) {
         let day = time.0 >> DAY_BITS;
         if day - self.day < DAYS {
             self.days[(day % DAYS) as usize].push((time.0 & ((1 << DAY_BITS) - 1)) << 32 | u64::from(flow));
-            self.filed += 1;
+            self.in_calendar += 1;
         } else {
             self.beyond.push((time, flow));
         }
     }
 
     /// Begins new days until there is an entry for today, if there is any at all.
-    fn wake(&mut self) {
-        while self.today.is_empty() && self.filed + self.beyond.len() > 0 {
-            if self.filed == 0 {
-                // Nothing for long: on to the day of the earliest.
+    fn open_days(&mut self) {
+        while self.today.is_empty() && self.in_calendar + self.beyond.len() > 0 {
+            if self.in_calendar == 0 {
+                // No entry in the calendar: continue at the day of the earliest.
                 self.day = self.beyond.iter().map(|e| e.0 .0 >> DAY_BITS).min().unwrap_or(self.day);
-                self.turn();
+                self.refill_calendar();
             }
             let morning = self.day << DAY_BITS;
             let entries = &mut self.days[(self.day % DAYS) as usize];
-            self.filed -= entries.len();
+            self.in_calendar -= entries.len();
             let entry = |e: u64| Reverse(join(Time(morning | e >> 32), e as u32));
             self.today.extend(entries.drain(..).map(entry));
             self.day += 1;
             if self.day.is_multiple_of(DAYS) {
-                self.turn();
+                self.refill_calendar();
             }
         }
     }
 
-    /// Files what is no longer beyond the calendar. Often enough each time all days are through: what is
-    /// beyond them belongs to a day after that.
-    fn turn(&mut self) {
+    /// Moves entries into the calendar that are no longer beyond it. Once a lap of all days is often enough, because
+    /// entries beyond the calendar belong to a later lap.
+    fn refill_calendar(&mut self) {
         for (time, flow) in std::mem::take(&mut self.beyond) {
-            self.file(time, flow);
+            self.enter_in_calendar(time, flow);
         }
     }
 }
@@ -201,10 +198,10 @@ fn split(key: u128) -> (Time, u32) {
     (Time((key >> 32) as u64), key as u32)
 }
 
-/// What to do with an entry whose time has come.
+/// What to do with a timer entry that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
-    /// Its flow has another entry: forget this one.
+pub enum TimerAction {
+    /// Its flow has another entry: remove this one.
     Stale,
     /// The timer has been moved to this later time.
     Later(Time),
@@ -258,8 +255,8 @@ mod tests {
                 let fired = timers.fire(now, |time, flow| {
                     assert_eq!(model.pop_first(), Some((time, flow)));
                     match later.take().filter(|&at| model.insert((at, flow))) {
-                        Some(at) => Judgement::Later(at),
-                        None => Judgement::Fires,
+                        Some(at) => TimerAction::Later(at),
+                        None => TimerAction::Fires,
                     }
                 });
                 if fired.is_none() {
@@ -268,7 +265,7 @@ mod tests {
             }
             while let Some((time, flow)) = model.pop_first() {
                 prop_assert_eq!(timers.first(), time);
-                prop_assert_eq!(timers.fire(time, |_, _| Judgement::Fires), Some(flow));
+                prop_assert_eq!(timers.fire(time, |_, _| TimerAction::Fires), Some(flow));
             }
             prop_assert_eq!(timers.first(), Time::NEVER);
         }

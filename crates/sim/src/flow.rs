@@ -1,55 +1,55 @@
-//! Flows: what a sender and its receiver remember, and their rows in the flow table.
+//! Flows: the state of a sender and its receiver, and their rows in the flow table.
 
 use crate::result::FlowTable;
 use crate::traffic::Writer;
-use marqueue_cc::{paced, Receiver, Sender};
+use marqueue_cc::{rate_based, Receiver, Sender};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Ecn, Head, Time};
 use prefetch_index::prefetch_index;
 use std::slice::from_ref;
 
-/// Bytes that memory hands over at once.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// One flow, or a free slot for one. What the receiving end of TCP needs stands in the first line of memory: with
-/// many flows each visit waits for memory, unless it was fetched ahead.
+/// One flow, or a free slot for one. The fields that a TCP receiver needs are in the first cache line: with many flows
+/// each access is a cache miss unless the line was prefetched.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Flow {
-    /// The measuring window that its receiver is in.
+    /// The measuring window of the last delivery.
     pub window: u32,
-    /// Packets of it in the network; a slot is not reused before they are gone.
+    /// Packets in the network. A slot is not reused before they have left it.
     pub in_flight: u32,
-    /// Payload bytes delivered in that window so far.
+    /// Payload bytes delivered in that window.
     pub delivered: u64,
-    /// Index of its settings, if it is TCP.
+    /// Index of the transport settings, if it is TCP.
     pub transport: u32,
-    /// Code point and class of processing of its packets, both ways.
+    /// Code point and processing class of its packets, in both directions.
     pub head: Head,
-    /// What it is.
-    pub kind: Kind,
-    /// The time of its valid entry among the timers.
+    /// Kind and state.
+    pub kind: FlowKind,
+    /// Time of its valid entry in the timers.
     pub timer: Time,
     /// Its row in the flow table.
     pub row: u32,
-    /// The stage at which its data begins.
+    /// The first stage of its data packets.
     pub data_stage: u32,
 }
 
 impl Flow {
-    /// Data will soon arrive at its receiver.
+    /// Prefetches what a receiver needs: data will soon arrive.
     #[inline(always)]
     pub fn fetch_receiver(&self) {
         self.fetch(1);
     }
 
-    /// An acknowledgement will soon arrive at its sender.
+    /// Prefetches what a sender needs: an acknowledgement will soon arrive.
     #[inline(always)]
     pub fn fetch_sender(&self) {
         self.fetch(size_of::<Flow>() / LINE);
     }
 
-    /// Has its first lines of memory fetched, without waiting for them.
+    /// Prefetches the first cache lines.
     #[inline(always)]
     fn fetch(&self, lines: usize) {
         for line in 0..lines {
@@ -58,21 +58,21 @@ impl Flow {
     }
 }
 
-/// What a flow is.
+/// The kind of a flow, with its state.
 #[derive(Debug)]
 #[repr(u8)]
 #[allow(clippy::large_enum_variant, reason = "nearly all flows are TCP, and a pointer would cost each packet a miss")]
-pub enum Kind {
+pub enum FlowKind {
     /// TCP.
     Tcp(Tcp),
     /// Constant-rate UDP.
     Cbr(Box<Cbr>),
-    /// Paced, controlled by rate.
-    Paced(Box<Paced>),
-    /// Packets that a generator sends in the flow's name.
+    /// Rate-based.
+    RateBased(Box<RateBased>),
+    /// Packets of an uncontrolled generator.
     Packets,
     /// Finished.
-    Gone,
+    Finished,
 }
 
 /// The two ends of a TCP connection.
@@ -83,16 +83,16 @@ pub struct Tcp {
     pub receiver: Receiver,
     /// The sending end.
     pub sender: Sender,
-    /// It has sent its SYN.
+    /// True once the SYN has been sent.
     pub started: bool,
-    /// Index of its sender's trace, if it has one.
+    /// Index of the sender's trace, if it is traced.
     pub trace: Option<u32>,
-    /// Its application, if that writes in pieces.
+    /// The application, if it writes in pieces.
     pub writer: Option<Box<Writer>>,
 }
 
 impl Tcp {
-    /// When one of its ends, or its application, wants to be called.
+    /// When the next timer of either end, or of the application, is due.
     #[inline]
     pub fn deadline(&self) -> Time {
         let ends = self.sender.deadline().min(self.receiver.deadline());
@@ -103,7 +103,7 @@ impl Tcp {
 /// A constant-rate source.
 #[derive(Debug)]
 pub struct Cbr {
-    /// Spaces the packets.
+    /// Computes the spacing of packets.
     pub spacing: Transmitter,
     /// Size on the wire.
     pub bytes: u32,
@@ -113,22 +113,22 @@ pub struct Cbr {
     pub stop: Time,
 }
 
-/// The two ends of a paced stream.
+/// The two ends of a rate-based flow.
 #[derive(Debug)]
-pub struct Paced {
+pub struct RateBased {
     /// The sending end.
-    pub sender: paced::Sender,
+    pub sender: rate_based::Sender,
     /// The receiving end.
-    pub receiver: paced::Receiver,
+    pub receiver: rate_based::Receiver,
     /// Size on the wire.
     pub bytes: u32,
-    /// Of its data packets.
+    /// ECN field of its data packets.
     pub ecn: Ecn,
-    /// Index of its sender's trace, if it has one.
+    /// Index of the sender's trace, if it is traced.
     pub trace: Option<u32>,
 }
 
-/// Adds the row of a new flow.
+/// Adds the row of a new flow to the table. Returns its index.
 pub fn add_row(table: &mut FlowTable, windows: usize, group: u32, route: u32, start: Time, size: u32) -> u32 {
     table.group.push(group);
     table.route.push(route);
@@ -143,7 +143,7 @@ pub fn add_row(table: &mut FlowTable, windows: usize, group: u32, route: u32, st
     (table.group.len() - 1) as u32
 }
 
-/// Writes what its receiver got in the window that it is in.
+/// Adds the bytes delivered in the current measuring window to the table.
 pub fn settle_window(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
     if (flow.window as usize) < windows {
         table.delivered[flow.row as usize * windows + flow.window as usize] += flow.delivered;
@@ -151,25 +151,25 @@ pub fn settle_window(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
     flow.delivered = 0;
 }
 
-/// Writes a flow's counts into its row.
+/// Writes the counts of a flow to its row.
 pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
     settle_window(table, windows, flow);
     let row = flow.row as usize;
     match &flow.kind {
-        Kind::Tcp(tcp) => {
+        FlowKind::Tcp(tcp) => {
             let counts = tcp.sender.core().counts;
             table.sent[row] = u64::from(counts.sent);
             table.retransmits[row] = u64::from(counts.retransmits);
             table.timeouts[row] = counts.timeouts;
             table.ecn_cuts[row] = counts.ecn_cuts;
         }
-        Kind::Cbr(cbr) => table.sent[row] = cbr.sent,
-        Kind::Paced(paced) => {
-            let counts = paced.sender.counts;
+        FlowKind::Cbr(cbr) => table.sent[row] = cbr.sent,
+        FlowKind::RateBased(rate_based) => {
+            let counts = rate_based.sender.counts;
             table.sent[row] = u64::from(counts.sent);
             table.timeouts[row] = counts.timeouts;
             table.ecn_cuts[row] = counts.ecn_cuts;
         }
-        Kind::Packets | Kind::Gone => {}
+        FlowKind::Packets | FlowKind::Finished => {}
     }
 }

@@ -1,18 +1,21 @@
-//! The packet simulator.
+//! The packet simulator: runs a [`plan::Plan`] with a seed and returns a [`result::RunResult`].
 //!
-//! The way of a packet, in six files: [`traffic`] (who sends) → [`flow`] (sender) → [`route`] (which
-//! stage comes next) → [`resource`] (queue and server, a link or a [`cpu`]) or [`wire`], behind it perhaps [`impair`] →
-//! [`engine`] (arrival at the next stage) → [`flow`] (receiver, and the acknowledgement's way back).
+//! A packet passes through these modules:
+//! 1. [`traffic`] creates it, or the sender of a [`flow`] does.
+//! 2. [`route`] says which stage comes next.
+//! 3. [`resource`] queues and serves it (a link or a [`cpu`]); a link without a managed queue is a [`wire`].
+//! 4. [`impair`] may lose, delay or reorder it behind the transmitter.
+//! 5. [`engine`] delivers it to the next stage.
+//! 6. The receiver of the [`flow`] answers; the acknowledgement takes the reverse route.
 
-pub mod attachment;
 mod cpu;
-mod cwnd;
+pub mod delivery_trace;
 mod engine;
 mod events;
 mod flow;
 pub mod impair;
 pub mod meter;
-pub mod opportunities;
+pub mod packet_options;
 pub mod plan;
 pub mod resource;
 pub mod result;
@@ -20,6 +23,7 @@ mod route;
 pub mod run;
 pub mod trace;
 mod traffic;
+mod window_meter;
 pub mod wire;
 
 pub use run::{check, check_links, queue_of, run, Control, RunError};

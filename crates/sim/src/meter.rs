@@ -1,5 +1,5 @@
-//! What is measured at a link: time-weighted queue, queueing delay and its variation, utilization,
-//! counts; by measuring window, and sampled.
+//! Measurements at a queue: time-weighted queue length, queueing delay and its variation, utilization and counts, by
+//! measuring window and as a time series.
 
 use crate::result::{LinkResult, LinkWindow, Series};
 use hdrhistogram::Histogram;
@@ -9,7 +9,7 @@ use marqueue_core::{Dur, Time};
 /// Significant digits of the delay histogram.
 const DIGITS: u8 = 2;
 
-/// Sums of the current window and everything that has been closed.
+/// Sums of the current measuring window and the closed windows.
 #[derive(Debug)]
 pub struct Meter {
     window: LinkWindow,
@@ -17,9 +17,9 @@ pub struct Meter {
     closed: Vec<LinkWindow>,
     /// Counters when the window began.
     base: Counters,
-    /// Up to when the queue has been accounted for.
+    /// Time up to which the queue length has been integrated.
     queue_at: Time,
-    /// Up to when the capacity has been accounted for.
+    /// Time up to which the capacity has been integrated.
     speed_at: Time,
     last_delay: Option<Dur>,
     series: Series,
@@ -28,7 +28,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter at time zero, of traffic of so many classes of processing.
+    /// A meter at time zero. `classes` is the number of processing classes.
     pub fn new(probes: &[(&'static str, &'static str)], classes: usize) -> Meter {
         Meter {
             window: LinkWindow { used_by_class: vec![0.0; classes], ..LinkWindow::default() },
@@ -46,9 +46,9 @@ impl Meter {
         }
     }
 
-    /// Until `now` the queue had `len` packets.
+    /// Integrates the queue length: until `now` the queue had `len` packets.
     #[inline]
-    pub fn queue_was(&mut self, len: u32, now: Time) {
+    pub fn integrate_queue(&mut self, len: u32, now: Time) {
         let len = len as usize;
         if len >= self.window.queue_ns.len() {
             self.window.queue_ns.resize(len + 1, 0);
@@ -57,15 +57,16 @@ impl Meter {
         self.queue_at = now;
     }
 
-    /// Until `now` the server did `speed` a second.
-    pub fn speed_was(&mut self, speed: f64, now: Time) {
+    /// Integrates the capacity: until `now` the server had this speed.
+    pub fn integrate_capacity(&mut self, speed: f64, now: Time) {
         self.window.capacity += speed * (now - self.speed_at).secs();
         self.speed_at = now;
     }
 
-    /// The service of a packet of `class` begins after it has waited for `delay`; it takes so much `work`.
+    /// The service of a packet of `class` begins after a queueing delay of `delay`; it takes this `work` (bits or
+    /// cycles).
     #[inline(always)]
-    pub fn departs(&mut self, delay: Dur, work: f64, class: u8) {
+    pub fn record_departure(&mut self, delay: Dur, work: f64, class: u8) {
         let d = delay.secs();
         let w = &mut self.window;
         w.used += work;
@@ -80,12 +81,11 @@ impl Meter {
         self.delays.record(delay.0).expect("the histogram grows");
     }
 
-    /// Closes the window at `now`: `len` packets wait, and of what is in service the server still has `ahead`
-    /// to do.
+    /// Closes the window at `now`. `len` packets are in the queue; the server has `ahead` work left in service.
     pub fn close(&mut self, now: Time, len: u32, counters: &Counters, speed: f64, ahead: f64) {
-        self.queue_was(len, now);
-        self.speed_was(speed, now);
-        // What is still to be done belongs to the next window.
+        self.integrate_queue(len, now);
+        self.integrate_capacity(speed, now);
+        // Work that is left belongs to the next window.
         self.window.used -= ahead;
         self.window.counters = minus(counters, &self.base);
         self.base = counters.clone();
@@ -102,7 +102,7 @@ impl Meter {
 
     /// Takes a sample at `now`.
     pub fn sample(&mut self, now: Time, qdisc: &Discipline, speed: f64, ahead: f64) {
-        self.speed_was(speed, now);
+        self.integrate_capacity(speed, now);
         let c = qdisc.counters();
         let sent = self.window.used - ahead;
         let (old, old_sent, old_capacity) = &self.sampled;
@@ -132,7 +132,7 @@ impl Meter {
         std::mem::replace(&mut self.series, Series { probes, ..Series::default() })
     }
 
-    /// Everything that was measured.
+    /// Returns all measurements.
     pub fn into_result(self, link: usize) -> LinkResult {
         LinkResult { link, windows: self.closed, series: self.series }
     }

@@ -1,5 +1,5 @@
-//! What the engine runs: a scenario with every name resolved to an index and every value to its
-//! base unit. Python writes it; nothing here knows how it came about.
+//! The plan of a run: a scenario with every name resolved to an index and every value to its base unit. The Python
+//! package writes it as JSON.
 
 use marqueue_aqm::{Densities, Limit, Signal};
 use marqueue_core::params::{ParamValues, PolicySpec};
@@ -19,16 +19,16 @@ pub struct Plan {
     pub sample: Dur,
     /// The links, in the order that results have.
     pub links: Vec<LinkPlan>,
-    /// The ways through the network.
+    /// The routes through the network.
     pub routes: Vec<RoutePlan>,
     /// The transport settings in use.
     pub transports: Vec<TransportPlan>,
-    /// Who sends.
+    /// The traffic groups.
     pub traffic: Vec<TrafficPlan>,
 }
 
 impl Plan {
-    /// How many classes of processing there are; none without a CPU.
+    /// Number of processing classes; 0 without a CPU.
     pub fn classes(&self) -> usize {
         if self.links.iter().all(|link| link.cpu.is_none()) {
             return 0;
@@ -36,7 +36,7 @@ impl Plan {
         self.traffic.iter().map(|t| usize::from(t.class) + 1).max().unwrap_or(0)
     }
 
-    /// How many flows there are from the start.
+    /// Number of flows that exist from the start.
     pub fn flows(&self) -> u64 {
         let flows = |t: &TrafficPlan| match t.kind {
             TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
@@ -59,7 +59,7 @@ pub struct LinkPlan {
     pub rate: Rate,
     /// Propagation.
     pub delay: Dur,
-    /// Its queue; without one the link is a wire: an endless first-in, first-out buffer, not metered.
+    /// Its queue; without one the link is a wire: an unlimited first-in, first-out buffer without measurements.
     pub queue: Option<QueuePlan>,
     /// Later rates with the times at which they begin, increasing.
     #[serde(default)]
@@ -70,7 +70,7 @@ pub struct LinkPlan {
     /// Record every arrival, mark, loss and departure.
     #[serde(default)]
     pub trace: bool,
-    /// What may happen to packets behind the transmitter.
+    /// Impairments behind the transmitter.
     #[serde(default)]
     pub pipe: PipePlan,
     /// The server is this CPU, not a transmitter: then `rate` is what it processes at the mean density, and
@@ -89,13 +89,13 @@ pub struct CpuPlan {
     pub cores: u32,
     /// By class of processing, what packets take.
     pub work: Vec<WorkPlan>,
-    /// Weight of a new measurement in the densities that are learned; without it they stay as told.
+    /// Weight of a new measurement in the estimated densities; without it they are fixed.
     #[serde(default)]
     pub lambda: Option<f64>,
 }
 
 impl CpuPlan {
-    /// What its queue is told of the processing that packets take, where it does `rate` at the mean density.
+    /// The densities for its queue, where `rate` is its rate at the mean density.
     pub fn densities(&self, rate: Rate) -> Densities {
         let speed = self.clock.0 as f64 * f64::from(self.cores);
         Densities::new(self.work.iter().map(|w| w.density).collect(), speed / rate.0 as f64, self.lambda)
@@ -137,8 +137,8 @@ impl PipePlan {
 }
 
 impl LinkPlan {
-    /// Has it a queue to serve? Also a link whose capacity changes has one, and one whose packets are
-    /// recorded, though neither need be managed or metered.
+    /// Has it a queue? A link whose capacity changes or whose packets are traced has one too, though it need not be
+    /// managed or measured.
     pub fn has_queue(&self) -> bool {
         self.queue.is_some() || !self.schedule.is_empty() || !self.opportunities.is_empty() || self.trace
     }
@@ -164,7 +164,7 @@ pub struct QueuePlan {
 }
 
 impl QueuePlan {
-    /// A queue that never loses a packet: what a link without a managed one has, if it needs any.
+    /// A queue that never drops a packet, for a link without a managed queue.
     pub fn endless() -> QueuePlan {
         QueuePlan {
             policy: PolicySpec { name: "droptail".into(), params: ParamValues::new() },
@@ -276,7 +276,7 @@ pub enum TrafficKind {
         /// When they stop.
         stop: Option<Time>,
     },
-    /// `count` flows that are paced and controlled by rate.
+    /// `count` rate-based flows. The name of this variant is that of the plan's JSON.
     Paced {
         /// The rate law and its parameters.
         control: PolicySpec,

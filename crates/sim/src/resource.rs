@@ -1,26 +1,25 @@
-//! A queue under a discipline, and the server behind it.
+//! A queue under a discipline with its server: a transmitter, a delivery trace or a CPU.
 //!
-//! Departures are computed late: whoever touches the queue at `t` first lets everything happen that
-//! was due by `t` ([`Resource::next_departure`]), in the order of time: timers, departures, idleness.
-//! So the queue needs no event for each departure; it suffices that all departures are known before
-//! the first of them arrives at the far end of the link.
+//! Departures are computed lazily. Before anything else happens to the queue at `t`, everything due by `t` is processed
+//! in order of time: timers, departures, idleness ([`Resource::next_departure`]). So a departure needs no event of its
+//! own; it must only be known before the packet arrives at the far end of the link.
 
 use crate::cpu::Cpu;
+use crate::delivery_trace::DeliveryTrace;
 use crate::meter::Meter;
-use crate::opportunities::Opportunities;
 use crate::trace::Trace;
-use marqueue_aqm::qdisc::Outlook;
-use marqueue_aqm::{Discipline, Fate, Qdisc};
+use marqueue_aqm::qdisc::QueueStatus;
+use marqueue_aqm::{Discipline, EnqueueOutcome, Qdisc};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
 
-/// What serves a queue.
+/// The server of a queue.
 #[derive(Debug)]
 pub enum Server {
     /// The transmitter of a link.
     Link(Transmitter),
-    /// A link that sends when its trace says so.
-    Trace(Box<Opportunities>),
+    /// A link that sends at the instants of a trace.
+    DeliveryTrace(Box<DeliveryTrace>),
     /// A CPU.
     Cpu(Box<Cpu>),
 }
@@ -30,27 +29,27 @@ pub enum Server {
 pub struct Resource {
     /// The queue.
     pub qdisc: Discipline,
-    /// What is measured.
+    /// Measurements.
     pub meter: Meter,
-    /// What happens to packets, if asked for.
+    /// Packet trace, if requested.
     pub trace: Option<Box<Trace>>,
-    /// Packets lost since the engine last looked.
+    /// Packets dropped that the engine has not released yet.
     pub lost: Vec<Packet>,
     server: Server,
     delay: Dur,
-    /// When the server, or one of its cores, becomes or became free.
+    /// When the server, or its first free core, becomes or became free.
     free: Time,
-    /// The server has found the queue empty.
+    /// True once the server has found the queue empty.
     idle: bool,
     /// Rate changes to come, the next one last.
     schedule: Vec<(Time, Rate)>,
-    /// Packets waiting.
+    /// Packets in the queue.
     waiting: u32,
     /// The flow of the packet that will probably be served next.
     next_flow: Option<u32>,
     /// When the discipline's timer is due.
     timer: Time,
-    /// When something is due next: a departure, a timer or a rate change.
+    /// When the next departure, timer or rate change is due.
     due: Time,
 }
 
@@ -72,35 +71,35 @@ impl Resource {
             timer: Time::NEVER,
             due: Time::NEVER,
         };
-        resource.look_ahead(resource.qdisc.outlook());
+        resource.update_due(resource.qdisc.status());
         resource
     }
 
-    /// What is to be said of its discipline.
-    pub fn caution(&self) -> Option<String> {
-        self.qdisc.caution()
+    /// A warning about the parameters of its discipline.
+    pub fn warning(&self) -> Option<String> {
+        self.qdisc.warning()
     }
 
-    /// A packet arrives; everything due by `now` has happened.
+    /// A packet arrives. Everything due by `now` has been processed.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
-        self.meter.queue_was(self.waiting, now);
+        self.meter.integrate_queue(self.waiting, now);
         if let Some(trace) = &mut self.trace {
-            trace.arrives(now, &packet, self.waiting);
+            trace.record_arrival(now, &packet, self.waiting);
         }
-        let (fate, outlook) = self.qdisc.enqueue_and_look(now, packet);
+        let (fate, status) = self.qdisc.enqueue_with_status(now, packet);
         match fate {
-            Fate::Lost | Fate::Queued => {}
-            Fate::Marked => {
+            EnqueueOutcome::Dropped | EnqueueOutcome::Queued => {}
+            EnqueueOutcome::Marked => {
                 if let Some(trace) = &mut self.trace {
-                    trace.marks(now, &packet.with_ecn(Ecn::Ce), self.waiting, self.qdisc.counters());
+                    trace.record_mark(now, &packet.with_ecn(Ecn::Ce), self.waiting, self.qdisc.counters());
                 }
             }
         }
-        if outlook.has_lost {
-            self.collect_lost(now, self.waiting);
+        if status.has_dropped {
+            self.collect_dropped(now, self.waiting);
         }
-        self.look_ahead(outlook);
+        self.update_due(status);
     }
 
     /// Is anything due by `until`?
@@ -109,9 +108,9 @@ impl Resource {
         self.due <= until
     }
 
-    /// Must whoever keeps account of packets look: have some been lost, or does a trace wait for their names?
+    /// Must the engine release dropped packets, or resolve rows of the trace?
     #[inline(always)]
-    pub fn has_news(&self) -> bool {
+    pub fn needs_release(&self) -> bool {
         self.trace.is_some() || !self.lost.is_empty()
     }
 
@@ -121,39 +120,38 @@ impl Resource {
         self.next_flow
     }
 
-    /// Lets what is due by `until` happen, up to and including the next departure. Returns the
-    /// packet with its time of arrival at the far end; `None` when nothing more is due.
+    /// Processes what is due by `until`, up to and including the next departure. Returns the packet with its time of
+    /// arrival at the far end; `None` when nothing more is due.
     #[inline]
     pub fn next_departure(&mut self, until: Time) -> Option<(Packet, Time)> {
         while self.is_due(until) {
-            if let Some(departure) = self.let_happen() {
+            if let Some(departure) = self.process_due() {
                 return Some(departure);
             }
         }
         None
     }
 
-    /// Lets happen what is due next: of a rate change, a timer and a departure at the same instant,
-    /// in this order.
+    /// Processes what is due next. At equal times a rate change comes first, then a timer, then a departure.
     #[inline(always)]
-    fn let_happen(&mut self) -> Option<(Packet, Time)> {
+    fn process_due(&mut self) -> Option<(Packet, Time)> {
         let due = self.due;
         if self.schedule.last().is_some_and(|change| change.0 == due) {
             self.change_rate();
         } else if self.timer == due {
-            self.meter.queue_was(self.waiting, due);
+            self.meter.integrate_queue(self.waiting, due);
             self.qdisc.on_timer(due);
         } else {
             return self.serve(due);
         }
-        self.look_ahead(self.qdisc.outlook());
+        self.update_due(self.qdisc.status());
         None
     }
 
-    /// Takes note of how many wait and when something will be due.
+    /// Updates the length of the queue and the time when something is due next.
     #[inline]
-    fn look_ahead(&mut self, outlook: Outlook) {
-        (self.waiting, self.timer, self.next_flow) = (outlook.len, outlook.next_timer, outlook.next_flow);
+    fn update_due(&mut self, status: QueueStatus) {
+        (self.waiting, self.timer, self.next_flow) = (status.len, status.next_timer, status.next_flow);
         let departure = if self.idle && self.waiting == 0 { Time::NEVER } else { self.free };
         let change = self.schedule.last().map_or(Time::NEVER, |c| c.0);
         self.due = departure.min(self.timer).min(change);
@@ -163,12 +161,12 @@ impl Resource {
     /// end. A packet keeps the rate it started with.
     #[inline(always)]
     fn serve(&mut self, now: Time) -> Option<(Packet, Time)> {
-        self.meter.queue_was(self.waiting, now);
-        // Looked at where it stands: to move it at once would be to wait for its parts to be written.
-        let got = self.qdisc.dequeue_and_look(now);
-        let (next, outlook) = (&got.0, got.1);
-        if outlook.has_lost {
-            self.collect_lost(now, self.waiting.saturating_sub(1));
+        self.meter.integrate_queue(self.waiting, now);
+        // Read in place: moving it at once would stall on store forwarding.
+        let got = self.qdisc.dequeue_with_status(now);
+        let (next, status) = (&got.0, got.1);
+        if status.has_dropped {
+            self.collect_dropped(now, self.waiting.saturating_sub(1));
         }
         self.idle = next.is_none();
         let mut done = now;
@@ -179,7 +177,7 @@ impl Resource {
                     self.free = done;
                     f64::from(packet.bytes()) * 8.0
                 }
-                Server::Trace(trace) => {
+                Server::DeliveryTrace(trace) => {
                     (done, self.free) = trace.send(packet.bytes());
                     f64::from(packet.bytes()) * 8.0
                 }
@@ -189,37 +187,37 @@ impl Resource {
                     served.cycles
                 }
             };
-            self.meter.departs(*sojourn, work, packet.class());
+            self.meter.record_departure(*sojourn, work, packet.class());
             if let Some(trace) = &mut self.trace {
-                trace.departs(now, packet, *sojourn, outlook.len, self.qdisc.counters());
+                trace.record_departure(now, packet, *sojourn, status.len, self.qdisc.counters());
             }
         } else if let Server::Link(transmitter) = &mut self.server {
             transmitter.restart();
         }
-        self.look_ahead(outlook);
+        self.update_due(status);
         next.as_ref().map(|&(packet, _)| (packet, done + self.delay))
     }
 
-    /// A server that is free takes a packet that has just arrived.
+    /// An idle server takes a packet that has just arrived.
     #[inline]
     pub fn start(&mut self, now: Time) -> Option<(Packet, Time)> {
         if !self.idle || self.waiting == 0 {
             return None;
         }
         self.free = self.free.max(now);
-        if let Server::Trace(trace) = &mut self.server {
+        if let Server::DeliveryTrace(trace) = &mut self.server {
             self.free = trace.first_from(self.free);
             if self.free > now {
                 self.idle = false;
-                self.look_ahead(self.qdisc.outlook());
+                self.update_due(self.qdisc.status());
                 return None;
             }
         }
         self.serve(now)
     }
 
-    /// By when [`Resource::next_departure`] must be asked again: the next packet cannot arrive at
-    /// the far end earlier.
+    /// When [`Resource::next_departure`] must be called at the latest: the next packet cannot arrive at the far end
+    /// earlier.
     #[inline]
     pub fn deadline(&self) -> Time {
         if self.waiting == 0 {
@@ -229,21 +227,21 @@ impl Resource {
         }
     }
 
-    /// What the server does in a second: bits (those of a trace on average), or cycles.
+    /// Speed of the server: bits a second (the mean of a delivery trace), or cycles a second.
     pub fn speed(&self) -> f64 {
         match &self.server {
             Server::Link(transmitter) => transmitter.rate().0 as f64,
-            Server::Trace(trace) => trace.mean_rate(),
+            Server::DeliveryTrace(trace) => trace.mean_rate(),
             Server::Cpu(cpu) => cpu.speed(),
         }
     }
 
-    /// What of the packets that have departed the server has still to do at `now`.
+    /// Work that is left at `now` for packets in service: bits or cycles.
     pub fn ahead(&self, now: Time) -> f64 {
         match &self.server {
             Server::Link(transmitter) => transmitter.rate().0 as f64 * self.free.since(now).secs(),
-            // What leaves at an instant takes no time.
-            Server::Trace(_) => 0.0,
+            // A delivery takes no time.
+            Server::DeliveryTrace(_) => 0.0,
             Server::Cpu(cpu) => cpu.ahead(now),
         }
     }
@@ -251,19 +249,19 @@ impl Resource {
     fn change_rate(&mut self) {
         let speed = self.speed();
         if let (Some((at, rate)), Server::Link(transmitter)) = (self.schedule.pop(), &mut self.server) {
-            self.meter.speed_was(speed, at);
+            self.meter.integrate_capacity(speed, at);
             transmitter.set_rate(rate);
             self.qdisc.env_mut().rate = rate;
         }
     }
 
-    /// Packets that the discipline has just lost, the first of them beside `queue` others. Where
-    /// there are several, it took them from the head of the queue, one after the other.
-    fn collect_lost(&mut self, now: Time, mut queue: u32) {
-        for (packet, reason) in self.qdisc.drain_lost() {
+    /// Collects the packets that the discipline has just dropped, the first of them with `queue` others in the queue.
+    /// If there are several, they were taken from the head of the queue one after the other.
+    fn collect_dropped(&mut self, now: Time, mut queue: u32) {
+        for (packet, reason) in self.qdisc.drain_dropped() {
             self.lost.push(packet);
             if let Some(trace) = &mut self.trace {
-                trace.loses(now, &packet, queue, reason);
+                trace.record_drop(now, &packet, queue, reason);
                 queue = queue.saturating_sub(1);
             }
         }

@@ -3,7 +3,7 @@
 
 use crate::trace::Trace;
 use marqueue_aqm::Counters;
-use marqueue_cc::Shown;
+use marqueue_cc::SenderInfo;
 use marqueue_core::Time;
 
 /// The result of one run.
@@ -25,7 +25,7 @@ pub struct RunResult {
     /// The senders of the traced TCP flows.
     pub senders: Vec<SenderTrace>,
     /// The senders of the traced paced flows.
-    pub paced: Vec<PacedTrace>,
+    pub rate_traces: Vec<RateTrace>,
     /// The groups of TCP flows whose windows were sampled.
     pub cwnds: Vec<CwndResult>,
     /// Events that the engine processed.
@@ -145,12 +145,12 @@ pub struct SenderTrace {
     /// Row of the flow table.
     pub flow: u32,
     /// Times, and what a sender shows from then on.
-    pub rows: Vec<(Time, Shown)>,
+    pub rows: Vec<(Time, SenderInfo)>,
 }
 
 /// One traced paced flow: a row at every change of its sender.
 #[derive(Clone, Debug)]
-pub struct PacedTrace {
+pub struct RateTrace {
     /// Row of the flow table.
     pub flow: u32,
     /// Size of its packets on the wire, bytes.

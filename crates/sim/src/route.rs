@@ -1,22 +1,22 @@
-//! The ways through the network as one table of stages, and which stages need no event of their own.
+//! The routes through the network as one table of stages. Stages that need no event of their own are marked as such.
 //!
-//! A wire that is entered from one other link only is *chained* to it: packets enter it in the order
-//! in which they leave that link, so the time at which a packet leaves the wire is known as soon as
-//! the time at which it leaves the link is. The same holds for a receiver that answers at once.
+//! A wire that is entered from one other link only is *chained* to it. Packets enter it in the order in which they
+//! leave that link, so the time at which a packet leaves the wire is known as soon as the time at which it leaves the
+//! link. The same holds for a receiver that acknowledges at once.
 //!
-//! A wire that is entered from several links, all of them chained to the same link (its *root*), is
-//! *merged*: packets may reach it in another order than they left the root, but once a packet leaves
-//! the root at `e`, no later one can reach the wire before `e` plus the shortest delay between
-//! (the *lead*), so whatever reaches it earlier than that is settled.
+//! A wire that is entered from several links, all of them chained to the same link (its *root*), is *merged*. Packets
+//! may reach it in another order than they left the root. Once a packet leaves the root at `e`, no later one can reach
+//! the wire before `e` plus the shortest delay between (the *lead*), so the order of all earlier arrivals is final.
 //!
 //! Both hold for links whose pipe loses packets or delays them in order, since no delay gets shorter;
 //! not behind one that reorders, nor behind a CPU of several cores.
 
 use crate::impair::Pipe;
-use crate::plan::Plan;
+use crate::plan::{Plan, TrafficKind};
+use marqueue_cc::Config;
 use marqueue_core::Dur;
 
-/// What happens to a packet next.
+/// The next thing that happens to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// It enters a link.
@@ -25,15 +25,15 @@ pub enum Stage {
     Chained(u32),
     /// It enters a merged wire.
     Merged(u32),
-    /// It passes the impaired pipe of the link that it comes from, which keeps the order.
+    /// It passes the impaired pipe of the link it comes from, which keeps the order.
     Pipe(u32),
-    /// It passes the pipe of the link that it comes from, which may reorder packets.
-    Scatter(u32),
-    /// It leaves the CPU of several cores that it comes from, which may have overtaken others.
+    /// It passes the impaired pipe of the link it comes from, which may reorder packets.
+    ReorderingPipe(u32),
+    /// It leaves a CPU of several cores, where it may have overtaken others.
     Cores(u32),
     /// It arrives at its receiver.
     Receive,
-    /// It arrives at its receiver, whose answer is chained to the link it comes from.
+    /// It arrives at its receiver, whose acknowledgement is chained to the link it comes from.
     ReceiveChained,
     /// The acknowledgement arrives at the sender.
     Sender,
@@ -42,39 +42,39 @@ pub enum Stage {
 /// All routes.
 #[derive(Clone, Debug)]
 pub struct Routes {
-    /// Stages of all routes, one after the other.
+    /// The stages of all routes, concatenated.
     pub stages: Vec<Stage>,
-    /// Where each route begins.
+    /// Index of the first stage of each route.
     pub first: Vec<u32>,
     /// For each link, its lead if it is a merged wire.
     pub lead: Vec<Option<Dur>>,
 }
 
-/// Who sends packets into a link.
+/// The sources of packets that enter a link.
 #[derive(Clone, Debug, Default)]
 struct Feeders {
-    /// A host does.
+    /// A host sends into it.
     host: bool,
-    /// Other links that do, each once.
+    /// Links that feed it, each once.
     links: Vec<usize>,
 }
 
-/// How a link is entered.
+/// How packets enter a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     /// By events.
     Events,
     /// In the order in which packets leave this link.
     Chained(usize),
-    /// In an order that is settled as packets leave a root.
+    /// In an order that is final once packets leave the root.
     Merged,
 }
 
 impl Routes {
-    /// Lays out the routes of a plan. `answers_at_once[r]`: no receiver on route `r` holds back
-    /// acknowledgements; `pipes[l]`: the pipe of link `l`, if it is impaired.
-    pub fn new(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Routes {
-        let feeders = feeders(plan, answers_at_once, pipes);
+    /// Lays out the routes of a plan. `configs` are its transport settings; `pipes[l]` is the pipe of link `l`, if
+    /// it is impaired.
+    pub fn new(plan: &Plan, configs: &[Config], pipes: &[Option<Box<Pipe>>]) -> Routes {
+        let feeders = feeders(plan, &answers_at_once(plan, configs), pipes);
         let mut entries: Vec<Entry> = (0..plan.links.len())
             .map(|l| match (is_plain(plan, l), feeders[l].host, feeders[l].links.as_slice()) {
                 (true, false, &[only]) => Entry::Chained(only),
@@ -92,7 +92,7 @@ impl Routes {
         };
         let behind = |l: usize| match &pipes[l] {
             Some(pipe) if pipe.keeps_order() => Some(Stage::Pipe(l as u32)),
-            Some(_) => Some(Stage::Scatter(l as u32)),
+            Some(_) => Some(Stage::ReorderingPipe(l as u32)),
             None => plan.links[l].overtakes().then_some(Stage::Cores(l as u32)),
         };
         let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead };
@@ -111,12 +111,31 @@ impl Routes {
         routes
     }
 
-    /// Where the answer to data begins whose way begins at `stage`.
+    /// The first stage of acknowledgements of data that starts at `stage`.
     pub fn behind_receiver(&self, stage: u32) -> u32 {
         let receives = |s: &Stage| matches!(s, Stage::Receive | Stage::ReceiveChained);
         let ahead = self.stages[stage as usize..].iter().position(receives);
         stage + ahead.expect("every route has a receiver") as u32 + 1
     }
+}
+
+/// For each route: do all receivers on it answer every segment at once?
+fn answers_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
+    let mut at_once = vec![true; plan.routes.len()];
+    for traffic in &plan.traffic {
+        match &traffic.kind {
+            TrafficKind::Tcp { transport, route, .. } => {
+                at_once[*route] &= configs[*transport].delayed_ack == Dur::ZERO;
+            }
+            TrafficKind::Poisson { transport, routes, .. } => {
+                for &route in routes {
+                    at_once[route] &= configs[*transport].delayed_ack == Dur::ZERO;
+                }
+            }
+            TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => {}
+        }
+    }
+    at_once
 }
 
 fn feeders(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Vec<Feeders> {

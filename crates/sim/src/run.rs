@@ -1,17 +1,17 @@
 //! Running a plan.
 
 use crate::cpu::Cpu;
-use crate::engine::{Engine, Prepared, Remains};
+use crate::delivery_trace::DeliveryTrace;
+use crate::engine::{Engine, FinishedRun, PreparedRun};
 use crate::events::EventQueue;
 use crate::impair::Pipe;
 use crate::meter::Meter;
-use crate::opportunities::Opportunities;
 use crate::plan::{CpuPlan, FlowSizes, LinkPlan, Plan, SizeLaw, TrafficKind, TrafficPlan};
 use crate::resource::{Resource, Server};
 use crate::result::{PipeResult, RunResult};
 use crate::trace::MOST_ROWS;
 use marqueue_aqm::{Discipline, Env};
-use marqueue_cc::paced::Law;
+use marqueue_cc::rate_based::AnyRateLaw;
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
 use marqueue_core::units::Transmitter;
@@ -118,8 +118,8 @@ impl std::error::Error for RunError {}
 pub fn check(plan: &Plan) -> Result<Vec<String>, RunError> {
     let prepared = check_plan(plan).and_then(|()| prepare(plan, 0)).map_err(RunError::Invalid)?;
     let said = plan.links.iter().zip(&prepared.resources).filter_map(|(link, resource)| {
-        let caution = resource.as_ref()?.caution()?;
-        Some(format!("{}: {caution}.", link.name))
+        let warning = resource.as_ref()?.warning()?;
+        Some(format!("{}: {warning}.", link.name))
     });
     Ok(said.collect())
 }
@@ -151,7 +151,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         }
     };
     control.done.store(ended.0, Ordering::Relaxed);
-    let Remains { resources, pipes, flows, senders, paced, cwnds, events } = engine.finish();
+    let FinishedRun { resources, pipes, flows, senders, rate_traces, cwnds, events } = engine.finish();
     let edges = std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect();
     let (mut links, mut traces) = (Vec::new(), Vec::new());
     for (l, resource) in resources.into_iter().enumerate() {
@@ -167,11 +167,11 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         .enumerate()
         .filter_map(|(link, pipe)| Some(PipeResult { link, windows: pipe?.into_windows() }))
         .collect();
-    Ok(RunResult { edges, ended, links, pipes, traces, flows, senders, paced, cwnds, events })
+    Ok(RunResult { edges, ended, links, pipes, traces, flows, senders, rate_traces, cwnds, events })
 }
 
 /// The transport settings, and what each link has of a queue and an impaired pipe.
-fn prepare(plan: &Plan, seed: u64) -> Result<Prepared, ParamError> {
+fn prepare(plan: &Plan, seed: u64) -> Result<PreparedRun, ParamError> {
     let configs = plan
         .transports
         .iter()
@@ -191,7 +191,7 @@ fn prepare(plan: &Plan, seed: u64) -> Result<Prepared, ParamError> {
         .enumerate()
         .map(|(i, link)| Pipe::of(link, windows, seed).map_err(|e| e.within(&format!("links[{i}].pipe"))))
         .collect::<Result<_, _>>()?;
-    Ok(Prepared { configs, resources, pipes })
+    Ok(PreparedRun { configs, resources, pipes })
 }
 
 /// The queue of `link` with what serves it, if it has one.
@@ -218,7 +218,7 @@ pub fn queue_of(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Option<Resour
     let server = match &link.cpu {
         Some(cpu) => Server::Cpu(Box::new(Cpu::new(cpu))),
         None if !link.opportunities.is_empty() => {
-            Server::Trace(Box::new(Opportunities::new(link.opportunities.clone())))
+            Server::DeliveryTrace(Box::new(DeliveryTrace::new(link.opportunities.clone())))
         }
         None => Server::Link(Transmitter::new(link.rate)),
     };
@@ -400,12 +400,12 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")
         }
         TrafficKind::Paced { control, route, rate, packet, .. } => {
-            let law = Law::build(control, *packet).map_err(|e| e.within("control"))?;
+            let law = AnyRateLaw::build(control, *packet).map_err(|e| e.within("control"))?;
             expect(answered(route), "route", "expected one that exists and leads back")?;
             check_rate(*rate, "rate")?;
             expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")?;
             let message = format!("expected at least {LEAST_WITH_SIGNALS} bytes, which the headers take");
-            expect(!law.listens() || packet.0 >= LEAST_WITH_SIGNALS, "packet", &message)
+            expect(!law.uses_router_feedback() || packet.0 >= LEAST_WITH_SIGNALS, "packet", &message)
         }
         TrafficKind::Packets { route, rate, packet, size, .. } => {
             expect(route_ok(route), "route", "expected one that exists")?;

@@ -1,14 +1,14 @@
-//! What a traced link remembers: each packet that arrives, is marked, is lost or departs.
+//! The packet trace of a link: each packet that arrives, is marked, is dropped or departs.
 //!
-//! A packet speaks of its flow and of an acknowledgement's options by slots that others use again later,
-//! so both are copied ([`Trace::settle`]) before anything can be reused.
+//! A packet refers to its flow and its options by slots that are reused later. Both are resolved ([`Trace::settle`])
+//! before a slot can be reused.
 
-use crate::attachment::Attachment;
+use crate::packet_options::PacketOptions;
 use marqueue_aqm::{Counters, Reason};
 use marqueue_cc::Options;
 use marqueue_core::{Dur, Flags, Packet, Time};
 
-/// Rows of one run, all links together, that are kept at most: half a gigabyte.
+/// Most rows of one run, for all links together: half a gigabyte.
 pub const MOST_ROWS: usize = 10_000_000;
 
 /// What happened to a packet at a traced link.
@@ -19,7 +19,7 @@ pub enum TraceKind {
     Arrive,
     /// It got a CE mark, as it arrived or as it departed.
     Mark,
-    /// It was lost.
+    /// It was dropped.
     Drop,
     /// Its transmission began.
     Depart,
@@ -50,21 +50,20 @@ pub struct Trace {
     pub rows: Vec<TraceRow>,
     /// The options of the acknowledgements among them.
     pub options: Vec<Options>,
-    /// So many rows speak of rows and options, no longer of slots.
+    /// Number of rows that are resolved.
     settled: usize,
-    /// The marks of the queue that have rows.
+    /// The marks of the queue that have rows already.
     marks: [u64; Reason::ALL.len()],
 }
 
 impl Trace {
     /// A packet arrives and finds `queue` packets.
-    pub fn arrives(&mut self, t: Time, packet: &Packet, queue: u32) {
+    pub fn record_arrival(&mut self, t: Time, packet: &Packet, queue: u32) {
         self.add(t, TraceKind::Arrive, packet, queue);
     }
 
-    /// Of the packets that the queue has marked, the only one since it was asked last is `packet`,
-    /// if there is one.
-    pub fn marks(&mut self, t: Time, packet: &Packet, queue: u32, counters: &Counters) {
+    /// Adds a row for `packet` if the queue has marked it: at most one packet is marked between two calls.
+    pub fn record_mark(&mut self, t: Time, packet: &Packet, queue: u32, counters: &Counters) {
         let marked = Reason::ALL.into_iter().find(|&r| counters.marks[r as usize] > self.marks[r as usize]);
         if let Some(reason) = marked {
             self.marks = counters.marks;
@@ -72,14 +71,14 @@ impl Trace {
         }
     }
 
-    /// A packet is lost.
-    pub fn loses(&mut self, t: Time, packet: &Packet, queue: u32, reason: Reason) {
+    /// A packet is dropped.
+    pub fn record_drop(&mut self, t: Time, packet: &Packet, queue: u32, reason: Reason) {
         self.add(t, TraceKind::Drop, packet, queue).reason = Some(reason);
     }
 
     /// The transmission of a packet begins; it leaves `queue` packets behind.
-    pub fn departs(&mut self, t: Time, packet: &Packet, sojourn: Dur, queue: u32, counters: &Counters) {
-        self.marks(t, packet, queue, counters);
+    pub fn record_departure(&mut self, t: Time, packet: &Packet, sojourn: Dur, queue: u32, counters: &Counters) {
+        self.record_mark(t, packet, queue, counters);
         self.add(t, TraceKind::Depart, packet, queue).sojourn = sojourn;
     }
 
@@ -88,8 +87,8 @@ impl Trace {
         self.rows.last_mut().expect("it was just pushed")
     }
 
-    /// Replaces the slots in new rows by what they stand for now: `row_of` a flow, options in `pool`.
-    pub fn settle(&mut self, row_of: impl Fn(u32) -> u32, pool: &[Attachment]) {
+    /// Resolves the slots in new rows: `row_of` gives the row of a flow in the flow table, `pool` holds the options.
+    pub fn settle(&mut self, row_of: impl Fn(u32) -> u32, pool: &[PacketOptions]) {
         for TraceRow { packet, .. } in &mut self.rows[self.settled..] {
             *packet = packet.with_flow(row_of(packet.flow()));
             if packet.has(Flags::SIGNALS) {

@@ -1,4 +1,4 @@
-//! Sources that create flows or packets as a random process.
+//! Random sources: arrival processes of flows and packets, applications that write in pieces, size distributions.
 
 use crate::plan::{FlowSizes, Gaps, SizeLaw, TrafficKind, TrafficPlan, WritePlan};
 use marqueue_core::{Dur, Rng, Time};
@@ -15,12 +15,12 @@ pub struct Arrivals {
     mean_gap: f64,
     stop: Time,
     /// What arrives.
-    pub what: What,
+    pub kind: ArrivalKind,
 }
 
 /// What arrives.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum ArrivalKind {
     /// TCP flows on one of `routes`.
     Flows {
         /// Index into the plan's transports.
@@ -32,35 +32,40 @@ pub enum What {
         /// Distribution of that.
         law: FlowSizes,
     },
-    /// Packets of the flow in slot `flow`.
+    /// Uncontrolled packets of the flow in slot `flow`.
     Packets {
-        /// The flow in whose name they are sent.
+        /// The flow that they belong to.
         flow: u32,
         /// Mean size in bytes.
         bytes: u32,
         /// Distribution of sizes.
         law: SizeLaw,
-        /// How many were sent.
+        /// Number of packets sent.
         sent: u32,
     },
 }
 
 impl Arrivals {
-    /// The process of a traffic group, if it is one; `packet_flow` is the slot for its packets.
+    /// The arrival process of a traffic group, if it has one. `packet_flow` is the flow slot of its packets.
     pub fn new(plan: &TrafficPlan, group: u32, seed: u64, packet_flow: u32) -> Option<Arrivals> {
-        let (rate, start, stop, what) = match &plan.kind {
+        let (rate, start, stop, kind) = match &plan.kind {
             TrafficKind::Poisson { transport, routes, rate, start, stop, size, law } => {
                 let routes = routes.iter().map(|&r| r as u32).collect();
-                (*rate, *start, *stop, What::Flows { transport: *transport as u32, routes, size: *size, law: *law })
+                (
+                    *rate,
+                    *start,
+                    *stop,
+                    ArrivalKind::Flows { transport: *transport as u32, routes, size: *size, law: *law },
+                )
             }
             TrafficKind::Packets { rate, packet, size, start, stop, .. } => {
-                let what = What::Packets { flow: packet_flow, bytes: packet.0 as u32, law: *size, sent: 0 };
-                (*rate, *start, stop.unwrap_or(Time::NEVER), what)
+                let kind = ArrivalKind::Packets { flow: packet_flow, bytes: packet.0 as u32, law: *size, sent: 0 };
+                (*rate, *start, stop.unwrap_or(Time::NEVER), kind)
             }
             TrafficKind::Tcp { .. } | TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } => return None,
         };
         let rng = Rng::named(seed, &format!("traffic/{}", plan.name));
-        let mut arrivals = Arrivals { group, rng, next: start, mean_gap: 1.0 / rate, stop, what };
+        let mut arrivals = Arrivals { group, rng, next: start, mean_gap: 1.0 / rate, stop, kind };
         arrivals.advance();
         Some(arrivals)
     }
@@ -79,19 +84,19 @@ impl Arrivals {
 pub struct Writer {
     plan: WritePlan,
     rng: Rng,
-    /// The next piece; `Time::NEVER` when all is written.
+    /// Time of the next piece; `Time::NEVER` when all data is written.
     pub next: Time,
-    /// Packets that it has not written yet; endless if absent.
+    /// Packets not written yet; `None` if endless.
     left: Option<u32>,
 }
 
 impl Writer {
-    /// A writer of `size` packets that begins at `start`.
+    /// A writer of `size` packets that starts at `start`.
     pub fn new(plan: WritePlan, rng: Rng, start: Time, size: Option<u32>) -> Writer {
         Writer { plan, rng, next: start, left: size }
     }
 
-    /// Writes the piece that is due: how many packets. The next one comes a gap later.
+    /// Writes the piece that is due and schedules the next one. Returns its number of packets.
     pub fn write(&mut self) -> u32 {
         let n = self.left.map_or(self.plan.packets, |left| left.min(self.plan.packets));
         self.left = self.left.map(|left| left - n);
@@ -106,7 +111,7 @@ impl Writer {
     }
 }
 
-/// Packets of a flow.
+/// Draws the number of packets of a flow.
 pub fn draw_packets(law: FlowSizes, mean: u32, rng: &mut Rng) -> u32 {
     match law {
         FlowSizes::Constant => mean,
@@ -118,7 +123,7 @@ pub fn draw_packets(law: FlowSizes, mean: u32, rng: &mut Rng) -> u32 {
     }
 }
 
-/// A packet size.
+/// Draws a packet size, bytes.
 pub fn draw_size(law: SizeLaw, mean: u32, rng: &mut Rng) -> u32 {
     match law {
         SizeLaw::Constant => mean,

@@ -1,5 +1,5 @@
-//! A link without a managed queue: an endless first-in, first-out buffer. When a packet enters, the
-//! time at which it arrives at the far end is known.
+//! A link without a managed queue: an unlimited first-in, first-out buffer and a transmitter. The arrival time at the
+//! far end is known when a packet enters.
 
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Rate, Time};
@@ -9,7 +9,7 @@ use marqueue_core::{Dur, Rate, Time};
 pub struct Wire {
     transmitter: Transmitter,
     delay: Dur,
-    /// When the last packet that entered will have been sent.
+    /// When the transmission of the last packet ends.
     free: Time,
 }
 
@@ -19,8 +19,7 @@ impl Wire {
         Wire { transmitter: Transmitter::new(rate), delay, free: Time::ZERO }
     }
 
-    /// A packet of `bytes` enters at `now`; packets must enter in the order of time. Returns when it
-    /// arrives at the far end.
+    /// A packet of `bytes` enters at `now`; calls must be in order of time. Returns its arrival time at the far end.
     #[inline]
     pub fn transit(&mut self, now: Time, bytes: u32) -> Time {
         if self.free < now {

@@ -6,7 +6,7 @@ use common::*;
 use marqueue_aqm::Signal;
 use marqueue_core::{Bytes, Rate, Time};
 use marqueue_sim::plan::*;
-use marqueue_sim::result::{PacedTrace, RunResult};
+use marqueue_sim::result::{RateTrace, RunResult};
 
 /// The paper's packets, bytes, and its link, bit/s: Figures 10 to 12.
 const PACKET: u64 = 200;
@@ -55,7 +55,7 @@ fn dumbbell(rtts: Vec<f64>, duration: f64, traffic: Vec<TrafficPlan>) -> Plan {
 }
 
 /// The mean rate of a traced flow over the last `seconds` of a run, bit/s.
-fn mean_rate(r: &RunResult, trace: &PacedTrace, seconds: f64) -> f64 {
+fn mean_rate(r: &RunResult, trace: &RateTrace, seconds: f64) -> f64 {
     let end = r.ended;
     let begin = Time(end.0 - ms(seconds * 1e3).0);
     let mut sum = 0.0;
@@ -96,7 +96,7 @@ fn n_flows_settle_at_the_fixed_point_whatever_their_delays() {
     for (n, duration) in [(1u32, 15.0), (4, 50.0), (8, 25.0)] {
         let r = go(&many(n, "emkc", duration), 1);
         let expected = C as f64 / f64::from(n) + ALPHA / BETA;
-        for trace in &r.paced {
+        for trace in &r.rate_traces {
             let rate = mean_rate(&r, trace, 10.0);
             assert!((rate / expected - 1.0).abs() < 0.01, "{n} flows: {rate} bit/s, {expected} by (46)");
         }
@@ -121,7 +121,7 @@ fn with_an_adaptive_price_nothing_is_lost_whatever_the_number_of_flows() {
 /// The rates of one flow that starts alone, Mbit/s, at a round-trip time of `rtt` ms.
 fn start(law: &str, rtt: f64) -> Vec<f64> {
     let r = go(&dumbbell(vec![rtt], 2.0, vec![flow("one", law, 0, 0.0)]), 1);
-    r.paced[0].rows.iter().map(|&(_, (rate, _))| rate * PACKET as f64 * 8e-6).collect()
+    r.rate_traces[0].rows.iter().map(|&(_, (rate, _))| rate * PACKET as f64 * 8e-6).collect()
 }
 
 /// Figure 11. The router and the sender count the same packets, so that x(n) = (1 - beta) r + beta C + alpha with
@@ -150,7 +150,7 @@ fn the_naive_reference_rate_overshoots() {
 
 /// When, after `from` s, the rate changes by more than a tenth, s.
 fn reacts(r: &RunResult, from: f64) -> f64 {
-    let rows = &r.paced[0].rows;
+    let rows = &r.rate_traces[0].rows;
     let first = rows.iter().rposition(|row| row.0 <= secs(from)).expect("it has sent");
     let before = rows[first].1 .0;
     let turn = rows[first..].iter().find(|row| (row.1 .0 / before - 1.0).abs() > 0.1);
@@ -172,7 +172,7 @@ fn another_bottleneck_is_obeyed_one_round_trip_later() {
     let r = go(&plan, 1);
     let waited = reacts(&r, 5.0) - same;
     assert!((0.1..0.1 + 1.5 * DELTA).contains(&waited), "{waited} s");
-    let settled = mean_rate(&r, &r.paced[0], 2.0);
+    let settled = mean_rate(&r, &r.rate_traces[0], 2.0);
     assert!((settled / (C as f64 / 2.0 + ALPHA / BETA) - 1.0).abs() < 0.01, "{settled} bit/s");
 }
 
@@ -185,7 +185,7 @@ fn lost_and_reordered_feedback_does_not_move_the_fixed_point() {
     let r = go(&plan, 1);
     assert!(r.pipes[0].windows[1].lost > 1000 && r.pipes[0].windows[1].reordered > 1000);
     let expected = C as f64 / 4.0 + ALPHA / BETA;
-    for trace in &r.paced {
+    for trace in &r.rate_traces {
         let rate = mean_rate(&r, trace, 10.0);
         assert!((rate / expected - 1.0).abs() < 0.01, "{rate} bit/s, {expected} by (46)");
     }
@@ -204,7 +204,7 @@ fn silence_halves_the_rate_down_to_the_least() {
 
 /// What the flows of a plan did, and what their senders showed.
 fn happened(r: &RunResult) -> String {
-    format!("{:?} {:?} {:?} {:?}", r.paced, r.flows.sent, r.flows.delivered, r.links[0].windows)
+    format!("{:?} {:?} {:?} {:?}", r.rate_traces, r.flows.sent, r.flows.delivered, r.links[0].windows)
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn kelly_control_pays_both_routers() {
     plan.routes[0].forward.insert(1, wide);
     let r = go(&plan, 1);
     let expected = (C as f64 * 2.5 + 20_000.0) / 2.0;
-    let rate = mean_rate(&r, &r.paced[0], 10.0);
+    let rate = mean_rate(&r, &r.rate_traces[0], 10.0);
     assert!((rate / expected - 1.0).abs() < 0.01, "{rate} bit/s, {expected} by Lemma 1");
 }
 
@@ -269,7 +269,7 @@ fn parking_lot(rates: [u64; 3], packet_size: u64, duration: f64) -> Vec<f64> {
     let routes = [vec![0, 1, 2], vec![0], vec![1], vec![2]];
     plan.routes = routes.into_iter().map(|forward| RoutePlan { forward, reverse: vec![3] }).collect();
     let r = go(&plan, 1);
-    r.paced.iter().map(|trace| mean_rate(&r, trace, 10.0)).collect()
+    r.rate_traces.iter().map(|trace| mean_rate(&r, trace, 10.0)).collect()
 }
 
 /// Max-min: the middle hop, the narrowest, is shared in equal parts, and the others' flows have what is left.

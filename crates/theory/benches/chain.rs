@@ -3,7 +3,7 @@
 #![allow(missing_docs)] // criterion_group! declares a function without any.
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
-use marqueue_core::curve::{MarkingCurve, Scale};
+use marqueue_core::curve::{MarkingCurve, ScaledCurve};
 use marqueue_theory::chain::{Chain, Class, Queue, Setup};
 
 fn steps(c: &mut Criterion) {
@@ -23,7 +23,7 @@ fn steps(c: &mut Criterion) {
 
 fn chain(flows: u64, queue: Queue) -> Chain {
     let curve = MarkingCurve::parse("red:2:10:0.2").expect("a curve");
-    let curve = Scale::new(curve, flows as f64, 0.2, 0.3, 12.0);
+    let curve = ScaledCurve::new(curve, flows as f64, 0.2, 0.3, 12.0);
     let classes = vec![Class { flows, slots: 1 }];
     Chain::new(Setup { curve, queue, classes, slots: 1, ct: 25.0, greatest: 100 }, 1, "chain")
 }

@@ -1,12 +1,12 @@
 //! The lumped chain: flows are neither made nor lost, and one round trip has the law of N separate flows.
 
-use marqueue_core::curve::{MarkingCurve, Scale};
+use marqueue_core::curve::{MarkingCurve, ScaledCurve};
 use marqueue_theory::chain::{marking, Chain, Class, Queue, Setup};
 use proptest::prelude::*;
 
 fn setup(flows: &[(u64, u32)], slots: u32, ct: f64, greatest: u32) -> Setup {
     let total: u64 = flows.iter().map(|(n, _)| n).sum();
-    let curve = Scale::new(MarkingCurve::parse("red:2:10:0.2").expect("a curve"), total as f64, 0.2, 0.3, 12.0);
+    let curve = ScaledCurve::new(MarkingCurve::parse("red:2:10:0.2").expect("a curve"), total as f64, 0.2, 0.3, 12.0);
     let classes = flows.iter().map(|&(flows, slots)| Class { flows, slots }).collect();
     Setup { curve, queue: Queue::Mm1, classes, slots, ct, greatest }
 }

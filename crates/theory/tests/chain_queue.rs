@@ -1,11 +1,11 @@
 //! The queue within a slot and the marks that it makes, against sums over every length.
 
-use marqueue_core::curve::{MarkingCurve, Scale};
+use marqueue_core::curve::{MarkingCurve, ScaledCurve};
 use marqueue_theory::chain::{marking, Queue};
 use proptest::prelude::*;
 
-fn curve(text: &str, flows: f64, a: f64) -> Scale {
-    Scale::new(MarkingCurve::parse(text).expect("a curve"), flows, a, a + 0.1, 12.0)
+fn curve(text: &str, flows: f64, a: f64) -> ScaledCurve {
+    ScaledCurve::new(MarkingCurve::parse(text).expect("a curve"), flows, a, a + 0.1, 12.0)
 }
 
 /// P(Q = n) of M/D/1 up to `most`, by the recursion of the chain that departures see, without truncation.

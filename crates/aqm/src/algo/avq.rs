@@ -22,9 +22,9 @@
 //! Defaults: gamma and alpha as in the paper's experiments; B is the real buffer (section II). The
 //! paper does not say where C~ starts: here at C, to which law (1) drives an idle link.
 
-use crate::mode::Mode;
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use crate::virtual_queue::{Capacity, Fluid};
+use crate::counting_unit::CountingUnit;
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
+use crate::virtual_queue::{VirtualCapacity, FluidQueue};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};
 
@@ -40,7 +40,7 @@ marqueue_core::params! {
         /// Buffer of the virtual queue.
         buffer: Option<f64> { unit: Packets, range: 0.0 => 1e9, default: None, auto: "the real buffer", source: "Kunniyur and Srikant 2004, section II" },
         /// In what the virtual queue and the arrival rate are measured.
-        mode: Mode { default: Mode::Bytes, source: "Kunniyur and Srikant 2004, section II" },
+        mode: CountingUnit { default: CountingUnit::Bytes, source: "Kunniyur and Srikant 2004, section II" },
     }
 }
 
@@ -55,24 +55,24 @@ impl Params {
     }
 
     /// The virtual capacity at the start.
-    pub(super) fn capacity(&self, env: &Env) -> Capacity {
-        Capacity::new(self.gamma, self.alpha, self.initial * env.rate.bytes_per_sec())
+    pub(super) fn capacity(&self, env: &Env) -> VirtualCapacity {
+        VirtualCapacity::new(self.gamma, self.alpha, self.initial * env.rate.bytes_per_sec())
     }
 }
 
 /// Does the packet count in the arrival rate to which C~ is matched? Everywhere but where marks are
 /// losses, every arrival does.
 #[inline]
-pub(super) fn counts(cx: &Cx<'_>, packet: &Packet, signalled: bool) -> bool {
-    !cx.mark_loses(packet) || !(signalled || cx.is_full(packet))
+pub(super) fn counts(cx: &Context<'_>, packet: &Packet, signalled: bool) -> bool {
+    !cx.mark_drops(packet) || !(signalled || cx.is_full(packet))
 }
 
 /// State of AVQ.
 #[derive(Debug)]
 pub struct Avq {
     params: Params,
-    queue: Fluid,
-    capacity: Capacity,
+    queue: FluidQueue,
+    capacity: VirtualCapacity,
 }
 
 impl Aqm for Avq {
@@ -84,11 +84,11 @@ impl Aqm for Avq {
     type Params = Params;
 
     fn new(params: &Params, env: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
-        Ok(Avq { params: params.clone(), queue: Fluid::new(now), capacity: params.capacity(env) })
+        Ok(Avq { params: params.clone(), queue: FluidQueue::new(now), capacity: params.capacity(env) })
     }
 
     #[inline]
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let c = cx.env.rate.bytes_per_sec();
         let b = self.params.mode.size(packet, cx.env.mean_packet);
         self.capacity.bound(c);

@@ -18,36 +18,35 @@
 //! Defaults: AVQ's; RED inside, as in the paper, with RED's own defaults.
 
 use super::avq::{self, counts};
-use super::Discipline;
-use crate::policy::{Aqm, Cx, Env, Limit, Reason, Signal, Verdict};
-use crate::qdisc::{Fate, Qdisc};
-use crate::virtual_queue::Capacity;
+use crate::policy::{Aqm, Context, Env, Limit, Reason, Signal, Verdict};
+use crate::qdisc::{EnqueueOutcome, FromSpec};
+use crate::virtual_queue::VirtualCapacity;
 use marqueue_core::params::{ParamError, ParamValues, PolicySpec};
 use marqueue_core::{Dur, Ecn, Packet, Rate, Rng, Time};
 use std::collections::VecDeque;
 
 marqueue_core::params! {
     /// What this adds to AVQ's parameters.
-    pub struct Inside {
+    pub struct InnerParams {
         /// The AQM in the virtual queue.
         inner: PolicySpec { default: PolicySpec { name: "red".into(), params: ParamValues::new() }, source: "Kunniyur and Srikant 2004, section III, Experiment 6" },
     }
 }
 
 /// Parameters: AVQ's and the inner AQM.
-pub type Params = (avq::Params, Inside);
+pub type Params = (avq::Params, InnerParams);
 
 /// The queue that is only imagined: packets served at C~ under the inner AQM.
 #[derive(Debug)]
-struct VirtualQueue {
-    discipline: Box<Discipline>,
+struct VirtualQueue<D> {
+    discipline: Box<D>,
     /// Up to when it has been followed.
     now: Time,
     /// What is left of the packet in service, bytes; zero when the server is idle.
     in_service: f64,
 }
 
-impl VirtualQueue {
+impl<D: FromSpec> VirtualQueue<D> {
     /// When the packet in service will have been served.
     fn served(&self, capacity: f64) -> Time {
         if self.in_service > 0.0 && capacity > 0.0 {
@@ -87,7 +86,7 @@ impl VirtualQueue {
         self.now = to;
     }
 
-    fn arrive(&mut self, packet: Packet) -> Fate {
+    fn arrive(&mut self, packet: Packet) -> EnqueueOutcome {
         let fate = self.discipline.enqueue(self.now, packet);
         if self.in_service == 0.0 {
             self.serve_next();
@@ -96,17 +95,17 @@ impl VirtualQueue {
     }
 }
 
-/// State of AVQ with an inner AQM.
+/// State of AVQ with an inner AQM, whose queue is a discipline `D`.
 #[derive(Debug)]
-pub struct AvqInner {
+pub struct AvqInner<D> {
     params: avq::Params,
-    capacity: Capacity,
-    queue: VirtualQueue,
+    capacity: VirtualCapacity,
+    queue: VirtualQueue<D>,
     /// Signals that came at virtual departures and wait for a real packet.
     late: VecDeque<Reason>,
 }
 
-impl AvqInner {
+impl<D: FromSpec> AvqInner<D> {
     /// What surrounds the virtual queue.
     fn virtual_env(params: &avq::Params, env: &Env) -> Env {
         Env { limit: Limit::Bytes(params.buffer_bytes(env) as u64), signal: Signal::Drop, ..env.clone() }
@@ -114,11 +113,11 @@ impl AvqInner {
 
     /// Collects the signals that virtual departures have given since the last arrival.
     fn collect_late(&mut self) {
-        self.late.extend(self.queue.discipline.drain_lost().map(|(_, reason)| reason));
+        self.late.extend(self.queue.discipline.drain_dropped().map(|(_, reason)| reason));
     }
 }
 
-impl Aqm for AvqInner {
+impl<D: FromSpec> Aqm for AvqInner<D> {
     const NAME: &'static str = "avq-inner";
     const SUMMARY: &'static str = "AVQ whose virtual queue is managed by any other AQM";
     const SOURCE: &'static str = "Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, section III, Experiment 6";
@@ -126,14 +125,14 @@ impl Aqm for AvqInner {
         &[("virtual_capacity", "bit/s"), ("virtual_capacity_share", "fraction"), ("virtual_queue", "packets")];
     type Params = Params;
 
-    fn new((avq, inside): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
-        let discipline = Discipline::build(&inside.inner, Self::virtual_env(avq, env), rng.child("inner"))
+    fn new((avq, inner): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
+        let discipline = D::from_spec(&inner.inner, Self::virtual_env(avq, env), rng.child("inner"))
             .map_err(|e| e.within("inner"))?;
         let queue = VirtualQueue { discipline: Box::new(discipline), now, in_service: 0.0 };
         Ok(AvqInner { params: avq.clone(), capacity: avq.capacity(env), queue, late: VecDeque::new() })
     }
 
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let c = cx.env.rate.bytes_per_sec();
         let size = self.params.mode.size(packet, cx.env.mean_packet);
         self.capacity.bound(c);
@@ -142,9 +141,9 @@ impl Aqm for AvqInner {
 
         let copy = packet.with_ecn(Ecn::NotEct).with_bytes(size as u32);
         let fate = self.queue.arrive(copy);
-        let mut lost = self.queue.discipline.drain_lost().map(|(_, reason)| reason);
+        let mut lost = self.queue.discipline.drain_dropped().map(|(_, reason)| reason);
         // An arrival is the last that it makes the queue lose.
-        let own = if fate == Fate::Lost { lost.next_back() } else { None };
+        let own = if fate == EnqueueOutcome::Dropped { lost.next_back() } else { None };
         self.late.extend(lost);
         let signal = own.or_else(|| self.late.pop_front());
         if counts(cx, packet, signal.is_some()) {

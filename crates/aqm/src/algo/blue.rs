@@ -9,7 +9,7 @@
 //! Sees: overflows, idleness. Decides: mark, at random.
 //! Defaults: d1, d2 and freeze_time as Wen, Fang and Sun 2008, section 4.
 
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -56,7 +56,7 @@ impl Aqm for Blue {
         Ok(Blue { d1: p.d1, d2: p.d2, freeze_time: Dur::from_secs(p.freeze_time), p: 0.0, frozen_until: now })
     }
 
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         if cx.is_full(packet) {
             self.step(cx.now, self.d1);
             return Verdict::Pass;

@@ -9,21 +9,21 @@
 //! Sees: the queue at each arrival, flows of drawn packets. Decides: drop (matched), else as RED.
 //! Defaults: one draw, as in the paper; the others are RED's.
 
-use super::red::{self, Red, Seen};
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use super::red::{self, Red, QueueLength};
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
     /// What this adds to RED's parameters.
-    pub struct Drawing {
+    pub struct DrawParams {
         /// How many packets each arrival is compared with.
         draws: f64 { unit: Packets, range: 1.0 => 1000.0, default: 1.0, source: "Pan, Prabhakar and Psounis 2000, section II" },
     }
 }
 
 /// Parameters: the number of draws and RED's.
-pub type Params = (Drawing, red::Params);
+pub type Params = (DrawParams, red::Params);
 
 /// State of CHOKe.
 #[derive(Debug)]
@@ -39,20 +39,20 @@ impl Aqm for Choke {
     const PROBES: &'static [(&'static str, &'static str)] = Red::PROBES;
     type Params = Params;
 
-    fn new((drawing, red): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
-        Ok(Choke { red: Red::new(red, env, rng, now)?, draws: whole("draws", drawing.draws)? })
+    fn new((draw, red): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
+        Ok(Choke { red: Red::new(red, env, rng, now)?, draws: whole("draws", draw.draws)? })
     }
 
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        let seen = Seen::all(cx);
-        self.red.observe(cx, seen);
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        let seen = QueueLength::all(cx);
+        self.red.update_average(cx, seen);
         if self.red.average() > self.red.thresholds().0 {
             if let Some(drawn) = cx.queue.draw_match(cx.rng, packet.flow(), self.draws) {
                 cx.evict(drawn, Reason::Matched);
                 return Verdict::Drop(Reason::Matched);
             }
         }
-        self.red.judge(cx, packet, seen)
+        self.red.decide(cx, packet, seen)
     }
 
     fn on_idle(&mut self, now: Time) {

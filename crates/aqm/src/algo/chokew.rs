@@ -14,8 +14,8 @@
 //! larger arrival is compared with more packets: fairness in bytes, which the paper does not treat.
 //! Defaults: section 4 of the paper. A code point without a weight has weight 1.
 
-use crate::mode::Mode;
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use crate::counting_unit::CountingUnit;
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, PerDscp, Rng, Time};
 
@@ -35,7 +35,7 @@ marqueue_core::params! {
         /// w(k): priority weight by code point.
         weights: PerDscp { unit: One, range: 1.0 => 1e6, default: PerDscp::default(), source: "Wen, Fang and Sun 2009, section 2.1" },
         /// In what the queue is measured; in bytes draws and their number go by packet size.
-        mode: Mode { default: Mode::Packets, source: "Wen, Fang and Sun 2009, section 4" },
+        mode: CountingUnit { default: CountingUnit::Packets, source: "Wen, Fang and Sun 2009, section 4" },
     }
 }
 
@@ -57,7 +57,7 @@ impl Params {
 
 /// The drawing factor and what follows from it, whatever the queue is measured by.
 #[derive(Debug)]
-pub(super) struct Draws {
+pub(super) struct MatchedDrops {
     params: Params,
     /// By code point.
     weights: [f64; 64],
@@ -66,20 +66,20 @@ pub(super) struct Draws {
     largest: u32,
 }
 
-impl Draws {
-    /// Names of what [`Draws::probe`] reports.
+impl MatchedDrops {
+    /// Names of what [`MatchedDrops::probe`] reports.
     pub(super) const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1")];
 
-    pub(super) fn new(params: &Params) -> Result<Draws, ParamError> {
+    pub(super) fn new(params: &Params) -> Result<MatchedDrops, ParamError> {
         params.check_order()?;
-        Ok(Draws { params: params.clone(), weights: params.weights.or(1.0), p0: 0.0, largest: 0 })
+        Ok(MatchedDrops { params: params.clone(), weights: params.weights.or(1.0), p0: 0.0, largest: 0 })
     }
 
     /// L: the queue with the arrival, packets.
     #[inline]
-    pub(super) fn queue_with(&mut self, cx: &Cx<'_>, packet: &Packet) -> f64 {
+    pub(super) fn queue_with(&mut self, cx: &Context<'_>, packet: &Packet) -> f64 {
         self.largest = self.largest.max(packet.bytes());
-        self.params.mode.queue(cx.packets() + 1, cx.bytes() + u64::from(packet.bytes()), cx.env.mean_packet)
+        self.params.mode.queue_length(cx.packets() + 1, cx.bytes() + u64::from(packet.bytes()), cx.env.mean_packet)
     }
 
     /// Figure 2.
@@ -95,12 +95,12 @@ impl Draws {
     /// Figure 1, steps 3 and 4: how many packets the arrival is compared with at most, if the queue is long
     /// enough for that.
     #[inline]
-    pub(super) fn number(&self, cx: &mut Cx<'_>, packet: &Packet, l: f64) -> u32 {
+    pub(super) fn draw_count(&self, cx: &mut Context<'_>, packet: &Packet, l: f64) -> u32 {
         if l <= self.params.l_th {
             return 0;
         }
         let p = self.p0 / self.weights[usize::from(packet.dscp().value())];
-        let p = self.params.mode.chance(p, packet, cx.env.mean_packet);
+        let p = self.params.mode.scale_probability(p, packet, cx.env.mean_packet);
         let whole = p.floor();
         // More than can be counted are as many as can be.
         (whole as u32).saturating_add(u32::from(cx.rng.uniform() < p - whole))
@@ -109,10 +109,10 @@ impl Draws {
     /// Figure 1, step 5: draws up to `m` packets; the first of the arrival's flow is lost, and so must the
     /// arrival be.
     #[inline]
-    pub(super) fn matched(&self, cx: &mut Cx<'_>, packet: &Packet, m: u32) -> bool {
+    pub(super) fn draw_match(&self, cx: &mut Context<'_>, packet: &Packet, m: u32) -> bool {
         let drawn = match self.params.mode {
-            Mode::Packets => cx.queue.draw_match(cx.rng, packet.flow(), m),
-            Mode::Bytes => cx.queue.draw_match_by_size(cx.rng, self.largest, packet.flow(), m),
+            CountingUnit::Packets => cx.queue.draw_match(cx.rng, packet.flow(), m),
+            CountingUnit::Bytes => cx.queue.draw_match_by_size(cx.rng, self.largest, packet.flow(), m),
         };
         drawn.map(|drawn| cx.evict(drawn, Reason::Matched)).is_some()
     }
@@ -125,25 +125,25 @@ impl Draws {
 /// State of CHOKeW.
 #[derive(Debug)]
 pub struct ChokeW {
-    draws: Draws,
+    draws: MatchedDrops,
 }
 
 impl Aqm for ChokeW {
     const NAME: &'static str = "chokew";
     const SUMMARY: &'static str = "Loses arrivals with drawn packets of the same flow, the more the lower its weight";
     const SOURCE: &'static str = "Wen, Fang and Sun, IEEE TPDS 20(1), 2009";
-    const PROBES: &'static [(&'static str, &'static str)] = Draws::PROBES;
+    const PROBES: &'static [(&'static str, &'static str)] = MatchedDrops::PROBES;
     type Params = Params;
 
     fn new(p: &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
-        Ok(ChokeW { draws: Draws::new(p)? })
+        Ok(ChokeW { draws: MatchedDrops::new(p)? })
     }
 
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let l = self.draws.queue_with(cx, packet);
         self.draws.adapt(l);
-        let m = self.draws.number(cx, packet, l);
-        if self.draws.matched(cx, packet, m) {
+        let m = self.draws.draw_count(cx, packet, l);
+        if self.draws.draw_match(cx, packet, m) {
             return Verdict::Drop(Reason::Matched);
         }
         Verdict::Pass

@@ -8,26 +8,26 @@
 //! Departures: the paper does not say what an idle period does; here the average is not touched by it.
 //! Defaults: w_q is that of the paper's RED.
 
-use super::chokew::{self, Draws};
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use super::chokew::{self, MatchedDrops};
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
     /// What this adds to CHOKeW's parameters.
-    pub struct Averaging {
+    pub struct AverageParams {
         /// Weight of a new sample in the average.
         w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.002, source: "Wen, Fang and Sun 2009, section 4 (RED)" },
     }
 }
 
 /// Parameters: CHOKeW's and the weight of the average.
-pub type Params = (chokew::Params, Averaging);
+pub type Params = (chokew::Params, AverageParams);
 
 /// State of CHOKeW with an average.
 #[derive(Debug)]
 pub struct ChokeWAvg {
-    draws: Draws,
+    draws: MatchedDrops,
     w_q: f64,
     avg: f64,
 }
@@ -39,15 +39,15 @@ impl Aqm for ChokeWAvg {
     const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1"), ("avg", "packets")];
     type Params = Params;
 
-    fn new((chokew, averaging): &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
-        Ok(ChokeWAvg { draws: Draws::new(chokew)?, w_q: averaging.w_q, avg: 0.0 })
+    fn new((chokew, average): &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
+        Ok(ChokeWAvg { draws: MatchedDrops::new(chokew)?, w_q: average.w_q, avg: 0.0 })
     }
 
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         self.avg = (1.0 - self.w_q) * self.avg + self.w_q * self.draws.queue_with(cx, packet);
         self.draws.adapt(self.avg);
-        let m = self.draws.number(cx, packet, self.avg);
-        if self.draws.matched(cx, packet, m) {
+        let m = self.draws.draw_count(cx, packet, self.avg);
+        if self.draws.draw_match(cx, packet, m) {
             return Verdict::Drop(Reason::Matched);
         }
         Verdict::Pass

@@ -8,31 +8,31 @@
 //! Sees: what CHOKeW sees, and departures. Decides: drop (matched).
 //! Defaults: those of CHOKeW; the paper gives no size of the ID buffer.
 
-use super::chokew::{self, Draws};
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use super::chokew::{self, MatchedDrops};
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Dur, Packet, Rng, Time};
 
 marqueue_core::params! {
     /// What this adds to CHOKeW's parameters.
-    pub struct Memory {
+    pub struct IdBufferParams {
         /// How many flow ids are kept.
         ids: f64 { unit: Packets, range: 1.0 => 1e7, default: 500.0, source: "as many as the paper's queue may hold" },
     }
 }
 
 /// Parameters: CHOKeW's and the size of the memory.
-pub type Params = (chokew::Params, Memory);
+pub type Params = (chokew::Params, IdBufferParams);
 
 /// The last flow ids, the order of which does not matter to a draw.
 #[derive(Debug)]
-struct Ids {
+struct IdBuffer {
     flows: Vec<u32>,
     size: usize,
     oldest: usize,
 }
 
-impl Ids {
+impl IdBuffer {
     fn push(&mut self, flow: u32) {
         if self.flows.len() < self.size {
             self.flows.push(flow);
@@ -61,30 +61,30 @@ impl Ids {
 /// State of CHOKeW with an ID buffer.
 #[derive(Debug)]
 pub struct ChokeWId {
-    draws: Draws,
-    ids: Ids,
+    draws: MatchedDrops,
+    ids: IdBuffer,
 }
 
 impl Aqm for ChokeWId {
     const NAME: &'static str = "chokew-id";
     const SUMMARY: &'static str = "CHOKeW that also draws from the flow ids of packets already forwarded";
     const SOURCE: &'static str = "Wen, Fang and Sun, IEEE TPDS 20(1), 2009, section 5.1";
-    const PROBES: &'static [(&'static str, &'static str)] = Draws::PROBES;
+    const PROBES: &'static [(&'static str, &'static str)] = MatchedDrops::PROBES;
     type Params = Params;
 
-    fn new((chokew, memory): &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
-        let ids = Ids { flows: Vec::new(), size: whole("ids", memory.ids)? as usize, oldest: 0 };
-        Ok(ChokeWId { draws: Draws::new(chokew)?, ids })
+    fn new((chokew, id_buffer): &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
+        let ids = IdBuffer { flows: Vec::new(), size: whole("ids", id_buffer.ids)? as usize, oldest: 0 };
+        Ok(ChokeWId { draws: MatchedDrops::new(chokew)?, ids })
     }
 
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let l = self.draws.queue_with(cx, packet);
         self.draws.adapt(l);
-        let m = self.draws.number(cx, packet, l);
+        let m = self.draws.draw_count(cx, packet, l);
         let matched = if cx.rng.uniform() < self.ids.len() / (self.ids.len() + l) {
             self.ids.matched(cx.rng, packet.flow(), m.saturating_mul(2))
         } else {
-            self.draws.matched(cx, packet, m)
+            self.draws.draw_match(cx, packet, m)
         };
         match matched {
             true => Verdict::Drop(Reason::Matched),
@@ -92,7 +92,7 @@ impl Aqm for ChokeWId {
         }
     }
 
-    fn on_departure(&mut self, _: &mut Cx<'_>, packet: &Packet, _: Dur) -> Verdict {
+    fn on_departure(&mut self, _: &mut Context<'_>, packet: &Packet, _: Dur) -> Verdict {
         self.ids.push(packet.flow());
         Verdict::Pass
     }

@@ -7,15 +7,15 @@
 //! Sees: what CHOKeW and RED see. Decides: drop (matched), else as RED.
 //! Defaults: those of both.
 
-use super::chokew::{self, Draws};
-use super::red::{self, Red, Seen};
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use super::chokew::{self, MatchedDrops};
+use super::red::{self, Red, QueueLength};
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
     /// What this adds to CHOKeW's parameters.
-    pub struct Behind {
+    pub struct RedParams {
         /// RED's average queue below which it signals nothing.
         min_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 100.0, source: "Wen, Fang and Sun 2009, section 4" },
         /// RED's average queue at which its probability reaches max_p.
@@ -32,12 +32,12 @@ marqueue_core::params! {
 }
 
 /// Parameters: CHOKeW's and RED's.
-pub type Params = (chokew::Params, Behind);
+pub type Params = (chokew::Params, RedParams);
 
 /// State of CHOKeW with RED.
 #[derive(Debug)]
 pub struct ChokeWRed {
-    draws: Draws,
+    draws: MatchedDrops,
     red: Red,
 }
 
@@ -48,29 +48,29 @@ impl Aqm for ChokeWRed {
     const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1"), ("avg", "packets"), ("p", "fraction")];
     type Params = Params;
 
-    fn new((chokew, behind): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
+    fn new((chokew, red_params): &Params, env: &Env, rng: &Rng, now: Time) -> Result<Self, ParamError> {
         let red = red::Params {
-            min_th: Some(behind.min_th),
-            max_th: Some(behind.max_th),
-            max_p: behind.max_p,
-            w_q: Some(behind.w_q),
-            gentle: behind.gentle,
-            wait: behind.wait,
+            min_th: Some(red_params.min_th),
+            max_th: Some(red_params.max_th),
+            max_p: red_params.max_p,
+            w_q: Some(red_params.w_q),
+            gentle: red_params.gentle,
+            wait: red_params.wait,
             mark_p: 1.0,
             mode: chokew.mode,
         };
-        Ok(ChokeWRed { draws: Draws::new(chokew)?, red: Red::new(&red, env, rng, now)? })
+        Ok(ChokeWRed { draws: MatchedDrops::new(chokew)?, red: Red::new(&red, env, rng, now)? })
     }
 
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        let (l, seen) = (self.draws.queue_with(cx, packet), Seen::all(cx));
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        let (l, seen) = (self.draws.queue_with(cx, packet), QueueLength::all(cx));
         self.draws.adapt(l);
-        self.red.observe(cx, seen);
-        let m = self.draws.number(cx, packet, l);
-        if self.draws.matched(cx, packet, m) {
+        self.red.update_average(cx, seen);
+        let m = self.draws.draw_count(cx, packet, l);
+        if self.draws.draw_match(cx, packet, m) {
             return Verdict::Drop(Reason::Matched);
         }
-        self.red.judge(cx, packet, seen)
+        self.red.decide(cx, packet, seen)
     }
 
     fn on_idle(&mut self, now: Time) {

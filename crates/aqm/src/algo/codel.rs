@@ -9,14 +9,14 @@
 //! Sees: departures with their sojourn times. Decides: mark, at departure.
 //!
 //! The RFC's dequeue() drops and then fetches the next packet itself; here the discipline asks about
-//! each packet in turn, so `step` remembers why the previous one was lost. Where a signal is a mark,
+//! each packet in turn, so `previous` remembers why the previous one was lost. Where a signal is a mark,
 //! the packet leaves and no other is fetched: then count and drop_next move at once, from drop_next
 //! and not from now, as they would after a drop whose successor was late too.
 //! Departures: MAXPACKET, for which the RFC takes the interface's MTU, is the largest packet seen, and
 //! at least the usual size.
 //! Defaults: RFC 8289, sections 4.2 and 4.3.
 
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -32,7 +32,7 @@ marqueue_core::params! {
 
 /// What happened to the packet before this one in the same dequeue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum Previous {
     /// There was none.
     First,
     /// It was lost because drop_next had come.
@@ -54,7 +54,7 @@ pub struct Codel {
     count: u32,
     last_count: u32,
     dropping: bool,
-    step: Step,
+    previous: Previous,
 }
 
 impl Codel {
@@ -65,7 +65,7 @@ impl Codel {
 
     /// RFC 8289, section 5.6: has the sojourn time been above target for an interval?
     #[inline]
-    fn ok_to_drop(&mut self, cx: &Cx<'_>, sojourn: Dur) -> bool {
+    fn ok_to_drop(&mut self, cx: &Context<'_>, sojourn: Dur) -> bool {
         if sojourn < self.target || cx.bytes() <= self.max_packet {
             self.first_above = None;
             return false;
@@ -90,10 +90,10 @@ impl Codel {
         self.drop_next = self.control_law(self.drop_next);
     }
 
-    fn signal(&mut self, cx: &Cx<'_>, packet: &Packet, step: Step) -> Verdict {
-        if cx.mark_loses(packet) {
-            self.step = step;
-        } else if step == Step::AfterDrop {
+    fn signal(&mut self, cx: &Context<'_>, packet: &Packet, previous: Previous) -> Verdict {
+        if cx.mark_drops(packet) {
+            self.previous = previous;
+        } else if previous == Previous::AfterDrop {
             self.advance();
         }
         Verdict::Mark(Reason::Sojourn)
@@ -121,40 +121,40 @@ impl Aqm for Codel {
             count: 0,
             last_count: 0,
             dropping: false,
-            step: Step::First,
+            previous: Previous::First,
         })
     }
 
     #[inline]
-    fn on_arrival(&mut self, _: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, _: &mut Context<'_>, packet: &Packet) -> Verdict {
         self.max_packet = self.max_packet.max(u64::from(packet.bytes()));
         Verdict::Pass
     }
 
     #[inline]
-    fn on_departure(&mut self, cx: &mut Cx<'_>, packet: &Packet, sojourn: Dur) -> Verdict {
+    fn on_departure(&mut self, cx: &mut Context<'_>, packet: &Packet, sojourn: Dur) -> Verdict {
         let ok = self.ok_to_drop(cx, sojourn);
-        match std::mem::replace(&mut self.step, Step::First) {
+        match std::mem::replace(&mut self.previous, Previous::First) {
             // The RFC returns the packet after the one lost upon entry whatever it waited.
-            Step::AfterEntry => return Verdict::Pass,
-            Step::AfterDrop if ok => self.advance(),
-            Step::AfterDrop | Step::First => {}
+            Previous::AfterEntry => return Verdict::Pass,
+            Previous::AfterDrop if ok => self.advance(),
+            Previous::AfterDrop | Previous::First => {}
         }
         if self.dropping {
             self.dropping = ok;
             if ok && cx.now >= self.drop_next {
-                return self.signal(cx, packet, Step::AfterDrop);
+                return self.signal(cx, packet, Previous::AfterDrop);
             }
         } else if ok {
             self.enter(cx.now);
-            return self.signal(cx, packet, Step::AfterEntry);
+            return self.signal(cx, packet, Previous::AfterEntry);
         }
         Verdict::Pass
     }
 
     fn on_idle(&mut self, _: Time) {
         self.first_above = None;
-        if std::mem::replace(&mut self.step, Step::First) == Step::AfterDrop {
+        if std::mem::replace(&mut self.previous, Previous::First) == Previous::AfterDrop {
             self.dropping = false;
         }
     }

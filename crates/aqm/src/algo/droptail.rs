@@ -1,8 +1,8 @@
-//! Drop-tail: no management at all. A packet is lost when the buffer is full.
+//! Drop-tail: no active queue management. A packet is dropped when the buffer is full.
 //!
 //! Sees: nothing. Decides: nothing; the discipline drops what does not fit.
 
-use crate::policy::{Aqm, Cx, Env, Verdict};
+use crate::policy::{Aqm, Context, Env, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};
 
@@ -25,7 +25,7 @@ impl Aqm for DropTail {
         Ok(DropTail)
     }
 
-    fn on_arrival(&mut self, _: &mut Cx<'_>, _: &Packet) -> Verdict {
+    fn on_arrival(&mut self, _: &mut Context<'_>, _: &Packet) -> Verdict {
         Verdict::Pass
     }
 }

@@ -16,9 +16,9 @@
 //! and there is no hard limit, since figure 3 has neither.
 //! Defaults: the paper's section IV; the queue is counted in bits, as (7) and (14) have it.
 
-use super::red::{self, Red, Seen};
-use crate::mode::Mode;
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use super::red::{self, Red, QueueLength};
+use crate::counting_unit::CountingUnit;
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Ecn, Packet, PerDscp, Rng, Time};
 
@@ -34,7 +34,7 @@ marqueue_core::params! {
         /// Weight of a new sample in the average.
         w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1e-4, source: "Shin et al., section IV-A" },
         /// In what the queue is measured.
-        mode: Mode { default: Mode::Bytes, source: "Shin et al., equations (7) and (14)" },
+        mode: CountingUnit { default: CountingUnit::Bytes, source: "Shin et al., equations (7) and (14)" },
         /// Weight of flows in the allocation, by code point; 1 if it has none.
         weights: PerDscp { unit: One, range: 1e-3 => 1e3, default: PerDscp::default(), source: "Shin et al., equation (6): alpha" },
     }
@@ -69,9 +69,9 @@ impl Aqm for Drq {
         Ok(Drq { red: Red::new(&params, env, rng, now)?, weights: p.weights.or(1.0) })
     }
 
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        let seen = Seen::all(cx);
-        self.red.observe(cx, seen);
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        let seen = QueueLength::all(cx);
+        self.red.update_average(cx, seen);
         let u = cx.env.density(packet) * self.red.probability() / self.weights[usize::from(packet.dscp().value())];
         if u == 0.0 || packet.ecn() == Ecn::Ce {
             return Verdict::Pass;

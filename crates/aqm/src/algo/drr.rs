@@ -14,7 +14,7 @@
 //! Defaults: a quantum of the usual packet size.
 
 use super::droptail::{self, DropTail};
-use crate::fair::{Class, Classify, Queues, Scheduler};
+use crate::scheduler::{Class, Classify, Queues, Scheduler};
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, PerDscp, Rng, Time};
@@ -90,20 +90,20 @@ impl Scheduler for Drr {
         self.classify.key(packet)
     }
 
-    fn opened(&mut self, class: Class) {
+    fn on_open(&mut self, class: Class) {
         if self.accounts.len() <= class {
             self.accounts.resize(class + 1, (0.0, 0.0));
         }
     }
 
-    fn joined(&mut self, class: Class, packet: &Packet, first: bool, _: &Env) {
+    fn on_enqueue(&mut self, class: Class, packet: &Packet, first: bool, _: &Env) {
         if first {
             self.accounts[class] = (self.quantum * self.weights.get(packet.dscp()).unwrap_or(1.0), 0.0);
             self.turns.push_back(class);
         }
     }
 
-    fn pushed_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>, _: &Env) {
+    fn on_push_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>, _: &Env) {
         if queues.is_empty(class) {
             if self.turns.front() == Some(&class) {
                 self.credited = false;
@@ -134,7 +134,7 @@ impl Scheduler for Drr {
         }
     }
 
-    fn served<A>(&mut self, class: Class, packet: Option<&Packet>, queues: &Queues<A>, env: &Env) {
+    fn on_service<A>(&mut self, class: Class, packet: Option<&Packet>, queues: &Queues<A>, env: &Env) {
         self.accounts[class].1 -= packet.map_or(0.0, |packet| env.cost(packet));
         if queues.is_empty(class) {
             self.turns.pop_front();

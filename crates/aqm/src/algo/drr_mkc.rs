@@ -1,19 +1,20 @@
-//! DRR over classes of traffic with MKC's router at each: flows that listen to routers beside flows that do not.
+//! DRR over traffic classes with an MKC router at each: flows that use router feedback share a link with flows that do
+//! not.
 //!
 //! Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996, for the scheduler (`drr`); Zhang, Kang and Loguinov, SIGCOMM
 //! 2004, section 6.2, for the price (`mkc`; "these functions are performed on a per-queue basis").
 //!
-//! Flows under EMKC keep a queue above its capacity busy for ever, and TCP gives way to that. In a queue of
-//! their own they are told the price of their share of the link, and TCP has the rest.
+//! Flows under EMKC keep a common queue overloaded, and TCP starves. In a queue of their own they receive the price of
+//! their share of the link, and TCP uses the rest.
 //!
-//! Sees: code points, sizes, arrivals. Decides: which class is served; what its packets are told.
-//! Departures: classes are code points. A class is remembered while it is empty: its router goes on. Each class
-//! is priced at the same `share`; only flows that listen make use of it.
+//! Sees: code points, sizes, arrivals. Decides: which class is served; the price for its packets.
+//! Departures: classes are code points. A class is kept while it is empty, because its router continues. Each class is
+//! priced at the same `share`; only flows that use router feedback react to it.
 //! Defaults: as in `drr` and `mkc`. A `share` of 1 leaves nothing to the other classes but what DRR defends.
 
 use super::drr::{self, Drr};
 use super::mkc::{self, Mkc};
-use crate::fair::{Class, Classify, Queues, Scheduler};
+use crate::scheduler::{Class, Classify, Queues, Scheduler};
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, PerDscp, Rng, Time};
@@ -52,27 +53,27 @@ impl Scheduler for DrrMkc {
         self.0.key(packet)
     }
 
-    fn opened(&mut self, class: Class) {
-        self.0.opened(class);
+    fn on_open(&mut self, class: Class) {
+        self.0.on_open(class);
     }
 
-    fn joined(&mut self, class: Class, packet: &Packet, first: bool, env: &Env) {
-        self.0.joined(class, packet, first, env);
+    fn on_enqueue(&mut self, class: Class, packet: &Packet, first: bool, env: &Env) {
+        self.0.on_enqueue(class, packet, first, env);
     }
 
-    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>, env: &Env) {
-        self.0.pushed_out(class, packet, queues, env);
+    fn on_push_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>, env: &Env) {
+        self.0.on_push_out(class, packet, queues, env);
     }
 
     fn next<A>(&mut self, queues: &Queues<A>, env: &Env) -> Option<Class> {
         self.0.next(queues, env)
     }
 
-    fn served<A>(&mut self, class: Class, packet: Option<&Packet>, queues: &Queues<A>, env: &Env) {
-        self.0.served(class, packet, queues, env);
+    fn on_service<A>(&mut self, class: Class, packet: Option<&Packet>, queues: &Queues<A>, env: &Env) {
+        self.0.on_service(class, packet, queues, env);
     }
 
-    fn remembers(&self, _: Class) -> bool {
+    fn keeps_empty(&self, _: Class) -> bool {
         true
     }
 }

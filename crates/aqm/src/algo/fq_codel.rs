@@ -13,8 +13,8 @@
 //! Defaults: RFC 8290, section 5.2; RFC 8289.
 
 use super::codel::{self, Codel};
-use crate::fair::{Class, PushOut, Queues, Scheduler};
-use crate::hashing::Buckets;
+use crate::scheduler::{Class, PushOut, Queues, Scheduler};
+use crate::flow_hash::FlowHash;
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Packet, Rng, Time};
@@ -45,7 +45,7 @@ enum List {
 /// State of FQ-CoDel.
 #[derive(Debug)]
 pub struct FqCodel {
-    buckets: Buckets,
+    hash: FlowHash,
     quantum: i64,
     new: VecDeque<Class>,
     old: VecDeque<Class>,
@@ -78,8 +78,8 @@ impl Scheduler for FqCodel {
     type Policy = Codel;
 
     fn new(p: &Params, _: &Env, rng: &mut Rng) -> Result<Self, ParamError> {
-        let buckets = Buckets::new(whole("queues", p.queues)?, rng);
-        Ok(FqCodel { buckets, quantum: p.quantum as i64, new: VecDeque::new(), old: VecDeque::new(), state: Vec::new() })
+        let hash = FlowHash::new(whole("queues", p.queues)?, rng);
+        Ok(FqCodel { hash, quantum: p.quantum as i64, new: VecDeque::new(), old: VecDeque::new(), state: Vec::new() })
     }
 
     fn policy(p: &Params, env: &Env, rng: &Rng, now: Time) -> Result<Codel, ParamError> {
@@ -87,23 +87,23 @@ impl Scheduler for FqCodel {
     }
 
     fn key(&self, packet: &Packet) -> u32 {
-        self.buckets.of(packet.flow())
+        self.hash.bucket(packet.flow())
     }
 
-    fn opened(&mut self, class: Class) {
+    fn on_open(&mut self, class: Class) {
         if self.state.len() <= class {
             self.state.resize(class + 1, (List::None, 0));
         }
     }
 
-    fn joined(&mut self, class: Class, _: &Packet, _: bool, _: &Env) {
+    fn on_enqueue(&mut self, class: Class, _: &Packet, _: bool, _: &Env) {
         if self.state[class].0 == List::None {
             self.state[class] = (List::New, self.quantum);
             self.new.push_back(class);
         }
     }
 
-    fn pushed_out<A>(&mut self, _: Class, _: &Packet, _: &Queues<A>, _: &Env) {}
+    fn on_push_out<A>(&mut self, _: Class, _: &Packet, _: &Queues<A>, _: &Env) {}
 
     fn next<A>(&mut self, _: &Queues<A>, _: &Env) -> Option<Class> {
         let mut passed_over = 0;
@@ -124,7 +124,7 @@ impl Scheduler for FqCodel {
         }
     }
 
-    fn served<A>(&mut self, class: Class, packet: Option<&Packet>, _: &Queues<A>, env: &Env) {
+    fn on_service<A>(&mut self, class: Class, packet: Option<&Packet>, _: &Queues<A>, env: &Env) {
         if let Some(packet) = packet {
             self.state[class].1 -= env.cost(packet).round() as i64;
             return;
@@ -144,7 +144,7 @@ impl Scheduler for FqCodel {
     }
 
     /// CoDel's state outlives the packets: a queue that is back soon drops on where it left off.
-    fn remembers(&self, _: Class) -> bool {
+    fn keeps_empty(&self, _: Class) -> bool {
         true
     }
 }

@@ -21,9 +21,9 @@
 //! packet less than its limit; here the buffer is what it says.
 //! Defaults: theta as in the paper's experiments (ns-2.35 ecnlim_ has 0.95); packets as ns-2.35.
 
-use crate::mode::Mode;
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use crate::virtual_queue::Fluid;
+use crate::counting_unit::CountingUnit;
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
+use crate::virtual_queue::FluidQueue;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -33,7 +33,7 @@ marqueue_core::params! {
         /// Virtual capacity and virtual buffer as a fraction of the real ones.
         theta: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.90, source: "Kunniyur and Srikant 2004, section III, Experiment 2" },
         /// In what the virtual queue is measured.
-        mode: Mode { default: Mode::Packets, source: "ns-2.35 Queue/GK" },
+        mode: CountingUnit { default: CountingUnit::Packets, source: "ns-2.35 Queue/GK" },
     }
 }
 
@@ -41,7 +41,7 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub struct Gkvq {
     params: Params,
-    queue: Fluid,
+    queue: FluidQueue,
     /// Has the virtual queue overflowed and not been empty since?
     flag: bool,
 }
@@ -67,11 +67,11 @@ impl Aqm for Gkvq {
     type Params = Params;
 
     fn new(params: &Params, _: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
-        Ok(Gkvq { params: params.clone(), queue: Fluid::new(now), flag: false })
+        Ok(Gkvq { params: params.clone(), queue: FluidQueue::new(now), flag: false })
     }
 
     #[inline]
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         self.drain(cx.now, cx.env);
         let buffer = self.params.theta * cx.env.limit.bytes(cx.env.mean_packet);
         self.flag |= !self.queue.offer(self.params.mode.size(packet, cx.env.mean_packet), buffer);
@@ -79,7 +79,7 @@ impl Aqm for Gkvq {
     }
 
     #[inline]
-    fn on_departure(&mut self, cx: &mut Cx<'_>, _: &Packet, _: Dur) -> Verdict {
+    fn on_departure(&mut self, cx: &mut Context<'_>, _: &Packet, _: Dur) -> Verdict {
         self.drain(cx.now, cx.env);
         if self.flag {
             Verdict::Mark(Reason::Virtual)

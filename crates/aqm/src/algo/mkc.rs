@@ -3,11 +3,11 @@
 //! Zhang, Kang and Loguinov, "Delayed stability and performance of distributed congestion control",
 //! SIGCOMM 2004, section 6.2.
 //!
-//! At the end of each interval of delta seconds, with S the bytes that arrived during it, lost ones too:
+//! At the end of each interval of delta seconds, with S the bytes that arrived during it, dropped ones too:
 //!     X = S / delta, p = (X - C) / X, seq <- seq + 1, S <- 0.
 //! A packet that arrives in the next interval and whose header has a lower price gets this one.
 //!
-//! Sees: arrivals. Decides: nothing; what does not fit into the buffer is lost. Packets without the header
+//! Sees: arrivals. Decides: nothing; packets that do not fit into the buffer are dropped. Packets without the header
 //! count and pass. Two variables, and one addition a packet.
 //!
 //! Departures: if nothing has arrived, (58) would be minus infinity, a price that no rate can be moved by. X
@@ -18,8 +18,8 @@
 //! interval arrives.
 //! Default: delta as in the paper's Figures 10 and 11; Figure 12 has 100 to 180 ms.
 
-use crate::arrival_rate::{ArrivalRate, Ended};
-use crate::policy::{Aqm, Cx, Env, Verdict};
+use crate::arrival_rate::{ArrivalRate, ElapsedIntervals};
+use crate::policy::{Aqm, Context, Env, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Price, Rng, Time};
 
@@ -42,15 +42,15 @@ pub(super) fn price(rate: f64, capacity: f64, env: &Env, delta: f64) -> f64 {
 
 /// The latest price and how many there have been.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Announced {
+pub(super) struct LatestPrice {
     pub p: f64,
     seq: u64,
 }
 
-impl Announced {
+impl LatestPrice {
     /// Another price, after so many intervals.
-    pub fn next(self, p: f64, ended: Ended) -> Announced {
-        Announced { p, seq: self.seq + ended.count() }
+    pub fn next(self, p: f64, ended: ElapsedIntervals) -> LatestPrice {
+        LatestPrice { p, seq: self.seq + ended.count() }
     }
 
     /// As packets take it along.
@@ -66,11 +66,11 @@ pub struct Mkc {
     share: f64,
     arrivals: ArrivalRate,
     rate: f64,
-    announced: Announced,
+    latest: LatestPrice,
 }
 
 impl Mkc {
-    fn price_of(&self, ended: Ended, env: &Env) -> f64 {
+    fn price_of(&self, ended: ElapsedIntervals, env: &Env) -> f64 {
         price(ended.last(), self.share * env.rate.0 as f64, env, self.arrivals.delta())
     }
 }
@@ -85,27 +85,27 @@ impl Aqm for Mkc {
 
     fn new(params: &Params, _: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
         let arrivals = ArrivalRate::new(params.delta, now);
-        Ok(Mkc { share: params.share, arrivals, rate: 0.0, announced: Announced::default() })
+        Ok(Mkc { share: params.share, arrivals, rate: 0.0, latest: LatestPrice::default() })
     }
 
     #[inline]
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        if let Some(ended) = self.arrivals.arrives(cx.now, packet.bytes()) {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        if let Some(ended) = self.arrivals.on_arrival(cx.now, packet.bytes()) {
             self.rate = ended.last();
             let p = self.price_of(ended, cx.env);
-            self.announced = self.announced.next(p, ended);
+            self.latest = self.latest.next(p, ended);
         }
         Verdict::Pass
     }
 
     fn price(&self) -> Option<Price> {
-        self.announced.price(self.arrivals.delta())
+        self.latest.price(self.arrivals.delta())
     }
 
     fn probe(&self, now: Time, env: &Env, out: &mut Vec<f64>) {
         out.extend(match self.arrivals.ended(now) {
             Some(ended) => [self.price_of(ended, env), ended.last()],
-            None => [self.announced.p, self.rate],
+            None => [self.latest.p, self.rate],
         });
     }
 }

@@ -14,9 +14,9 @@
 //! Sees, decides, and says what as `mkc`. An idle link has V rise to C, and no further: it must not wind up.
 //! Defaults: gamma as in AVQ's paper; a gain that is stable up to delays of 30 intervals.
 
-use super::mkc::{self, Announced};
-use crate::arrival_rate::{ArrivalRate, Ended};
-use crate::policy::{Aqm, Cx, Env, Verdict};
+use super::mkc::{self, LatestPrice};
+use crate::arrival_rate::{ArrivalRate, ElapsedIntervals};
+use crate::policy::{Aqm, Context, Env, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Price, Rng, Time};
 
@@ -39,12 +39,12 @@ pub struct MkcLossfree {
     /// V, bit/s, and X of the last interval.
     capacity: f64,
     rate: f64,
-    announced: Announced,
+    latest: LatestPrice,
 }
 
 impl MkcLossfree {
     /// V with which the last of the intervals is priced, and V after it.
-    fn adapt(&self, ended: Ended, env: &Env) -> (f64, f64) {
+    fn adapt(&self, ended: ElapsedIntervals, env: &Env) -> (f64, f64) {
         let c = self.share * env.rate.0 as f64;
         let Params { gamma, gain } = self.params;
         let after = |v: f64, rate: f64, times: f64| (v + times * gain * (gamma * c - rate)).clamp(0.0, c);
@@ -74,23 +74,23 @@ impl Aqm for MkcLossfree {
             arrivals: ArrivalRate::new(mkc.delta, now),
             capacity: mkc.share * env.rate.0 as f64,
             rate: 0.0,
-            announced: Announced::default(),
+            latest: LatestPrice::default(),
         })
     }
 
     #[inline]
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        if let Some(ended) = self.arrivals.arrives(cx.now, packet.bytes()) {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        if let Some(ended) = self.arrivals.on_arrival(cx.now, packet.bytes()) {
             let (priced, after) = self.adapt(ended, cx.env);
             self.rate = ended.last();
-            self.announced = self.announced.next(mkc::price(self.rate, priced, cx.env, self.arrivals.delta()), ended);
+            self.latest = self.latest.next(mkc::price(self.rate, priced, cx.env, self.arrivals.delta()), ended);
             self.capacity = after;
         }
         Verdict::Pass
     }
 
     fn price(&self) -> Option<Price> {
-        self.announced.price(self.arrivals.delta())
+        self.latest.price(self.arrivals.delta())
     }
 
     fn probe(&self, now: Time, env: &Env, out: &mut Vec<f64>) {
@@ -99,7 +99,7 @@ impl Aqm for MkcLossfree {
                 let (priced, after) = self.adapt(ended, env);
                 [mkc::price(ended.last(), priced, env, self.arrivals.delta()), ended.last(), after]
             }
-            None => [self.announced.p, self.rate, self.capacity],
+            None => [self.latest.p, self.rate, self.capacity],
         });
     }
 }

@@ -1,13 +1,15 @@
-//! The registration list: one line an algorithm.
+//! The AQM algorithms, one file each, and the list that registers them: one line an algorithm.
+//!
+//! The enum [`Discipline`] is generated from the list and dispatches by a branch, not by a pointer.
 
-use crate::door::Counters;
-use crate::fair::{self, Fair, Scheduler};
-use crate::policy::{Aqm, Env, Reason};
-use crate::qdisc::{Fate, Outlook, Qdisc, Single};
+use crate::accounting::{Counters, Reason};
+use crate::policy::{Aqm, Env};
+use crate::qdisc::{EnqueueOutcome, FromSpec, Qdisc, QueueStatus, SingleQueue};
+use crate::scheduler::{self, MultiQueue, Scheduler};
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
 use marqueue_core::{Dur, Packet, Price, Rng, Time};
 
-/// What the catalogue tells of an algorithm.
+/// Description of an algorithm for the catalogue.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its name in scenarios.
@@ -20,11 +22,11 @@ pub struct Entry {
     pub params: Vec<ParamSpec>,
     /// Its internal variables with their units.
     pub probes: &'static [(&'static str, &'static str)],
-    /// Does it tell packets the price of the link?
+    /// Does it report a price of the link?
     pub prices: bool,
 }
 
-/// What makes a discipline an entry of the list.
+/// A discipline that can be registered in the list.
 pub trait Algorithm: Qdisc + Sized {
     /// Its name in scenarios.
     const NAME: &'static str;
@@ -34,7 +36,7 @@ pub trait Algorithm: Qdisc + Sized {
     const SOURCE: &'static str;
     /// Names of the internal variables that [`Qdisc::probe`] reports, with units.
     const PROBES: &'static [(&'static str, &'static str)] = &[];
-    /// Does it tell packets the price of the link?
+    /// Does it report a price of the link?
     const PRICES: bool;
     /// Its parameters.
     type Params: ParamSet;
@@ -46,7 +48,7 @@ pub trait Algorithm: Qdisc + Sized {
     fn build(params: &Self::Params, env: Env, rng: Rng) -> Result<Self, ParamError>;
 }
 
-impl<A: Aqm> Algorithm for Single<A> {
+impl<A: Aqm> Algorithm for SingleQueue<A> {
     const NAME: &'static str = A::NAME;
     const SUMMARY: &'static str = A::SUMMARY;
     const SOURCE: &'static str = A::SOURCE;
@@ -55,35 +57,35 @@ impl<A: Aqm> Algorithm for Single<A> {
     type Params = A::Params;
 
     fn build(params: &A::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
-        Single::new(params, env, rng)
+        SingleQueue::new(params, env, rng)
     }
 }
 
-impl<S: Scheduler> Algorithm for Fair<S>
+impl<S: Scheduler> Algorithm for MultiQueue<S>
 where
     S::Params: Clone,
 {
     const NAME: &'static str = S::NAME;
     const SUMMARY: &'static str = S::SUMMARY;
     const SOURCE: &'static str = S::SOURCE;
-    const PROBES: &'static [(&'static str, &'static str)] = fair::PROBES;
+    const PROBES: &'static [(&'static str, &'static str)] = scheduler::PROBES;
     const PRICES: bool = S::Policy::PRICES;
     type Params = S::Params;
 
     fn build(params: &S::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
-        Fair::new(params.clone(), env, rng)
+        MultiQueue::new(params.clone(), env, rng)
     }
 }
 
 /// A policy of the list manages one queue; a scheduler serves many.
 macro_rules! disciplines {
-    (policies { $($policy_file:ident :: $policy:ident),* $(,)? } schedulers { $($file:ident :: $scheduler:ident),* $(,)? }) => {
+    (policies { $($policy_file:ident :: $policy:ident $(<$inner:ident>)?),* $(,)? } schedulers { $($file:ident :: $scheduler:ident),* $(,)? }) => {
         $(pub mod $policy_file;)*
         $(pub mod $file;)*
-        disciplines! { @all $($policy: Single<$policy_file::$policy>,)* $($scheduler: Fair<$file::$scheduler>,)* }
+        disciplines! { @all $($policy: SingleQueue<$policy_file::$policy $(<$inner>)?>,)* $($scheduler: MultiQueue<$file::$scheduler>,)* }
     };
     (@all $($variant:ident : $discipline:ty),* $(,)?) => {
-        /// All disciplines, dispatched by a branch rather than a pointer.
+        /// Any discipline of the list.
         #[allow(missing_docs)]
         #[derive(Debug)]
         pub enum Discipline {
@@ -114,14 +116,14 @@ macro_rules! disciplines {
             }
         }
 
-        /// Forwards to whichever discipline it is.
+        /// Forwards a call to the discipline.
         macro_rules! each {
             ($this:expr, $q:ident => $body:expr) => {
                 match $this { $(Discipline::$variant($q) => $body,)* }
             };
         }
 
-        /// Every algorithm there is, in the order of the list.
+        /// All algorithms, in the order of the list.
         pub fn catalogue() -> Vec<Entry> {
             vec![$(Entry {
                 name: <$discipline as Algorithm>::NAME,
@@ -144,7 +146,7 @@ disciplines! {
         pi::Pi,
         gkvq::Gkvq,
         avq::Avq,
-        avq_inner::AvqInner,
+        avq_inner::AvqInner<Discipline>,
         codel::Codel,
         pie::Pie,
         blue::Blue,
@@ -173,9 +175,15 @@ fn unknown(name: &str) -> ParamError {
     ParamError::new("name", format!("got \"{name}\", expected one of {}", known.join(", ")))
 }
 
+impl FromSpec for Discipline {
+    fn from_spec(spec: &PolicySpec, env: Env, rng: Rng) -> Result<Self, ParamError> {
+        Discipline::build(spec, env, rng)
+    }
+}
+
 impl Qdisc for Discipline {
     #[inline]
-    fn enqueue(&mut self, now: Time, packet: Packet) -> Fate {
+    fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome {
         each!(self, q => q.enqueue(now, packet))
     }
     #[inline]
@@ -204,22 +212,22 @@ impl Qdisc for Discipline {
         each!(self, q => q.counters())
     }
     #[inline]
-    fn has_lost(&self) -> bool {
-        each!(self, q => q.has_lost())
+    fn has_dropped(&self) -> bool {
+        each!(self, q => q.has_dropped())
     }
     #[inline]
-    fn drain_lost(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
-        each!(self, q => q.drain_lost())
+    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
+        each!(self, q => q.drain_dropped())
     }
     #[inline]
-    fn outlook(&self) -> Outlook {
-        each!(self, q => q.outlook())
+    fn status(&self) -> QueueStatus {
+        each!(self, q => q.status())
     }
-    fn enqueue_and_look(&mut self, now: Time, packet: Packet) -> (Fate, Outlook) {
-        each!(self, q => q.enqueue_and_look(now, packet))
+    fn enqueue_with_status(&mut self, now: Time, packet: Packet) -> (EnqueueOutcome, QueueStatus) {
+        each!(self, q => q.enqueue_with_status(now, packet))
     }
-    fn dequeue_and_look(&mut self, now: Time) -> (Option<(Packet, Dur)>, Outlook) {
-        each!(self, q => q.dequeue_and_look(now))
+    fn dequeue_with_status(&mut self, now: Time) -> (Option<(Packet, Dur)>, QueueStatus) {
+        each!(self, q => q.dequeue_with_status(now))
     }
     fn env_mut(&mut self) -> &mut Env {
         each!(self, q => q.env_mut())
@@ -227,8 +235,8 @@ impl Qdisc for Discipline {
     fn price(&self, packet: &Packet) -> Option<Price> {
         each!(self, q => q.price(packet))
     }
-    fn caution(&self) -> Option<String> {
-        each!(self, q => q.caution())
+    fn warning(&self) -> Option<String> {
+        each!(self, q => q.warning())
     }
     fn probe(&self, now: Time, out: &mut Vec<f64>) {
         each!(self, q => q.probe(now, out));

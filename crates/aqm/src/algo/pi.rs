@@ -12,9 +12,9 @@
 //! of at most 0.246 s; q_ref of the AVQ paper and ns-2.35. For other links the paper's section V
 //! designs a and b anew.
 
-use crate::mode::Mode;
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use crate::ticks::Ticks;
+use crate::counting_unit::CountingUnit;
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
+use crate::periodic_timer::PeriodicTimer;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -30,7 +30,7 @@ marqueue_core::params! {
         /// The queue to settle at.
         q_ref: f64 { unit: Packets, range: 0.0 => 1e9, default: 50.0, source: "Kunniyur and Srikant 2004, section III; ns-2.35 qref_" },
         /// In what the queue is measured.
-        mode: Mode { default: Mode::Packets, source: "Hollot et al. 2001" },
+        mode: CountingUnit { default: CountingUnit::Packets, source: "Hollot et al. 2001" },
     }
 }
 
@@ -38,7 +38,7 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub struct Pi {
     params: Params,
-    ticks: Ticks,
+    timer: PeriodicTimer,
     /// q[k], packets.
     q: f64,
     p: f64,
@@ -56,13 +56,13 @@ impl Aqm for Pi {
             return Err(ParamError::new("b", format!("got {}, expected less than a = {}", params.b, params.a)));
         }
         let period = Dur::from_secs(1.0 / params.w);
-        Ok(Pi { params: params.clone(), ticks: Ticks::new(now, period), q: 0.0, p: 0.0 })
+        Ok(Pi { params: params.clone(), timer: PeriodicTimer::new(now, period), q: 0.0, p: 0.0 })
     }
 
     #[inline]
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        self.ticks.wake(cx.now);
-        if cx.rng.uniform() < self.params.mode.chance(self.p, packet, cx.env.mean_packet) {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        self.timer.resume(cx.now);
+        if cx.rng.uniform() < self.params.mode.scale_probability(self.p, packet, cx.env.mean_packet) {
             Verdict::Mark(Reason::Early)
         } else {
             Verdict::Pass
@@ -70,16 +70,16 @@ impl Aqm for Pi {
     }
 
     fn next_timer(&self) -> Time {
-        self.ticks.due()
+        self.timer.due()
     }
 
-    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
         let Params { a, b, q_ref, mode, .. } = self.params;
-        let q = mode.queue(cx.packets(), cx.bytes(), cx.env.mean_packet);
+        let q = mode.queue_length(cx.packets(), cx.bytes(), cx.env.mean_packet);
         let before = (self.p, self.q);
         self.p = (self.p + a * (q - q_ref) - b * (self.q - q_ref)).clamp(0.0, 1.0);
         self.q = q;
-        self.ticks.tick(cx.packets() == 0 && before == (self.p, self.q));
+        self.timer.tick(cx.packets() == 0 && before == (self.p, self.q));
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {

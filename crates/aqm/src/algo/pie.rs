@@ -18,9 +18,9 @@
 //! PIE, with the same switch, also waits for an empty queue before it is switched off.)
 //! Defaults: RFC 8033, sections 4 and 5.
 
-use crate::mode::Mode;
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use crate::ticks::Ticks;
+use crate::counting_unit::CountingUnit;
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
+use crate::periodic_timer::PeriodicTimer;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -42,7 +42,7 @@ marqueue_core::params! {
         /// The share of the buffer beyond which it is switched on; 0 if it is always on, 1/3 in the RFC's example.
         activation: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.0, source: "RFC 8033, section 5.3" },
         /// Whether a packet's chance grows with its size.
-        mode: Mode { default: Mode::Packets, source: "RFC 8033, section 4.1" },
+        mode: CountingUnit { default: CountingUnit::Packets, source: "RFC 8033, section 4.1" },
     }
 }
 
@@ -50,7 +50,7 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub struct Pie {
     params: Params,
-    ticks: Ticks,
+    timer: PeriodicTimer,
     /// active_.
     active: bool,
     /// drop_prob_.
@@ -72,7 +72,7 @@ fn tuning(p: f64) -> f64 {
 impl Pie {
     /// Sections 4.1 and 4.4: is this no time for any signal?
     #[inline]
-    fn spares(&self, cx: &Cx<'_>) -> bool {
+    fn suppresses_signals(&self, cx: &Context<'_>) -> bool {
         self.burst > 0.0
             || (self.delay < self.params.delay_ref / 2.0 && self.p < 0.2)
             || cx.bytes() <= 2 * cx.env.mean_packet.0
@@ -80,11 +80,11 @@ impl Pie {
 
     /// Section 5.4: signals come neither in clusters nor in long gaps.
     #[inline]
-    fn draw(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> bool {
+    fn draw(&mut self, cx: &mut Context<'_>, packet: &Packet) -> bool {
         if self.p == 0.0 {
             self.accumulated = 0.0;
         }
-        let p = self.params.mode.chance(self.p, packet, cx.env.mean_packet);
+        let p = self.params.mode.scale_probability(self.p, packet, cx.env.mean_packet);
         self.accumulated += p;
         let hit = self.accumulated >= 8.5 || (self.accumulated >= 0.85 && cx.rng.uniform() < p);
         if hit {
@@ -94,7 +94,7 @@ impl Pie {
     }
 
     /// Sections 4.2 and 4.4.
-    fn compute(&mut self, cx: &Cx<'_>) {
+    fn update_probability(&mut self, cx: &Context<'_>) {
         let Params { delay_ref, t_update, alpha, beta, max_burst, activation, .. } = self.params;
         let old = std::mem::replace(&mut self.delay, cx.bytes() as f64 / cx.env.rate.bytes_per_sec());
         let mut step = tuning(self.p) * (alpha * (self.delay - delay_ref) + beta * (self.delay - old));
@@ -112,7 +112,7 @@ impl Pie {
     }
 
     /// Section 5.3: an arrival may make the queue long enough to switch PIE on, as it began.
-    fn activate(&mut self, cx: &Cx<'_>, packet: &Packet) {
+    fn activate(&mut self, cx: &Context<'_>, packet: &Packet) {
         let queue = (cx.bytes() + u64::from(packet.bytes())) as f64;
         if queue > self.params.activation * cx.env.limit.bytes(cx.env.mean_packet) {
             self.active = true;
@@ -130,7 +130,7 @@ impl Aqm for Pie {
 
     fn new(params: &Params, _: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
         Ok(Pie {
-            ticks: Ticks::new(now, Dur::from_secs(params.t_update)),
+            timer: PeriodicTimer::new(now, Dur::from_secs(params.t_update)),
             active: params.activation == 0.0,
             p: 0.0,
             accumulated: 0.0,
@@ -141,8 +141,8 @@ impl Aqm for Pie {
     }
 
     #[inline]
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        self.ticks.wake(cx.now);
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        self.timer.resume(cx.now);
         if !self.active {
             self.activate(cx, packet);
             return Verdict::Pass;
@@ -151,7 +151,7 @@ impl Aqm for Pie {
             self.accumulated = 0.0;
             return Verdict::Pass;
         }
-        if self.spares(cx) || !self.draw(cx, packet) {
+        if self.suppresses_signals(cx) || !self.draw(cx, packet) {
             return Verdict::Pass;
         }
         if self.p < self.params.mark_ecnth {
@@ -162,15 +162,15 @@ impl Aqm for Pie {
     }
 
     fn next_timer(&self) -> Time {
-        self.ticks.due()
+        self.timer.due()
     }
 
-    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
         let before = (self.p, self.delay, self.burst);
         if self.active {
-            self.compute(cx);
+            self.update_probability(cx);
         }
-        self.ticks.tick(cx.packets() == 0 && before == (self.p, self.delay, self.burst));
+        self.timer.tick(cx.packets() == 0 && before == (self.p, self.delay, self.burst));
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
@@ -181,7 +181,7 @@ impl Aqm for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Buffer, Door};
+    use crate::{Buffer, Accounting};
     use crate::policy::{Limit, Signal};
     use marqueue_core::params::ParamSet;
     use marqueue_core::{Bytes, ParamValues, Rate};
@@ -219,21 +219,21 @@ mod tests {
     }
 
     /// Fifteen packets of 1000 bytes.
-    fn fifteen() -> (Buffer, Door) {
+    fn fifteen() -> (Buffer, Accounting) {
         let mut queue = Buffer::default();
         (0..15).for_each(|seq| queue.push(Time::ZERO, Packet::data(0, seq, 1000)));
-        (queue, Door::default())
+        (queue, Accounting::default())
     }
 
     #[test]
     fn marks_are_neither_clustered_nor_far_apart() {
         let (env, mut rng) = (env(), Rng::named(1, "pie"));
-        let (mut queue, mut door) = fifteen();
+        let (mut queue, mut accounting) = fifteen();
         let mut pie = pie(&env, &rng);
         (pie.p, pie.delay, pie.burst) = (0.05, 0.015, 0.0);
         let mut gaps = vec![0u32];
         for _ in 0..200_000 {
-            let mut cx = Cx { now: Time::ZERO, env: &env, rng: &mut rng, queue: &mut queue, door: &mut door };
+            let mut cx = Context { now: Time::ZERO, env: &env, rng: &mut rng, queue: &mut queue, accounting: &mut accounting };
             *gaps.last_mut().unwrap() += 1;
             match pie.on_arrival(&mut cx, &Packet::data(0, 0, 1000)) {
                 Verdict::Mark(Reason::Early) => gaps.push(0),
@@ -254,10 +254,10 @@ mod tests {
     fn signals_are_losses_from_mark_ecnth_on() {
         let verdict = |p| {
             let (env, mut rng) = (env(), Rng::named(1, "pie"));
-            let (mut queue, mut door) = fifteen();
+            let (mut queue, mut accounting) = fifteen();
             let mut pie = pie(&env, &rng);
             (pie.p, pie.delay, pie.burst, pie.accumulated) = (p, 0.015, 0.0, 8.5);
-            let mut cx = Cx { now: Time::ZERO, env: &env, rng: &mut rng, queue: &mut queue, door: &mut door };
+            let mut cx = Context { now: Time::ZERO, env: &env, rng: &mut rng, queue: &mut queue, accounting: &mut accounting };
             pie.on_arrival(&mut cx, &Packet::data(0, 0, 1000))
         };
         assert_eq!(verdict(0.0999), Verdict::Mark(Reason::Early));

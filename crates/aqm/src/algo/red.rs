@@ -16,8 +16,8 @@
 //! Defaults: Floyd's recommendations of 1997 and 2000, as in ns-2.35; `wait` as ns-2.35. Those that are
 //! computed take the rate at the start: as in ns-2.35 they do not follow later changes.
 
-use crate::mode::Mode;
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
+use crate::counting_unit::CountingUnit;
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};
 
@@ -39,7 +39,7 @@ marqueue_core::params! {
         /// Past this p_b a signal is a loss, even to a packet that could be marked.
         mark_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1.0, source: "RFC 3168, section 7; ns-2.35 mark_p_ has 0.1" },
         /// In what the queue is measured; in bytes a packet's chance grows with its size.
-        mode: Mode { default: Mode::Packets, source: "Floyd and Jacobson 1993, section 7" },
+        mode: CountingUnit { default: CountingUnit::Packets, source: "Floyd and Jacobson 1993, section 7" },
     }
 }
 
@@ -67,7 +67,7 @@ pub struct Red {
     w_q: f64,
     gentle: bool,
     wait: bool,
-    mode: Mode,
+    mode: CountingUnit,
     avg: f64,
     /// Packets, or bytes in byte mode, since the last signal.
     count: f64,
@@ -94,8 +94,8 @@ impl Red {
     #[inline(always)]
     fn falls_below_p_a(&self, drawn: f64, p_b: f64, packet: &Packet, mean_packet: f64) -> bool {
         let count = match self.mode {
-            Mode::Packets => self.count,
-            Mode::Bytes => (self.count / mean_packet).floor(),
+            CountingUnit::Packets => self.count,
+            CountingUnit::Bytes => (self.count / mean_packet).floor(),
         };
         let x = count * p_b;
         if self.wait && x < 1.0 {
@@ -103,34 +103,34 @@ impl Red {
         }
         let left = if self.wait { 2.0 - x } else { 1.0 - x };
         let share = match self.mode {
-            Mode::Packets => 1.0,
-            Mode::Bytes => f64::from(packet.bytes()) / mean_packet,
+            CountingUnit::Packets => 1.0,
+            CountingUnit::Bytes => f64::from(packet.bytes()) / mean_packet,
         };
         left <= p_b || drawn * left < p_b * share
     }
 
     /// An arrival finds `seen`; the average follows it.
-    pub(super) fn observe(&mut self, cx: &Cx<'_>, seen: Seen) {
+    pub(super) fn update_average(&mut self, cx: &Context<'_>, seen: QueueLength) {
         if let Some(since) = self.idle_since.take() {
             let m = ((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet)).floor();
             self.avg *= (1.0 - self.w_q).powi(m.min(f64::from(i32::MAX)) as i32);
         }
-        let q = self.mode.queue(seen.len, seen.bytes, cx.env.mean_packet);
+        let q = self.mode.queue_length(seen.len, seen.bytes, cx.env.mean_packet);
         self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q;
     }
 
     /// What the average says of the arriving packet.
     #[inline(always)]
-    pub(super) fn judge(&mut self, cx: &mut Cx<'_>, packet: &Packet, seen: Seen) -> Verdict {
+    pub(super) fn decide(&mut self, cx: &mut Context<'_>, packet: &Packet, seen: QueueLength) -> Verdict {
         let step = match self.mode {
-            Mode::Packets => 1.0,
-            Mode::Bytes => f64::from(packet.bytes()),
+            CountingUnit::Packets => 1.0,
+            CountingUnit::Bytes => f64::from(packet.bytes()),
         };
         self.count += step;
         // ns-2.35 compares the queue, in its unit, with one.
         let hardly_any = match self.mode {
-            Mode::Packets => seen.len <= 1,
-            Mode::Bytes => seen.bytes <= 1,
+            CountingUnit::Packets => seen.len <= 1,
+            CountingUnit::Bytes => seen.bytes <= 1,
         };
         let verdict = if self.avg < self.min_th || hardly_any {
             self.above = false;
@@ -152,7 +152,7 @@ impl Red {
 
     /// Signals at random.
     #[inline(always)]
-    fn draw(&self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn draw(&self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let p_b = self.p_b();
         match self.falls_below_p_a(cx.rng.uniform(), p_b, packet, cx.env.mean_packet.0 as f64) {
             true if p_b > self.mark_p => Verdict::Drop(Reason::Early),
@@ -192,18 +192,18 @@ impl Red {
 
 /// The queue that an average follows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct QueueLength {
     /// Packets.
     pub len: u32,
     /// Bytes.
     pub bytes: u64,
 }
 
-impl Seen {
+impl QueueLength {
     /// All that waits.
     #[inline]
-    pub fn all(cx: &Cx<'_>) -> Seen {
-        Seen { len: cx.packets(), bytes: cx.bytes() }
+    pub fn all(cx: &Context<'_>) -> QueueLength {
+        QueueLength { len: cx.packets(), bytes: cx.bytes() }
     }
 }
 
@@ -236,10 +236,10 @@ impl Aqm for Red {
         })
     }
 
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        let seen = Seen::all(cx);
-        self.observe(cx, seen);
-        self.judge(cx, packet, seen)
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        let seen = QueueLength::all(cx);
+        self.update_average(cx, seen);
+        self.decide(cx, packet, seen)
     }
 
     fn on_idle(&mut self, now: Time) {
@@ -291,7 +291,7 @@ mod tests {
             let below = |drawn| red.falls_below_p_a(drawn, 0.125, &Packet::data(0, 0, bytes), 500.0);
             (p == 0.0 || below(p * (1.0 - 1e-12))) && (p == 1.0 || !below(p * (1.0 + 1e-12)))
         };
-        let packets = |p, wait, count| is_p_a(p, wait, count, Mode::Packets, 1500);
+        let packets = |p, wait, count| is_p_a(p, wait, count, CountingUnit::Packets, 1500);
         assert!(packets(0.125, false, 0.0));
         assert!(packets(0.25, false, 4.0));
         assert!(packets(1.0, false, 8.0));
@@ -300,7 +300,7 @@ mod tests {
         assert!(packets(0.25, true, 12.0));
         assert!(packets(1.0, true, 16.0));
         // Bytes: 2400 of them are four whole packets; then three times the chance for three times the size.
-        assert!(is_p_a(0.75, false, 2400.0, Mode::Bytes, 1500));
-        assert!(is_p_a(0.025, false, 2400.0, Mode::Bytes, 50));
+        assert!(is_p_a(0.75, false, 2400.0, CountingUnit::Bytes, 1500));
+        assert!(is_p_a(0.025, false, 2400.0, CountingUnit::Bytes, 50));
     }
 }

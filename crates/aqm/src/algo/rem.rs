@@ -15,9 +15,9 @@
 //! limit.
 //! Defaults: gamma, phi, alpha and T of the paper and ns-2.35; q_ref of the AVQ paper's Experiment 2.
 
-use crate::mode::Mode;
-use crate::policy::{Aqm, Cx, Env, Reason, Verdict};
-use crate::ticks::Ticks;
+use crate::counting_unit::CountingUnit;
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
+use crate::periodic_timer::PeriodicTimer;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -35,7 +35,7 @@ marqueue_core::params! {
         /// The queue to settle at.
         q_ref: f64 { unit: Packets, range: 0.0 => 1e9, default: 50.0, source: "Kunniyur and Srikant 2004, section III, Experiment 2" },
         /// In what the queue is measured.
-        mode: Mode { default: Mode::Packets, source: "Athuraliya et al. 2001" },
+        mode: CountingUnit { default: CountingUnit::Packets, source: "Athuraliya et al. 2001" },
     }
 }
 
@@ -43,20 +43,20 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub(super) struct Price {
     pub(super) params: Params,
-    ticks: Ticks,
+    timer: PeriodicTimer,
     mu: f64,
     p: f64,
 }
 
 impl Price {
     pub(super) fn new(params: &Params, now: Time) -> Price {
-        let ticks = Ticks::new(now, Dur::from_secs(params.period));
-        Price { params: params.clone(), ticks, mu: 0.0, p: 0.0 }
+        let timer = PeriodicTimer::new(now, Dur::from_secs(params.period));
+        Price { params: params.clone(), timer, mu: 0.0, p: 0.0 }
     }
 
     /// When it changes next.
     pub(super) fn next(&self) -> Time {
-        self.ticks.due()
+        self.timer.due()
     }
 
     /// Has it fallen to zero?
@@ -64,18 +64,18 @@ impl Price {
         self.mu == 0.0
     }
 
-    /// mu <- max(0, mu + gamma excess); p = 1 - phi^(-mu). `still`: the queue is empty, and there is nothing
+    /// mu <- max(0, mu + gamma excess); p = 1 - phi^(-mu). `unchanged`: the queue is empty, and there is nothing
     /// beside this price that the next excess depends on.
-    pub(super) fn step(&mut self, excess: f64, still: bool) {
+    pub(super) fn step(&mut self, excess: f64, unchanged: bool) {
         let before = (self.mu, self.p);
         self.mu = (self.mu + self.params.gamma * excess).max(0.0);
         self.p = 1.0 - self.params.phi.powf(-self.mu);
-        self.ticks.tick(still && before == (self.mu, self.p));
+        self.timer.tick(unchanged && before == (self.mu, self.p));
     }
 
     #[inline]
-    fn draw(&self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        if cx.rng.uniform() < self.params.mode.chance(self.p, packet, cx.env.mean_packet) {
+    fn draw(&self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        if cx.rng.uniform() < self.params.mode.scale_probability(self.p, packet, cx.env.mean_packet) {
             Verdict::Mark(Reason::Early)
         } else {
             Verdict::Pass
@@ -83,9 +83,9 @@ impl Price {
     }
 
     #[inline]
-    pub(super) fn at_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        self.ticks.wake(cx.now);
-        if cx.mark_loses(packet) {
+    pub(super) fn at_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        self.timer.resume(cx.now);
+        if cx.mark_drops(packet) {
             self.draw(cx, packet)
         } else {
             Verdict::Pass
@@ -93,8 +93,8 @@ impl Price {
     }
 
     #[inline]
-    pub(super) fn at_departure(&self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        if cx.mark_loses(packet) {
+    pub(super) fn at_departure(&self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        if cx.mark_drops(packet) {
             Verdict::Pass
         } else {
             self.draw(cx, packet)
@@ -129,12 +129,12 @@ impl Aqm for Rem {
     }
 
     #[inline]
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         self.price.at_arrival(cx, packet)
     }
 
     #[inline]
-    fn on_departure(&mut self, cx: &mut Cx<'_>, packet: &Packet, _: Dur) -> Verdict {
+    fn on_departure(&mut self, cx: &mut Context<'_>, packet: &Packet, _: Dur) -> Verdict {
         self.price.at_departure(cx, packet)
     }
 
@@ -142,11 +142,11 @@ impl Aqm for Rem {
         self.price.next()
     }
 
-    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
         let Params { alpha, q_ref, mode, .. } = self.price.params;
-        let q = mode.queue(cx.packets(), cx.bytes(), cx.env.mean_packet);
-        let still = cx.packets() == 0 && q == self.q;
-        self.price.step(q - (1.0 - alpha) * self.q - alpha * q_ref, still);
+        let q = mode.queue_length(cx.packets(), cx.bytes(), cx.env.mean_packet);
+        let unchanged = cx.packets() == 0 && q == self.q;
+        self.price.step(q - (1.0 - alpha) * self.q - alpha * q_ref, unchanged);
         self.q = q;
     }
 

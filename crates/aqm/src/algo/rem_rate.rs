@@ -16,7 +16,7 @@
 //! Defaults: those of `rem`.
 
 use super::rem::{Params, Price};
-use crate::policy::{Aqm, Cx, Env, Verdict};
+use crate::policy::{Aqm, Context, Env, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 
@@ -40,13 +40,13 @@ impl Aqm for RemRate {
     }
 
     #[inline]
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         self.arrived += self.price.params.mode.size(packet, cx.env.mean_packet);
         self.price.at_arrival(cx, packet)
     }
 
     #[inline]
-    fn on_departure(&mut self, cx: &mut Cx<'_>, packet: &Packet, _: Dur) -> Verdict {
+    fn on_departure(&mut self, cx: &mut Context<'_>, packet: &Packet, _: Dur) -> Verdict {
         self.price.at_departure(cx, packet)
     }
 
@@ -54,14 +54,14 @@ impl Aqm for RemRate {
         self.price.next()
     }
 
-    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
         let Params { alpha, q_ref, period, mode, .. } = self.price.params;
-        let q = mode.queue(cx.packets(), cx.bytes(), cx.env.mean_packet);
+        let q = mode.queue_length(cx.packets(), cx.bytes(), cx.env.mean_packet);
         let excess = (self.arrived - period * cx.env.rate.bytes_per_sec()) / cx.env.mean_packet.0 as f64;
         // Unlike that of `rem` this excess depends on the link's rate, which may change while the queue is
         // empty: a price of zero stays at zero whatever the rate is.
-        let still = q == 0.0 && self.arrived == 0.0 && self.price.is_zero();
-        self.price.step(excess + alpha * (q - q_ref), still);
+        let unchanged = q == 0.0 && self.arrived == 0.0 && self.price.is_zero();
+        self.price.step(excess + alpha * (q - q_ref), unchanged);
         self.arrived = 0.0;
     }
 

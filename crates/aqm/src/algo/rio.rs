@@ -10,9 +10,9 @@
 //! in ns-2.35 an `out` arrival moves neither, so that with few `in` packets its average lags behind.
 //! Defaults: Wen, Fang and Sun 2008, section 4; w_q and wait are RED's.
 
-use super::red::{self, Red, Seen};
-use crate::mode::Mode;
-use crate::policy::{Aqm, Cx, Env, Verdict};
+use super::red::{self, Red, QueueLength};
+use crate::counting_unit::CountingUnit;
+use crate::policy::{Aqm, Context, Env, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dscp, Dur, Packet, Rng, Time};
 
@@ -49,7 +49,7 @@ pub struct Rio {
     inside: Red,
     all: Red,
     /// The `in` packets that wait.
-    waiting: Seen,
+    waiting: QueueLength,
 }
 
 impl Aqm for Rio {
@@ -70,7 +70,7 @@ impl Aqm for Rio {
                 gentle: p.gentle,
                 wait: p.wait,
                 mark_p: 1.0,
-                mode: Mode::Packets,
+                mode: CountingUnit::Packets,
             };
             Red::new(&params, env, rng, now).map_err(|e| ParamError::new(format!("{prefix}_{}", e.path), e.message))
         };
@@ -78,21 +78,21 @@ impl Aqm for Rio {
             in_dscp: p.in_dscp,
             inside: red("in", p.in_min_th, p.in_max_th, p.in_max_p)?,
             all: red("out", p.out_min_th, p.out_max_th, p.out_max_p)?,
-            waiting: Seen { len: 0, bytes: 0 },
+            waiting: QueueLength { len: 0, bytes: 0 },
         })
     }
 
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
-        let all = Seen::all(cx);
-        self.all.observe(cx, all);
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
+        let all = QueueLength::all(cx);
+        self.all.update_average(cx, all);
         if packet.dscp() != self.in_dscp {
-            return self.all.judge(cx, packet, all);
+            return self.all.decide(cx, packet, all);
         }
-        self.inside.observe(cx, self.waiting);
-        let verdict = self.inside.judge(cx, packet, self.waiting);
+        self.inside.update_average(cx, self.waiting);
+        let verdict = self.inside.decide(cx, packet, self.waiting);
         let stays = match verdict {
             Verdict::Pass | Verdict::Signal => true,
-            Verdict::Mark(_) => !cx.mark_loses(packet),
+            Verdict::Mark(_) => !cx.mark_drops(packet),
             Verdict::Drop(_) | Verdict::Congest(_) => false,
         };
         if stays && !cx.is_full(packet) {
@@ -102,7 +102,7 @@ impl Aqm for Rio {
         verdict
     }
 
-    fn on_departure(&mut self, _: &mut Cx<'_>, packet: &Packet, _: Dur) -> Verdict {
+    fn on_departure(&mut self, _: &mut Context<'_>, packet: &Packet, _: Dur) -> Verdict {
         if packet.dscp() == self.in_dscp {
             self.waiting.len -= 1;
             self.waiting.bytes -= u64::from(packet.bytes());

@@ -13,9 +13,9 @@
 //! Defaults: RED1 of Table I, which averages the queue with weight 1, that is, not at all. Where min_th,
 //! max_th, max_p and buffer come from is not said there.
 
-use crate::policy::{Aqm, Cx, Env, Limit, Reason, Verdict};
+use crate::policy::{Aqm, Context, Env, Limit, Reason, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{MarkingCurve, Packet, Rng, Scale, Time};
+use marqueue_core::{MarkingCurve, Packet, Rng, ScaledCurve, Time};
 
 marqueue_core::params! {
     /// Parameters of scaled marking.
@@ -36,7 +36,7 @@ marqueue_core::params! {
 /// State of scaled marking.
 #[derive(Debug)]
 pub struct Scaled {
-    scale: Scale,
+    scale: ScaledCurve,
     buffer: Limit,
     /// The probability at the last arrival.
     p: f64,
@@ -51,12 +51,12 @@ impl Aqm for Scaled {
 
     fn new(params: &Params, _: &Env, _: &Rng, _: Time) -> Result<Self, ParamError> {
         let b = params.b.unwrap_or((params.a + 0.1).min(1.0));
-        let scale = Scale::new(params.curve.clone(), params.flows, params.a, b, params.buffer);
+        let scale = ScaledCurve::new(params.curve.clone(), params.flows, params.a, b, params.buffer);
         Ok(Scaled { buffer: Limit::Packets(scale.buffer()), scale, p: 0.0 })
     }
 
     #[inline]
-    fn on_arrival(&mut self, cx: &mut Cx<'_>, packet: &Packet) -> Verdict {
+    fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         self.p = self.scale.p(f64::from(cx.packets()));
         if self.buffer.overflows(cx.packets(), cx.bytes(), packet.bytes()) {
             Verdict::Drop(Reason::Overflow)
@@ -71,11 +71,11 @@ impl Aqm for Scaled {
         out.push(self.p);
     }
 
-    fn caution(&self, env: &Env) -> Option<String> {
+    fn warning(&self, env: &Env) -> Option<String> {
         let (own, links) = (self.scale.buffer(), env.limit.packets(env.mean_packet));
         let short = (links < f64::from(own))
             .then(|| format!("its buffer holds {links:.0} packets, less than the {own} that the scale asks for"));
-        let said: Vec<_> = self.scale.caution().into_iter().chain(short).collect();
+        let said: Vec<_> = self.scale.warning().into_iter().chain(short).collect();
         (!said.is_empty()).then(|| said.join("; "))
     }
 }

@@ -11,8 +11,8 @@
 //! Defaults: the number of queues is that of Linux's sfq.
 
 use super::droptail::{self, DropTail};
-use crate::fair::{Class, Queues, Scheduler};
-use crate::hashing::Buckets;
+use crate::scheduler::{Class, Queues, Scheduler};
+use crate::flow_hash::FlowHash;
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Packet, Rng, Time};
@@ -29,7 +29,7 @@ marqueue_core::params! {
 /// State of SFQ.
 #[derive(Debug)]
 pub struct Sfq {
-    buckets: Buckets,
+    hash: FlowHash,
     /// Queues that hold packets, the next one first.
     turns: VecDeque<Class>,
 }
@@ -42,7 +42,7 @@ impl Scheduler for Sfq {
     type Policy = DropTail;
 
     fn new(p: &Params, _: &Env, rng: &mut Rng) -> Result<Self, ParamError> {
-        Ok(Sfq { buckets: Buckets::new(whole("queues", p.queues)?, rng), turns: VecDeque::new() })
+        Ok(Sfq { hash: FlowHash::new(whole("queues", p.queues)?, rng), turns: VecDeque::new() })
     }
 
     fn policy(_: &Params, env: &Env, rng: &Rng, now: Time) -> Result<DropTail, ParamError> {
@@ -50,16 +50,16 @@ impl Scheduler for Sfq {
     }
 
     fn key(&self, packet: &Packet) -> u32 {
-        self.buckets.of(packet.flow())
+        self.hash.bucket(packet.flow())
     }
 
-    fn joined(&mut self, class: Class, _: &Packet, first: bool, _: &Env) {
+    fn on_enqueue(&mut self, class: Class, _: &Packet, first: bool, _: &Env) {
         if first {
             self.turns.push_back(class);
         }
     }
 
-    fn pushed_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>, _: &Env) {
+    fn on_push_out<A>(&mut self, class: Class, _: &Packet, queues: &Queues<A>, _: &Env) {
         if queues.is_empty(class) {
             self.turns.retain(|&c| c != class);
         }
@@ -69,7 +69,7 @@ impl Scheduler for Sfq {
         self.turns.pop_front()
     }
 
-    fn served<A>(&mut self, class: Class, _: Option<&Packet>, queues: &Queues<A>, _: &Env) {
+    fn on_service<A>(&mut self, class: Class, _: Option<&Packet>, queues: &Queues<A>, _: &Env) {
         if !queues.is_empty(class) {
             self.turns.push_back(class);
         }

@@ -17,7 +17,7 @@
 //! Defaults: weight 1.
 
 use super::droptail::{self, DropTail};
-use crate::fair::{Class, Classify, Queues, Scheduler};
+use crate::scheduler::{Class, Classify, Queues, Scheduler};
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dscp, Packet, PerDscp, Rate, Rng, Time};
@@ -42,7 +42,7 @@ fn rank(virtual_time: f64) -> u64 {
 
 /// A queue as fluid fair sharing sees it.
 #[derive(Debug, Default)]
-struct Fluid {
+struct GpsQueue {
     weight: f64,
     /// Finishing tags of the packets that wait.
     tags: VecDeque<f64>,
@@ -56,7 +56,7 @@ pub struct Wfq {
     classify: Classify,
     weights: PerDscp,
     room: PerDscp,
-    fluids: Vec<Fluid>,
+    gps: Vec<GpsQueue>,
     /// Virtual time, bytes a unit of weight, when it was that, and the link's rate from then on.
     v: f64,
     at: Time,
@@ -73,21 +73,21 @@ pub struct Wfq {
 impl Wfq {
     /// Does fluid sharing still serve this queue?
     fn is_busy(&self, class: Class) -> bool {
-        self.busy.contains(&(rank(self.fluids[class].last), class))
+        self.busy.contains(&(rank(self.gps[class].last), class))
     }
 
     /// The last tag of a queue changes.
     fn set_last(&mut self, class: Class, last: f64) {
-        let fluid = &mut self.fluids[class];
-        let was_busy = self.busy.remove(&(rank(fluid.last), class));
-        fluid.last = last;
+        let gps_queue = &mut self.gps[class];
+        let was_busy = self.busy.remove(&(rank(gps_queue.last), class));
+        gps_queue.last = last;
         let is_busy = last > self.v;
         if is_busy {
             self.busy.insert((rank(last), class));
         }
         match (was_busy, is_busy) {
-            (false, true) => self.busy_weight += fluid.weight,
-            (true, false) => self.busy_weight -= fluid.weight,
+            (false, true) => self.busy_weight += gps_queue.weight,
+            (true, false) => self.busy_weight -= gps_queue.weight,
             _ => {}
         }
     }
@@ -109,7 +109,7 @@ impl Scheduler for Wfq {
             classify: p.classify,
             weights: p.weights.clone(),
             room: p.room.clone(),
-            fluids: Vec::new(),
+            gps: Vec::new(),
             v: 0.0,
             at: Time::ZERO,
             rate: env.rate,
@@ -128,7 +128,7 @@ impl Scheduler for Wfq {
         self.classify.key(packet)
     }
 
-    fn room(&self, key: u32) -> u32 {
+    fn queue_limit(&self, key: u32) -> u32 {
         match self.classify {
             Classify::Flow => u32::MAX,
             Classify::Dscp => self.room.get(Dscp::from_bits(key as u8)).map_or(u32::MAX, |packets| packets as u32),
@@ -136,7 +136,7 @@ impl Scheduler for Wfq {
     }
 
     /// Virtual time runs.
-    fn clock(&mut self, now: Time, rate: Rate) {
+    fn advance_time(&mut self, now: Time, rate: Rate) {
         let mut left = (now - std::mem::replace(&mut self.at, now)).secs() * self.rate.bytes_per_sec();
         self.rate = rate;
         while let Some(&(last, class)) = self.busy.first() {
@@ -148,8 +148,8 @@ impl Scheduler for Wfq {
             left -= until;
             self.v = f64::from_bits(last);
             self.busy.pop_first();
-            self.busy_weight -= self.fluids[class].weight;
-            if self.fluids[class].tags.is_empty() {
+            self.busy_weight -= self.gps[class].weight;
+            if self.gps[class].tags.is_empty() {
                 self.finished.push(class);
             }
         }
@@ -157,35 +157,35 @@ impl Scheduler for Wfq {
         self.busy_weight = 0.0;
     }
 
-    fn opened(&mut self, class: Class) {
-        if self.fluids.len() <= class {
-            self.fluids.resize_with(class + 1, Fluid::default);
+    fn on_open(&mut self, class: Class) {
+        if self.gps.len() <= class {
+            self.gps.resize_with(class + 1, GpsQueue::default);
         }
     }
 
-    fn joined(&mut self, class: Class, packet: &Packet, first: bool, env: &Env) {
+    fn on_enqueue(&mut self, class: Class, packet: &Packet, first: bool, env: &Env) {
         let idle = !self.is_busy(class);
-        let fluid = &mut self.fluids[class];
+        let gps_queue = &mut self.gps[class];
         if idle && first {
-            fluid.weight = self.weights.get(packet.dscp()).unwrap_or(1.0);
+            gps_queue.weight = self.weights.get(packet.dscp()).unwrap_or(1.0);
         }
-        let tag = fluid.last.max(self.v) + env.cost(packet) / fluid.weight;
-        fluid.tags.push_back(tag);
+        let tag = gps_queue.last.max(self.v) + env.cost(packet) / gps_queue.weight;
+        gps_queue.tags.push_back(tag);
         if first {
             self.heads.insert((rank(tag), class));
         }
         self.set_last(class, tag);
     }
 
-    fn pushed_out<A>(&mut self, class: Class, packet: &Packet, _: &Queues<A>, env: &Env) {
-        let fluid = &mut self.fluids[class];
-        let tag = fluid.tags.pop_back().expect("a packet that waits has a tag");
-        if fluid.tags.is_empty() {
+    fn on_push_out<A>(&mut self, class: Class, packet: &Packet, _: &Queues<A>, env: &Env) {
+        let gps_queue = &mut self.gps[class];
+        let tag = gps_queue.tags.pop_back().expect("a packet that waits has a tag");
+        if gps_queue.tags.is_empty() {
             self.heads.remove(&(rank(tag), class));
         }
         // The tag before it: rounding must not make another of one that is still there.
-        let start = tag - env.cost(packet) / fluid.weight;
-        let before = fluid.tags.back().copied().unwrap_or(start.max(0.0));
+        let start = tag - env.cost(packet) / gps_queue.weight;
+        let before = gps_queue.tags.back().copied().unwrap_or(start.max(0.0));
         self.set_last(class, before);
     }
 
@@ -193,8 +193,8 @@ impl Scheduler for Wfq {
         self.heads.pop_first().map(|(_, class)| class)
     }
 
-    fn served<A>(&mut self, class: Class, _: Option<&Packet>, _: &Queues<A>, _: &Env) {
-        let tags = &mut self.fluids[class].tags;
+    fn on_service<A>(&mut self, class: Class, _: Option<&Packet>, _: &Queues<A>, _: &Env) {
+        let tags = &mut self.gps[class].tags;
         tags.pop_front();
         if let Some(&head) = tags.front() {
             self.heads.insert((rank(head), class));
@@ -202,11 +202,11 @@ impl Scheduler for Wfq {
     }
 
     /// Fluid sharing may still be serving what has already left.
-    fn remembers(&self, class: Class) -> bool {
+    fn keeps_empty(&self, class: Class) -> bool {
         self.is_busy(class)
     }
 
-    fn forgets(&mut self) -> Option<Class> {
+    fn pop_expired(&mut self) -> Option<Class> {
         self.finished.pop()
     }
 }

@@ -1,7 +1,7 @@
 //! A queue under watch: whatever is done to it, packets and bytes are conserved and leave in order, and
 //! a signal is settled as the environment says. Driven by tests and by the fuzzer.
 
-use marqueue_aqm::{Discipline, Fate, Limit, Qdisc, Signal};
+use marqueue_aqm::{Discipline, EnqueueOutcome, Limit, Qdisc, Signal};
 use marqueue_core::{Dscp, Dur, Ecn, Flags, Head, Packet, Rate, Time};
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ impl Watch {
         self.arrived += 1;
         let fate = self.queue.enqueue(self.now, packet);
         let may_mark = signal != Signal::Drop && ecn != Ecn::NotEct;
-        assert!(fate != Fate::Marked || may_mark, "{signal:?} marked {ecn:?}");
+        assert!(fate != EnqueueOutcome::Marked || may_mark, "{signal:?} marked {ecn:?}");
         match self.queue.env_mut().limit {
             Limit::Packets(n) => assert!(self.queue.len() <= n, "more packets than the buffer holds"),
             Limit::Bytes(n) => assert!(self.queue.bytes() <= n, "more bytes than the buffer holds"),
@@ -74,7 +74,7 @@ impl Watch {
     }
 
     fn collect(&mut self) {
-        self.lost += self.queue.drain_lost().count() as u64;
+        self.lost += self.queue.drain_dropped().count() as u64;
         assert_eq!(self.lost, self.queue.counters().dropped());
         assert!(self.queue.conserves());
         assert_eq!(self.queue.is_empty(), self.queue.bytes() == 0);

@@ -5,14 +5,14 @@
 //! share b: cwnd <- (1 - b) cwnd. AIMD(1, 1/2) is Reno; a = 3b/(2 - b) has Reno's throughput.
 
 use crate::config::Config;
-use crate::control::{Acked, Control, Signal, Window};
+use crate::window_law::{AckedSegments, WindowLaw, Signal, Window};
 
 /// No state: a and b are settings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Aimd;
 
-impl Control for Aimd {
-    fn on_ack(&mut self, window: &mut Window, acked: &Acked<'_>) {
+impl WindowLaw for Aimd {
+    fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         window.cwnd += acked.config.aimd_a * acked.segments / window.cwnd;
     }
 

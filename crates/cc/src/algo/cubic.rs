@@ -17,7 +17,7 @@
 //! two acknowledgements, of which the later one finds the window unused.
 
 use crate::config::Config;
-use crate::control::{Acked, Control, Signal, Window};
+use crate::window_law::{AckedSegments, WindowLaw, Signal, Window};
 use marqueue_core::{Dur, Time};
 
 /// The stage of congestion avoidance. Windows are in segments.
@@ -44,7 +44,7 @@ impl Default for Cubic {
 
 impl Cubic {
     /// A stage begins. From above W_max, or with none known, the curve starts on its plateau.
-    fn begin(&mut self, acked: &Acked<'_>, cwnd: f64) {
+    fn begin(&mut self, acked: &AckedSegments<'_>, cwnd: f64) {
         self.epoch = acked.now;
         self.w_max = self.w_max.max(cwnd);
         self.k = ((self.w_max - cwnd) / acked.config.cubic_c).cbrt();
@@ -66,8 +66,8 @@ impl Cubic {
     }
 }
 
-impl Control for Cubic {
-    fn on_ack(&mut self, window: &mut Window, acked: &Acked<'_>) {
+impl WindowLaw for Cubic {
+    fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         let cwnd = window.cwnd;
         if self.epoch == Time::NEVER {
             self.begin(acked, cwnd);
@@ -97,7 +97,7 @@ impl Control for Cubic {
         beta
     }
 
-    fn on_unused(&mut self, time: Dur) {
+    fn on_application_limited(&mut self, time: Dur) {
         if self.epoch != Time::NEVER {
             self.epoch += time;
         }

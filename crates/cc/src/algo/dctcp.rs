@@ -10,9 +10,9 @@
 
 use super::reno::Reno;
 use crate::config::Config;
-use crate::control::{Acked, Control, Echo, Echoed, Signal, Window};
+use crate::window_law::{AckedSegments, WindowLaw, EcnFeedback, Signal, Window};
 
-/// What is known of the share of marked segments.
+/// State of DCTCP: the estimate of the share of marked segments.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
     /// DCTCP.Alpha.
@@ -33,10 +33,8 @@ impl Default for Dctcp {
     }
 }
 
-impl Control for Dctcp {
-    const ECHO: Echo = Echo::PerSegment;
-
-    fn on_ack(&mut self, window: &mut Window, acked: &Acked<'_>) {
+impl WindowLaw for Dctcp {
+    fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         Reno.on_ack(window, acked);
     }
 
@@ -48,7 +46,7 @@ impl Control for Dctcp {
     }
 
     /// Section 3.3, steps 1 to 8.
-    fn on_echo(&mut self, config: &Config, echoed: Echoed) {
+    fn on_echo(&mut self, config: &Config, echoed: EcnFeedback) {
         let segments = echoed.ack - echoed.una;
         self.acked += segments;
         if echoed.ece {

@@ -6,15 +6,15 @@
 //! counting), but as one in slow start, where RFC 5681 permits min(N, SMSS).
 
 use crate::config::Config;
-use crate::control::{Acked, Control, Signal, Window};
+use crate::window_law::{AckedSegments, WindowLaw, Signal, Window};
 
 /// Additive increase by one segment a round trip, multiplicative decrease by half.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reno;
 
-impl Control for Reno {
+impl WindowLaw for Reno {
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, acked: &Acked<'_>) {
+    fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         window.cwnd += acked.segments / window.cwnd;
     }
 

@@ -8,14 +8,14 @@
 //! so that delayed acknowledgements do not halve a.
 
 use crate::config::Config;
-use crate::control::{Acked, Control, Signal, Window};
+use crate::window_law::{AckedSegments, WindowLaw, Signal, Window};
 
 /// No state: a and b are settings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scalable;
 
-impl Control for Scalable {
-    fn on_ack(&mut self, window: &mut Window, acked: &Acked<'_>) {
+impl WindowLaw for Scalable {
+    fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         window.cwnd += acked.config.scalable_a * acked.segments;
     }
 

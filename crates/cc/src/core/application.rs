@@ -1,49 +1,29 @@
-//! An application that writes in pieces: the window that it does not use does not grow, and what a
-//! pause leaves of it.
+//! Applications that write in pieces: an unused window does not grow, and a pause may reduce it.
 //!
-//! A window that is not used says nothing about the network, so it must not grow (RFC 9438, 5.8; RFC
-//! 7661, 1). Used is one of which as many segments were outstanding in the round trip before; in slow
-//! start, half as many, as Linux has it (tcp_is_cwnd_limited). Senders with data at hand until their
-//! flow ends are not asked: they use all that they may.
+//! A window that is not used says nothing about the network, so it must not grow (RFC 9438, 5.8; RFC 7661, 1). A window
+//! counts as used if as many segments were outstanding in the previous round trip; in slow start, half as many (Linux,
+//! tcp_is_cwnd_limited). Senders that have all data from the start always use it.
 
-use super::{Core, Tx};
+use super::{Core, SendContext};
 use crate::config::{AfterIdle, Dialect};
-use crate::control::Window;
-use marqueue_core::{Dur, Time};
-
-/// What is remembered of such a sender.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pieces {
-    /// When a segment was last sent.
-    pub(super) last_sent: Time,
-    /// When data was last acknowledged.
-    last_ack: Time,
-    /// The most segments that were outstanding in this round trip and in the one before.
-    peaks: (u32, u32),
-    /// The acknowledgement beyond this one ends the round trip.
-    round_end: u32,
-}
+use crate::window_law::Window;
+use marqueue_core::Dur;
 
 impl Core {
-    /// The application has nothing yet, and writes its data later.
+    /// The application has no data yet and writes it later.
     pub(crate) fn write_in_pieces(&mut self) {
         self.limit = 1;
-        self.pieces = Some(Box::default());
+        self.application_limited = Some(Box::default());
     }
 
-    /// For how long has the window not been used that an acknowledgement now would open? Asked before it
-    /// is taken in, when as much is outstanding as there will be. ns-2 opens the window of any sender.
+    /// For how long the window has not been used; `None` if it has been used and may grow. Called before an
+    /// acknowledgement is processed, when the most data is outstanding. ns-2 grows the window of any sender.
     #[inline]
-    pub(super) fn unused_for(&mut self, tx: &Tx<'_>) -> Option<Dur> {
+    pub(super) fn unused_for(&mut self, tx: &SendContext<'_>) -> Option<Dur> {
         let (una, max, flight) = (self.una, self.max, self.flight());
-        let pieces = self.pieces.as_deref_mut().filter(|_| tx.config.dialect == Dialect::Rfc)?;
-        if una >= pieces.round_end {
-            pieces.round_end = max;
-            pieces.peaks = (0, pieces.peaks.0);
-        }
-        pieces.peaks.0 = pieces.peaks.0.max(flight);
-        let used = pieces.peaks.0.max(pieces.peaks.1);
-        let time = tx.now - std::mem::replace(&mut pieces.last_ack, tx.now);
+        let application_limited =
+            self.application_limited.as_deref_mut().filter(|_| tx.config.dialect == Dialect::Rfc)?;
+        let (used, time) = application_limited.on_ack(tx.now, una, max, flight);
         let enough = if self.window.in_slow_start() {
             self.window.cwnd < f64::from(used.saturating_mul(2))
         } else {
@@ -52,19 +32,19 @@ impl Core {
         (!enough).then_some(time)
     }
 
-    /// The application writes `n` segments, of which the last may be cut short by the end of its data.
-    pub(crate) fn write(&mut self, tx: &Tx<'_>, n: u32) {
+    /// The application writes `n` segments, at most up to the end of its data.
+    pub(crate) fn write(&mut self, tx: &SendContext<'_>, n: u32) {
         self.limit = self.limit.saturating_add(n).min(self.end);
         if self.una == self.max && self.una > 0 {
             self.after_idle(tx);
         }
     }
 
-    /// Nothing was outstanding: what is left of the window if nothing was sent for longer than a
+    /// Data is written after nothing was outstanding: reduces the window if nothing was sent for longer than a
     /// retransmission timeout.
-    fn after_idle(&mut self, tx: &Tx<'_>) {
-        let Some(pieces) = &self.pieces else { return };
-        let (idle, rto) = (tx.now - pieces.last_sent, self.rto.timeout(tx.config));
+    fn after_idle(&mut self, tx: &SendContext<'_>) {
+        let Some(application_limited) = &self.application_limited else { return };
+        let (idle, rto) = (tx.now - application_limited.last_sent, self.rto.timeout(tx.config));
         if idle <= rto {
             return;
         }

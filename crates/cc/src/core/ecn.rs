@@ -1,21 +1,22 @@
-//! The answer to ECN: an echo cuts the window, and a loss that is found in a window that an echo has cut does
-//! not cut it again (RFC 3168, 6.1.2).
+//! The reaction to ECN: an echo reduces the window, and a loss that is detected in a window that an echo has reduced
+//! does not reduce it again (RFC 3168, 6.1.2).
 
-use super::{Core, LastCut, Tx};
+use super::{Core, LastCut, SendContext};
 use crate::config::{Config, Dialect, Reduction};
-use crate::control::{Echo, Echoed, Signal, Window};
+use crate::law_list::EchoMode;
+use crate::window_law::{EcnFeedback, Signal, Window};
 
 impl Core {
-    /// An acknowledgement on a connection that speaks ECN; it has not been taken in yet.
-    pub fn on_echo(&mut self, tx: &Tx<'_>, ack: u32, ece: bool) {
-        self.control.on_echo(tx.config, Echoed { ece, ack, una: self.una, max: self.max });
+    /// An acknowledgement on an ECN connection, before it is processed.
+    pub fn on_echo(&mut self, tx: &SendContext<'_>, ack: u32, ece: bool) {
+        self.control.on_echo(tx.config, EcnFeedback { ece, ack, una: self.una, max: self.max });
         if ece {
             self.on_ece(tx, ack);
         }
     }
 
-    /// RFC 3168, 6.1.2: an ECN echo cuts the window, once per window of data.
-    fn on_ece(&mut self, tx: &Tx<'_>, ack: u32) {
+    /// RFC 3168, 6.1.2: an ECN echo reduces the window, once per window of data.
+    fn on_ece(&mut self, tx: &SendContext<'_>, ack: u32) {
         let ns2 = tx.config.dialect == Dialect::Ns2;
         if !(ack > self.recover || ns2 && self.last_cut == LastCut::Timeout) {
             return;
@@ -43,7 +44,7 @@ impl Core {
         }
     }
 
-    /// Is the window to come down for an echo that was heard just now?
+    /// Must a proportional reduction begin for the echo that has just arrived?
     pub fn echo_begins_reduction(&self, config: &Config) -> bool {
         config.ecn_reduction == Reduction::Prr
             && self.last_cut == LastCut::Ecn
@@ -51,9 +52,9 @@ impl Core {
             && !self.ecn_floor
     }
 
-    /// Has an ECN echo already cut the window in which a loss is found now, so that the loss does not
-    /// cut it again (RFC 3168, 6.1.2)? Not if echoes say less than losses (RFC 8257, 3.5).
+    /// Has an ECN echo already reduced the window in which a loss is detected, so that the loss does not reduce it
+    /// again (RFC 3168, 6.1.2)? Never if an echo is a weaker signal than a loss (RFC 8257, 3.5).
     pub fn ecn_has_cut(&self, config: &Config) -> bool {
-        self.last_cut == LastCut::Ecn && self.una <= self.recover && config.echo == Echo::UntilCwr
+        self.last_cut == LastCut::Ecn && self.una <= self.recover && config.echo == EchoMode::UntilCwr
     }
 }

@@ -1,6 +1,6 @@
-//! Whose rules repair losses, one file each: the RFCs', and ns-2.35's where its traces are to be
-//! reproduced.
+//! Loss recovery algorithms, one file each: those of the RFCs, and those of ns-2.35 to reproduce its traces.
 
+mod loss_recovery;
 pub mod newreno;
 pub mod ns2_newreno;
 pub mod ns2_reno;
@@ -10,30 +10,15 @@ pub mod rack;
 pub mod reno;
 pub mod sack;
 
+pub use loss_recovery::LossRecovery;
+
 use crate::config::{Config, Dialect, LossDetection, Recovery};
-use crate::core::{Core, Tx};
-use crate::sender::Ack;
+use crate::core::{Core, SendContext};
+use crate::segment::Ack;
 
-/// A way to repair losses.
-pub trait Repair {
-    /// An acknowledgement arrives; the ECN echo has been answered.
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>);
-
-    /// The application has written more data.
-    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
-        core.fill_window(tx, u32::MAX);
-    }
-
-    /// The time of [`Core::repair_deadline`] has come, which only a way that sets it hears of.
-    fn on_timer(&mut self, _core: &mut Core, _tx: &mut Tx<'_>) {}
-
-    /// The retransmission timer has expired; the core has fallen back to one segment.
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>);
-}
-
-/// All ways, dispatched by a branch.
+/// Any loss recovery algorithm, dispatched by a branch.
 #[derive(Clone, Debug)]
-pub enum AnyRepair {
+pub enum AnyLossRecovery {
     /// RFC 5681.
     Reno(reno::Reno),
     /// RFC 6582.
@@ -50,19 +35,19 @@ pub enum AnyRepair {
     Ns2Sack1(Box<ns2_sack1::Ns2Sack1>),
 }
 
-impl AnyRepair {
-    /// The way that the settings ask for.
-    pub fn new(config: &Config) -> AnyRepair {
+impl AnyLossRecovery {
+    /// The algorithm that the settings select.
+    pub fn new(config: &Config) -> AnyLossRecovery {
         match (config.dialect, config.recovery) {
-            (Dialect::Rfc, Recovery::Reno) => AnyRepair::Reno(Default::default()),
-            (Dialect::Rfc, Recovery::NewReno) => AnyRepair::NewReno(Default::default()),
+            (Dialect::Rfc, Recovery::Reno) => AnyLossRecovery::Reno(Default::default()),
+            (Dialect::Rfc, Recovery::NewReno) => AnyLossRecovery::NewReno(Default::default()),
             (Dialect::Rfc, Recovery::Sack) => match config.loss_detection {
-                LossDetection::Dupack => AnyRepair::Sack(Default::default()),
-                LossDetection::Rack => AnyRepair::Rack(Default::default()),
+                LossDetection::Dupack => AnyLossRecovery::Sack(Default::default()),
+                LossDetection::Rack => AnyLossRecovery::Rack(Default::default()),
             },
-            (Dialect::Ns2, Recovery::Reno) => AnyRepair::Ns2Reno(Default::default()),
-            (Dialect::Ns2, Recovery::NewReno) => AnyRepair::Ns2NewReno(Default::default()),
-            (Dialect::Ns2, Recovery::Sack) => AnyRepair::Ns2Sack1(Default::default()),
+            (Dialect::Ns2, Recovery::Reno) => AnyLossRecovery::Ns2Reno(Default::default()),
+            (Dialect::Ns2, Recovery::NewReno) => AnyLossRecovery::Ns2NewReno(Default::default()),
+            (Dialect::Ns2, Recovery::Sack) => AnyLossRecovery::Ns2Sack1(Default::default()),
         }
     }
 }
@@ -70,32 +55,32 @@ impl AnyRepair {
 macro_rules! each {
     ($this:expr, $r:ident => $body:expr) => {
         match $this {
-            AnyRepair::Reno($r) => $body,
-            AnyRepair::NewReno($r) => $body,
-            AnyRepair::Sack($r) => $body,
-            AnyRepair::Rack($r) => $body,
-            AnyRepair::Ns2Reno($r) => $body,
-            AnyRepair::Ns2NewReno($r) => $body,
-            AnyRepair::Ns2Sack1($r) => $body,
+            AnyLossRecovery::Reno($r) => $body,
+            AnyLossRecovery::NewReno($r) => $body,
+            AnyLossRecovery::Sack($r) => $body,
+            AnyLossRecovery::Rack($r) => $body,
+            AnyLossRecovery::Ns2Reno($r) => $body,
+            AnyLossRecovery::Ns2NewReno($r) => $body,
+            AnyLossRecovery::Ns2Sack1($r) => $body,
         }
     };
 }
 
-impl Repair for AnyRepair {
+impl LossRecovery for AnyLossRecovery {
     #[inline]
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         each!(self, r => r.on_ack(core, tx, ack))
     }
 
-    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         each!(self, r => r.on_data(core, tx))
     }
 
-    fn on_timer(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timer(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         each!(self, r => r.on_timer(core, tx))
     }
 
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         each!(self, r => r.on_timeout(core, tx))
     }
 }

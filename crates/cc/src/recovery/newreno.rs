@@ -4,16 +4,17 @@
 //! Departure: a loss in a window that ECN has just cut is repaired without a second cut (RFC 3168,
 //! 6.1.2).
 
-use super::prr::{Progress, Reducing};
-use super::{reno, Repair};
-use crate::core::{Core, LastCut, Tx};
-use crate::sender::Ack;
+use super::loss_recovery::LossRecovery;
+use super::prr::{Progress, WindowReduction};
+use super::reno;
+use crate::core::{Core, LastCut, SendContext};
+use crate::segment::Ack;
 
 /// State of NewReno.
 #[derive(Clone, Debug, Default)]
 pub struct NewReno {
     in_recovery: bool,
-    reducing: Reducing,
+    reducing: WindowReduction,
     /// The timer has been reset by the first partial acknowledgement (section 3.2, step 3, the
     /// impatient variant).
     timer_reset: bool,
@@ -34,7 +35,7 @@ impl NewReno {
         self.reducing.sent(1);
     }
 
-    fn on_new_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+    fn on_new_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if !self.in_recovery {
             core.acknowledge_and_open(tx, ack);
         } else if ack.ack >= core.recover {
@@ -58,8 +59,8 @@ impl NewReno {
     }
 }
 
-impl Repair for NewReno {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+impl LossRecovery for NewReno {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if ack.ack > core.una {
             self.on_new_ack(core, tx, ack);
         } else if ack.ack == core.una && core.flight() > 0 {
@@ -81,7 +82,7 @@ impl Repair for NewReno {
         reno::fill(core, tx, &mut self.reducing);
     }
 
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         *self = NewReno::default();
         core.fill_window(tx, u32::MAX);
     }

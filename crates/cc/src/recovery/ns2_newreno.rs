@@ -4,10 +4,10 @@
 //! Differs from RFC 6582: the window after recovery is the halved one, however little is
 //! outstanding; an acknowledgement of exactly the last segment before the cut ends recovery.
 
+use super::loss_recovery::LossRecovery;
 use super::ns2_reno::on_duplicate;
-use super::Repair;
-use crate::core::{Core, LastCut, Tx};
-use crate::sender::Ack;
+use crate::core::{Core, LastCut, SendContext};
+use crate::segment::Ack;
 
 /// Segments sent per duplicate acknowledgement in recovery.
 const BURST: u32 = 2;
@@ -20,7 +20,7 @@ pub struct Ns2NewReno {
 }
 
 impl Ns2NewReno {
-    fn partial(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+    fn partial(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if !self.timer_reset {
             self.timer_reset = true;
             core.set_timer(tx);
@@ -38,8 +38,8 @@ impl Ns2NewReno {
     }
 }
 
-impl Repair for Ns2NewReno {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+impl LossRecovery for Ns2NewReno {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if ack.ack > core.una {
             if ack.ack >= core.recover || core.last_cut != LastCut::Loss {
                 if core.inflation > 0 {
@@ -63,7 +63,7 @@ impl Repair for Ns2NewReno {
         }
     }
 
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         core.fill_window(tx, u32::MAX);
     }
 }

@@ -4,16 +4,16 @@
 //! a fast retransmit needs an acknowledgement beyond the last cut unless the last cut was a fast
 //! retransmit that has not been left; duplicates that start none inflate nothing.
 
-use super::Repair;
-use crate::core::{Core, LastCut, Tx};
-use crate::sender::Ack;
+use super::loss_recovery::LossRecovery;
+use crate::core::{Core, LastCut, SendContext};
+use crate::segment::Ack;
 
 /// No state beside the core's.
 #[derive(Clone, Debug, Default)]
 pub struct Ns2Reno;
 
-impl Repair for Ns2Reno {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+impl LossRecovery for Ns2Reno {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if ack.ack > core.una {
             if core.last_cut == LastCut::Loss {
                 core.last_cut = LastCut::Repaired;
@@ -29,14 +29,14 @@ impl Repair for Ns2Reno {
         }
     }
 
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         core.fill_window(tx, u32::MAX);
     }
 }
 
 /// A duplicate acknowledgement under Reno and NewReno. `start_anyway`: a fast retransmit may start
 /// although the last cut has not been acknowledged.
-pub(super) fn on_duplicate(core: &mut Core, tx: &mut Tx<'_>, start_anyway: bool) {
+pub(super) fn on_duplicate(core: &mut Core, tx: &mut SendContext<'_>, start_anyway: bool) {
     let dupthresh = tx.config.dupthresh;
     core.dupacks += 1;
     if core.dupacks < dupthresh {
@@ -53,7 +53,7 @@ pub(super) fn on_duplicate(core: &mut Core, tx: &mut Tx<'_>, start_anyway: bool)
 
 /// Does a fast retransmit start, and does it cut the window? A loss behind an ECN cut is repaired
 /// without another cut; the first data segment is always repaired.
-pub(super) fn may_retransmit(core: &Core, tx: &Tx<'_>, start_anyway: bool) -> Option<bool> {
+pub(super) fn may_retransmit(core: &Core, tx: &SendContext<'_>, start_anyway: bool) -> Option<bool> {
     if core.una > core.recover || start_anyway || core.una == 1 {
         Some(true)
     } else {

@@ -5,16 +5,16 @@
 //! is sacked, once; acknowledgements after a timeout are not read for SACK blocks until new data is
 //! acknowledged.
 
+use super::loss_recovery::LossRecovery;
 use super::ns2_reno::may_retransmit;
-use super::Repair;
-use crate::core::{Core, Tx};
-use crate::ranges::Ranges;
-use crate::sender::Ack;
+use crate::core::{Core, SendContext};
+use crate::segment::Ack;
+use crate::sequence_ranges::SequenceRanges;
 
 /// Scoreboard and state of recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Ns2Sack1 {
-    sacked: Ranges,
+    sacked: SequenceRanges,
     in_recovery: bool,
     /// Segments thought to be in the network.
     pipe: i64,
@@ -27,7 +27,7 @@ pub struct Ns2Sack1 {
 }
 
 impl Ns2Sack1 {
-    /// Takes in the blocks; tells whether they said anything new.
+    /// Processes the SACK blocks. Returns whether they contained anything new.
     fn update(&mut self, core: &Core, ack: &Ack<'_>) -> bool {
         self.sacked.trim_below(core.una);
         let mut news = false;
@@ -54,7 +54,7 @@ impl Ns2Sack1 {
         self.next_hole = self.next_hole.max(seq + 1);
     }
 
-    fn enter(&mut self, core: &mut Core, tx: &mut Tx<'_>, cut: bool) {
+    fn enter(&mut self, core: &mut Core, tx: &mut SendContext<'_>, cut: bool) {
         self.pipe = i64::from(core.flight()) - i64::from(tx.config.dupthresh);
         self.in_recovery = true;
         self.base = core.una;
@@ -62,7 +62,7 @@ impl Ns2Sack1 {
         core.fast_retransmit(tx, cut);
     }
 
-    fn fill(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn fill(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         let max_window = tx.config.max_window;
         let base = if self.in_recovery { self.base } else { core.una };
         loop {
@@ -94,7 +94,7 @@ impl Ns2Sack1 {
         }
     }
 
-    fn on_ack_in_recovery(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+    fn on_ack_in_recovery(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         self.pipe -= 1;
         if ack.ack >= core.recover {
             core.recover = 1;
@@ -115,8 +115,8 @@ impl Ns2Sack1 {
     }
 }
 
-impl Repair for Ns2Sack1 {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+impl LossRecovery for Ns2Sack1 {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if self.in_recovery {
             return self.on_ack_in_recovery(core, tx, ack);
         }
@@ -140,11 +140,11 @@ impl Repair for Ns2Sack1 {
         }
     }
 
-    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         self.fill(core, tx);
     }
 
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         self.clear();
         self.in_recovery = false;
         self.after_timeout = true;

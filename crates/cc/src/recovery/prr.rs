@@ -1,5 +1,4 @@
-//! How the window comes down to ssthresh while a loss is repaired: at once, or by proportional rate
-//! reduction, RFC 9937.
+//! Reduction of the window to ssthresh during recovery: at once, or by proportional rate reduction (RFC 9937).
 //!
 //! Each acknowledgement of a recovery delivers some segments and lets
 //! sndcnt = ceil(prr_delivered ssthresh / RecoverFS) - prr_out
@@ -18,13 +17,13 @@
 use crate::config::Reduction;
 use crate::core::Core;
 
-/// The rule in force, and how far it has got.
+/// The kind of reduction, with its state.
 #[derive(Clone, Debug, Default)]
-pub enum Reducing {
+pub enum WindowReduction {
     /// The window is ssthresh from the start.
     #[default]
     AtOnce,
-    /// The window follows what arrives. Behind a pointer: most flows are not in recovery.
+    /// The window follows delivered segments. Boxed, because most flows are not in recovery.
     InProportion(Box<Prr>),
 }
 
@@ -39,56 +38,56 @@ pub struct Prr {
     out: u32,
 }
 
-/// What an acknowledgement in recovery says.
+/// The information of an acknowledgement in recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// Segments that it says have arrived (DeliveredData).
+    /// Segments that it reports as delivered (DeliveredData).
     pub delivered: u32,
-    /// Segments now thought to be in the network, before anything is sent in answer.
+    /// Segments estimated to be in the network, before anything is sent in response.
     pub in_flight: u32,
-    /// It advances SND.UNA and tells of no further loss (SafeACK).
+    /// True if it advances SND.UNA and reports no further loss (SafeACK).
     pub safe: bool,
 }
 
-impl Reducing {
+impl WindowReduction {
     /// A recovery begins, `flight` segments having been in flight before the acknowledgement that told
     /// of the loss.
-    pub fn begin(reduction: Reduction, flight: u32) -> Reducing {
+    pub fn begin(reduction: Reduction, flight: u32) -> WindowReduction {
         match reduction {
-            Reduction::Cut => Reducing::AtOnce,
+            Reduction::Cut => WindowReduction::AtOnce,
             Reduction::Prr => {
-                Reducing::InProportion(Box::new(Prr { recover_flight: flight.max(1), delivered: 0, out: 0 }))
+                WindowReduction::InProportion(Box::new(Prr { recover_flight: flight.max(1), delivered: 0, out: 0 }))
             }
         }
     }
 
-    /// Sets the window for what may be sent in answer to an acknowledgement.
+    /// Sets the window for what may be sent in response to an acknowledgement.
     pub fn on_ack(&mut self, core: &mut Core, progress: Progress) {
-        if let Reducing::InProportion(prr) = self {
+        if let WindowReduction::InProportion(prr) = self {
             let ssthresh = core.window.ssthresh;
             let send = prr.send(progress, ssthresh);
             core.window.cwnd = (f64::from(progress.in_flight) + send).max(1.0);
         }
     }
 
-    /// Of `n` segments that seem to have been delivered, but are not sacked, so many as can be (6.2).
+    /// Of `n` segments that seem to have been delivered but are not sacked, as many as is possible (6.2).
     pub fn credible(&self, n: u32) -> u32 {
         match self {
-            Reducing::AtOnce => n,
-            Reducing::InProportion(prr) => n.min(prr.recover_flight.saturating_sub(prr.delivered)),
+            WindowReduction::AtOnce => n,
+            WindowReduction::InProportion(prr) => n.min(prr.recover_flight.saturating_sub(prr.delivered)),
         }
     }
 
     /// `n` segments were sent, new or old.
     pub fn sent(&mut self, n: u32) {
-        if let Reducing::InProportion(prr) = self {
+        if let WindowReduction::InProportion(prr) = self {
             prr.out += n;
         }
     }
 
     /// Recovery is over.
     pub fn end(&mut self, core: &mut Core) {
-        if let Reducing::InProportion(_) = std::mem::take(self) {
+        if let WindowReduction::InProportion(_) = std::mem::take(self) {
             core.window.cwnd = core.window.ssthresh;
         }
     }

@@ -1,29 +1,29 @@
 //! Fast retransmit and fast recovery: RFC 5681, section 3.2, with limited transmit (RFC 3042).
 //!
 //! Departures: duplicate acknowledgements for data sent before a timeout do not start a fast
-//! retransmit (the bug of RFC 6582, section 4); a loss in a window that ECN has just cut is repaired
-//! without a second cut (RFC 3168, 6.1.2).
+//! retransmit (the bug of RFC 6582, section 4); a loss in a window that ECN has just reduced is repaired
+//! without a second reduction (RFC 3168, 6.1.2).
 
-use super::prr::{Progress, Reducing};
-use super::Repair;
-use crate::core::{Core, LastCut, Tx};
-use crate::sender::Ack;
+use super::loss_recovery::LossRecovery;
+use super::prr::{Progress, WindowReduction};
+use crate::core::{Core, LastCut, SendContext};
+use crate::segment::Ack;
 
 /// State of Reno.
 #[derive(Clone, Debug, Default)]
 pub struct Reno {
     in_recovery: bool,
-    reducing: Reducing,
+    reducing: WindowReduction,
 }
 
-impl Repair for Reno {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+impl LossRecovery for Reno {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if ack.ack > core.una {
             if self.in_recovery {
                 self.in_recovery = false;
                 core.acknowledge(tx, ack);
                 core.inflation = 0;
-                self.reducing = Reducing::AtOnce;
+                self.reducing = WindowReduction::AtOnce;
                 core.window.cwnd = core.window.ssthresh;
                 core.last_cut = LastCut::Repaired;
             } else {
@@ -45,23 +45,23 @@ impl Repair for Reno {
         fill(core, tx, &mut self.reducing);
     }
 
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         *self = Reno::default();
         core.fill_window(tx, u32::MAX);
     }
 }
 
-/// May a fast retransmit start? Not for duplicates of what a timeout has sent again.
+/// May a fast retransmit start? Not for duplicates of segments that a timeout has retransmitted.
 fn may_enter(core: &Core) -> bool {
     core.last_cut != LastCut::Timeout || core.una > core.recover
 }
 
-/// RFC 5681, 3.2, steps 2 and 3: cut, retransmit, inflate by the duplicates seen. RFC 9937: what a
-/// duplicate stands for is no longer in flight.
-pub(super) fn enter(core: &mut Core, tx: &mut Tx<'_>) -> Reducing {
+/// RFC 5681, 3.2, steps 2 and 3: reduces the window, retransmits, inflates by the duplicates so far. RFC 9937: each
+/// duplicate stands for a segment that is no longer in flight.
+pub(super) fn enter(core: &mut Core, tx: &mut SendContext<'_>) -> WindowReduction {
     let cut = !core.ecn_has_cut(tx.config);
     let in_flight = core.flight().saturating_sub(core.dupacks);
-    let mut reducing = Reducing::begin(tx.config.reduction, in_flight + 1);
+    let mut reducing = WindowReduction::begin(tx.config.reduction, in_flight + 1);
     core.fast_retransmit(tx, cut);
     core.inflation = core.dupacks;
     reducing.on_ack(core, Progress { delivered: 1, in_flight: in_flight.saturating_sub(1), safe: false });
@@ -69,8 +69,8 @@ pub(super) fn enter(core: &mut Core, tx: &mut Tx<'_>) -> Reducing {
     reducing
 }
 
-/// Another duplicate in recovery: one segment more has arrived.
-pub(super) fn on_duplicate(core: &mut Core, tx: &mut Tx<'_>, reducing: &mut Reducing) {
+/// Another duplicate in recovery: one more segment has arrived.
+pub(super) fn on_duplicate(core: &mut Core, tx: &mut SendContext<'_>, reducing: &mut WindowReduction) {
     let delivered = reducing.credible(1);
     core.inflation += delivered;
     let in_flight = core.flight().saturating_sub(core.inflation);
@@ -78,8 +78,8 @@ pub(super) fn on_duplicate(core: &mut Core, tx: &mut Tx<'_>, reducing: &mut Redu
     fill(core, tx, reducing);
 }
 
-/// Sends what the window allows in recovery.
-pub(super) fn fill(core: &mut Core, tx: &mut Tx<'_>, reducing: &mut Reducing) {
+/// Sends as much as the window allows in recovery.
+pub(super) fn fill(core: &mut Core, tx: &mut SendContext<'_>, reducing: &mut WindowReduction) {
     let before = tx.out.len();
     core.fill_window(tx, u32::MAX);
     reducing.sent((tx.out.len() - before) as u32);

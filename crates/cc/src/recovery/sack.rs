@@ -5,12 +5,12 @@
 //! second cut (RFC 3168, 6.1.2); an acknowledgement that advances is no duplicate even if it brings news of
 //! segments above (section 2 counts it), so that recovery begins with the next one, as without SACK.
 
-use super::prr::{Progress, Reducing};
-use super::Repair;
+use super::loss_recovery::LossRecovery;
+use super::prr::{Progress, WindowReduction};
 use crate::config::Reduction;
-use crate::core::{Core, LastCut, Tx};
-use crate::ranges::Ranges;
-use crate::sender::Ack;
+use crate::core::{Core, LastCut, SendContext};
+use crate::segment::Ack;
+use crate::sequence_ranges::SequenceRanges;
 
 /// Where an acknowledgement found the scoreboard.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,9 +24,9 @@ struct Snapshot {
 /// Scoreboard and state of recovery.
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
-    sacked: Ranges,
+    sacked: SequenceRanges,
     in_recovery: bool,
-    reducing: Reducing,
+    reducing: WindowReduction,
     /// One past the highest segment retransmitted in this recovery (HighRxt + 1).
     high_rxt: u32,
     /// The rescue retransmission of this recovery has been sent.
@@ -86,7 +86,7 @@ impl Sack {
         None
     }
 
-    fn fill_pipe(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn fill_pipe(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         let dupthresh = tx.config.dupthresh;
         let mut pipe = self.pipe(core, dupthresh);
         let before = tx.out.len();
@@ -102,7 +102,7 @@ impl Sack {
     }
 
     /// What proportional rate reduction compares with after an acknowledgement.
-    fn snapshot(&self, core: &Core, tx: &Tx<'_>) -> Snapshot {
+    fn snapshot(&self, core: &Core, tx: &SendContext<'_>) -> Snapshot {
         match tx.config.reduction {
             Reduction::Cut => Snapshot::default(),
             Reduction::Prr => Snapshot {
@@ -114,7 +114,7 @@ impl Sack {
     }
 
     /// An acknowledgement in recovery has been taken in: how far the window comes down.
-    fn reduce(&mut self, core: &mut Core, tx: &Tx<'_>, before: &Snapshot) {
+    fn reduce(&mut self, core: &mut Core, tx: &SendContext<'_>, before: &Snapshot) {
         if tx.config.reduction == Reduction::Prr {
             let after = self.snapshot(core, tx);
             let delivered = after.arrived - before.arrived;
@@ -126,7 +126,7 @@ impl Sack {
 
     /// Sends what the window allows. After a timeout that is first what was outstanding then, but for
     /// what has been sacked since (RFC 6675, 5.1).
-    fn fill_window(&self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn fill_window(&self, core: &mut Core, tx: &mut SendContext<'_>) {
         while core.nxt < core.max && !self.sacked.is_empty() {
             core.nxt = self.next_hole(core.nxt);
             let seq = core.nxt;
@@ -138,11 +138,11 @@ impl Sack {
         core.fill_window(tx, u32::MAX);
     }
 
-    fn enter(&mut self, core: &mut Core, tx: &mut Tx<'_>, before: &Snapshot) {
+    fn enter(&mut self, core: &mut Core, tx: &mut SendContext<'_>, before: &Snapshot) {
         let cut = !core.ecn_has_cut(tx.config);
         self.in_recovery = true;
         self.rescued = false;
-        self.reducing = Reducing::begin(tx.config.reduction, core.max.saturating_sub(before.arrived));
+        self.reducing = WindowReduction::begin(tx.config.reduction, core.max.saturating_sub(before.arrived));
         core.fast_retransmit(tx, cut);
         core.recover = core.max;
         self.reduce(core, tx, before);
@@ -151,8 +151,8 @@ impl Sack {
     }
 }
 
-impl Repair for Sack {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+impl LossRecovery for Sack {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         let dupthresh = tx.config.dupthresh;
         let before = self.snapshot(core, tx);
         let mut news = false;
@@ -190,7 +190,7 @@ impl Repair for Sack {
         }
     }
 
-    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         if self.in_recovery {
             self.fill_pipe(core, tx);
         } else {
@@ -198,7 +198,7 @@ impl Repair for Sack {
         }
     }
 
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         *self = Sack::default();
         core.fill_window(tx, u32::MAX);
     }

@@ -7,10 +7,10 @@
 //! - the round-trip times of a round, after eight of them, are all above the smallest of the connection by an eighth
 //!   (4 ms at least, 16 ms at most).
 //!
-//! Departures: without timestamps the delay is not looked at, where Linux times every segment; not after a timeout, where Linux begins anew; senders are not paced, for which Linux waits
-//! twice as long.
+//! Departures: without timestamps the delay is not looked at, where Linux times every segment; not after a timeout,
+//! where Linux begins anew; senders are not paced, for which Linux waits twice as long.
 
-use super::{rise, Seen, Verdict, SAMPLES};
+use super::rtt_sample::{rise, AckSample, SlowStartDecision, SAMPLES};
 use marqueue_core::{Dur, Time};
 
 /// hystart_low_window.
@@ -50,16 +50,16 @@ impl Default for HyStart {
 }
 
 impl HyStart {
-    pub(super) fn on_ack(&mut self, seen: &Seen) -> Verdict {
+    pub(super) fn on_ack(&mut self, seen: &AckSample) -> SlowStartDecision {
         self.smallest = self.smallest.min(seen.rtt);
         if seen.una > self.round_end {
             (self.round_began, self.train_end) = (seen.now, seen.now);
             (self.round_end, self.samples, self.current) = (seen.max, 0, UNKNOWN);
         }
         if seen.cwnd >= LOW_WINDOW && (self.train_is_long(seen.now) || self.delay_has_risen(seen)) {
-            return Verdict::End;
+            return SlowStartDecision::End;
         }
-        Verdict::Grow(1.0)
+        SlowStartDecision::Grow(1.0)
     }
 
     fn train_is_long(&mut self, now: Time) -> bool {
@@ -70,7 +70,7 @@ impl HyStart {
         now - self.round_began > Dur((self.smallest + OFFLOAD).0 / 2)
     }
 
-    fn delay_has_risen(&mut self, seen: &Seen) -> bool {
+    fn delay_has_risen(&mut self, seen: &AckSample) -> bool {
         self.current = self.current.min(seen.rtt);
         self.samples += u32::from(seen.timed);
         self.samples > SAMPLES && self.current > self.smallest + rise(self.smallest)

@@ -2,8 +2,8 @@
 //! tests and by the fuzzer.
 
 use marqueue_cc::config::{Dialect, Recovery};
-use marqueue_cc::control::Echo;
-use marqueue_cc::receiver::{AckOut, Rx};
+use marqueue_cc::law_list::EchoMode;
+use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
 use marqueue_cc::{Config, Options, Receiver};
 use marqueue_core::{Dur, Ecn, Flags, Time};
 use std::collections::BTreeSet;
@@ -61,13 +61,13 @@ impl Watch {
         let in_order = seq == before && self.blocks().is_empty();
         let twice = !self.arrived.insert(seq) && self.config.dsack;
         let timestamp = self.config.timestamp(self.now);
-        let per_segment = self.config.echo == Echo::PerSegment;
+        let per_segment = self.config.echo == EchoMode::PerSegment;
         // RFC 3168, 6.1.3: from CE until CWR. RFC 8257, 3.2: as the segment says.
         self.echo = ecn == Ecn::Ce || !per_segment && self.echo && !flags.has(Flags::CWR);
         let turned = per_segment && self.echo != echo_before;
 
         let mut options = Options::NONE;
-        let mut rx = Rx { now: self.now, config: &self.config, options: &mut options };
+        let mut rx = ReceiveContext { now: self.now, config: &self.config, options: &mut options };
         let got = self.receiver.on_segment(&mut rx, seq, flags, ecn, timestamp);
         let syn = u32::from(before == 0 && self.next() > 0);
         assert_eq!(got.delivered, self.next() - before - syn);
@@ -103,7 +103,7 @@ impl Watch {
     }
 
     /// RFC 2018, sections 3 and 4; RFC 2883, section 4; RFC 7323, section 4.
-    fn options(&self, ack: &AckOut, options: Options, seq: Option<u32>, twice: bool) {
+    fn options(&self, ack: &OutgoingAck, options: Options, seq: Option<u32>, twice: bool) {
         let there = self.blocks();
         assert!(ack.has_options || options == Options::NONE);
         assert_eq!(options.echo.is_some(), self.config.timestamps);
@@ -140,7 +140,8 @@ impl Watch {
         if due <= until {
             self.now = due;
             let mut options = Options::NONE;
-            let ack = self.receiver.on_timer(&mut Rx { now: due, config: &self.config, options: &mut options });
+            let ack =
+                self.receiver.on_timer(&mut ReceiveContext { now: due, config: &self.config, options: &mut options });
             assert_eq!((ack.ack, ack.ece), (self.next(), self.echo));
             self.options(&ack, options, None, false);
             self.acknowledged = ack.ack;

@@ -2,7 +2,7 @@
 //! and all window laws. Driven by tests and by the fuzzer.
 
 use marqueue_cc::config::{Dialect, Recovery};
-use marqueue_cc::ranges::Ranges;
+use marqueue_cc::sequence_ranges::SequenceRanges;
 use marqueue_cc::{Ack, Config, Segment, Sender};
 use marqueue_core::{Dur, Flags, Time};
 
@@ -21,7 +21,7 @@ pub struct Watch {
     saved: u32,
     /// What was reported as received since the last timeout, while no acknowledgement has
     /// contradicted it.
-    sacked: Ranges,
+    sacked: SequenceRanges,
 }
 
 impl Watch {
@@ -38,7 +38,7 @@ impl Watch {
             cwnd: 1.0,
             inflation: 0,
             saved: 0,
-            sacked: Ranges::default(),
+            sacked: SequenceRanges::default(),
         };
         watch.sender.start(&watch.config, watch.now, &mut watch.out);
         watch.check();

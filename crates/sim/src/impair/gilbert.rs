@@ -7,7 +7,7 @@
 //! on average. The chain moves once a packet, after the packet: time without packets does not change it.
 //! It begins in its stationary distribution.
 
-use super::LossModel;
+use super::loss_model::LossModel;
 use marqueue_core::params::{required, ParamError};
 use marqueue_core::Rng;
 
@@ -16,7 +16,8 @@ marqueue_core::params! {
     pub struct Params {
         /// Probability with which the channel turns bad after a packet in the good state.
         to_bad: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "Gilbert 1960" },
-        /// Probability with which it turns good after a packet in the bad state; its inverse is the mean length of a bad stay in packets.
+        /// Probability with which it turns good after a packet in the bad state; its inverse is the mean length of a
+        /// bad stay in packets.
         to_good: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "Gilbert 1960" },
         /// Probability with which a packet is lost in the good state.
         loss_good: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.0, source: "Elliott 1963; zero as in Gilbert 1960" },
@@ -51,7 +52,7 @@ impl LossModel for Gilbert {
         Ok(Gilbert { to_bad, to_good, loss_good: params.loss_good, loss_bad: params.loss_bad, bad: None })
     }
 
-    fn loses(&mut self, rng: &mut Rng) -> bool {
+    fn is_lost(&mut self, rng: &mut Rng) -> bool {
         let bad = match self.bad {
             Some(bad) => bad,
             None => rng.uniform() < self.to_bad / (self.to_bad + self.to_good),
@@ -73,7 +74,7 @@ mod tests {
         let mut rng = Rng::named(1, "gilbert");
         let (mut runs, mut lost, mut run) = (Vec::new(), 0, 0);
         for _ in 0..n {
-            if model.loses(&mut rng) {
+            if model.is_lost(&mut rng) {
                 (lost, run) = (lost + 1, run + 1);
             } else if run > 0 {
                 runs.push(run);

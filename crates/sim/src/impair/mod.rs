@@ -1,40 +1,20 @@
-//! What may happen to packets behind a transmitter, on the pipe: losses that no queue decided, delay
-//! that varies, reordering.
+//! Impairments of the pipe behind a transmitter: random losses, jitter, reordering.
 //!
-//! A lost packet has used the capacity of its link; losses of a queue and of a pipe are counted apart.
-//! Each model of loss is a file here and one line in the list below.
+//! A packet that is lost here has used the capacity of its link. Losses on pipes are counted apart from drops of
+//! queues. Each loss model is one file and one line in the list below.
 
 mod jitter;
+mod loss_model;
 mod pipe;
 mod reorder;
 
 pub use jitter::Jitter;
+pub use loss_model::LossModel;
 pub use pipe::Pipe;
 pub use reorder::Reorder;
 
 use marqueue_core::params::{Entry, ParamError, ParamSet, PolicySpec};
 use marqueue_core::Rng;
-
-/// Which packets a pipe loses.
-pub trait LossModel: Sized {
-    /// Its name in scenarios.
-    const NAME: &'static str;
-    /// One line on what it does.
-    const SUMMARY: &'static str;
-    /// Where it comes from.
-    const SOURCE: &'static str;
-    /// Its parameters.
-    type Params: ParamSet;
-
-    /// The model at the start of a run.
-    ///
-    /// # Errors
-    /// Names a parameter that is missing or contradicts another.
-    fn new(params: &Self::Params) -> Result<Self, ParamError>;
-
-    /// Is the next packet lost?
-    fn loses(&mut self, rng: &mut Rng) -> bool;
-}
 
 macro_rules! losses {
     ($($module:ident :: $model:ident),* $(,)?) => {
@@ -61,8 +41,8 @@ macro_rules! losses {
 
             /// Is the next packet lost?
             #[inline]
-            pub fn loses(&mut self, rng: &mut Rng) -> bool {
-                match self { $(Loss::$model(model) => model.loses(rng),)* }
+            pub fn is_lost(&mut self, rng: &mut Rng) -> bool {
+                match self { $(Loss::$model(model) => model.is_lost(rng),)* }
             }
 
             /// Every model there is.

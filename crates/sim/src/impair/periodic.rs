@@ -4,7 +4,7 @@
 //! ACM CCR 27(3), 1997, section 2. Without any chance in it, it also serves to see one loss and what
 //! follows.
 
-use super::LossModel;
+use super::loss_model::LossModel;
 use marqueue_core::params::{required, ParamError};
 use marqueue_core::Rng;
 
@@ -37,7 +37,7 @@ impl LossModel for Periodic {
         Ok(Periodic { every: every as u32, since: 0 })
     }
 
-    fn loses(&mut self, _: &mut Rng) -> bool {
+    fn is_lost(&mut self, _: &mut Rng) -> bool {
         self.since += 1;
         let lost = self.since == self.every;
         if lost {

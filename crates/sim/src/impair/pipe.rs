@@ -62,7 +62,7 @@ impl Pipe {
         let counts = &mut self.windows[self.window];
         counts.packets += 1;
         if let Some((loss, rng)) = &mut self.loss {
-            if loss.loses(rng) {
+            if loss.is_lost(rng) {
                 counts.lost += 1;
                 return None;
             }

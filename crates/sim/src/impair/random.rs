@@ -3,7 +3,7 @@
 //! The channel of the square-root law and of PFTK at its simplest. A probability of zero draws, but
 //! loses nothing.
 
-use super::LossModel;
+use super::loss_model::LossModel;
 use marqueue_core::params::{required, ParamError};
 use marqueue_core::Rng;
 
@@ -32,7 +32,7 @@ impl LossModel for Random {
     }
 
     #[inline]
-    fn loses(&mut self, rng: &mut Rng) -> bool {
+    fn is_lost(&mut self, rng: &mut Rng) -> bool {
         rng.uniform() < self.probability
     }
 }

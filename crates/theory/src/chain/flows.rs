@@ -1,4 +1,4 @@
-//! Flows of one round-trip time, counted by their windows.
+//! The flows of one round-trip time, as numbers of flows by window.
 
 use super::marks::{Grid, Marks, Weights};
 use marqueue_core::Rng;
@@ -7,13 +7,13 @@ use rand_distr::{Binomial, Distribution};
 /// Flows whose round trip takes the same number of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// How many.
+    /// Number of flows.
     pub flows: u64,
     /// Slots in a round trip. As many groups of flows end theirs at different slots.
     pub slots: u32,
 }
 
-/// Those of a class whose round trips begin together.
+/// The flows of a class whose round trips begin in the same slot.
 #[derive(Clone, Debug)]
 struct Group {
     /// How many have window w, at w - 1.
@@ -22,7 +22,7 @@ struct Group {
     unmarked: Vec<f64>,
 }
 
-/// A class at work.
+/// The state of a class.
 #[derive(Clone, Debug)]
 pub(super) struct Flows {
     groups: Vec<Group>,
@@ -95,7 +95,7 @@ impl Group {
     }
 }
 
-/// Whole flows by these shares, as near as possible.
+/// Splits `flows` into whole numbers in proportion to `shares`.
 fn spread(flows: u64, shares: &[f64]) -> Vec<u64> {
     let total: f64 = shares.iter().sum();
     let (mut sum, mut given) = (0.0, 0);

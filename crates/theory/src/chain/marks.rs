@@ -1,9 +1,9 @@
 //! The probability that a flow of window w is marked within a round trip, 1 - E[(1 - p_N(Q))^w] (Eun and Wang,
 //! (4)), for all windows at once, in a number of operations that grows as the logarithm of the thresholds.
 //!
-//! The sum over n of P(Q = n) (1 - (1 - p_N(n))^w) is cut where the curve has a knot. The first HEAD terms are
-//! added one by one. The rest is geometric, P(Q = n) = c e^{-δn}, and the curve is smooth there, so that blocks
-//! of M numbers are summed by Gauss rules of K nodes ([`super::gram`]). Beyond the last knot every packet is marked,
+//! The sum over n of P(Q = n) (1 - (1 - p_N(n))^w) is cut where the curve has a knot. The first HEAD terms are added
+//! one by one. The rest is geometric, P(Q = n) = c e^{-δn}, and the curve is smooth there, so that blocks of M numbers
+//! are summed by Gauss rules of K nodes ([`super::gauss_quadrature`]). Beyond the last knot every packet is marked,
 //! which leaves P(Q >= end), in closed form.
 //!
 //! The error. A rule of K nodes leaves of f at most 2 M times the distance of f to polynomials of degree
@@ -17,9 +17,9 @@
 //!
 //! Exponents need not be whole: a flow sends w/r packets in each of r slots.
 
-use super::gram::{rule, Node};
+use super::gauss_quadrature::{rule, Node};
 use super::queue::{Stationary, HEAD};
-use marqueue_core::curve::Scale;
+use marqueue_core::curve::ScaledCurve;
 
 /// Nodes in a block.
 const K: usize = 14;
@@ -55,7 +55,7 @@ pub struct Weights {
 
 impl Grid {
     /// For exponents from `least` to `most`.
-    pub fn new(curve: &Scale, least: f64, most: f64) -> Grid {
+    pub fn new(curve: &ScaledCurve, least: f64, most: f64) -> Grid {
         let end = end(curve, least);
         let mut nodes: Vec<Node> = Vec::new();
         let mut from = 0.0;
@@ -106,7 +106,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// From where on each flow is marked: behind the last knot, or where a smooth curve comes that near to 1.
-fn end(curve: &Scale, least: f64) -> f64 {
+fn end(curve: &ScaledCurve, least: f64) -> f64 {
     if let Some(&last) = curve.behind_knots().last() {
         return last;
     }
@@ -119,7 +119,7 @@ fn end(curve: &Scale, least: f64) -> f64 {
 }
 
 /// How many numbers from `from` on, before `to`, a rule may sum.
-fn block(curve: &Scale, from: f64, to: f64, most: f64) -> f64 {
+fn block(curve: &ScaledCurve, from: f64, to: f64, most: f64) -> f64 {
     if from < HEAD as f64 {
         // One by one: a rule of that many nodes is the numbers.
         return (to - from).min(K as f64);

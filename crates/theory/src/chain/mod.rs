@@ -13,7 +13,7 @@
 //! of r slots with the product of E[(1 - p_N(Q))^{w/r}].
 
 pub mod flows;
-mod gram;
+mod gauss_quadrature;
 mod marks;
 pub mod queue;
 
@@ -22,14 +22,14 @@ pub use queue::Queue;
 
 use flows::Flows;
 use marks::{Grid, Weights};
-use marqueue_core::curve::Scale;
+use marqueue_core::curve::ScaledCurve;
 use marqueue_core::Rng;
 
-/// What a chain is made of.
+/// The parameters of a chain.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// p_N.
-    pub curve: Scale,
+    pub curve: ScaledCurve,
     /// The queue within a slot.
     pub queue: Queue,
     /// Flows by round-trip time.
@@ -42,7 +42,7 @@ pub struct Setup {
     pub greatest: u32,
 }
 
-/// What a slot began with.
+/// The state at the start of a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// ρ, which may be 1 and more.
@@ -51,7 +51,7 @@ pub struct Step {
     pub windows: f64,
 }
 
-/// The chain in a state.
+/// The chain with its state.
 #[derive(Clone, Debug)]
 pub struct Chain {
     setup: Setup,
@@ -100,7 +100,7 @@ impl Chain {
         chain
     }
 
-    /// Goes a slot on, and tells with what it began.
+    /// Advances by one slot. Returns the state at its start.
     pub fn step(&mut self) -> Step {
         let (load, windows) = (self.load(), self.sums.iter().sum::<u64>() as f64);
         let weights = if load < 1.0 {
@@ -137,7 +137,7 @@ impl Chain {
 
 /// The probabilities that a flow is marked which sends each of these numbers of packets while the queue has
 /// each of these loads; a row a load.
-pub fn marking(curve: &Scale, queue: Queue, loads: &[f64], exponents: &[f64]) -> Vec<f64> {
+pub fn marking(curve: &ScaledCurve, queue: Queue, loads: &[f64], exponents: &[f64]) -> Vec<f64> {
     let least = exponents.iter().copied().fold(f64::INFINITY, f64::min);
     let most = exponents.iter().copied().fold(0.0, f64::max);
     let grid = Grid::new(curve, least, most);

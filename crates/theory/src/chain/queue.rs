@@ -1,4 +1,4 @@
-//! How many packets an arrival finds in a queue that Poisson arrivals load with ρ < 1: M/M/1 or M/D/1.
+//! The stationary queue length of M/M/1 and M/D/1 at load ρ < 1, as Poisson arrivals see it.
 //!
 //! Both laws are given by their first [`HEAD`] probabilities and a geometric rest, P(Q = n) = c e^{-δn}.
 //! For M/M/1 that is the law itself. For M/D/1 it is a truncation: the generating function

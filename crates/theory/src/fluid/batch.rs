@@ -1,35 +1,36 @@
-//! Many models at once.
+//! Solves many models in parallel.
 
-use super::description::{Description, Invalid};
+use super::description::Description;
+use super::invalid::Invalid;
 use super::model::Model;
 use super::observe::Observed;
 use super::solver::{solve, Failure, Solution, Tolerance};
 use rayon::prelude::*;
 use std::fmt;
 
-/// What is wanted of a solution.
+/// The times and tolerance of a solution.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// When to look, s, increasing; it ends at the last.
+    /// Times of observation, s, increasing. The solution ends at the last.
     pub times: Vec<f64>,
-    /// How exact.
+    /// The tolerance of the solver.
     pub tolerance: Tolerance,
 }
 
-/// Why there is none.
+/// Why there is no solution.
 #[derive(Clone, Debug)]
-pub enum Unsolved {
-    /// A description that makes no sense.
+pub enum SolveError {
+    /// The description is invalid.
     Invalid(Invalid),
-    /// See there.
+    /// The solver failed.
     Failed(Failure),
 }
 
-impl fmt::Display for Unsolved {
+impl fmt::Display for SolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unsolved::Invalid(why) => why.fmt(f),
-            Unsolved::Failed(why) => why.fmt(f),
+            SolveError::Invalid(why) => why.fmt(f),
+            SolveError::Failed(why) => why.fmt(f),
         }
     }
 }
@@ -50,10 +51,10 @@ impl Run {
 }
 
 /// All of them, on all processors; the order of what comes out is that of the descriptions.
-pub fn batch(descriptions: Vec<Description>, run: &Run) -> Vec<Result<Vec<Observed>, Unsolved>> {
+pub fn batch(descriptions: Vec<Description>, run: &Run) -> Vec<Result<Vec<Observed>, SolveError>> {
     let one = |description: Description| {
-        let model = Model::new(description).map_err(Unsolved::Invalid)?;
-        let solution = run.solve(&model, &model.start()).map_err(Unsolved::Failed)?;
+        let model = Model::new(description).map_err(SolveError::Invalid)?;
+        let solution = run.solve(&model, &model.start()).map_err(SolveError::Failed)?;
         Ok(run.observe(&model, &solution))
     };
     descriptions.into_par_iter().map(one).collect()

@@ -1,4 +1,4 @@
-//! How long ago a look back is: a constant and the queueing delays of some links.
+//! A delay: a constant plus the queueing delays of some links.
 
 use super::scalar::Scalar;
 
@@ -20,7 +20,7 @@ impl Delay {
     }
 
     /// Is it always zero?
-    pub fn none(&self) -> bool {
+    pub fn is_zero(&self) -> bool {
         self.constant <= 0.0 && self.queues.is_empty()
     }
 

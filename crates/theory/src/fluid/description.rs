@@ -1,9 +1,9 @@
-//! What a model is made of, in base units; Python writes it.
+//! The description of a fluid model in base units, written by Python as JSON.
 
-use super::aqm::{Aqm, Policy};
+use super::aqm::{Aqm, LinkParameters, Policy};
+use super::invalid::{ensure, positive, Invalid};
 use super::law::Law;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A network of queues and the flows that cross them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Description {
     /// The queues.
     pub links: Vec<Link>,
-    /// Who sends.
+    /// The classes of flows.
     pub classes: Vec<Class>,
 }
 
@@ -27,7 +27,7 @@ pub struct Link {
     /// Packets; none: it never overflows.
     #[serde(default)]
     pub buffer: Option<f64>,
-    /// What a mark of the AQM is.
+    /// How marks are conveyed to senders.
     pub signal: Signal,
     /// The AQM.
     pub aqm: Policy,
@@ -39,13 +39,25 @@ pub struct Link {
     pub queue: f64,
 }
 
-/// How marks reach senders.
+impl Link {
+    /// The parameters of the link that its AQM uses.
+    pub fn parameters(&self) -> LinkParameters {
+        LinkParameters {
+            capacity: self.capacity,
+            buffer: self.buffer.unwrap_or(f64::INFINITY),
+            queue: self.queue,
+            changes: self.schedule.len(),
+        }
+    }
+}
+
+/// How marks are conveyed to senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signal {
-    /// In the packet, which goes on.
+    /// By a mark in the packet.
     Ecn,
-    /// As its loss.
+    /// By a drop.
     Drop,
 }
 
@@ -98,21 +110,6 @@ fn one() -> f64 {
     1.0
 }
 
-/// What is wrong with a description.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Invalid {
-    /// Where, such as `classes.0.rtt`.
-    pub path: String,
-    /// The value, and what was expected.
-    pub message: String,
-}
-
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
-    }
-}
-
 impl Description {
     /// # Errors
     /// With the first value that makes no sense.
@@ -129,7 +126,7 @@ impl Description {
                 positive(at(&format!("schedule.{k}.1")), capacity)?;
                 previous = t;
             }
-            link.aqm.check(link).map_err(|e| Invalid { path: at(&format!("aqm.{}", e.path)), ..e })?;
+            link.aqm.check(&link.parameters()).map_err(|e| Invalid { path: at(&format!("aqm.{}", e.path)), ..e })?;
         }
         for (c, class) in self.classes.iter().enumerate() {
             let at = |field: &str| format!("classes.{c}.{field}");
@@ -154,15 +151,4 @@ impl Description {
         }
         Ok(())
     }
-}
-
-pub(super) fn positive(path: impl Into<String>, value: f64) -> Result<(), Invalid> {
-    ensure(path, value, value > 0.0 && value.is_finite(), "a number above 0")
-}
-
-pub(super) fn ensure(path: impl Into<String>, value: f64, holds: bool, expected: &str) -> Result<(), Invalid> {
-    if holds {
-        return Ok(());
-    }
-    Err(Invalid { path: path.into(), message: format!("got {value}, expected {expected}") })
 }

@@ -24,10 +24,10 @@ impl Model {
     /// With `mute`, what links tell and lose counts as constant: the model with its loops cut open.
     pub fn jacobian(&self, t: f64, y: &[f64], mute: bool) -> Jacobian {
         let n = y.len();
-        let (modes, regime) = (self.modes(y), self.regime(t));
+        let (modes, interval) = (self.modes(y), self.interval(t));
         let m = self.looks();
         let mut lags = vec![0.0; m];
-        self.lags(&View { t, y, modes: &modes, regime, mute }, &mut lags);
+        self.lags(&View { t, y, modes: &modes, interval, mute }, &mut lags);
         let rest: Vec<Dual> = y.iter().map(|&y| Dual::from(y)).collect();
         let mut slopes = vec![Dual::from(0.0); n];
         let mut by = |place: usize, j: usize| -> Vec<Dual> {
@@ -35,7 +35,7 @@ impl Model {
             moved[j].slope = 1.0;
             let view = |here: bool, t: f64| {
                 let y: &[Dual] = if here { &moved } else { &rest };
-                View { t, y, modes: &modes, regime, mute }
+                View { t, y, modes: &modes, interval, mute }
             };
             let looks: Vec<_> = lags.iter().enumerate().map(|(k, lag)| view(place == k + 1, t - lag)).collect();
             self.slopes(&view(place == 0, t), &looks, &mut slopes);

@@ -1,13 +1,13 @@
-//! What sources do with what the network tells them.
+//! The laws of sources: how their windows or rates react to feedback.
 
-use super::description::{ensure, positive, Invalid};
+use super::invalid::{ensure, positive, Invalid};
 use super::scalar::Scalar;
 use super::state::State;
 use serde::{Deserialize, Serialize};
 
-/// What a source knows now.
+/// The feedback that a source uses now.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard<S> {
+pub struct SourceFeedback<S> {
     /// Its state: window (packets) or rate (packets/s).
     pub x: S,
     /// Its rate, packets/s.
@@ -18,11 +18,11 @@ pub struct Heard<S> {
     pub rate_then: S,
     /// The round trip now, s.
     pub rtt: S,
-    /// What part of its packets was marked or lost, of which it hears now.
+    /// The share of its packets marked or lost that is reported now.
     pub p: S,
-    /// The sum of the prices on the way.
+    /// The sum of the prices on the route.
     pub sum: S,
-    /// The greatest price on the way.
+    /// The greatest price on the route.
     pub greatest: S,
 }
 
@@ -100,8 +100,8 @@ impl Law {
         }
     }
 
-    /// Do queues lengthen its round trip?
-    pub fn hears_queues(&self) -> bool {
+    /// Does its round trip include queueing delays?
+    pub fn includes_queueing(&self) -> bool {
         !matches!(self, Law::ConstantRtt { .. } | Law::Drq { .. })
     }
 
@@ -137,7 +137,7 @@ impl Law {
     }
 
     /// The slope of the state.
-    pub fn slope<S: Scalar>(&self, h: &Heard<S>) -> S {
+    pub fn slope<S: Scalar>(&self, h: &SourceFeedback<S>) -> S {
         match *self {
             Law::Reno { decrease, .. } => S::from(1.0) / h.rtt - h.x * h.rate_then * h.p * decrease,
             Law::ConstantRtt { beta } => S::from(1.0) / (h.rtt * h.rtt) - h.x * h.x_then * h.p * beta,

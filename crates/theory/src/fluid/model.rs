@@ -1,10 +1,11 @@
-//! The equations.
+//! The equations of the fluid model.
 
-use super::aqm::{Aqm, Sight, Told};
+use super::aqm::{Aqm, AqmFeedback, QueueView};
 use super::delay::Delay;
-use super::description::{Class, Description, Invalid, Signal};
-use super::law::Heard;
-use super::regime::{regimes, Regime};
+use super::description::{Class, Description, Signal};
+use super::invalid::Invalid;
+use super::law::SourceFeedback;
+use super::parameter_intervals::{parameter_intervals, ParameterInterval};
 use super::scalar::Scalar;
 use super::solver::{resting, System};
 use super::state::{Mode, State, View};
@@ -36,7 +37,7 @@ pub struct Model {
     queues: Vec<usize>,
     delays: Vec<Delay>,
     changes: Vec<f64>,
-    regimes: Vec<Regime>,
+    intervals: Vec<ParameterInterval>,
     /// For each class its round trip.
     round_trips: Vec<Look>,
     /// For each link the classes that cross it.
@@ -82,18 +83,18 @@ impl Model {
             let buffer = link.buffer.unwrap_or(f64::INFINITY);
             states.push(State::free(format!("queue {}", link.name), "packets", 1.0).within(0.0, buffer));
             states.extend(
-                (link.aqm.states(link).into_iter())
+                (link.aqm.states(&link.parameters()).into_iter())
                     .map(|state| State { name: format!("{} {}", state.name, link.name), ..state }),
             );
         }
-        let (changes, regimes) = regimes(&description);
+        let (changes, intervals) = parameter_intervals(&description);
         let mut model = Model {
             description,
             states,
             queues,
             delays: Vec::new(),
             changes,
-            regimes,
+            intervals,
             round_trips: Vec::new(),
             crossings: Vec::new(),
             echoes: Vec::new(),
@@ -104,7 +105,8 @@ impl Model {
 
     fn connect(&mut self) {
         let classes = self.description.classes.clone();
-        self.round_trips = classes.iter().map(|class| self.look(way(class, 0, class.route.len(), class.rtt))).collect();
+        self.round_trips =
+            classes.iter().map(|class| self.look(path_delay(class, 0, class.route.len(), class.rtt))).collect();
         for l in 0..self.description.links.len() {
             let hops = (classes.iter().enumerate())
                 .flat_map(|(i, class)| (0..class.route.len()).map(move |k| (i, k)))
@@ -120,7 +122,7 @@ impl Model {
         for class in &classes {
             let mut echoes = Vec::new();
             for (k, hop) in class.route.iter().enumerate() {
-                let back = way(class, k, class.route.len(), class.rtt - hop.before);
+                let back = path_delay(class, k, class.route.len(), class.rtt - hop.before);
                 let arrivals: Vec<Delay> = (classes.iter())
                     .flat_map(|c| (0..c.route.len()).filter(|&m| c.route[m].link == hop.link).map(|m| forward(c, m)))
                     .map(|delay| back.then(&delay))
@@ -134,7 +136,7 @@ impl Model {
 
     /// The index of a delay; each is there once.
     fn look(&mut self, delay: Delay) -> Look {
-        if delay.none() {
+        if delay.is_zero() {
             return None;
         }
         let known = self.delays.iter().position(|d| *d == delay);
@@ -159,7 +161,7 @@ impl Model {
         let mut start: Vec<f64> = self.description.classes.iter().map(|c| c.initial).collect();
         for link in &self.description.links {
             start.push(link.queue);
-            start.extend(link.aqm.initial(link));
+            start.extend(link.aqm.initial(&link.parameters()));
         }
         start.iter().zip(&self.states).map(|(y, s)| y.clamp(s.lower, s.upper)).collect()
     }
@@ -170,7 +172,7 @@ impl Model {
     }
 
     /// Which regime is in force.
-    pub fn regime(&self, t: f64) -> usize {
+    pub fn interval(&self, t: f64) -> usize {
         self.changes.partition_point(|&change| change <= t)
     }
 
@@ -185,10 +187,10 @@ impl Model {
     pub fn slopes<S: Scalar>(&self, now: &View<'_, S>, looks: &[View<'_, S>], out: &mut [S]) {
         for l in 0..self.queues.len() {
             let arrivals = self.arrivals(now, looks, l, self.crossings[l].iter().map(|c| c.sent));
-            let (grows, sight) = self.at(now, l, arrivals);
+            let (grows, view) = self.at(now, l, arrivals);
             out[self.queues[l]] = grows;
             let own = self.own(l);
-            self.description.links[l].aqm.slopes(&sight, &mut out[own]);
+            self.description.links[l].aqm.slopes(&view, &mut out[own]);
         }
         for (i, slope) in out[..self.description.classes.len()].iter_mut().enumerate() {
             *slope = self.source(now, looks, i);
@@ -196,37 +198,37 @@ impl Model {
     }
 
     /// What link `l` told and lost of packets at a view of it.
-    pub(super) fn told<S: Scalar>(&self, at: &View<'_, S>, l: usize, arrivals: S) -> (Told<S>, S) {
-        let (_, sight) = self.at(at, l, arrivals);
+    pub(super) fn feedback<S: Scalar>(&self, at: &View<'_, S>, l: usize, arrivals: S) -> (AqmFeedback<S>, S) {
+        let (_, view) = self.at(at, l, arrivals);
         let link = &self.description.links[l];
-        let told = self.tells(at, l, &sight);
+        let feedback = self.aqm_feedback(at, l, &view);
         let admitted = match link.signal {
             Signal::Ecn => arrivals,
-            Signal::Drop => (-told.p + 1.0) * arrivals,
+            Signal::Drop => (-feedback.p + 1.0) * arrivals,
         };
-        let excess = admitted - sight.capacity;
+        let excess = admitted - view.capacity;
         let full = at.modes[self.queues[l]] == Mode::Upper && excess.value() > 0.0;
         let loss = if full { excess / admitted } else { S::from(0.0) };
-        (told, if at.mute { S::from(loss.value()) } else { loss })
+        (feedback, if at.mute { S::from(loss.value()) } else { loss })
     }
 
     /// What the AQM of link `l` tells.
-    fn tells<S: Scalar>(&self, at: &View<'_, S>, l: usize, sight: &Sight<'_, S>) -> Told<S> {
-        let told = self.description.links[l].aqm.told(sight);
+    fn aqm_feedback<S: Scalar>(&self, at: &View<'_, S>, l: usize, view: &QueueView<'_, S>) -> AqmFeedback<S> {
+        let feedback = self.description.links[l].aqm.feedback(view);
         if at.mute {
-            told.constant()
+            feedback.constant()
         } else {
-            told
+            feedback
         }
     }
 
     /// The slope of the queue of link `l`, and what its AQM sees.
-    fn at<'a, S: Scalar>(&self, at: &View<'a, S>, l: usize, arrivals: S) -> (S, Sight<'a, S>) {
+    fn at<'a, S: Scalar>(&self, at: &View<'a, S>, l: usize, arrivals: S) -> (S, QueueView<'a, S>) {
         let link = &self.description.links[l];
         let q = self.queues[l];
         let own = self.own(l);
-        let capacity = self.regimes[at.regime].capacity[l];
-        let mut sight = Sight {
+        let capacity = self.intervals[at.interval].capacity[l];
+        let mut view = QueueView {
             queue: at.y[q],
             growth: S::from(0.0),
             arrivals,
@@ -236,11 +238,11 @@ impl Model {
         };
         let admitted = match link.signal {
             Signal::Ecn => arrivals,
-            Signal::Drop => (-self.tells(at, l, &sight).p + 1.0) * arrivals,
+            Signal::Drop => (-self.aqm_feedback(at, l, &view).p + 1.0) * arrivals,
         };
         let grows = admitted - capacity;
-        sight.growth = resting(at.modes[q], grows);
-        (grows, sight)
+        view.growth = resting(at.modes[q], grows);
+        (grows, view)
     }
 
     fn own(&self, l: usize) -> std::ops::Range<usize> {
@@ -258,7 +260,7 @@ impl Model {
     ) -> S {
         self.crossings[l].iter().zip(sent).fold(S::from(0.0), |sum, (crossing, sent)| {
             let then = pick(now, looks, sent);
-            let flows = self.regimes[then.regime].flows[crossing.class].count(then.t);
+            let flows = self.intervals[then.interval].flows[crossing.class].count(then.t);
             sum + self.rate(&then, crossing.class) * (flows * crossing.size)
         })
     }
@@ -283,33 +285,38 @@ impl Model {
 
     /// The capacity of a link, packets/s.
     pub(super) fn capacity<S>(&self, at: &View<'_, S>, l: usize) -> f64 {
-        self.regimes[at.regime].capacity[l]
+        self.intervals[at.interval].capacity[l]
     }
 
     /// How many flows a class has.
     pub(super) fn count<S>(&self, at: &View<'_, S>, i: usize) -> f64 {
-        self.regimes[at.regime].flows[i].count(at.t)
+        self.intervals[at.interval].flows[i].count(at.t)
     }
 
     fn queueing<S: Scalar>(&self, at: &View<'_, S>, l: usize) -> S {
-        at.y[self.queues[l]] / self.regimes[at.regime].capacity[l]
+        at.y[self.queues[l]] / self.intervals[at.interval].capacity[l]
     }
 
     /// What a flow of class `i` hears now.
-    pub(super) fn heard<S: Scalar>(&self, now: &View<'_, S>, looks: &[View<'_, S>], i: usize) -> Heard<S> {
+    pub(super) fn source_feedback<S: Scalar>(
+        &self,
+        now: &View<'_, S>,
+        looks: &[View<'_, S>],
+        i: usize,
+    ) -> SourceFeedback<S> {
         let (mut spared, mut phi, mut sum) = (S::from(1.0), S::from(0.0), S::from(0.0));
         let mut greatest: Option<S> = None;
         for echo in &self.echoes[i] {
             let arrivals = self.arrivals(now, looks, echo.link, echo.sent.iter().copied());
-            let (told, loss) = self.told(&pick(now, looks, echo.then), echo.link, arrivals);
-            spared = spared * (-told.p + 1.0) * (-loss + 1.0);
-            phi = phi + told.phi * echo.density;
-            sum = sum + told.price;
-            greatest = Some(greatest.map_or(told.price, |g| g.at_least(told.price)));
+            let (feedback, loss) = self.feedback(&pick(now, looks, echo.then), echo.link, arrivals);
+            spared = spared * (-feedback.p + 1.0) * (-loss + 1.0);
+            phi = phi + feedback.phi * echo.density;
+            sum = sum + feedback.price;
+            greatest = Some(greatest.map_or(feedback.price, |g| g.at_least(feedback.price)));
         }
         let signalled = phi * phi / (phi * phi + 1.0);
         let then = pick(now, looks, self.round_trips[i]);
-        Heard {
+        SourceFeedback {
             x: now.y[i],
             rate: self.rate(now, i),
             x_then: then.y[i],
@@ -324,12 +331,12 @@ impl Model {
     /// The slope of the state of a flow of class `i`. Flows that begin take part in the mean with their first one.
     fn source<S: Scalar>(&self, now: &View<'_, S>, looks: &[View<'_, S>], i: usize) -> S {
         let class = &self.description.classes[i];
-        let flows = self.regimes[now.regime].flows[i];
+        let flows = self.intervals[now.interval].flows[i];
         let count = flows.count(now.t);
         if count == 0.0 && flows.growth == 0.0 {
             return S::from(0.0);
         }
-        let slope = class.law.slope(&self.heard(now, looks, i));
+        let slope = class.law.slope(&self.source_feedback(now, looks, i));
         if flows.growth > 0.0 {
             slope + (-now.y[i] + class.initial) * (flows.growth / count.max(1.0))
         } else {
@@ -344,8 +351,8 @@ fn pick<'a, S: Copy>(now: &View<'a, S>, looks: &[View<'a, S>], look: Look) -> Vi
 }
 
 /// From hop `k` of a route to before hop `end`, with so many seconds without queueing.
-fn way(class: &Class, k: usize, end: usize, constant: f64) -> Delay {
-    let mut queues: Vec<usize> = match class.law.hears_queues() {
+fn path_delay(class: &Class, k: usize, end: usize, constant: f64) -> Delay {
+    let mut queues: Vec<usize> = match class.law.includes_queueing() {
         true => class.route[k..end].iter().map(|hop| hop.link).collect(),
         false => Vec::new(),
     };
@@ -355,7 +362,7 @@ fn way(class: &Class, k: usize, end: usize, constant: f64) -> Delay {
 
 /// From the source to hop `k`.
 fn forward(class: &Class, k: usize) -> Delay {
-    way(class, 0, k, class.route[k].before)
+    path_delay(class, 0, k, class.route[k].before)
 }
 
 impl System for Model {

@@ -1,4 +1,4 @@
-//! What can be seen of a model besides its states.
+//! Observations of a model besides its states.
 
 use super::model::Model;
 use super::solver::{Solution, System};
@@ -41,7 +41,7 @@ pub struct AtSource {
     pub rate: f64,
     /// s.
     pub rtt: f64,
-    /// What part of its packets was marked or lost, of which it hears.
+    /// The share of its packets marked or lost that is reported to it.
     pub p: f64,
     /// How many flows there are.
     pub count: f64,
@@ -62,23 +62,29 @@ impl Model {
 
     /// At rest in `y` at time `t`.
     pub fn observe_rest(&self, t: f64, y: &[f64]) -> Observed {
-        let (modes, regime) = (self.modes(y), self.regime(t));
-        let now = View { t, y, modes: &modes, regime, mute: false };
+        let (modes, interval) = (self.modes(y), self.interval(t));
+        let now = View { t, y, modes: &modes, interval, mute: false };
         self.observed(&now, &vec![now; self.looks()])
     }
 
     fn observed(&self, now: &View<'_, f64>, looks: &[View<'_, f64>]) -> Observed {
         let links = (0..self.queues().len()).map(|l| {
             let arrivals = self.arrivals_now(now, looks, l);
-            let (told, loss) = self.told(now, l, arrivals);
+            let (feedback, loss) = self.feedback(now, l, arrivals);
             let capacity = self.capacity(now, l);
             let queue = now.y[self.queues()[l]];
-            AtLink { queue, arrivals, p: told.p, loss, phi: told.phi, price: told.price, capacity }
+            AtLink { queue, arrivals, p: feedback.p, loss, phi: feedback.phi, price: feedback.price, capacity }
         });
         let sources = self.description.classes.iter().enumerate().map(|(i, class)| {
-            let heard = self.heard(now, looks, i);
-            let window = class.law.window(heard.x, heard.rtt);
-            AtSource { window, rate: heard.rate, rtt: heard.rtt, p: heard.p, count: self.count(now, i) }
+            let source_feedback = self.source_feedback(now, looks, i);
+            let window = class.law.window(source_feedback.x, source_feedback.rtt);
+            AtSource {
+                window,
+                rate: source_feedback.rate,
+                rtt: source_feedback.rtt,
+                p: source_feedback.p,
+                count: self.count(now, i),
+            }
         });
         Observed { links: links.collect(), sources: sources.collect() }
     }

@@ -1,4 +1,4 @@
-//! Numbers that right-hand sides are written for: plain ones, and those that carry a derivative.
+//! The scalars of right-hand sides: plain numbers, and dual numbers that carry a derivative.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

@@ -1,4 +1,4 @@
-//! What a state is, and on which side of its bounds it is.
+//! The states of a model, and their position relative to their bounds.
 
 /// A state of a model: a name for people, a unit, and the bounds that it cannot leave.
 ///
@@ -56,12 +56,12 @@ pub enum Mode {
 
 impl Mode {
     /// Is it at a bound?
-    pub fn bound(self) -> bool {
+    pub fn is_at_bound(self) -> bool {
         matches!(self, Mode::Lower | Mode::Upper)
     }
 
     /// Where it is once it has left its bound.
-    pub fn left(self) -> Mode {
+    pub fn after_leaving(self) -> Mode {
         match self {
             Mode::Lower | Mode::Risen => Mode::Risen,
             Mode::Upper | Mode::Fallen => Mode::Fallen,
@@ -78,8 +78,8 @@ pub struct View<'a, S> {
     pub y: &'a [S],
     /// Where each of them is within its bounds.
     pub modes: &'a [Mode],
-    /// Which of the regimes is in force: between two of the times at which parameters change.
-    pub regime: usize,
-    /// Is what links tell taken for constant, whatever changes? Its derivatives are then zero: the loop is cut open.
+    /// Index of the interval between two changes of parameters.
+    pub interval: usize,
+    /// Treat the feedback of links as constant. Its derivatives are then zero, which opens the loop.
     pub mute: bool,
 }

@@ -1,5 +1,5 @@
 """Between the chain and packets: the same flows packet by packet, with one assumption of the chain
-after the other replaced by what TCP does (``crates/theory/src/hybrid.rs``).
+after the other replaced by what TCP does (``crates/theory/src/packet_level_chain.rs``).
 """
 
 from __future__ import annotations

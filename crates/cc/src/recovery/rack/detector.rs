@@ -1,42 +1,42 @@
-//! When a segment is lost: RFC 8985, section 6.2.
+//! Loss detection of RACK: RFC 8985, section 6.2.
 
-use super::board::{Board, Sent};
+use super::scoreboard::{Scoreboard, Transmission};
 use marqueue_core::{Dur, Time};
 
-/// Recoveries for which a reordering window that D-SACK has widened stays wide.
+/// Number of recoveries for which a reordering window that D-SACK has widened stays wide.
 const PERSIST: u32 = 16;
 
-/// What an acknowledgement found: for the width of the reordering window.
+/// The inputs of the width of the reordering window.
 #[derive(Clone, Copy, Debug)]
-pub struct Circumstances {
+pub struct ReorderingInputs {
     /// SND.UNA.
     pub una: u32,
     /// SND.NXT.
     pub nxt: u32,
-    /// It carries a D-SACK.
+    /// The acknowledgement carries a D-SACK.
     pub dsack: bool,
-    /// A loss is being repaired.
+    /// Recovery is in progress.
     pub repairing: bool,
-    /// It has ended a recovery.
+    /// The acknowledgement has ended a recovery.
     pub recovered: bool,
     /// The smoothed round-trip time.
     pub srtt: Dur,
-    /// So many segments are sacked that they make a loss without reordering (DupThresh).
+    /// At least DupThresh segments are sacked.
     pub many_sacked: bool,
 }
 
-/// What [`Detector::detect`] found.
+/// The result of [`Detector::detect`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Found {
+pub struct Detection {
     /// There are new losses.
     pub lost: bool,
-    /// When the last of the retransmissions was sent that are among them.
+    /// When the last lost retransmission was sent.
     pub retransmission: Option<Time>,
-    /// Until when to wait for segments that may just be late.
+    /// Until when to wait for segments that may be reordered.
     pub wait: Option<Time>,
 }
 
-/// The most recently sent segment that has arrived, and how far segments arrive out of order.
+/// State of the detector: the most recently sent segment that has arrived, and the extent of reordering.
 #[derive(Clone, Debug)]
 pub struct Detector {
     /// RACK.xmit_ts and RACK.end_seq.
@@ -76,9 +76,9 @@ impl Default for Detector {
 }
 
 impl Detector {
-    /// Steps 1 to 3: segment `seq` is known to have arrived. `original`: the acknowledgement may be for
-    /// an earlier transmission than the last, as its timestamp says.
-    pub fn arrived(&mut self, seq: u32, sent: Sent, now: Time, original: bool) {
+    /// Steps 1 to 3: segment `seq` has arrived. `original`: by its timestamp the acknowledgement may be for an earlier
+    /// transmission than the last.
+    pub fn arrived(&mut self, seq: u32, sent: Transmission, now: Time, original: bool) {
         let (rtt, end) = (now - sent.at, seq + 1);
         if !sent.again {
             self.min_rtt = self.min_rtt.min(rtt);
@@ -93,8 +93,8 @@ impl Detector {
         self.latest = self.latest.max((sent.at, end));
     }
 
-    /// Step 4: how late a segment may come.
-    pub fn widen(&mut self, c: Circumstances) {
+    /// Step 4: updates the reordering window.
+    pub fn widen(&mut self, c: ReorderingInputs) {
         if self.dsack_round.is_some_and(|round| c.una >= round) {
             self.dsack_round = None;
         }
@@ -113,10 +113,10 @@ impl Detector {
         self.window = if none { Dur::ZERO } else { wide.min(c.srtt) };
     }
 
-    /// Step 5: finds the segments that are lost.
-    pub fn detect(&self, board: &mut Board, now: Time) -> Found {
-        let (mut found, mut i) = (Found::default(), 0);
-        while let Some((here, seq, at)) = board.unheard(i) {
+    /// Step 5: detects lost segments.
+    pub fn detect(&self, scoreboard: &mut Scoreboard, now: Time) -> Detection {
+        let (mut found, mut i) = (Detection::default(), 0);
+        while let Some((here, seq, at)) = scoreboard.next_unanswered(i) {
             if at > self.latest.0 {
                 break;
             }
@@ -126,7 +126,7 @@ impl Detector {
             }
             let due = at + self.rtt + self.window;
             if due <= now {
-                let sent = board.lose(seq);
+                let sent = scoreboard.mark_lost(seq);
                 found.lost = true;
                 found.retransmission = found.retransmission.max(sent.again.then_some(sent.at));
                 i = here;
@@ -137,15 +137,15 @@ impl Detector {
         found
     }
 
-    /// Section 6.3: the retransmission timer has expired. Lost is the first segment, and whatever has been
-    /// on its way for longer than it takes.
-    pub fn lose_on_timeout(&self, board: &mut Board, una: u32, now: Time) {
-        board.lose(una);
+    /// Section 6.3: the retransmission timer has expired. Marks the first segment as lost, and all that have been in
+    /// flight for longer than RACK.rtt + RACK.reo_wnd.
+    pub fn mark_lost_on_timeout(&self, scoreboard: &mut Scoreboard, una: u32, now: Time) {
+        scoreboard.mark_lost(una);
         let mut i = 0;
-        while let Some((here, seq, at)) = board.unheard(i) {
+        while let Some((here, seq, at)) = scoreboard.next_unanswered(i) {
             let late = at + self.rtt + self.window <= now;
             if late {
-                board.lose(seq);
+                scoreboard.mark_lost(seq);
             }
             i = here + usize::from(!late);
         }

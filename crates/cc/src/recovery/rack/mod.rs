@@ -14,53 +14,53 @@
 //! what section 6.3 says is lost is sent again. A loss in a window that ECN has just cut is repaired without
 //! a second cut (RFC 3168, 6.1.2).
 
-mod board;
 mod detector;
 mod probe;
+mod scoreboard;
 
-use super::prr::{Progress, Reducing};
-use super::Repair;
+use super::loss_recovery::LossRecovery;
+use super::prr::{Progress, WindowReduction};
 use crate::config::Reduction;
-use crate::core::{Core, LastCut, Tx};
-use crate::sender::Ack;
-use board::Board;
-use detector::{Circumstances, Detector};
+use crate::core::{Core, LastCut, SendContext};
+use crate::segment::Ack;
+use detector::{Detector, ReorderingInputs};
 use marqueue_core::{Dur, Time};
 use probe::Probe;
+use scoreboard::Scoreboard;
 
-/// What is being repaired.
+/// The phase of recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing.
+    /// No recovery.
     #[default]
     Open,
-    /// Nothing, but the window comes down for an ECN echo.
+    /// No recovery, but the window is being reduced for an ECN echo.
     Cwr,
-    /// A loss that acknowledgements told of.
+    /// Fast recovery: a loss was detected by acknowledgements.
     Fast,
-    /// What the retransmission timer has given up.
+    /// Recovery after a retransmission timeout.
     Timeout,
 }
 
 /// State of RACK-TLP.
 #[derive(Clone, Debug, Default)]
 pub struct Rack {
-    board: Board,
+    scoreboard: Scoreboard,
     detector: Detector,
     probe: Probe,
-    reducing: Reducing,
+    reducing: WindowReduction,
     phase: Phase,
-    /// Until when late segments are waited for.
+    /// Until when to wait for reordered segments.
     wait: Option<Time>,
     /// When the window was last cut for a loss.
     cut_at: Time,
-    /// SND.UNA and SND.NXT when the time for a probe was last counted from.
+    /// SND.UNA and SND.NXT when the probe timer was last started.
     progress: (u32, u32),
 }
 
-/// What an acknowledgement, or the timer for late segments, has brought.
+/// The information of an acknowledgement, or of the reordering timer.
 #[derive(Clone, Copy, Debug, Default)]
-struct News {
+struct AckSummary {
     /// It carries a D-SACK.
     dsack: bool,
     /// It has ended a recovery.
@@ -69,51 +69,51 @@ struct News {
 }
 
 impl Rack {
-    fn send(&mut self, core: &mut Core, tx: &mut Tx<'_>, seq: u32) {
+    fn send(&mut self, core: &mut Core, tx: &mut SendContext<'_>, seq: u32) {
         core.send(tx, seq);
         core.nxt = core.nxt.max(seq + 1);
-        self.board.sent(seq, tx.now);
+        self.scoreboard.sent(seq, tx.now);
         self.reducing.sent(1);
     }
 
-    fn fill(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn fill(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         self.repair_and_fill(core, tx, false);
     }
 
     /// Sends what is lost, then new data, while the window has room. If the window has just been cut, the
     /// fast retransmit goes out though there may be none.
-    fn repair_and_fill(&mut self, core: &mut Core, tx: &mut Tx<'_>, mut begun: bool) {
+    fn repair_and_fill(&mut self, core: &mut Core, tx: &mut SendContext<'_>, mut begun: bool) {
         // Before the handshake there is nothing to send but the SYN.
         let window = if core.una == 0 { 0 } else { core.usable_window(tx.config) };
-        while std::mem::take(&mut begun) || self.board.in_flight() < window {
+        while std::mem::take(&mut begun) || self.scoreboard.in_flight() < window {
             let new = Some(core.nxt).filter(|_| can_send_new(core, tx));
-            let Some(seq) = self.board.first_lost().or(new) else { break };
+            let Some(seq) = self.scoreboard.first_lost().or(new) else { break };
             // What goes out while segments are sacked is no part of the window that a loss cuts
             // (RFC 5681, 3.2, step 2).
-            core.limited += u32::from(seq == core.max && !self.repairing() && self.board.count_sacked() > 0);
+            core.limited += u32::from(seq == core.max && !self.repairing() && self.scoreboard.count_sacked() > 0);
             self.send(core, tx, seq);
         }
         self.set_timer(core, tx);
     }
 
-    /// Takes the acknowledgement into the scoreboard; returns how many segments it says have arrived.
-    fn take_in(&mut self, tx: &Tx<'_>, ack: &Ack<'_>) -> u32 {
-        let Rack { board, detector, .. } = self;
+    /// Updates the scoreboard by an acknowledgement. Returns the number of segments newly reported as delivered.
+    fn update_scoreboard(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) -> u32 {
+        let Rack { scoreboard, detector, .. } = self;
         let original =
             |sent: Time| ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0);
         let mut delivered = 0;
-        while let Some((seq, sent, news)) = board.take_acknowledged(ack.ack) {
+        while let Some((seq, sent, news)) = scoreboard.pop_acknowledged(ack.ack) {
             if news {
                 delivered += 1;
                 detector.arrived(seq, sent, tx.now, original(sent.at));
             }
         }
-        board.trim(ack.ack);
+        scoreboard.trim(ack.ack);
         // From below: the first block is the latest, and what lies below it has not come late if the
         // acknowledgement that should have told of it was lost.
         let mut from = ack.ack;
         while let Some(&(start, end)) = ack.sack.iter().filter(|b| b.1 > from).min_by_key(|b| b.0) {
-            board.sack(start.max(from), end, |seq, sent| {
+            scoreboard.sack(start.max(from), end, |seq, sent| {
                 delivered += 1;
                 detector.arrived(seq, sent, tx.now, original(sent.at));
             });
@@ -130,20 +130,20 @@ impl Rack {
         (start < end && (start < ack.ack || within)).then_some(start)
     }
 
-    /// Steps 4 and 5: finds losses. Tells whether fast recovery begins with them, or the window is cut again.
-    fn detect(&mut self, core: &mut Core, tx: &mut Tx<'_>, news: News) -> bool {
-        let News { dsack, recovered, progress } = news;
-        self.detector.widen(Circumstances {
+    /// Steps 4 and 5: detects losses. Returns true if fast recovery begins or the window is reduced again.
+    fn detect(&mut self, core: &mut Core, tx: &mut SendContext<'_>, news: AckSummary) -> bool {
+        let AckSummary { dsack, recovered, progress } = news;
+        self.detector.widen(ReorderingInputs {
             una: core.una,
             nxt: core.max,
             dsack,
             repairing: self.repairing(),
             recovered,
             srtt: Dur::from_secs(core.rto.srtt(tx.config)),
-            many_sacked: self.board.count_sacked() >= tx.config.dupthresh,
+            many_sacked: self.scoreboard.count_sacked() >= tx.config.dupthresh,
         });
-        let before = self.board.in_flight() + progress.delivered;
-        let found = self.detector.detect(&mut self.board, tx.now);
+        let before = self.scoreboard.in_flight() + progress.delivered;
+        let found = self.detector.detect(&mut self.scoreboard, tx.now);
         self.wait = found.wait;
         let begins = found.lost && !self.repairing();
         let again = !begins
@@ -151,9 +151,9 @@ impl Rack {
             && found.retransmission.is_some_and(|at| at >= self.cut_at);
         if begins {
             self.phase = Phase::Fast;
-            self.probe.forget();
+            self.probe.clear();
             self.reducing.end(core);
-            self.reducing = Reducing::begin(tx.config.reduction, before);
+            self.reducing = WindowReduction::begin(tx.config.reduction, before);
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));
             core.recover = core.max;
         } else if again {
@@ -163,7 +163,7 @@ impl Rack {
             self.cut_at = tx.now;
         }
         if matches!(self.phase, Phase::Cwr | Phase::Fast) {
-            let in_flight = self.board.in_flight();
+            let in_flight = self.scoreboard.in_flight();
             self.reducing.on_ack(core, Progress { in_flight, safe: progress.safe && !found.lost, ..progress });
         }
         begins || again
@@ -171,8 +171,8 @@ impl Rack {
 
     /// The timer beside the retransmission timer: for segments that may be late, or for a probe, counted
     /// from when new data was last sent or acknowledged (7.2).
-    fn set_timer(&mut self, core: &mut Core, tx: &Tx<'_>) {
-        let quiet = !self.repairing() && self.board.count_sacked() == 0 && !self.probe.is_out();
+    fn set_timer(&mut self, core: &mut Core, tx: &SendContext<'_>) {
+        let quiet = !self.repairing() && self.scoreboard.count_sacked() == 0 && !self.probe.is_out();
         let before = std::mem::replace(&mut self.progress, (core.una, core.max));
         core.repair_deadline = match self.wait {
             Some(due) => due,
@@ -186,12 +186,12 @@ impl Rack {
         };
     }
 
-    /// An ECN echo has been heard just now, once a window of data: the window comes down to ssthresh in step with
-    /// what arrives, and does not grow, until what is sent from now on is acknowledged (Linux's CWR state).
-    fn begin_cwr(&mut self, core: &Core, tx: &Tx<'_>) {
+    /// An ECN echo has just arrived, the first in a window of data: reduces the window to ssthresh in proportion to
+    /// delivered segments, without growth, until data sent from now on is acknowledged (Linux's CWR state).
+    fn begin_cwr(&mut self, core: &Core, tx: &SendContext<'_>) {
         if self.phase != Phase::Cwr && core.echo_begins_reduction(tx.config) {
             self.phase = Phase::Cwr;
-            self.reducing = Reducing::begin(Reduction::Prr, self.board.in_flight());
+            self.reducing = WindowReduction::begin(Reduction::Prr, self.scoreboard.in_flight());
         }
     }
 
@@ -206,8 +206,8 @@ impl Rack {
         core.last_cut = LastCut::Repaired;
     }
 
-    /// Tells whether that ends a recovery.
-    fn on_new_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) -> bool {
+    /// New data was acknowledged. Returns true if that ends a recovery.
+    fn on_new_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) -> bool {
         if self.phase == Phase::Cwr && ack.ack > core.recover {
             self.reducing.end(core);
             self.phase = Phase::Open;
@@ -225,13 +225,13 @@ impl Rack {
     }
 }
 
-/// Is there new data that the receiver takes?
-fn can_send_new(core: &Core, tx: &Tx<'_>) -> bool {
+/// Is there new data that the receiver's window allows?
+fn can_send_new(core: &Core, tx: &SendContext<'_>) -> bool {
     core.nxt < core.limit && core.nxt < core.una.saturating_add(tx.config.max_window)
 }
 
-impl Repair for Rack {
-    fn on_ack(&mut self, core: &mut Core, tx: &mut Tx<'_>, ack: &Ack<'_>) {
+impl LossRecovery for Rack {
+    fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if core.una == 0 {
             core.acknowledge_and_open(tx, ack);
             self.detector.connected(Dur::from_secs(core.rto.srtt(tx.config)));
@@ -243,22 +243,22 @@ impl Repair for Rack {
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));
             core.last_cut = LastCut::Repaired;
         }
-        let delivered = self.take_in(tx, ack);
+        let delivered = self.update_scoreboard(tx, ack);
         let advances = ack.ack > core.una;
         let recovered = advances && self.on_new_ack(core, tx, ack);
         let progress = Progress { delivered, in_flight: 0, safe: advances };
-        let begun = self.detect(core, tx, News { dsack: dsack.is_some(), recovered, progress });
+        let begun = self.detect(core, tx, AckSummary { dsack: dsack.is_some(), recovered, progress });
         self.repair_and_fill(core, tx, begun);
     }
 
-    fn on_data(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         self.fill(core, tx);
     }
 
-    /// Late segments are lost now, or the flight is probed.
-    fn on_timer(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    /// Reordered segments count as lost now, or a probe is sent.
+    fn on_timer(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         if self.wait.is_some() {
-            let begun = self.detect(core, tx, News::default());
+            let begun = self.detect(core, tx, AckSummary::default());
             return self.repair_and_fill(core, tx, begun);
         }
         if core.measured {
@@ -269,7 +269,7 @@ impl Repair for Rack {
         core.set_timer(tx);
     }
 
-    fn on_timeout(&mut self, core: &mut Core, tx: &mut Tx<'_>) {
+    fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         if core.una == 0 {
             return core.fill_window(tx, u32::MAX);
         } else if core.una == core.max {
@@ -278,11 +278,11 @@ impl Repair for Rack {
         core.nxt = core.max;
         core.repair_deadline = Time::NEVER;
         self.phase = Phase::Timeout;
-        self.reducing = Reducing::AtOnce;
-        self.probe.forget();
+        self.reducing = WindowReduction::AtOnce;
+        self.probe.clear();
         self.wait = None;
         self.cut_at = tx.now;
-        self.detector.lose_on_timeout(&mut self.board, core.una, tx.now);
+        self.detector.mark_lost_on_timeout(&mut self.scoreboard, core.una, tx.now);
         self.send(core, tx, core.una);
         self.fill(core, tx);
     }

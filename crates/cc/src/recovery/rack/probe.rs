@@ -7,14 +7,14 @@
 //! Departure: the time for which a receiver may hold back its acknowledgement of a single segment
 //! (TLP.max_ack_delay) is the one that the connection is set to, not 200 ms.
 
-use crate::core::{Core, Tx};
-use crate::sender::Ack;
+use crate::core::{Core, SendContext};
+use crate::segment::Ack;
 use marqueue_core::{Dur, Time};
 
 /// PTO without a round-trip time.
 const UNMEASURED: Dur = Dur(1_000_000_000);
 
-/// The probe that is out.
+/// The outstanding probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Probe {
     /// TLP.end_seq, and TLP.is_retrans: it repeats the last segment.
@@ -22,7 +22,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Is one out? There is no second before its fate is known (7.3).
+    /// Is a probe outstanding? No second one is sent before it is resolved (7.3).
     pub fn is_out(&self) -> bool {
         self.out.is_some()
     }
@@ -33,13 +33,13 @@ impl Probe {
         core.measured = false;
     }
 
-    /// Recovery begins, which will tell.
-    pub fn forget(&mut self) {
+    /// Recovery begins, which resolves the probe.
+    pub fn clear(&mut self) {
         self.out = None;
     }
 
     /// Section 7.2: when the next one is due; never later than the retransmission timer.
-    pub fn due(core: &Core, tx: &Tx<'_>) -> Time {
+    pub fn due(core: &Core, tx: &SendContext<'_>) -> Time {
         let srtt = Dur::from_secs(core.rto.srtt(tx.config));
         let alone = if core.flight() == 1 { tx.config.delayed_ack } else { Dur::ZERO };
         let pto = if srtt == Dur::ZERO { UNMEASURED } else { srtt + srtt + alone };

@@ -3,8 +3,8 @@
 //! Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, (2) and section IV: the virtual queue is taken to be full
 //! whenever more arrives than C~.
 
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{ensure, positive, Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
 use serde::{Deserialize, Serialize};
@@ -22,37 +22,37 @@ pub struct Avq {
 }
 
 impl Aqm for Avq {
-    fn check(&self, link: &Link) -> Result<(), Invalid> {
+    fn check(&self, link: &LinkParameters) -> Result<(), Invalid> {
         ensure("gamma", self.gamma, self.gamma > 0.0 && self.gamma <= 1.0, "above 0, at most 1")?;
         positive("alpha", self.alpha)?;
         ensure("initial", self.initial, (0.0..=1.0).contains(&self.initial), "from 0 to 1")?;
-        let changes = link.schedule.len();
+        let changes = link.changes;
         ensure("name", changes as f64, changes == 0, "no changes of the capacity, which bounds the virtual one")
     }
 
-    fn states(&self, link: &Link) -> Vec<State> {
+    fn states(&self, link: &LinkParameters) -> Vec<State> {
         let scale = 1e-3 * link.capacity;
         vec![State::free("virtual capacity", "packets/s", scale).within(0.0, link.capacity)]
     }
 
-    fn initial(&self, link: &Link) -> Vec<f64> {
+    fn initial(&self, link: &LinkParameters) -> Vec<f64> {
         vec![self.initial * link.capacity]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = (-at.arrivals + self.gamma * at.capacity) * self.alpha;
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
         let excess = at.arrivals - at.own[0];
-        Told::marks(if excess.value() > 0.0 { excess / at.arrivals } else { S::from(0.0) })
+        AqmFeedback::marks(if excess.value() > 0.0 { excess / at.arrivals } else { S::from(0.0) })
     }
 
     fn corners(&self) -> usize {
         1
     }
 
-    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
         out[0] = at.arrivals - at.own[0];
     }
 }

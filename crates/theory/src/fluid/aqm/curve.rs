@@ -1,6 +1,6 @@
 //! RED's curve and the average that it is a curve of, for RED and DRQ.
 
-use crate::fluid::description::{ensure, positive, Invalid};
+use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use serde::{Deserialize, Serialize};
 

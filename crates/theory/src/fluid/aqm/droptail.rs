@@ -1,7 +1,7 @@
 //! No AQM: packets are lost where the buffer is full, which every queue does by itself.
 
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 pub struct Droptail {}
 
 impl Aqm for Droptail {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         Ok(())
     }
 
-    fn told<S: Scalar>(&self, _: &Sight<'_, S>) -> Told<S> {
-        Told::marks(S::from(0.0))
+    fn feedback<S: Scalar>(&self, _: &QueueView<'_, S>) -> AqmFeedback<S> {
+        AqmFeedback::marks(S::from(0.0))
     }
 }

@@ -3,8 +3,8 @@
 //! Shin, Chong and Rhee, (10)-(15): avg' = eta (q - avg), phi = curve(avg); see [`crate::fluid::Model`] for (15).
 
 use super::curve::Curve;
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
 use serde::{Deserialize, Serialize};
@@ -18,31 +18,31 @@ pub struct Drq {
 }
 
 impl Aqm for Drq {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         self.curve.check()
     }
 
-    fn states(&self, _: &Link) -> Vec<State> {
+    fn states(&self, _: &LinkParameters) -> Vec<State> {
         vec![State::free("average", "packets", 1.0)]
     }
 
-    fn initial(&self, link: &Link) -> Vec<f64> {
+    fn initial(&self, link: &LinkParameters) -> Vec<f64> {
         vec![link.queue]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = self.curve.follow(at.own[0], at.queue, at.capacity);
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
-        Told { phi: self.curve.probability(at.own[0]), ..Told::marks(S::from(0.0)) }
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
+        AqmFeedback { phi: self.curve.probability(at.own[0]), ..AqmFeedback::marks(S::from(0.0)) }
     }
 
     fn corners(&self) -> usize {
         3
     }
 
-    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
         self.curve.corners(at.own[0], out);
     }
 }

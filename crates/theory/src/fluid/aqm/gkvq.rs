@@ -2,8 +2,8 @@
 //!
 //! Gibbens and Kelly, ITC 16, 1999, as described in Kunniyur and Srikant 2004, section III, Experiment 2.
 
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{ensure, Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use crate::fluid::invalid::{ensure, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::{Mode, State};
 use serde::{Deserialize, Serialize};
@@ -17,27 +17,27 @@ pub struct Gkvq {
 }
 
 impl Aqm for Gkvq {
-    fn check(&self, link: &Link) -> Result<(), Invalid> {
+    fn check(&self, link: &LinkParameters) -> Result<(), Invalid> {
         ensure("theta", self.theta, self.theta > 0.0 && self.theta <= 1.0, "above 0, at most 1")?;
-        let buffer = link.buffer.unwrap_or(f64::INFINITY);
+        let buffer = link.buffer;
         ensure("theta", self.theta, buffer.is_finite(), "a finite buffer to be a part of")
     }
 
-    fn states(&self, link: &Link) -> Vec<State> {
-        let most = self.theta * link.buffer.unwrap_or(f64::INFINITY);
+    fn states(&self, link: &LinkParameters) -> Vec<State> {
+        let most = self.theta * link.buffer;
         vec![State::free("virtual queue", "packets", 1.0).within(0.0, most)]
     }
 
-    fn initial(&self, _: &Link) -> Vec<f64> {
+    fn initial(&self, _: &LinkParameters) -> Vec<f64> {
         vec![0.0]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = at.arrivals - self.theta * at.capacity;
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
         let up = matches!(at.modes[0], Mode::Upper | Mode::Fallen);
-        Told::marks(S::from(f64::from(u8::from(up))))
+        AqmFeedback::marks(S::from(f64::from(u8::from(up))))
     }
 }

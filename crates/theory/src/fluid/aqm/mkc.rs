@@ -3,8 +3,8 @@
 //! Zhang, Kang and Loguinov, SIGCOMM 2004, (58). That X is a mean over an interval is left to the law of sources,
 //! which react once an interval.
 
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{ensure, positive, Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use serde::{Deserialize, Serialize};
 
@@ -19,21 +19,21 @@ pub struct Mkc {
 }
 
 impl Aqm for Mkc {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         positive("delta", self.delta)?;
         ensure("share", self.share, self.share > 0.0 && self.share <= 1.0, "above 0, at most 1")
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
         let x = at.arrivals.at_least(1.0 / self.delta);
-        Told { price: (x - self.share * at.capacity) / x, ..Told::marks(S::from(0.0)) }
+        AqmFeedback { price: (x - self.share * at.capacity) / x, ..AqmFeedback::marks(S::from(0.0)) }
     }
 
     fn corners(&self) -> usize {
         1
     }
 
-    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
         out[0] = at.arrivals - 1.0 / self.delta;
     }
 }

@@ -3,8 +3,8 @@
 //! Hollot, Misra, Towsley and Gong, INFOCOM 2001, section V: p[k+1] = p[k] + a (q[k+1] - q_ref) - b (q[k] - q_ref), w
 //! times a second, in the limit of short intervals: a q[k+1] - b q[k] is (a - b) q[k] + a (q[k+1] - q[k]).
 
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{ensure, positive, Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
 use serde::{Deserialize, Serialize};
@@ -24,26 +24,26 @@ pub struct Pi {
 }
 
 impl Aqm for Pi {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         positive("a", self.a)?;
         ensure("b", self.b, self.b > 0.0 && self.b < self.a, "above 0 and below a")?;
         positive("w", self.w)?;
         ensure("q_ref", self.q_ref, self.q_ref >= 0.0, "from 0 packets")
     }
 
-    fn states(&self, _: &Link) -> Vec<State> {
+    fn states(&self, _: &LinkParameters) -> Vec<State> {
         vec![State::free("probability", "1", 1e-3).within(0.0, 1.0)]
     }
 
-    fn initial(&self, _: &Link) -> Vec<f64> {
+    fn initial(&self, _: &LinkParameters) -> Vec<f64> {
         vec![0.0]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = (at.queue - self.q_ref) * (self.w * (self.a - self.b)) + at.growth * self.a;
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
-        Told::marks(at.own[0])
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
+        AqmFeedback::marks(at.own[0])
     }
 }

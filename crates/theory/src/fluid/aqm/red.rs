@@ -7,8 +7,8 @@
 //! have p_b itself, as if each packet were marked independently.
 
 use super::curve::Curve;
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
 use serde::{Deserialize, Serialize};
@@ -36,25 +36,25 @@ pub enum Gaps {
 }
 
 impl Aqm for Red {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         self.curve.check()
     }
 
-    fn states(&self, _: &Link) -> Vec<State> {
+    fn states(&self, _: &LinkParameters) -> Vec<State> {
         vec![State::free("average", "packets", 1.0)]
     }
 
-    fn initial(&self, link: &Link) -> Vec<f64> {
+    fn initial(&self, link: &LinkParameters) -> Vec<f64> {
         vec![link.queue]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = self.curve.follow(at.own[0], at.queue, at.capacity);
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
         let p = self.curve.probability(at.own[0]);
-        Told::marks(match self.gaps {
+        AqmFeedback::marks(match self.gaps {
             Gaps::Geometric => p,
             // Past the last corner every packet is lost.
             _ if p.value() >= 1.0 => p,
@@ -67,7 +67,7 @@ impl Aqm for Red {
         3
     }
 
-    fn corner(&self, at: &Sight<'_, f64>, out: &mut [f64]) {
+    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
         self.curve.corners(at.own[0], out);
     }
 }

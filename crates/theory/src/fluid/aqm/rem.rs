@@ -4,8 +4,8 @@
 //! mu <- max(0, mu + gamma (q[k+1] - (1 - alpha) q[k] - alpha q_ref)) every T, in the limit of short intervals:
 //! q[k+1] - (1 - alpha) q[k] is alpha q[k] + (q[k+1] - q[k]).
 
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{ensure, positive, Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Rem {
 }
 
 impl Aqm for Rem {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         positive("gamma", self.gamma)?;
         ensure("phi", self.phi, self.phi > 1.0 && self.phi.is_finite(), "above 1")?;
         positive("alpha", self.alpha)?;
@@ -35,19 +35,19 @@ impl Aqm for Rem {
         ensure("q_ref", self.q_ref, self.q_ref >= 0.0, "from 0 packets")
     }
 
-    fn states(&self, _: &Link) -> Vec<State> {
+    fn states(&self, _: &LinkParameters) -> Vec<State> {
         vec![State::free("price", "1", 1.0).within(0.0, f64::INFINITY)]
     }
 
-    fn initial(&self, _: &Link) -> Vec<f64> {
+    fn initial(&self, _: &LinkParameters) -> Vec<f64> {
         vec![0.0]
     }
 
-    fn slopes<S: Scalar>(&self, at: &Sight<'_, S>, out: &mut [S]) {
+    fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
         out[0] = ((at.queue - self.q_ref) * (self.alpha / self.period) + at.growth) * self.gamma;
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
-        Told::marks(-(at.own[0] * -self.phi.ln()).exp() + 1.0)
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
+        AqmFeedback::marks(-(at.own[0] * -self.phi.ln()).exp() + 1.0)
     }
 }

@@ -5,8 +5,8 @@
 //! Between whole numbers of packets the probability is linear: curves may jump, and where marks are losses a queue
 //! could neither stay above a jump nor below it. A queue of k or k + 1 packets can.
 
-use super::{Aqm, Sight, Told};
-use crate::fluid::description::{ensure, positive, Invalid, Link};
+use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use marqueue_core::MarkingCurve;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -39,15 +39,15 @@ impl Scaled {
 }
 
 impl Aqm for Scaled {
-    fn check(&self, _: &Link) -> Result<(), Invalid> {
+    fn check(&self, _: &LinkParameters) -> Result<(), Invalid> {
         positive("flows", self.flows)?;
         ensure("a", self.a, (0.0..=1.0).contains(&self.a), "from 0 to 1")
     }
 
-    fn told<S: Scalar>(&self, at: &Sight<'_, S>) -> Told<S> {
+    fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
         let whole = at.queue.value().max(0.0).floor();
         let p = |queue: f64| self.curve.p(queue / self.factor());
         let (here, next) = (p(whole), p(whole + 1.0));
-        Told::marks((at.queue - whole) * (next - here) + here)
+        AqmFeedback::marks((at.queue - whole) * (next - here) + here)
     }
 }

@@ -1,4 +1,4 @@
-//! Corners of the solution, and on which side of them each look back is.
+//! Breaking points of the solution (jumps of a derivative), and the side of them on which each delayed time lies.
 
 use super::history::History;
 

@@ -1,4 +1,4 @@
-//! What ends a step before its time, and when.
+//! Events that end a step early, and their location.
 
 use super::breaks::Crossing;
 

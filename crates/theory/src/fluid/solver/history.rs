@@ -1,4 +1,4 @@
-//! What has been solved: a polynomial a step.
+//! The solution so far: a polynomial for each step.
 
 use super::dopri::{D, STAGES};
 use super::System;
@@ -50,7 +50,7 @@ struct Step {
     dense: Dense,
     /// Index into the modes.
     modes: usize,
-    regime: usize,
+    interval: usize,
 }
 
 /// All steps so far. Step 0 is the past, before the beginning; the first that was solved is 1.
@@ -62,8 +62,8 @@ pub struct History {
 }
 
 impl History {
-    pub fn new(beginning: f64, modes: Vec<Mode>, regime: usize) -> History {
-        let past = Step { dense: Dense::default(), modes: 0, regime };
+    pub fn new(beginning: f64, modes: Vec<Mode>, interval: usize) -> History {
+        let past = Step { dense: Dense::default(), modes: 0, interval };
         History { beginning, steps: vec![past], modes: vec![modes] }
     }
 
@@ -72,11 +72,11 @@ impl History {
         self.steps.len()
     }
 
-    pub fn push(&mut self, dense: Dense, modes: &[Mode], regime: usize) {
+    pub fn push(&mut self, dense: Dense, modes: &[Mode], interval: usize) {
         if self.modes.last().is_some_and(|last| last != modes) {
             self.modes.push(modes.to_vec());
         }
-        self.steps.push(Step { dense, modes: self.modes.len() - 1, regime });
+        self.steps.push(Step { dense, modes: self.modes.len() - 1, interval });
     }
 
     /// The step that a time is in, from `guess`; the latest if it is past the end.
@@ -113,6 +113,6 @@ impl History {
     /// A view of states that [`History::at`] has told.
     pub fn view<'a>(&'a self, k: usize, t: f64, y: &'a [f64]) -> View<'a, f64> {
         let step = &self.steps[k];
-        View { t, y, modes: &self.modes[step.modes], regime: step.regime, mute: false }
+        View { t, y, modes: &self.modes[step.modes], interval: step.interval, mute: false }
     }
 }

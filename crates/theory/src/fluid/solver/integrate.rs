@@ -1,4 +1,4 @@
-//! Steps, their errors, and what happens between them.
+//! The integrator: steps, error control and events.
 
 use super::breaks::Breaks;
 use super::dopri::{A, C, E, STAGES};
@@ -26,7 +26,7 @@ pub fn solve<S: System + ?Sized>(
 }
 
 /// What was seen at one instant.
-struct Sight {
+struct Evaluation {
     /// When each look is, s.
     when: Vec<f64>,
     /// In which step.
@@ -53,10 +53,10 @@ struct Run<'a, S: System + ?Sized> {
     t: f64,
     y: Vec<f64>,
     modes: Vec<Mode>,
-    regime: usize,
+    interval: usize,
     history: History,
     breaks: Breaks,
-    sight: Sight,
+    evaluation: Evaluation,
     /// Signs of the switching functions.
     signs: Vec<f64>,
     steps: usize,
@@ -68,8 +68,8 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     fn new(system: &'a S, start: &[f64], t: f64, tolerance: Tolerance) -> Self {
         let (n, m, switches) = (system.states().len(), system.looks(), system.switches());
         let modes: Vec<Mode> = system.states().iter().zip(start).map(|(s, &y)| s.mode(y)).collect();
-        let regime = system.changes().partition_point(|&change| change <= t);
-        let sight = Sight {
+        let interval = system.changes().partition_point(|&change| change <= t);
+        let evaluation = Evaluation {
             when: vec![t; m],
             step: vec![0; m],
             y: vec![0.0; n * m],
@@ -81,29 +81,29 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
             tolerance,
             t,
             y: start.to_vec(),
-            history: History::new(t, modes.clone(), regime),
+            history: History::new(t, modes.clone(), interval),
             modes,
-            regime,
+            interval,
             breaks: Breaks::new(t, m),
-            sight,
+            evaluation,
             signs: vec![0.0; switches],
             steps: 0,
             refused: 0,
             bounds: Vec::new(),
         };
-        run.place();
+        run.locate_delayed();
         run
     }
 
     /// Finds the looks anew: at the beginning, and when delays jump.
-    fn place(&mut self) {
+    fn locate_delayed(&mut self) {
         let y = std::mem::take(&mut self.y);
-        self.look(self.t, &y, None);
-        for (j, &s) in self.sight.when.iter().enumerate() {
+        self.evaluate_at(self.t, &y, None);
+        for (j, &s) in self.evaluation.when.iter().enumerate() {
             self.breaks.place(j, s);
         }
-        self.look(self.t, &y, None);
-        for (sign, &value) in self.signs.iter_mut().zip(&self.sight.switches) {
+        self.evaluate_at(self.t, &y, None);
+        for (sign, &value) in self.signs.iter_mut().zip(&self.evaluation.switches) {
             *sign = value;
         }
         self.y = y;
@@ -111,16 +111,16 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
 
     /// Looks around at `t`, with these states then. `step` is the solution after all steps, as far as it is known.
     /// Tells whether some look needed it.
-    fn look(&mut self, t: f64, y: &[f64], step: Option<&Dense>) -> bool {
+    fn evaluate_at(&mut self, t: f64, y: &[f64], step: Option<&Dense>) -> bool {
         let n = y.len();
         let mut overlaps = false;
-        let now = View { t, y, modes: &self.modes, regime: self.regime, mute: false };
-        self.system.delays(&now, &mut self.sight.when);
-        for (j, when) in self.sight.when.iter_mut().enumerate() {
+        let now = View { t, y, modes: &self.modes, interval: self.interval, mute: false };
+        self.system.delays(&now, &mut self.evaluation.when);
+        for (j, when) in self.evaluation.when.iter_mut().enumerate() {
             let s = t - *when;
             *when = s;
             let k = self.breaks.step(&self.history, j, s);
-            let out = &mut self.sight.y[j * n..(j + 1) * n];
+            let out = &mut self.evaluation.y[j * n..(j + 1) * n];
             if k < self.history.len() && (s <= self.t || k + 1 < self.history.len()) {
                 self.history.at(self.system, k, s, out);
             } else {
@@ -130,23 +130,23 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                     None => out.copy_from_slice(&self.y),
                 }
             }
-            self.sight.step[j] = k;
+            self.evaluation.step[j] = k;
         }
         let present = self.history.len();
-        let (when, y) = (&self.sight.when, &self.sight.y);
-        let looks: Vec<View<'_, f64>> = (self.sight.step.iter().enumerate())
+        let (when, y) = (&self.evaluation.when, &self.evaluation.y);
+        let looks: Vec<View<'_, f64>> = (self.evaluation.step.iter().enumerate())
             .map(|(j, &k)| {
                 let there = &y[j * n..(j + 1) * n];
                 if k < present {
                     self.history.view(k, when[j], there)
                 } else {
-                    View { t: when[j], y: there, modes: &self.modes, regime: self.regime, mute: false }
+                    View { t: when[j], y: there, modes: &self.modes, interval: self.interval, mute: false }
                 }
             })
             .collect();
-        self.system.slopes(&now, &looks, &mut self.sight.slopes);
-        if !self.sight.switches.is_empty() {
-            self.system.switch(&now, &looks, &mut self.sight.switches);
+        self.system.slopes(&now, &looks, &mut self.evaluation.slopes);
+        if !self.evaluation.switches.is_empty() {
+            self.system.switch(&now, &looks, &mut self.evaluation.switches);
         }
         overlaps
     }
@@ -158,7 +158,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
             if self.steps >= self.tolerance.steps {
                 return Err(Failure::Long(self.t));
             }
-            let change = self.system.changes().get(self.regime).copied().unwrap_or(f64::INFINITY);
+            let change = self.system.changes().get(self.interval).copied().unwrap_or(f64::INFINITY);
             let stop = end.min(change);
             let mut take = h.min(self.tolerance.longest);
             if self.t + 1.01 * take >= stop {
@@ -195,17 +195,17 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                 }
             } else {
                 idle += 1;
-                if idle > 10 * (self.y.len() + self.sight.when.len()) + 100 {
+                if idle > 10 * (self.y.len() + self.evaluation.when.len()) + 100 {
                     return Err(self.stuck());
                 }
             }
             let near = first + 1e-9;
             let here: Vec<Event> = events.into_iter().filter(|e| e.0 <= near).map(|e| e.1).collect();
-            self.happen(&here);
+            self.apply_events(&here);
             if self.t >= change {
-                self.regime += 1;
+                self.interval += 1;
                 self.breaks.push(self.t, self.history.len(), 1);
-                self.place();
+                self.locate_delayed();
             }
         }
         Ok(())
@@ -223,7 +223,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     /// A hundredth of the time in which states change by themselves.
     fn first_step(&mut self) -> f64 {
         let states = self.system.states();
-        let rates = self.sight.slopes.iter().zip(states).zip(&self.y);
+        let rates = self.evaluation.slopes.iter().zip(states).zip(&self.y);
         let fastest = rates.map(|((f, s), y)| f.abs() / y.abs().max(s.scale)).fold(0.0, f64::max);
         (0.01 / fastest).min(1e-3)
     }
@@ -264,8 +264,8 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                 let rise: f64 = (0..s).map(|j| A[s][j] * k[j][i]).sum();
                 *y = start[i] + h * rise;
             }
-            overlaps |= self.look(self.t + C[s] * h, &stage, guess);
-            slopes[s].copy_from_slice(&self.sight.slopes);
+            overlaps |= self.evaluate_at(self.t + C[s] * h, &stage, guess);
+            slopes[s].copy_from_slice(&self.evaluation.slopes);
             for (i, slope) in k[s].iter_mut().enumerate() {
                 *slope = resting(self.modes[i], slopes[s][i]);
             }
@@ -292,8 +292,8 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     /// What happens during a step, with the part of it that passes before.
     fn events(&mut self, h: f64, trial: &Trial) -> Vec<(f64, Event)> {
         let (t, dense) = (self.t, &trial.dense);
-        let when = self.sight.when.clone();
-        let switches = self.sight.switches.clone();
+        let when = self.evaluation.when.clone();
+        let switches = self.evaluation.switches.clone();
         let mut events = Vec::new();
         let system = self.system;
         for (i, state) in system.states().iter().enumerate() {
@@ -303,7 +303,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
                     let inward = if self.modes[i] == Mode::Lower { 1.0 } else { -1.0 };
                     if let Some(s) = (0..STAGES).find(|&s| inward * trial.slopes[s][i] > 0.0) {
                         let end = C[s] * h;
-                        let part = locate(trial.slopes[s][i], |u| self.seen(t + u * end, dense).slopes[i]);
+                        let part = locate(trial.slopes[s][i], |u| self.evaluate(t + u * end, dense).slopes[i]);
                         events.push((part * C[s], Event::Leave(i)));
                     }
                 }
@@ -320,13 +320,13 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
         }
         for (i, &value) in switches.iter().enumerate() {
             if value * self.signs[i] < 0.0 {
-                let part = locate(value, |u| self.seen(t + u * h, dense).switches[i]);
+                let part = locate(value, |u| self.evaluate(t + u * h, dense).switches[i]);
                 events.push((part, Event::Switch(i)));
             }
         }
         for (j, &s) in when.iter().enumerate() {
             if let Some(crossing) = self.breaks.crossing(j, s) {
-                let part = locate(s - crossing.t, |u| self.seen(t + u * h, dense).when[j] - crossing.t);
+                let part = locate(s - crossing.t, |u| self.evaluate(t + u * h, dense).when[j] - crossing.t);
                 events.push((part, Event::Cross(crossing)));
             }
         }
@@ -347,30 +347,30 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
     }
 
     /// What is seen during a step.
-    fn seen(&mut self, t: f64, dense: &Dense) -> &Sight {
+    fn evaluate(&mut self, t: f64, dense: &Dense) -> &Evaluation {
         let mut y = vec![0.0; self.y.len()];
         dense.at(t, &mut y);
-        self.look(t, &y, Some(dense));
-        &self.sight
+        self.evaluate_at(t, &y, Some(dense));
+        &self.evaluation
     }
 
     fn accept(&mut self, trial: Trial, h: f64) {
-        self.history.push(trial.dense, &self.modes, self.regime);
+        self.history.push(trial.dense, &self.modes, self.interval);
         self.t += h;
         self.y = trial.next;
         self.steps += 1;
     }
 
     /// All that happens now.
-    fn happen(&mut self, events: &[Event]) {
+    fn apply_events(&mut self, events: &[Event]) {
         let mut order = u8::MAX;
         for &event in events {
             order = order.min(match event {
-                Event::Lower(i) => self.rest(i, self.system.states()[i].lower, Mode::Lower),
-                Event::Upper(i) => self.rest(i, self.system.states()[i].upper, Mode::Upper),
+                Event::Lower(i) => self.hold_at_bound(i, self.system.states()[i].lower, Mode::Lower),
+                Event::Upper(i) => self.hold_at_bound(i, self.system.states()[i].upper, Mode::Upper),
                 Event::Leave(i) => {
                     self.bounds.push((self.t, i));
-                    self.modes[i] = self.modes[i].left();
+                    self.modes[i] = self.modes[i].after_leaving();
                     1
                 }
                 Event::Switch(i) => {
@@ -385,7 +385,7 @@ impl<'a, S: System + ?Sized> Run<'a, S> {
         }
     }
 
-    fn rest(&mut self, i: usize, bound: f64, mode: Mode) -> u8 {
+    fn hold_at_bound(&mut self, i: usize, bound: f64, mode: Mode) -> u8 {
         self.y[i] = bound;
         self.modes[i] = mode;
         self.bounds.push((self.t, i));

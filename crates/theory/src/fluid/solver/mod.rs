@@ -58,7 +58,7 @@ pub trait System {
 /// The slope of a state that rests at its bounds.
 #[inline]
 pub fn resting<S: From<f64>>(mode: Mode, slope: S) -> S {
-    if mode.bound() {
+    if mode.is_at_bound() {
         S::from(0.0)
     } else {
         slope

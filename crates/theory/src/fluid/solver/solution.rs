@@ -1,4 +1,4 @@
-//! What the solver is asked and what it answers.
+//! The tolerance of the solver, its failures, and its solution.
 
 use super::history::History;
 use super::System;

@@ -1,0 +1,389 @@
+//! Many queues at one server. A scheduler picks the queue to serve next, each queue has a policy of its own, and all
+//! share one buffer.
+
+use crate::accounting::{Accounting, Counters, Reason};
+use crate::buffer::Buffer;
+use crate::policy::{Aqm, Context, Env};
+use crate::qdisc::{apply_verdict, EnqueueOutcome, Qdisc};
+use marqueue_core::params::{ParamError, ParamSet};
+use marqueue_core::{Dur, Packet, Price, Rate, Rng, Time};
+use std::collections::BTreeMap;
+
+marqueue_core::choice! {
+    /// Which packets share a queue.
+    pub enum Classify {
+        /// Packets of one flow.
+        Flow = "flow",
+        /// Packets of one code point.
+        Dscp = "dscp",
+    }
+}
+
+impl Classify {
+    /// The key of a packet's queue.
+    #[inline]
+    pub fn key(self, packet: &Packet) -> u32 {
+        match self {
+            Classify::Flow => packet.flow(),
+            Classify::Dscp => u32::from(packet.dscp().value()),
+        }
+    }
+}
+
+/// The index of a queue. A queue exists while it holds packets or its scheduler keeps it ([`Scheduler::keeps_empty`]).
+pub type Class = usize;
+
+/// Which packets the longest queue drops when the buffer overflows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushOut {
+    /// The last packet.
+    Last,
+    /// Packets from the head, until half of its bytes or `at_most` packets are dropped.
+    Half {
+        /// Upper bound of the number of packets.
+        at_most: u32,
+    },
+}
+
+/// The order in which queues are served.
+pub trait Scheduler: Sized {
+    /// Its name in scenarios: the name of its file.
+    const NAME: &'static str;
+    /// One line on what it does.
+    const SUMMARY: &'static str;
+    /// The paper or RFC that defines it.
+    const SOURCE: &'static str;
+    /// What is dropped when the buffer overflows.
+    const PUSH_OUT: PushOut = PushOut::Last;
+    /// Its parameters.
+    type Params: ParamSet;
+    /// The policy of each queue. It must not evict packets, because the discipline counts what all queues hold.
+    type Policy: Aqm;
+
+    /// A scheduler without queues. `rng` is the discipline's own stream.
+    ///
+    /// # Errors
+    /// If the parameters contradict each other or the environment.
+    fn new(params: &Self::Params, env: &Env, rng: &mut Rng) -> Result<Self, ParamError>;
+    /// A policy for one queue.
+    ///
+    /// # Errors
+    /// If the parameters contradict each other or the environment.
+    fn policy(params: &Self::Params, env: &Env, rng: &Rng, now: Time) -> Result<Self::Policy, ParamError>;
+    /// The key of the queue that a packet joins. Packets with the same key share a queue.
+    fn key(&self, packet: &Packet) -> u32;
+    /// The most packets that one queue may hold. By default only the shared buffer limits it.
+    fn queue_limit(&self, _key: u32) -> u32 {
+        u32::MAX
+    }
+    /// The time is `now`; from now on the link has this rate.
+    fn advance_time(&mut self, _now: Time, _rate: Rate) {}
+    /// A queue was created.
+    fn on_open(&mut self, _class: Class) {}
+    /// A packet joined a queue; `first` if the queue was empty. The environment gives the cost of a packet.
+    fn on_enqueue(&mut self, class: Class, packet: &Packet, first: bool, env: &Env);
+    /// A queue dropped a packet because the buffer overflowed.
+    fn on_push_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>, env: &Env);
+    /// The queue to serve next; `None` only if no queue holds a packet.
+    fn next<A>(&mut self, queues: &Queues<A>, env: &Env) -> Option<Class>;
+    /// The queue was served this packet; `None` if it was empty or its policy dropped all that it held.
+    fn on_service<A>(&mut self, class: Class, packet: Option<&Packet>, queues: &Queues<A>, env: &Env);
+    /// Must this queue be kept while it is empty?
+    fn keeps_empty(&self, _class: Class) -> bool {
+        false
+    }
+    /// Takes a queue that was kept and need not be kept any longer.
+    fn pop_expired(&mut self) -> Option<Class> {
+        None
+    }
+}
+
+#[derive(Debug)]
+struct Queue<A> {
+    key: u32,
+    packets: Buffer,
+    policy: A,
+}
+
+/// The queues of a discipline.
+#[derive(Debug)]
+pub struct Queues<A> {
+    all: Vec<Option<Queue<A>>>,
+    free: Vec<Class>,
+    by_key: BTreeMap<u32, Class>,
+    /// Queues that hold packets.
+    busy: u32,
+    len: u32,
+    bytes: u64,
+}
+
+impl<A> Queues<A> {
+    fn new() -> Self {
+        Queues { all: Vec::new(), free: Vec::new(), by_key: BTreeMap::new(), busy: 0, len: 0, bytes: 0 }
+    }
+
+    fn get(&self, class: Class) -> &Queue<A> {
+        self.all[class].as_ref().expect("a queue that exists")
+    }
+
+    fn get_mut(&mut self, class: Class) -> &mut Queue<A> {
+        self.all[class].as_mut().expect("a queue that exists")
+    }
+
+    /// Is this queue empty?
+    pub fn is_empty(&self, class: Class) -> bool {
+        self.get(class).packets.is_empty()
+    }
+
+    /// The first packet of this queue.
+    pub fn first(&self, class: Class) -> Option<&Packet> {
+        self.get(class).packets.first()
+    }
+
+    /// The queue with the most bytes; of equal ones that with the lowest key.
+    fn longest(&self) -> Class {
+        let longest = self.by_key.iter().max_by_key(|&(&key, &class)| (self.get(class).packets.bytes(), !key));
+        *longest.expect("a queue with packets").1
+    }
+
+    fn push(&mut self, class: Class, now: Time, packet: Packet) {
+        self.busy += u32::from(self.is_empty(class));
+        self.len += 1;
+        self.bytes += u64::from(packet.bytes());
+        self.get_mut(class).packets.push(now, packet);
+    }
+
+    fn pop(&mut self, class: Class) -> Option<(Time, Packet)> {
+        let popped = self.get_mut(class).packets.pop()?;
+        self.popped(class, &popped.1);
+        Some(popped)
+    }
+
+    fn pop_last(&mut self, class: Class) -> Option<(Time, Packet)> {
+        let popped = self.get_mut(class).packets.pop_last()?;
+        self.popped(class, &popped.1);
+        Some(popped)
+    }
+
+    fn popped(&mut self, class: Class, packet: &Packet) {
+        self.busy -= u32::from(self.is_empty(class));
+        self.len -= 1;
+        self.bytes -= u64::from(packet.bytes());
+    }
+
+    fn open(&mut self, key: u32, policy: A) -> Class {
+        let queue = Some(Queue { key, packets: Buffer::default(), policy });
+        let class = match self.free.pop() {
+            Some(class) => {
+                self.all[class] = queue;
+                class
+            }
+            None => {
+                self.all.push(queue);
+                self.all.len() - 1
+            }
+        };
+        self.by_key.insert(key, class);
+        class
+    }
+
+    fn close(&mut self, class: Class) {
+        if let Some(queue) = self.all[class].take() {
+            self.by_key.remove(&queue.key);
+            self.free.push(class);
+        }
+    }
+}
+
+/// A discipline of many queues under a scheduler.
+#[derive(Debug)]
+pub struct MultiQueue<S: Scheduler> {
+    scheduler: S,
+    params: S::Params,
+    queues: Queues<S::Policy>,
+    env: Env,
+    rng: Rng,
+    accounting: Accounting,
+}
+
+impl<S: Scheduler> MultiQueue<S> {
+    /// An empty discipline.
+    ///
+    /// # Errors
+    /// If the scheduler rejects its parameters.
+    pub fn new(params: S::Params, env: Env, mut rng: Rng) -> Result<Self, ParamError> {
+        let scheduler = S::new(&params, &env, &mut rng)?;
+        S::policy(&params, &env, &rng, Time::ZERO)?;
+        Ok(MultiQueue { scheduler, params, queues: Queues::new(), env, rng, accounting: Accounting::default() })
+    }
+
+    fn advance_time(&mut self, now: Time) {
+        self.scheduler.advance_time(now, self.env.rate);
+        while let Some(class) = self.scheduler.pop_expired() {
+            self.close_if_idle(class);
+        }
+    }
+
+    /// The queue of a packet.
+    fn class_of(&mut self, now: Time, key: u32) -> Class {
+        if let Some(&class) = self.queues.by_key.get(&key) {
+            return class;
+        }
+        let policy = S::policy(&self.params, &self.env, &self.rng, now).expect("accepted when the discipline was made");
+        let class = self.queues.open(key, policy);
+        self.scheduler.on_open(class);
+        class
+    }
+
+    fn close_if_idle(&mut self, class: Class) {
+        if self.queues.is_empty(class) && !self.scheduler.keeps_empty(class) {
+            self.queues.close(class);
+        }
+    }
+
+    /// Asks the policy of the queue about an arriving packet. Returns the packet unless it was dropped.
+    fn apply_policy(&mut self, now: Time, class: Class, packet: Packet) -> Option<(Packet, EnqueueOutcome)> {
+        let Queue { key, packets, policy } = self.queues.get_mut(class);
+        if packets.len() >= self.scheduler.queue_limit(*key) {
+            self.accounting.drop(packet, Reason::Overflow);
+            return None;
+        }
+        let mut cx =
+            Context { now, env: &self.env, rng: &mut self.rng, queue: packets, accounting: &mut self.accounting };
+        let verdict = policy.on_arrival(&mut cx, &packet);
+        apply_verdict(verdict, self.env.signal, &mut self.accounting, packet)
+    }
+
+    /// Drops packets of the longest queues until the others fit into the buffer. Returns false if the packet that has
+    /// just arrived at the queue `arrival` was dropped.
+    fn push_out(&mut self, arrival: Class) -> bool {
+        let mut stays = true;
+        while self.env.limit.is_exceeded(self.queues.len, self.queues.bytes) {
+            let class = self.queues.longest();
+            match S::PUSH_OUT {
+                PushOut::Last => {
+                    let victim = self.queues.pop_last(class);
+                    self.drop_from(class, victim);
+                    stays &= class != arrival;
+                }
+                PushOut::Half { at_most } => {
+                    let half = self.queues.get(class).packets.bytes() / 2;
+                    for _ in 0..at_most {
+                        let victim = self.queues.pop(class);
+                        self.drop_from(class, victim);
+                        if self.queues.get(class).packets.bytes() <= half {
+                            break;
+                        }
+                    }
+                    stays &= class != arrival || !self.queues.is_empty(class);
+                }
+            }
+            self.close_if_idle(class);
+        }
+        stays
+    }
+
+    fn drop_from(&mut self, class: Class, victim: Option<(Time, Packet)>) {
+        let (_, victim) = victim.expect("the longest queue holds packets");
+        self.scheduler.on_push_out(class, &victim, &self.queues, &self.env);
+        self.accounting.drop(victim, Reason::Overflow);
+    }
+
+    /// Takes packets from a queue until its policy passes one.
+    fn take(&mut self, now: Time, class: Class) -> Option<(Packet, Dur)> {
+        while let Some((arrived, packet)) = self.queues.pop(class) {
+            let sojourn = now.since(arrived);
+            let Queue { packets, policy, .. } = self.queues.get_mut(class);
+            let mut cx =
+                Context { now, env: &self.env, rng: &mut self.rng, queue: packets, accounting: &mut self.accounting };
+            let verdict = policy.on_departure(&mut cx, &packet, sojourn);
+            if let Some((packet, _)) = apply_verdict(verdict, self.env.signal, &mut self.accounting, packet) {
+                return Some((packet, sojourn));
+            }
+        }
+        self.queues.get_mut(class).policy.on_idle(now);
+        None
+    }
+}
+
+impl<S: Scheduler> Qdisc for MultiQueue<S> {
+    // Not inlined: otherwise single queues, which share the callers, become slower.
+    #[inline(never)]
+    fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome {
+        self.accounting.on_arrival(&packet);
+        self.advance_time(now);
+        let class = self.class_of(now, self.scheduler.key(&packet));
+        let Some((packet, fate)) = self.apply_policy(now, class, packet) else {
+            self.close_if_idle(class);
+            return EnqueueOutcome::Dropped;
+        };
+        let first = self.queues.is_empty(class);
+        self.queues.push(class, now, packet);
+        self.scheduler.on_enqueue(class, &packet, first, &self.env);
+        let stays = self.push_out(class);
+        debug_assert!(self.conserves());
+        if stays {
+            fate
+        } else {
+            EnqueueOutcome::Dropped
+        }
+    }
+
+    #[inline(never)]
+    fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)> {
+        self.advance_time(now);
+        while let Some(class) = self.scheduler.next(&self.queues, &self.env) {
+            let taken = self.take(now, class);
+            self.scheduler.on_service(class, taken.as_ref().map(|(packet, _)| packet), &self.queues, &self.env);
+            self.close_if_idle(class);
+            if let Some((packet, sojourn)) = taken {
+                self.accounting.on_departure(&packet);
+                debug_assert!(self.conserves());
+                return Some((packet, sojourn));
+            }
+        }
+        None
+    }
+
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn on_timer(&mut self, _: Time) {}
+
+    fn len(&self) -> u32 {
+        self.queues.len
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queues.bytes
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.accounting.counters
+    }
+
+    fn has_dropped(&self) -> bool {
+        !self.accounting.dropped.is_empty()
+    }
+
+    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
+        self.accounting.dropped.drain(..)
+    }
+
+    fn env_mut(&mut self) -> &mut Env {
+        &mut self.env
+    }
+
+    fn price(&self, packet: &Packet) -> Option<Price> {
+        let class = self.queues.by_key.get(&self.scheduler.key(packet))?;
+        self.queues.get(*class).policy.price()
+    }
+
+    fn probe(&self, _: Time, out: &mut Vec<f64>) {
+        out.push(f64::from(self.queues.busy));
+    }
+}
+
+/// Probes of [`MultiQueue`]: the number of queues that hold packets.
+pub const PROBES: &[(&str, &str)] = &[("queues", "1")];

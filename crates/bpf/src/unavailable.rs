@@ -1,0 +1,71 @@
+//! Stand-ins for [`crate::device`] and [`crate::dctcp`] in a build without BPF programs. Every function returns an
+//! error.
+
+/// Why the programs are missing, and what to install.
+pub const MESSAGE: &str = concat!(
+    "this build of marqueue has no programs for the kernel: ",
+    env!("MARQUEUE_BPF_WITHOUT"),
+    "; install clang, libelf-dev, zlib1g-dev and pkg-config, then run make build"
+);
+
+/// Why no program can be loaded.
+pub fn missing() -> Option<String> {
+    Some(MESSAGE.to_string())
+}
+
+/// Stand-in for the module of that name.
+pub mod device {
+    use super::MESSAGE;
+    use crate::fixed_point::AvqParams;
+    use crate::interface::{Error, Stats};
+    use marqueue_aqm::Signal;
+    use std::path::Path;
+
+    /// Returns an error.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn attach(_: Option<&Path>, _: &str, _: AvqParams, _: Signal) -> Result<bool, Error> {
+        Err(Error(MESSAGE.into()))
+    }
+
+    /// Returns an error.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn detach(_: Option<&Path>, _: &str) -> Result<bool, Error> {
+        Err(Error(MESSAGE.into()))
+    }
+
+    /// Returns an error.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn stats(_: Option<&Path>, _: &str) -> Result<Option<Stats>, Error> {
+        Err(Error(MESSAGE.into()))
+    }
+}
+
+/// Stand-in for the module of that name.
+pub mod dctcp {
+    use crate::interface::Error;
+
+    /// The name of the congestion control of this process.
+    pub fn name() -> String {
+        format!("dctcp_{}", std::process::id())
+    }
+
+    /// A type without values: DCTCP cannot be registered.
+    #[derive(Debug)]
+    pub enum Dctcp {}
+
+    impl Dctcp {
+        /// Returns an error.
+        ///
+        /// # Errors
+        /// Always.
+        pub fn register() -> Result<Dctcp, Error> {
+            Err(Error(super::MESSAGE.into()))
+        }
+    }
+}

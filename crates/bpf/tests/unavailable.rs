@@ -1,0 +1,17 @@
+//! What a build without the programs says: `make test-rust` makes one of this crate alone.
+#![cfg(not(programs))]
+
+use marqueue_aqm::Signal;
+use marqueue_bpf::fixed_point::AvqParams;
+use marqueue_bpf::{dctcp, device};
+
+#[test]
+fn it_refuses_and_says_what_is_missing() {
+    let law = AvqParams::new(1_000_000, 0.98, 0.15, 1.0, 10_000).expect("a law");
+    let missing = marqueue_bpf::missing().expect("the programs");
+    assert!(missing.contains("install clang, libelf-dev"), "{missing}");
+    assert_eq!(device::attach(None, "lo", law, Signal::Ecn).unwrap_err().0, missing);
+    assert_eq!(device::detach(None, "lo").unwrap_err().0, missing);
+    assert_eq!(device::stats(None, "lo").unwrap_err().0, missing);
+    assert_eq!(dctcp::Dctcp::register().unwrap_err().0, missing);
+}

@@ -1,0 +1,55 @@
+//! The list of window laws: one line a law. Each law is a file in [`crate::algo`].
+//!
+//! The list knows names alone, so that the settings ([`crate::config`]) can name a law and the laws can read the
+//! settings.
+
+/// How a law interprets an ECN echo, and with that how its receivers echo marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EchoMode {
+    /// The echo is a congestion signal like a loss, repeated until the sender sends CWR (RFC 3168, 6.1).
+    UntilCwr,
+    /// The echo states that the acknowledged segments were marked (RFC 8257, 3.2). A loss is a stronger signal and
+    /// reduces the window even if an echo has just reduced it.
+    PerSegment,
+}
+
+/// Hands the list to the macro `$with`: for each law its documentation, module, type, name in scenarios, and how its
+/// receivers echo marks.
+macro_rules! window_laws {
+    ($with:ident) => {
+        $with! {
+            /// Additive increase by one segment a round trip, multiplicative decrease by half (RFC 5681).
+            reno::Reno = "reno", UntilCwr;
+            /// A cubic function of the time since the last cut (RFC 9438).
+            cubic::Cubic = "cubic", UntilCwr;
+            /// Cuts in proportion to the share of marked segments (RFC 8257).
+            dctcp::Dctcp = "dctcp", PerSegment;
+            /// Grows by a constant an acknowledgement: Scalable TCP (Kelly 2003).
+            scalable::Scalable = "scalable", UntilCwr;
+            /// Additive increase and multiplicative decrease by any factors.
+            aimd::Aimd = "aimd", UntilCwr;
+        }
+    };
+}
+pub(crate) use window_laws;
+
+macro_rules! names {
+    ($($(#[doc = $doc:literal])+ $module:ident :: $law:ident = $name:literal, $echo:ident);* $(;)?) => {
+        marqueue_core::choice! {
+            /// How the window grows and what a congestion signal leaves of it.
+            pub enum Law { $($(#[doc = $doc])+ $law = $name),* }
+        }
+
+        impl Law {
+            /// The names of all laws, in the order of the list.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// How this law interprets an ECN echo.
+            pub fn echo(self) -> EchoMode {
+                match self { $(Law::$law => EchoMode::$echo,)* }
+            }
+        }
+    };
+}
+
+window_laws!(names);

@@ -1,0 +1,76 @@
+//! The interface of a window law: how the window grows in congestion avoidance, and the share of it that is left after
+//! a congestion signal. Slow start is the same under every law.
+
+use crate::config::Config;
+use crate::rto::Rto;
+use marqueue_core::{Dur, Time};
+
+/// Congestion window and slow-start threshold, in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// cwnd.
+    pub cwnd: f64,
+    /// ssthresh.
+    pub ssthresh: f64,
+}
+
+impl Window {
+    /// Is the sender in slow start?
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+}
+
+/// New data was acknowledged: the arguments of [`WindowLaw::on_ack`].
+#[derive(Debug)]
+pub struct AckedSegments<'a> {
+    /// Now.
+    pub now: Time,
+    /// The flow's settings, the law's parameters among them.
+    pub config: &'a Config,
+    /// The round-trip time estimator.
+    pub rto: &'a Rto,
+    /// Number of segments acknowledged.
+    pub segments: f64,
+}
+
+/// An acknowledgement with or without ECN echo, before it is processed: the arguments of [`WindowLaw::on_echo`].
+#[derive(Clone, Copy, Debug)]
+pub struct EcnFeedback {
+    /// True if it carries ECE.
+    pub ece: bool,
+    /// The next segment that the receiver expects.
+    pub ack: u32,
+    /// The oldest segment not acknowledged (SND.UNA).
+    pub una: u32,
+    /// One past the highest segment ever sent (SND.NXT).
+    pub max: u32,
+}
+
+/// The kind of a congestion signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Duplicate acknowledgements or the retransmission timer.
+    Loss,
+    /// An ECN echo.
+    Ecn,
+}
+
+/// A window law.
+pub trait WindowLaw: Default {
+    /// New data was acknowledged in congestion avoidance, outside loss recovery.
+    fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>);
+
+    /// A congestion signal reduces the window of `cwnd` segments. Returns the share that is left.
+    fn decrease(&mut self, config: &Config, cwnd: f64, signal: Signal) -> f64;
+
+    /// Any acknowledgement on an ECN connection, before the window is reduced for it.
+    fn on_echo(&mut self, _config: &Config, _echoed: EcnFeedback) {}
+
+    /// New data was acknowledged, but the window does not grow, because the application did not use it in the time
+    /// since the previous acknowledgement.
+    fn on_application_limited(&mut self, _time: Dur) {}
+
+    /// The retransmission timer has expired, and the window has been reduced for it.
+    fn on_timeout(&mut self) {}
+}

@@ -1,0 +1,255 @@
+//! The endpoints of flows: receivers acknowledge data, senders process acknowledgements, timers fire.
+
+use super::rate_based::signals;
+use super::Engine;
+use crate::events::TimerAction;
+use crate::flow::{fill_row, settle_window, FlowKind};
+use crate::packet_options::PacketOptions;
+use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
+use marqueue_cc::{Ack, Options};
+use marqueue_core::{Ecn, Flags, Head, Packet, Time};
+
+impl Engine {
+    /// Data arrives at its receiver at `at`, which may lie ahead of the clock. The packet's stage is that of the
+    /// receiver. Returns the acknowledgement and its first stage.
+    #[inline(always)]
+    pub(super) fn receive(&mut self, packet: Packet, at: Time) -> Option<(Packet, u32)> {
+        let windows = self.edges.len();
+        let flow = &mut self.flows[packet.flow() as usize];
+        while (flow.window as usize) < windows && at >= self.edges[flow.window as usize] {
+            settle_window(&mut self.table, windows, flow);
+            flow.window += 1;
+        }
+        let (bytes, ack) = match &mut flow.kind {
+            FlowKind::Tcp(tcp) => {
+                let config = &self.configs[flow.transport as usize];
+                let mut rx = ReceiveContext { now: at, config, options: &mut self.ack_options };
+                let got = tcp.receiver.on_segment(
+                    &mut rx,
+                    packet.seq(),
+                    packet.head().flags(),
+                    packet.ecn(),
+                    packet.options(),
+                );
+                (u64::from(got.delivered) * u64::from(config.segment), got.ack)
+            }
+            FlowKind::Cbr(_) | FlowKind::Packets => (u64::from(packet.bytes()), None),
+            FlowKind::RateBased(rate_based) => {
+                flow.delivered += u64::from(packet.bytes());
+                let signals = signals(&self.option_slots, &mut self.free_option_slots, packet);
+                let report = rate_based.receiver.on_packet(packet.seq(), packet.ecn(), signals);
+                return Some((self.report(packet.flow(), &report), packet.stage() + 1));
+            }
+            FlowKind::Finished => (0, None),
+        };
+        flow.delivered += bytes;
+        if let Some(ack) = ack {
+            let head = flow.head.with(packet.head().flags() & Flags::SYN);
+            return Some((self.acknowledgement(packet.flow(), head, &ack), packet.stage() + 1));
+        }
+        flow.in_flight -= 1;
+        self.rearm(packet.flow());
+        self.reuse_if_finished(packet.flow());
+        None
+    }
+
+    /// The packet that carries an acknowledgement.
+    #[inline(always)]
+    fn acknowledgement(&mut self, flow: u32, head: Head, ack: &OutgoingAck) -> Packet {
+        let mut packet = Packet::data(flow, ack.ack, ack.bytes);
+        let flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
+        packet = packet.with_head(head.with(flags));
+        if ack.has_options {
+            packet = packet.with_options(self.store_options(PacketOptions::Tcp(self.ack_options)));
+        }
+        packet
+    }
+
+    /// Stores options in the pool. Returns their slot.
+    #[inline]
+    pub(super) fn store_options(&mut self, options: PacketOptions) -> u32 {
+        match self.free_option_slots.pop() {
+            Some(slot) => {
+                self.option_slots[slot as usize] = options;
+                slot
+            }
+            None => {
+                self.option_slots.push(options);
+                (self.option_slots.len() - 1) as u32
+            }
+        }
+    }
+
+    /// An acknowledgement arrives at its sender.
+    #[inline]
+    pub(super) fn on_ack(&mut self, packet: Packet) {
+        self.release_options(&packet);
+        let options = match packet.options() {
+            Packet::NO_OPTIONS => &Options::NONE,
+            slot => self.option_slots[slot as usize].options(),
+        };
+        let flow = &mut self.flows[packet.flow() as usize];
+        flow.in_flight -= 1;
+        let tcp = match &mut flow.kind {
+            FlowKind::Tcp(tcp) => tcp,
+            FlowKind::RateBased(_) => return self.on_report(packet),
+            FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::Finished => return self.reuse_if_finished(packet.flow()),
+        };
+        let ack = Ack { ack: packet.seq(), ece: packet.has(Flags::ECE), sack: &options.sack, echo: options.echo };
+        let config = &self.configs[flow.transport as usize];
+        tcp.sender.on_ack(config, self.now, &ack, &mut self.segments);
+        self.after_sender(packet.flow());
+    }
+
+    /// After a call of the sender: sends its segments, sets its timer, and ends the flow if it is done.
+    #[inline(always)]
+    pub(super) fn after_sender(&mut self, f: u32) {
+        let flow = &mut self.flows[f as usize];
+        let FlowKind::Tcp(tcp) = &mut flow.kind else { return };
+        if let Some(trace) = tcp.trace {
+            let info = tcp.sender.core().info(&self.configs[flow.transport as usize]);
+            let rows = &mut self.senders[trace as usize].rows;
+            if rows.last().is_none_or(|r| r.1 != info) {
+                rows.push((self.now, info));
+            }
+        }
+        if tcp.sender.is_done() {
+            self.table.end[flow.row as usize] = self.now;
+            fill_row(&mut self.table, self.edges.len(), flow);
+            flow.kind = FlowKind::Finished;
+            self.segments.clear();
+            return self.reuse_if_finished(f);
+        }
+        let deadline = tcp.deadline();
+        if deadline < flow.timer {
+            flow.timer = deadline;
+            self.timers.push(deadline, f);
+            self.schedule_timers();
+        }
+        self.send_segments(f);
+    }
+
+    /// Sends the segments in the buffer as packets of flow `f`.
+    #[inline(always)]
+    fn send_segments(&mut self, f: u32) {
+        if self.segments.is_empty() {
+            return;
+        }
+        let flow = &mut self.flows[f as usize];
+        let config = &self.configs[flow.transport as usize];
+        let (header, wire) = (config.header, config.wire);
+        let timestamp = if config.timestamps { config.timestamp(self.now) } else { Packet::NO_OPTIONS };
+        let (stage, head, ect) = (flow.data_stage, flow.head, config.ecn_field);
+        flow.in_flight += self.segments.len() as u32;
+        let now = self.now;
+        // By index: sending borrows the whole engine.
+        for i in 0..self.segments.len() {
+            let segment = self.segments[i];
+            let mut packet = Packet::data(f, segment.seq, if segment.seq == 0 { header } else { wire });
+            packet = packet.with_options(timestamp);
+            packet = packet.with_head(head.with(segment.flags).with_ecn(if segment.ect { ect } else { Ecn::NotEct }));
+            self.send_from_host(packet, stage, now);
+        }
+        self.segments.clear();
+    }
+
+    /// Enters a timer of flow `f` if it is due earlier than its present entry.
+    #[inline(always)]
+    pub(super) fn rearm(&mut self, f: u32) {
+        let flow = &mut self.flows[f as usize];
+        let deadline = match &flow.kind {
+            FlowKind::Tcp(tcp) => tcp.deadline(),
+            FlowKind::RateBased(rate_based) => rate_based.sender.deadline(),
+            FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::Finished => return,
+        };
+        if deadline < flow.timer {
+            flow.timer = deadline;
+            self.timers.push(deadline, f);
+            self.schedule_timers();
+        }
+    }
+
+    #[inline]
+    pub(super) fn schedule_timers(&mut self) {
+        // The flow of the next timer has probably left the cache.
+        if let Some(flow) = self.timers.first_flow() {
+            self.flows[flow as usize].fetch_sender();
+        }
+        self.events.set(self.timers_source, self.timers.first());
+    }
+
+    /// The earliest timer entry is due: it fires, or it has been moved to a later time.
+    pub(super) fn fire_timer(&mut self) {
+        let flows = &mut self.flows;
+        let fires = self.timers.fire(self.now, |time, f| {
+            let flow = &mut flows[f as usize];
+            if flow.timer != time {
+                return TimerAction::Stale;
+            }
+            flow.timer = match &flow.kind {
+                FlowKind::Tcp(tcp) if tcp.started => tcp.deadline(),
+                FlowKind::RateBased(rate_based) => rate_based.sender.deadline(),
+                _ => time,
+            };
+            match flow.timer {
+                Time::NEVER => TimerAction::Stale,
+                at if at > time => TimerAction::Later(at),
+                _ => TimerAction::Fires,
+            }
+        });
+        if let Some(f) = fires {
+            self.flows[f as usize].timer = Time::NEVER;
+            self.flow_timer(f);
+        }
+        self.schedule_timers();
+    }
+
+    pub(super) fn flow_timer(&mut self, f: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[f as usize];
+        match &mut flow.kind {
+            FlowKind::Tcp(tcp) => {
+                let config = &self.configs[flow.transport as usize];
+                if tcp.receiver.deadline() <= now {
+                    let ack =
+                        tcp.receiver.on_timer(&mut ReceiveContext { now, config, options: &mut self.ack_options });
+                    flow.in_flight += 1;
+                    let head = flow.head;
+                    let stage = self.routes.behind_receiver(flow.data_stage);
+                    let packet = self.acknowledgement(f, head, &ack);
+                    self.send_from_host(packet, stage, now);
+                    return self.flow_timer(f);
+                }
+                if !tcp.started {
+                    tcp.started = true;
+                    tcp.sender.start(config, now, &mut self.segments);
+                } else if tcp.sender.deadline() <= now {
+                    tcp.sender.on_timer(config, now, &mut self.segments);
+                } else if let Some(writer) = tcp.writer.as_mut().filter(|w| w.next <= now) {
+                    tcp.sender.write(config, now, writer.write(), &mut self.segments);
+                }
+                self.after_sender(f);
+            }
+            FlowKind::Cbr(_) => self.send_cbr(f),
+            FlowKind::RateBased(_) => self.rate_based_timer(f),
+            FlowKind::Packets | FlowKind::Finished => {}
+        }
+    }
+
+    fn send_cbr(&mut self, f: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[f as usize];
+        let FlowKind::Cbr(cbr) = &mut flow.kind else { return };
+        if now >= cbr.stop {
+            return;
+        }
+        let packet = Packet::data(f, cbr.sent as u32, cbr.bytes).with_head(flow.head);
+        cbr.sent += 1;
+        let next = now + cbr.spacing.transmit(cbr.bytes);
+        let stage = flow.data_stage;
+        flow.in_flight += 1;
+        flow.timer = next;
+        self.timers.push(next, f);
+        self.send_from_host(packet, stage, now);
+    }
+}

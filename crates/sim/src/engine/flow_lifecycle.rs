@@ -1,0 +1,156 @@
+//! The start and end of flows: creates them from the plan, and reuses the slots of finished ones.
+
+use super::Engine;
+use crate::flow::{add_row, Cbr, Flow, FlowKind, RateBased, Tcp};
+use crate::plan::{Plan, TrafficKind};
+use crate::result::{RateTrace, SenderTrace};
+use crate::traffic::{Arrivals, Writer};
+use crate::window_meter::WindowMeter;
+use marqueue_cc::{rate_based, Receiver, Sender};
+use marqueue_core::units::Transmitter;
+use marqueue_core::{Dur, Ecn, Rng, Time};
+
+impl Engine {
+    pub(super) fn add_traffic(&mut self, plan: &Plan, seed: u64) {
+        for (g, traffic) in plan.traffic.iter().enumerate() {
+            let group = g as u32;
+            match &traffic.kind {
+                TrafficKind::Tcp { transport, route, count, start, jitter, stop, size, trace, write, sample_cwnd } => {
+                    if *sample_cwnd {
+                        let (slot, row) = (self.flows.len(), self.table.group.len() as u32);
+                        self.cwnds.push(WindowMeter::new(g, slot, row, *count));
+                    }
+                    for i in 0..*count {
+                        let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
+                        let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
+                        let phase = rng.uniform();
+                        let f = self.add_tcp(group, *route as u32, *transport as u32, *size, at, phase);
+                        if let Some(write) = write {
+                            self.write_in_pieces(f, Writer::new(*write, rng, at, *size));
+                        }
+                        if *trace {
+                            self.trace_sender(f);
+                        }
+                        self.enter_timer(f, at);
+                    }
+                    self.stops.extend(stop.map(|t| (t, group)));
+                }
+                TrafficKind::Cbr { route, count, rate, packet, start, jitter, stop } => {
+                    for i in 0..*count {
+                        let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
+                        let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
+                        let stop = stop.unwrap_or(Time::NEVER);
+                        let kind = FlowKind::Cbr(Box::new(Cbr {
+                            spacing: Transmitter::new(*rate),
+                            bytes: packet.0 as u32,
+                            sent: 0,
+                            stop,
+                        }));
+                        let f = self.add_flow(kind, group, *route as u32, at, 0);
+                        self.enter_timer(f, at);
+                    }
+                }
+                TrafficKind::Paced { control, route, count, rate, packet, ecn, start, jitter, stop, trace } => {
+                    let law = rate_based::AnyRateLaw::build(control, *packet).expect("the plan has been checked");
+                    for i in 0..*count {
+                        let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
+                        let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
+                        let (pace, stop) = (rate.packets_per_sec(*packet), stop.unwrap_or(Time::NEVER));
+                        let kind = FlowKind::RateBased(Box::new(RateBased {
+                            sender: rate_based::Sender::new(law.clone(), pace, at, stop),
+                            receiver: rate_based::Receiver::default(),
+                            bytes: packet.0 as u32,
+                            ecn: if *ecn { Ecn::Ect } else { Ecn::NotEct },
+                            trace: trace.then_some(self.rate_traces.len() as u32),
+                        }));
+                        let f = self.add_flow(kind, group, *route as u32, at, 0);
+                        if *trace {
+                            let flow = self.flows[f as usize].row;
+                            self.rate_traces.push(RateTrace { flow, bytes: packet.0 as u32, rows: Vec::new() });
+                        }
+                        self.enter_timer(f, at);
+                    }
+                }
+                TrafficKind::Packets { route, start, .. } => {
+                    let f = self.add_flow(FlowKind::Packets, group, *route as u32, *start, 0);
+                    self.arrivals.extend(Arrivals::new(traffic, group, seed, f));
+                }
+                TrafficKind::Poisson { .. } => self.arrivals.extend(Arrivals::new(traffic, group, seed, 0)),
+            }
+        }
+        self.stops.sort_by(|a, b| b.cmp(a));
+    }
+
+    /// The application of flow `f` writes in pieces.
+    fn write_in_pieces(&mut self, f: u32, writer: Writer) {
+        if let FlowKind::Tcp(tcp) = &mut self.flows[f as usize].kind {
+            tcp.sender.write_in_pieces();
+            tcp.writer = Some(Box::new(writer));
+        }
+    }
+
+    fn trace_sender(&mut self, f: u32) {
+        let flow = &mut self.flows[f as usize];
+        let (index, row) = (self.senders.len() as u32, flow.row);
+        if let FlowKind::Tcp(tcp) = &mut flow.kind {
+            tcp.trace = Some(index);
+        }
+        self.senders.push(SenderTrace { flow: row, rows: Vec::new() });
+    }
+
+    fn enter_timer(&mut self, f: u32, at: Time) {
+        self.flows[f as usize].timer = at;
+        self.timers.push(at, f);
+    }
+
+    pub(super) fn add_tcp(
+        &mut self,
+        group: u32,
+        route: u32,
+        transport: u32,
+        size: Option<u32>,
+        at: Time,
+        phase: f64,
+    ) -> u32 {
+        let sender = Sender::new(&self.configs[transport as usize], size, phase);
+        let tcp = Tcp { receiver: Receiver::default(), sender, started: false, trace: None, writer: None };
+        let f = self.add_flow(FlowKind::Tcp(tcp), group, route, at, size.unwrap_or(0));
+        self.flows[f as usize].transport = transport;
+        f
+    }
+
+    fn add_flow(&mut self, kind: FlowKind, group: u32, route: u32, at: Time, size: u32) -> u32 {
+        let row = add_row(&mut self.table, self.edges.len(), group, route, at, size);
+        let data_stage = self.routes.first[route as usize];
+        let flow = Flow {
+            window: 0,
+            in_flight: 0,
+            delivered: 0,
+            transport: 0,
+            head: self.heads[group as usize],
+            kind,
+            timer: Time::NEVER,
+            row,
+            data_stage,
+        };
+        match self.free_slots.pop() {
+            Some(slot) => {
+                self.flows[slot as usize] = flow;
+                slot
+            }
+            None => {
+                self.flows.push(flow);
+                (self.flows.len() - 1) as u32
+            }
+        }
+    }
+
+    /// Frees the slot of a finished flow once its last packet has left the network. A timer entry that is left over is
+    /// ignored, because its time is not that of the slot.
+    pub(super) fn reuse_if_finished(&mut self, f: u32) {
+        let flow = &self.flows[f as usize];
+        if matches!(flow.kind, FlowKind::Finished) && flow.in_flight == 0 {
+            self.free_slots.push(f);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Forwarding: a packet enters a link, leaves it and arrives at its next stage.
+//!
+//! While a packet moves, its next stage is an argument beside it, not a field of it: a value that changes at every hop
+//! stays in a register.
+
+use super::{resource, Engine, Entrance};
+use crate::packet_options::PacketOptions;
+use crate::resource::Resource;
+use crate::route::Stage;
+use marqueue_aqm::Qdisc;
+use marqueue_core::{ring, Flags, Packet, Price, Time};
+use std::collections::VecDeque;
+
+impl Engine {
+    /// The event of `source`: the first packet of its line arrives at its next stage.
+    #[inline(always)]
+    pub(super) fn arrival(&mut self, source: u32) {
+        let line = &mut self.lines[source as usize];
+        let Some((_, packet)) = line.pop_front() else { unreachable!("an event without a packet") };
+        let (next, next_flow) = match line.front() {
+            Some(first) => {
+                ring::prefetch_after(first, 2);
+                (first.0, first.1.flow())
+            }
+            None => (Time::NEVER, packet.flow()),
+        };
+        self.events.set(source, next);
+        let now = self.now;
+        let stage = self.routes.stages[packet.stage() as usize];
+        // Half of all arrivals: one comparison decides the branch that cannot be predicted.
+        if stage == Stage::Sender {
+            // The next arrival on this link is most likely at a sender too.
+            self.flows[next_flow as usize].fetch_sender();
+            return self.on_ack(packet);
+        }
+        match stage {
+            Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, packet.stage() + 1, now),
+            Stage::Receive | Stage::ReceiveChained => {
+                if let Some((ack, stage)) = self.receive(packet, now) {
+                    self.send_from_host(ack, stage, now);
+                }
+            }
+            Stage::Sender | Stage::Pipe(_) | Stage::ReorderingPipe(_) | Stage::Cores(_) => {
+                unreachable!("a packet that arrives has passed the pipe")
+            }
+        }
+    }
+
+    /// A host sends a packet into the link at `stage`.
+    #[inline(always)]
+    pub(super) fn send_from_host(&mut self, packet: Packet, stage: u32, now: Time) {
+        match self.routes.stages[stage as usize] {
+            Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, stage + 1, now),
+            Stage::Pipe(_)
+            | Stage::ReorderingPipe(_)
+            | Stage::Cores(_)
+            | Stage::Receive
+            | Stage::ReceiveChained
+            | Stage::Sender => unreachable!("a host sends into a link"),
+        }
+    }
+
+    /// A packet enters link `l` at `now`. Its next stage after the link is `stage`.
+    #[inline(always)]
+    fn enter(&mut self, l: u32, packet: Packet, stage: u32, now: Time) {
+        match &mut self.links[l as usize].entrance {
+            Entrance::Wire(wire) => {
+                let exit = wire.transit(now, packet.bytes());
+                self.leave(l, packet, stage, exit);
+            }
+            Entrance::Resource(_) => self.offer(l, packet.with_stage(stage), now),
+            Entrance::Merged(_) => unreachable!("a merged wire is entered from its root"),
+        }
+    }
+
+    /// A packet will arrive at the far end of link `root` at `exit`. Forwards it over all stages that need no event.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, root: u32, mut packet: Packet, mut stage: u32, exit: Time) {
+        let (mut l, mut at) = (root, exit);
+        loop {
+            match self.routes.stages[stage as usize] {
+                Stage::Chained(to) => {
+                    let Entrance::Wire(wire) = &mut self.links[to as usize].entrance else {
+                        unreachable!("only wires are chained")
+                    };
+                    at = wire.transit(at, packet.bytes());
+                    stage += 1;
+                    l = to;
+                }
+                Stage::ReceiveChained => match self.receive(packet.with_stage(stage), at) {
+                    Some(answer) => (packet, stage) = answer,
+                    None => return,
+                },
+                Stage::Merged(to) => return self.merge(to, l, packet.with_stage(stage + 1), at, exit),
+                Stage::Pipe(_) => match self.pass(l, packet, at) {
+                    Some(arrives) => (at, stage) = (arrives, stage + 1),
+                    None => return,
+                },
+                Stage::ReorderingPipe(_) => return self.pass_reordering(l, packet.with_stage(stage + 1), at),
+                Stage::Cores(_) => {
+                    self.insert_in_order(l, packet.with_stage(stage + 1), at);
+                    return;
+                }
+                Stage::Link(_) | Stage::Receive | Stage::Sender => break,
+            }
+        }
+        let source = self.links[l as usize].arrival_source;
+        let line = &mut self.lines[source as usize];
+        debug_assert!(line.back().is_none_or(|b| b.0 <= at), "a pipe keeps the order");
+        ring::push_back(line, (at, packet.with_stage(stage)));
+        if line.len() == 1 {
+            self.events.set(source, at);
+        }
+    }
+
+    /// A packet is due at the far end of the impaired link `l` at `due`. Returns its arrival time, or `None` if it is
+    /// lost.
+    #[inline(never)]
+    fn pass(&mut self, l: u32, packet: Packet, due: Time) -> Option<Time> {
+        let pipe = self.pipes[l as usize].as_mut()?;
+        let arrives = pipe.pass(due, &self.edges);
+        if arrives.is_none() {
+            self.on_leaving_network(&packet);
+        }
+        arrives
+    }
+
+    /// A packet is due at the far end of link `l` at `due`, whose pipe may reorder packets: inserts it among the
+    /// packets that will arrive.
+    #[inline(never)]
+    fn pass_reordering(&mut self, l: u32, packet: Packet, due: Time) {
+        let Some(at) = self.pass(l, packet, due) else { return };
+        let (later, waiting) = self.insert_in_order(l, packet, at);
+        if let Some(pipe) = &mut self.pipes[l as usize] {
+            pipe.overtakes(later, waiting);
+        }
+    }
+
+    /// Inserts a packet that will arrive at the far end of link `l` at `at` by time. Returns how many other packets
+    /// arrive later, and how many there are.
+    #[inline(never)]
+    fn insert_in_order(&mut self, l: u32, packet: Packet, at: Time) -> (usize, usize) {
+        let source = self.links[l as usize].arrival_source;
+        let line = &mut self.lines[source as usize];
+        let waiting = line.len();
+        let later = line.iter().rev().take_while(|other| other.0 > at).count();
+        line.insert(waiting - later, (at, packet));
+        if later == waiting {
+            self.events.set(source, at);
+        }
+        (later, waiting)
+    }
+
+    /// A packet that left the root of the merged wire `l` at `exit` will enter that wire at `at`, coming from link
+    /// `from`.
+    #[inline(always)]
+    fn merge(&mut self, l: u32, from: u32, packet: Packet, at: Time, exit: Time) {
+        let rank = self.links[from as usize].rank;
+        let Entrance::Merged(merged) = &mut self.links[l as usize].entrance else { unreachable!("a merged wire") };
+        let overtakes_all = insert_by_time(&mut merged.pending, at, rank, packet);
+        let settled = exit + merged.lead;
+        let source = self.links[l as usize].catch_up_source;
+        if overtakes_all || !self.events.is_set(source) {
+            self.events.set(source, at);
+        }
+        self.release_merged(l, settled);
+    }
+
+    /// Lets all packets enter the merged wire `l` that are due before `until`.
+    fn release_merged(&mut self, l: u32, until: Time) {
+        loop {
+            let Entrance::Merged(merged) = &mut self.links[l as usize].entrance else { unreachable!("a merged wire") };
+            let Some(&(at, _, packet)) = merged.pending.front().filter(|p| p.0 < until) else { return };
+            merged.pending.pop_front();
+            let exit = merged.wire.transit(at, packet.bytes());
+            self.leave(l, packet, packet.stage(), exit);
+        }
+    }
+
+    /// A packet arrives at the queue of link `l`. It finds the queue as it was just before `now`: of an arrival and a
+    /// departure at the same instant, the arrival comes first (as mostly in ns-2, where it was scheduled a propagation
+    /// delay ago).
+    #[inline]
+    fn offer(&mut self, l: u32, packet: Packet, now: Time) {
+        if now > Time::ZERO && resource(&mut self.links, l).is_due(Time(now.0 - 1)) {
+            self.catch_up(l, Time(now.0 - 1));
+        }
+        let link = &mut self.links[l as usize];
+        let source = link.catch_up_source;
+        let Entrance::Resource(resource) = &mut link.entrance else { unreachable!("a wire has no queue") };
+        resource.enqueue(now, packet);
+        if packet.has(Flags::SIGNALS) {
+            write_price(resource, &mut self.option_slots, l, packet);
+        }
+        let taken = resource.start(now);
+        let (needs_release, deadline) = (resource.needs_release(), resource.deadline());
+        if let Some((packet, at)) = taken {
+            self.leave(l, packet, packet.stage(), at);
+        }
+        if needs_release {
+            self.release_dropped(l);
+        }
+        if !self.events.is_set(source) {
+            self.events.set(source, deadline);
+        }
+    }
+
+    /// Processes everything at the queue of link `l` that is due by `until`.
+    #[inline]
+    pub(super) fn catch_up(&mut self, l: u32, until: Time) {
+        loop {
+            let resource = resource(&mut self.links, l);
+            let Some((packet, at)) = resource.next_departure(until) else { return };
+            if let Some(next) = resource.next_flow() {
+                self.flows[next as usize].fetch_receiver();
+            }
+            self.leave(l, packet, packet.stage(), at);
+        }
+    }
+
+    /// The event of a queue or of a merged wire.
+    pub(super) fn catch_up_due(&mut self, l: u32) {
+        let now = self.now;
+        let link = &self.links[l as usize];
+        match &link.entrance {
+            Entrance::Merged(merged) => {
+                // Packets that the root has not released yet leave it now or later.
+                let until = now + merged.lead.max(marqueue_core::Dur(1));
+                self.release_merged(l, until);
+                let link = &self.links[l as usize];
+                let Entrance::Merged(merged) = &link.entrance else { unreachable!("a merged wire") };
+                let next = merged.pending.front().map_or(Time::NEVER, |p| p.0);
+                self.events.set(link.catch_up_source, next);
+            }
+            Entrance::Resource(_) | Entrance::Wire(_) => {
+                self.catch_up(l, now);
+                self.release_dropped(l);
+                let deadline = resource(&mut self.links, l).deadline();
+                self.events.set(self.links[l as usize].catch_up_source, deadline);
+            }
+        }
+    }
+
+    /// Releases packets that the queue of link `l` has dropped. Before their slots are reused, a trace copies them.
+    pub(super) fn release_dropped(&mut self, l: u32) {
+        if let Some(trace) = &mut resource(&mut self.links, l).trace {
+            trace.settle(|flow| self.flows[flow as usize].row, &self.option_slots);
+        }
+        while let Some(packet) = resource(&mut self.links, l).lost.pop() {
+            self.on_leaving_network(&packet);
+        }
+    }
+
+    /// A packet has left the network.
+    #[cold]
+    fn on_leaving_network(&mut self, packet: &Packet) {
+        if packet.has(Flags::ACK) || packet.has(Flags::SIGNALS) {
+            self.release_options(packet);
+        }
+        self.flows[packet.flow() as usize].in_flight -= 1;
+        self.reuse_if_finished(packet.flow());
+    }
+
+    /// An acknowledgement, or data with signals, has arrived or is lost: frees its slot.
+    pub(super) fn release_options(&mut self, packet: &Packet) {
+        if packet.options() != Packet::NO_OPTIONS {
+            self.free_option_slots.push(packet.options());
+        }
+    }
+}
+
+/// Writes the price of link `l`, if it has one, into a packet with signals that has arrived at its queue.
+#[inline(never)]
+fn write_price(resource: &Resource, option_slots: &mut [PacketOptions], l: u32, packet: Packet) {
+    let said = resource.qdisc.price(&packet);
+    if let (Some(price), PacketOptions::Signals(signals)) = (said, &mut option_slots[packet.options() as usize]) {
+        signals.add_price(Price { router: l, ..price });
+    }
+}
+
+/// Inserts a packet among those that will enter a merged wire, by time and rank. Returns whether it overtakes all
+/// others, if there are any.
+#[inline(always)]
+fn insert_by_time(pending: &mut VecDeque<(Time, u32, Packet)>, at: Time, rank: u32, packet: Packet) -> bool {
+    let is_later = |other: &(Time, u32, Packet)| other.0 > at || other.0 == at && other.1 > rank;
+    if !pending.back().is_some_and(is_later) {
+        ring::push_back(pending, (at, rank, packet));
+        return false;
+    }
+    let after = pending.iter().rev().take_while(|other| is_later(other)).count();
+    pending.insert(pending.len() - after, (at, rank, packet));
+    after + 1 == pending.len()
+}

@@ -1,0 +1,25 @@
+//! The interface of a model of loss.
+
+use marqueue_core::params::{ParamError, ParamSet};
+use marqueue_core::Rng;
+
+/// Which packets a pipe loses.
+pub trait LossModel: Sized {
+    /// Its name in scenarios.
+    const NAME: &'static str;
+    /// One line on what it does.
+    const SUMMARY: &'static str;
+    /// Where it comes from.
+    const SOURCE: &'static str;
+    /// Its parameters.
+    type Params: ParamSet;
+
+    /// The model at the start of a run.
+    ///
+    /// # Errors
+    /// Names a parameter that is missing or contradicts another.
+    fn new(params: &Self::Params) -> Result<Self, ParamError>;
+
+    /// Is the next packet lost?
+    fn is_lost(&mut self, rng: &mut Rng) -> bool;
+}
