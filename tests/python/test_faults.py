@@ -50,7 +50,7 @@ quantities = st.builds(
     st.sampled_from(UNITS),
 )
 words = st.sampled_from(
-    ["auto", "droptail", "avq-inner", "red", "tcp", "cbr", "packets", "poisson", "dumbbell"]
+    ["auto", "droptail", "avq_inner", "red", "tcp", "cbr", "packets", "poisson", "dumbbell"]
 )
 leaves = st.one_of(
     st.none(),

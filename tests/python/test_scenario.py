@@ -209,10 +209,10 @@ def test_an_aqm_may_be_given_by_name_alone(small: Scenario):
 
 
 def test_an_aqm_within_an_aqm_is_checked_and_kept(small: Scenario):
-    aqm = 'topology.bottleneck.aqm={name="avq-inner",inner={name="red",max_p=%s}}'
+    aqm = 'topology.bottleneck.aqm={name="avq_inner",inner={name="red",max_p=%s}}'
     changed = with_overrides(small, [aqm % 0.2])
     assert changed.topology.bottleneck.aqm == Aqm.of(
-        "avq-inner", inner={"name": "red", "max_p": 0.2}
+        "avq_inner", inner={"name": "red", "max_p": 0.2}
     )
     assert from_toml(changed.to_toml()) == changed
     assert "expected a number, 0 to 1" in problems(aqm % 2)[f"{NECK}.aqm.inner.max_p"]

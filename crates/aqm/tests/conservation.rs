@@ -57,9 +57,9 @@ fn busy_settings() -> Vec<PolicySpec> {
     vec![
         chokew("chokew", &[]),
         chokew("chokew", &[("mode", bytes.clone())]),
-        chokew("chokew-id", &[("ids", Value::Number(3.0))]),
-        chokew("chokew-avg", &[("w_q", one.clone())]),
-        chokew("chokew-red", &[("w_q", one.clone()), ("min_th", one.clone()), ("max_th", Value::Number(5.0))]),
+        chokew("chokew_id", &[("ids", Value::Number(3.0))]),
+        chokew("chokew_avg", &[("w_q", one.clone())]),
+        chokew("chokew_red", &[("w_q", one.clone()), ("min_th", one.clone()), ("max_th", Value::Number(5.0))]),
         spec("choke", &[("w_q", one.clone()), ("min_th", one.clone()), ("max_th", Value::Number(20.0))]),
         spec("drq", &[("w_q", one.clone()), ("min_th", one.clone()), ("max_th", Value::Number(20.0))]),
         spec("drr", &[("weights", weights.clone()), ("quantum", Value::Number(300.0))]),
@@ -76,7 +76,7 @@ fn policies() -> Vec<PolicySpec> {
     let defaults = names.map(|n| PolicySpec { name: n.into(), params: Default::default() });
     let plain: Vec<_> = defaults.chain(busy_settings()).collect();
     let inside = plain.iter().map(|inner| PolicySpec {
-        name: "avq-inner".into(),
+        name: "avq_inner".into(),
         params: [("inner".to_string(), Value::Policy(inner.clone()))].into(),
     });
     plain.iter().cloned().chain(inside).collect()

@@ -123,7 +123,7 @@ fn avq_with_drop_tail_inside_is_avq() {
         })
         .collect();
     let inner = Value::Policy(spec("droptail", &[]));
-    let mut with_inner = spec("avq-inner", &[]);
+    let mut with_inner = spec("avq_inner", &[]);
     with_inner.params.insert("inner".into(), inner);
     let mut shares = [spec("avq", &[]), with_inner].map(|s| {
         let mut q = queue(&s, env(20, Signal::Ecn));
@@ -246,7 +246,7 @@ fn timers_rest_while_a_queue_is_idle() {
         spec("pie", &[("t_update", 1e-6)]),
         spec("pi", &[("w", 1e6)]),
         spec("rem", &[("period", 1e-6)]),
-        spec("rem-rate", &[("period", 1e-6)]),
+        spec("rem_rate", &[("period", 1e-6)]),
     ] {
         let mut queue = queue(&spec, env(1000, Signal::Ecn));
         for seq in 0..200 {

@@ -55,7 +55,7 @@ fn an_unknown_parameter_is_answered_with_those_that_exist() {
         "apha: unknown parameter, expected one of: gamma, alpha, initial, buffer, mode"
     );
     assert_eq!(
-        refusal(&spec("avq-inner", &[("apha", number(1.0))])),
+        refusal(&spec("avq_inner", &[("apha", number(1.0))])),
         "apha: unknown parameter, expected one of: gamma, alpha, initial, buffer, mode, inner"
     );
 }
@@ -94,7 +94,7 @@ fn parameters_that_contradict_each_other_are_refused() {
 
 #[test]
 fn the_thresholds_of_chokew_stand_in_their_order() {
-    for name in ["chokew", "chokew-id", "chokew-red", "chokew-avg"] {
+    for name in ["chokew", "chokew_id", "chokew_red", "chokew_avg"] {
         assert_eq!(
             refusal(&spec(name, &[("l_th", number(125.0))])),
             "l_minus: got 125 packets, expected more than l_th = 125 packets (l_th < l_minus < l_plus)"
@@ -160,7 +160,7 @@ fn a_scale_outside_its_theorems_or_its_link_is_remarked() {
 
 #[test]
 fn counts_are_whole() {
-    for (name, parameter) in [("choke", "draws"), ("chokew-id", "ids"), ("sfq", "queues"), ("fq_codel", "queues")] {
+    for (name, parameter) in [("choke", "draws"), ("chokew_id", "ids"), ("sfq", "queues"), ("fq_codel", "queues")] {
         assert_eq!(
             refusal(&spec(name, &[(parameter, number(1.5))])),
             format!("{parameter}: got 1.5, expected a whole number up to 4294967295")
@@ -183,7 +183,7 @@ fn thresholds_of_a_red_inside_another_algorithm_are_named_as_there() {
         "in_max_th: got 210 packets, expected more than min_th = 210 packets"
     );
     assert_eq!(
-        refusal(&spec("chokew-red", &[("max_th", number(50.0))])),
+        refusal(&spec("chokew_red", &[("max_th", number(50.0))])),
         "max_th: got 50 packets, expected more than min_th = 100 packets"
     );
     assert_eq!(
@@ -194,7 +194,7 @@ fn thresholds_of_a_red_inside_another_algorithm_are_named_as_there() {
 
 #[test]
 fn an_error_inside_the_virtual_queue_names_the_way_there() {
-    let inside = |inner: PolicySpec| spec("avq-inner", &[("inner", Value::Policy(inner))]);
+    let inside = |inner: PolicySpec| spec("avq_inner", &[("inner", Value::Policy(inner))]);
     assert_eq!(
         refusal(&inside(spec("pie", &[("alpha", number(-1.0))]))),
         "inner.alpha: got -1, expected a number between 0 and 1000000 (unit: 1/s)"
@@ -202,7 +202,7 @@ fn an_error_inside_the_virtual_queue_names_the_way_there() {
     let twice = inside(inside(spec("codel", &[("target", number(0.2))])));
     assert_eq!(refusal(&twice), "inner.inner.target: got 0.2 s, expected at most interval = 0.1 s");
     assert_eq!(
-        refusal(&spec("avq-inner", &[("inner", number(1.0))])),
+        refusal(&spec("avq_inner", &[("inner", number(1.0))])),
         "inner: got 1, expected a table with the name of an AQM"
     );
 }

@@ -132,7 +132,7 @@ def gkvq(limit: int, *, theta: float = 0.9) -> Queue:
 def rem(limit: int, q_ref: float, *, marks: bool = True) -> Queue:
     """REM, without ECN marking by loss."""
     settings = {"markpkts_": marks, "pbo_": q_ref, "mean_pktsize_": 1000, "qib_": False}
-    aqm = {"name": "rem-rate", "q_ref": f"{q_ref} packets"}
+    aqm = {"name": "rem_rate", "q_ref": f"{q_ref} packets"}
     return Queue("REM", limit, settings, aqm, limit - 1, "ecn-only" if marks else "drop")
 
 

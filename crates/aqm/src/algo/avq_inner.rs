@@ -118,7 +118,7 @@ impl<D: FromSpec> AvqInner<D> {
 }
 
 impl<D: FromSpec> Aqm for AvqInner<D> {
-    const NAME: &'static str = "avq-inner";
+    const NAME: &'static str = "avq_inner";
     const SUMMARY: &'static str = "AVQ whose virtual queue is managed by any other AQM";
     const SOURCE: &'static str = "Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, section III, Experiment 6";
     const PROBES: &'static [(&'static str, &'static str)] =

@@ -33,7 +33,7 @@ pub struct ChokeWAvg {
 }
 
 impl Aqm for ChokeWAvg {
-    const NAME: &'static str = "chokew-avg";
+    const NAME: &'static str = "chokew_avg";
     const SUMMARY: &'static str = "CHOKeW that goes by the average queue";
     const SOURCE: &'static str = "Wen, Fang and Sun, IEEE TPDS 20(1), 2009, section 4";
     const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1"), ("avg", "packets")];

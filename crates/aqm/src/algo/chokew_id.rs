@@ -66,7 +66,7 @@ pub struct ChokeWId {
 }
 
 impl Aqm for ChokeWId {
-    const NAME: &'static str = "chokew-id";
+    const NAME: &'static str = "chokew_id";
     const SUMMARY: &'static str = "CHOKeW that also draws from the flow ids of packets already forwarded";
     const SOURCE: &'static str = "Wen, Fang and Sun, IEEE TPDS 20(1), 2009, section 5.1";
     const PROBES: &'static [(&'static str, &'static str)] = MatchedDrops::PROBES;

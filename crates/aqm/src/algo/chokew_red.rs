@@ -42,7 +42,7 @@ pub struct ChokeWRed {
 }
 
 impl Aqm for ChokeWRed {
-    const NAME: &'static str = "chokew-red";
+    const NAME: &'static str = "chokew_red";
     const SUMMARY: &'static str = "CHOKeW's matched drops in front of RED";
     const SOURCE: &'static str = "Wen, Fang and Sun, IEEE TPDS 20(1), 2009, section 4.6";
     const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1"), ("avg", "packets"), ("p", "fraction")];

@@ -29,7 +29,7 @@ pub struct RemRate {
 }
 
 impl Aqm for RemRate {
-    const NAME: &'static str = "rem-rate";
+    const NAME: &'static str = "rem_rate";
     const SUMMARY: &'static str = "REM whose price follows the input rate, as in ns-2, instead of the queue's change";
     const SOURCE: &'static str = "Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001; ns-2.35 Queue/REM";
     const PROBES: &'static [(&'static str, &'static str)] = Price::PROBES;

@@ -10,7 +10,7 @@ from marqueue.scenario import Scenario
 
 COMPARED = ("avq", "red", "rem", "pi", "gkvq")
 #: Beside them, for the ledger.
-VARIANTS = ("rem-rate", "red-5-15")
+VARIANTS = ("rem_rate", "red-5-15")
 
 #: The time with so many flows, s.
 PLACES = {float(20 * (i + 1)): (100.0 * i, 100.0 * (i + 1)) for i in range(9)}
@@ -62,7 +62,7 @@ EXPERIMENT = Experiment(
         "paper says so for the queue (Figure 8); losses and utilization are read alike.",
         "The buffer is 100 packets, for AVQ 50; AVQ's virtual queue still holds 100.",
         "REM follows the law that the paper prints, in which the change of the queue stands for "
-        "the excess of input over capacity; rem-rate, which ns-2 has, is measured beside it.",
+        "the excess of input over capacity; rem_rate, which ns-2 has, is measured beside it.",
         "The paper names its sources for the parameters of RED, REM and PI but prints none. RED: "
         "w_q 0.002, max_p 0.1, gentle. REM: gamma 0.001, phi 1.001, alpha 0.1, every 2 ms. PI: "
         "a 1.822e-5, b 1.816e-5, 170 Hz.",

@@ -37,7 +37,7 @@ def setups() -> Mapping[str, Scenario]:
     """RED, REM, PI; AVQ for two gammas; AVQ with RED in its virtual queue."""
     of_aqm = "topology.bottleneck.aqm"
     inside = {
-        name: scenario(FILE, f"{of_aqm}.name=avq-inner", f"{of_aqm}.inner={red}", f"name={name}")
+        name: scenario(FILE, f"{of_aqm}.name=avq_inner", f"{of_aqm}.inner={red}", f"name={name}")
         for name, red in INNER.items()
     }
     return {

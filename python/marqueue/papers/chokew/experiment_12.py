@@ -9,7 +9,7 @@ from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.scenario import Scenario
 
-COMPARED = ("chokew", "chokew-red-002", "chokew-red-005", "chokew-red-010", "chokew-avg")
+COMPARED = ("chokew", "chokew-red-002", "chokew-red-005", "chokew-red-010", "chokew_avg")
 FLOWS = (50, 100, 150, 200, 250)
 #: CHOKeW where a packet has 40 bytes of headers beside its 1000 of payload, as ns-2 has it.
 HEADERS = "headers"

@@ -10,7 +10,7 @@ from marqueue.papers.quantity import Quantities, Runs
 from marqueue.reports.builder import Cell
 from marqueue.scenario import Scenario
 
-COMPARED = ("chokew", "chokew-id", "choke", "red", "fq_codel")
+COMPARED = ("chokew", "chokew_id", "choke", "red", "fq_codel")
 IDS = (1, 3, 10, 30, 100, 200)
 ATTACK = 10_000
 """kbit/s in all."""
