@@ -62,7 +62,7 @@ BESIDE_NS2 = Rung(
     "ns2",
     "ns-2.35 on the same dumbbells",
     "Both sides with as many seeds each, which share nothing; what the two call differently is in "
-    "marqueue/validate/ns2/case.py.",
+    "marqueue/ns2/case.py.",
     tasks,
     missing,
 )
