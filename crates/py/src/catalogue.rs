@@ -1,4 +1,4 @@
-//! What there is to configure: AQMs, TCP, and their parameters as declared.
+//! The catalogues of algorithms and their parameters: AQMs, loss models, rate laws, TCP.
 
 use marqueue_cc::config::Params;
 use marqueue_cc::preset::{preset, PRESETS};
@@ -24,7 +24,7 @@ pub fn aqm_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// Every model of loss with its parameters.
+/// Every loss model with its parameters.
 #[pyfunction]
 pub fn loss_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
@@ -34,7 +34,7 @@ pub fn loss_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// What is told of anything that is chosen by name.
+/// The description of anything that is chosen by name.
 fn model<'py>(
     py: Python<'py>,
     name: &str,
@@ -62,13 +62,13 @@ pub fn rate_catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// Do flows under the law listen to routers?
+/// Do flows under this law use the feedback of routers?
 fn listens(law: &str) -> bool {
     let by_default = PolicySpec { name: law.into(), params: ParamValues::new() };
     rate_based::AnyRateLaw::build(&by_default, Bytes(1000)).is_ok_and(|law| law.uses_router_feedback())
 }
 
-/// The parameters of delay that varies.
+/// The parameters of jitter.
 #[pyfunction]
 pub fn jitter_params(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     specs(py, &Jitter::specs())
@@ -86,7 +86,7 @@ pub fn tcp_params(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     specs(py, &Params::specs())
 }
 
-/// What each preset of TCP sets.
+/// The values that each preset of TCP sets.
 #[pyfunction]
 pub fn tcp_presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
@@ -97,7 +97,7 @@ pub fn tcp_presets(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// What a code point may look like, for error messages, and the names that code points have.
+/// The accepted forms of code points, for error messages, and the names of code points.
 #[pyfunction]
 pub fn dscps(py: Python<'_>) -> PyResult<(&'static str, Bound<'_, PyDict>)> {
     let dict = PyDict::new(py);
@@ -107,7 +107,7 @@ pub fn dscps(py: Python<'_>) -> PyResult<(&'static str, Bound<'_, PyDict>)> {
     Ok((Dscp::EXPECTED, dict))
 }
 
-/// A marking curve as it is written; refuses a text that is none with what was expected.
+/// Parses a marking curve and returns it as text. Raises ValueError with what was expected.
 #[pyfunction]
 pub fn read_marking_curve(text: &str) -> PyResult<String> {
     MarkingCurve::parse(text).map(|curve| curve.to_string()).map_err(PyValueError::new_err)

@@ -1,4 +1,4 @@
-//! The chain of windows, and the queue within a round trip.
+//! The Markov chain of TCP windows, and the queue within a round trip.
 
 use marqueue_core::curve::{MarkingCurve, ScaledCurve};
 use marqueue_theory::chain::{marking, Chain, Class, Queue, Setup};
@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 /// A curve as text, N, a, b, and the buffer of one flow in packets.
 pub type Scaled = (String, f64, f64, f64, f64);
 
-/// Loads, sums of windows, and how many flows had each window, a row a class, summed over steps.
+/// Loads, sums of windows, and the number of flows at each window, a row a class, summed over steps.
 type Steps<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f64>>);
 
-/// The lumped chain in a state.
+/// The lumped chain with its state.
 #[pyclass(module = "marqueue._core")]
 pub struct WindowChain {
     chain: Chain,
@@ -53,7 +53,7 @@ impl WindowChain {
         Ok(WindowChain { chain, classes: count, greatest: greatest as usize })
     }
 
-    /// So many steps on.
+    /// Advances by a number of steps.
     fn run<'py>(&mut self, py: Python<'py>, steps: usize) -> PyResult<Steps<'py>> {
         let (mut loads, mut windows) = (Vec::with_capacity(steps), Vec::with_capacity(steps));
         let mut counts = vec![0.0; self.classes * self.greatest];
@@ -85,13 +85,13 @@ impl ChainQueue {
         self.curve.buffer()
     }
 
-    /// What is to be said of the exponents, if anything.
+    /// A warning about the exponents, if any.
     #[getter]
     fn caution(&self) -> Option<String> {
         self.curve.warning()
     }
 
-    /// How likely a packet is marked that finds so many.
+    /// The marking probability for a queue length.
     fn curve<'py>(&self, py: Python<'py>, queue: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(PyArray1::from_iter(py, queue.as_slice()?.iter().map(|&q| self.curve.p(q))))
     }
@@ -108,7 +108,7 @@ impl ChainQueue {
         PyArray1::from_vec(py, all).reshape([loads.len(), packets.len()])
     }
 
-    /// P(Q >= n) for each n, on the average over loads; at a load of 1 and more it is 1.
+    /// P(Q >= n) for each n, averaged over loads; at a load of 1 and more it is 1.
     fn tail<'py>(
         &self,
         py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Results as dicts of numpy arrays; times in seconds.
+//! Converts results to dicts of numpy arrays. Times are in seconds.
 
 use marqueue_aqm::Reason;
 use marqueue_cc::Options;
@@ -99,7 +99,7 @@ pub fn series(py: Python<'_>, s: Series) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-/// What a row of a trace has in place of a reason where there is none.
+/// The reason column of trace rows without a reason.
 const NO_REASON: u8 = u8::MAX;
 
 fn trace(py: Python<'_>, (link, trace): (usize, Trace)) -> PyResult<Bound<'_, PyDict>> {
@@ -144,8 +144,7 @@ fn options<'a>(packet: &Packet, trace: &'a Trace) -> Option<&'a Options> {
     any.then(|| &trace.options[packet.options() as usize])
 }
 
-/// The timestamp that a packet carries: its own if it is data, the one that it returns if it is an
-/// acknowledgement; -1 without any.
+/// The timestamp of a packet: its own if it is data, the echoed one if it is an acknowledgement; -1 without any.
 fn timestamp(packet: &Packet, trace: &Trace) -> i64 {
     let carried = match packet.has(Flags::ACK) {
         true => options(packet, trace).and_then(|o| o.echo),

@@ -1,4 +1,4 @@
-//! Fluid models: descriptions come as JSON, states and what is seen go as arrays.
+//! Fluid models: descriptions are JSON, states and observations are arrays.
 
 use marqueue_aqm::algo::red;
 use marqueue_core::params::{ParamSet, ParamValues};
@@ -41,7 +41,7 @@ impl FluidModel {
         self.0.start().into_pyarray(py)
     }
 
-    /// How long ago each look back is, s.
+    /// The delay of each delayed time, s.
     fn lags<'py>(&self, py: Python<'py>, t: f64, y: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let y = self.sized(y.as_slice()?)?;
         let modes = self.0.modes(y);
@@ -93,7 +93,7 @@ impl FluidModel {
     }
 
     /// Lags, slopes, and the derivatives of slopes by present states and by those at each look, at rest; with `mute`
-    /// those of the model whose links tell the same for ever.
+    /// those of the model with constant feedback of links.
     fn jacobian<'py>(
         &self,
         py: Python<'py>,
@@ -109,13 +109,13 @@ impl FluidModel {
         Ok((found.lags.into_pyarray(py), found.slopes.into_pyarray(py), now.into_pyarray(py), then.into_pyarray(py)))
     }
 
-    /// What is seen of links and classes at rest.
+    /// Observations of links and classes at rest.
     fn observe<'py>(&self, py: Python<'py>, t: f64, y: PyReadonlyArray1<'py, f64>) -> PyResult<Bound<'py, PyDict>> {
         let seen = self.0.observe_rest(t, self.sized(y.as_slice()?)?);
         observed(py, &[seen])
     }
 
-    /// The solution at some times, from 0: states, what is seen, and how it went.
+    /// The solution at some times, from 0: states, observations, and statistics of the solver.
     #[pyo3(signature = (times, start, tolerance, longest))]
     fn integrate<'py>(
         &self,
@@ -160,7 +160,7 @@ impl FluidModel {
     }
 }
 
-/// Many models, solved in parallel: a JSON list of descriptions; an entry each, with what is seen or why not.
+/// Solves many models in parallel: a JSON list of descriptions. Returns observations or an error for each.
 #[pyfunction]
 pub fn fluid_batch<'py>(
     py: Python<'py>,
@@ -179,8 +179,8 @@ pub fn fluid_batch<'py>(
     found.into_iter().map(entry).collect()
 }
 
-/// RED's thresholds (packets) and weight as they are in force where some are not given, at a link of so many
-/// packets a second that delays by so many seconds.
+/// RED's thresholds (packets) and weight, with computed defaults for a link of `per_sec` packets a second and a delay
+/// in seconds.
 #[pyfunction]
 pub fn red_in_force(given: &str, per_second: f64, delay: f64) -> PyResult<(f64, f64, f64)> {
     let values: ParamValues = serde_json::from_str(given).map_err(malformed)?;

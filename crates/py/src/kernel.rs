@@ -1,4 +1,4 @@
-//! AVQ and DCTCP inside the Linux kernel.
+//! AVQ and DCTCP in the Linux kernel.
 
 use marqueue_aqm::Signal;
 use marqueue_bpf::fixed_point::{AvqParams, FRACTION};
@@ -11,13 +11,13 @@ use std::sync::Mutex;
 
 pyo3::create_exception!(_core, KernelError, PyException, "What the kernel or this build does not do: message.");
 
-/// What is missing for a program to be loaded here, if anything.
+/// Why no BPF program can be loaded here; None if one can.
 #[pyfunction]
 pub fn kernel_missing() -> Option<String> {
     marqueue_bpf::missing()
 }
 
-/// Puts AVQ at a device's egress, or tells it the new law; was it not there?
+/// Attaches AVQ at the egress of a device, or updates its parameters. Returns true if it was not attached before.
 #[pyfunction]
 #[pyo3(signature = (device, netns, *, rate, gamma, alpha, initial, buffer, signal))]
 #[allow(clippy::too_many_arguments)] // Named, all of them, in Python.
@@ -37,13 +37,13 @@ pub fn avq_attach(
     py.detach(|| device::attach(netns.as_deref(), device, law, signal)).map_err(refused)
 }
 
-/// Removes it; was it there?
+/// Detaches AVQ. Returns whether it was attached.
 #[pyfunction]
 pub fn avq_detach(py: Python<'_>, device: &str, netns: Option<PathBuf>) -> PyResult<bool> {
     py.detach(|| device::detach(netns.as_deref(), device)).map_err(refused)
 }
 
-/// What it has done; `None` if it is not there.
+/// State and counters of AVQ; `None` if it is not attached.
 #[pyfunction]
 pub fn avq_stats<'py>(py: Python<'py>, device: &str, netns: Option<PathBuf>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let stats = py.detach(|| device::stats(netns.as_deref(), device)).map_err(refused)?;
@@ -73,13 +73,13 @@ fn as_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> 
     Ok(dict)
 }
 
-/// DCTCP as a congestion control of this machine, until it is closed or its process ends.
+/// DCTCP as a congestion control of the host, until it is closed or the process ends.
 #[pyclass(frozen, module = "marqueue._core")]
 pub struct Dctcp(Mutex<Option<dctcp::Dctcp>>);
 
 #[pymethods]
 impl Dctcp {
-    /// By which that of this process is chosen.
+    /// The name of the congestion control of this process.
     #[staticmethod]
     fn name() -> String {
         dctcp::name()

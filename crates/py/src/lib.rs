@@ -1,15 +1,15 @@
-//! `marqueue._core`: the engine as a Python module. It converts and forwards; it decides nothing.
+//! `marqueue._core`: the engine as a Python module. It only converts arguments and results.
 
 mod catalogue;
 mod chain;
 mod convert;
 mod file_system;
 mod fluid;
-mod hybrid;
 mod kernel;
 mod live;
+mod packet_level_chain;
 mod pcapng;
-mod rates;
+mod rate_maps;
 mod run;
 
 use pyo3::exceptions::PyValueError;
@@ -42,14 +42,14 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<kernel::Dctcp>()?;
     m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
     m.add_class::<run::Control>()?;
-    m.add_class::<rates::RateMap>()?;
+    m.add_class::<rate_maps::RateMap>()?;
     m.add_class::<fluid::FluidModel>()?;
     m.add_function(wrap_pyfunction!(fluid::fluid_batch, m)?)?;
     m.add_function(wrap_pyfunction!(fluid::red_in_force, m)?)?;
     m.add("FluidError", m.py().get_type::<fluid::FluidError>())?;
     m.add_class::<chain::WindowChain>()?;
     m.add_class::<chain::ChainQueue>()?;
-    m.add_class::<hybrid::HybridFlows>()?;
+    m.add_class::<packet_level_chain::HybridFlows>()?;
     m.add_class::<live::LiveLink>()?;
     m.add_function(wrap_pyfunction!(file_system::exchange_paths, m)?)?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;

@@ -1,4 +1,4 @@
-//! What a traced link carried, as a pcapng file.
+//! Writes the packets of a traced link to a pcapng file.
 
 use crate::run::PlanError;
 use marqueue_cc::config::Recovery;
@@ -69,7 +69,7 @@ struct Columns<'py> {
     ece: PyReadonlyArray1<'py, bool>,
     cwr: PyReadonlyArray1<'py, bool>,
     ecn: PyReadonlyArray1<'py, u8>,
-    /// Its own or the one that it returns; -1 for none.
+    /// Its own timestamp or the echoed one; -1 for none.
     timestamp: PyReadonlyArray1<'py, i64>,
     /// The blocks of packet `i` are `sack[sack_edges[i]..sack_edges[i + 1]]`.
     sack_edges: PyReadonlyArray1<'py, i64>,

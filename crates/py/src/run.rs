@@ -1,4 +1,4 @@
-//! Checking and running a plan, with the interpreter free for other threads meanwhile.
+//! Checks and runs a plan without holding the interpreter lock.
 
 use crate::convert;
 use marqueue_sim::plan::Plan;
@@ -12,7 +12,7 @@ pyo3::create_exception!(_core, PlanError, PyValueError, "The plan cannot be run:
 pyo3::create_exception!(_core, TraceFull, PyException, "The traced links saw more than fits.");
 pyo3::create_exception!(_core, Cancelled, PyException, "The run was cancelled.");
 
-/// The line between a run and whoever watches it from another thread.
+/// Controls a run from another thread.
 #[pyclass(frozen, module = "marqueue._core")]
 pub struct Control(Arc<marqueue_sim::Control>);
 
@@ -24,12 +24,12 @@ impl Control {
         Control(Arc::new(marqueue_sim::Control::with_max_events(max_events)))
     }
 
-    /// Cuts the run off: what it measured so far is its result.
+    /// Cuts the run off. Its result covers the time so far.
     fn stop(&self) {
         self.0.stop();
     }
 
-    /// Asks the run to end without a result.
+    /// Ends the run without a result.
     fn cancel(&self) {
         self.0.cancel();
     }
@@ -40,7 +40,7 @@ impl Control {
     }
 }
 
-/// Can this plan be run? Then what is to be said of its queues.
+/// Checks a plan. Returns warnings about the parameters of its queues.
 #[pyfunction]
 pub fn check(plan_json: &str) -> PyResult<Vec<String>> {
     marqueue_sim::check(&parse(plan_json)?).map_err(refused)

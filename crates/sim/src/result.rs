@@ -1,5 +1,5 @@
-//! What a run yields: sums and histograms per measuring window, which merge across windows and
-//! replications, and tables of flows.
+//! The result of a run: sums and histograms per measuring window, which merge across windows and replications, and
+//! tables of flows.
 
 use crate::trace::Trace;
 use marqueue_aqm::Counters;
@@ -11,7 +11,7 @@ use marqueue_core::Time;
 pub struct RunResult {
     /// The edges of the measuring windows: 0, the boundaries, the duration.
     pub edges: Vec<Time>,
-    /// Where the run ended: the duration, or where it was cut off.
+    /// Time at which the run ended: the duration, or where it was cut off.
     pub ended: Time,
     /// The metered links (those with a queue), in the order of the plan.
     pub links: Vec<LinkResult>,
@@ -46,14 +46,14 @@ pub struct LinkResult {
 /// Sums over one measuring window of one link.
 #[derive(Clone, Debug, Default)]
 pub struct LinkWindow {
-    /// Arrivals, departures, losses and marks in this window.
+    /// Arrivals, departures, drops and marks in this window.
     pub counters: Counters,
-    /// What the server could have done: bits that a link could have sent, cycles that a CPU could have spent.
+    /// Capacity of the server: bits that a link could have sent, cycles that a CPU could have spent.
     pub capacity: f64,
-    /// What of that it did.
+    /// The part of the capacity that was used.
     pub used: f64,
-    /// The same by class of processing, where a plan has classes; of a packet that is being served when the
-    /// window ends, all of it.
+    /// The same by processing class, if the plan has classes. A packet in service at the end of the window counts in
+    /// full.
     pub used_by_class: Vec<f64>,
     /// `queue_ns[q]`: for how many nanoseconds `q` packets were waiting (the one in transmission
     /// does not wait).
@@ -84,14 +84,14 @@ pub struct PipeResult {
 pub struct PipeWindow {
     /// Packets that entered the pipe.
     pub packets: u64,
-    /// How many of them were lost.
+    /// Number of them that were lost.
     pub lost: u64,
     /// Packets that were overtaken by later ones (RFC 4737, section 4.1), counted when the first
     /// that overtakes is due.
     pub reordered: u64,
-    /// By how many others those were overtaken, all together.
+    /// Total number of packets that overtook them.
     pub overtakings: u64,
-    /// Time that packets took longer than propagation: sum in seconds.
+    /// Sum of delays beyond the propagation delay, s.
     pub extra_delay: f64,
 }
 
@@ -106,7 +106,7 @@ pub struct Series {
     pub queue_bytes: Vec<u64>,
     /// Share of the capacity used since the previous sample.
     pub utilization: Vec<f64>,
-    /// Packets lost since the previous sample.
+    /// Packets dropped since the previous sample.
     pub drops: Vec<u32>,
     /// Packets marked since the previous sample.
     pub marks: Vec<u32>,
@@ -135,7 +135,7 @@ pub struct FlowTable {
     pub retransmits: Vec<u64>,
     /// Retransmission timeouts.
     pub timeouts: Vec<u32>,
-    /// Window cuts in answer to ECN.
+    /// Window reductions by ECN.
     pub ecn_cuts: Vec<u32>,
 }
 
@@ -144,7 +144,7 @@ pub struct FlowTable {
 pub struct SenderTrace {
     /// Row of the flow table.
     pub flow: u32,
-    /// Times, and what a sender shows from then on.
+    /// Times, with the state of the sender from then on.
     pub rows: Vec<(Time, SenderInfo)>,
 }
 
@@ -155,7 +155,7 @@ pub struct RateTrace {
     pub flow: u32,
     /// Size of its packets on the wire, bytes.
     pub bytes: u32,
-    /// Times, and from then on: the rate in packets a second, and the latest price that was obeyed.
+    /// Times, with the rate in packets a second and the latest price from then on.
     pub rows: Vec<(Time, (f64, Option<f64>))>,
 }
 
@@ -174,7 +174,7 @@ pub struct CwndResult {
 }
 
 impl CwndResult {
-    /// Of a group that has not been sampled yet.
+    /// The result of a group without samples.
     pub fn of(group: usize) -> CwndResult {
         CwndResult { group, t: Vec::new(), sum: Vec::new(), variances: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Running a plan.
+//! Checks and runs a plan.
 
 use crate::cpu::Cpu;
 use crate::delivery_trace::DeliveryTrace;
@@ -38,10 +38,10 @@ const MOST_FLOWS: u64 = 10_000_000;
 /// Most numbers that a result may hold in one kind of table: flows by windows, links by samples.
 const MOST_CELLS: u64 = 100_000_000;
 
-/// Events between two looks at the [`Control`].
+/// Number of events between two checks of the [`Control`].
 const EVENTS_A_LOOK: u32 = 1 << 14;
 
-/// The line between a run and whoever watches it from another thread.
+/// Controls a run from another thread: progress, cancellation, limits.
 #[derive(Debug, Default)]
 pub struct Control {
     cancelled: AtomicBool,
@@ -52,17 +52,17 @@ pub struct Control {
 }
 
 impl Control {
-    /// A line to a run that is cut off after so many events.
+    /// A control of a run that is cut off after `max_events` events.
     pub fn with_max_events(max_events: Option<u64>) -> Control {
         Control { max_events, ..Control::default() }
     }
 
-    /// Cuts the run off: what it measured so far is its result.
+    /// Cuts the run off. Its result covers the time so far.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Asks the run to end without a result.
+    /// Ends the run without a result.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -72,7 +72,7 @@ impl Control {
         self.done.load(Ordering::Relaxed) as f64 / 1e9
     }
 
-    /// How many events may happen before the next look, if there were `processed` before.
+    /// Number of events until the next check, after `processed` events.
     fn allows(&self, processed: u64) -> u32 {
         if self.stopped.load(Ordering::Relaxed) {
             return 0;
@@ -82,14 +82,14 @@ impl Control {
     }
 }
 
-/// Why a run did not yield a result.
+/// Why a run has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunError {
     /// The plan cannot be run; the path leads to the offending value.
     Invalid(ParamError),
-    /// Someone asked it to end.
+    /// The run was cancelled.
     Cancelled,
-    /// By this time the traced links had seen more than fits.
+    /// The packet traces exceeded the limit at this time.
     TraceFull {
         /// Simulated time.
         at: Time,
@@ -111,7 +111,7 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Can this plan be run? Then what is to be said of its queues.
+/// Checks a plan. Returns warnings about the parameters of its queues.
 ///
 /// # Errors
 /// Names the first value that cannot be right.
@@ -170,7 +170,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
     Ok(RunResult { edges, ended, links, pipes, traces, flows, senders, rate_traces, cwnds, events })
 }
 
-/// The transport settings, and what each link has of a queue and an impaired pipe.
+/// Builds the transport settings, queues and impaired pipes of a plan.
 fn prepare(plan: &Plan, seed: u64) -> Result<PreparedRun, ParamError> {
     let configs = plan
         .transports
@@ -194,7 +194,7 @@ fn prepare(plan: &Plan, seed: u64) -> Result<PreparedRun, ParamError> {
     Ok(PreparedRun { configs, resources, pipes })
 }
 
-/// The queue of `link` with what serves it, if it has one.
+/// The queue of `link` with its server, if it has one.
 ///
 /// # Errors
 /// If the AQM is unknown or refuses its parameters.
@@ -227,13 +227,13 @@ pub fn queue_of(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Option<Resour
     Ok(Some(resource))
 }
 
-/// What serde cannot check.
+/// Checks everything that deserialization does not check.
 fn check_plan(plan: &Plan) -> Result<(), ParamError> {
     let bad = |path: String, message: String| Err(ParamError::new(path, message));
     if plan.duration == Time::ZERO {
         return bad("duration".into(), "got 0, expected more".into());
     }
-    // Each link has at most two sources of events, each traffic group one; four more look after the rest.
+    // Each link has at most two sources of events, each traffic group one; there are four more.
     let horizon = EventQueue::horizon_for(2 * plan.links.len() + plan.traffic.len() + 4);
     if plan.duration > horizon {
         let message =
@@ -259,7 +259,7 @@ fn check_plan(plan: &Plan) -> Result<(), ParamError> {
     check_sizes(plan)
 }
 
-/// What serde cannot check of links and routes.
+/// Checks links and routes, beyond what deserialization checks.
 ///
 /// # Errors
 /// Names the first value that cannot be right.
@@ -303,7 +303,7 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// What takes memory however short the run, or whatever happens in it.
+/// Checks sizes that determine memory whatever happens in the run.
 fn check_sizes(plan: &Plan) -> Result<(), ParamError> {
     let flows = plan.flows();
     if flows > MOST_FLOWS {
@@ -327,7 +327,7 @@ fn check_sizes(plan: &Plan) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// A CPU has a queue, nothing behind it, and an entry for each class of processing.
+/// Checks a CPU: it needs a queue, nothing behind it, and an entry for each processing class.
 fn check_cpu(plan: &Plan, link: &LinkPlan, cpu: &CpuPlan) -> Result<(), ParamError> {
     let refuse = |path: &str, message: String| Err(ParamError::new(path, message));
     if link.queue.is_none() || link.delay > Dur::ZERO || !link.schedule.is_empty() || link.pipe.is_any() {

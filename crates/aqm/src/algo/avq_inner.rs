@@ -42,7 +42,7 @@ struct VirtualQueue<D> {
     discipline: Box<D>,
     /// Up to when it has been followed.
     now: Time,
-    /// What is left of the packet in service, bytes; zero when the server is idle.
+    /// Remaining bytes of the packet in service; zero when the server is idle.
     in_service: f64,
 }
 
@@ -106,7 +106,7 @@ pub struct AvqInner<D> {
 }
 
 impl<D: FromSpec> AvqInner<D> {
-    /// What surrounds the virtual queue.
+    /// The environment of the virtual queue.
     fn virtual_env(params: &avq::Params, env: &Env) -> Env {
         Env { limit: Limit::Bytes(params.buffer_bytes(env) as u64), signal: Signal::Drop, ..env.clone() }
     }

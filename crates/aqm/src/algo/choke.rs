@@ -34,7 +34,7 @@ pub struct Choke {
 
 impl Aqm for Choke {
     const NAME: &'static str = "choke";
-    const SUMMARY: &'static str = "RED behind a draw: an arrival and a drawn packet of the same flow are both lost";
+    const SUMMARY: &'static str = "RED behind a draw: an arrival and a drawn packet of the same flow are both dropped";
     const SOURCE: &'static str = "Pan, Prabhakar and Psounis, IEEE INFOCOM 2000";
     const PROBES: &'static [(&'static str, &'static str)] = Red::PROBES;
     type Params = Params;

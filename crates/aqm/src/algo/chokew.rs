@@ -130,7 +130,7 @@ pub struct ChokeW {
 
 impl Aqm for ChokeW {
     const NAME: &'static str = "chokew";
-    const SUMMARY: &'static str = "Loses arrivals with drawn packets of the same flow, the more the lower its weight";
+    const SUMMARY: &'static str = "Drops an arrival together with a drawn packet of the same flow, more often for lower weights";
     const SOURCE: &'static str = "Wen, Fang and Sun, IEEE TPDS 20(1), 2009";
     const PROBES: &'static [(&'static str, &'static str)] = MatchedDrops::PROBES;
     type Params = Params;

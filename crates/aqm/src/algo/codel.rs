@@ -30,14 +30,14 @@ marqueue_core::params! {
     }
 }
 
-/// What happened to the packet before this one in the same dequeue.
+/// The fate of the previous packet in the same dequeue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Previous {
     /// There was none.
     First,
-    /// It was lost because drop_next had come.
+    /// It was dropped because drop_next had come.
     AfterDrop,
-    /// It was lost upon entering the dropping state.
+    /// It was dropped upon entering the dropping state.
     AfterEntry,
 }
 
@@ -102,7 +102,7 @@ impl Codel {
 
 impl Aqm for Codel {
     const NAME: &'static str = "codel";
-    const SUMMARY: &'static str = "Signals ever more often while packets have waited too long for too long";
+    const SUMMARY: &'static str = "Signals at growing frequency while the sojourn time exceeds a target for an interval";
     const SOURCE: &'static str = "Nichols, Jacobson, McGregor and Iyengar, RFC 8289, 2018";
     const PROBES: &'static [(&'static str, &'static str)] = &[("dropping", "fraction"), ("count", "packets")];
     type Params = Params;

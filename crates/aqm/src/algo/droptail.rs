@@ -17,7 +17,7 @@ pub struct DropTail;
 
 impl Aqm for DropTail {
     const NAME: &'static str = "droptail";
-    const SUMMARY: &'static str = "First in, first out; loses what does not fit";
+    const SUMMARY: &'static str = "First in, first out; drops packets that do not fit into the buffer";
     const SOURCE: &'static str = "the baseline of every comparison";
     type Params = Params;
 

@@ -35,7 +35,7 @@ pub struct DrrMkc(Drr);
 
 impl Scheduler for DrrMkc {
     const NAME: &'static str = "drr_mkc";
-    const SUMMARY: &'static str = "DRR over code points with MKC's router at each: flows that listen beside TCP";
+    const SUMMARY: &'static str = "DRR over code points with an MKC router at each: flows with router feedback beside TCP";
     const SOURCE: &'static str = "Zhang, Kang and Loguinov, SIGCOMM 2004, section 6.2; Shreedhar and Varghese 1996";
     type Params = (Params, mkc::Params);
     type Policy = Mkc;

@@ -33,7 +33,7 @@ marqueue_core::params! {
     }
 }
 
-/// What a router says of `capacity` bit/s after an interval in which packets arrived at `rate` bit/s: (58).
+/// The price of a link of `capacity` bit/s after an interval in which packets arrived at `rate` bit/s: (58).
 pub(super) fn price(rate: f64, capacity: f64, env: &Env, delta: f64) -> f64 {
     let least = env.mean_packet.0.max(1) as f64 * 8.0 / delta;
     let rate = rate.max(least);
@@ -77,7 +77,7 @@ impl Mkc {
 
 impl Aqm for Mkc {
     const NAME: &'static str = "mkc";
-    const SUMMARY: &'static str = "Tells packets that ask for it the price of the link: (arrival rate - C) / arrival rate";
+    const SUMMARY: &'static str = "Writes the price of the link into packet headers: (arrival rate - C) / arrival rate";
     const SOURCE: &'static str = "Zhang, Kang and Loguinov, SIGCOMM 2004";
     const PROBES: &'static [(&'static str, &'static str)] = &[("price", "1"), ("arrival_rate", "bit/s")];
     const PRICES: bool = true;

@@ -119,7 +119,7 @@ impl Red {
         self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q;
     }
 
-    /// What the average says of the arriving packet.
+    /// Decides about the arriving packet by the average.
     #[inline(always)]
     pub(super) fn decide(&mut self, cx: &mut Context<'_>, packet: &Packet, seen: QueueLength) -> Verdict {
         let step = match self.mode {

@@ -67,7 +67,7 @@ impl Step {
     }
 }
 
-/// What silence leaves of a rate: half of it, but not less than the least.
+/// The rate after a time without reports: half of it, but not below the minimum.
 pub(super) fn halve(rate: f64, min_rate: f64) -> f64 {
     (0.5 * rate).max(min_rate.min(rate))
 }
@@ -81,7 +81,7 @@ pub struct Emkc {
 
 impl RateLaw for Emkc {
     const NAME: &'static str = "emkc";
-    const SUMMARY: &'static str = "Max-min Kelly control: obeys the most congested router on its way";
+    const SUMMARY: &'static str = "Max-min Kelly control: follows the price of the most congested router on the path";
     const SOURCE: &'static str = "Zhang, Kang and Loguinov, SIGCOMM 2004, section 6.3.2";
     type Params = Params;
 

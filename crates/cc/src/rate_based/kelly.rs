@@ -40,7 +40,7 @@ pub struct Kelly {
 
 impl RateLaw for Kelly {
     const NAME: &'static str = "kelly";
-    const SUMMARY: &'static str = "Classic Kelly control: pays the sum of the prices of all routers on its way";
+    const SUMMARY: &'static str = "Classic Kelly control: reacts to the sum of the prices of all routers on the path";
     const SOURCE: &'static str = "Kelly, Maulloo and Tan 1998; Zhang, Kang and Loguinov, SIGCOMM 2004, section 3";
     type Params = Params;
 

@@ -12,7 +12,7 @@ use crate::core::{Core, LastCut, SendContext};
 use crate::segment::Ack;
 use crate::sequence_ranges::SequenceRanges;
 
-/// Where an acknowledgement found the scoreboard.
+/// The scoreboard before an acknowledgement was processed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Snapshot {
     una: u32,
@@ -101,7 +101,7 @@ impl Sack {
         self.reducing.sent((tx.out.len() - before) as u32);
     }
 
-    /// What proportional rate reduction compares with after an acknowledgement.
+    /// The state that proportional rate reduction compares with after an acknowledgement.
     fn snapshot(&self, core: &Core, tx: &SendContext<'_>) -> Snapshot {
         match tx.config.reduction {
             Reduction::Cut => Snapshot::default(),

@@ -3,13 +3,13 @@
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::Rng;
 
-/// Which packets a pipe loses.
+/// A model of random losses on a pipe.
 pub trait LossModel: Sized {
     /// Its name in scenarios.
     const NAME: &'static str;
     /// One line on what it does.
     const SUMMARY: &'static str;
-    /// Where it comes from.
+    /// Its source.
     const SOURCE: &'static str;
     /// Its parameters.
     type Params: ParamSet;

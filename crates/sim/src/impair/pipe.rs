@@ -1,4 +1,4 @@
-//! The impairments of one link, and what they have done.
+//! The impaired pipe of one link, and its counts.
 
 use super::{Jitter, Loss, Reorder};
 use crate::plan::LinkPlan;
@@ -7,18 +7,18 @@ use marqueue_core::params::ParamError;
 use marqueue_core::{Rng, Time};
 use std::collections::VecDeque;
 
-/// The pipe of a link that is impaired: a packet may be lost, else takes longer, and may be held back.
+/// The pipe of an impaired link: a packet may be lost; otherwise it is delayed, and may be held back.
 #[derive(Debug)]
 pub struct Pipe {
     loss: Option<(Loss, Rng)>,
     jitter: Option<(Jitter, Rng)>,
     reorder: Option<(Reorder, Rng)>,
-    /// Of the packets on their way through a pipe that does not keep the order, in the order in which
-    /// they will arrive: by how many later ones each has been overtaken.
+    /// For each packet in a pipe that reorders, in order of arrival: the number of later packets that have overtaken
+    /// it.
     overtaken: VecDeque<u32>,
-    /// One for each measuring window, and one for what is known already of the time after the end.
+    /// One for each measuring window, and one for packets that arrive after the end.
     windows: Vec<PipeWindow>,
-    /// The window that the packets are in.
+    /// The current measuring window.
     window: usize,
 }
 
@@ -47,13 +47,13 @@ impl Pipe {
         })))
     }
 
-    /// Do packets leave it in the order in which they enter?
+    /// Does it keep the order of packets?
     pub fn keeps_order(&self) -> bool {
         self.reorder.is_none() && self.jitter.as_ref().is_none_or(|(jitter, _)| jitter.keeps_order())
     }
 
-    /// A packet is due at the far end at `due`; packets come in the order of these times. Returns when
-    /// it arrives, if it does. `edges` are those of the measuring windows.
+    /// A packet is due at the far end at `due`; calls are in order of these times. Returns its arrival time, or `None`
+    /// if it is lost. `edges` are the ends of the measuring windows.
     #[inline]
     pub fn pass(&mut self, due: Time, edges: &[Time]) -> Option<Time> {
         while self.window < edges.len() && due >= edges[self.window] {
@@ -78,7 +78,7 @@ impl Pipe {
         Some(at)
     }
 
-    /// The packet that has just passed will arrive before `later` of the `waiting` others.
+    /// Counts overtaking: the packet that has just passed will arrive before `later` of the `waiting` others.
     pub fn overtakes(&mut self, later: usize, waiting: usize) {
         self.overtaken.drain(..self.overtaken.len() - waiting);
         let counts = &mut self.windows[self.window];
@@ -91,7 +91,7 @@ impl Pipe {
         self.overtaken.insert(place, 0);
     }
 
-    /// What happened in each measuring window.
+    /// The counts of each measuring window.
     pub fn into_windows(mut self) -> Vec<PipeWindow> {
         self.windows.pop();
         self.windows

@@ -1,4 +1,4 @@
-//! Reordering: a share of packets is held back, and whatever follows within that time overtakes them.
+//! Reordering: a share of packets is held back, and packets that follow within that time overtake them.
 //!
 //! At a rate of R packets a second a packet held back by d is overtaken by R d others: its reordering
 //! extent (RFC 4737, section 4.2.1), as long as those are not held back themselves. A TCP whose duplicate

@@ -3,7 +3,7 @@
 //! A [`Description`] (links with their AQMs, classes of like flows with their laws and routes) makes a [`Model`].
 //! Its right-hand side ([`Model::slopes`]) is written once for any [`Scalar`]: [`solver`] integrates it, and
 //! [`Model::jacobian`] differentiates it, exactly, by every present and every delayed state. An AQM is a file in
-//! `aqm` and a line in its list; so is a law of sources in `law`.
+//! `aqm` and a line in its list. The laws of sources are in `law`.
 
 pub mod aqm;
 mod batch;

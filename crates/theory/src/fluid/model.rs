@@ -30,7 +30,7 @@ use super::state::{Mode, State, View};
 /// linear model around it.
 #[derive(Debug)]
 pub struct Model {
-    /// What it was made of.
+    /// The description of the model.
     pub description: Description,
     states: Vec<State>,
     /// Where each link's queue is among the states.
@@ -42,7 +42,7 @@ pub struct Model {
     round_trips: Vec<Look>,
     /// For each link the classes that cross it.
     crossings: Vec<Vec<Crossing>>,
-    /// For each class and hop what it hears of.
+    /// For each class and hop the feedback path.
     echoes: Vec<Vec<Echo>>,
 }
 
@@ -57,7 +57,7 @@ struct Crossing {
     sent: Look,
 }
 
-/// What a class hears of a link.
+/// The feedback path from a link to a class.
 #[derive(Debug)]
 struct Echo {
     link: usize,
@@ -146,7 +146,7 @@ impl Model {
         }))
     }
 
-    /// How states are called, with units and bounds.
+    /// The states with names, units and bounds.
     pub fn names(&self) -> &[State] {
         &self.states
     }
@@ -197,7 +197,7 @@ impl Model {
         }
     }
 
-    /// What link `l` told and lost of packets at a view of it.
+    /// The feedback of link `l`, and the share that its full buffer drops.
     pub(super) fn feedback<S: Scalar>(&self, at: &View<'_, S>, l: usize, arrivals: S) -> (AqmFeedback<S>, S) {
         let (_, view) = self.at(at, l, arrivals);
         let link = &self.description.links[l];
@@ -212,7 +212,7 @@ impl Model {
         (feedback, if at.mute { S::from(loss.value()) } else { loss })
     }
 
-    /// What the AQM of link `l` tells.
+    /// The feedback of the AQM of link `l`.
     fn aqm_feedback<S: Scalar>(&self, at: &View<'_, S>, l: usize, view: &QueueView<'_, S>) -> AqmFeedback<S> {
         let feedback = self.description.links[l].aqm.feedback(view);
         if at.mute {
@@ -250,7 +250,7 @@ impl Model {
         self.queues[l] + 1..end
     }
 
-    /// What arrives at link `l`, packets/s, from what was sent at these looks.
+    /// The arrival rate at link `l`, packets/s, of packets sent at these delayed times.
     pub(super) fn arrivals<'a, S: Scalar>(
         &self,
         now: &View<'a, S>,
@@ -265,7 +265,7 @@ impl Model {
         })
     }
 
-    /// What arrives at link `l` now, packets/s.
+    /// The arrival rate at link `l` now, packets/s.
     pub(super) fn arrivals_now<S: Scalar>(&self, now: &View<'_, S>, looks: &[View<'_, S>], l: usize) -> S {
         self.arrivals(now, looks, l, self.crossings[l].iter().map(|c| c.sent))
     }
@@ -288,7 +288,7 @@ impl Model {
         self.intervals[at.interval].capacity[l]
     }
 
-    /// How many flows a class has.
+    /// The number of flows of a class.
     pub(super) fn count<S>(&self, at: &View<'_, S>, i: usize) -> f64 {
         self.intervals[at.interval].flows[i].count(at.t)
     }
@@ -297,7 +297,7 @@ impl Model {
         at.y[self.queues[l]] / self.intervals[at.interval].capacity[l]
     }
 
-    /// What a flow of class `i` hears now.
+    /// The feedback that a flow of class `i` receives now.
     pub(super) fn source_feedback<S: Scalar>(
         &self,
         now: &View<'_, S>,

@@ -1,4 +1,4 @@
-//! Maps of rates, stepped from Python: the prices of each step are set there.
+//! Rate maps, stepped from Python, which computes the prices of each step.
 
 use marqueue_theory::rate_maps::{
     Aimd, ConstantDelayMap, Hop, Kelly, Law, Map, Mkc, Network, RandomDelayMap, Scalable, Source,
@@ -7,11 +7,11 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The rates of sources, step by step.
+/// A rate map with its state.
 #[pyclass(module = "marqueue._core")]
 pub struct RateMap(Box<dyn Map + Send + Sync>);
 
-/// What a step leaves: arrivals, then the sum, the sum of squares, the least and the greatest rate.
+/// The result of a step: arrivals, then the sum, the sum of squares, the least and the greatest rate.
 type Step<'py> = (Bound<'py, PyArray1<f64>>, f64, f64, f64, f64);
 
 #[pymethods]
@@ -53,7 +53,7 @@ impl RateMap {
         Ok(RateMap(map))
     }
 
-    /// What arrives at each resource now.
+    /// The arrival rate at each resource.
     fn arrivals<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, self.0.arrivals())
     }
@@ -64,7 +64,7 @@ impl RateMap {
         Ok(PyArray1::from_iter(py, sources.map(|&i| self.0.rate(i as usize))))
     }
 
-    /// One step on, from the prices that the resources set last.
+    /// Advances by one step, from the prices that the resources set last.
     fn step<'py>(&mut self, py: Python<'py>, prices: PyReadonlyArray1<'py, f64>) -> PyResult<Step<'py>> {
         let prices = prices.as_slice()?;
         let map = &mut self.0;

@@ -1,4 +1,4 @@
-//! Flows between the chain of windows and packets.
+//! The packet-level version of the chain of TCP windows.
 
 use crate::chain::{scaled, Scaled};
 use marqueue_theory::packet_level_chain::{Class, PacketLevelChain, QueueModel, SendingModel, Service, Setup};
@@ -6,10 +6,10 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The sums of windows, one a sample; of each flow the sum of its windows and that of their squares.
+/// The sum of windows at each sample; for each flow the sum of its windows and of their squares.
 type Samples<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
-/// Flows packet by packet in a state.
+/// The packet-level chain with its state.
 #[pyclass(module = "marqueue._core")]
 pub struct HybridFlows {
     hybrid: PacketLevelChain,
@@ -50,7 +50,7 @@ impl HybridFlows {
         Ok(HybridFlows { hybrid: PacketLevelChain::new(setup, seed, name), flows, time: 0.0 })
     }
 
-    /// So many samples on, ``every`` T apart.
+    /// Advances by a number of samples, ``every`` T apart.
     fn run<'py>(&mut self, py: Python<'py>, samples: usize, every: f64) -> Samples<'py> {
         let mut sums = Vec::with_capacity(samples);
         let (mut first, mut second) = (vec![0.0; self.flows], vec![0.0; self.flows]);
@@ -68,7 +68,7 @@ impl HybridFlows {
         (PyArray1::from_vec(py, sums), PyArray1::from_vec(py, first), PyArray1::from_vec(py, second))
     }
 
-    /// Packets that came to the link so far and were not lost.
+    /// Packets that entered the queue so far.
     #[getter]
     fn entered(&self) -> u64 {
         self.hybrid.entered()
