@@ -3,7 +3,7 @@
 //! Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, (2) and section IV: the virtual queue is taken to be full
 //! whenever more arrives than C~.
 
-use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;

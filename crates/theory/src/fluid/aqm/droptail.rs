@@ -1,6 +1,6 @@
 //! No AQM: packets are lost where the buffer is full, which every queue does by itself.
 
-use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use serde::{Deserialize, Serialize};

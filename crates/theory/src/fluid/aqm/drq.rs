@@ -3,7 +3,7 @@
 //! Shin, Chong and Rhee, (10)-(15): avg' = eta (q - avg), phi = curve(avg); see [`crate::fluid::Model`] for (15).
 
 use super::curve::Curve;
-use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;

@@ -2,7 +2,7 @@
 //!
 //! Gibbens and Kelly, ITC 16, 1999, as described in Kunniyur and Srikant 2004, section III, Experiment 2.
 
-use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::{Mode, State};

@@ -3,7 +3,7 @@
 //! Zhang, Kang and Loguinov, SIGCOMM 2004, (58). That X is a mean over an interval is left to the law of sources,
 //! which react once an interval.
 
-use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,16 @@
 //! The AQMs as differential equations, one file each, and the list of them.
 
+mod avq;
 mod curve;
+mod droptail;
+mod drq;
 mod dynamics;
+mod gkvq;
+mod mkc;
+mod pi;
+mod red;
+mod rem;
+mod scaled;
 
 pub use dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 
@@ -11,9 +20,7 @@ use super::state::State;
 use serde::{Deserialize, Serialize};
 
 macro_rules! aqms {
-    ($($(#[$doc:meta])* $variant:ident: $module:ident,)*) => {
-        $(mod $module;)*
-
+    ($($(#[$doc:meta])* $module:ident :: $variant:ident,)*) => {
         /// The list: an AQM with its parameters, in base units.
         #[derive(Clone, Debug, Serialize, Deserialize)]
         #[serde(tag = "name", rename_all = "kebab-case")]
@@ -55,22 +62,22 @@ macro_rules! aqms {
 }
 
 aqms! {
-    /// Losses of a full buffer only.
-    Droptail: droptail,
-    /// See there.
-    Red: red,
-    /// See there.
-    Pi: pi,
-    /// See there.
-    Rem: rem,
-    /// See there.
-    Avq: avq,
-    /// See there.
-    Gkvq: gkvq,
-    /// See there.
-    Drq: drq,
-    /// See there.
-    Mkc: mkc,
-    /// See there.
-    Scaled: scaled,
+    /// Drop-tail: drops of a full buffer only.
+    droptail::Droptail,
+    /// RED.
+    red::Red,
+    /// PI.
+    pi::Pi,
+    /// REM.
+    rem::Rem,
+    /// AVQ.
+    avq::Avq,
+    /// GKVQ.
+    gkvq::Gkvq,
+    /// DRQ.
+    drq::Drq,
+    /// The router of MKC.
+    mkc::Mkc,
+    /// Scaled marking.
+    scaled::Scaled,
 }

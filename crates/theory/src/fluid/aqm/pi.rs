@@ -3,7 +3,7 @@
 //! Hollot, Misra, Towsley and Gong, INFOCOM 2001, section V: p[k+1] = p[k] + a (q[k+1] - q_ref) - b (q[k] - q_ref), w
 //! times a second, in the limit of short intervals: a q[k+1] - b q[k] is (a - b) q[k] + a (q[k+1] - q[k]).
 
-use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;

@@ -7,7 +7,7 @@
 //! have p_b itself, as if each packet were marked independently.
 
 use super::curve::Curve;
-use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::Invalid;
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;

@@ -4,7 +4,7 @@
 //! mu <- max(0, mu + gamma (q[k+1] - (1 - alpha) q[k] - alpha q_ref)) every T, in the limit of short intervals:
 //! q[k+1] - (1 - alpha) q[k] is alpha q[k] + (q[k+1] - q[k]).
 
-use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;

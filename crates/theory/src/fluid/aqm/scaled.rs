@@ -5,7 +5,7 @@
 //! Between whole numbers of packets the probability is linear: curves may jump, and where marks are losses a queue
 //! could neither stay above a jump nor below it. A queue of k or k + 1 packets can.
 
-use super::dynamics::{Aqm, LinkParameters, QueueView, AqmFeedback};
+use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use marqueue_core::MarkingCurve;
