@@ -16,7 +16,7 @@ import marqueue
 from marqueue.plots import svg
 from marqueue.results.fluid_overlay import Overlay
 from marqueue.scenario import from_dict
-from marqueue.theory import fluid
+from marqueue.theory import solve_fluid
 
 HERE = Path("docs/theory/fluid")
 
@@ -65,8 +65,8 @@ def scenario(aqm: dict[str, Any], flows: int = 40, late: int = 20) -> dict[str, 
 def beside(of: dict[str, Any]) -> tuple[Overlay, dict[str, Any]]:
     """A run with its model, and the errors of both equations for TCP."""
     made = from_dict(of)
-    result = marqueue.simulation.run(made)
-    overlays = {s: Overlay(result, fluid(made, s)) for s in ("reno", "reno-sawtooth")}
+    result = marqueue.run(made)
+    overlays = {s: Overlay(result, solve_fluid(made, s)) for s in ("reno", "reno-sawtooth")}
     return overlays["reno"], {
         source: {name: e.to_dict() for name, e in each.errors["bottleneck"].items()}
         for source, each in overlays.items()

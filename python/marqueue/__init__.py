@@ -1,7 +1,7 @@
 """marqueue: a workbench for active queue management and congestion control.
 
 scenario = marqueue.load("scenario.toml")
-result = marqueue.simulation.run(scenario)
+result = marqueue.run(scenario)
 print(result.summary())
 
 Importing the package brings what every command needs; scenarios and results, which bring pydantic

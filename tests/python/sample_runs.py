@@ -35,4 +35,4 @@ SCENARIO: dict[str, Any] = {
 @cache
 def sample_run(jobs: int = 1, **changes: Any) -> marqueue.Result:
     """The scenario with some of its top-level values changed, run."""
-    return marqueue.simulation.run(from_dict(SCENARIO | changes), jobs=jobs)
+    return marqueue.run(from_dict(SCENARIO | changes), jobs=jobs)

@@ -279,7 +279,9 @@ def test_dctcp_carries_tcp_through_it_and_is_gone_afterwards(hosts: Pair):
 @needs_kernel
 @needs_dctcp
 def test_dctcp_goes_with_a_process_that_is_killed():
-    program = "from marqueue import kernel\nwith kernel.dctcp() as n: print(n, flush=True); input()"
+    program = (
+        "from marqueue.live import kernel\nwith kernel.dctcp() as n: print(n, flush=True); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=subprocess.PIPE,

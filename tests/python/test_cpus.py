@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from marqueue.errors import ScenarioError
+from marqueue.reports import save_with_report
 from marqueue.results import Result
 from marqueue.results.optimum import FairOptimum
 from marqueue.scenario import Scenario, compile, from_dict, from_toml, load, with_overrides
@@ -191,7 +192,7 @@ def test_a_cpu_counts_cycles_and_a_link_bits(result: Result):
 
 
 def test_summary_tables_and_report_show_both_resources(result: Result, tmp_path: Path):
-    saved = result.save(tmp_path / "result")
+    saved = save_with_report(result, tmp_path / "result")
     summary = json.loads((saved / "summary.json").read_text())
     groups = summary["measured"]["links"]["bottleneck/cpu"]["groups"]
     assert groups["light"]["share"]["n"] == 2

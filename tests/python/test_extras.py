@@ -132,10 +132,10 @@ def test_help_and_lists_need_no_extra(bare: Command, command: list[str]) -> None
 SCRIPT = """
 import json
 import marqueue
-result = marqueue.simulation.run(marqueue.load("small.toml", {overrides}))
+result = marqueue.run(marqueue.load("small.toml", {overrides}))
 said = {{}}
 for name, use in {{
-    "plot": lambda: result.plot,
+    "plot": lambda: __import__("marqueue.plots"),
     "pandas": lambda: result.to_pandas("figures"),
     "polars": lambda: result.to_polars("figures"),
     "theory": lambda: result.add_theory(),

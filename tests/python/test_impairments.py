@@ -6,7 +6,7 @@ import pytest
 from conftest import EXAMPLES, SMALL
 from marqueue import run
 from marqueue.errors import ScenarioError
-from marqueue.reports import report
+from marqueue.reports import report, save_with_report
 from marqueue.results import Result
 from marqueue.scenario import Loss, compile, from_toml, load, schema
 
@@ -136,7 +136,7 @@ def test_what_was_lost_on_the_wire_is_reported_apart_from_the_queue(tmp_path):
     assert all(w.packets > 100 for part in parts for w in part)
     summary = result.summary()["measured"]["pipes"]["bottleneck"]
     assert summary["wire_loss_ratio"]["mean"] == ratio.mean
-    loaded = Result.load(result.save(tmp_path / "result"))
+    loaded = Result.load(save_with_report(result, tmp_path / "result"))
     assert loaded == result
     page = (tmp_path / "result" / "report.html").read_text(encoding="utf-8")
     assert "Loss ratio on the wire" in page

@@ -35,7 +35,7 @@ def theirs(name: str, case: Case) -> list[SimulatorOutput]:
 
 def ours(case: Case) -> list[SimulatorOutput]:
     """Means over as many seeds as ns-2 had."""
-    return simulator_output.ours(case, marqueue.simulation.run(case.scenario(replications=3)))
+    return simulator_output.ours(case, marqueue.run(case.scenario(replications=3)))
 
 
 @pytest.mark.parametrize("case", EXPERIMENT_2, ids=lambda case: case.name)

@@ -11,6 +11,7 @@ import rich.console
 
 from marqueue import MarqueueError, Result
 from marqueue.errors import ResultError
+from marqueue.reports import save_with_report
 from marqueue.results import LINK_FIGURES
 from marqueue.statistics.estimates import Estimate, jain
 from sample_runs import SCENARIO, sample_run
@@ -41,8 +42,8 @@ class TestFiles:
         assert loaded.summary() == result.summary()
 
     def test_saving_is_a_function_of_the_result(self, result: Result, tmp_path: Path) -> None:
-        first = files(result.save(tmp_path / "a"))
-        again = files(Result.load(tmp_path / "a").save(tmp_path / "b"))
+        first = files(save_with_report(result, tmp_path / "a"))
+        again = files(save_with_report(Result.load(tmp_path / "a"), tmp_path / "b"))
         assert first == again
         assert set(first) == {
             "circumstances.json",

@@ -14,7 +14,7 @@ import pytest
 
 from conftest import COMMAND, SMALL
 from marqueue import MarqueueError, Result, Scenario, from_toml, run, with_overrides
-from marqueue.reports import report
+from marqueue.reports import report, save_with_report
 from marqueue.results import PartialResult
 from marqueue.results.comparison import compare
 from marqueue.results.integrity import CIRCUMSTANCES, read_sealed, write_sealed
@@ -289,7 +289,10 @@ class TestLimits:
         assert early.ends.max() < early.warmup
         assert early.link().figures()["utilization"].n == 0
         assert json.loads(json.dumps(early.summary(), allow_nan=False))["windows"]
-        assert "Partial result" in (early.save(tmp_path / "out") / "report.html").read_text()
+        assert (
+            "Partial result"
+            in (save_with_report(early, tmp_path / "out") / "report.html").read_text()
+        )
 
     def test_a_pilot_that_is_cut_is_the_result(self, small: Scenario):
         auto = with_overrides(small, ["warmup=auto", "sample=10 ms"])

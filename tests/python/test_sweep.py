@@ -12,6 +12,7 @@ import pytest
 import marqueue as package
 from conftest import SMALL
 from marqueue import MarqueueError, Scenario, ScenarioError, run, with_overrides
+from marqueue.reports import write_sweep_report
 from marqueue.simulation.parameter_grid import Axis, grid, labels
 from marqueue.simulation.sweep import Sweep, sweep
 
@@ -22,7 +23,9 @@ AQMS = 'topology.bottleneck.aqm=red,{name="pie"}'
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sweep, Path]:
     out = tmp_path_factory.mktemp("sweep") / "out"
-    return sweep(package.from_toml(SMALL), [COUNTS, AQMS], out), out
+    return sweep(
+        package.from_toml(SMALL), [COUNTS, AQMS], out, write_report=write_sweep_report
+    ), out
 
 
 class TestAxis:
@@ -202,7 +205,8 @@ class TestSweep:
     def test_the_same_bytes_for_any_number_of_jobs(
         self, swept: tuple[Sweep, Path], tmp_path: Path
     ) -> None:
-        sweep(package.from_toml(SMALL), [COUNTS, AQMS], tmp_path / "one", jobs=1)
+        asked = package.from_toml(SMALL), [COUNTS, AQMS], tmp_path / "one"
+        sweep(*asked, jobs=1, write_report=write_sweep_report)
         for name in ("summary.json", "figures.parquet", "figures.csv", "report.html"):
             assert (tmp_path / "one" / name).read_bytes() == (swept[1] / name).read_bytes(), name
 

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from marqueue.cli import app
-from marqueue.design.buffer_check import check, scenario
+from marqueue.design.buffer_check import Measurement, check, scenario
 from marqueue.design.buffer_recommendation import Row, recommend
 from marqueue.errors import MarqueueError, ModelError
 from marqueue.statistics.estimates import Estimate
-from marqueue.theory.buffer_sizing import AQMS, RULES, Checked, Demand, Prediction, predict
+from marqueue.theory.buffer_sizing import AQMS, RULES, Demand, Prediction, predict
 from marqueue.units import Duration
 
 KEPT = Path(__file__).parents[2] / "docs/theory/buffer"
@@ -89,7 +89,7 @@ def row(name: int, buffer: int, predicted: Prediction, measured: tuple[float, fl
     if measured is None:
         return Row(RULES[name], buffer, predicted, None)
     each = [Estimate(x, 0.001, 4) for x in measured]
-    return Row(RULES[name], buffer, predicted, Checked(each[0], each[1]))
+    return Row(RULES[name], buffer, predicted, Measurement(each[0], each[1]))
 
 
 def test_the_smallest_known_to_be_enough_is_recommended_with_its_margin() -> None:

@@ -96,7 +96,7 @@ def test_the_model_is_near_the_packets_and_nearer_with_sawteeth() -> None:
     assert abs(errors["queue"].relative or 1) < 0.2
     assert abs(errors["window"].relative or 1) < 0.08
     published = errors["probability"].relative or 0.0
-    sawtooth = theory.fluid(scenario, "reno-sawtooth").means()["links"]["bottleneck"]
+    sawtooth = theory.solve_fluid(scenario, "reno-sawtooth").means()["links"]["bottleneck"]
     assert abs(sawtooth["probability_mean"] / marked - 1) < abs(published) < 0.6
     assert errors["queue"].rms > abs(errors["queue"].difference)
 
@@ -107,7 +107,7 @@ def test_what_settles_under_avq_has_the_paper_s_equilibrium() -> None:
     scenario["topology"]["rtts"] = ["100 ms"]
     scenario["traffic"][0]["count"] = 150
     scenario |= {"duration": "200 s", "warmup": "190 s"}
-    found = theory.fluid(from_dict(scenario), "constant-rtt")
+    found = theory.solve_fluid(from_dict(scenario), "constant-rtt")
     rtt = found.model.description["classes"][0]["rtt"]
     p = 150**2 / (2 / 3 * (rtt * 0.95 * 2500) ** 2)
     assert found.probability[-1] == pytest.approx(p, rel=1e-3)
@@ -126,7 +126,7 @@ def test_controllers_settle_at_their_reference_and_are_stable_there(
     aqm: dict[str, Any], reference: float
 ) -> None:
     scenario = with_aqm(**aqm) | {"duration": "120 s", "warmup": "100 s"}
-    found = theory.fluid(from_dict(scenario))
+    found = theory.solve_fluid(from_dict(scenario))
     assert found.queue[-1] == pytest.approx(reference, rel=0.02)
     assert found.linearize().roots[0].real < 0
     margins = found.margins()
@@ -139,7 +139,7 @@ def test_flows_that_come_and_go_and_a_rate_that_changes_are_in_the_model() -> No
     made["topology"]["bottleneck"]["schedule"] = [{"at": "20 s", "rate": "10 Mbit/s"}]
     late = {"name": "late", "kind": "tcp", "count": 10, "start": "8 s", "stop": "16 s"}
     made["traffic"].append(late)
-    found = theory.fluid(from_dict(made))
+    found = theory.solve_fluid(from_dict(made))
     count = sum(each.count for each in found.classes.values())
     assert [count[np.searchsorted(found.times, t)] for t in (5, 12, 18)] == [20, 30, 20]
     assert found.link().capacity[[0, -1]].tolist() == [2500.0, 1250.0]
@@ -181,18 +181,20 @@ def test_an_assumption_that_is_broken_is_named(case: str) -> None:
             at = at[int(step) if step.isdigit() else step]
         at[int(last) if last.isdigit() else last] = value
     with pytest.raises(ScenarioError, match="outside the fluid model") as raised:
-        theory.fluid(from_dict(made))
+        theory.solve_fluid(from_dict(made))
     assert message in str(raised.value)
 
 
 def test_where_the_model_hardly_holds_it_says_so() -> None:
     few = with_aqm(name="droptail")
     few["traffic"][0]["count"] = 4
-    assert any("4 flows, fewer than" in each for each in theory.fluid(from_dict(few)).cautions)
+    assert any(
+        "4 flows, fewer than" in each for each in theory.solve_fluid(from_dict(few)).warnings
+    )
     many = with_aqm(name="scaled", flows=300)
     many["topology"]["bottleneck"]["signal"] = "drop"
     many["traffic"][0]["count"] = 300
-    said = " ".join(theory.fluid(from_dict(many)).cautions)
+    said = " ".join(theory.solve_fluid(from_dict(many)).warnings)
     assert "N^a" in said
     assert "a loss brings a timeout" in said
 

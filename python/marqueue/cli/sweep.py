@@ -99,8 +99,6 @@ def _write_report(asked: SweepRequest) -> ReportWriter | None:
     """Writes the report; None where its figures cannot be drawn."""
     if not has("plots"):
         return None
-    from marqueue.reports.sweep_report import sweep_report
+    from marqueue.reports import write_sweep_report
 
-    return lambda swept, directory: sweep_report(swept, asked.figures).write(
-        directory / options.REPORT
-    )
+    return lambda swept, directory: write_sweep_report(swept, directory, asked.figures)

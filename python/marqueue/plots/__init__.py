@@ -2,6 +2,11 @@
 on a new figure, and returns the matplotlib figure.
 """
 
+from marqueue.extras import require
+
+# Said here, before matplotlib is looked for.
+require("plots", "A figure")
+
 from marqueue.plots.bars import bars
 from marqueue.plots.cdf import cdf
 from marqueue.plots.histogram import queue_histogram

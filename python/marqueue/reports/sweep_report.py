@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import matplotlib.figure
 
@@ -11,11 +12,16 @@ from marqueue.plots import sweep as curves
 from marqueue.reports import reproduction_command
 from marqueue.reports.builder import Cell, Report
 from marqueue.results import ChosenFigure
-from marqueue.simulation.sweep import MeasuredPoint, Sweep, title
+from marqueue.simulation.sweep import SHOWN, MeasuredPoint, Sweep, title
 from marqueue.statistics.estimates import Estimate
 
 #: More curves than these cannot be told apart; the tables must do.
 MOST_CURVES = 12
+
+
+def write_sweep_report(swept: Sweep, directory: Path, figures: Sequence[str] = SHOWN) -> Path:
+    """Writes the report of a sweep into the directory of its result; returns its path."""
+    return sweep_report(swept, figures).write(directory / "report.html")
 
 
 def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:

@@ -13,7 +13,7 @@ from marqueue.errors import ModelError, show
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Estimate, Floats
 from marqueue.theory.fluid.from_scenario import describe
-from marqueue.theory.fluid.solution import Fluid, FluidLink, fluid
+from marqueue.theory.fluid.solution import Fluid, FluidLink, solve_fluid
 
 if TYPE_CHECKING:
     from marqueue.results import Result
@@ -90,7 +90,7 @@ class Overlay:
         self.result = result
         scenario = Scenario.model_validate(result.scenario)
         refuse_without_theory(scenario)
-        self.fluid = model or fluid(scenario)
+        self.fluid = model or solve_fluid(scenario)
 
     @property
     def links(self) -> list[str]:

@@ -43,7 +43,7 @@ class Experiment:
     def of(
         cls, scenario: Scenario, seed: int | None, replications: int | None, until: Sequence[str]
     ) -> "Experiment":
-        """What :func:`marqueue.simulation.run` is asked, checked."""
+        """What :func:`marqueue.run` is asked, checked."""
         most = replications if replications is not None or not until else MOST
         given = {"seed": seed, "replications": most}
         scenario = from_dict(

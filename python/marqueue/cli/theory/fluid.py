@@ -6,13 +6,13 @@ from marqueue.cli import options
 from marqueue.cli.console import output, say, table
 from marqueue.cli.theory.model_options import Plot, SourceName, answer
 from marqueue.theory.fluid.solution import Fluid
-from marqueue.theory.fluid.solution import fluid as solve
+from marqueue.theory.fluid.solution import solve_fluid as solve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def fluid(
+def solve_fluid(
     file: options.File,
     set_: options.Set = None,
     source: SourceName = "reno",

@@ -1,8 +1,8 @@
 """Fluid models of networks: sources and queues as differential equations with delays.
 
-``model`` holds the equations and what may be asked of them, ``batch`` many of them at once;
-``of_scenario`` makes a description of a scenario, ``fluid`` solves it, ``cautions`` says where it
-may not hold, ``overlay`` lays it on top of a simulation.
+``model`` holds the equations and what may be asked of them, ``batch`` many of them at once.
+``from_scenario`` makes a description of a scenario, ``solution`` solves it, ``warnings`` says where
+it may not hold.
 """
 
 from marqueue.theory.fluid.batch import batch

@@ -188,7 +188,9 @@ class Fluid:
         }
 
 
-def fluid(scenario: Scenario, source: Source = "reno", *, tolerance: float = TOLERANCE) -> Fluid:
+def solve_fluid(
+    scenario: Scenario, source: Source = "reno", *, tolerance: float = TOLERANCE
+) -> Fluid:
     """Solves the fluid model of a scenario from its beginning to its end.
 
     Times are those of the scenario's time series. Raises :class:`ScenarioError` with every
@@ -198,7 +200,7 @@ def fluid(scenario: Scenario, source: Source = "reno", *, tolerance: float = TOL
 
         from marqueue import scenario, theory
 
-        found = theory.fluid(scenario.load("scenario.toml"))
+        found = theory.solve_fluid(scenario.load("scenario.toml"))
         print(found.means(), found.queue.max())
     """
     description = describe(scenario, source)

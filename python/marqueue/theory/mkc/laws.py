@@ -1,6 +1,7 @@
 """The laws of sources, with their parameters: one for all sources, or one each.
 
-The formulas are in crates/theory, ``rate_maps/law.rs``; here is what each is given and what is refused.
+The formulas are in crates/theory, ``rate_maps/law.rs``; here is what each is given, and what is
+refused.
 """
 
 from __future__ import annotations
