@@ -1,8 +1,8 @@
 """Theory: models of what the simulator simulates, each a package named after what it models.
 
-``theory.solve_fluid(scenario)`` solves the fluid model of a scenario. ``theory.linearize(scenario)``
-gives its linear form at the equilibrium: whether it is stable, and with what margins. Both are
-loaded when they are asked for, because linear models need scipy.
+``theory.solve_fluid(scenario)`` solves the fluid model of a scenario.
+``theory.linearize(scenario)`` gives its linear form at the equilibrium: whether it is stable, and
+with what margins. Both are loaded when they are asked for, because linear models need scipy.
 """
 
 from importlib import import_module

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def solve_fluid(
+def fluid(
     file: options.File,
     set_: options.Set = None,
     source: SourceName = "reno",
