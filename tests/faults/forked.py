@@ -35,9 +35,9 @@ USERS_FILES = ("notes.txt", "out.new/notes.txt", ".out.aaaaaaaaaaaa.partial/note
 """Files that nobody may touch; some have names like temporary ones."""
 
 
-def trials(few: int) -> int:
-    """How many faults of a kind to try."""
-    return TRIALS or few
+def trials(few: int, *, of_each: int = 1) -> int:
+    """How many faults of a kind to try: a few, or so many for each that was asked for."""
+    return TRIALS * of_each or few
 
 
 @dataclass(frozen=True)

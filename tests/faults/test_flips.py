@@ -31,7 +31,7 @@ def test_every_flip_in_a_result_is_named(folder: Path):
     files = [each for top in ("out", "run") for each in sorted((folder / top).rglob("*"))]
     files = [each for each in files if each.is_file()]
     generator = random.Random(5)
-    for number in range(trials(200)):
+    for number in range(trials(200, of_each=10)):
         # Each file in turn, so that small ones are not left out.
         path = files[number % len(files)]
         top = folder / path.relative_to(folder).parts[0]
@@ -58,7 +58,7 @@ def test_every_flip_in_a_checkpoint_sets_it_aside(folder: Path):
     told: list[str] = []
     checkpoints = Checkpoints(folder / "out.checkpoints", tell=told.append)
     assert all(checkpoints.find(each) for each in asked)
-    for number in range(trials(200)):
+    for number in range(trials(200, of_each=10)):
         replication = asked[number % len(asked)]
         path = folder / "out.checkpoints" / replication.file_name
         before = flip(path, generator)

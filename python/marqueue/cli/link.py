@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marqueue.cli import options
+from marqueue.cli import complete, options
 from marqueue.errors import RunError, ScenarioError, show
 from marqueue.live import capacity
 from marqueue.scenario import Scenario, compile, from_dict
@@ -43,6 +43,7 @@ def link(
             metavar="AQM",
             help="The AQM, with parameters behind a colon: 'avq:gamma=0.98,alpha=0.15' "
             "(marqueue aqm list).",
+            autocompletion=complete.aqms,
         ),
     ] = "droptail",
     buffer: Annotated[
@@ -89,7 +90,12 @@ def link(
     ] = None,
     uplink_aqm: Annotated[
         str | None,
-        typer.Option(metavar="AQM", help="AQM of the way out, if not --aqm.", show_default=False),
+        typer.Option(
+            metavar="AQM",
+            help="AQM of the way out, if not --aqm.",
+            show_default=False,
+            autocompletion=complete.aqms,
+        ),
     ] = None,
     uplink_buffer: Annotated[
         str | None,

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -278,7 +277,7 @@ def _bounds(value: Schema) -> str:
 def _default(value: Schema) -> str:
     """The default as a scenario writes it, or as the meaning says it."""
     said = re.search(r"by default ([^.;,]+)", _line(value.get("description", "")))
-    match _given(value):
+    match value.get("default"):
         case None:
             return said[1] if said else "none"
         case dict():
@@ -289,15 +288,6 @@ def _default(value: Schema) -> str:
             return json.dumps(flag)
         case other:
             return str(other) or "empty"
-
-
-def _given(value: Schema) -> Any:
-    """The default in the schema, with quantities as texts."""
-    default = value.get("default")
-    quantity = DIMENSIONS.get(_parts(value)[0].get("pattern", ""))
-    if quantity and isinstance(default, Mapping):
-        return quantity.write(Decimal(default["base"]))
-    return default
 
 
 def _example(name: str, value: Schema, place: str) -> str:
@@ -321,7 +311,7 @@ def _is_table(value: Any) -> bool:
 
 def _value(name: str, value: Schema) -> str:
     """A plain value in TOML: the default, if it is of use, or what the type allows."""
-    first, default = _parts(value)[0], _given(value)
+    first, default = _parts(value)[0], value.get("default")
     match first:
         case {"const": only}:
             return json.dumps(only)
