@@ -49,10 +49,15 @@ system-packages: ## Install the Debian packages that tests use and the machine l
 
 build: $(EXTENSION) ## Build the extension in release mode, if a source changed
 
+# What the extension is made of, less the parts that depend on Python.
+CRATES = cargo build --release --locked --quiet -p marqueue-live -p marqueue-pcap -p marqueue-theory -p marqueue-bpf \
+	$(KERNEL:%=--features marqueue-bpf/%)
+
 $(VENV)/.installed: requirements/develop.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Installing the locked Python packages in $(VENV)"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/develop.txt
+	@echo "Installing the locked Python packages in $(VENV); compiling Rust packages meanwhile"
+	$(CRATES) & $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/develop.txt; \
+		installed=$$?; wait $$! && exit $$installed
 	touch $@
 
 # maturin writes the shared object beside the Python sources and installs the package as editable.
