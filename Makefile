@@ -91,7 +91,7 @@ test-python: $(EXTENSION) ## Run the tests in Python
 test-faults: $(EXTENSION) ## Kill runs, damage files and fill disks, a few times each
 	$(BIN)/pytest tests/faults
 
-faults: $(EXTENSION) ## The same 200 times each (half an hour)
+faults: $(EXTENSION) ## The same 200 times each (an hour or two)
 	MARQUEUE_FAULT_TRIALS=200 $(BIN)/pytest tests/faults --durations=0
 
 # Programs that a machine with Rust, Python and a C compiler need not have. The tests that use them are skipped then.
