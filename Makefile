@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -name '*.rs' -o -name '*.c' -o -name Cargo.toml) Cargo.toml Cargo.lock
 EXTENSION := $(VENV)/.built
+INSTALLED := $(VENV)/.installed
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DEVELOP = VIRTUAL_ENV=$(CURDIR)/$(VENV) PIP_QUIET=1 $(BIN)/maturin develop --release $(KERNEL:%=--features %)
 
 # A build by a profile of what runs do, from a program that is compiled with the very features of the extension:
@@ -36,7 +38,7 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(EXTENSION) ## Make .venv, install the locked dependencies, build the extension
+setup: $(EXTENSION) $(INSTALLED) ## Make .venv, install the locked dependencies, build the extension
 
 system-packages: ## Install the Debian packages that tests use and the machine lacks (root, apt)
 	@missing=$$(while read -r what package; do case $$what in \
@@ -53,15 +55,22 @@ build: $(EXTENSION) ## Build the extension in release mode, if a source changed
 CRATES = cargo build --release --locked --quiet -p marqueue-live -p marqueue-pcap -p marqueue-theory -p marqueue-bpf \
 	$(KERNEL:%=--features marqueue-bpf/%)
 
-$(VENV)/.installed: requirements/develop.txt
+# What runs marqueue and builds its extension: all that the demonstration needs.
+$(VENV)/.user: requirements/user.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the locked Python packages in $(VENV); compiling Rust packages meanwhile"
-	$(CRATES) & $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/develop.txt; \
+	$(CRATES) & $(PIP) -r requirements/user.txt -c requirements/develop.txt maturin; \
 		installed=$$?; wait $$! && exit $$installed
 	touch $@
 
+# What checks and tests it besides.
+$(INSTALLED): requirements/develop.txt | $(VENV)/.user
+	@echo "Installing what lints, type-checks and tests"
+	$(PIP) -r requirements/develop.txt
+	touch $@
+
 # maturin writes the shared object beside the Python sources and installs the package as editable.
-$(EXTENSION): $(VENV)/.installed pyproject.toml $(RUST)
+$(EXTENSION): $(VENV)/.user pyproject.toml $(RUST)
 	@echo "Compiling the simulator: a minute or two the first time"
 	$(DEVELOP)
 	touch $@
@@ -84,21 +93,21 @@ test-rust: ## Run the tests in Rust
 	cargo test -p marqueue-bpf --locked --test unavailable
 
 # The same cases each time: a failure is of the change, not of the day. Without the seed, pytest tries others.
-test-python: $(EXTENSION) ## Run the tests in Python
+test-python: $(EXTENSION) $(INSTALLED) ## Run the tests in Python
 	$(BIN)/pytest -n auto --dist loadfile --hypothesis-seed=0
 
 # One process, because it forks.
-test-faults: $(EXTENSION) ## Kill runs, damage files and fill disks, a few times each
+test-faults: $(EXTENSION) $(INSTALLED) ## Kill runs, damage files and fill disks, a few times each
 	$(BIN)/pytest tests/faults
 
-faults: $(EXTENSION) ## The same 200 times each (an hour or two)
+faults: $(EXTENSION) $(INSTALLED) ## The same 200 times each (an hour or two)
 	MARQUEUE_FAULT_TRIALS=200 $(BIN)/pytest tests/faults --durations=0
 
 # Programs that a machine with Rust, Python and a C compiler need not have. The tests that use them are skipped then.
 HIDDEN := tshark clang ns iperf3 nft
 BARE := target/bare
 
-test-bare: $(EXTENSION) ## Run the tests that use other programs as a machine without these does
+test-bare: $(EXTENSION) $(INSTALLED) ## Run the tests that use other programs as a machine without these does
 	rm -rf $(BARE) && mkdir -p $(BARE)
 	IFS=:; for each in $$PATH; do ln -s "$$each"/* $(BARE) 2>/dev/null; done; true
 	rm -f $(HIDDEN:%=$(BARE)/%)
@@ -120,7 +129,7 @@ fuzz-long: ## Fuzz every target for FUZZ_SECONDS, from where the last time ended
 	cargo fuzz build --sanitizer none
 	$(foreach target,$(FUZZ_TARGETS),$(call fuzz,$(target),-max_total_time=$(FUZZ_SECONDS) -print_final_stats=1) &&) true
 
-lint: $(EXTENSION) ## Check formats, clippy, ruff and types
+lint: $(EXTENSION) $(INSTALLED) ## Check formats, clippy, ruff and types
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked $(KERNEL:%=--features marqueue-bpf/%) -- -D warnings
@@ -128,7 +137,7 @@ lint: $(EXTENSION) ## Check formats, clippy, ruff and types
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-format: $(VENV)/.installed ## Format every source
+format: $(INSTALLED) ## Format every source
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix --select I
