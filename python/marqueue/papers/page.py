@@ -12,6 +12,13 @@ from marqueue.reports.builder import OUTCOMES, Cell, show
 from marqueue.results.integrity import CIRCUMSTANCES
 from marqueue.results.provenance import Provenance
 
+#: How a page of the documentation begins.
+ABOUT = (
+    "This page compares the claims of the paper with what marqueue measures: a verdict for each "
+    "claim, a ledger of what does not reproduce and why, and how open points of the paper are "
+    "read. It is for readers of the paper and for users of its schemes."
+)
+
 
 def page(of: Reproduction) -> Report:
     """The report."""
@@ -114,6 +121,8 @@ def ledger_page(of: Reproduction) -> str:
     """Verdicts and ledger as a page of the documentation."""
     lines = [
         f"# {of.paper.title}",
+        "",
+        ABOUT,
         "",
         f"{of.paper.source} Reproduced by `{command(of)}`, which wrote this page. {byline(of)}",
         "",

@@ -55,7 +55,7 @@ EXPERIMENT = Experiment(
     readings=(
         "All flows have weight 1; a quarter each has a round-trip propagation delay of 6, 60, 100 "
         "and 150 ms. Goodputs are those of 500 s after the first 500 s.",
-        "CHOKe, and FQ-CoDel as a scheme with a queue a flow, are shown beside them.",
+        "CHOKe, and FQ-CoDel as a scheme with a queue for each flow, are added for comparison.",
     ),
     setups=setups,
     measure=measure,

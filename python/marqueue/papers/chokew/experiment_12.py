@@ -91,9 +91,9 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Half of the flows have weight 1 and half weight 2, as in Experiment 5; the paper does not "
-        "say. Figures are those of 500 s after the first 500 s.",
-        "CHOKeW-avg, which goes by RED's average of the queue, is shown beside them.",
+        "Half of the flows have weight 1 and half weight 2, as in Experiment 5; the paper does "
+        "not say. Figures are those of 500 s after the first 500 s.",
+        "CHOKeW-avg, which uses RED's average of the queue, is added for comparison.",
     ),
     setups=setups,
     measure=measure,

@@ -57,10 +57,10 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 EXPERIMENT = Experiment(
     readings=(
         "200 flows start within 1 s. The paper runs 500 s and does not say what it leaves out. "
-        "Here runs last 1000 s, and goodput is that of the last 500 s: at 200 flows CHOKeW's p0 "
-        "takes 280 s to rise to where it stays. The first 500 s are in the ledger.",
-        "Low are the flows of weight 1, which RIO takes for out; high those of weight 2, or in.",
-        "Starved is a flow that got nothing in 500 s.",
+        "Here runs last 1000 s, and goodput is that of the last 500 s, because at 200 flows "
+        "CHOKeW's p0 takes 280 s to settle. The ledger has the first 500 s.",
+        "Low flows have weight 1, or are out under RIO; high flows have weight 2, or are in.",
+        "A starved flow is one that got nothing in 500 s.",
     ),
     setups=setups,
     measure=measure,

@@ -56,7 +56,8 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "WFQ has a queue a level, with room for 125 and 375 packets and the weights of the levels.",
+        "WFQ has a queue for each level, with room for 125 and 375 packets and the weights of the "
+        "levels.",
         "Goodput is that of 500 s after p0 has settled, as in Experiment 4.",
     ),
     setups=setups,

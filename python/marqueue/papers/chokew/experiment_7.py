@@ -61,7 +61,8 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 EXPERIMENT = Experiment(
     readings=(
         "25, 50, 75 and 100 flows of each level; goodput is that of 500 s after the first 500 s.",
-        "At 400 flows p0 rises until 600 s: the first 100 s of these 500 s are part of its rise.",
+        "At 400 flows p0 rises until 600 s, so that the first 100 s of the measured 500 s are "
+        "part of its rise.",
     ),
     setups=setups,
     measure=measure,

@@ -81,7 +81,7 @@ EXPERIMENT = Experiment(
         "the thresholds of section 4, those of RIO_3.",
         "Runs last 300 s, of which the first 100 s are left out: with so many arrivals p0 settles "
         "within 30 s.",
-        "RED, with its parameters of section 4, and droptail are not in the paper's figure: they "
+        "RED, with its parameters of section 4, and droptail are not in the paper's figure. They "
         "are compared with RIO here, and all three with ns-2 in the ledger.",
     ),
     setups=setups,

@@ -86,11 +86,11 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     found=(
-        "Protection goes by flow id, and is bought by the number of ids. Few ids are blocked "
-        "altogether, which is less than a queue a flow would give them. As ids are added each "
-        "sends less, holds less of the queue and is matched less often: from somewhere between 30 "
-        "and 100 ids on the attacker gets more than a queue a flow would give, and in the end "
-        "nearly all of the link, since unlike TCP it does not slow down. CHOKe, with its one draw, "
-        "falls to three ids already; RED protects nobody from the first.",
+        "Protection works by flow id, so an attacker can avoid it with many ids. A few ids are "
+        "blocked altogether, and get less than with a queue for each flow. As ids are added each "
+        "sends less, holds less of the queue and is matched less often. From somewhere between 30 "
+        "and 100 ids on the attacker gets more than a queue for each flow would give, and in the "
+        "end nearly all of the link, because unlike TCP it does not slow down. CHOKe, with its "
+        "one draw, fails with three ids already; RED protects nobody from the first.",
     ),
 )

@@ -79,20 +79,20 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "All flows have weight 1. RED has the paper's parameters and marks instead of losing; "
+        "All flows have weight 1. RED has the paper's parameters and marks instead of dropping; "
         "FQ-CoDel marks too. The claims are ours.",
     ),
     setups=setups,
     measure=measure,
     draw=draw,
     found=(
-        "A matched drop is no signal that could be a mark: it takes two packets from one flow, and "
-        "the one that waits has been let in already. CHOKeW therefore marks nothing, treats flows "
-        "with and without ECN alike however many of each there are, and flows with ECN have none "
-        "of its benefit: as many packets are lost as without.",
-        "Under RED, where losses become marks, flows with ECN get a sixth to a fifth more than "
+        "A matched drop cannot be replaced by a mark: it removes two packets of one flow, one of "
+        "which is already in the queue. CHOKeW therefore never marks and treats flows with and "
+        "without ECN alike, however many of each there are. Flows with ECN have no benefit from "
+        "it: as many packets are lost as without.",
+        "Under RED, where marks replace losses, flows with ECN get a sixth to a fifth more than "
         "others, and fewer packets are lost the more of them there are. Under FQ-CoDel they get "
-        "less than others with so many flows on so slow a link; the ledger says why that is "
-        "likely.",
+        "less than others with so many flows on so slow a link; the ledger gives the likely "
+        "reason.",
     ),
 )

@@ -81,22 +81,23 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "FQ-CoDel with its own defaults (RFC 8290) is the reference: a queue a flow, served in "
-        "turn, with CoDel in each. All flows have weight 1; runs are as long as in Experiment 9. "
-        "The claims are ours.",
+        "FQ-CoDel with its own defaults (RFC 8290) is the reference: a queue for each flow, "
+        "served in turn, with CoDel in each. All flows have weight 1; runs are as long as in "
+        "Experiment 9. The claims are ours.",
     ),
     setups=setups,
     measure=measure,
     draw=draw,
     found=(
-        "A queue a flow gives a flow its fair share, however much it sends, and the wait is the "
-        "shortest. CHOKeW does not share: a flow of constant rate gets more than its fair share, "
-        "at most nearly three times as much, while it sends up to half of what the link carries; "
-        "beyond it gets less the more it sends, half a fair share at the link's rate and nothing "
-        "at ten times that. RED lets nearly all of it through, and TCP has what is left.",
-        "So CHOKeW protects TCP from who sends much, as well as a queue a flow does, and is as "
-        "even between TCP flows; it does not protect it from who sends at a constant rate and "
-        "somewhat too much, and there is no rate at which such a flow is told what would be fair. "
-        "For this CHOKeW keeps one number, FQ-CoDel a queue a flow.",
+        "With a queue for each flow a flow gets its fair share, however much it sends, and the "
+        "delay is the shortest. CHOKeW does not give fair shares: a flow of constant rate that "
+        "sends up to half of the link's rate gets more than its fair share, at most nearly three "
+        "times as much. Above that it gets less the more it sends: half a fair share at the "
+        "link's rate and nothing at ten times that. RED lets nearly all of it through, and TCP "
+        "gets the rest.",
+        "So CHOKeW protects TCP from flows that send much, as well as a queue for each flow does, "
+        "and is as fair between TCP flows. It does not protect TCP from a flow that sends "
+        "somewhat too much at a constant rate, and does not tell such a flow at any rate what its "
+        "fair share is. For this CHOKeW stores one number, FQ-CoDel a queue for each flow.",
     ),
 )

@@ -237,11 +237,11 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "The fixed point of (16a) to (16d) at which the link is full: `marqueue theory chokew`. "
-        "The model's queue is 150 packets, half-way between L- and L+; TCP's law is that with "
-        "timeouts (Padhye et al. 2000) instead of the square root of footnote 8, and the two "
-        "packets of a matched drop are one loss to it. Other laws are in the ledger.",
-        "Claims here are ours: the paper has no figure of model and simulation together.",
+        "The model is the fixed point of (16a) to (16d) at which the link is full: `marqueue "
+        "theory chokew`. Its queue is 150 packets, half-way between L- and L+. Its TCP law is "
+        "that with timeouts (Padhye et al. 2000) instead of the square root of footnote 8, and "
+        "counts the two packets of a matched drop as one loss. The ledger compares other laws.",
+        "Claims here are ours: the paper has no figure that compares model and simulation.",
     ),
     setups=setups,
     measure=measure,

@@ -88,11 +88,11 @@ EXPERIMENT = Experiment(
     draw=draw,
     found=(
         "A short flow seldom has two packets in the queue at a time, so that few of its packets "
-        "are matched: under CHOKeW it finishes a third sooner than under RED, which loses packets "
-        "of all flows alike and holds the longer queue.",
-        "A queue a flow is better by another quarter: there a short flow does not wait behind the "
-        "long ones, as under CHOKeW it does, first in first out, for more than a second a round "
-        "trip. It cannot be much better. The link leaves each flow 2.5 packets a second, at which "
-        "ten take four seconds.",
+        "are matched. Under CHOKeW it finishes a third sooner than under RED, which drops packets "
+        "of all flows alike and has the longer queue.",
+        "A queue for each flow is better by another quarter: there a short flow does not wait "
+        "behind the long ones, which under CHOKeW, first in first out, costs more than a second a "
+        "round trip. It cannot be much better. The link leaves each flow 2.5 packets a second, so "
+        "that ten packets take four seconds.",
     ),
 )

@@ -79,20 +79,20 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "All flows have weight 1, and the set-up is otherwise that of Experiment 4. The claims are "
-        "ours: what one would expect of a scheme that protects flows from each other.",
-        "By packet, as in the paper, each waiting packet is as likely to be drawn, and the queue "
-        "and its thresholds count packets. By byte a packet is as likely to be drawn as it is "
-        "long, and they count bytes, so many times 1000; that is not in the paper.",
+        "All flows have weight 1, and the set-up is otherwise that of Experiment 4. The claims "
+        "are ours: what a scheme that protects flows from each other should do.",
+        "By packet, as in the paper, each waiting packet is equally likely to be drawn, and the "
+        "queue and its thresholds count packets. By byte the probability of a draw is "
+        "proportional to the packet's length, and queue and thresholds count bytes, with "
+        "thresholds times 1000; that is not in the paper.",
     ),
     setups=setups,
     measure=measure,
     draw=draw,
     found=(
-        "What is drawn decides what is shared. By packet a flow of large packets gets in bytes "
-        "almost as many times more as its packets are larger, as under RED, which loses packets "
-        "alike whatever their size. By byte all sizes get nearly the same, which a queue a flow "
-        "that counts bytes gives too. Whoever deploys CHOKeW where packets differ wants the draw "
-        "by byte.",
+        "The unit of the draw decides what is shared. By packet a flow of large packets gets more "
+        "bytes almost in proportion to its packet size, as under RED, which drops packets "
+        "whatever their size. By byte all sizes get nearly the same, as with a queue for each "
+        "flow that counts bytes. Use the draw by byte where packet sizes differ.",
     ),
 )

@@ -118,13 +118,13 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "SG1 to SG4 have 0.25, 0.5, 1 and 2 cycles/bit, and so have SG7 to SG10: the paper gives "
-        "no densities here. SG5 and SG6 have 0.5, with which link and not CPU is what they find "
-        "full at L1 and L2, as the paper says.",
+        "no densities here. SG5 and SG6 have 0.5, so that at L1 and L2 their bottleneck is the "
+        "link and not the CPU, as the paper says.",
         "Every group has ten flows and a round-trip propagation delay of 40 ms: the paper gives "
-        "none. On each of the four paths five flows of 30 packets a second are the short-lived "
-        "traffic, with 1 cycle/bit.",
-        "Dotted lines of the paper have alpha by propagation delay, as far as can be told; beside "
-        "them here are those with the queueing delays that DRQ's queues had.",
+        "none. On each of the four paths the short-lived traffic is five flows of 30 packets a "
+        "second, with 1 cycle/bit.",
+        "The paper's dotted lines have alpha by propagation delay, as far as can be told. They "
+        "are shown together with lines that include the queueing delays measured under DRQ.",
     ),
     setups=setups,
     measure=measure,

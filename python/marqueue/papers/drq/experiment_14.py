@@ -62,11 +62,11 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 
 EXPERIMENT = Experiment(
     readings=(
-        "The paper gives neither the rates of L1 and L2 nor the ways of SG4 and SG5. Here both "
+        "The paper gives neither the rates of L1 and L2 nor the routes of SG4 and SG5. Here both "
         "links have 40 Mbit/s: with SG4 on L1 and SG5 on L2 an equal share is 1 Mbit/s, at which "
         "SG1 and SG2 need 30 Mcycles/s, the capacity of Experiment 15, at its lowest density.",
         "Only the CPU of IE1 is varied; EE1's has 100 Mcycles/s and is not full. All other links "
-        "run RED and lose, so that what DRQ has signalled (10) is nothing to them.",
+        "run RED and drop packets, so that DRQ's signal (10) has no effect on them.",
         f"Behind the CPU are {' and '.join(BEHIND)}, at {EDGE}.",
     ),
     setups=setups,

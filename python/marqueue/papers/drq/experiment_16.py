@@ -41,8 +41,8 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Experiment 15. IE2 and EE2 have CPUs as IE1 and EE1 have, under RED-RED; through "
-        "them go as many flows of the same densities instead of SG3.",
+        "As in Experiment 15. IE2 and EE2 have the same CPUs as IE1 and EE1, under RED-RED; as "
+        "many flows of the same densities go through them instead of SG3.",
     ),
     setups=setups,
     measure=measure,

@@ -77,11 +77,12 @@ EXPERIMENT = Experiment(
         "40 Mbit/s, 40 ms, ten flows each of 0.25, 0.5, 1 and 2 cycles/bit. The paper gives no "
         "duration: 60 s, of which the first 25 s are left out. C of 45 and 50 Mcycles/s, where "
         "nothing changes any more, are left out too.",
-        "Sources do not use ECN, so that a packet at 11 is lost (the paper has both, and does not "
-        "say which it simulated). Packets are 500 bytes on the wire, windows are not limited, "
-        "receivers acknowledge every packet.",
+        "Sources do not use ECN, so that a packet at 11 is lost (the paper describes both, and "
+        "does not say which it simulated). Packets are 500 bytes on the wire, windows are not "
+        "limited, receivers acknowledge every packet.",
         "RED counts packets, DRQ bits. Buffers have room for 2000 packets, more than RED lets "
-        "wait. DRR's flows share room for 550 packets and no other AQM; the paper gives no buffer.",
+        "wait. DRR's flows share room for 550 packets and have no other AQM; the paper gives no "
+        "buffer.",
     ),
     setups=setups,
     measure=measure,

@@ -98,8 +98,8 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Experiment 5 with 40 Mcycles/s, and 0, 2, 5 and 10 flows more of 10 cycles/bit. "
-        "The share of the CPU is that of all it can do.",
+        "As in Experiment 5 with 40 Mcycles/s, and 0, 2, 5 and 10 additional flows of 10 "
+        "cycles/bit. The share of the CPU is that of its capacity.",
     ),
     setups=setups,
     measure=measure,

@@ -127,8 +127,8 @@ EXPERIMENT = Experiment(
     readings=(
         "As in Experiment 5 with 40 Mcycles/s, and 100 short flows a second, the number at which "
         "they offer 30% of the link. Their round trips are 20, 30, 40, 50 or 60 ms.",
-        "The paper does not give the densities of the short flows. Here 0.25 to 2.5 cycles/bit: "
-        "at 3.3 their load alone is the CPU's capacity.",
+        "The paper does not give the densities of the short flows. Here they are 0.25 to 2.5 "
+        "cycles/bit: at 3.3 their load alone is the CPU's capacity.",
         "The optimum is that of the long flows with what the short ones left of CPU and link in "
         "the same replication.",
     ),

@@ -43,8 +43,8 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Experiment 5 with 20 Mcycles/s, which 1, 2, 4 or 8 cores share. They serve one "
-        "queue, each a packet at a time: a packet takes as many times longer.",
+        "As in Experiment 5 with 20 Mcycles/s, divided among 1, 2, 4 or 8 cores. The cores serve "
+        "one queue, each one packet at a time; with n cores a packet takes n times as long.",
     ),
     setups=setups,
     measure=measure,

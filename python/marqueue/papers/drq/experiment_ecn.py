@@ -77,11 +77,11 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Experiment 5 with 25 Mcycles/s, but sources answer marks. To RFC 3168 00 is not "
-        "ECN-capable, and 10 is: a standard RED link loses of the former what it marks of the "
-        "latter, which at a link behind DRQ are the packets that DRQ has signalled.",
-        "ECT: flows that set out as 10, as those of RFC 3168 do, beside as many that set out as "
-        "00; 0.5 and 2 cycles/bit.",
+        "As in Experiment 5 with 25 Mcycles/s, but sources answer marks. In RFC 3168 00 is not "
+        "ECN-capable, and 10 is: a standard RED link drops packets at 00 and marks packets at 10. "
+        "Behind DRQ the latter are the packets that DRQ has signalled.",
+        "ECT: flows that start as 10, as those of RFC 3168 do, beside as many that start as 00; "
+        "0.5 and 2 cycles/bit.",
     ),
     setups=setups,
     measure=measure,

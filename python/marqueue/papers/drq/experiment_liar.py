@@ -67,7 +67,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Experiment 5 with 20 Mcycles/s. The CPU's queue believes what a class says, or "
+        "As in Experiment 5 with 20 Mcycles/s. The CPU's queue uses the declared density, or "
         "measures the cycles of each packet and learns by (1) with a weight of 0.01.",
     ),
     setups=setups,

@@ -55,8 +55,8 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "20 flows with packets of 500 bytes and 20 with packets of 100, each packet 2000 cycles: "
-        "densities mu/M of 0.5 and 2.5 cycles/bit. alpha goes as M (Proposition 1), so that at "
-        "the optimum a flow of large packets has five times the share of a full CPU.",
+        "densities mu/M of 0.5 and 2.5 cycles/bit. alpha is proportional to M (Proposition 1), so "
+        "that at the optimum a flow of large packets has five times the share of a full CPU.",
     ),
     setups=setups,
     measure=measure,

@@ -56,7 +56,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "Ten flows each of 0.5 (cheap) and 2 cycles/bit (dear), of weight 1 and of weight 4, "
-        "otherwise as in Experiment 5. The weight is that of the code point at both queues.",
+        "otherwise as in Experiment 5. Both queues take the weight from the code point.",
     ),
     setups=setups,
     measure=measure,

@@ -128,12 +128,12 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Maps: kappa = 1/2, omega = 10 Mbit/s, C = 1000 Mbit/s, 150 steps from x = omega; where "
-        "they start is not printed.",
+        "Maps: kappa = 1/2, omega = 10 Mbit/s, C = 1000 Mbit/s, 150 steps from x = omega; the "
+        "paper does not give the start.",
         "Packets: kappa = 1/2, omega = 20 kbit/s, C = 50 Mbit/s, packets of 1000 bytes, from 1 "
-        "Mbit/s. The interval of the router is not printed. A rate acts on an interval that "
-        "begins a round trip later, and its price is known at the end of that: D = 1 + "
-        "RTT/Delta. Delta = 40 ms puts 120 ms at D = 4, and 90 ms at 3.25.",
+        "Mbit/s. The paper does not give the router's interval. A rate acts on an interval that "
+        "begins a round trip later, and its price is known at the end of that interval: D = 1 + "
+        "RTT/Delta. Delta = 40 ms gives D = 4 at 120 ms, and 3.25 at 90 ms.",
     ),
     setups=setups,
     measure=measure,

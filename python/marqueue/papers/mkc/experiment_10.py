@@ -109,9 +109,9 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "alpha = 100 kbit/s, beta = 0.9, packets of 200 bytes, Delta = 50 ms, C = 10 Mbit/s, as "
-        "printed. Not printed: the round-trip time (50 ms here, and others beside it), the first "
-        "rate (125 kbit/s, as in Figure 12), the buffer (100 packets), and when in an interval the "
-        "flow starts (at random).",
+        "in the paper. The paper does not give the round-trip time (50 ms here, and others for "
+        "comparison), the initial rate (125 kbit/s, as in Figure 12), the buffer (100 packets), "
+        "and when in an interval the flow starts (at random).",
     ),
     setups=setups,
     measure=measure,

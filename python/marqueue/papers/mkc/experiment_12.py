@@ -90,10 +90,10 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Figure 10; round-trip times of 50 to 80 ms, first rates of 125, 150, 175 and 200 "
-        "kbit/s, a flow every 5 s. The routers C1 to C4, with intervals of 120 to 180 ms, are read "
-        "as links of 100 Mbit/s of one flow each, and C5, with 100 ms, as the shared one. The last "
-        "two first rates are not printed.",
+        "As in Figure 10; round-trip times of 50 to 80 ms, initial rates of 125, 150, 175 and 200 "
+        "kbit/s, a new flow every 5 s. The routers C1 to C4, with intervals of 120 to 180 ms, are "
+        "taken as links of 100 Mbit/s for one flow each, and C5, with 100 ms, as the shared one. "
+        "The paper does not give the last two initial rates.",
     ),
     setups=setups,
     measure=measure,

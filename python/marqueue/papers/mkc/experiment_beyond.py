@@ -64,9 +64,8 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 EXPERIMENT = Experiment(
     readings=(
         "Claims here are ours: the paper has no other traffic. Two EMKC flows (alpha = 50 kbit/s, "
-        "beta = 0.5, packets of 1000 bytes) and four of TCP (preset "
-        "`rfc`), round-trip times of 40 and 60 ms, 10 Mbit/s, a buffer of 100 packets; 40 s after "
-        "20 s.",
+        "beta = 0.5, packets of 1000 bytes) and four TCP flows (preset `rfc`), round-trip times "
+        "of 40 and 60 ms, 10 Mbit/s, a buffer of 100 packets; 40 s after 20 s.",
     ),
     setups=setups,
     measure=measure,

@@ -166,14 +166,14 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Claims here are ours: the paper has one bottleneck a flow. A parking lot of three links, "
-        "and two random networks of six to nine links with ten random walks; one flow a route, "
-        "beta = 0.5, 5 ms a link, the last 20 s of 80 s. Coarse: alpha = 20 kbit/s, packets of 500 "
-        "bytes, Delta = 50 ms; fine: 80 kbit/s, 200 bytes, 100 ms. Topologies are numbered in the "
-        "order of the table.",
-        "Like is compared with like. EMKC sends more than capacity, by what is lost: its rates are "
-        "compared with the fixed point, which is water-filling up to C + N alpha/beta of each "
-        "bottleneck; those with an adaptive price with water-filling of gamma C.",
+        "Claims here are ours: the paper has one bottleneck a flow. The networks are a parking "
+        "lot of three links, and two random networks of six to nine links with ten random walks; "
+        "one flow a route, beta = 0.5, 5 ms a link, the last 20 s of 80 s. Coarse: alpha = 20 "
+        "kbit/s, packets of 500 bytes, Delta = 50 ms; fine: 80 kbit/s, 200 bytes, 100 ms. "
+        "Topologies are numbered in the order of the table.",
+        "EMKC sends more than capacity, by what is lost. Its rates are therefore compared with "
+        "the fixed point, which is water-filling up to C + N alpha/beta of each bottleneck; those "
+        "with an adaptive price are compared with water-filling of gamma C.",
     ),
     setups=setups,
     measure=measure,

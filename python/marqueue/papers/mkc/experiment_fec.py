@@ -129,8 +129,9 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 EXPERIMENT = Experiment(
     readings=(
         "C = 10 Mbit/s, alpha = 10 kbit/s, beta = 0.5, packets of 200 bytes, round-trip times of "
-        "20 to 80 ms, Delta = 100 ms; blocks of 100 packets of a flow that are whole if no more "
-        "are lost than there are parity packets. The paper says how much only in words.",
+        "20 to 80 ms, Delta = 100 ms. A block is 100 packets of a flow; it is complete if no more "
+        "packets are lost than there are parity packets. The paper gives the amount only in "
+        "words.",
     ),
     setups=setups,
     measure=measure,

@@ -144,7 +144,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     found=(
-        "The price of losing nothing is that V's gain has to know the longest delay, which MKC "
-        "itself has not: docs/theory/mkc.md has the condition and its proof.",
+        "To lose nothing, the gain of V must be chosen for the longest delay. MKC itself does not "
+        "need this: docs/theory/mkc.md has the condition and its proof.",
     ),
 )
