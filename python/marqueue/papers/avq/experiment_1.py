@@ -125,10 +125,11 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "The run lasts 200 s: the paper's 250 000 packets at 98% of 1250 packets/s.",
-        "Before means 50 to 100 s, when the start of the flows is over; after means 100 to 200 s.",
-        "The virtual queue counts in bytes, as in the paper's pseudocode. The reference runs count "
-        "in packets, where a SYN of 40 bytes is as much as a data packet; that is measured too.",
-        "The paper does not say when the flows start: here at random within 1 s.",
+        '"Before" means 50 to 100 s, when the start of the flows is over; "after" means 100 to 200 '
+        "s.",
+        "The virtual queue counts bytes, as in the paper's pseudocode. The reference runs count "
+        "packets, so a SYN of 40 bytes counts as much as a data packet; this is measured too.",
+        "The paper does not say when the flows start. Here they start at random within 1 s.",
     ),
     setups=setups,
     measure=measure,

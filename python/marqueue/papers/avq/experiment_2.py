@@ -57,12 +57,12 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Twenty flows are added every 100 s, in one run of 900 s, and every figure is an average "
-        "over the 100 s with that number of flows, the transient after each step included. The "
-        "paper says so for the queue (Figure 8); losses and utilization are read alike.",
+        "Twenty flows are added every 100 s, in one run of 900 s. Every figure is an average over "
+        "the 100 s with that number of flows, including the transient after each step. The paper "
+        "says so for the queue (Figure 8); losses and utilization are read in the same way.",
         "The buffer is 100 packets, for AVQ 50; AVQ's virtual queue still holds 100.",
-        "REM follows the law that the paper prints, in which the change of the queue stands for "
-        "the excess of input over capacity; rem_rate, which ns-2 has, is measured beside it.",
+        "REM follows the law that the paper prints, in which the change of the queue represents "
+        "the excess of input over capacity; ns-2's law, rem_rate, is measured for comparison.",
         "The paper names its sources for the parameters of RED, REM and PI but prints none. RED: "
         "w_q 0.002, max_p 0.1, gentle. REM: gamma 0.001, phi 1.001, alpha 0.1, every 2 ms. PI: "
         "a 1.822e-5, b 1.816e-5, 170 Hz.",

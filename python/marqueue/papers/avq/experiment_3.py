@@ -69,10 +69,10 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 EXPERIMENT = Experiment(
     readings=(
         "The run lasts 250 s. Flows leave by sending nothing new from 100 s on.",
-        "All else is as in Experiment 2: AVQ holds at most 50 packets.",
-        "Settled: the mean queue of every 5 s stays within 10 packets of the level, which is 50 "
-        "for PI and REM and for AVQ that of the last fifth of the phase; the length of the phase, "
-        "if it never does.",
+        "Everything else is as in Experiment 2: AVQ holds at most 50 packets.",
+        "A scheme has settled when the mean queue of every 5 s stays within 10 packets of a level. "
+        "The level is 50 for PI and REM, and for AVQ the mean of the last fifth of the phase. If a "
+        "scheme never settles, its time is the length of the phase.",
     ),
     setups=setups,
     measure=measure,

@@ -52,7 +52,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "The schemes have 100 s to settle; then short flows come at 10 a second, and at 10 more "
+        "The schemes have 100 s to settle. Then short flows arrive at 10 a second, and at 10 more "
         "after every 100 s, in one run of 600 s. Figures are averages over 100 s.",
         "The schemes are set as in Experiment 2: AVQ holds at most 50 packets. The paper does not "
         "say so here; AVQ with all 100 is measured too.",

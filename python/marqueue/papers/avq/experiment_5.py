@@ -147,11 +147,12 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "The set-up is that of Experiment 1, 200 s. Of alpha the paper gives the range: here 0.2, "
-        "0.4, 0.6 and 0.8.",
-        "For gamma, 60 short flows of 10 packets come each second instead of 30 of 20.",
-        "The transient is the time from 100 to 120 s; settled is 150 to 200 s. It has ended when "
-        "the mean queue of every 5 s stays within 10 packets of that of the last 20 s.",
+        "The set-up is that of Experiment 1, 200 s. The paper gives only the range of alpha; 0.2, "
+        "0.4, 0.6 and 0.8 are used here.",
+        "For gamma, 60 short flows of 10 packets arrive each second instead of 30 of 20.",
+        "The transient is measured from 100 to 120 s, the settled state from 150 to 200 s. The "
+        "transient has ended when the mean queue of every 5 s stays within 10 packets of that of "
+        "the last 20 s.",
     ),
     setups=setups,
     measure=measure,

@@ -89,12 +89,12 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Short flows come at 10 a second from 100 s on, and at 10 more after every 100 s, in one "
+        "Short flows arrive at 10 a second from 100 s on, and at 10 more after every 100 s, in one "
         "run of 600 s, as in Experiment 4. Figures are averages over 100 s.",
         "ECN is off. The buffer is 100 packets for all schemes.",
-        "The RED in the virtual queue has the thresholds of Experiment 2; the paper gives none. "
-        "A second RED there, 20/60 with w_q 0.01, tells how much these matter.",
-        "Goodput is what receivers got in order, over all flows.",
+        "The RED in the virtual queue has the thresholds of Experiment 2; the paper gives none. A "
+        "second RED there, 20/60 with w_q 0.01, shows how much they matter.",
+        "Goodput is the data that receivers got in order, over all flows.",
     ),
     setups=setups,
     measure=measure,

@@ -148,7 +148,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
         against(
             "Figure 9",
             "The measured share of marked packets, and lines: a Gaussian sum of independent "
-            "windows that is put where it suits most, with no randomness of arrivals.",
+            "windows with the most favourable mean, without randomness of arrivals.",
             [quantities[f"marks.{scheme}"] for scheme in CURVES],
             "N",
             [replace(quantities[f"clt.formula.{scheme}"], of=scheme) for scheme in CURVES],
@@ -168,20 +168,20 @@ def _common(quantity: Quantity) -> Quantity:
 
 EXPERIMENT = Experiment(
     readings=(
-        "C = 100 kbit/s a flow, packets of 500 bytes, ECN, two-way propagation uniform in [120, "
-        "280] ms: as printed; here in 16 classes of equal distance. Access links have ten times "
-        "the bottleneck's rate, at least 1 Gbit/s, and are shared by a class. Flows start within "
-        "5 s; NewReno that answers every packet. The first 10 of 30 s are left out (10 of 25 s "
-        "from 10^4 flows on, 8 of 18 s from 10^5 on).",
-        "Table I is read as one marking function a scheme: RED1 and RED2 are linear between their "
-        "thresholds and mark every packet beyond the upper one (p goes to 1, section II-B), EXP "
-        "is 0.2 at 10 N^a. Marks are drawn independently by the instantaneous queue. What the RED "
-        "of ns-2 makes of the same numbers is in the experiment `red`.",
-        "Windows are sampled every 20 ms, as there. h takes variances over time; the flows of "
-        "each replication for themselves.",
-        "Figure 9 is a drawing in the paper. Here the Gaussian has the variance of independent "
-        "windows, of the measured variances; its mean is what the measured utilization says, or, "
-        "where it suits the argument most, the pipe.",
+        "As printed: C = 100 kbit/s a flow, packets of 500 bytes, ECN, two-way propagation uniform "
+        "in [120, 280] ms, here in 16 equally spaced classes. Access links have ten times the "
+        "bottleneck's rate, at least 1 Gbit/s, and are shared by a class. Flows start within 5 s "
+        "and run NewReno without delayed acknowledgements. The first 10 of 30 s are left out (10 "
+        "of 25 s from 10^4 flows on, 8 of 18 s from 10^5 on).",
+        "Table I is read as one marking function for each scheme. RED1 and RED2 are linear between "
+        "their thresholds and mark every packet beyond the upper one (p goes to 1, section II-B); "
+        "EXP is 0.2 at 10 N^a. Marks are drawn independently, by the instantaneous queue. The "
+        "experiment `red` shows what ns-2's RED does with the same numbers.",
+        "Windows are sampled every 20 ms, as in the paper. h uses variances over time, for the "
+        "flows of each replication separately.",
+        "Figure 9 is a sketch in the paper. Here the Gaussian has the variance of independent "
+        "windows, computed from the measured variances. Its mean follows from the measured "
+        "utilization; the most favourable mean is the pipe.",
     ),
     setups=setups,
     measure=measure,

@@ -100,13 +100,13 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Capacities N C and 2 N C of routers 1 and 2, propagation uniform in [110, 190] ms and "
-        "[60, 140] ms (eight classes each), droptail with O(N) buffers at routers 1 and 3: as "
-        "printed. Not printed: the factors of these buffers (12 packets a flow here), the rate of "
-        "router 3 (ten times that of router 2), where the delay is (on the access links but for "
-        "10 ms between routers), and whose number of flows router 2 scales with: here it is that "
-        "of both groups, 2 N, which share it.",
-        "N from 200 on: the paper has zigzags below, where it does not claim a trend.",
+        "As printed: capacities N C and 2 N C of routers 1 and 2, propagation uniform in [110, "
+        "190] ms and [60, 140] ms (eight classes each), droptail with O(N) buffers at routers 1 "
+        "and 3. Not printed, and chosen here: the factors of these buffers (12 packets a flow), "
+        "the rate of router 3 (ten times that of router 2), the place of the delay (the access "
+        "links, except 10 ms between routers), and the number of flows with which router 2 scales "
+        "(2 N, both groups, which share it).",
+        "N is 200 or more: below, the paper's curves zigzag, and it does not claim a trend.",
     ),
     setups=setups,
     measure=measure,

@@ -121,11 +121,12 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "The paper has C T = 5 packets a flow alone. Here capacity a flow is 5 times as much "
-        "beside it, all else as in experiment 4.",
+        "The paper has only C T = 5 packets a flow. Here a capacity for each flow of 5 times as "
+        "much is run for comparison; everything else is as in experiment 4.",
         "The chain is that of `marqueue theory chain` with M/M/1 and two classes of round-trip "
-        "times, 150 and 250 ms; one run of 400 round trips. What lies between the chain and "
-        "packets is as in `marqueue theory chain between`, as long, with 16 round-trip times.",
+        "times, 150 and 250 ms; one run of 400 round trips. The models between the chain and "
+        "packets are those of `marqueue theory chain between`, with runs of the same length and 16 "
+        "round-trip times.",
     ),
     setups=setups,
     measure=measure,

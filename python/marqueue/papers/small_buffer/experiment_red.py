@@ -108,13 +108,13 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "RED of ns-2.35 with q_weight_ = 1, gentle_ off and the thresholds of Table I, and the "
-        "same algorithm here (`red`). It is not the paper's marking function: beyond the upper "
-        "threshold packets are lost, marks keep a distance (wait_), and at most one waiting "
-        "packet is never marked. Which version of ns-2 and which of its switches the paper used "
-        "is not printed.",
-        "ns-2's numbers are data (reference.toml); `marqueue validate --only ns2` runs the same "
-        "dumbbells where ns-2 is installed.",
+        "ns-2.35's RED with q_weight_ = 1, gentle_ off and the thresholds of Table I, compared "
+        "with the same algorithm here (`red`). It is not the paper's marking function: packets "
+        "beyond the upper threshold are lost, marks keep a distance (wait_), and a single waiting "
+        "packet is never marked. The paper does not print the version and the switches of its "
+        "ns-2.",
+        "ns-2's results are stored data (reference.toml); `marqueue validate --only ns2` runs the "
+        "same dumbbells if ns-2 is installed.",
     ),
     setups=setups,
     measure=measure,
