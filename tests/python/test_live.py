@@ -119,7 +119,7 @@ def test_what_a_killed_link_leaves_the_next_start_removes(marqueue):
     assert victim.stdout.readline() == "on\n"
     name = f"{namespaces.PREFIX}{victim.pid}-inside"
     # Nobody else who starts meanwhile clears it away.
-    with namespaces.one_at_a_time():
+    with namespaces.setup_lock():
         victim.kill()
         victim.wait()
         assert (namespaces.NAMES / name).exists()
@@ -133,7 +133,7 @@ def test_what_a_killed_link_leaves_the_next_start_removes(marqueue):
 @real
 def test_what_was_killed_before_its_namespace_was_made_is_cleared_too():
     name = f"{namespaces.PREFIX}0-inside"
-    with namespaces.one_at_a_time():
+    with namespaces.setup_lock():
         for half_made in namespaces.LOCKS / name, namespaces.NAMES / name:
             half_made.touch()
         assert name in namespaces.clear_leftovers()

@@ -138,7 +138,7 @@ def test_packets_that_came_faster_than_they_were_read_make_it_invalid(tmp_path):
     assert not told["valid"]
     assert f"{lost} lost before the link" in said
     [why] = [line for line in said.splitlines() if line.startswith(f"Error: invalid: {lost} ")]
-    assert why.removeprefix("Error: invalid: ") in told["complaints"]
+    assert why.removeprefix("Error: invalid: ") in told["invalid_reasons"]
 
 
 @real

@@ -11,7 +11,7 @@ import pytest
 from conftest import EXAMPLES
 from marqueue.errors import ScenarioError
 from marqueue.live import kernel
-from marqueue.live.audit import complaints
+from marqueue.live.audit import invalid_reasons
 from marqueue.live.run import run_live
 from marqueue.live.sockets import Samples, parse
 from marqueue.live.unsupported import refuse
@@ -60,7 +60,7 @@ def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
     assert audit["near"]["refused"] == audit["near"]["malformed"] == audit["near"]["no_route"] == 0
     carried = sum(w.departed_bytes for w in windows)
     assert 0 < 8 * measured.flows["delivered_1"].to_numpy().sum() <= 8 * carried
-    if measured.provenance.live["complaints"]:
+    if measured.provenance.live["invalid_reasons"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     assert flows["goodput"].mean > 0.8 * 20e6 * 1448 / 1500
     assert (audit["far"]["ce_set"] > 0) == (aqm not in ("droptail", "chokew"))
@@ -76,7 +76,7 @@ def test_marks_of_ipv6_are_received_as_they_were_set():
     assert audit["far"]["bad_checksums"] == audit["near"]["malformed"] == 0
     carried = sum(w.departed_bytes for w in link.by_replication[0])
     assert 0 < measured.flows["delivered_1"].to_numpy().sum() <= carried
-    if measured.provenance.live["complaints"]:
+    if measured.provenance.live["invalid_reasons"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     assert flows["goodput"].mean > 0.8 * 20e6 * 1428 / 1500
 
@@ -89,7 +89,7 @@ def test_bbr_sends_though_it_does_not_listen(ipv6):
     [audit] = measured.provenance.live["audits"]
     assert measured.provenance.live["law"] == "bbr"
     assert audit["far"]["ce_sent"] == audit["far"]["ce_received"] > 0
-    if measured.provenance.live["complaints"]:
+    if measured.provenance.live["invalid_reasons"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     # Of the laws that listen none loses anything here after the first second.
     assert measured.link().figures()["drops"].mean > 0
@@ -98,7 +98,7 @@ def test_bbr_sends_though_it_does_not_listen(ipv6):
 @real
 def test_aqms_are_in_the_order_that_the_simulator_predicts(pairs):
     """Wherever the simulator says that one AQM has half the delay of another."""
-    valid = {a: p for a, p in pairs.items() if not p[1].provenance.live["complaints"]}
+    valid = {a: p for a, p in pairs.items() if not p[1].provenance.live["invalid_reasons"]}
     delays = {a: [r.link().values("delay_mean").mean() for r in p] for a, p in valid.items()}
     told = [
         (low, high) for low in valid for high in valid if delays[low][0] < 0.5 * delays[high][0]
@@ -145,7 +145,7 @@ def test_a_link_that_no_machine_keeps_up_with_is_invalid(marqueue):
     done = marqueue("live", AVQ, *fast, *overrides, "-o", "x", "--json")
     assert done.returncode == 4, done.stderr
     assert "invalid" in done.stderr
-    [said] = json.loads(done.stdout)["live"]["complaints"][:1]
+    [said] = json.loads(done.stdout)["live"]["invalid_reasons"][:1]
     assert "release error" in said
 
 
@@ -187,13 +187,13 @@ def audit(**far: int) -> dict[str, object]:
 
 
 def test_the_audit_says_what_makes_a_result_invalid():
-    assert complaints(audit(), 201e-6) == []
-    [late] = complaints(audit(), 199e-6)
+    assert invalid_reasons(audit(), 201e-6) == []
+    [late] = invalid_reasons(audit(), 199e-6)
     assert "100.0 us, expected at most half a packet time (99.5 us)" in late
-    assert complaints(audit(ce_sent=5, ce_received=5), 1.0) == []
-    [marks] = complaints(audit(ce_sent=5, ce_received=4), 1.0)
-    assert "5 packets left the link with CE at the far end, but 4 were received" in marks
-    [lost] = complaints(audit(tun_drops=3), 1.0)
+    assert invalid_reasons(audit(ce_sent=5, ce_received=5), 1.0) == []
+    [marks] = invalid_reasons(audit(ce_sent=5, ce_received=4), 1.0)
+    assert "5 packets left the link with CE at the far end, but 4 arrived with CE" in marks
+    [lost] = invalid_reasons(audit(tun_drops=3), 1.0)
     assert "3 packets were lost before the link" in lost
 
 
