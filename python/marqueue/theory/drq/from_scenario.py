@@ -1,4 +1,4 @@
-"""From a scenario with DRQ to its fluid model."""
+"""Makes the fluid model of DRQ from a scenario."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MODELLED = "drq"
 
 
 def network(scenario: Scenario) -> Drq:
-    """The fluid model of a scenario whose congested CPUs and links all have DRQ.
+    """The fluid model of a scenario in which all congested CPUs and links have DRQ.
 
-    Round trips are those without queueing; how much of one is before the queues is taken at the
-    first of them. Raises :class:`ScenarioError` if the scenario is outside the model.
+    Round-trip times are without queueing; the forward part is taken up to the first queue. Raises
+    :class:`ScenarioError` if the scenario is outside the model.
     """
     shared = of_scenario(scenario).sharing
     plan = compile(scenario)
@@ -51,8 +51,8 @@ def _has_drq(link: Plan) -> bool:
 
 
 def _red(link: Plan) -> Red:
-    """Its average takes a sample a packet; packets are of the usual size, and come as fast as the
-    server can go."""
+    """RED with one sample per packet, for packets of the usual size that arrive at the rate of the
+    server."""
     given = link["queue"]["policy"]["params"]
     values: dict[str, Any] = {spec.name: spec.default for spec in aqms()[MODELLED].params} | given
     return Red.of_packets(
