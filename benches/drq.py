@@ -15,7 +15,7 @@ from marqueue.plots.capacity_region import pair_shares
 from marqueue.theory.allocation.allocations import max_min, tcp_like
 from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 from marqueue.theory.allocation.resources import Flows, Resource, Sharing
-from marqueue.theory.allocation.single_bottleneck import OnePair
+from marqueue.theory.allocation.single_bottleneck import SingleBottleneck
 from marqueue.theory.drq import marking as recursion
 from marqueue.theory.drq.fluid import Drq, Red, Reno
 from marqueue.theory.drq.stability import Stability, stability
@@ -112,7 +112,7 @@ def main() -> None:
     for count, each in found.items():
         print(count, each)
     FOLDER.mkdir(exist_ok=True)
-    (FOLDER / "drq-allocations.svg").write_text(svg(pair_shares(OnePair.of([1, 2, 4, 8]))))
+    (FOLDER / "drq-allocations.svg").write_text(svg(pair_shares(SingleBottleneck.of([1, 2, 4, 8]))))
     (FOLDER / "drq-recursion.svg").write_text(svg(marking()))
     (FOLDER / "drq-slopes.svg").write_text(svg(slopes(found)))
 

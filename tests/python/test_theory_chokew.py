@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from marqueue.cli import app
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.scenario import from_dict
-from marqueue.theory.chokew.from_scenario import of_scenario
+from marqueue.theory.chokew.from_scenario import solve_scenario
 from marqueue.theory.chokew.model import (
     Flows,
     entry_probability,
@@ -173,7 +173,7 @@ SCENARIO: dict[str, Any] = {
 
 
 def test_a_scenario_gives_the_flows_of_the_model() -> None:
-    solved = of_scenario(from_dict(SCENARIO), law="sqrt")
+    solved = solve_scenario(from_dict(SCENARIO), law="sqrt")
     low, high, udp = (share.flows for share in solved.shares)
     assert (low.count, low.weight, high.weight) == (50, 1.0, 2.0)
     # 3 ms of propagation each way; 0.8 ms, 8 ms and 0.8 ms to send 1000 bytes.
@@ -197,7 +197,7 @@ OUTSIDE: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("change", "message"), OUTSIDE)
 def test_a_scenario_outside_the_model_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
-        of_scenario(from_dict(SCENARIO | change))
+        solve_scenario(from_dict(SCENARIO | change))
 
 
 def test_the_command_prints_json_and_refuses_in_one_line(tmp_path: Path) -> None:

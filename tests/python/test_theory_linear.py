@@ -179,7 +179,7 @@ def test_the_command_tells_all(tmp_path) -> None:
 def test_what_is_outside_is_refused() -> None:
     with pytest.raises(ScenarioError, match="outside the fluid model: codel"):
         linearize(from_dict(dumbbell({"name": "codel"})))
-    with pytest.raises(ModelError, match="GKVQ marks all or nothing"):
+    with pytest.raises(ModelError, match="GKVQ marks all packets or none"):
         linearize(from_dict(dumbbell({"name": "gkvq"})))
     ended = dumbbell(PI)
     ended["traffic"][0]["stop"] = "30 s"

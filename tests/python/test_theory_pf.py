@@ -17,10 +17,10 @@ from marqueue.errors import ModelError, ScenarioError
 from marqueue.plots.capacity_region import pair_allocations
 from marqueue.scenario import from_dict
 from marqueue.theory.allocation.allocations import feasible, max_min, tcp_like
-from marqueue.theory.allocation.from_scenario import of_scenario, region
+from marqueue.theory.allocation.from_scenario import allocation_problem, region
 from marqueue.theory.allocation.proportional_fairness import proportionally_fair, residuals
 from marqueue.theory.allocation.resources import Flows, Resource, Sharing
-from marqueue.theory.allocation.single_bottleneck import OnePair
+from marqueue.theory.allocation.single_bottleneck import SingleBottleneck
 
 #: Residuals go below 1e-9; rates are as good as the root of what is left at the border of two
 #: regions, where a price is zero without need.
@@ -61,7 +61,7 @@ def network(rng: np.random.Generator, resources: int, flows: int) -> Sharing:
 
 
 def test_the_regions_of_the_paper() -> None:
-    flows = OnePair.of([1, 2, 4, 8])
+    flows = SingleBottleneck.of([1, 2, 4, 8])
     assert flows.harmonic == pytest.approx(2.13, abs=0.005)
     assert flows.arithmetic == 3.75
     shares = pair_allocations(flows)
@@ -91,9 +91,9 @@ def test_the_dumbbell_of_the_paper(cpu: float, rates: tuple[float, ...], where: 
     best = proportionally_fair(pair(cpu))
     assert best.rates / 1e6 == pytest.approx(rates, abs=0.0005)
     assert best.region == best.region_of(("cpu", "link")) == where
-    closed = OnePair.of(PAPER * 10).proportionally_fair(cpu, 40e6)[:4]
+    closed = SingleBottleneck.of(PAPER * 10).proportionally_fair(cpu, 40e6)[:4]
     assert best.rates == pytest.approx(closed, rel=BORDER)
-    equal = OnePair.of(PAPER * 10).tcp_like(cpu, 40e6)[:4]
+    equal = SingleBottleneck.of(PAPER * 10).tcp_like(cpu, 40e6)[:4]
     assert tcp_like(pair(cpu)).rates == pytest.approx(equal, rel=EXACT)
 
 
@@ -272,7 +272,9 @@ def test_a_scenario_gives_its_flows_and_resources() -> None:
 
 def test_other_traffic_takes_what_it_offers() -> None:
     udp = {"kind": "cbr", "name": "udp", "rate": "10 Mbit/s", "packet": "500 B"}
-    found = of_scenario(from_dict(scenario("100 MHz", traffic=[*scenario()["traffic"], udp])))
+    found = allocation_problem(
+        from_dict(scenario("100 MHz", traffic=[*scenario()["traffic"], udp]))
+    )
     assert proportionally_fair(found.sharing).rates == pytest.approx([30e6 / 40] * 4, rel=EXACT)
     assert any("udp/40 ms: what it offers, 10 Mbit/s" in said for said in found.assumed)
 
@@ -293,7 +295,7 @@ def test_a_scenario_outside_the_model_is_refused(
     traffic: list[dict[str, Any]], message: str
 ) -> None:
     with pytest.raises(ScenarioError, match=message):
-        of_scenario(from_dict(scenario(traffic=traffic)))
+        allocation_problem(from_dict(scenario(traffic=traffic)))
 
 
 def test_the_command_prints_json_and_refuses_in_one_line(tmp_path: Path) -> None:

@@ -218,5 +218,5 @@ def test_the_command_and_what_it_refuses(tmp_path) -> None:
     mixed["traffic"][1]["control"] = "kelly"
     with pytest.raises(ScenarioError, match="kelly beside mkc, expected one law"):
         steady(from_dict(mixed))
-    with pytest.raises(ModelError, match="got ecn, expected one of losses: a link drops"):
+    with pytest.raises(ModelError, match="got ecn, expected a law of losses: a link drops"):
         steady(from_dict(small(RED, ecn=False)), "ecn")

@@ -1,4 +1,4 @@
-"""The pages of a reproduction: its report, and its ledger as Markdown."""
+"""The pages of a reproduction: its report, and its verdicts and ledger as Markdown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def page(of: Reproduction) -> Report:
 
 
 def byline(of: Reproduction) -> str:
-    """How it was made."""
+    """Replications, version and seed, as a sentence."""
     return (
         f"{_form(of)}: {of.replications} replications of every set-up{of.fewer}; ± is the half "
         "width of the 95% confidence interval over them (Student). "
@@ -50,7 +50,7 @@ def _seed(of: Reproduction) -> int:
 
 
 def _numbers(of: Reproduction, note: Note) -> tuple[Sequence[str], list[Sequence[Cell]]]:
-    """The table of an entry of the ledger; with a column for the reference if there is one."""
+    """The table of a ledger entry, with a column for the reference if there is one."""
     rows = of.ledger_rows(note)
     if of.reference is None:
         return ("", "Paper", "Here"), [(what, paper, here) for what, paper, _, here in rows]
@@ -104,14 +104,14 @@ def _reproduce(report: Report, of: Reproduction) -> None:
 
 
 def command(of: Reproduction) -> str:
-    """The command that makes it."""
+    """The command that reproduces the results."""
     numbers = [] if list(of.runs) == list(of.paper.experiments) else list(of.runs)
     words = ["marqueue", "paper", "run", of.paper.key, *numbers, *["--quick"] * of.quick]
     return " ".join(words)
 
 
 def ledger_page(of: Reproduction) -> str:
-    """Verdicts and ledger as a page of the documentation."""
+    """Verdicts and ledger as a page for the documentation."""
     lines = [
         f"# {of.paper.title}",
         "",

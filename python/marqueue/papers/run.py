@@ -1,4 +1,4 @@
-"""Running experiments of a paper, and writing what came of them."""
+"""Runs experiments of a paper and writes the results."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def run_paper(
     progress: Progress | None,
     checkpoints: Checkpoints,
 ) -> Reproduction:
-    """Runs these experiments and writes data, figures and a report into ``output``.
+    """Runs experiments and writes data, figures and a report into ``output``.
 
-    Completed replications are stored in ``checkpoints``, and those that are there do not run
-    again. Raises RunError if the checkpoints are of another run.
+    Completed replications are stored in ``checkpoints`` and not run again. Raises RunError if the
+    checkpoints belong to another run.
     """
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     started = time.perf_counter()
@@ -79,10 +79,10 @@ def run_paper(
 
 
 def write_files(reproduction: Reproduction, out: Path) -> None:
-    """Writes report, ledger, summary, the figures, the data behind them and the set-ups as run
-    into an empty directory.
+    """Writes report, ledger, summary, figures with their data, and the set-ups into an empty
+    directory.
 
-    All but the circumstances is a function of paper, version, commit and form.
+    All files except the circumstances depend on paper, version, commit and form only.
     """
     for name in ("data", "figures", "scenarios"):
         (out / name).mkdir()

@@ -21,7 +21,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """How many of each level got nothing, and what the worst off and all of it got."""
+    """Number of starved flows of each level, smallest goodput, and goodput of the level."""
     out = {}
     for scheme, run in runs.items():
         for name, group in LEVELS.items():
@@ -34,7 +34,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
-    """A figure a level."""
+    """A figure per level."""
 
     def drawn(name: str, seen: str) -> PaperFigure:
         samples = {

@@ -10,19 +10,19 @@ from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
 WEIGHTS = (1.0, 1.5, 2.0, 2.5)
-#: Figures by how many levels there are.
+#: Figure by number of levels.
 FIGURES = {3: "Figure 7", 4: "Figure 8"}
 #: Flows of each level.
 EACH = (25, 50, 75, 100)
 
 
 def name(levels: int, each: int) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"levels-{levels}-{each}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a number of levels and of flows of each."""
+    """A set-up per number of levels and number of flows in each."""
     return {
         name(levels, each): under("chokew", dict.fromkeys(WEIGHTS[:levels], each))
         for levels in FIGURES
@@ -45,7 +45,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A figure a number of levels, a curve a level."""
+    """A figure per number of levels, a curve per level."""
     return [
         against(
             figure,

@@ -1,5 +1,5 @@
-"""Figures 9 and 10: constant-rate flows of ten times the link's rate, against RIO; RED and droptail
-beside them."""
+"""Figures 9 and 10: constant-rate flows at ten times the link's rate, under CHOKeW and RIO; RED and
+droptail for comparison."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "rio-3")
 UDP = (1, 2, 4, 7, 10)
-#: Not in the paper's figure: for the ledger, with so many constant-rate flows.
+#: Additional schemes for the ledger, with these numbers of constant-rate flows.
 BESIDE = ("red", "droptail")
 ENDS = (1, 10)
 FLOWS = dict.fromkeys(COMPARED, UDP) | dict.fromkeys(BESIDE, ENDS)
@@ -21,12 +21,12 @@ GROUPS = {"low": ("TCP w = 1", level(1)), "high": ("TCP w = 2", level(2)), "udp"
 
 
 def name(scheme: str, flows: int) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{flows}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and number of constant-rate flows, beside 50 TCP flows of each level."""
+    """A set-up per scheme and number of constant-rate flows, with 50 TCP flows of each level."""
     return {
         name(scheme, flows): under(scheme, {1.0: 50, 2.0: 50}, udp(flows), overrides=BESIDE_UDP)
         for scheme, numbers in FLOWS.items()

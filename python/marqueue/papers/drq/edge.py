@@ -1,4 +1,4 @@
-"""What the experiments on edge deployment have in common."""
+"""Common parts of the experiments on edge deployment."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ from marqueue.papers.drq.setups import BITS, SCHEMES, label
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 
 GROUPS = ("SG1", "SG2", "SG3")
-#: Of them, those that pass the edge router's CPU.
+#: Groups that cross the edge router's CPU.
 BEHIND = ("SG1", "SG2")
 EDGE, CPU = "IE1", "IE1/cpu"
 CORE = ("L1", "L2")
@@ -30,7 +30,7 @@ RTT = 0.04
 
 
 def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Quantity]:
-    """Goodputs of the groups, of those behind the CPU together, and what these have of the CPU."""
+    """Goodputs of the groups, total goodput of those behind the CPU, and shares of the CPU."""
     out = {}
     for scheme in SCHEMES:
         names, of = named(scheme, places), label(scheme)
@@ -58,16 +58,15 @@ def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Qu
 
 
 def held(wait: Quantity, loss: Quantity) -> Quantity:
-    """What a flow through the edge gets if the core alone holds it back, Mbit/s: Reno's
-    sqrt(3/2) M / (tau sqrt(p)), with the time that packets wait at the edge in tau.
-    """
+    """The goodput of a flow through the edge if only the core limits it, Mbit/s: Reno's sqrt(3/2) M
+    / (tau sqrt(p)), with queueing at the edge as part of tau."""
     tau = RTT + 1e-3 * wait.values
     values = 1e-6 * np.sqrt(1.5 / loss.values) * BITS / tau
     return replace(loss, label="Goodput as the core's losses allow", values=values, unit="Mbit/s")
 
 
 def aggregate(figure: str, quantities: Quantities, variable: str) -> PaperFigure:
-    """Goodput of the groups behind the CPU, a curve a scheme."""
+    """Goodput of the groups behind the CPU, a curve per scheme."""
     caption = "Goodput of SG1 and SG2 together, by what is at IE1 and EE1."
     return schemes(figure, caption, quantities, "both", variable)
 
@@ -75,7 +74,8 @@ def aggregate(figure: str, quantities: Quantities, variable: str) -> PaperFigure
 def edge_table(
     name: str, variable: str, names: Mapping[float, str], runs: Runs, quantities: Quantities
 ) -> PaperTable:
-    """By place: the region were all resources DRQ's, use of the CPU, and SG1's part of it."""
+    """By place: the region if all resources had DRQ, utilization of the CPU, and SG1's share of
+    it."""
     return PaperTable(
         name,
         "The region at the optimum, were DRQ everywhere; utilization of the CPU of IE1, and the "

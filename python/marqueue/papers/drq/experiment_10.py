@@ -1,4 +1,4 @@
-"""Figures 10, 11 and 12: a parking lot of three CPUs and links, against the rate of the last."""
+"""Figures 10, 11 and 12: a parking lot of three CPUs and links, by the rate of the last link."""
 
 from collections.abc import Mapping, Sequence
 
@@ -37,18 +37,18 @@ LINKS = tuple(f"L{i}{part}" for i in range(1, 4) for part in ("/cpu", ""))
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and rate of link 3."""
+    """A set-up per scheme and rate of link 3."""
     return {name(scheme, b): parking_lot(scheme, b) for scheme in SCHEMES for b in RATES}
 
 
 def with_delays(run: Result) -> Optimum:
-    """The optimum with alpha by round-trip times with the mean waits of queues."""
+    """The optimum with alpha from round-trip times that include mean queueing delays."""
     waits = {link: run.link(link).figures()["delay_mean"].mean for link in LINKS}
     return proportionally_fair(sharing(scenario(run), waits=waits))
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs beside both optima, totals, and use of CPU and link 3."""
+    """Goodputs compared with both optima, totals, and utilization of CPU and link 3."""
     names = named("drq", RATES)
     nominal = optima(runs, names)
     delayed = [with_delays(runs[each]) for each in names.values()]
@@ -75,7 +75,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Goodputs of the groups at link 3, totals, use of link 3, and what is congested."""
+    """Goodputs of the groups at link 3, totals, utilization of link 3, and congested resources."""
     names = named("drq", RATES)
 
     def drawn(figure: str, groups: Sequence[str], key: str, what: str) -> PaperFigure:

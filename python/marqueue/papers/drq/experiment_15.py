@@ -1,4 +1,4 @@
-"""Figure 15: DRQ at the edge only, against the density of SG1."""
+"""Figure 15: DRQ at the edge only, by the density of SG1."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,17 +18,17 @@ AXIS = "Density of SG1, cycles/bit"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and density."""
+    """A set-up per scheme and density."""
     return {name(scheme, w): edge(scheme, CLOCK, (w, LOW)) for scheme in SCHEMES for w in DENSITIES}
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs of the groups, of those behind the CPU together, and what SG1 has of the CPU."""
+    """Goodputs of the groups, total goodput of those behind the CPU, and SG1's share of the CPU."""
     return goodputs(runs, DENSITIES, VARIABLE)
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """A figure a scheme, the aggregate, and use of the CPU."""
+    """A figure per scheme, the aggregate, and utilization of the CPU."""
     return [
         *(
             against(

@@ -1,4 +1,4 @@
-"""Figure 16: an edge router with DRQ beside one with RED-RED."""
+"""Figure 16: an edge router with DRQ and one with RED-RED."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ EDGES = {"IE1": "IE1, DRQ", "IE2": "IE2, RED-RED"}
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a density."""
+    """A set-up per density."""
     return {each: two_edges(CLOCK, (w, LOW)) for w, each in NAMES.items()}
 
 
@@ -34,7 +34,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A curve an edge router."""
+    """A curve per edge router."""
     caption = "Goodput of all flows through each of the two edge routers."
     return [against("Figure 16", caption, [quantities[key] for key in EDGES], AXIS)]
 

@@ -1,4 +1,4 @@
-"""Figures 5 and 6: four densities in a dumbbell, against the CPU's capacity."""
+"""Figures 5 and 6: four densities in a dumbbell, by the CPU's capacity."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from marqueue.theory.allocation.allocations import max_min
 
 #: C, Mcycles/s.
 CLOCKS = (5, 10, 15, 20, 25, 30, 35, 40, 55)
-#: Where losses are told from marks: the CPU is the only bottleneck.
+#: Capacities for which losses and marks are compared: the CPU is the only bottleneck.
 LOW = (5, 10, 15, 20)
 MARKED = "drq-ecn"
 VARIABLE = "C"
@@ -22,13 +22,13 @@ AXIS = "CPU capacity, Mcycles/s"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and capacity; DRQ with marks at low capacities."""
+    """A set-up per scheme and capacity; DRQ with marks at low capacities."""
     every = {name(scheme, c): dumbbell(scheme, c) for scheme in SCHEMES for c in CLOCKS}
     return every | {name(MARKED, c): dumbbell("drq", c, overrides=ECN) for c in LOW}
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs, shares and utilization; distances from the optimum; what RED-RED leaves unused."""
+    """Goodputs, shares and utilization; distances from the optimum; capacity unused by RED-RED."""
     found = optima(runs, named("drq", CLOCKS))
     out = classes(runs, CLOCKS, VARIABLE, found)
     fair = [max_min(best.sharing) for best in found]
@@ -53,7 +53,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """A figure a scheme, the utilization of both resources, and a table of regions."""
+    """A figure per scheme, the utilization of both resources, and a table of regions."""
     names = named("drq", CLOCKS)
     found = dict(zip(names, optima(runs, names), strict=True))
     return [

@@ -24,7 +24,7 @@ from marqueue.scenario import Scenario
 from marqueue.theory.allocation.allocations import tcp_like
 from marqueue.theory.allocation.resources import Allocation
 
-#: Flows of high density.
+#: Numbers of flows of high density.
 HIGH = (0, 2, 5, 10)
 DENSITY, CLOCK = 10.0, 40.0
 VARIABLE = "n"
@@ -32,30 +32,31 @@ AXIS = "Flows of 10 cycles/bit"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and number of such flows."""
+    """A set-up per scheme and number of such flows."""
     return {name(scheme, n): dumbbell(scheme, CLOCK, flows(n)) for scheme in SCHEMES for n in HIGH}
 
 
 def flows(high: int) -> list[Mapping[str, object]]:
-    """The four classes, and so many flows of high density."""
+    """The four classes, and this number of flows of high density."""
     return [*table("dumbbell")["traffic"], *([group("high", DENSITY, high)] if high else [])]
 
 
 def high_share(run: Result, of: str) -> Quantity:
-    """What the flows of high density have of the CPU; nothing if there are none."""
+    """Share of the CPU of the flows of high density; 0 if there are none."""
     if "high" in run.link(CPU).shares():
         return share(run, of, "high")
     return single("Share of the CPU", of, [0.0] * run.replications)
 
 
 def high_at(found: Allocation) -> float:
-    """The same at an allocation."""
+    """The same share in an allocation."""
     there = any(each.name == "high" for each in found.sharing.flows)
     return cpu_share(found, "high") if there else 0.0
 
 
 def measure(runs: Runs) -> Quantities:
-    """Shares of the flows of high density, what the others get, and use of both resources."""
+    """Shares of the flows of high density, goodputs of the others, and utilization of both
+    resources."""
     found = optima(runs, named("drq", HIGH))
     out = classes(runs, HIGH, VARIABLE, found)
     equal = [high_at(tcp_like(each.sharing)) for each in found]
@@ -65,7 +66,7 @@ def measure(runs: Runs) -> Quantities:
         out[f"high-off.{scheme}"] = off(high, [high_at(each) for each in found])
         out |= {f"low.{scheme}.{w}": out[f"rate.{scheme}.{w}"] for w in CLASSES}
     out["high.optimum"] = line(out["high.drq"], [high_at(each) for each in found])
-    # Without such flows there is no ratio to speak of.
+    # Without such flows the ratio is 0 / 1.
     out["high-ratio.red-red"] = ratio(out["high.red-red"], [each or 1.0 for each in equal])
     return out
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: DRQ's use of the ECN field beside that of RFC 3168 (the paper's disclaimer)."""
+"""Beyond the paper: DRQ's use of the ECN field and that of RFC 3168 (the paper's disclaimer)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,8 @@ AXIS = "Density, cycles/bit"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """DRQ at the CPU, with DRQ or standard RED at the link; and 00 beside ECT, DRQ at both."""
+    """DRQ at the CPU, with DRQ or standard RED at the link; and 00 and ECT flows with DRQ at
+    both."""
     standard = {**schemes()["red-red"]["link"], "signal": "ecn"}
     both = [group(each, float(each)) for each in ("0.5", "2")]
     mixed = [each | {"name": f"00, {each['name']}"} for each in both]
@@ -29,7 +30,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs with both kinds of hop, and of ECT beside 00; marks and losses at the link."""
+    """Goodputs with both kinds of link, and of ECT and 00 flows; marks and losses at the link."""
     out = {}
     for hop, of in HOPS.items():
         parts = {float(each): rate(runs[hop], of, each) for each in CLASSES}
@@ -47,7 +48,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Goodputs by density, what the link did, and ECT beside 00."""
+    """Goodputs by density, marks and losses at the link, and goodputs of ECT and 00 flows."""
     return [
         against(
             "ECN 1",

@@ -1,4 +1,4 @@
-"""Beyond the paper: a class that lies about its density."""
+"""Beyond the paper: a class that declares a false density."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,14 +11,14 @@ from marqueue.scenario import Scenario
 
 CLOCK = 20.0
 LIAR, SAYS = "2", "0.25 cycles/bit"
-#: Weight of a new measurement where the CPU learns (1).
+#: Weight of a new measurement if the CPU learns densities (1).
 LEARNING = 0.01
 CASES = {"truth": "all say the truth", "told": "w = 2 says 0.25", "learned": "the CPU measures"}
 AXIS = "Density, cycles/bit"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """All honest; a liar; a liar at a CPU that measures."""
+    """True densities; a false one; a false one at a CPU that measures."""
     honest = [group(each, float(each)) for each in CLASSES]
     lying = {"per_bit": f"{LIAR} cycles/bit", "declared": SAYS}
     flows = [*honest[:-1], group(LIAR, float(LIAR), EACH, processing=lying)]
@@ -31,7 +31,8 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs and shares of the CPU, by density, and the gain of the liar."""
+    """Goodputs and shares of the CPU by density, and the gain of the class with the false
+    density."""
     out = {}
     for case, of in CASES.items():
         run = runs[case]
@@ -47,7 +48,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """Goodputs and shares by density, a curve a case."""
+    """Goodputs and shares by density, a curve per case."""
     return [
         against(
             "Liar 1",

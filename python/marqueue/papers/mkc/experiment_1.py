@@ -23,10 +23,10 @@ from marqueue.theory.mkc.paper_data import figure_1
 DELAYS = (1, 2, 3, 4)
 #: The map's stationary rate, C + omega, Mbit/s.
 SETTLED = 1010.0
-#: Round-trip times of the packets, ms; their C and their stationary rate, Mbit/s.
+#: Round-trip times of the packet simulation, ms; its C and its stationary rate, Mbit/s.
 RTTS = (90, 120)
 C, STATIONARY = 50.0, 50.02
-#: Round-trip time, ms, bytes of a packet and interval, ms: those of the claims, and others for the
+#: Round-trip time, ms, packet size, bytes, and interval, ms: for the claims, and others for the
 #: ledger.
 SETUPS = ((90, 1000, 40), (120, 1000, 40), (90, 200, 40), (90, 200, 100), (120, 200, 100))
 #: The last 5 s.
@@ -34,12 +34,12 @@ LATE = (15.0, 20.0)
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a round-trip time."""
+    """A set-up per round-trip time."""
     return {name(*each): packets(*each) for each in SETUPS}
 
 
 def name(rtt: int, size: int = 1000, delta: int = 40) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"rtt-{rtt}-{size}-{delta}"
 
 
@@ -58,7 +58,7 @@ def packets(rtt: int, size: int, delta: int) -> Scenario:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Distances from the stationary rate, overshoot, and whether oscillations grow."""
+    """Distances from the stationary rate, overshoot, and growth of oscillations."""
     maps = {d: total_of(figure_1(d)) for d in DELAYS}
     late = {d: away(x[141:151], SETTLED) for d, x in maps.items()}
     early = {d: away(x[41:51], SETTLED) for d, x in maps.items()}
@@ -111,7 +111,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
-    """Maps in four panels, packets in two."""
+    """Maps in four panels, packet simulation in two."""
     return [
         steps_of(
             "Figure 1",

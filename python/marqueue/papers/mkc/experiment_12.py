@@ -14,7 +14,7 @@ from marqueue.results import Result
 from marqueue.scenario import Scenario
 
 FLOWS = (1, 2, 3, 4)
-#: Seconds from one flow to the next.
+#: Interval between the starts of flows, s.
 APART = 5.0
 C, ALPHA, BETA = 10.0, 0.1, 0.9
 #: Shares of C at which the link counts as full.
@@ -29,19 +29,20 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def reaches(x: Rate, share: float) -> float:
-    """After how long a rate has come to a share of C, s."""
+    """Time until a rate reaches a share of C, s."""
     there = np.flatnonzero(x.value >= share * C)
     return float(x.t[there[0]] - x.t[0]) if len(there) else x.end
 
 
 def settled(rates: Sequence[Rate], flows: int) -> float:
-    """The sum of rates in the second before another flow joins, over C + N alpha / beta."""
+    """Mean sum of rates in the last second before another flow joins, relative to C + N alpha /
+    beta."""
     end = flows * APART
     return total(rates).mean(end - 1.0, end) / (C + flows * ALPHA / BETA)
 
 
 def fall(run: Result, flow: int) -> Quantity:
-    """Of the flow that joined last, until the next does."""
+    """The largest fall of the rate of the flow that joined last, before the next one joins."""
     return of_rate(
         run,
         "Largest fall of the flow that joined last",
@@ -53,12 +54,12 @@ def fall(run: Result, flow: int) -> Quantity:
 
 
 def sum_of_rates(run: Result, flows: int) -> Quantity:
-    """Over X*, of so many flows."""
+    """Sum of the rates of this number of flows, relative to X*."""
     return of_all(run, "Sum of rates over X*", "packets", partial(settled, flows=flows))
 
 
 def measure(runs: Runs) -> Quantities:
-    """When the first flow fills the link, where each number of flows settles, and falls."""
+    """Time until the first flow fills the link, settled sums of rates, and falls."""
     run: Result = runs["packets"]
     out = {
         "fall": side_by_side({float(n): fall(run, n) for n in FLOWS}, "flow"),

@@ -19,11 +19,11 @@ from marqueue.scenario import Scenario
 from marqueue.theory.mkc import Loss, Mkc, Network, iterate
 from marqueue.theory.mkc.paper_data import figure_4
 
-#: X* of the map and of the packets, Mbit/s.
+#: X* of the map and of the packet simulation, Mbit/s.
 SETTLED, STATIONARY = 10_800.0, 10.8
-#: Round-trip times of the packets.
+#: Round-trip times of the packet simulation.
 RTTS = {"equal": ("100 ms", "100 ms"), "unequal": ("20 ms", "400 ms")}
-#: The same in steps of the packets' interval, rounded: 1 + RTT / Delta.
+#: The same in steps of the interval, rounded: 1 + RTT / Delta.
 UNEQUAL = (1, 9)
 MAPS = {"equal": False, "random": True}
 LATE = (30.0, 40.0)
@@ -78,7 +78,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
-    """Maps in two panels, packets in two."""
+    """Maps in two panels, packet simulation in two."""
     panels = {}
     for title, random in (("D = 20", False), ("D of 1 to 100, at random", True)):
         done = figure_4(random)

@@ -1,4 +1,4 @@
-"""Figures 5 and 6: how EMKC fills a link, beside Scalable TCP and at several beta."""
+"""Figures 5 and 6: convergence of EMKC to a full link, with Scalable TCP and for several beta."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,20 +17,20 @@ from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
 from marqueue.scenario import Scenario
-from marqueue.theory.mkc.paper_data import figure_5, figure_6, saturation
+from marqueue.theory.mkc.paper_data import figure_5, figure_6, steps_to_saturation
 
-#: beta of maps and of packets.
+#: beta of maps and of packet simulations.
 MAPS, PACKETS = (0.5, 1.0, 1.5, 1.9), (0.5, 0.9, 1.5)
 LATE = (10.0, 12.0)
 
 
 def settled(beta: float, capacity: float, alpha: float) -> float:
-    """C + alpha / beta, of one flow."""
+    """The stationary rate of one flow, C + alpha / beta."""
     return capacity + alpha / beta
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a beta."""
+    """A set-up per beta."""
     return {
         f"beta-{beta:g}": one_link(
             f"One EMKC flow, beta = {beta:g}",
@@ -42,13 +42,13 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Steps until the link is full; overshoot, and what is left of it."""
+    """Steps until the link is full; overshoot and remaining distance."""
     filled = dict(zip(("emkc", "scalable"), figure_5(), strict=True))
     maps = {beta: total_of(figure_6(beta)) for beta in MAPS}
     stationary = {beta: settled(beta, 1.0, 0.01) for beta in MAPS}
     out = {
         f"full.{law}": single(
-            "Steps until the link is full", law, [float(saturation(x, 1e9) or -1)]
+            "Steps until the link is full", law, [float(steps_to_saturation(x, 1e9) or -1)]
         )
         for law, x in filled.items()
     }

@@ -15,21 +15,21 @@ from marqueue.papers.small_buffer.measures import dependence, performance, swept
 from marqueue.papers.small_buffer.setups import FOLDER, GROUP
 from marqueue.scenario import Scenario, from_dict
 
-#: In the full form alone, with so many replications.
+#: Full form only, with numbers of replications.
 MORE = {1300: 10}
-#: The number of flows whose sum of windows is looked at.
+#: Number of flows for which the sum of windows is analysed.
 SHOWN = 200
-#: What ns-2 measured too.
+#: Quantities that ns-2 measured, too.
 COMPARED = ("utilization", "delay", "loss")
 
 
 def name(scheme: str, flows: float) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{flows:g}"
 
 
 def scenario(scheme: str, flows: int, replications: int = 1) -> Scenario:
-    """The dumbbell that ns-2 is told, with the windows sampled."""
+    """The dumbbell as given to ns-2, with sampled windows."""
     data = SMALL_BUFFER[scheme, flows].scenario(replications).to_dict()
     [warmup] = data.pop("cuts")
     [long] = data["traffic"]
@@ -38,7 +38,7 @@ def scenario(scheme: str, flows: int, replications: int = 1) -> Scenario:
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and number of flows."""
+    """A set-up per scheme and number of flows."""
     return {name(s, n): scenario(s, n) for s in SCHEMES for n in FLOWS if n not in MORE}
 
 
@@ -48,7 +48,7 @@ def full() -> Mapping[str, Scenario]:
 
 
 def theirs(reference: Reference, quantity: Quantity, key: str) -> Quantity:
-    """The same of ns-2: one value a seed."""
+    """The same quantity from ns-2, one value per seed."""
     of_flows = reference.number[key]
     assert isinstance(of_flows, Mapping)
     sides = [of_flows[f"{n:g}"] for n in quantity.places]
@@ -56,9 +56,8 @@ def theirs(reference: Reference, quantity: Quantity, key: str) -> Quantity:
 
 
 def apart(ours: Quantity, others: Quantity) -> Quantity:
-    """How far means are apart, in half widths of the 95% interval of their difference; of a single
-    replication here, of that of the others.
-    """
+    """Distance of means in half widths of the 95% interval of their difference; with a single
+    replication here, of the interval of the other simulator."""
     pairs = zip(ours.estimates, others.estimates, strict=True)
     widths = [
         abs(a.mean - b.mean) / np.hypot(a.half_width or 0.0, b.half_width or 0.0) for a, b in pairs
@@ -68,7 +67,7 @@ def apart(ours: Quantity, others: Quantity) -> Quantity:
 
 
 def measure(runs: Runs) -> Quantities:
-    """The four figures and h, and those of ns-2 beside them."""
+    """The four figures and h, here and from ns-2."""
     reference = read_reference(FOLDER / "reference.toml")
     out: dict[str, Quantity] = {}
     for scheme in SCHEMES:
@@ -83,7 +82,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """What both measured, and h."""
+    """The figures here and from ns-2, and h."""
     letters = dict(zip(COMPARED, "abc", strict=True))
     return [
         *(

@@ -20,7 +20,7 @@ Weights = Literal["tcp", "equal"]
 
 
 @dataclass
-class Shared:
+class AllocationProblem:
     """The allocation problem of a scenario, with the assumptions made."""
 
     sharing: Sharing
@@ -35,10 +35,10 @@ def region(scenario: Scenario) -> Optimum:
 
     Raises :class:`ScenarioError` as :func:`allocation_problem` does.
     """
-    return proportionally_fair(of_scenario(scenario).sharing)
+    return proportionally_fair(allocation_problem(scenario).sharing)
 
 
-def of_scenario(scenario: Scenario, weights: Weights = "tcp") -> Shared:
+def allocation_problem(scenario: Scenario, weights: Weights = "tcp") -> AllocationProblem:
     """The long TCP flows of a scenario, and the CPUs and links that they cross.
 
     The load of other traffic is subtracted from the capacities. Raises :class:`ScenarioError` if
@@ -67,7 +67,7 @@ def of_scenario(scenario: Scenario, weights: Weights = "tcp") -> Shared:
         tuple((cpu, cpu.removesuffix("/cpu")) for cpu in names if _is_cpu_of(cpu, crossed)),
     )
     managed = tuple(link["name"] for link in plan["links"] if link["queue"])
-    return Shared(sharing, tuple(dict.fromkeys(reader.assumed)), managed)
+    return AllocationProblem(sharing, tuple(dict.fromkeys(reader.assumed)), managed)
 
 
 def _is_cpu_of(name: str, crossed: set[str]) -> bool:

@@ -24,14 +24,16 @@ from marqueue.theory.allocation.resources import Floats
 
 
 @dataclass(frozen=True)
-class OnePair:
+class SingleBottleneck:
     """Flows by weight alpha and density, cycles/bit; all above 0."""
 
     weights: Floats
     densities: Floats
 
     @classmethod
-    def of(cls, densities: Sequence[float], weights: Sequence[float] | None = None) -> OnePair:
+    def of(
+        cls, densities: Sequence[float], weights: Sequence[float] | None = None
+    ) -> SingleBottleneck:
         """Flows of these densities; by default of equal weights."""
         w = np.array(densities, dtype=float)
         return cls(np.ones_like(w) if weights is None else np.array(weights, dtype=float), w)

@@ -17,7 +17,9 @@ two packets of a matched drop as one loss."""
 MODELLED = "chokew"
 
 
-def of_scenario(scenario: Scenario, law: Law = "pftk", queue: float | None = None) -> Equilibrium:
+def solve_scenario(
+    scenario: Scenario, law: Law = "pftk", queue: float | None = None
+) -> Equilibrium:
     """Solves the model for a scenario with one CHOKeW link that all flows cross.
 
     ``queue`` is L, packets; by default L+, the queue length above which p0 rises. Raises

@@ -7,7 +7,7 @@ from typing import Any
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
 from marqueue.scenario.parameters import aqms
-from marqueue.theory.allocation.from_scenario import of_scenario
+from marqueue.theory.allocation.from_scenario import allocation_problem
 from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 from marqueue.theory.drq.fluid import Drq, Red, Reno
 from marqueue.theory.plan_inputs import Plan, round_trip, tcp_settings
@@ -21,7 +21,7 @@ def network(scenario: Scenario) -> Drq:
     Round-trip times are without queueing; the forward part is taken up to the first queue. Raises
     :class:`ScenarioError` if the scenario is outside the model.
     """
-    shared = of_scenario(scenario).sharing
+    shared = allocation_problem(scenario).sharing
     plan = compile(scenario)
     links = {link["name"]: link for link in plan["links"]}
     for name in proportionally_fair(shared).congested:
