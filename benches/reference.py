@@ -14,7 +14,7 @@ from typing import Any
 from benches.papers import EXPERIMENT_1, EXPERIMENT_1_UNTIED, EXPERIMENT_2, TIES
 from marqueue import ns2
 from marqueue.ns2.case import Case, avq, droptail, red
-from marqueue.ns2.simulator_output import FIGURES, theirs
+from marqueue.ns2.simulator_output import FIGURES, ns2_output
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "ns2"
 
@@ -71,7 +71,7 @@ def windows(case: Case) -> list[dict[str, float]]:
     return [
         {"begin": side.begin, "end": side.end}
         | {name: round(getattr(side, name).mean, 6) for name in FIGURES}
-        for side in theirs([ns2.run(case.ns2_arguments(seed)) for seed in SEEDS])
+        for side in ns2_output([ns2.run(case.ns2_arguments(seed)) for seed in SEEDS])
     ]
 
 

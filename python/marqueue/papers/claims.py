@@ -15,13 +15,13 @@ from marqueue.statistics.estimates import Estimate, Floats
 Text = Annotated[str, Field(min_length=1)]
 
 
-class Entry(BaseModel):
+class TomlTable(BaseModel):
     """A table of a TOML file; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ClaimCheck(Entry):
+class ClaimCheck(TomlTable):
     """Common parts of all checks."""
 
     quantity: Text
@@ -166,7 +166,7 @@ class Monotone(ClaimCheck):
 Check = Annotated[Value | AtMost | AtLeast | Below | Monotone, Field(discriminator="kind")]
 
 
-class Claim(Entry):
+class Claim(TomlTable):
     """A statement of a paper that can be checked."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
@@ -184,7 +184,7 @@ class Claim(Entry):
     """The checks; all must hold."""
 
 
-class Claims(Entry):
+class Claims(TomlTable):
     """A claims.toml."""
 
     claim: list[Claim]

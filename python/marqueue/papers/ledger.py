@@ -13,12 +13,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from marqueue.papers.claims import Entry, Text
+from marqueue.papers.claims import Text, TomlTable
 from marqueue.papers.quantity import Quantities
 from marqueue.statistics.estimates import Estimate
 
 
-class Number(Entry):
+class Number(TomlTable):
     """One number: the paper's, the reference's and ours."""
 
     what: Text
@@ -32,7 +32,7 @@ class Number(Entry):
     """Place in a sweep, for both."""
 
 
-class Note(Entry):
+class Note(TomlTable):
     """An entry of the ledger."""
 
     title: Text
@@ -43,7 +43,7 @@ class Note(Entry):
     number: list[Number] = []
 
 
-class Reference(Entry):
+class Reference(TomlTable):
     """Numbers of a reference simulator, one value per seed."""
 
     name: Text
@@ -60,7 +60,7 @@ class Reference(Entry):
         return Estimate.of(values)
 
 
-class Ledger(Entry):
+class Ledger(TomlTable):
     """A ledger.toml."""
 
     note: list[Note]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
-    from marqueue.papers.drawn import PaperFigure, PaperTable
+    from marqueue.papers.figures import PaperFigure, PaperTable
     from marqueue.papers.quantity import Quantities, Runs
 
 #: Replications of every set-up in the quick and in the full form.

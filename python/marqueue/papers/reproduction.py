@@ -13,7 +13,7 @@ from rich.text import Text
 
 from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
-from marqueue.papers.drawn import PaperFigure, PaperTable
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.verdict import judge, least_favourable
 from marqueue.reports import Outcome, Verdict

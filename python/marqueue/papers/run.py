@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tomli_w
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.page import ledger_page, page
 from marqueue.papers.paper import FULL, QUICK, Paper, replicated
 from marqueue.papers.reproduction import Reproduction

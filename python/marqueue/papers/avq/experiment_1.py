@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import scenario
-from marqueue.papers.drawn import PaperFigure, PaperTable, over_time
+from marqueue.papers.figures import PaperFigure, PaperTable, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, series_mean, single
 from marqueue.plots import Curve

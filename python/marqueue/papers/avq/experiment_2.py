@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import label, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows, single
 from marqueue.scenario import Scenario
@@ -46,7 +46,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
     def drawn(name: str, what: str, caption: str) -> PaperFigure:
         compared = [quantities[f"{what}.{scheme}"] for scheme in COMPARED]
-        return against(name, f"{caption} with that number of flows.", compared, "Long flows")
+        return sweep_figure(name, f"{caption} with that number of flows.", compared, "Long flows")
 
     return [
         drawn("Figure 6", "losses", "Packets lost in the 100 s"),

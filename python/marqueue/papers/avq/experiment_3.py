@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from marqueue.papers.avq.setups import label, under
-from marqueue.papers.drawn import PaperFigure, over_time
+from marqueue.papers.figures import PaperFigure, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, peak, settling
 from marqueue.plots import Curve

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import label, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows
 from marqueue.scenario import Scenario
@@ -41,7 +41,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
     def drawn(name: str, what: str, caption: str) -> PaperFigure:
         compared = [quantities[f"{what}.{scheme}"] for scheme in COMPARED]
-        return against(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
+        return sweep_figure(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
 
     return [
         drawn("Figure 12", "losses", "Packets lost in the 100 s"),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from marqueue.papers.avq.setups import scenario
-from marqueue.papers.drawn import PaperFigure, one_above_another
+from marqueue.papers.figures import PaperFigure, stacked_panels
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import (
     Quantities,
@@ -107,7 +107,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     lost = curves("gamma", GAMMAS, "drops", np.sum)
     most = max(c.values[:, c.t > BEFORE[0]].max() for c in lost.values())
     return [
-        one_above_another(
+        stacked_panels(
             "Figure 15",
             f"Queue for values of alpha, gamma 0.98. {joined}",
             curves("alpha", ALPHAS, "queue", None),
@@ -115,7 +115,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
             "packets",
             CHANGES,
         ),
-        one_above_another(
+        stacked_panels(
             "Figure 16",
             f"Queue for values of gamma, alpha 0.5. {joined}",
             curves("gamma", GAMMAS, "queue", None),
@@ -123,7 +123,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
             "packets",
             CHANGES,
         ),
-        one_above_another(
+        stacked_panels(
             "Figure 17",
             f"Packets lost in each second for values of gamma. {joined} "
             "The losses at the start of the flows go beyond the scale.",
@@ -133,7 +133,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
             CHANGES,
             (0.0, 1.05 * float(most)),
         ),
-        one_above_another(
+        stacked_panels(
             "Figure 18",
             f"Utilization of each second for values of gamma. {joined}",
             curves("gamma", GAMMAS, "utilization", np.mean),

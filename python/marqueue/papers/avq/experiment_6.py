@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from marqueue.papers.avq.setups import label, scenario, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, over_flows, over_windows
 from marqueue.scenario import Scenario
@@ -78,7 +78,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
     def drawn(name: str, what: str, caption: str) -> PaperFigure:
         compared = [quantities[f"{what}.{scheme}"] for scheme in DRAWN]
-        return against(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
+        return sweep_figure(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
 
     return [
         drawn("Figure 19", "queue", "Mean queue in the 100 s"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, of_link, swept
 from marqueue.papers.chokew.setups import label, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -48,7 +48,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
         "Jain's index of goodputs; 1 is fair (the axis does not begin at 0). CHOKe and FQ-CoDel "
         "are not in the paper's."
     )
-    return [against("Figure 11", caption, compared, "TCP flows")]
+    return [sweep_figure("Figure 11", caption, compared, "TCP flows")]
 
 
 EXPERIMENT = Experiment(

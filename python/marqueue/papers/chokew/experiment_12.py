@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import RISING, SETTLED, mean_of, of_flows, of_link, swept
 from marqueue.papers.chokew.setups import label, level, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.scenario import Scenario
@@ -59,7 +59,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
     def drawn(figure: str, key: str, caption: str, floor: float | None = None) -> PaperFigure:
         compared = [quantities[f"{key}.{scheme}"] for scheme in COMPARED]
-        return against(figure, caption, compared, "TCP flows", floor=floor)
+        return sweep_figure(figure, caption, compared, "TCP flows", floor=floor)
 
     return [
         drawn(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import RISING, SETTLED, of_flows, starved, swept
 from marqueue.papers.chokew.setups import level, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -37,7 +37,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """A curve per level."""
     both = [quantities[f"goodput.{key}"] for key in LEVELS]
     caption = "Goodput of all flows of a level. The more flows, the more their weights tell."
-    return [against("Figure 5", caption, both, "TCP flows", floor=0.0)]
+    return [sweep_figure("Figure 5", caption, both, "TCP flows", floor=0.0)]
 
 
 EXPERIMENT = Experiment(

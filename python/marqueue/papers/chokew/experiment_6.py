@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, swept
 from marqueue.papers.chokew.setups import label, level, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -51,7 +51,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
         "Mean goodput of a flow, 25 flows of weight 1 and 75 of weight w(2). Under WFQ, with a "
         "queue a level, the curves cross where the ratio is that of the numbers of flows."
     )
-    return [against("Figure 6", caption, list(quantities.values()), "w(2)/w(1)", floor=0.0)]
+    return [sweep_figure("Figure 6", caption, list(quantities.values()), "w(2)/w(1)", floor=0.0)]
 
 
 EXPERIMENT = Experiment(

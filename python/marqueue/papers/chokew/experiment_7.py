@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, starved, swept
 from marqueue.papers.chokew.setups import level, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -47,7 +47,7 @@ def measure(runs: Runs) -> Quantities:
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """A figure per number of levels, a curve per level."""
     return [
-        against(
+        sweep_figure(
             figure,
             f"Goodput of all flows of a level, {levels} levels: in the order of their weights.",
             [quantities[f"goodput.{levels}-{k}"] for k in range(1, levels + 1)],

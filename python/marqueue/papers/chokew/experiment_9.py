@@ -3,9 +3,9 @@ droptail for comparison."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.chokew.measures import mean_of, of_flows, of_link, overflow, swept, together
+from marqueue.papers.chokew.measures import mean_of, of_flows, of_link, overflow, swept, total
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -44,7 +44,7 @@ def measure(runs: Runs) -> Quantities:
             found = swept(runs, names, VARIABLE, of_flows, of, "goodput", group)
             out[f"goodput.{scheme}-{key}"] = found
         both = [out[f"goodput.{scheme}-low"], out[f"goodput.{scheme}-high"]]
-        out[f"goodput.{scheme}-tcp"] = together(both, f"{label(scheme)}, all TCP")
+        out[f"goodput.{scheme}-tcp"] = total(both, f"{label(scheme)}, all TCP")
         for key, figure in {"utilization": "utilization", "queue": "queue_mean"}.items():
             out[f"{key}.{scheme}"] = swept(runs, names, VARIABLE, of_link, label(scheme), figure)
     names = {float(flows): name("chokew", flows) for flows in UDP}
@@ -58,14 +58,14 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     curves = ("chokew-low", "chokew-high", "chokew-udp", "rio-3-tcp", "rio-3-udp")
     goodputs = [quantities[f"goodput.{curve}"] for curve in curves]
     return [
-        against(
+        sweep_figure(
             "Figure 9",
             "Goodput of all flows of a kind. CHOKeW blocks UDP and RIO, at the same 0, TCP.",
             goodputs,
             VARIABLE,
             floor=-0.03,
         ),
-        against(
+        sweep_figure(
             "Figure 10",
             "The basic drawing factor, CHOKeW: how often an arrival is compared, at weight 1.",
             [quantities["p0"]],

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, udp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.reports.builder import Cell
@@ -60,7 +60,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
         for i, n in enumerate(IDS)
     ]
     return [
-        against(
+        sweep_figure(
             "Attack 1",
             "What an attacker of 10 Mbit/s in all gets of a link of 1 Mbit/s beside 50 TCP flows. "
             "A fair share of n ids is n/(50 + n).",

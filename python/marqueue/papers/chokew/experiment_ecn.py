@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_link, ratio, swept
 from marqueue.papers.chokew.setups import label, level, tcp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -50,7 +50,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """The ratio by the number of flows with ECN; marks and losses as a table."""
     keys = ("marks", "losses", "ecn")
     return [
-        against(
+        sweep_figure(
             "ECN 1",
             "What a flow with ECN gets over what a flow without gets; 1 is fair. 50 flows in all.",
             [quantities[f"ecn.{scheme}"] for scheme in COMPARED],

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, of_link, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -49,7 +49,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     keys = ("udp", "tcp", "jain", "delay")
     shown = (0.02, 0.2, 1.0, 10.0)
     return [
-        against(
+        sweep_figure(
             "Isolation 1",
             "What one flow of constant rate gets beside 50 TCP flows, by what it sends. A fair "
             "share is 0.0196 Mbit/s.",

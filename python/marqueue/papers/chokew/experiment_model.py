@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from marqueue.papers.chokew.measures import leaky, mean_of, of_flows, of_link, swept
+from marqueue.papers.chokew.measures import delay_by_littles_law, mean_of, of_flows, of_link, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, level, udp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.results import Result
@@ -165,7 +165,7 @@ def waiting(runs: Runs) -> dict[str, Quantity]:
     for key in ("weights", "flows"):
         each = COMPARED[f"p0.{key}"]
         wait = swept(runs, each.names, each.variable, of_link, "CHOKeW", "delay_mean")
-        by_15 = swept(runs, each.names, each.variable, leaky, "CHOKeW")
+        by_15 = swept(runs, each.names, each.variable, delay_by_littles_law, "CHOKeW")
         says = [[1e3 * solved(each.at, place, "pairs").waiting_time for place in each.names]]
         out[f"wait.{key}"] = wait
         out[f"leaky.{key}"] = by_15
@@ -188,10 +188,10 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
         simulated = replace(quantities[key], of="Simulation")
         laws = [quantities[f"{law}.{key}"] for law in LAWS]
         caption = f"{caption} The model has it right within 25%, or twice too low, by TCP's law."
-        return against(name, caption, [simulated, *laws], variable, floor=0.0)
+        return sweep_figure(name, caption, [simulated, *laws], variable, floor=0.0)
 
     return [
-        against(
+        sweep_figure(
             "Model 1",
             f"Shares of goodput of 50 flows of each level. {marks}",
             [quantities[key] for key in shares],
@@ -199,7 +199,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
             [quantities[f"curve.{key}"] for key in shares],
             floor=0.0,
         ),
-        against(
+        sweep_figure(
             "Model 2",
             "Share of goodput of a UDP flow beside 50 TCP flows: as much as it sends at first, "
             "more "

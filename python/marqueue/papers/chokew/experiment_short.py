@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, of_link, swept
 from marqueue.papers.chokew.setups import label, level, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -49,7 +49,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Completion times by the rate; all figures at each rate as a table."""
     keys = ("fct", "fct-p95", "delay", "long")
     return [
-        against(
+        sweep_figure(
             "Short 1",
             "Mean completion time of flows of 10 packets beside 50 long ones.",
             [quantities[f"fct.{scheme}"] for scheme in COMPARED],

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, ratio
 from marqueue.papers.chokew.setups import label, level, tcp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
 from marqueue.scenario import Scenario
@@ -57,7 +57,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Goodput by packet size, as a figure and a table."""
     curves = [quantities[f"goodput.{name}"] for name in COMPARED]
     return [
-        against(
+        sweep_figure(
             "Sizes 1",
             "What a flow gets, in bytes, by the size of its packets: 25 flows of each size.",
             curves,

@@ -41,7 +41,9 @@ def starved(run: Result, of: str, group: str | None = None, window: int = SETTLE
     return single("Flows that got nothing", of, counts, "flows")
 
 
-def least(run: Result, of: str, group: str | None = None, window: int = SETTLED) -> Quantity:
+def smallest_goodput(
+    run: Result, of: str, group: str | None = None, window: int = SETTLED
+) -> Quantity:
     """The smallest goodput of a flow of a group."""
     rates = [float(each.rates.min()) * 1e-6 for each in run.flow_sets(window, group=group)]
     return single("Goodput of the worst off", of, rates, "Mbit/s")
@@ -54,7 +56,7 @@ def overflow(run: Result, of: str, window: int = SETTLED) -> Quantity:
     return single("Share of arrivals lost to a full buffer", of, values)
 
 
-def leaky(run: Result, of: str, window: int = SETTLED) -> Quantity:
+def delay_by_littles_law(run: Result, of: str, window: int = SETTLED) -> Quantity:
     """Queueing delay by (15): mean queue / rate at which packets enter it. Packets that entered are
     the departures and one of each two matched drops."""
     windows = run.link().windows(window)
@@ -64,7 +66,7 @@ def leaky(run: Result, of: str, window: int = SETTLED) -> Quantity:
     return replace(queue, label="Queueing delay by (15)", values=values, unit="ms")
 
 
-def together(quantities: Sequence[Quantity], of: str) -> Quantity:
+def total(quantities: Sequence[Quantity], of: str) -> Quantity:
     """The sum of quantities of the same kind."""
     values = sum(each.values for each in quantities)
     return replace(quantities[0], of=of, values=np.asarray(values))

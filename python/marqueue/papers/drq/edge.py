@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import schemes
 from marqueue.papers.drq.measures import (
     named,
     of_link,
     optima,
-    over,
+    quotient,
     rate,
     share,
     swept,
     total,
 )
 from marqueue.papers.drq.setups import BITS, SCHEMES, label
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 
 GROUPS = ("SG1", "SG2", "SG3")
@@ -37,13 +37,13 @@ def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Qu
         for group in GROUPS:
             out[f"{group}.{scheme}"] = swept(runs, names, variable, rate, group, group)
         out[f"both.{scheme}"] = swept(runs, names, variable, total, of, BEHIND)
-        out[f"ratio.{scheme}"] = over(
+        out[f"ratio.{scheme}"] = quotient(
             out[f"SG2.{scheme}"], out[f"SG1.{scheme}"], f"SG2 over SG1, {of}"
         )
         out[f"cpu.{scheme}"] = swept(runs, names, variable, of_link, of, "utilization", CPU)
         shares = [swept(runs, names, variable, share, of, group, CPU) for group in BEHIND]
         both = Quantity("", of, shares[0].values + shares[1].values, "", variable, shares[0].places)
-        out[f"unfair.{scheme}"] = over(shares[0], both, "SG1's part of the cycles used")
+        out[f"unfair.{scheme}"] = quotient(shares[0], both, "SG1's part of the cycles used")
         out[f"wait.{scheme}"] = swept(runs, names, variable, of_link, of, "delay_mean", CPU)
         losses = [swept(runs, names, variable, of_link, of, "loss_ratio", each) for each in CORE]
         out[f"core-loss.{scheme}"] = replace(
@@ -51,7 +51,7 @@ def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Qu
         )
         out[f"held.{scheme}"] = held(out[f"wait.{scheme}"], out[f"core-loss.{scheme}"])
     for scheme in ("drq", "drr-red"):
-        out[f"gain.{scheme}"] = over(
+        out[f"gain.{scheme}"] = quotient(
             out[f"both.{scheme}"], out["both.red-red"], f"{label(scheme)} over RED-RED"
         )
     return out

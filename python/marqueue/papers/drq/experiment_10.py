@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.figures import schemes
 from marqueue.papers.drq.measures import (
     line,
@@ -11,15 +10,16 @@ from marqueue.papers.drq.measures import (
     named,
     of_link,
     optima,
-    over,
+    over_optimum,
+    quotient,
     rate,
-    ratio,
     scenario,
     swept,
     total,
 )
 from marqueue.papers.drq.optimum import sharing
 from marqueue.papers.drq.setups import SCHEMES, label, parking_lot
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.results import Result
@@ -58,7 +58,7 @@ def measure(runs: Runs) -> Quantities:
         out[f"rate.drq.{group}"] = goodput
         for key, found in {"ratio": nominal, "delayed": delayed}.items():
             best = mbits(found, group)
-            out[f"{key}.drq.{group}"] = ratio(goodput, best)
+            out[f"{key}.drq.{group}"] = over_optimum(goodput, best)
             out[f"{key}-optimum.{group}"] = line(goodput, best)
     for scheme in SCHEMES:
         names, of = named(scheme, RATES), label(scheme)
@@ -66,7 +66,7 @@ def measure(runs: Runs) -> Quantities:
         for key, link in {"utilization": "L3", "cpu": "L3/cpu"}.items():
             out[f"{key}.{scheme}"] = swept(runs, names, VARIABLE, of_link, of, "utilization", link)
     for scheme in ("drr-red", "red-red"):
-        out[f"gain.{scheme}"] = over(
+        out[f"gain.{scheme}"] = quotient(
             out["total.drq"], out[f"total.{scheme}"], f"Total of DRQ over {label(scheme)}"
         )
     best = [each.total * 1e-6 for each in nominal]
@@ -79,7 +79,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
     names = named("drq", RATES)
 
     def drawn(figure: str, groups: Sequence[str], key: str, what: str) -> PaperFigure:
-        return against(
+        return sweep_figure(
             figure,
             f"Mean goodput of a flow under DRQ (marks), and the proportionally fair rate{what} "
             "(lines).",

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.edge import BEHIND, EDGE, GROUPS, aggregate, edge_table, goodputs
 from marqueue.papers.drq.measures import name, named
 from marqueue.papers.drq.setups import SCHEMES, edge, label
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -42,7 +42,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
     """A figure per scheme, the aggregate, and utilization of the CPU."""
     return [
         *(
-            against(
+            sweep_figure(
                 f"Figure 14, {label(scheme)}",
                 f"Mean goodput of a flow of each group, {label(scheme)} at IE1 and EE1.",
                 [quantities[f"{group}.{scheme}"] for group in GROUPS],
@@ -51,7 +51,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
             for scheme in SCHEMES
         ),
         aggregate("Figure 14 (d)", quantities, AXIS),
-        against(
+        sweep_figure(
             "Figure 14, core",
             "Goodput of SG1 and SG2 together at 10 Mcycles/s, by the rate of the core.",
             [quantities[f"core.both.{scheme}"] for scheme in SCHEMES],

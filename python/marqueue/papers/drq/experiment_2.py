@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import PaperFigure, against
-from marqueue.papers.drq.measures import line, name, named, rate, ratio, swept
+from marqueue.papers.drq.measures import line, name, named, over_optimum, rate, swept
 from marqueue.papers.drq.setups import ECN, dumbbell, group, label
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
 from marqueue.plots.capacity_region import pair_allocations, pair_shares
@@ -62,7 +62,7 @@ def measure(runs: Runs) -> Quantities:
             expected = [float(r[i]) * RATE / EACH for r in allocations[key]]
             out[f"rate.{scheme}.{w}"] = goodput
             out[f"{key}.{w}"] = line(goodput, expected)
-            out[f"ratio.{scheme}.{w}"] = ratio(goodput, expected)
+            out[f"ratio.{scheme}.{w}"] = over_optimum(goodput, expected)
     return out
 
 
@@ -86,7 +86,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     return [
         PaperFigure("Figure 2", caption, pair_shares(FLOWS), data),
         *(
-            against(
+            sweep_figure(
                 f"Figure 2, {label(scheme)}",
                 f"Mean goodput of a flow of each density under {label(scheme)} (marks), and what "
                 "theory says (lines).",

@@ -3,10 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.figures import beside_optimum, schemes, use_of_both
-from marqueue.papers.drq.measures import away, classes, less, line, name, named, optima, ratio
+from marqueue.papers.drq.measures import (
+    classes,
+    difference,
+    half_widths_off,
+    line,
+    name,
+    named,
+    optima,
+    over_optimum,
+)
 from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, dumbbell
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
 from marqueue.scenario import Scenario
@@ -37,17 +46,17 @@ def measure(runs: Runs) -> Quantities:
         rates = [each.rate(group) * 1e-6 for each in fair]
         out[f"max-min.{group}"] = line(goodput, rates)
         out[f"max-min-ratio.{group}"] = replace(
-            ratio(goodput, rates), label="Goodput over the max-min fair rate"
+            over_optimum(goodput, rates), label="Goodput over the max-min fair rate"
         )
     for scheme in ("drq", "drr-red"):
         for group in CLASSES:
             parts = {
-                place: away(runs[each], f"w = {group}", group, best.rate(group) * 1e-6)
+                place: half_widths_off(runs[each], f"w = {group}", group, best.rate(group) * 1e-6)
                 for (place, each), best in zip(named(scheme, CLOCKS).items(), found, strict=True)
             }
             out[f"away.{scheme}.{group}"] = side_by_side(parts, VARIABLE)
         used, wasted = out[f"utilization.{scheme}"], out["utilization.red-red"]
-        out[f"lost.{scheme}"] = less(used, wasted, "Utilization beyond RED-RED's")
+        out[f"lost.{scheme}"] = difference(used, wasted, "Utilization beyond RED-RED's")
     marked = classes(runs, LOW, VARIABLE, found[: len(LOW)], [MARKED])
     return {each: q for each, q in marked.items() if MARKED in each} | out
 
@@ -58,7 +67,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
     found = dict(zip(names, optima(runs, names), strict=True))
     return [
         *(beside_optimum("Figure 5", quantities, AXIS, scheme) for scheme in SCHEMES),
-        against(
+        sweep_figure(
             "Figure 5, max-min",
             "Mean goodput of a flow of each class under DRR-RED (marks), and the max-min fair "
             "rate (lines).",

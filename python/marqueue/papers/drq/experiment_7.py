@@ -2,21 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.figures import cpu_share, schemes, use_of_both
 from marqueue.papers.drq.measures import (
     CPU,
     classes,
+    difference_from_optimum,
     line,
     name,
     named,
-    off,
     optima,
-    ratio,
+    over_optimum,
     share,
     swept,
 )
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, group, label, table
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
 from marqueue.results import Result
@@ -63,11 +63,11 @@ def measure(runs: Runs) -> Quantities:
     for scheme in SCHEMES:
         high = swept(runs, named(scheme, HIGH), VARIABLE, high_share, label(scheme))
         out[f"high.{scheme}"] = high
-        out[f"high-off.{scheme}"] = off(high, [high_at(each) for each in found])
+        out[f"high-off.{scheme}"] = difference_from_optimum(high, [high_at(each) for each in found])
         out |= {f"low.{scheme}.{w}": out[f"rate.{scheme}.{w}"] for w in CLASSES}
     out["high.optimum"] = line(out["high.drq"], [high_at(each) for each in found])
     # Without such flows the ratio is 0 / 1.
-    out["high-ratio.red-red"] = ratio(out["high.red-red"], [each or 1.0 for each in equal])
+    out["high-ratio.red-red"] = over_optimum(out["high.red-red"], [each or 1.0 for each in equal])
     return out
 
 
@@ -78,7 +78,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
     shares = [quantities[f"high.{scheme}"] for scheme in SCHEMES]
     model = [line(each, list(quantities["high.optimum"].values[0])) for each in shares[:1]]
     return [
-        against(
+        sweep_figure(
             "Figure 7 (a)",
             "Share of the CPU that the flows of high density have; the line is the proportionally "
             "fair share.",
@@ -87,7 +87,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
             model,
         ),
         schemes("Figure 7 (b)", "Utilization of the link.", quantities, "utilization", AXIS),
-        against(
+        sweep_figure(
             "Figure 7 (c)",
             "Mean goodput of a flow of the other classes under RED-RED.",
             [quantities[f"rate.red-red.{w}"] for w in CLASSES],

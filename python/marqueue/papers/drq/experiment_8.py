@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import beside_optimum, schemes, use_of_both
 from marqueue.papers.drq.measures import (
     CPU,
     LINK,
     classes,
-    less,
+    difference,
     line,
     mbits,
     name,
@@ -21,6 +20,7 @@ from marqueue.papers.drq.measures import (
 )
 from marqueue.papers.drq.optimum import sharing
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, label, table
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
 from marqueue.results import Result
@@ -102,7 +102,7 @@ def measure(runs: Runs) -> Quantities:
         out[f"short.{scheme}"] = swept(runs, names, VARIABLE, short_share, label(scheme))
     for scheme in ("drq", "drr-red"):
         used, wasted = out[f"utilization.{scheme}"], out["utilization.red-red"]
-        out[f"lost.{scheme}"] = less(used, wasted, "Utilization beyond RED-RED's")
+        out[f"lost.{scheme}"] = difference(used, wasted, "Utilization beyond RED-RED's")
     return out
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import beside_optimum, use_of_both
 from marqueue.papers.drq.measures import classes, name, named, optima
 from marqueue.papers.drq.setups import CLASSES, dumbbell
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from marqueue.papers.drawn import PaperFigure, against
-from marqueue.papers.drq.measures import CPU, LINK, over
+from marqueue.papers.drq.measures import CPU, LINK, quotient
 from marqueue.papers.drq.setups import CLASSES, dumbbell, label
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single
 from marqueue.results import Result
@@ -57,7 +57,7 @@ def measure(runs: Runs) -> Quantities:
         first, last = (
             replace(delay, values=delay.values[:, [i]], variable="", places=(0.0,)) for i in (0, -1)
         )
-        out[f"delay-ratio.{scheme}"] = over(last, first, "Delay, w = 2 over w = 0.25")
+        out[f"delay-ratio.{scheme}"] = quotient(last, first, "Delay, w = 2 over w = 0.25")
     return out
 
 
@@ -65,7 +65,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """A curve per scheme."""
     caption = "Mean time that packets of a class wait at CPU and link together."
     both = [quantities[f"delay.{scheme}"] for scheme in COMPARED]
-    return [against("Delay 1", caption, both, AXIS)]
+    return [sweep_figure("Delay 1", caption, both, AXIS)]
 
 
 EXPERIMENT = Experiment(

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
-from marqueue.papers.drq.measures import line, of_link, optima, over, rate
+from marqueue.papers.drq.measures import line, of_link, optima, quotient, rate
 from marqueue.papers.drq.setups import CLASSES, ECN, dumbbell, group, schemes
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
 from marqueue.scenario import Scenario
@@ -37,20 +37,22 @@ def measure(runs: Runs) -> Quantities:
         out[f"rate.{hop}"] = side_by_side(parts, "w")
         out[f"marks.{hop}"] = of_link(runs[hop], of, "mark_ratio")
         out[f"losses.{hop}"] = of_link(runs[hop], of, "loss_ratio")
-    out["ratio.initial"] = over(out["rate.standard"], out["rate.drq"], "Standard hop over DRQ's")
+    out["ratio.initial"] = quotient(
+        out["rate.standard"], out["rate.drq"], "Standard hop over DRQ's"
+    )
     [best] = optima(runs, {0.0: "drq"})
     out["rate.optimum"] = line(out["rate.drq"], [best.rate(w) * 1e-6 for w in CLASSES])
     for field in ("00", "ECT"):
         parts = {w: rate(runs["mixed"], field, f"{field}, {w:g}") for w in (0.5, 2.0)}
         out[f"mixed.{field}"] = side_by_side(parts, "w")
-    out["ratio.ect"] = over(out["mixed.ECT"], out["mixed.00"], "ECT over 00")
+    out["ratio.ect"] = quotient(out["mixed.ECT"], out["mixed.00"], "ECT over 00")
     return out
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs by density, marks and losses at the link, and goodputs of ECT and 00 flows."""
     return [
-        against(
+        sweep_figure(
             "ECN 1",
             "Mean goodput of a flow that sets out as 00, by what is at the link behind DRQ's CPU; "
             "the line is the optimum.",
@@ -67,7 +69,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
                 for hop, of in HOPS.items()
             ],
         ),
-        against(
+        sweep_figure(
             "ECN 3",
             "Mean goodput of flows that set out as 00 and as ECT, DRQ at CPU and link.",
             [quantities[f"mixed.{field}"] for field in ("00", "ECT")],

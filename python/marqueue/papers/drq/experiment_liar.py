@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, against
-from marqueue.papers.drq.measures import line, optima, over, rate, share
+from marqueue.papers.drq.measures import line, optima, quotient, rate, share
 from marqueue.papers.drq.setups import CLASSES, EACH, dumbbell, group
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
 from marqueue.scenario import Scenario
@@ -41,7 +41,7 @@ def measure(runs: Runs) -> Quantities:
             out[f"{key}.{case}"] = side_by_side(parts, "w")
         if case != "truth":
             lied, honest = (rate(runs[each], of, LIAR) for each in (case, "truth"))
-            out[f"gain.{case}"] = over(lied, honest, "Goodput of w = 2 over that of the truth")
+            out[f"gain.{case}"] = quotient(lied, honest, "Goodput of w = 2 over that of the truth")
     [best] = optima(runs, {0.0: "truth"})
     out["rate.optimum"] = line(out["rate.truth"], [best.rate(w) * 1e-6 for w in CLASSES])
     return out
@@ -50,14 +50,14 @@ def measure(runs: Runs) -> Quantities:
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """Goodputs and shares by density, a curve per case."""
     return [
-        against(
+        sweep_figure(
             "Liar 1",
             "Mean goodput of a flow by true density; the line is the optimum.",
             [quantities[f"rate.{case}"] for case in CASES],
             AXIS,
             [quantities["rate.optimum"]],
         ),
-        against(
+        sweep_figure(
             "Liar 2",
             "Share of the CPU that each class has.",
             [quantities[f"share.{case}"] for case in CASES],

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.measures import CPU, line
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, label
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.quantity import Quantities
 from marqueue.theory.allocation.proportional_fairness import Optimum
 from marqueue.theory.allocation.resources import Allocation
@@ -18,7 +18,7 @@ def beside_optimum(
     groups: Sequence[str] = CLASSES,
 ) -> PaperFigure:
     """Mean goodput of a flow of each class under a scheme, and the optimum."""
-    return against(
+    return sweep_figure(
         f"{figure}, {label(scheme)}",
         f"Mean goodput of a flow of each class under {label(scheme)} (marks), and the "
         "proportionally fair rate (lines).",
@@ -33,7 +33,7 @@ def schemes(
 ) -> PaperFigure:
     """A quantity, one curve per scheme."""
     every = [quantities[f"{key}.{scheme}"] for scheme in SCHEMES]
-    return against(figure, caption, every, variable)
+    return sweep_figure(figure, caption, every, variable)
 
 
 def use_of_both(
@@ -55,7 +55,7 @@ def use_of_both(
         for share, group in zip(shares, groups, strict=True)
     ]
     return [
-        against(
+        sweep_figure(
             f"{name}, shares",
             f"Share of the CPU that each class has under {label(scheme)} (marks), and at the "
             "optimum (lines).",

@@ -56,7 +56,7 @@ def spread(run: Result, of: str, groups: Sequence[str] = CLASSES) -> Quantity:
     return single("Largest mean goodput over smallest", of, means.max(axis=1) / means.min(axis=1))
 
 
-def away(run: Result, of: str, group: str, optimum: float) -> Quantity:
+def half_widths_off(run: Result, of: str, group: str, optimum: float) -> Quantity:
     """Distance of a group's mean goodput from ``optimum``, Mbit/s, in half widths of the 95%
     interval over its flows."""
     values = []
@@ -67,24 +67,24 @@ def away(run: Result, of: str, group: str, optimum: float) -> Quantity:
     return single("Half widths off the optimum", of, values)
 
 
-def ratio(quantity: Quantity, optimum: Sequence[float] | Floats) -> Quantity:
+def over_optimum(quantity: Quantity, optimum: Sequence[float] | Floats) -> Quantity:
     """A quantity divided by its optimum."""
     values = quantity.values / np.asarray(optimum)
     return replace(quantity, label=f"{quantity.label}, over optimum", values=values, unit="")
 
 
-def off(quantity: Quantity, optimum: Sequence[float]) -> Quantity:
+def difference_from_optimum(quantity: Quantity, optimum: Sequence[float]) -> Quantity:
     """A quantity minus its optimum."""
     values = quantity.values - np.array(optimum)
     return replace(quantity, label=f"{quantity.label}, less optimum", values=values)
 
 
-def less(first: Quantity, second: Quantity, label: str) -> Quantity:
+def difference(first: Quantity, second: Quantity, label: str) -> Quantity:
     """The first quantity minus the second, in each replication."""
     return replace(first, label=label, values=first.values - second.values)
 
 
-def over(first: Quantity, second: Quantity, label: str) -> Quantity:
+def quotient(first: Quantity, second: Quantity, label: str) -> Quantity:
     """The first quantity divided by the second, in each replication."""
     return replace(first, label=label, values=first.values / second.values, unit="")
 
@@ -149,7 +149,7 @@ def classes(
             goodput = swept(runs, names, variable, rate, of, group)
             out[f"rate.{scheme}.{group}"] = goodput
             out[f"optimum.{group}"] = line(goodput, best)
-            out[f"ratio.{scheme}.{group}"] = ratio(goodput, best)
+            out[f"ratio.{scheme}.{group}"] = over_optimum(goodput, best)
             out[f"share.{scheme}.{group}"] = swept(runs, names, variable, share, of, group)
         of = label(scheme)
         out[f"spread.{scheme}"] = swept(runs, names, variable, spread, of, groups)

@@ -3,16 +3,16 @@ packets at two round-trip times."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.measures import (
-    away,
     computed,
-    of_rate,
+    largest_distance,
+    map_figure,
+    measure_rate,
     overshoot,
-    senders,
-    steps_of,
+    sender_figure,
     swept,
-    total_of,
+    total_rate,
 )
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
@@ -59,12 +59,12 @@ def packets(rtt: int, size: int, delta: int) -> Scenario:
 
 def measure(runs: Runs) -> Quantities:
     """Distances from the stationary rate, overshoot, and growth of oscillations."""
-    maps = {d: total_of(figure_1(d)) for d in DELAYS}
-    late = {d: away(x[141:151], SETTLED) for d, x in maps.items()}
-    early = {d: away(x[41:51], SETTLED) for d, x in maps.items()}
+    maps = {d: total_rate(figure_1(d)) for d in DELAYS}
+    late = {d: largest_distance(x[141:151], SETTLED) for d, x in maps.items()}
+    early = {d: largest_distance(x[41:51], SETTLED) for d, x in maps.items()}
     names = {float(rtt): name(rtt) for rtt in RTTS}
     out = {
-        f"largest.{rtt}.{size}.{delta}": of_rate(
+        f"largest.{rtt}.{size}.{delta}": measure_rate(
             runs[name(rtt, size, delta)],
             "Largest rate over C, last 5 s",
             f"RTT {rtt} ms, {size} bytes, {delta} ms",
@@ -89,18 +89,18 @@ def measure(runs: Runs) -> Quantities:
             runs,
             names,
             "RTT",
-            lambda run: of_rate(
+            lambda run: measure_rate(
                 run,
                 "Largest distance from x*, last 5 s",
                 "packets",
-                lambda x: away(x.within(*LATE).value, STATIONARY),
+                lambda x: largest_distance(x.within(*LATE).value, STATIONARY),
             ),
         ),
         "peak.packets": swept(
             runs,
             names,
             "RTT",
-            lambda run: of_rate(
+            lambda run: measure_rate(
                 run,
                 "Largest rate over C, last 5 s",
                 "packets",
@@ -113,12 +113,12 @@ def measure(runs: Runs) -> Quantities:
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """Maps in four panels, packet simulation in two."""
     return [
-        steps_of(
+        map_figure(
             "Figure 1",
             "One Kelly source at delays of 1 to 4 steps; it settles at 1010 Mbit/s, or never.",
-            {f"D = {d}": {"": total_of(figure_1(d))} for d in DELAYS},
+            {f"D = {d}": {"": total_rate(figure_1(d))} for d in DELAYS},
         ),
-        senders(
+        sender_figure(
             "Figure 2",
             "One Kelly flow on 50 Mbit/s.",
             {f"RTT = {rtt} ms": runs[name(rtt)] for rtt in RTTS},

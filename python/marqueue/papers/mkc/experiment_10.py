@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
-from marqueue.papers.mkc.measures import Rate, of_rate, overshoot, senders, swept
+from marqueue.papers.figures import PaperFigure, PaperTable
+from marqueue.papers.mkc.measures import Rate, measure_rate, overshoot, sender_figure, swept
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
@@ -65,7 +65,7 @@ FIGURES: Mapping[str, tuple[str, str, Callable[[Rate], float]]] = {
 def figure(run: Result, law: str, key: str) -> Quantity:
     """One figure of a run."""
     label, unit, how = FIGURES[key]
-    return of_rate(run, label, LAWS[law], how, unit)
+    return measure_rate(run, label, LAWS[law], how, unit)
 
 
 def measure(runs: Runs) -> Quantities:
@@ -87,7 +87,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
     figures = {"emkc_naive": "Figure 10", "emkc": "Figure 11"}
     return [
         *(
-            senders(
+            sender_figure(
                 figures[law],
                 f"One flow with the {of} reference rate on 10 Mbit/s, from 125 kbit/s.",
                 {f"RTT = {SHOWN} ms": runs[name(law, SHOWN)]},

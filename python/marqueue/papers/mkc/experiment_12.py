@@ -5,8 +5,15 @@ from functools import partial
 
 import numpy as np
 
-from marqueue.papers.drawn import PaperFigure
-from marqueue.papers.mkc.measures import Rate, fairness, of_all, of_rate, senders, total
+from marqueue.papers.figures import PaperFigure
+from marqueue.papers.mkc.measures import (
+    Rate,
+    fairness,
+    measure_all_rates,
+    measure_rate,
+    sender_figure,
+    total,
+)
 from marqueue.papers.mkc.setups import built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
@@ -43,7 +50,7 @@ def settled(rates: Sequence[Rate], flows: int) -> float:
 
 def fall(run: Result, flow: int) -> Quantity:
     """The largest fall of the rate of the flow that joined last, before the next one joins."""
-    return of_rate(
+    return measure_rate(
         run,
         "Largest fall of the flow that joined last",
         "packets",
@@ -55,7 +62,7 @@ def fall(run: Result, flow: int) -> Quantity:
 
 def sum_of_rates(run: Result, flows: int) -> Quantity:
     """Sum of the rates of this number of flows, relative to X*."""
-    return of_all(run, "Sum of rates over X*", "packets", partial(settled, flows=flows))
+    return measure_all_rates(run, "Sum of rates over X*", "packets", partial(settled, flows=flows))
 
 
 def measure(runs: Runs) -> Quantities:
@@ -64,7 +71,7 @@ def measure(runs: Runs) -> Quantities:
     out = {
         "fall": side_by_side({float(n): fall(run, n) for n in FLOWS}, "flow"),
         "total": side_by_side({float(n): sum_of_rates(run, n) for n in FLOWS}, "N"),
-        "fair": of_all(
+        "fair": measure_all_rates(
             run,
             "Least over greatest rate, 35 to 40 s",
             "packets",
@@ -72,7 +79,7 @@ def measure(runs: Runs) -> Quantities:
         ),
     }
     for key, share in (("full.first", FULL), ("full.quite", QUITE)):
-        out[key] = of_rate(
+        out[key] = measure_rate(
             run, f"Time to {share:.0%} of C", "first flow", partial(reaches, share=share), "s"
         )
     return out
@@ -81,7 +88,7 @@ def measure(runs: Runs) -> Quantities:
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """Rates over time."""
     return [
-        senders(
+        sender_figure(
             "Figure 12",
             "Four EMKC flows on 10 Mbit/s, one more every 5 s.",
             {"four flows": runs["packets"]},

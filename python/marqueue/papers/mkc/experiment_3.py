@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.optimize import root
 
-from marqueue.papers.drawn import PaperFigure
-from marqueue.papers.mkc.measures import of_rate, ratio, senders, steps_of
+from marqueue.papers.figures import PaperFigure
+from marqueue.papers.mkc.measures import map_figure, measure_rate, ratio, sender_figure
 from marqueue.papers.mkc.setups import PACKET, built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
@@ -67,7 +67,7 @@ def measure(runs: Runs) -> Quantities:
         out[f"rate.losses.{name}"] = single(
             f"x{name}", "fixed point with losses upstream", [float(expected[i])], "Mbit/s"
         )
-        measured = of_rate(
+        measured = measure_rate(
             runs["packets"], f"x{name}", "packets", lambda x: x.mean(*LATE), "Mbit/s", name
         )
         out[f"rate.packets.{name}"] = measured
@@ -90,8 +90,8 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     rates = the_map(150).rates.T
     named = {f"x{name}": rates[i] for i, name in enumerate(FLOWS)}
     return [
-        steps_of("Figure 3", "Two Kelly sources on four links.", {"map": named}),
-        senders("Figure 3, packets", "The same by packets.", {"packets": runs["packets"]}),
+        map_figure("Figure 3", "Two Kelly sources on four links.", {"map": named}),
+        sender_figure("Figure 3, packets", "The same by packets.", {"packets": runs["packets"]}),
     ]
 
 

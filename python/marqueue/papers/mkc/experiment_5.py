@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.measures import (
-    away,
     computed,
-    of_rate,
+    largest_distance,
+    map_figure,
+    measure_rate,
     overshoot,
-    senders,
-    steps_of,
+    sender_figure,
     swept,
-    total_of,
+    total_rate,
 )
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
@@ -44,7 +44,7 @@ def setups() -> Mapping[str, Scenario]:
 def measure(runs: Runs) -> Quantities:
     """Steps until the link is full; overshoot and remaining distance."""
     filled = dict(zip(("emkc", "scalable"), figure_5(), strict=True))
-    maps = {beta: total_of(figure_6(beta)) for beta in MAPS}
+    maps = {beta: total_rate(figure_6(beta)) for beta in MAPS}
     stationary = {beta: settled(beta, 1.0, 0.01) for beta in MAPS}
     out = {
         f"full.{law}": single(
@@ -58,7 +58,7 @@ def measure(runs: Runs) -> Quantities:
     out["away.map"] = computed(
         "Distance from X*, steps 31 to 40",
         "map",
-        {b: away(x[31:], stationary[b]) for b, x in maps.items()},
+        {b: largest_distance(x[31:], stationary[b]) for b, x in maps.items()},
         "beta",
     )
     names = {beta: f"beta-{beta:g}" for beta in PACKETS}
@@ -67,7 +67,7 @@ def measure(runs: Runs) -> Quantities:
         runs,
         names,
         "beta",
-        lambda run: of_rate(
+        lambda run: measure_rate(
             run, "Overshoot", "packets", lambda x: overshoot(x.value, of[run.name])
         ),
     )
@@ -75,11 +75,11 @@ def measure(runs: Runs) -> Quantities:
         runs,
         names,
         "beta",
-        lambda run: of_rate(
+        lambda run: measure_rate(
             run,
             "Distance from X*, 10 to 12 s",
             "packets",
-            lambda x: away(x.within(*LATE).value, of[run.name]),
+            lambda x: largest_distance(x.within(*LATE).value, of[run.name]),
         ),
     )
     return out
@@ -87,20 +87,20 @@ def measure(runs: Runs) -> Quantities:
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """Steps of maps; rates of packets."""
-    emkc_rates, scalable = (total_of(each) for each in figure_5())
+    emkc_rates, scalable = (total_rate(each) for each in figure_5())
     return [
-        steps_of(
+        map_figure(
             "Figure 5",
             "One source fills 1 Gbit/s from 10 kbit/s.",
             {"EMKC": {"": emkc_rates[:31]}, "Scalable TCP": {"": scalable}},
             shared=False,
         ),
-        steps_of(
+        map_figure(
             "Figure 6",
             "One EMKC source on 1 Mbit/s.",
-            {f"beta = {b:g}": {"": total_of(figure_6(b))} for b in MAPS},
+            {f"beta = {b:g}": {"": total_rate(figure_6(b))} for b in MAPS},
         ),
-        senders(
+        sender_figure(
             "Figure 6, packets",
             "One EMKC flow on 10 Mbit/s.",
             {f"beta = {b:g}": runs[f"beta-{b:g}"] for b in PACKETS},

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.mkc.measures import Rate, computed, rates
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
@@ -118,7 +118,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
             mkc.figure_8(),
             data("aimd"),
         ),
-        against(
+        sweep_figure(
             "Figure 7, packets",
             "Steps to fairness of two EMKC flows on 10 Mbit/s (marks), and Theorem 5 (line). A "
             "step is an interval and a round trip.",

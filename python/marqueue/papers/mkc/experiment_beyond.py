@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.mkc.setups import built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import FIGURES, FLOWS, Quantities, Runs, single

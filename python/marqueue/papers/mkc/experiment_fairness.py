@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.mkc.measures import rates
 from marqueue.papers.mkc.random_routes import Topology, at_random, parking_lot
 from marqueue.papers.paper import Experiment

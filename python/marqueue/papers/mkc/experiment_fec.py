@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 from scipy.stats import binom
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.measures import computed, swept
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.quantity import Quantity, Runs, side_by_side, single
 from marqueue.plots import Plots, lines, panels
 from marqueue.plots.timeseries import thin
@@ -82,7 +82,7 @@ def rates(run: Result) -> list[dict[str, Rate]]:
     return out
 
 
-def of_rate(
+def measure_rate(
     run: Result,
     label: str,
     of: str,
@@ -94,7 +94,7 @@ def of_rate(
     return single(label, of, [measure(each[flow]) for each in rates(run)], unit)
 
 
-def of_all(
+def measure_all_rates(
     run: Result, label: str, of: str, measure: Callable[[Sequence[Rate]], float], unit: str = ""
 ) -> Quantity:
     """A quantity measured on the rates of all flows, in the order of their names."""
@@ -131,12 +131,12 @@ def overshoot(rate: Floats, settled: float) -> float:
     return max(0.0, float(rate.max()) / settled - 1)
 
 
-def away(rate: Floats, settled: float) -> float:
+def largest_distance(rate: Floats, settled: float) -> float:
     """Largest distance of a rate from ``settled``, relative to it."""
     return float(np.abs(rate / settled - 1).max())
 
 
-def steps_of(
+def map_figure(
     name: str,
     caption: str,
     curves: Mapping[str, Mapping[str, Floats]],
@@ -160,7 +160,7 @@ def steps_of(
     return PaperFigure(name, caption, figure, pa.Table.from_pylist(rows))
 
 
-def senders(name: str, caption: str, runs: Mapping[str, Result]) -> PaperFigure:
+def sender_figure(name: str, caption: str, runs: Mapping[str, Result]) -> PaperFigure:
     """Sending rates over time in the first replication: one titled panel per run."""
     figure, axes = panels(len(runs), height=2.0 if len(runs) < 3 else 1.6)
     parts = []
@@ -173,6 +173,6 @@ def senders(name: str, caption: str, runs: Mapping[str, Result]) -> PaperFigure:
     return PaperFigure(name, f"{caption} The first replication.", figure, pa.concat_tables(parts))
 
 
-def total_of(trajectory: Trajectory) -> Floats:
+def total_rate(trajectory: Trajectory) -> Floats:
     """The sum of all rates of a map, Mbit/s."""
     return trajectory.total * 1e-6

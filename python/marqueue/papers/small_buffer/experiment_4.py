@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.stats import norm
 
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
 from marqueue.papers.small_buffer import measures
@@ -126,9 +126,11 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     pairs = [key(scheme, a) for scheme in OF_TWO for a in (A, LARGER)]
     short = {k: replace(q, label="h") for k, q in quantities.items() if k.startswith("h.")}
     return [
-        *measures.four("Figure 4", "Three schemes, a = 0.2.", quantities, list(CURVES)),
+        *measures.performance_figures(
+            "Figure 4", "Three schemes, a = 0.2.", quantities, list(CURVES)
+        ),
         *(
-            against(
+            sweep_figure(
                 f"Figure 5{letter}",
                 "RED1 and RED2 with thresholds that grow as N^0.2 and as N^0.3.",
                 [_common(quantities[f"{name}.{k}"]) for k in pairs],
@@ -137,7 +139,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
             )
             for name, letter in (("utilization", "a"), ("loss", "b"))
         ),
-        against(
+        sweep_figure(
             "Figure 6a",
             "h(N) = Var(sum of W) / sum of Var(W), windows sampled every 20 ms.",
             [short[f"h.{scheme}"] for scheme in CURVES],
@@ -145,7 +147,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
             log_x=True,
         ),
         histogram(runs),
-        against(
+        sweep_figure(
             "Figure 9",
             "The measured share of marked packets, and lines: a Gaussian sum of independent "
             "windows that is put where it suits most, with no randomness of arrivals.",

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
-from marqueue.papers.small_buffer.measures import four, performance
+from marqueue.papers.small_buffer.measures import performance, performance_figures
 from marqueue.papers.small_buffer.setups import (
     BUFFER,
     CURVES,
@@ -95,7 +95,7 @@ def measure(runs: Runs) -> Quantities:
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """The four."""
     caption = "Router 2 of three; N is the number of flows a group."
-    return four("Figure 8", caption, quantities, list(CURVES))
+    return performance_figures("Figure 8", caption, quantities, list(CURVES))
 
 
 EXPERIMENT = Experiment(

@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from marqueue.design.chain_packets import HALF, MINIMAL
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.small_buffer.measures import dependence, performance, swept
@@ -105,7 +105,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     keys = [key(scheme, pipe) for scheme in SCHEMES for pipe in PIPES]
     caption = "C T packets a flow in the pipe, on average. Lines under RED1: the chain."
     return [
-        against(
+        sweep_figure(
             f"Pipe {letter}",
             caption,
             [replace(quantities[f"{name}.{k}"], label=label) for k in keys],

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from marqueue.ns2.small_buffer import FLOWS, SCHEMES, SMALL_BUFFER
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.ledger import Reference, read_reference
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
@@ -47,7 +47,7 @@ def full() -> Mapping[str, Scenario]:
     return {name(s, n): scenario(s, n, r) for s in SCHEMES for n, r in MORE.items()}
 
 
-def theirs(reference: Reference, quantity: Quantity, key: str) -> Quantity:
+def of_ns2(reference: Reference, quantity: Quantity, key: str) -> Quantity:
     """The same quantity from ns-2, one value per seed."""
     of_flows = reference.number[key]
     assert isinstance(of_flows, Mapping)
@@ -55,7 +55,7 @@ def theirs(reference: Reference, quantity: Quantity, key: str) -> Quantity:
     return replace(quantity, of=f"{quantity.of}, {reference.name}", values=np.array(sides).T)
 
 
-def apart(ours: Quantity, others: Quantity) -> Quantity:
+def half_widths_apart(ours: Quantity, others: Quantity) -> Quantity:
     """Distance of means in half widths of the 95% interval of their difference; with a single
     replication here, of the interval of the other simulator."""
     pairs = zip(ours.estimates, others.estimates, strict=True)
@@ -76,8 +76,8 @@ def measure(runs: Runs) -> Quantities:
         out[f"h.{scheme}"] = swept(runs, names, partial(dependence, of=scheme))
         for each in COMPARED:
             key = f"{each}.{scheme}"
-            out[f"ns2.{key}"] = theirs(reference, out[key], key)
-            out[f"apart.{key}"] = apart(out[key], out[f"ns2.{key}"])
+            out[f"ns2.{key}"] = of_ns2(reference, out[key], key)
+            out[f"apart.{key}"] = half_widths_apart(out[key], out[f"ns2.{key}"])
     return {**out, **windows(runs[name("RED1", SHOWN)], f"RED1, N = {SHOWN}")}
 
 
@@ -86,7 +86,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     letters = dict(zip(COMPARED, "abc", strict=True))
     return [
         *(
-            against(
+            sweep_figure(
                 f"ns-2 {letter}",
                 "ns-2's RED with a weight of 1, here and in ns-2.",
                 [quantities[f"{side}{each}.{s}"] for s in SCHEMES for side in ("", "ns2.")],
@@ -95,7 +95,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
             )
             for each, letter in letters.items()
         ),
-        against(
+        sweep_figure(
             "ns-2 d",
             "h(N) under the RED of ns-2, which loses packets beyond the upper threshold.",
             [replace(quantities[f"h.{s}"], label="h") for s in SCHEMES],

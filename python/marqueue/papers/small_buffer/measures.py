@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import kstest, norm
 
 import marqueue._core as _core
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.quantity import FIGURES, Quantities, Quantity, Runs, side_by_side, single
 from marqueue.papers.small_buffer.setups import BUFFER, CURVES, EPS, GROUP, PACKETS, inverse_rtt
 from marqueue.results import Result
@@ -78,7 +78,7 @@ def dependence(run: Result, of: str) -> Quantity:
     return single("h, variance of the sum of windows over the sum of variances", of, values)
 
 
-def of_total(run: Result, of: str, label: str, how: Callable[[Floats], float]) -> Quantity:
+def sum_of_windows(run: Result, of: str, label: str, how: Callable[[Floats], float]) -> Quantity:
     """A quantity measured on samples of the sum of windows."""
     return single(label, of, [how(each.total) for each in run.cwnds(group=GROUP)], "packets")
 
@@ -86,12 +86,12 @@ def of_total(run: Result, of: str, label: str, how: Callable[[Floats], float]) -
 def windows(run: Result, of: str) -> Quantities:
     """Mean and standard deviation of the sum of windows, and its distance from a Gaussian."""
     return {
-        "windows.mean": of_total(run, of, "Sum of windows, mean", lambda x: float(x.mean())),
-        "windows.std": of_total(
+        "windows.mean": sum_of_windows(run, of, "Sum of windows, mean", lambda x: float(x.mean())),
+        "windows.std": sum_of_windows(
             run, of, "Sum of windows, standard deviation", lambda x: float(x.std())
         ),
         "windows.normal": replace(
-            of_total(run, of, "Distance from a Gaussian", distance_from_normal), unit=""
+            sum_of_windows(run, of, "Distance from a Gaussian", distance_from_normal), unit=""
         ),
     }
 
@@ -130,13 +130,13 @@ def clt(run: Result, scheme: str, flows: float, a: float, *, shifted: bool) -> Q
     return single("Probability of a mark", "CLT, shifted" if shifted else "CLT", values)
 
 
-def four(
+def performance_figures(
     name: str, caption: str, quantities: Quantities, keys: Sequence[str], log_x: bool = True
 ) -> list[PaperFigure]:
     """Delay, its variation, utilization and loss, of schemes by their keys."""
     letters = dict(zip(PERFORMANCE, "abcd", strict=True))
     return [
-        against(
+        sweep_figure(
             f"{name}{letter}",
             caption,
             [replace(quantities[f"{figure}.{key}"], label=LABELS[figure]) for key in keys],

@@ -61,7 +61,7 @@ def _plain(head: str, cell: Cell) -> list[tuple[str, Cell]]:
     return [(head, cell)]
 
 
-def against(
+def sweep_figure(
     name: str,
     caption: str,
     quantities: Sequence[Quantity],
@@ -110,7 +110,7 @@ def over_time(
     return PaperFigure(name, f"{caption} {BAND}", figure, _series([curve]))
 
 
-def one_above_another(
+def stacked_panels(
     name: str,
     caption: str,
     curves: Mapping[str, Curve],
@@ -140,7 +140,7 @@ def _series(curves: Sequence[Curve]) -> pa.Table:
     return pa.concat_tables([pa.table(part) for part in parts])
 
 
-def distribution(
+def distribution_figure(
     name: str,
     caption: str,
     samples: Mapping[str, Floats],
