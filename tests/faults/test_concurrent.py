@@ -1,4 +1,4 @@
-"""Two processes that start at the same time: one result each, or one and a refusal; never a mix."""
+"""Two processes started at the same time: two results, or one result and an error; never a mix."""
 
 import random
 from pathlib import Path
@@ -8,7 +8,7 @@ from marqueue.results.integrity import read_provenance
 
 
 def pair(folder: Path, generator: random.Random, *arguments: str) -> list[Ended]:
-    """Two starts within 50 ms, with seeds 1 and 2."""
+    """Starts two processes within 50 ms, with seeds 1 and 2."""
     children = []
     for seed in ("1", "2"):
         children.append(Child(folder, *arguments, "--seed", seed))

@@ -1,10 +1,11 @@
-"""Real flows that end, that arrive, and that do not listen, beside the simulator's.
+"""Real finite, arriving and constant-rate flows, compared with the simulator's.
 
-Timing is only spoken of where the audit says that the machine kept up.
+Timing is checked only if the audit says that the machine kept up.
 """
 
 import pytest
 
+from live_requirements import needs_ipv6, needs_links
 from marqueue.errors import ScenarioError
 from marqueue.live.audit import invalid_reasons
 from marqueue.live.flows import flows_of, hosts_of
@@ -14,7 +15,6 @@ from marqueue.results import Result
 from marqueue.results.comparison import compare
 from marqueue.scenario import Scenario, compile, from_toml
 from marqueue.simulation.run import run
-from real import needs_ipv6, real
 
 RATE = 10e6
 TRAFFIC = """
@@ -89,7 +89,7 @@ def ending(request) -> tuple[Scenario, Result]:
     return wanted, run_live(wanted, ipv6=request.param)
 
 
-@real
+@needs_links
 def test_finite_flows_carry_what_they_are_to_and_tell_how_long_it_took(ending):
     wanted, measured = ending
     ipv6 = measured.provenance.live["ipv6"]
@@ -113,7 +113,7 @@ def test_finite_flows_carry_what_they_are_to_and_tell_how_long_it_took(ending):
         assert any(row["fct"] for row in rows if row["group"] == "short")
 
 
-@real
+@needs_links
 def test_completion_times_are_compared_with_the_simulators(ending):
     wanted, measured = ending
     comparison = compare(run(wanted, replications=2), measured)
@@ -125,7 +125,7 @@ def test_completion_times_are_compared_with_the_simulators(ending):
             assert told["fct_mean"].a.mean > 0
 
 
-@real
+@needs_links
 @pytest.mark.parametrize("aqm", ["droptail", "choke", "fq_codel"])
 def test_a_flow_that_does_not_listen_gets_what_the_aqm_leaves_it(aqm):
     text = TRAFFIC + GREEDY + FLOOD

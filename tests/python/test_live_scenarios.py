@@ -1,7 +1,7 @@
-"""Scenarios with real TCP beside the simulator, and what is refused. Whatever needs namespaces and
-TUN devices is skipped where the machine has none.
+"""Scenarios with real TCP compared with the simulator, and unsupported scenarios.
 
-Timing is only spoken of where the audit says that the machine kept up.
+Tests that need namespaces and TUN devices are skipped where the machine lacks them. Timing is
+checked only if the audit says that the machine kept up.
 """
 
 import json
@@ -9,6 +9,7 @@ import json
 import pytest
 
 from conftest import EXAMPLES
+from live_requirements import needs_bbr, needs_dctcp, needs_ipv6, needs_links
 from marqueue.errors import ScenarioError
 from marqueue.live import kernel
 from marqueue.live.audit import invalid_reasons
@@ -20,7 +21,6 @@ from marqueue.results import Result
 from marqueue.results.comparison import compare
 from marqueue.scenario import Scenario, compile, load
 from marqueue.simulation.run import run
-from real import needs_bbr, needs_dctcp, needs_ipv6, real
 
 [AVQ] = [path for path in EXAMPLES if path.name == "dumbbell-avq.toml"]
 SHORT = ("duration=3 s", "warmup=1 s", "replications=1", "traffic.bulk.jitter=200 ms")
@@ -42,7 +42,7 @@ def pairs() -> dict[str, tuple[Result, Result]]:
     return {}
 
 
-@real
+@needs_links
 @pytest.mark.parametrize("aqm", AQMS)
 def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
     scenario = under(aqm)
@@ -66,7 +66,7 @@ def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
     assert (audit["far"]["ce_set"] > 0) == (aqm not in ("droptail", "chokew"))
 
 
-@real
+@needs_links
 @needs_ipv6
 def test_marks_of_ipv6_are_received_as_they_were_set():
     measured = run_live(under("avq"), ipv6=True)
@@ -81,7 +81,7 @@ def test_marks_of_ipv6_are_received_as_they_were_set():
     assert flows["goodput"].mean > 0.8 * 20e6 * 1428 / 1500
 
 
-@real
+@needs_links
 @needs_bbr
 @pytest.mark.parametrize("ipv6", [False, pytest.param(True, marks=needs_ipv6)])
 def test_bbr_sends_though_it_does_not_listen(ipv6):
@@ -95,7 +95,7 @@ def test_bbr_sends_though_it_does_not_listen(ipv6):
     assert measured.link().figures()["drops"].mean > 0
 
 
-@real
+@needs_links
 def test_aqms_are_in_the_order_that_the_simulator_predicts(pairs):
     """Wherever the simulator says that one AQM has half the delay of another."""
     valid = {a: p for a, p in pairs.items() if not p[1].provenance.live["invalid_reasons"]}
@@ -109,7 +109,7 @@ def test_aqms_are_in_the_order_that_the_simulator_predicts(pairs):
         assert delays[low][1] < delays[high][1], (low, high, delays)
 
 
-@real
+@needs_links
 def test_simulation_and_reality_are_compared_in_one_table_and_picture(pairs, tmp_path):
     if "avq" not in pairs:
         pairs["avq"] = run(under("avq"), replications=4), run_live(under("avq"))
@@ -127,7 +127,7 @@ def test_simulation_and_reality_are_compared_in_one_table_and_picture(pairs, tmp
     assert "Measured with real TCP" in page or "Invalid" in page
 
 
-@real
+@needs_links
 @needs_dctcp
 def test_dctcp_is_brought_into_the_kernel_for_as_long_as_it_is_needed():
     measured = run_live(short("transport.default.control=dctcp"))
@@ -137,7 +137,7 @@ def test_dctcp_is_brought_into_the_kernel_for_as_long_as_it_is_needed():
     assert kernel.dctcp_name() not in kernel.AVAILABLE.read_text()
 
 
-@real
+@needs_links
 def test_a_link_that_no_machine_keeps_up_with_is_invalid(marqueue):
     fast = ("--set", "topology.bottleneck.rate=50 Gbit/s")
     brief = ("duration=2 s", "warmup=500 ms", "replications=1", "traffic.bulk.jitter=0 s")

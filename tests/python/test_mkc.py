@@ -1,4 +1,4 @@
-"""Max-min Kelly control by packets: scenarios, what is told, where rates settle."""
+"""Max-min Kelly control in packet simulation: scenarios, warnings, stationary rates."""
 
 import json
 import subprocess
@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, EXAMPLES, SMALL
+from conftest import COMMAND, EXAMPLES
 from marqueue import run
 from marqueue.errors import ScenarioError
 from marqueue.plots import Plots
 from marqueue.scenario import compile, from_toml, load, scenario_warnings
+from small_scenario import SMALL
 
 EMKC = 'traffic=[{{kind="paced", rate="1 Mbit/s", control={{name="emkc"{}}}}}]'
 

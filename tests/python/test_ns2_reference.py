@@ -1,7 +1,7 @@
-"""The AVQ paper's Experiments 1 and 2 against what ns-2 measured on the same dumbbells.
+"""Experiments 1 and 2 of the AVQ paper compared with ns-2 on the same dumbbells.
 
-tests/reference/ns2 is made by ``python -m benches.reference``; where the two disagree and why is in
-docs/validation.md.
+``python -m benches.reference`` makes tests/reference/ns2; docs/validation.md explains
+disagreements.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The DRQ paper: the optimum beside its set-ups, and claims that must come out as they do."""
+"""The DRQ paper: optima of its set-ups, and claims with known verdicts."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,4 @@
-"""The MKC paper: what is measured of rates, fixed points beside its set-ups, and claims that must
-come out as they do."""
+"""The MKC paper: measures of rates, fixed points of its set-ups, and claims with known verdicts."""
 
 from itertools import pairwise
 

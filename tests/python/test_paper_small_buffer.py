@@ -1,5 +1,4 @@
-"""The small-buffer paper: what is measured of windows and marks, its two forms, and claims that
-must come out as they do."""
+"""The small-buffer paper: measures of windows and marks, its two forms, and known verdicts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Papers: claims as data, verdicts on small numbers, and a reproduction as people run it."""
+"""Papers: claims as data, verdicts on small numbers, and a reproduction by the command."""
 
 import json
 import re

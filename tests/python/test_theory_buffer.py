@@ -1,4 +1,4 @@
-"""``marqueue theory buffer``: rules, what models say of them, and what decides."""
+"""``marqueue theory buffer``: rules, predictions of models, and the smallest sufficient buffer."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The chain of windows against the unlumped chain, whose stationary law linear algebra gives."""
+"""The lumped chain of windows compared with the unlumped chain, solved by linear algebra."""
 
 from functools import lru_cache
 from itertools import product

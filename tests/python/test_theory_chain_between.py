@@ -1,4 +1,4 @@
-"""From the chain to packets: what one assumption after the other changes, and the kept data."""
+"""Models between the chain and packets: the effect of each assumption, and the stored data."""
 
 import json
 from pathlib import Path

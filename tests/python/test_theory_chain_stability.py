@@ -1,4 +1,4 @@
-"""The mean field against the map that it linearises, and against the chain."""
+"""The mean field compared with the map that it linearizes, and with the chain."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The model of CHOKeW: the paper's numbers, the equations at the fixed point, refusals."""
+"""The model of CHOKeW: the paper's numbers, the equations at the fixed point, errors."""
 
 import json
 import math
@@ -136,7 +136,7 @@ def test_near_starvation_the_faster_flow_gets_less_which_22_does_not_exclude() -
             "a.weight: got 0.5",
         ),
         ([Flows("a", "tcp", 1, 1.0)], 125.0, 175.0, "a.rtt: got 0, expected more than 0 s"),
-        ([Flows("a", "cbr", 1, 1.0, rate=100.0)], 125.0, 175.0, "without congestion"),
+        ([Flows("a", "cbr", 1, 1.0, rate=100.0)], 125.0, 175.0, "the model needs congestion"),
         (mix(), 0.0, 175.0, "capacity: got 0"),
         (mix(), 125.0, math.nan, "queue: got nan"),
         (mix(), 125.0, math.inf, "queue: got inf, expected a finite number"),

@@ -1,5 +1,7 @@
-"""The fluid model of DRQ: equations with delays and their roots against closed forms, equilibrium
-against optimum, bound against boundary."""
+"""The fluid model of DRQ: solver and roots compared with closed forms, equilibrium with optimum.
+
+The bound of Proposition 2 is compared with the exact boundary.
+"""
 
 import json
 import math

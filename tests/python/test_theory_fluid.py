@@ -1,4 +1,4 @@
-"""``theory.fluid`` and ``run --theory``: from a scenario to its model, beside its packets."""
+"""``theory.fluid`` and ``run --theory``: from a scenario to its model, compared with packets."""
 
 import json
 from collections.abc import Callable

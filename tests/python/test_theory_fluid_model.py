@@ -1,4 +1,4 @@
-"""Fluid models: equilibria and linear forms against closed forms, and what is refused."""
+"""Fluid models: equilibria and linearizations compared with closed forms; errors."""
 
 import math
 from typing import Any

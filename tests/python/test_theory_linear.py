@@ -1,5 +1,4 @@
-"""The linear form of scenarios: roots against closed forms, loops against papers, margins against
-roots, and what is refused."""
+"""Linearized scenarios: roots compared with closed forms, loops with papers, margins with roots."""
 
 import json
 import math

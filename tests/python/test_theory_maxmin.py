@@ -1,4 +1,4 @@
-"""Water-filling: what makes an allocation max-min fair, and textbook cases."""
+"""Water-filling: the defining property of max-min fairness, and textbook cases."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Maps of MKC and its kin: the paper's numbers, closed forms, fixed points on random routes."""
+"""Maps of MKC and related laws: the paper's numbers, closed forms, fixed points on random routes."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""``marqueue theory mkc`` as people type it."""
+"""The command ``marqueue theory mkc``."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""Stability under delays: Theorem 1 and its limits, conditions beside the exact boundary, prices
-without loss."""
+"""Stability under delays: Theorem 1 and its limits, conditions and exact boundaries, no loss."""
 
 import math
 

@@ -1,5 +1,7 @@
-"""Proportional fairness over CPUs and links: closed forms, what makes an optimum the only one, an
-oracle, the allocations beside it, refusals."""
+"""Proportional fairness over CPUs and links: closed forms, optimality, an independent solver.
+
+Also the TCP-like and max-min allocations, and errors.
+"""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Laws of TCP against limits, fixed points against closed forms and against packets."""
+"""Laws of TCP compared with limits; fixed points compared with closed forms and with packets."""
 
 import json
 import math

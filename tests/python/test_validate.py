@@ -1,4 +1,4 @@
-"""The validation ladder: verdicts, laws, that a wrong figure is found out, the command."""
+"""The validation ladder: verdicts, laws, detection of wrong figures, the command."""
 
 import dataclasses
 import json
