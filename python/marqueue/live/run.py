@@ -26,13 +26,14 @@ from marqueue.live.finite_flows import FlowRecord, endpoints
 from marqueue.live.flows import LAWS, Flow, Host, flows_of, hosts_of, routes_by_host
 from marqueue.live.iperf import run_receivers, run_senders
 from marqueue.live.namespaces import namespaces
-from marqueue.live.sockets import SHORTEST, SocketReader, counters, rows
+from marqueue.live.sockets import SHORTEST, Samples, SocketReader, counters, rows
 from marqueue.live.unsupported import refuse
 from marqueue.results import Result
 from marqueue.results.provenance import describe, here
 from marqueue.scenario import Scenario, compile
 from marqueue.simulation.executor import Progress
 from marqueue.simulation.experiment import replication_seed
+from marqueue.statistics.estimates import Floats
 
 TOOLS = ("iperf3", "ss")
 
@@ -108,7 +109,7 @@ def _replication(
     flows: Sequence[Flow],
     tell: Callable[[float], None],
 ) -> dict[str, Any]:
-    """What one run measured, as the engine of the simulator says it, and its audit."""
+    """The measurements of one run in the form of the simulator's engine, with its audit."""
     edges = np.array([0, *plan["boundaries"], plan["duration"]]) / 1e9
     greedy = [flow for flow in flows if flow.greedy]
     others = [flow for flow in flows if not flow.greedy]
@@ -144,11 +145,7 @@ def _replication(
         gap = min(flow.gap for flow in others if flow.gap)
         raw["audit"]["constant"] = {"late": late, "gap": gap}
     samples = {flow.index: reader.flows[flow.port] for flow in greedy}
-    for index, each in samples.items():
-        segments = each.number("data_segs_out"), each.number("retrans")
-        # One that was to begin at the very end has not.
-        start = began.get(index, float(edges[-1]))
-        seen[index] = FlowRecord(start, np.nan, *segments, each.received(edges))
+    seen |= _greedy_records(samples, began, edges)
     there = [flow for flow in flows if flow.index in seen]
     return {
         **raw,
@@ -166,8 +163,21 @@ def _replication(
     }
 
 
+def _greedy_records(
+    samples: Mapping[int, Samples], began: Mapping[int, float], edges: Floats
+) -> dict[int, FlowRecord]:
+    """The records of flows without an end, by index, from readings of their sockets."""
+    records = {}
+    for index, each in samples.items():
+        segments = each.number("data_segs_out"), each.number("retrans")
+        # A flow that was to start at the very end has not started.
+        start = began.get(index, float(edges[-1]))
+        records[index] = FlowRecord(start, np.nan, *segments, each.received(edges))
+    return records
+
+
 def _table(flows: Sequence[Flow], seen: Mapping[int, FlowRecord]) -> dict[str, Any]:
-    """The table of flows. Linux does not tell the timeouts of a flow, nor its cuts by ECN."""
+    """The table of flows. Linux reports neither timeouts of a flow nor its reductions by ECN."""
     rows = [(flow, seen[flow.index]) for flow in flows]
     delivered = np.array([np.diff(each.received) for _, each in rows])
     unknown = np.full(len(rows), -1)
