@@ -41,7 +41,7 @@ def resize(disk: Path, pages: int) -> None:
     subprocess.run(["mount", "-o", options, disk], check=True)
 
 
-def test_a_disk_that_is_full(folder: Path, disk: Path):
+def test_a_full_disk(folder: Path, disk: Path):
     old = ("run", "faults.toml", "--seed", "1", "-o", "disk/out")
     new = ("run", "faults.toml", "--seed", "2", "-o", "disk/out", "--force")
     assert Child(folder, *old).wait().code == 0

@@ -55,7 +55,7 @@ def lifetime() -> float:
 
 @pytest.mark.skipif(why_no_links() is not None, reason=f"no links here: {why_no_links()}")
 @pytest.mark.parametrize("trial", range(TRIALS))
-def test_a_link_that_is_killed_leaves_nothing_that_lasts(trial: int, lifetime: float) -> None:
+def test_a_killed_link_leaves_nothing_behind(trial: int, lifetime: float) -> None:
     rng = random.Random(trial)
     sleep = f"3600.{os.getpid()}{trial:06}"
     with start(sleep) as link:

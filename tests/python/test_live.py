@@ -141,7 +141,7 @@ def test_what_was_killed_before_its_namespace_was_made_is_cleared_too():
     assert not (namespaces.NAMES / name).exists()
 
 
-def test_a_mistake_is_answered_by_its_option(marqueue):
+def test_an_error_names_the_option(marqueue):
     mistakes = "--rate", "40", "--uplink", "x", "--aqm", "avq:gama=1", "--loss", "2"
     done = marqueue("link", *mistakes, "--", "true")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
@@ -222,7 +222,7 @@ def test_a_schedule_that_is_wrong_is_refused(marqueue, options, said):
         ("0\n", "expected at least one time above 0 ms"),
     ],
 )
-def test_a_trace_that_is_none_is_answered_with_its_line(text, said, tmp_path):
+def test_an_invalid_trace_is_refused_with_its_line(text, said, tmp_path):
     (tmp_path / "trace").write_text(text)
     with pytest.raises(RunError, match=re.escape(said)):
         capacity.read(tmp_path / "trace")

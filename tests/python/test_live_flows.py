@@ -189,7 +189,7 @@ def test_a_group_more_changes_no_others_flows():
         (FLOOD.replace('"cbr"', '"paced"'), 'traffic.flood.kind: got "paced", expected "tcp"'),
     ],
 )
-def test_what_no_real_flow_does_is_refused(traffic, said):
+def test_unsupported_traffic_is_refused(traffic, said):
     wanted = scenario(traffic)
     with pytest.raises(ScenarioError) as error:
         refuse(wanted, compile(wanted), ["reno", "cubic"])

@@ -84,7 +84,7 @@ def test_marks_of_ipv6_are_received_as_they_were_set():
 @needs_links
 @needs_bbr
 @pytest.mark.parametrize("ipv6", [False, pytest.param(True, marks=needs_ipv6)])
-def test_bbr_sends_though_it_does_not_listen(ipv6):
+def test_bbr_ignores_marks_and_loses_packets(ipv6):
     measured = run_live(under("avq"), law="bbr", ipv6=ipv6)
     [audit] = measured.provenance.live["audits"]
     assert measured.provenance.live["law"] == "bbr"
@@ -149,7 +149,7 @@ def test_a_link_that_no_machine_keeps_up_with_is_invalid(marqueue):
     assert "release error" in said
 
 
-def test_what_real_senders_do_not_do_is_refused():
+def test_unsupported_scenarios_are_refused():
     laws = ["reno", "cubic"]
     for overrides, said in (
         (["transport.default.control=dctcp"], 'transport.default.control: got "dctcp"'),

@@ -103,7 +103,7 @@ def test_a_report_is_a_result_that_can_be_read_and_compared(kept):
 
 @needs_links
 @pytest.mark.parametrize("source", ["link.json", "report"])
-def test_what_was_kept_can_be_drawn(kept, source):
+def test_a_recorded_result_can_be_plotted(kept, source):
     done = called(kept, *COMMAND, "plot", source, "--out", f"{source}.svg")
     assert done.returncode == 0, done.stderr
     text = "".join(ElementTree.parse(kept / f"{source}.svg").getroot().itertext())
@@ -120,7 +120,7 @@ def test_what_was_kept_can_be_drawn(kept, source):
         (("other.json", "-o", "there.svg"), "there.svg: exists, expected a new file"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(marqueue, tmp_path, arguments, said):
+def test_files_that_cannot_be_plotted_are_refused(marqueue, tmp_path, arguments, said):
     (tmp_path / "other.json").write_text('{"links": [{"name": "uplink"}]}')
     (tmp_path / "there.svg").touch()
     done = marqueue("plot", *arguments)
@@ -170,7 +170,7 @@ def test_a_link_that_is_stopped_gives_the_row_back_until_it_goes_on():
         ["--", "bash", "--norc", "-ic", "set -m; sleep 2.5; echo over"],
     ],
 )
-def test_there_is_no_state_line_where_it_would_disturb(command):
+def test_no_state_line_is_shown_while_the_command_uses_the_terminal(command):
     terminal = Terminal(*LINK, *command)
     assert "Mbit/s, queue" not in terminal.read_until("over")
     assert terminal.wait() == 0

@@ -73,7 +73,7 @@ def test_the_fixed_point_satisfies_16a_to_16d_and_fills_the_link(udp: int, rto: 
         assert p < share.starvation_bound
 
 
-def test_little_holds_for_the_leaky_buffer() -> None:
+def test_littles_law_holds_for_the_leaky_buffer() -> None:
     solved = equilibrium(mix(5), 125.0, 175.0)
     alive = [share for share in solved.shares if not share.starved]
     # (13): packets that survive wait as long as any: L'_i = D lambda'_i is no more than L_i.
@@ -142,7 +142,7 @@ def test_near_starvation_the_faster_flow_gets_less_which_22_does_not_exclude() -
         (mix(), 125.0, math.inf, "queue: got inf, expected a finite number"),
     ],
 )
-def test_what_the_model_cannot_say_is_refused(
+def test_flows_outside_the_model_are_refused(
     flows: list[Flows], capacity: float, queue: float, message: str
 ) -> None:
     with pytest.raises(ModelError, match=message):

@@ -157,7 +157,7 @@ def test_several_links_have_a_locus_each() -> None:
     assert linear.margins() is not None
 
 
-def test_the_command_tells_all(tmp_path) -> None:
+def test_the_command_prints_roots_and_margins(tmp_path) -> None:
     import tomli_w
 
     file = tmp_path / "pi.toml"
@@ -175,7 +175,7 @@ def test_the_command_tells_all(tmp_path) -> None:
     assert "Stable; rightmost roots: -0.62" in shown
 
 
-def test_what_is_outside_is_refused() -> None:
+def test_scenarios_outside_the_model_are_refused() -> None:
     with pytest.raises(ScenarioError, match="outside the fluid model: codel"):
         linearize(from_dict(dumbbell({"name": "codel"})))
     with pytest.raises(ModelError, match="GKVQ marks all packets or none"):

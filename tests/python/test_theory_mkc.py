@@ -1,4 +1,4 @@
-"""Maps of MKC and related laws: the paper's numbers, closed forms, fixed points on random routes."""
+"""Maps of MKC and related laws: numbers of the paper, closed forms, fixed points on any routes."""
 
 import math
 import warnings
@@ -194,7 +194,7 @@ def test_random_delays_come_from_named_streams() -> None:
     assert not np.array_equal(*varied)
 
 
-def test_only_what_is_watched_is_kept() -> None:
+def test_only_watched_rates_are_stored() -> None:
     network = Network.single(1e9, 5000, 3)
     done = iterate(network, Mkc(1e4, 0.5), Loss(network.capacity), 1e4, 50, watch=[4999, 7])
     assert done.rates.shape == (51, 2)
@@ -213,7 +213,7 @@ def test_a_beta_that_cannot_be_stable_warns_with_theorem_4() -> None:
         iterate(network, Mkc(ALPHA, 1.9), Loss(network.capacity), ALPHA, 4)
 
 
-def test_what_is_no_network_is_refused_with_its_place() -> None:
+def test_invalid_networks_are_refused_with_their_place() -> None:
     refused = {
         r"capacity\[1\]: got 0, expected more than 0": lambda: Network.of([1, 0], [[0, 1]]),
         r"delay\[1\]: got -2, expected a whole": lambda: Network.single(1, 2, [1, -2]),
@@ -232,7 +232,7 @@ def test_what_is_no_network_is_refused_with_its_place() -> None:
             make()
 
 
-def test_what_cannot_be_iterated_is_refused() -> None:
+def test_invalid_iterations_are_refused() -> None:
     network = Network.single(1.0, 2)
     price = Loss(network.capacity)
     for law, message in (

@@ -223,7 +223,7 @@ def test_any_gain_below_the_critical_one_of_the_longest_delay_is_stable(seed: in
     assert linear.linearize_adaptive(point, law, price).radius() < 1
 
 
-def test_the_map_with_adaptive_prices_goes_as_its_boundary_says() -> None:
+def test_the_map_with_adaptive_prices_agrees_with_its_boundary() -> None:
     network = Network.single(1e6, 2, 4)
     gain = lossfree.critical_gain(0.5, 4)
     amplitude = []
@@ -246,7 +246,7 @@ def test_steady_loss_against_n() -> None:
     assert free.theory == pytest.approx(free.iterated, abs=1e-9)
 
 
-def test_what_has_no_answer_says_so() -> None:
+def test_cases_without_a_result_raise_errors() -> None:
     network = Network.single(1e6, 2)
     with pytest.raises(ModelError, match="law: got aimd"):
         report(network, Aimd(1, 0.5), Loss(network.capacity))

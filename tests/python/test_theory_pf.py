@@ -134,7 +134,7 @@ def test_no_change_that_is_feasible_gains_in_proportion(seed: int) -> None:
     assert paid == pytest.approx(float(sharing.count @ sharing.weight), rel=EXACT)
 
 
-def test_residuals_see_what_is_no_optimum() -> None:
+def test_residuals_detect_rates_that_are_not_optimal() -> None:
     sharing = pair(25e6)
     best = proportionally_fair(sharing)
     assert residuals(sharing, best.rates * 1.1, best.prices).stationarity == pytest.approx(0.1)
@@ -215,7 +215,7 @@ NOTHING = Flows("video", 1.0, {})
         (LINK * 2, (Flows("video", 1.0, {"link": 1}),), "link: got this name 2 times"),
     ],
 )
-def test_what_has_no_optimum_is_refused_by_name(
+def test_problems_without_an_optimum_are_refused_by_name(
     resources: tuple[Resource, ...], flows: tuple[Flows, ...], message: str
 ) -> None:
     with pytest.raises(ModelError, match=message):

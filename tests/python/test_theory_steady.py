@@ -172,7 +172,7 @@ def lots(scenario: dict[str, Any]) -> Scenario:
     return from_dict(scenario)
 
 
-def test_a_link_that_is_not_full_tells_nothing() -> None:
+def test_a_link_that_is_not_full_sends_no_signals() -> None:
     found = steady(lots(small(RED, ecn=False)))
     first, second = found.links.values()
     assert first.utilization == pytest.approx(1)

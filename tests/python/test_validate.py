@@ -214,7 +214,7 @@ def test_the_matrix_against_ns2():
         }  # fmt: skip
 
 
-def test_another_queue_than_ns2s_is_found_out():
+def test_a_queue_that_differs_from_ns2s_is_detected():
     """Droptail of 40 packets against one of 60, as if the one were ns-2's."""
     case = dataclasses.replace(MATRIX[0], duration=40.0, edges=(10.0,))
     shorter = dataclasses.replace(case, queue=droptail(40))

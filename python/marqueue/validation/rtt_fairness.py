@@ -36,7 +36,9 @@ RANDOM_BECAUSE = (
 RED_BECAUSE = (
     "0.2: RED spaces its losses, so that with few flows they depend a little on who sends."
 )
-DROPTAIL_BECAUSE = "From 1, where losses hit packets alike, to 2, where they hit flows together."
+DROPTAIL_BECAUSE = (
+    "From 1, if all packets have the same loss probability, to 2, if flows lose together."
+)
 
 AQMS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {

@@ -86,11 +86,11 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     found=(
-        "Protection goes by flow id, and is bought by the number of ids. Few ids are blocked "
-        "altogether, which is less than a queue a flow would give them. As ids are added each "
-        "sends less, holds less of the queue and is matched less often: from somewhere between 30 "
-        "and 100 ids on the attacker gets more than a queue a flow would give, and in the end "
-        "nearly all of the link, since unlike TCP it does not slow down. CHOKe, with its one draw, "
-        "falls to three ids already; RED protects nobody from the first.",
+        "CHOKeW protects by flow id, so an attacker gains with the number of its ids. A few ids "
+        "are blocked completely and get less than with one queue per flow. With more ids each "
+        "sends less, holds less of the queue and is matched less often. Somewhere between 30 and "
+        "100 ids the attacker gets more than with one queue per flow, and with many ids nearly "
+        "the whole link, because unlike TCP it does not slow down. CHOKe, with its single draw, "
+        "fails at three ids; RED gives no protection at all.",
     ),
 )

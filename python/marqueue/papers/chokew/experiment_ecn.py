@@ -86,13 +86,12 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     found=(
-        "A matched drop is no signal that could be a mark: it takes two packets from one flow, and "
-        "the one that waits has been let in already. CHOKeW therefore marks nothing, treats flows "
-        "with and without ECN alike however many of each there are, and flows with ECN have none "
-        "of its benefit: as many packets are lost as without.",
-        "Under RED, where losses become marks, flows with ECN get a sixth to a fifth more than "
-        "others, and fewer packets are lost the more of them there are. Under FQ-CoDel they get "
-        "less than others with so many flows on so slow a link; the ledger says why that is "
-        "likely.",
+        "A matched drop cannot be replaced by a mark: it drops two packets of one flow, one of "
+        "which is already in the queue. CHOKeW therefore marks nothing and treats flows with and "
+        "without ECN equally, for any number of each. Flows with ECN do not benefit from it: "
+        "their loss ratio is the same.",
+        "Under RED, where marks replace losses, flows with ECN get a sixth to a fifth more than "
+        "others, and the loss ratio falls with their number. Under FQ-CoDel they get less than "
+        "others with this many flows on this slow link; the ledger gives the likely reason.",
     ),
 )

@@ -89,14 +89,14 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     found=(
-        "A queue a flow gives a flow its fair share, however much it sends, and the wait is the "
-        "shortest. CHOKeW does not share: a flow of constant rate gets more than its fair share, "
-        "at most nearly three times as much, while it sends up to half of what the link carries; "
-        "beyond it gets less the more it sends, half a fair share at the link's rate and nothing "
-        "at ten times that. RED lets nearly all of it through, and TCP has what is left.",
-        "So CHOKeW protects TCP from who sends much, as well as a queue a flow does, and is as "
-        "even between TCP flows; it does not protect it from who sends at a constant rate and "
-        "somewhat too much, and there is no rate at which such a flow is told what would be fair. "
-        "For this CHOKeW keeps one number, FQ-CoDel a queue a flow.",
+        "With one queue per flow (FQ-CoDel) a flow gets its fair share at any rate, and queueing "
+        "delays are shortest. Under CHOKeW a constant-rate flow gets more than its fair share, up "
+        "to nearly three times as much, while its rate is at most half of the capacity. Beyond "
+        "that its goodput falls with its rate: half a fair share at the link's rate, and nothing "
+        "at ten times that. RED passes nearly all of its packets, and TCP gets the rest.",
+        "CHOKeW therefore protects TCP from flows of high rate as well as one queue per flow "
+        "does, and is as fair between TCP flows. It does not protect TCP from constant-rate flows "
+        "somewhat above the fair share, and no rate makes CHOKeW signal the fair share to such a "
+        "flow. CHOKeW stores one number, FQ-CoDel one queue per flow.",
     ),
 )

@@ -89,10 +89,10 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     found=(
-        "What is drawn decides what is shared. By packet a flow of large packets gets in bytes "
-        "almost as many times more as its packets are larger, as under RED, which loses packets "
-        "alike whatever their size. By byte all sizes get nearly the same, which a queue a flow "
-        "that counts bytes gives too. Whoever deploys CHOKeW where packets differ wants the draw "
-        "by byte.",
+        "The unit of the draw decides what is shared. With draws by packet the goodput in bytes "
+        "is almost proportional to packet size, as under RED, which drops packets regardless of "
+        "their size. With draws by byte all sizes get nearly the same goodput, as with one queue "
+        "per flow that counts bytes. Deployments of CHOKeW with several packet sizes need the "
+        "draw by byte.",
     ),
 )

@@ -101,7 +101,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Theory: closed forms, flows of equal weight. Simulation, which the paper has not: ten "
+        "Theory: closed forms, flows of equal weight. Simulation, beyond the paper: ten "
         "flows of each density, 10 Mbit/s, C of 10 to 40 Mcycles/s, otherwise as in Experiment 5.",
     ),
     setups=setups,

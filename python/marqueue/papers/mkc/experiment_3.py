@@ -100,7 +100,7 @@ EXPERIMENT = Experiment(
         "kappa = 0.1, omega = 5 Mbit/s, C2 = 20 and C4 = 15 Mbit/s. C1, C3 and the routes are not "
         "printed: from the path lengths of 2 and 3, the sum of 95 Mbit/s and the rates, C1 = 30 "
         "and C3 = 20 Mbit/s, and routes over 1, 2 and over 2, 3, 4. Without delay.",
-        "Packets, which the paper has not: 200 bytes, links of 5 ms, intervals of 50 ms, 30 s.",
+        "Packet simulation, beyond the paper: 200 bytes, links of 5 ms, intervals of 50 ms, 30 s.",
     ),
     setups=setups,
     measure=measure,

@@ -99,7 +99,7 @@ EXPERIMENT = Experiment(
         "Maps: alpha = 200 Mbit/s, beta = 0.5, C = 10 Gbit/s, 4000 steps from 1 and 5 Gbit/s; "
         "where they start and how long they run is not printed. Random delays are drawn anew for "
         "each source at each step; the reference rate is the one that the feedback answers.",
-        "Packets, which the paper has not: a thousandth of all rates, Delta = 50 ms, round-trip "
+        "Packet simulation, beyond the paper: a thousandth of all rates, Delta = 50 ms, round-trip "
         "times of 100 ms, or of 20 and 400 ms.",
     ),
     setups=setups,

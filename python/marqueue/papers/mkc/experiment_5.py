@@ -112,7 +112,7 @@ EXPERIMENT = Experiment(
     readings=(
         "Maps: Figure 5 from 10 kbit/s, alpha; Figure 6 from alpha, C = 1 Mbit/s, alpha = 10 "
         "kbit/s. The paper says neither, nor which two beta Figure 6 has: 0.5, 1, 1.5 and 1.9.",
-        "Packets, which the paper has not here: C = 10 Mbit/s, alpha = 100 kbit/s, 200 bytes, "
+        "Packet simulation, beyond the paper: C = 10 Mbit/s, alpha = 100 kbit/s, 200 bytes, "
         "Delta = 50 ms, a round-trip time of 50 ms.",
     ),
     setups=setups,

@@ -202,7 +202,7 @@ class Model:
         )
 
     def residual(self, y: Floats, t: float = 0.0) -> Floats:
-        """Slopes if ``y`` had been the state for ever, ``(n,)``: zero at an equilibrium."""
+        """Slopes with ``y`` as the constant history, ``(n,)``: zero at an equilibrium."""
         y = np.asarray(y, dtype=float)
         return self.rhs(y, np.tile(y, (len(self.lags(y, t)), 1)), t)
 
@@ -216,7 +216,7 @@ class Model:
         return Jacobian(*self._core.jacobian(t, y, mute), free)
 
     def observe(self, y: Floats, t: float = 0.0) -> Observables:
-        """Observables if ``y`` had been the state for ever, at a single time."""
+        """Observables with ``y`` as the constant history, at a single time."""
         return Observables(**self._core.observe(t, np.ascontiguousarray(y, dtype=float)))
 
     def integrate(
