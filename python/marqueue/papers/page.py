@@ -66,11 +66,11 @@ def _experiment(report: Report, of: Reproduction, number: str) -> None:
     report.notes(of.paper.experiment(number).readings, "How the paper is read")
     report.verdicts(of.verdicts[c.id] for c in of.claims if c.experiment == number)
     report.text(*of.paper.experiment(number).found)
-    for drawn in of.drawn[number]:
-        if isinstance(drawn, PaperFigure):
-            report.figure(drawn.figure, drawn.caption, drawn.name)
+    for figure in of.figures[number]:
+        if isinstance(figure, PaperFigure):
+            report.figure(figure.figure, figure.caption, figure.name)
         else:
-            report.table(drawn.columns, drawn.rows, f"{drawn.name}. {drawn.caption}")
+            report.table(figure.columns, figure.rows, f"{figure.name}. {figure.caption}")
 
 
 def _ledger(report: Report, of: Reproduction) -> None:

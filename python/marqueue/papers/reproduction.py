@@ -73,7 +73,7 @@ class Reproduction:
         return ledger.read_reference(path) if path.exists() else None
 
     @cached_property
-    def drawn(self) -> dict[str, Sequence[PaperFigure | PaperTable]]:
+    def figures(self) -> dict[str, Sequence[PaperFigure | PaperTable]]:
         """The figures of each experiment."""
         return {
             n: self.paper.experiment(n).draw(runs, self.quantities[n])

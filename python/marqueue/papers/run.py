@@ -86,11 +86,11 @@ def write_files(reproduction: Reproduction, out: Path) -> None:
     """
     for name in ("data", "figures", "scenarios"):
         (out / name).mkdir()
-    for drawn in (each for every in reproduction.drawn.values() for each in every):
-        slug = drawn.name.lower().replace(",", "").replace(" ", "-")
-        write_parquet(drawn.data, out / "data" / f"{slug}.parquet")
-        if isinstance(drawn, PaperFigure):
-            (out / "figures" / f"{slug}.svg").write_text(svg(drawn.figure), encoding="utf-8")
+    for figure in (each for every in reproduction.figures.values() for each in every):
+        slug = figure.name.lower().replace(",", "").replace(" ", "-")
+        write_parquet(figure.data, out / "data" / f"{slug}.parquet")
+        if isinstance(figure, PaperFigure):
+            (out / "figures" / f"{slug}.svg").write_text(svg(figure.figure), encoding="utf-8")
     for number, runs in reproduction.runs.items():
         for name, run in runs.items():
             path = out / "scenarios" / f"experiment-{number}-{name}.toml"

@@ -146,8 +146,8 @@ EXPERIMENT = Experiment(
         "Maps: alpha = 10 kbit/s, beta = 0.5, one source at C and all others at 0; AIMD cuts where "
         "the sum of rates exceeds C. Ranges of epsilon and C are not printed: 0.001 to 0.5, and 1 "
         "to 100 Mbit/s.",
-        "Packet simulation, beyond the paper: C = 10 Mbit/s, alpha = 100 kbit/s, beta = 0.5, from 10 "
-        "kbit/s and 10 Mbit/s, Delta = 50 ms, a round-trip time of 50 ms and 16 ms of buffer. "
+        "Packet simulation, beyond the paper: C = 10 Mbit/s, alpha = 100 kbit/s, beta = 0.5, from "
+        "10 kbit/s and 10 Mbit/s, Delta = 50 ms, a round-trip time of 50 ms and 16 ms of buffer. "
         "Rates are means of 1 s.",
     ),
     setups=setups,
