@@ -3,12 +3,13 @@
 import jsonschema
 import pytest
 
-from conftest import EXAMPLES, SMALL
+from conftest import EXAMPLES
 from marqueue import run
 from marqueue.errors import ScenarioError
 from marqueue.reports import report, save_with_report
 from marqueue.results import Result
 from marqueue.scenario import Loss, compile, from_toml, load, schema
+from small_scenario import SMALL
 
 NECK = "topology.bottleneck"
 

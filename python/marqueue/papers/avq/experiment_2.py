@@ -3,23 +3,23 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import label, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows, single
 from marqueue.scenario import Scenario
 
 COMPARED = ("avq", "red", "rem", "pi", "gkvq")
-#: Beside them, for the ledger.
+#: Additional schemes, for the ledger.
 VARIANTS = ("rem_rate", "red-5-15")
 
-#: The time with so many flows, s.
+#: Span of time with each number of flows, s.
 PLACES = {float(20 * (i + 1)): (100.0 * i, 100.0 * (i + 1)) for i in range(9)}
 
 FIGURES = {"losses": "drops", "utilization": "utilization", "queue": "queue_mean"}
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme."""
+    """A set-up per scheme."""
     return {scheme: under("experiment-2", scheme) for scheme in (*COMPARED, *VARIANTS)}
 
 
@@ -42,11 +42,11 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A figure a quantity."""
+    """A figure per quantity."""
 
     def drawn(name: str, what: str, caption: str) -> PaperFigure:
         compared = [quantities[f"{what}.{scheme}"] for scheme in COMPARED]
-        return against(name, f"{caption} with that number of flows.", compared, "Long flows")
+        return sweep_figure(name, f"{caption} with that number of flows.", compared, "Long flows")
 
     return [
         drawn("Figure 6", "losses", "Packets lost in the 100 s"),

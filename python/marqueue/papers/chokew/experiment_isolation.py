@@ -1,23 +1,23 @@
-"""What the paper leaves out: beside a queue a flow, which is what would be deployed today."""
+"""Beyond the paper: comparison with one queue per flow, as deployed today (FQ-CoDel)."""
 
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, of_link, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "red", "fq_codel")
-#: Of one constant-rate flow, Mbit/s; a fair share is a fifty-first of the link.
+#: Rates of one constant-rate flow, Mbit/s; a fair share is 1/51 of the link.
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 10.0)
 FLOWS = 50
 VARIABLE = "Mbit/s"
 
 
 def name(scheme: str, rate: float) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{rate:g}"
 
 
@@ -33,7 +33,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """What the constant-rate flow and TCP get, how evenly, and how long packets wait."""
+    """Goodput of the constant-rate flow and of TCP, fairness, and queueing delay."""
     out = {}
     for scheme in COMPARED:
         names, of = {rate: name(scheme, rate) for rate in RATES}, label(scheme)
@@ -45,11 +45,11 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """What the constant-rate flow gets over what it sends; all figures at four rates as a table."""
+    """Goodput of the constant-rate flow by its rate; all figures at four rates as a table."""
     keys = ("udp", "tcp", "jain", "delay")
     shown = (0.02, 0.2, 1.0, 10.0)
     return [
-        against(
+        sweep_figure(
             "Isolation 1",
             "What one flow of constant rate gets beside 50 TCP flows, by what it sends. A fair "
             "share is 0.0196 Mbit/s.",

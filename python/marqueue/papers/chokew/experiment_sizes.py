@@ -1,15 +1,15 @@
-"""What the paper leaves out: packets of several sizes, drawn by packet and by byte."""
+"""Beyond the paper: packets of several sizes, with draws by packet and by byte."""
 
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, ratio
 from marqueue.papers.chokew.setups import label, level, tcp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
 from marqueue.scenario import Scenario
 
-#: By name: the scheme, and in what CHOKeW measures the queue and by what it draws.
+#: By name: the scheme, and the unit in which CHOKeW measures the queue and draws.
 COMPARED = {
     "packets": ("chokew", ["topology.bottleneck.aqm.mode=packets"]),
     "bytes": ("chokew", ["topology.bottleneck.aqm.mode=bytes"]),
@@ -41,7 +41,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Mean goodput of a flow by size, and how many times more the largest get."""
+    """Mean goodput of a flow by packet size, and the ratio of largest to smallest size."""
     out: dict[str, Quantity] = {}
     for name, run in runs.items():
         of = NAMES[name]
@@ -54,10 +54,10 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Goodput over size, and the same as a table."""
+    """Goodput by packet size, as a figure and a table."""
     curves = [quantities[f"goodput.{name}"] for name in COMPARED]
     return [
-        against(
+        sweep_figure(
             "Sizes 1",
             "What a flow gets, in bytes, by the size of its packets: 25 flows of each size.",
             curves,
