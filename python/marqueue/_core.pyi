@@ -79,7 +79,7 @@ class RateMap:
         of all rates the sum, the sum of squares, the least and the greatest."""
 
 class FluidError(ValueError):
-    """A description of a fluid model that makes no sense; its arguments are path and message."""
+    """An invalid description of a fluid model; the arguments are path and message."""
 
 class FluidModel:
     """A fluid model of a description in JSON; see marqueue.theory.fluid.model."""
@@ -92,30 +92,32 @@ class FluidModel:
     def start(self) -> Floats:
         """The states at the beginning."""
     def lags(self, t: float, y: Floats) -> Floats:
-        """How long ago each look back is, s."""
-    def rhs(self, t: float, y: Floats, then: Floats) -> Floats:
-        """The slopes of all states."""
-    def jacobian(self, t: float, y: Floats, mute: bool) -> tuple[Floats, Floats, Floats, Floats]:
-        """Lags, slopes, derivatives by present states and by those at each look, at rest; with
-        ``mute`` as if links told the same for ever."""
+        """The delays in the state ``y``, s."""
+    def rhs(self, t: float, y: Floats, delayed: Floats) -> Floats:
+        """The slopes of all states; ``delayed`` has the states at each delay, ``(delays, n)``."""
+    def jacobian(
+        self, t: float, y: Floats, constant_feedback: bool
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Delays, slopes, and the derivatives of slopes by the present states and by the states at
+        each delay, at rest. With ``constant_feedback``, the feedback of links counts as constant."""
     def observe(self, t: float, y: Floats) -> dict[str, Floats]:
-        """What is seen at rest."""
+        """Observations of links and classes at rest."""
     def integrate(
-        self, times: Floats, start: Floats, tolerance: float, longest: float
+        self, times: Floats, start: Floats, tolerance: float, max_step: float
     ) -> dict[str, Any]:
-        """From 0 to the last time; raises ArithmeticError if that cannot be."""
+        """Solve from 0 to the last of ``times``. Raises ArithmeticError if the solver fails."""
 
 def fluid_batch(
-    descriptions: str, times: Floats, tolerance: float, longest: float
+    descriptions: str, times: Floats, tolerance: float, max_step: float
 ) -> list[dict[str, Floats] | str]:
-    """What is seen of each model of a list, or why it cannot be solved."""
+    """The observations of each model of a JSON list, or its error message."""
 
 @final
 class LiveLink:
-    """The network of a plan between two TUN devices, crossed by real packets."""
+    """The network of a plan between two TUN devices, for real packets."""
 
     packet_time: float | None
-    """How long the fastest managed queue takes for a packet of usual size, s."""
+    """Transmission time of a packet of mean size on the fastest managed queue, s."""
 
     def __init__(
         self,
@@ -126,23 +128,23 @@ class LiveLink:
         mtu: int,
         hosts: list[int],
         *,
-        watched: bool = False,
+        share_samples: bool = False,
     ) -> None:
-        """Makes both devices, each with its name and the file of its network namespace (None: that
-        of the caller); ``hosts`` gives the route of each address at the far end, by its last 16
-        bits, and is empty where all packets take the only route. If it is ``watched``, samples are
-        given by :meth:`looks` and are no part of what :meth:`finish` gives. Raises PlanError if the
-        plan cannot be run, OSError if a device cannot be made."""
+        """Create both devices, each given by its name and the file of its network namespace (None:
+        that of the caller). ``hosts`` has the route of each host at the far end, by the last 16 bits
+        of its address; it is empty if all packets take the only route. With ``share_samples``,
+        samples are returned by :meth:`samples` instead of :meth:`finish`. Raises PlanError if the
+        plan cannot be run, OSError if a device cannot be created."""
     def start(self) -> float:
-        """Start to forward packets, in a thread of its own; what the system's monotonic clock says
-        when its own is at zero, s."""
-    def looks(self) -> list[dict[str, Any]]:
+        """Start to forward packets in a thread of its own. Returns the time on the system's monotonic
+        clock at which the link's clock is zero, s."""
+    def samples(self) -> list[dict[str, Any]]:
         """The samples since the last call, one for each queue and instant: ``link`` (index into the
         plan's), ``rate`` (bit/s since the one before), ``delay_p50`` and ``delay_p99`` (s, of the
         packets since the one before, NaN without any), ``series`` (columns of one row)."""
     def finish(self) -> dict[str, Any]:
-        """Stop it; what it measured, and under ``audit`` whether it kept up. The devices stay as
-        long as this object. Raises OSError if one went away meanwhile."""
+        """Stop the link. Returns its measurements, and under ``audit`` whether the machine kept up.
+        The devices stay open as long as this object. Raises OSError if one was removed."""
 
 def red_in_force(given: str, per_second: float, delay: float) -> tuple[float, float, float]:
     """RED's thresholds (packets) and weight, computed where JSON parameters do not give them."""

@@ -15,7 +15,7 @@ import marqueue._core as _core
 EVERY = 0.1
 """Seconds between two samples, and between two times that somebody is told of them."""
 Looks = Sequence[dict[str, Any]]
-"""Samples as :meth:`marqueue._core.LiveLink.looks` gives them."""
+"""Samples as :meth:`marqueue._core.LiveLink.samples` gives them."""
 Watcher = Callable[[Looks], None]
 PROBES = {"rate": "bit/s", "delay_p50": "s", "delay_p99": "s"}
 """What is sampled besides the series that every queue has, with its unit."""
@@ -28,7 +28,7 @@ def told(link: _core.LiveLink, watchers: Sequence[Watcher]) -> Iterator[None]:
 
     def tell() -> None:
         while not over.wait(EVERY):
-            looks = link.looks()
+            looks = link.samples()
             for watcher in watchers:
                 watcher(looks)
 
