@@ -182,10 +182,10 @@ pub fn fluid_batch<'py>(
     found.into_iter().map(entry).collect()
 }
 
-/// RED's thresholds (packets) and weight, with computed defaults for a link of `per_sec` packets a second and a delay
-/// in seconds.
+/// RED's thresholds (packets) and weight, with defaults computed for a link of `per_second` packets a second and a delay in
+/// seconds.
 #[pyfunction]
-pub fn red_in_force(given: &str, per_second: f64, delay: f64) -> PyResult<(f64, f64, f64)> {
+pub fn red_parameters(given: &str, per_second: f64, delay: f64) -> PyResult<(f64, f64, f64)> {
     let values: ParamValues = serde_json::from_str(given).map_err(malformed)?;
     let params = red::Params::from_values(&values).map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok(params.in_force(per_second, delay))
