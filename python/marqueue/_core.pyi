@@ -99,7 +99,7 @@ class FluidModel:
         self, t: float, y: Floats, constant_feedback: bool
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Delays, slopes, and the derivatives of slopes by the present states and by the states at
-        each delay, at rest. With ``constant_feedback``, the feedback of links counts as constant."""
+        each delay, at rest. With ``constant_feedback``, links' feedback counts as constant."""
     def observe(self, t: float, y: Floats) -> dict[str, Floats]:
         """Observations of links and classes at rest."""
     def integrate(
@@ -131,13 +131,13 @@ class LiveLink:
         share_samples: bool = False,
     ) -> None:
         """Create both devices, each given by its name and the file of its network namespace (None:
-        that of the caller). ``hosts`` has the route of each host at the far end, by the last 16 bits
-        of its address; it is empty if all packets take the only route. With ``share_samples``,
+        that of the caller). ``hosts`` has the route of each host at the far end, by the last 16
+        bits of its address; it is empty if all packets take the only route. With ``share_samples``,
         samples are returned by :meth:`samples` instead of :meth:`finish`. Raises PlanError if the
         plan cannot be run, OSError if a device cannot be created."""
     def start(self) -> float:
-        """Start to forward packets in a thread of its own. Returns the time on the system's monotonic
-        clock at which the link's clock is zero, s."""
+        """Start to forward packets in a thread of its own. Returns the time on the system's
+        monotonic clock at which the link's clock is zero, s."""
     def samples(self) -> list[dict[str, Any]]:
         """The samples since the last call, one for each queue and instant: ``link`` (index into the
         plan's), ``rate`` (bit/s since the one before), ``delay_p50`` and ``delay_p99`` (s, of the
@@ -208,8 +208,8 @@ class PacketLevelChain:
         seed: int,
         name: str,
     ) -> None:
-        """``curve`` as in WindowChain; ``sending`` is rounds, echoes or clock; ``queue`` is own, mm1
-        or md1. Each class has a number of flows and a round-trip time in units of T."""
+        """``curve`` as in WindowChain; ``sending`` is rounds, echoes or clock; ``queue`` is own,
+        mm1 or md1. Each class has a number of flows and a round-trip time in units of T."""
     def run(self, samples: int, every: float) -> tuple[Floats, Floats, Floats]:
         """Advance by ``samples`` samples, ``every`` T apart. Returns the sum of windows at each
         sample, and for each flow the sum of its windows and of their squares."""

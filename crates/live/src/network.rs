@@ -15,7 +15,7 @@ use marqueue_sim::plan::{LinkPlan, Plan, QueuePlan};
 use marqueue_sim::resource::Resource;
 use marqueue_sim::result::{LinkResult, PipeResult};
 use marqueue_sim::wire::Wire;
-use marqueue_sim::{check_links, queue_of};
+use marqueue_sim::{build_resource, check_links};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -289,7 +289,7 @@ impl Network {
                 let waiting = link.arrival_times.len();
                 let later = link.arrival_times.iter().rev().take_while(|other| **other > at).count();
                 link.arrival_times.insert(waiting - later, at);
-                pipe.overtakes(later, waiting);
+                pipe.record_overtaking(later, waiting);
             }
         }
         self.arrivals.push(Reverse((at, self.next_arrival, l, PacketInTransit(packet))));
@@ -365,13 +365,13 @@ fn build_link(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Link, ParamErro
     if link.trace {
         return Err(ParamError::new("trace", "got true, expected false: record real packets with tcpdump"));
     }
-    let resource = queue_of(plan, link, seed).map_err(|e| e.within("queue.policy"))?;
+    let resource = build_resource(plan, link, seed).map_err(|e| e.within("queue.policy"))?;
     Ok(Link {
         entrance: match resource {
             Some(resource) => Entrance::Queue(Box::new(resource)),
             None => Entrance::Wire(Wire::new(link.rate, link.delay)),
         },
-        pipe: Pipe::of(link, plan.boundaries.len() + 1, seed).map_err(|e| e.within("pipe"))?,
+        pipe: Pipe::build(link, plan.boundaries.len() + 1, seed).map_err(|e| e.within("pipe"))?,
         arrival_times: VecDeque::new(),
         metered: link.queue.is_some(),
     })
