@@ -291,7 +291,7 @@ fn a_bad_impairment_is_told_with_its_place() {
     assert_eq!(message(loss("random", &[])), "links[3].pipe.loss.probability: missing, expected a value");
     assert_eq!(
         message(loss("gilbert", &[("to_bad", 0.0), ("to_good", 0.0)])),
-        "links[3].pipe.loss.to_good: got 0 with to_bad 0, expected a chain that moves"
+        "links[3].pipe.loss.to_good: got 0 with to_bad 0, expected at least one above 0"
     );
     assert_eq!(
         message(Some(policy("bernoulli", ParamValues::new()))),
