@@ -1,4 +1,5 @@
-//! Draws values from a fuzzer's bytes: anything that the declarations allow, with their bounds more often than by chance.
+//! Draws values from a fuzzer's bytes: anything that the declarations allow, with their bounds more often than by
+//! chance.
 
 use arbitrary::{Result, Unstructured};
 use marqueue_core::params::{Kind, ParamSpec, ParamValues, PolicySpec, Value};

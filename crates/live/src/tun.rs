@@ -1,7 +1,7 @@
 //! A TUN device: raw IP packets of one network namespace, one for each read.
 //!
-//! IFF_VNET_HDR is not used. With it Linux passes segments of up to 64 KB without checksums, and the queue would not hold
-//! packets as they are on the wire.
+//! IFF_VNET_HDR is not used. With it Linux passes segments of up to 64 KB without checksums, and the queue would not
+//! hold packets as they are on the wire.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{open, Mode, OFlags};

@@ -90,8 +90,8 @@ pub struct Flow {
 }
 
 impl TcpSettings {
-    /// Bytes of sequence space for each packet: the payload, or less if size on the wire minus headers is less. (The sizes
-    /// of ns-2's packets do not include headers.)
+    /// Bytes of sequence space for each packet: the payload, or less if size on the wire minus headers is less. (The
+    /// sizes of ns-2's packets do not include headers.)
     fn packet_payload(&self) -> u32 {
         let room = self.wire.min(LONGEST).saturating_sub(IP_HEADER + TCP_HEADER + self.timestamps_bytes());
         self.segment.min(room).max(1)

@@ -93,8 +93,8 @@ impl FluidModel {
         Ok(slopes.into_pyarray(py))
     }
 
-    /// Delays, slopes, and the derivatives of slopes by the present states and by the states at each delay, at rest. With
-    /// `constant_feedback`, the feedback of links counts as constant.
+    /// Delays, slopes, and the derivatives of slopes by the present states and by the states at each delay, at rest.
+    /// With `constant_feedback`, the feedback of links counts as constant.
     fn jacobian<'py>(
         &self,
         py: Python<'py>,
@@ -182,8 +182,8 @@ pub fn fluid_batch<'py>(
     found.into_iter().map(entry).collect()
 }
 
-/// RED's thresholds (packets) and weight, with defaults computed for a link of `per_second` packets a second and a delay in
-/// seconds.
+/// RED's thresholds (packets) and weight, with defaults computed for a link of `per_second` packets a second and a
+/// delay in seconds.
 #[pyfunction]
 pub fn red_parameters(given: &str, per_second: f64, delay: f64) -> PyResult<(f64, f64, f64)> {
     let values: ParamValues = serde_json::from_str(given).map_err(malformed)?;

@@ -179,8 +179,8 @@ impl Timers {
         }
     }
 
-    /// Moves entries from `beyond` into the calendar if they fit now. Once in each lap of the calendar is enough, because
-    /// entries beyond it belong to a later lap.
+    /// Moves entries from `beyond` into the calendar if they fit now. Once in each lap of the calendar is enough,
+    /// because entries beyond it belong to a later lap.
     fn refill_calendar(&mut self) {
         for (time, flow) in std::mem::take(&mut self.beyond) {
             self.enter_in_calendar(time, flow);

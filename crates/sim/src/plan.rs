@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Plan {
     /// When the run ends.
     pub duration: Time,
-    /// Times that separate measuring windows, such as the end of the warm-up: increasing, inside the run. `k` boundaries
-    /// make `k + 1` windows.
+    /// Times that separate measuring windows, such as the end of the warm-up: increasing, inside the run. `k`
+    /// boundaries make `k + 1` windows.
     pub boundaries: Vec<Time>,
     /// Sampling interval of the time series; zero for none.
     pub sample: Dur,
@@ -64,8 +64,8 @@ pub struct LinkPlan {
     /// Rate changes: time, increasing, and new rate.
     #[serde(default)]
     pub schedule: Vec<(Time, Rate)>,
-    /// Delivery opportunities: the instants at which the link may send, nondecreasing, repeated after the last. `rate` is
-    /// then the mean rate.
+    /// Delivery opportunities: the instants at which the link may send, nondecreasing, repeated after the last. `rate`
+    /// is then the mean rate.
     #[serde(default)]
     pub opportunities: Vec<Dur>,
     /// Whether to record every arrival, mark, drop and departure.
@@ -74,8 +74,8 @@ pub struct LinkPlan {
     /// Impairments behind the transmitter.
     #[serde(default)]
     pub pipe: PipePlan,
-    /// The CPU that serves the queue in place of a transmitter. `rate` is then its rate at the mean density, and the link
-    /// has neither delay nor pipe.
+    /// The CPU that serves the queue in place of a transmitter. `rate` is then its rate at the mean density, and the
+    /// link has neither delay nor pipe.
     #[serde(default)]
     pub cpu: Option<CpuPlan>,
 }
@@ -363,8 +363,8 @@ pub enum SizeLaw {
     Constant,
     /// Exponential, rounded up to whole bytes.
     Exponential,
-    /// A mixture of two exponentials, each with half of all bytes, rounded up to whole bytes (balanced means; W. Whitt, "Approximating a point process by a renewal process", Oper. Res.
-    /// 30(1), 1982).
+    /// A mixture of two exponentials, each with half of all bytes, rounded up to whole bytes (balanced means; W. Whitt,
+    /// "Approximating a point process by a renewal process", Oper. Res. 30(1), 1982).
     Hyperexponential {
         /// Squared coefficient of variation, at least 1, before rounding.
         scv: f64,

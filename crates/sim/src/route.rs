@@ -9,8 +9,8 @@
 //! may reach it in another order than they left the root. Once a packet leaves the root at `e`, no later one can reach
 //! the wire before `e` plus the shortest delay between (the *lead*), so the order of all earlier arrivals is final.
 //!
-//! Links may be chained and merged behind a pipe that loses packets or delays them in order, since no delay gets shorter,
-//! but neither behind a pipe that reorders packets nor behind a CPU of several cores.
+//! Links may be chained and merged behind a pipe that loses packets or delays them in order, since no delay gets
+//! shorter, but neither behind a pipe that reorders packets nor behind a CPU of several cores.
 
 use crate::impair::Pipe;
 use crate::plan::{Plan, TrafficKind};
@@ -141,8 +141,8 @@ fn acks_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
 
 /// The sources of packets that enter each link.
 fn feeders(plan: &Plan, acks_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Vec<Feeders> {
-    // After a pipe that reorders, or a CPU of several cores, the order of packets is not known in advance. They count as
-    // packets from a host.
+    // After a pipe that reorders, or a CPU of several cores, the order of packets is not known in advance. They count
+    // as packets from a host.
     let in_order = |l: usize| {
         let keeps_order = pipes[l].as_ref().is_none_or(|pipe| pipe.keeps_order()) && !plan.links[l].overtakes();
         keeps_order.then_some(l)

@@ -152,8 +152,8 @@ impl Ord for Event {
 }
 
 impl PacketLevelChain {
-    /// A simulation whose windows are spread over 1 to 2CT, each flow at a random point of its round trip. Draws come from
-    /// the stream `name`.
+    /// A simulation whose windows are spread over 1 to 2CT, each flow at a random point of its round trip. Draws come
+    /// from the stream `name`.
     ///
     /// # Panics
     /// If there are no flows, or CT is 0.

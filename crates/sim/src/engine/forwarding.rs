@@ -178,7 +178,8 @@ impl Engine {
     }
 
     /// A packet arrives at the queue of link `l`. It finds the queue as it was just before `now`: an arrival precedes a
-    /// departure at the same instant, as in most cases in ns-2, where the arrival was scheduled a propagation delay earlier.
+    /// departure at the same instant, as in most cases in ns-2, where the arrival was scheduled a propagation delay
+    /// earlier.
     #[inline]
     fn offer(&mut self, l: u32, packet: Packet, now: Time) {
         if now > Time::ZERO && resource(&mut self.links, l).is_due(Time(now.0 - 1)) {

@@ -15,8 +15,8 @@ marqueue_core::params! {
     pub struct Params {
         /// Probability of a transition to the bad state after a packet in the good state.
         to_bad: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "Gilbert 1960" },
-        /// Probability of a transition to the good state after a packet in the bad state. Its inverse is the mean length
-        /// of a bad period in packets.
+        /// Probability of a transition to the good state after a packet in the bad state. Its inverse is the mean
+        /// length of a bad period in packets.
         to_good: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "Gilbert 1960" },
         /// Loss probability of a packet in the good state.
         loss_good: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.0, source: "Elliott 1963; zero as in Gilbert 1960" },

@@ -1,8 +1,8 @@
 //! Jitter: each packet has a random delay in addition to the propagation delay.
 //!
 //! The extra delay is never negative, so the mean delay is the propagation delay plus `mean`. With `order = "kept"` a
-//! packet does not arrive before the previous one, as on a radio link that retransmits in order. Its extra delay may then
-//! be longer than drawn. With `order = "free"` packets may overtake each other, as on several paths.
+//! packet does not arrive before the previous one, as on a radio link that retransmits in order. Its extra delay may
+//! then be longer than drawn. With `order = "free"` packets may overtake each other, as on several paths.
 
 use marqueue_core::params::{required, ParamError, ParamSet, ParamSpec, ParamValues};
 use marqueue_core::{Dur, Rng, Time};

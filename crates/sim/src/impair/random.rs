@@ -1,7 +1,7 @@
 //! Independent losses: each packet is lost with the same probability.
 //!
-//! The square-root law and PFTK assume such a channel in their simplest form. With a probability of zero, random numbers
-//! are drawn but no packet is lost.
+//! The square-root law and PFTK assume such a channel in their simplest form. With a probability of zero, random
+//! numbers are drawn but no packet is lost.
 
 use super::loss_model::LossModel;
 use marqueue_core::params::{required, ParamError};

@@ -1,7 +1,7 @@
 //! Reordering: a share of packets is delayed, and packets that follow within the delay overtake them.
 //!
-//! At R packets a second, a packet delayed by d is overtaken by R d others, unless these are delayed too. This number is
-//! its reordering extent (RFC 4737, section 4.2.1). A TCP sender retransmits the packet if the extent reaches its
+//! At R packets a second, a packet delayed by d is overtaken by R d others, unless these are delayed too. This number
+//! is its reordering extent (RFC 4737, section 4.2.1). A TCP sender retransmits the packet if the extent reaches its
 //! duplicate threshold.
 
 use marqueue_core::params::{required, ParamError, ParamSet, ParamSpec, ParamValues};

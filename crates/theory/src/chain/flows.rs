@@ -78,8 +78,8 @@ impl ClassState {
 }
 
 impl Group {
-    /// Ends a round trip: unmarked flows go to W + 1, at most the largest window, marked ones to floor(W/2), at least 1.
-    /// The number of marked flows at a window is binomial.
+    /// Ends a round trip: unmarked flows go to W + 1, at most the largest window, marked ones to floor(W/2), at least
+    /// 1. The number of marked flows at a window is binomial.
     fn end_round_trip(&mut self, next: &mut Vec<u64>, draws: &mut Rng) {
         next.fill(0);
         let largest = next.len() - 1;

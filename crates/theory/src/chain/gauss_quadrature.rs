@@ -1,8 +1,8 @@
 //! Gauss quadrature for sums over consecutive integers: k weighted values of a function give the sum of M values,
 //! exactly for polynomials of degree up to 2k - 1.
 //!
-//! Nodes are the zeros of the Gram (discrete Chebyshev) polynomial, orthogonal on 0..M with equal weights;
-//! its recurrence is x p_j = p_{j+1} + b_j p_{j-1}, b_j = j^2 (M^2 - j^2) / (4 (4 j^2 - 1)), with x counted from the middle
+//! Nodes are the zeros of the Gram (discrete Chebyshev) polynomial, orthogonal on 0..M with equal weights; its
+//! recurrence is x p_j = p_{j+1} + b_j p_{j-1}, b_j = j^2 (M^2 - j^2) / (4 (4 j^2 - 1)), with x counted from the middle
 //! (Gautschi, *Orthogonal Polynomials*, 2004, Table 1.2).
 
 /// A node with its weight.

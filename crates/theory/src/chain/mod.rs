@@ -1,7 +1,7 @@
 //! The doubly stochastic chain of TCP windows under marking of scale N^a (Eun and Wang 2008, section III).
 //!
-//! In each slot, packets arrive at the queue as a Poisson process of load ρ = Σ W_i / (N C T_i), given all windows, and the
-//! queue is in equilibrium. A flow of window w stays unmarked with probability E[(1 - p_N(Q))^w] if ρ < 1, and with
+//! In each slot, packets arrive at the queue as a Poisson process of load ρ = Σ W_i / (N C T_i), given all windows, and
+//! the queue is in equilibrium. A flow of window w stays unmarked with probability E[(1 - p_N(Q))^w] if ρ < 1, and with
 //! probability 0 else. After its round trip the window becomes floor(W/2) if the flow was marked, and W + 1 if not.
 //!
 //! Given the windows, flows are independent, and flows of the same class and window have the same law. Therefore the

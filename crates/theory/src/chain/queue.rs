@@ -1,9 +1,10 @@
 //! The stationary queue length of M/M/1 and M/D/1 at load ρ < 1, as Poisson arrivals find it.
 //!
-//! Both laws are stored as their first [`HEAD`] probabilities and a geometric tail, P(Q = n) = c e^{-δn}. For M/M/1 this is
-//! exact. For M/D/1 it is an approximation: the generating function (1-ρ)(1-z) / (1 - z e^{ρ(1-z)}) has one real pole
-//! z_0 = e^δ and complex poles, the nearest at |z_1|. |z_1| / z_0 rises from 2.9 at ρ = 0.2 to 8 at ρ = 1, and
-//! z_0 > 14 below ρ = 0.2. The error of P(Q = n) beyond the head is therefore less than 10^-14 (tests/chain_queue.rs).
+//! Both laws are stored as their first [`HEAD`] probabilities and a geometric tail, P(Q = n) = c e^{-δn}. For M/M/1
+//! this is exact. For M/D/1 it is an approximation: the generating function (1-ρ)(1-z) / (1 - z e^{ρ(1-z)}) has one
+//! real pole z_0 = e^δ and complex poles, the nearest at |z_1|. |z_1| / z_0 rises from 2.9 at ρ = 0.2 to 8 at ρ = 1,
+//! and z_0 > 14 below ρ = 0.2. The error of P(Q = n) beyond the head is therefore less than 10^-14
+//! (tests/chain_queue.rs).
 
 use std::f64::consts::LN_2;
 
@@ -95,9 +96,9 @@ impl Stationary {
     }
 }
 
-/// π_n / π_0 of M/D/1 for n < HEAD, from the balance across the cut between n and n+1 of the chain embedded at departures:
-/// π_{n+1} a_0 = π_0 P(A > n) + Σ_{j=1}^n π_j P(A > n+1-j), A Poisson(ρ). All terms are
-/// positive, so nothing cancels.
+/// π_n / π_0 of M/D/1 for n < HEAD, from the balance across the cut between n and n+1 of the chain embedded at
+/// departures: π_{n+1} a_0 = π_0 P(A > n) + Σ_{j=1}^n π_j P(A > n+1-j), A Poisson(ρ). All terms are positive, so
+/// nothing cancels.
 fn embedded(rho: f64) -> [f64; HEAD] {
     // P(A = k), then P(A > k), summed from the smallest terms.
     let mut mass = [0.0; 2 * HEAD];

@@ -19,9 +19,9 @@ pub struct Jacobian {
 }
 
 impl Model {
-    /// The derivatives at rest in `y` at time `t`, when all delayed states are `y` too. The derivatives of state-dependent
-    /// delays are omitted: at rest they have no effect. With `constant_feedback`, the feedback and loss of links count as
-    /// constant, which opens the control loops.
+    /// The derivatives at rest in `y` at time `t`, when all delayed states are `y` too. The derivatives of
+    /// state-dependent delays are omitted: at rest they have no effect. With `constant_feedback`, the feedback and loss
+    /// of links count as constant, which opens the control loops.
     pub fn jacobian(&self, t: f64, y: &[f64], constant_feedback: bool) -> Jacobian {
         let n = y.len();
         let (modes, interval) = (self.modes(y), self.interval(t));

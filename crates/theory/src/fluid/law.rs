@@ -30,9 +30,9 @@ pub struct SourceFeedback<S> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Law {
-    /// TCP Reno in congestion avoidance: W' = 1/R - decrease W x(t - R) p(t - R), x = W/R, R = rtt + the
-    /// present queueing delays, p of the queues that the acknowledged packets met. With 1/2 it is (1) of Hollot, Misra, Towsley and
-    /// Gong, "A control theoretic analysis of RED", INFOCOM 2001, after Misra, Gong and Towsley, SIGCOMM 2000.
+    /// TCP Reno in congestion avoidance: W' = 1/R - decrease W x(t - R) p(t - R), x = W/R, R = rtt + the present
+    /// queueing delays, p of the queues that the acknowledged packets met. With 1/2 it is (1) of Hollot, Misra, Towsley
+    /// and Gong, "A control theoretic analysis of RED", INFOCOM 2001, after Misra, Gong and Towsley, SIGCOMM 2000.
     Reno {
         /// The share of the window that a mark removes.
         decrease: f64,

@@ -22,8 +22,8 @@ use super::state::{Mode, State, View};
 /// - Loss: a full queue loses the share (a - C_l) / a of the packets that the AQM admits, a = lambda_l or
 ///   (1 - p_l) lambda_l.
 /// - Feedback: at time t a source receives the feedback that link l gave at t - b_il. The share of its packets that are
-///   marked or lost is 1 - (1 - u^2 / (1 + u^2)) product of (1 - p_l)(1 - loss_l), where u is the sum of densities times
-///   phi_l of DRQ, (15) of Shin, Chong and Rhee. Prices are passed on unchanged.
+///   marked or lost is 1 - (1 - u^2 / (1 + u^2)) product of (1 - p_l)(1 - loss_l), where u is the sum of densities
+///   times phi_l of DRQ, (15) of Shin, Chong and Rhee. Prices are passed on unchanged.
 /// - Source: its law computes x_i' from the feedback (`law`).
 ///
 /// Assumptions: there are many flows in each class, all alike; windows are real numbers; a queue does not smooth the

@@ -38,8 +38,8 @@ impl State {
     }
 }
 
-/// The position of a state relative to its bounds. Between the bounds the mode records which one was reached last, so that
-/// a bounded state can serve as a switch with hysteresis (GKVQ's flag).
+/// The position of a state relative to its bounds. Between the bounds the mode records which one was reached last, so
+/// that a bounded state can serve as a switch with hysteresis (GKVQ's flag).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// At its lower bound.

@@ -1,6 +1,6 @@
-//! Rate maps with constant delays. Sources of equal delay D share a block of D rows of rates. Each step reads the row of
-//! D steps ago and overwrites it with the new rates. Within a block, sources with the same route and forward delays have
-//! the same price, and form a group.
+//! Rate maps with constant delays. Sources of equal delay D share a block of D rows of rates. Each step reads the row
+//! of D steps ago and overwrites it with the new rates. Within a block, sources with the same route and forward delays
+//! have the same price, and form a group.
 
 use super::law::{Law, LawInputs};
 use super::network::{Arrivals, Hop, Network, Prices};

@@ -84,8 +84,8 @@ impl Law for Aimd {
     }
 }
 
-/// Rate-based Scalable TCP (T. Kelly, PFLDnet 2003): an increase by the share a a round trip, or a decrease by the share
-/// b after a loss; (a, b).
+/// Rate-based Scalable TCP (T. Kelly, PFLDnet 2003): an increase by the share a a round trip, or a decrease by the
+/// share b after a loss; (a, b).
 #[derive(Debug)]
 pub struct Scalable;
 

@@ -1,7 +1,7 @@
 //! Discrete maps of the rates of many sources that share resources, with delays.
 //!
-//! At each step n, source i computes its rate x_i(n) by its law from x_i(n-D_i) and from the prices that the resources j
-//! of its route had B_ij steps ago. The arrivals at a resource are the rates that sources had F_ij steps ago, with
+//! At each step n, source i computes its rate x_i(n) by its law from x_i(n-D_i) and from the prices that the resources
+//! j of its route had B_ij steps ago. The arrivals at a resource are the rates that sources had F_ij steps ago, with
 //! F_ij + B_ij = D_i. The caller computes the prices from the arrivals after each step. All rates and prices before the
 //! first step equal the initial ones.
 //!

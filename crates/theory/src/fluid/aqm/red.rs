@@ -1,10 +1,9 @@
 //! RED: the probability is a curve of the average queue.
 //!
-//! Misra, Gong and Towsley, SIGCOMM 2000, section 4: avg' = -ln(1 - w_q) C (q - avg), p = curve(avg).
-//! RED spreads its marks, so the share of marked packets is not p_b = curve(avg). The gaps between marks are uniform
-//! over 1 to 1/p_b packets (Floyd and Jacobson 1993, section 7), or over 1/p_b to 2/p_b with `wait` (ns-2.35). The
-//! shares are 2 p_b / (1 + p_b) and 2 p_b / (3 + p_b). The papers on fluid models use p_b, as if each packet were marked
-//! independently.
+//! Misra, Gong and Towsley, SIGCOMM 2000, section 4: avg' = -ln(1 - w_q) C (q - avg), p = curve(avg). RED spreads its
+//! marks, so the share of marked packets is not p_b = curve(avg). The gaps between marks are uniform over 1 to 1/p_b
+//! packets (Floyd and Jacobson 1993, section 7), or over 1/p_b to 2/p_b with `wait` (ns-2.35). The shares are 2 p_b /
+//! (1 + p_b) and 2 p_b / (3 + p_b). The papers on fluid models use p_b, as if each packet were marked independently.
 
 use super::curve::Curve;
 use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};

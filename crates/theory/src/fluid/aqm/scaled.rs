@@ -1,9 +1,8 @@
 //! Scaled marking: p = curve(q / N^a) of the instantaneous queue.
 //!
-//! Eun and Wang, IEEE/ACM ToN 16(4), 2008, section II-B. The paper models random queues: with a mean queue far
-//! below the first threshold some packets are marked. This model marks none there.
-//! The probability is linear between whole numbers of packets. Curves may have jumps, and a queue with losses would have no
-//! equilibrium at a jump.
+//! Eun and Wang, IEEE/ACM ToN 16(4), 2008, section II-B. The paper models random queues: with a mean queue far below
+//! the first threshold some packets are marked. This model marks none there. The probability is linear between whole
+//! numbers of packets. Curves may have jumps, and a queue with losses would have no equilibrium at a jump.
 
 use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};

@@ -17,8 +17,8 @@ pub enum Event {
     Cross(Crossing),
 }
 
-/// Locates the change of sign of `g` in [0, 1] by the Illinois method, given `end` = g(1). Returns a point at which `g` has
-/// the sign of `end`, or zero if g(0) has it too.
+/// Locates the change of sign of `g` in [0, 1] by the Illinois method, given `end` = g(1). Returns a point at which `g`
+/// has the sign of `end`, or zero if g(0) has it too.
 pub fn locate_sign_change(end: f64, mut g: impl FnMut(f64) -> f64) -> f64 {
     let (mut left, mut right) = (0.0, 1.0);
     let (mut low, mut high) = (g(0.0), end);
@@ -50,8 +50,8 @@ pub fn locate_sign_change(end: f64, mut g: impl FnMut(f64) -> f64) -> f64 {
     right
 }
 
-/// Locates the point at which a state crosses its bound outwards, for states that may start at the bound and move inwards
-/// first. `g` is the distance from the bound, `end` = g(1). Returns 1 if the state hardly moves inwards.
+/// Locates the point at which a state crosses its bound outwards, for states that may start at the bound and move
+/// inwards first. `g` is the distance from the bound, `end` = g(1). Returns 1 if the state hardly moves inwards.
 pub fn locate_exit(end: f64, g: impl Fn(f64) -> f64) -> f64 {
     let inside = [0.0, 1e-3, 1e-2, 0.1, 0.5].into_iter().find(|&u| g(u) * end < 0.0);
     inside.map_or(1.0, |from| from + (1.0 - from) * locate_sign_change(end, |u| g(from + (1.0 - from) * u)))

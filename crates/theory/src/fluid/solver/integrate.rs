@@ -112,8 +112,8 @@ impl<'a, S: System + ?Sized> Integrator<'a, S> {
         self.y = y;
     }
 
-    /// Evaluates the right-hand side at `t` and `y`. `step` is the polynomial of the present step, if it is known. Returns
-    /// true if a delayed time lies in that step.
+    /// Evaluates the right-hand side at `t` and `y`. `step` is the polynomial of the present step, if it is known.
+    /// Returns true if a delayed time lies in that step.
     fn evaluate_at(&mut self, t: f64, y: &[f64], step: Option<&Dense>) -> bool {
         let n = y.len();
         let mut overlaps = false;
@@ -253,8 +253,8 @@ impl<'a, S: System + ?Sized> Integrator<'a, S> {
         (0.01 / fastest).min(1e-3)
     }
 
-    /// Computes a step. If a delay is shorter than the step, iterates until the step's polynomial agrees with the one that
-    /// delayed states were taken from.
+    /// Computes a step. If a delay is shorter than the step, iterates until the step's polynomial agrees with the one
+    /// that delayed states were taken from.
     fn attempt(&mut self, h: f64) -> Trial {
         let mut guess: Option<Dense> = None;
         let mut before: Option<Vec<f64>> = None;

@@ -1,10 +1,10 @@
-//! Solves delay differential equations y'(t) = f(t, y(t), y(t - d_1), ..., y(t - d_m)) by the method of steps with error
-//! control. The delays may depend on the present state.
+//! Solves delay differential equations y'(t) = f(t, y(t), y(t - d_1), ..., y(t - d_m)) by the method of steps with
+//! error control. The delays may depend on the present state.
 //!
 //! The method is the explicit Runge-Kutta pair 5(4) of Dormand and Prince with its continuous extension of order 4
-//! (Hairer, Norsett and Wanner, "Solving Ordinary Differential Equations I", 2nd ed. 1993, II.5 and II.6). Every step is
-//! stored as a polynomial, from which delayed states are computed. If a delay is shorter than the step, the step's own
-//! polynomial is used, and the step is iterated (ibid., II.17).
+//! (Hairer, Norsett and Wanner, "Solving Ordinary Differential Equations I", 2nd ed. 1993, II.5 and II.6). Every step
+//! is stored as a polynomial, from which delayed states are computed. If a delay is shorter than the step, the step's
+//! own polynomial is used, and the step is iterated (ibid., II.17).
 //!
 //! A step ends where the right-hand side has a kink or a jump: when a state reaches or leaves a bound, a switching
 //! function changes its sign, or parameters change. Delays repeat such a break in a higher derivative; steps end there
