@@ -5,7 +5,7 @@ use crate::events::EventQueue;
 use crate::plan::{CpuPlan, FlowSizes, LinkPlan, Plan, SizeLaw, TrafficKind, TrafficPlan};
 use marqueue_cc::rate_based::AnyRateLaw;
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dur, Rate, Signals, Time};
+use marqueue_core::{Bytes, Dur, Rate, Signals, Time};
 
 /// Highest rate of a link or source, bit/s, and highest clock of a CPU, cycles/s.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
@@ -177,26 +177,26 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
     };
     let route_ok = |r: &usize| *r < plan.routes.len();
     let has_reverse = |r: &usize| route_ok(r) && !plan.routes[*r].reverse.is_empty();
+    let transport_exists = |t: usize| expect(t < plan.transports.len(), "transport", "expected an existing transport");
+    let route_exists = |r: &usize| expect(route_ok(r), "route", "expected an existing route");
+    let route_returns = |r: &usize| expect(has_reverse(r), "route", "expected an existing route with a reverse part");
+    let packet_size = |b: &Bytes| expect((1..=65_535).contains(&b.0), "packet", "expected 1 to 65535 bytes");
     let arrivals = |x: f64, what: &str| {
         let message = format!("got {x}, expected {what} a second, more than 0 and at most {MAX_ARRIVAL_RATE}");
         expect(x > 0.0 && x <= MAX_ARRIVAL_RATE, "rate", &message)
     };
     match kind {
         TrafficKind::Tcp { transport, route, size, write, .. } => {
-            expect(*transport < plan.transports.len(), "transport", "expected an existing transport")?;
-            expect(has_reverse(route), "route", "expected an existing route with a reverse part")?;
+            transport_exists(*transport)?;
+            route_returns(route)?;
             expect(*size != Some(0), "size", "got 0 packets, expected at least 1")?;
             let Some(write) = write else { return Ok(()) };
-            let every = Dur(1)..=Dur(plan.duration.0);
+            let in_run = (Dur(1)..=Dur(plan.duration.0)).contains(&write.every);
             expect(write.packets > 0, "write", "got 0 packets, expected at least 1")?;
-            expect(
-                every.contains(&write.every),
-                "every",
-                "expected a time above zero and at most the duration of the run",
-            )
+            expect(in_run, "every", "expected a time above zero and at most the duration of the run")
         }
         TrafficKind::Poisson { transport, routes, rate, size, law, .. } => {
-            expect(*transport < plan.transports.len(), "transport", "expected an existing transport")?;
+            transport_exists(*transport)?;
             expect(
                 !routes.is_empty() && routes.iter().all(has_reverse),
                 "routes",
@@ -209,25 +209,25 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             expect(*size > 0, "size", "got 0 packets, expected at least 1")
         }
         TrafficKind::Cbr { route, rate, packet, .. } => {
-            expect(route_ok(route), "route", "expected an existing route")?;
+            route_exists(route)?;
             check_rate(*rate, "rate")?;
-            expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")
+            packet_size(packet)
         }
         TrafficKind::Paced { control, route, rate, packet, .. } => {
             let law = AnyRateLaw::build(control, *packet).map_err(|e| e.within("control"))?;
-            expect(has_reverse(route), "route", "expected an existing route with a reverse part")?;
+            route_returns(route)?;
             check_rate(*rate, "rate")?;
-            expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")?;
+            packet_size(packet)?;
             let message = format!("expected at least {MIN_PACKET_WITH_SIGNALS} bytes, the size of the headers");
             expect(!law.uses_router_feedback() || packet.0 >= MIN_PACKET_WITH_SIGNALS, "packet", &message)
         }
         TrafficKind::Packets { route, rate, packet, size, .. } => {
-            expect(route_ok(route), "route", "expected an existing route")?;
+            route_exists(route)?;
             arrivals(*rate, "packets")?;
             if let SizeLaw::Hyperexponential { scv } = size {
                 expect(scv.is_finite() && *scv >= 1.0, "size.scv", "expected at least 1")?;
             }
-            expect((1..=65_535).contains(&packet.0), "packet", "expected 1 to 65535 bytes")
+            packet_size(packet)
         }
     }
 }

@@ -10,10 +10,10 @@
 //! 2K - 1. That distance is at most 2 B R^{1-2K} / (R - 1), if f is analytic and bounded by B in the ellipse with foci
 //! at the block's ends and semi-axes that sum to R/2 of its length (Trefethen, *Approximation Theory and Approximation
 //! Practice*, Theorem 8.2). With R = 5.8 the ellipse reaches 0.993 M beyond the ends. A block is no longer than the
-//! range before it, so c e^{-δn} stays below c. It ends before 1 - p falls by more than a half, and before w (p(end) -
-//! p(begin)) / (1 - p(begin)) exceeds MAX_FALL for the largest w. Then |1 - p|^w stays below e^{0.993 MAX_FALL}, and 1
-//! - p has no zero in the ellipse. With K = 14 and MAX_FALL = 8 the error is 4 × 2800 c × 5.8^-27 / 4.8 = 6·10^-18 c
-//! for each term. c M is of order 1, so this is less than rounding.
+//! range before it, so c e^{-δn} stays below c. It ends before 1 - p falls by more than a half, and before
+//! w (p(end) - p(begin)) / (1 - p(begin)) exceeds MAX_FALL for the largest w. Then |1 - p|^w stays below
+//! e^{0.993 MAX_FALL}, and 1 - p has no zero in the ellipse. With K = 14 and MAX_FALL = 8 the error of each term is
+//! below 4 × 2800 c × 5.8^-27 / 4.8 = 6·10^-18 c. c M is of order 1, so this is less than rounding.
 //!
 //! Exponents need not be whole numbers: a flow sends w/r packets in each of r slots.
 
