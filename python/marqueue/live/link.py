@@ -76,7 +76,7 @@ def run_behind(
                     (here, None),
                     mtu,
                     [],
-                    watched=bool(watchers),
+                    share_samples=bool(watchers),
                 )
             except OSError as error:
                 raise RunError(f"{error.strerror or error}") from None
@@ -107,7 +107,7 @@ def run_behind(
             with notify_watchers(link, watchers):
                 code = run_tree(namespace, command, {**os.environ, **variables}, pipes)
         raw = link.finish()
-        rest = link.looks()
+        rest = link.samples()
         for watcher in watchers:
             watcher(rest)
         for end, (where, device) in {"near": (namespace, INSIDE), "far": (None, here)}.items():

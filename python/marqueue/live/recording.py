@@ -15,7 +15,7 @@ import marqueue._core as _core
 EVERY = 0.1
 """Seconds between two samples, and between two calls of the watchers."""
 LinkSamples = Sequence[dict[str, Any]]
-"""Samples as returned by :meth:`marqueue._core.LiveLink.looks`."""
+"""Samples as returned by :meth:`marqueue._core.LiveLink.samples`."""
 Watcher = Callable[[LinkSamples], None]
 PROBES = {"rate": "bit/s", "delay_p50": "s", "delay_p99": "s"}
 """Sampled quantities besides the series of every queue, with their units."""
@@ -29,7 +29,7 @@ def notify_watchers(link: _core.LiveLink, watchers: Sequence[Watcher]) -> Iterat
 
     def tell() -> None:
         while not over.wait(EVERY):
-            looks = link.looks()
+            looks = link.samples()
             for watcher in watchers:
                 watcher(looks)
 

@@ -249,7 +249,7 @@ class _Reader:
 
 
 def _red(given: Plan, specs: Plan, rate: float, delay: float) -> dict[str, Any]:
-    min_th, max_th, w_q = _core.red_in_force(json.dumps(given), rate, delay)
+    min_th, max_th, w_q = _core.red_parameters(json.dumps(given), rate, delay)
     values = specs | given
     curve = {"min_th": min_th, "max_th": max_th, "w_q": w_q}
     gaps = "wait" if values["wait"] else "uniform"

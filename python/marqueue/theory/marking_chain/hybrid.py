@@ -71,7 +71,7 @@ def simulate_hybrid(
     shares = [model.flows // k + (i < model.flows % k) for i in range(k)]
     found = [
         _once(
-            _core.HybridFlows(
+            _core.PacketLevelChain(
                 model.scaled,
                 assumptions.answers,
                 assumptions.meets,
@@ -92,7 +92,9 @@ def simulate_hybrid(
     return Figures(Estimate.of(h), Estimate.of(utilization))
 
 
-def _once(flows: _core.HybridFlows, pipe: float, length: int, warm_up: int) -> tuple[float, float]:
+def _once(
+    flows: _core.PacketLevelChain, pipe: float, length: int, warm_up: int
+) -> tuple[float, float]:
     _run(flows, round(warm_up / EVERY))
     before = flows.entered
     n = round(length / EVERY)
@@ -102,7 +104,7 @@ def _once(flows: _core.HybridFlows, pipe: float, length: int, warm_up: int) -> t
     return h, (flows.entered - before) / (pipe * length)
 
 
-def _run(flows: _core.HybridFlows, samples: int) -> tuple[Floats, Floats, Floats]:
+def _run(flows: _core.PacketLevelChain, samples: int) -> tuple[Floats, Floats, Floats]:
     parts = [flows.run(min(CHUNK, samples - at), EVERY) for at in range(0, samples, CHUNK)]
     sums, first, second = zip(*parts, strict=True) if parts else ((np.zeros(0),),) * 3
     return np.concatenate(sums), np.sum(first, axis=0), np.sum(second, axis=0)
