@@ -189,7 +189,7 @@ def test_a_file_that_exists_is_not_overwritten_without_saying(command, marqueue,
     (tmp_path / name).write_text("precious")
     done = marqueue(*command)
     assert done.returncode == 2
-    assert f"{name}: exists already" in done.stderr
+    assert f"{name}: exists, expected a new file" in done.stderr
     assert (tmp_path / name).read_text() == "precious"
     forced = marqueue(*command, "--force")
     assert forced.returncode == 0

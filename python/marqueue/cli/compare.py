@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.errors import RunError
 from marqueue.extras import require
 from marqueue.results import Result
 from marqueue.results.comparison import Comparison
 from marqueue.results.comparison import compare as compare_results
+from marqueue.results.output_file import check_output_file
 
 
 def compare(
@@ -33,7 +35,7 @@ def compare(
             "--out", "-o", metavar="FILE", help="Write a report there.", show_default=False
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    force: options.ForceFile = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print the comparison as JSON, and nothing else.")
     ] = False,
@@ -56,8 +58,7 @@ def compare(
     """
     if out:
         require("plots", f"The report {out}")
-    if out and out.exists() and not force:
-        raise RunError(f"{out}: exists, expected a new file; --force replaces it")
+        check_output_file(out, replace=force)
     comparison = compare_results(Result.load(a), Result.load(b), figure or ())
     if not comparison.differences:
         raise RunError(f"{a}, {b}: no figure that both have, expected a link or a group in common")
@@ -72,13 +73,10 @@ def compare(
 
 
 def _write(comparison: Comparison, out: Path) -> None:
-    # The page brings the fonts and the drawing, which take longer than the comparison.
+    # Loading fonts and matplotlib takes longer than the comparison.
     from marqueue.reports.comparison_report import comparison_report
 
-    try:
-        comparison_report(comparison).write(out)
-    except OSError as error:
-        raise RunError(f"{out}: cannot be written: {error.strerror or error}") from None
+    comparison_report(comparison).write(out)
 
 
 def _print(comparison: Comparison) -> None:

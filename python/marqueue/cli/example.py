@@ -90,9 +90,11 @@ def about(path: Path) -> str:
 
 
 def _write(source: Path, target: Path, force: bool) -> None:
-    """Copies a file; one that exists is refused, or replaced if that is asked for."""
-    there = target.exists()
-    if there and not force:
-        raise RunError(f"{target}: exists already, expected a new file, or --force to replace it")
-    target.write_bytes(source.read_bytes())
-    say(f"{'Replaced' if there else 'Wrote'} {target}. Run it: marqueue run {target}")
+    """Copies a file. Raises RunError if the target exists and ``force`` is false."""
+    # It loads pyarrow, which the list of examples does without.
+    from marqueue.results.output_file import check_output_file, write_output_file
+
+    exists = target.exists()
+    check_output_file(target, replace=force)
+    write_output_file(target, source.read_bytes())
+    say(f"{'Replaced' if exists else 'Wrote'} {target}. Run it: marqueue run {target}")

@@ -14,6 +14,7 @@ import typer
 from marqueue.cli import complete, options
 from marqueue.errors import RunError, ScenarioError, show
 from marqueue.live import capacity
+from marqueue.results.output_file import check_output_file
 from marqueue.scenario import Scenario, compile, from_dict
 from marqueue.units import Duration, Rate
 
@@ -201,11 +202,11 @@ def link(
     for each in plan["links"]:
         each["opportunities"] = capacities[each["name"]] or []
     # What real packets need is loaded by whoever wants them.
-    from marqueue.cli.link_run import Display, check_json_place, run_and_tell
+    from marqueue.cli.link_run import Display, run_and_tell
     from marqueue.live.link import OUTSIDE
 
-    check_json_place(json)
-
+    if json:
+        check_output_file(json, replace=True)
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     if (watch or status) and not shown:
         raise RunError(f"--{'watch' if watch else 'status'}: expected a terminal as standard error")

@@ -19,7 +19,6 @@ from marqueue.cli import options
 from marqueue.cli.console import errors, say
 from marqueue.cli.link_page import page
 from marqueue.cli.link_status import StatusLine
-from marqueue.errors import RunError
 from marqueue.live import internet as internet_access
 from marqueue.live import requirements
 from marqueue.live.audit import in_words
@@ -29,8 +28,9 @@ from marqueue.live.process_tree import INHERITED, Pipes
 from marqueue.live.recording import EVERY, Recording, Watcher
 from marqueue.live.termination import signals_raise
 from marqueue.results import Result
-from marqueue.results.integrity import write_json
+from marqueue.results.integrity import dump_json
 from marqueue.results.output_directory import OutputDirectory
+from marqueue.results.output_file import write_output_file
 from marqueue.scenario import Scenario
 
 
@@ -42,12 +42,6 @@ class Display:
     page: bool
     json: Path | None
     report: OutputDirectory | None
-
-
-def check_json_place(json: Path | None) -> None:
-    """Raises RunError, before the command runs, if what it measures cannot be written."""
-    if json and (json.is_dir() or not json.absolute().parent.is_dir()):
-        raise RunError(f"{json}: cannot be written, expected a file in a directory that exists")
 
 
 def run_and_tell(
@@ -125,10 +119,7 @@ def _show_what_was_written(written: IO[bytes]) -> None:
 
 def _keep(result: Result, wanted: Display) -> None:
     if wanted.json:
-        try:
-            write_json(wanted.json, as_dict(result), sort_keys=False)
-        except OSError as error:
-            raise RunError(f"{wanted.json}: cannot be written: {error.strerror or error}") from None
+        write_output_file(wanted.json, dump_json(as_dict(result), sort_keys=False))
     if wanted.report:
         with wanted.report.staged() as fresh:
             result.write_files(fresh, options.report_of(result))

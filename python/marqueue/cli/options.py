@@ -85,6 +85,7 @@ def out(default: str | bool, what: str = "The result directory.") -> Any:
 Force = Annotated[
     bool, typer.Option("--force", help="Replace the result that is in the directory.")
 ]
+ForceFile = Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")]
 Resume = Annotated[
     bool,
     typer.Option(

@@ -10,6 +10,7 @@ import typer
 
 from marqueue.cli import options
 from marqueue.errors import RunError
+from marqueue.results.output_file import check_output_file
 
 if TYPE_CHECKING:
     from marqueue.plots.queues import Series
@@ -36,7 +37,7 @@ def plot(
             show_default=False,
         ),
     ],
-    force: options.Force = False,
+    force: options.ForceFile = False,
 ) -> None:
     """Draw what queues did over time: rate or utilization, queue, delay, losses, marks.
 
@@ -46,26 +47,17 @@ def plot(
 
     marqueue plot link.json --out link.svg
     """
-    kind = out.suffix.removeprefix(".")
-    if kind not in FORMATS:
+    if out.suffix.removeprefix(".") not in FORMATS:
         raise RunError(f"{out}: expected a name that ends in .{', .'.join(FORMATS)}")
-    if out.exists() and not force:
-        raise RunError(f"{out}: exists, expected a new file; --force replaces it")
+    check_output_file(out, replace=force)
     links = _of_result(source) if source.is_dir() else _of_link(source)
     if not any(series.t.size for link in links.values() for series in link.values()):
         raise RunError(f'{source}: no time series, expected a run with sample, such as "100 ms"')
-    # It brings fonts and drawing.
-    from marqueue.plots import svg
+    # Loading fonts and matplotlib takes longer than reading the data.
+    from marqueue.plots.figure_file import write_figure
     from marqueue.plots.queues import queues
 
-    figure = queues(links)
-    try:
-        if kind == "svg":
-            out.write_text(svg(figure), encoding="utf-8")
-        else:
-            figure.savefig(out, dpi=150, facecolor="white")
-    except OSError as error:
-        raise RunError(f"{out}: cannot be written: {error.strerror or error}") from None
+    write_figure(queues(links), out)
 
 
 def _of_result(directory: Path) -> "Mapping[str, Mapping[str, Series]]":

@@ -22,7 +22,7 @@ WHOLE, FEW = 10.0, 1.0
 """Where h is greater, flows are drawn as moving together; where it is less, as apart."""
 
 
-def all_of_them(cells: list[Cell], points: list[Point]) -> dict[str, Figure]:
+def chain_figures(cells: list[Cell], points: list[Point]) -> dict[str, Figure]:
     """Every figure whose data are there, by its name."""
     found: dict[str, Figure] = {}
     if cells:

@@ -23,7 +23,7 @@ EPSILON = "1 − min x / max x"
 DELAYS, FIRST = np.arange(1, 21), 2
 
 
-def all_of_them() -> dict[str, Figure]:
+def mkc_figures() -> dict[str, Figure]:
     """Every figure by its name; it takes some seconds."""
     return {
         "figure-1": figure_1(),

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from marqueue.errors import MISSING
 from marqueue.plots.style import inline_svg
+from marqueue.results.output_file import write_output_file
 from marqueue.statistics.estimates import Estimate
 
 Cell = str | int | float | Estimate | None
@@ -140,10 +141,9 @@ class Report:
         )
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the page and returns its path."""
-        path = Path(path)
-        path.write_text(self.render(), encoding="utf-8")
-        return path
+        """Writes the page, whole or not at all, and returns its path. Raises RunError."""
+        write_output_file(path, self.render())
+        return Path(path)
 
     def _add(self, kind: str, **content: Any) -> Report:
         self._sections[-1].blocks.append(_Block(kind, content))

@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 from marqueue.errors import RunError
+from marqueue.results.output_file import unwritable
 
 _PATIENCE = 1.0
 """Seconds to wait for the holder of a lock to write who it is."""
@@ -45,7 +46,7 @@ def locked(directory: Path, shown: Path) -> Iterator[None]:
     except Timeout:
         raise Occupied(f"{shown}: in use by {_holder(path)}, expected no other run there") from None
     except OSError as error:
-        raise RunError(f"{shown}: cannot be written: {error.strerror or error}") from None
+        raise unwritable(shown, error) from None
     try:
         path.write_text(json.dumps(_identity()), encoding="utf-8")
         yield

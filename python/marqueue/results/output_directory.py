@@ -27,6 +27,7 @@ import marqueue._core as _core
 from marqueue.errors import ResultError, RunError
 from marqueue.results.directory_lock import Occupied, locked
 from marqueue.results.integrity import Fault, check_directory, read_provenance, written_paths
+from marqueue.results.output_file import unwritable
 
 LATEST = "latest"
 """The link to the newest of several numbered output directories."""
@@ -73,7 +74,7 @@ class OutputDirectory:
                 _flush(fresh)
                 self._publish(fresh)
         except OSError as error:
-            raise RunError(f"{self.shown}: cannot be written: {error.strerror or error}") from None
+            raise unwritable(self.shown, error) from None
 
     def _publish(self, fresh: Path) -> None:
         found = _occupation(self.path, replace=self.replaces)

@@ -36,6 +36,7 @@ import marqueue._core as _core
 from marqueue.errors import ResultError, RunError, differing_values
 from marqueue.results.integrity import read_sealed, write_sealed
 from marqueue.results.output_directory import checkpoints_of, remove_result
+from marqueue.results.output_file import unwritable
 from marqueue.results.provenance import commit
 
 IDENTITY = "run.json"
@@ -198,7 +199,7 @@ class Checkpoints:
                 file.seek(0)
                 file.write(_header(outcome.replication, digest))
         except OSError as error:
-            raise _unwritable(self.path, error) from None
+            raise unwritable(self.path, error) from None
 
     def begin(self) -> None:
         """Makes the directory, and writes what run it belongs to."""
@@ -214,7 +215,7 @@ class Checkpoints:
                 write_sealed(part, self.identity)
                 part.replace(self.path / IDENTITY)
             except OSError as error:
-                raise _unwritable(self.path, error) from None
+                raise unwritable(self.path, error) from None
 
     def forget(self, replications: Iterable[Replication]) -> None:
         """Removes replications that are part of a point's result."""
@@ -326,10 +327,6 @@ def _appearing(path: Path) -> Iterator[BufferedRandom]:
 def _part(path: Path) -> Path:
     """A name for a file that is being written."""
     return path.with_name(f"{path.name}.part-{secrets.token_hex(6)}")
-
-
-def _unwritable(path: Path, error: OSError) -> RunError:
-    return RunError(f"{path}: cannot be written: {error.strerror or error}")
 
 
 ARRAY = "array"

@@ -45,6 +45,7 @@ from marqueue.results.integrity import (
     write_json,
 )
 from marqueue.results.output_directory import OutputDirectory, claim, staging_directory
+from marqueue.results.output_file import unwritable
 from marqueue.results.provenance import commit, here
 from marqueue.results.tables import write_parquet
 from marqueue.scenario import Scenario
@@ -443,7 +444,7 @@ def _store_point(result: Result, directory: Path) -> None:
             result.write_files(fresh)
             fresh.rename(directory)
     except OSError as error:
-        raise RunError(f"{directory}: cannot be written: {error.strerror or error}") from None
+        raise unwritable(directory, error) from None
 
 
 def _is_completed(directory: Path, asked: Experiment, checkpoints: Checkpoints) -> bool:

@@ -13,7 +13,8 @@ from marqueue.cli.console import output, print_json, progress_bar, say
 from marqueue.cli.options import Json
 from marqueue.cli.theory import chain_options as options
 from marqueue.cli.theory import chain_output as show
-from marqueue.errors import ModelError, RunError
+from marqueue.errors import ModelError
+from marqueue.results.output_file import write_output_files
 from marqueue.theory.marking_chain import (
     MeanField,
     MeanWindow,
@@ -144,24 +145,20 @@ def _write(folder: Path, name: str, found: Sequence[Cell | Point]) -> None:
     # Matplotlib takes longer to load than other commands take to run.
     from marqueue.design.chain_packets import Point
     from marqueue.plots import svg
-    from marqueue.plots.marking_chain import all_of_them
+    from marqueue.plots.marking_chain import chain_figures
     from marqueue.theory.marking_chain.phases import Cell
 
-    plain = "[\n" + ",\n".join(dumps(each.as_dict()) for each in found) + "\n]\n"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.json").write_text(plain, encoding="utf-8")
-        kept = {
-            path.stem: loads(path.read_text(encoding="utf-8"))
-            for path in (folder / "phases.json", folder / "packets.json")
-            if path.exists()
-        }
-        cells = [Cell(**each) for each in kept.get("phases", [])]
-        points = [Point.of(each) for each in kept.get("packets", [])]
-        for title, drawn in all_of_them(cells, points).items():
-            (folder / f"{title}.svg").write_text(svg(drawn), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be written: {error.strerror}") from None
+    data = "[\n" + ",\n".join(dumps(each.as_dict()) for each in found) + "\n]\n"
+    write_output_files(folder, {f"{name}.json": data})
+    stored = {
+        path.stem: loads(path.read_text(encoding="utf-8"))
+        for path in (folder / "phases.json", folder / "packets.json")
+        if path.exists()
+    }
+    cells = [Cell(**each) for each in stored.get("phases", [])]
+    points = [Point.of(each) for each in stored.get("packets", [])]
+    figures = chain_figures(cells, points)
+    write_output_files(folder, {f"{title}.svg": svg(each) for title, each in figures.items()})
 
 
 def _mean_window(model: Model) -> MeanWindow | None:

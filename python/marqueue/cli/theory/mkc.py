@@ -13,7 +13,8 @@ from marqueue.cli.console import output, print_json, say, table
 from marqueue.cli.options import PlainJson
 from marqueue.cli.theory import mkc_options as options
 from marqueue.cli.theory import mkc_output as show
-from marqueue.errors import ModelError, RunError
+from marqueue.errors import ModelError
+from marqueue.results.output_file import write_output_files
 from marqueue.theory.mkc import (
     Aimd,
     Kelly,
@@ -285,14 +286,10 @@ def draw_figures(
     """
     # Matplotlib takes longer to load than other commands take to run.
     from marqueue.plots import svg
-    from marqueue.plots.mkc import all_of_them
+    from marqueue.plots.mkc import mkc_figures
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, drawn in all_of_them().items():
-            (folder / f"{name}.svg").write_text(svg(drawn), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be written: {error.strerror}") from None
+    figures = mkc_figures()
+    write_output_files(folder, {f"{name}.svg": svg(each) for name, each in figures.items()})
 
 
 def _point(network: Network, law: Law, price: Loss | Virtual | Power) -> FixedPoint:

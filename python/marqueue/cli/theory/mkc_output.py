@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from marqueue.cli.console import output, table
-from marqueue.errors import RunError
+from marqueue.results.output_file import write_output_file
 from marqueue.theory.mkc.equilibrium import FixedPoint
 from marqueue.theory.mkc.maps import Trajectory
 from marqueue.theory.mkc.network import Network
@@ -30,10 +30,7 @@ def draw(done: Trajectory, network: Network, file: Path) -> None:
     for c in np.unique(network.capacity):
         axes[1].axhline(c / 1e6, color="grey", linewidth=0.7, linestyle=":")
     axes[0].label_outer()
-    try:
-        file.write_text(svg(drawn), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{file}: cannot be written: {error.strerror}") from None
+    write_output_file(file, svg(drawn))
 
 
 def print_rates(rates: Any, of: tuple[int, ...], title: str, bottleneck: Any = None) -> None:

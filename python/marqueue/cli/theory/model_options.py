@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_args
 import typer
 
 from marqueue.cli.console import print_json
-from marqueue.errors import RunError
 from marqueue.scenario import Scenario, load
 from marqueue.theory.fluid.from_scenario import Source
 
@@ -57,6 +56,9 @@ def answer(
     check_plot(plot)
     found = solve(load(file, set_ or []), known)
     if plot is not None:
+        # Matplotlib takes longer to load than a model to solve.
+        from marqueue.plots.figure_file import write_figure
+
         write_figure(draw(found), plot)
     if json:
         print_json(found.to_dict())
@@ -79,17 +81,3 @@ def check_plot(file: Path | None) -> None:
         raise typer.BadParameter(
             f"got '{file}', expected FILE.svg or FILE.png", param_hint="--plot"
         )
-
-
-def write_figure(figure: Figure, file: Path) -> None:
-    """Writes a figure; raises :class:`RunError` if it cannot be."""
-    # Matplotlib takes longer to load than a model to solve.
-    from marqueue.plots import svg
-
-    try:
-        if file.suffix == ".svg":
-            file.write_text(svg(figure), encoding="utf-8")
-        else:
-            figure.savefig(file, dpi=150, facecolor="white")
-    except OSError as error:
-        raise RunError(f"--plot: got '{file}', which cannot be written: {error.strerror}") from None
