@@ -12,7 +12,7 @@ import pytest
 
 from conftest import COMMAND, SMALL
 from marqueue.reports.run_report import report
-from marqueue.results.summary import MOST_LISTED
+from marqueue.results.result_warnings import MOST_LISTED
 from marqueue.scenario import from_toml, load
 from marqueue.scenario.reading import LARGEST
 from marqueue.simulation.run import run

@@ -2,19 +2,23 @@
 
 import csv
 import html
+import io
 import json
 import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 import marqueue as package
 from conftest import SMALL
 from marqueue import MarqueueError, Scenario, ScenarioError, run, with_overrides
 from marqueue.reports import write_sweep_report
 from marqueue.simulation.parameter_grid import Axis, grid, labels
-from marqueue.simulation.sweep import Sweep, sweep
+from marqueue.simulation.sweep import sweep
+from marqueue.simulation.sweep_result import Sweep
+from marqueue.simulation.sweep_table import sweep_table
 
 COUNTS = "traffic.long.count=2,6"
 AQMS = 'topology.bottleneck.aqm=red,{name="pie"}'
@@ -225,6 +229,21 @@ class TestSweep:
 
 
 class TestCommand:
+    @pytest.mark.parametrize("width", [50, 80, 200])
+    def test_its_table_fits_the_terminal(self, swept: tuple[Sweep, Path], width: int) -> None:
+        """No number is broken, at whatever width; nothing reaches beyond the terminal."""
+        points, _ = swept
+        console = Console(width=width, file=io.StringIO())
+        console.print(sweep_table(points, width=width))
+        assert isinstance(console.file, io.StringIO)
+        lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+        assert max(map(len, lines)) <= width
+        for point in points.points:
+            for each in points.choose():
+                number = str(point.estimate(each))
+                assert any(number in line for line in lines)
+        assert any(line.count("±") > 1 for line in lines) == (width > 50)
+
     def test_prints_a_table_and_writes_a_directory(
         self, marqueue, small_file: Path, tmp_path: Path
     ) -> None:

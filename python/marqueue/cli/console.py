@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 
 from marqueue.errors import RunError
@@ -25,6 +26,9 @@ errors = Console(stderr=True)
 PATIENCE = 1.0
 """Seconds before a progress bar appears."""
 
+_ANY_WIDTH = 100_000
+"""Columns, more than any table has."""
+
 LINE_EVERY = 30.0
 """Seconds between lines of progress where there is no terminal."""
 
@@ -35,6 +39,21 @@ def table(*columns: str) -> Table:
     for column in columns:
         empty.add_column(column)
     return empty
+
+
+def terminal_width() -> int | None:
+    """The width of standard output in columns; None if it is not a terminal."""
+    return output.width if output.is_terminal else None
+
+
+def print_table(content: RenderableType) -> None:
+    """Prints a table. Where standard output is not a terminal, it is as wide as the table needs."""
+    if output.is_terminal:
+        output.print(content)
+    else:
+        options = output.options.update(max_width=_ANY_WIDTH)
+        natural = Measurement.get(output, options, content).maximum
+        Console(width=max(output.width, natural)).print(content)
 
 
 def print_json(value: Any) -> None:

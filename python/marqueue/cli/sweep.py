@@ -8,16 +8,19 @@ import typer
 from marqueue.cli import complete, options
 from marqueue.cli.console import (
     announce_report,
-    output,
     print_json,
+    print_table,
     progress_bar,
     resumable,
     say,
+    terminal_width,
 )
 from marqueue.cli.run import slug
 from marqueue.extras import has
 from marqueue.simulation.checkpoints import Checkpoints
-from marqueue.simulation.sweep import SHOWN, ReportWriter, SweepRequest, sweep_into
+from marqueue.simulation.sweep import ReportWriter, SweepRequest, sweep_into
+from marqueue.simulation.sweep_result import DEFAULT_FIGURES
+from marqueue.simulation.sweep_table import sweep_table
 
 
 def sweep(
@@ -41,7 +44,7 @@ def sweep(
             metavar="FIGURE",
             help="A figure to print and to draw; may be given again: delay_p99 of every link, "
             "jain of all flows, or NAME.FIGURE of a link, group or class. All are in the tables.",
-            show_default=", ".join(SHOWN),
+            show_default=", ".join(DEFAULT_FIGURES),
         ),
     ] = None,
     seed: options.Seed = None,
@@ -73,7 +76,9 @@ def sweep(
     """
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
-    asked = SweepRequest.of(scenario, over or (), replications, until or (), figure or SHOWN)
+    asked = SweepRequest.of(
+        scenario, over or (), replications, until or (), figure or DEFAULT_FIGURES
+    )
     announce_report()
     with options.claimed(out, f"sweep-{slug(scenario.name)}", force, resume) as output_directory:
         checkpoints = Checkpoints.beside(output_directory.shown, resume, force, say)
@@ -87,7 +92,7 @@ def sweep(
     if json:
         print_json(swept.summary())
     else:
-        output.print(swept.table(asked.figures))
+        print_table(sweep_table(swept, asked.figures, terminal_width()))
         options.tell_where(output_directory)
     if swept.stopped:
         say(checkpoints.remark)

@@ -22,7 +22,8 @@ def comparison_report(comparison: Comparison) -> Report:
         page.table(["Setting", "A", "B"], rows)
     else:
         page.text("No setting differs.")
-    links = [link for link in a.links if link in b.links]
+    in_b = set(b.links)
+    links = [link for link in a.links if link in in_b]
     by_link = comparison.by_link()
     if links:
         page.section("Links")

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from marqueue.simulation.stopping_rule import MOST
-from marqueue.simulation.sweep import SHOWN
+from marqueue.simulation.sweep_result import DEFAULT_FIGURES
 
 if TYPE_CHECKING:
     from marqueue.results import Result
-    from marqueue.simulation.sweep import Sweep
+    from marqueue.simulation.sweep_result import Sweep
 
 SCENARIO = "scenario.toml"
 
@@ -40,7 +40,7 @@ def of_sweep(swept: Sweep, figures: Sequence[str]) -> str:
     words = ["marqueue", "sweep", SCENARIO]
     for axis in swept.axes:
         words += ["--over", f"{axis.path}={','.join(axis.values)}"]
-    if list(figures) != list(SHOWN):
+    if list(figures) != list(DEFAULT_FIGURES):
         for name in figures:
             words += ["--figure", name]
     summaries = [each.summary for each in swept.points]

@@ -23,7 +23,8 @@ from marqueue.results import (
 )
 from marqueue.results.output_directory import claim
 from marqueue.results.pipe import PIPE_FIGURES
-from marqueue.results.summary import batched_figures, batches_sentence, listed, warnings
+from marqueue.results.result_warnings import listed, result_warnings
+from marqueue.results.summary import batched_figures, batches_sentence
 from marqueue.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def report(result: Result) -> Report:
     page.notes(filter(None, [result.provenance.partial_remark]), "A limit ended this run")
     if len(result.links) == 1:
         page.highlights(_highlights(result))
-    page.notes(warnings(result))
+    page.notes(result_warnings(result))
     asked(page, result)
     _links(page, result)
     _shares(page, result)

@@ -14,7 +14,7 @@ from marqueue.reports.builder import Cell, Report
 from marqueue.reports.reproduction_command import of_result
 from marqueue.results import Result
 from marqueue.results.integrity import CIRCUMSTANCES
-from marqueue.results.summary import MOST_LISTED, listed, route_rtts
+from marqueue.results.result_warnings import MOST_LISTED, listed, route_rtts
 from marqueue.scenario.impairments import written
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME

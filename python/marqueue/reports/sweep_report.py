@@ -12,14 +12,17 @@ from marqueue.plots import sweep as curves
 from marqueue.reports import reproduction_command
 from marqueue.reports.builder import Cell, Report
 from marqueue.results import ChosenFigure
-from marqueue.simulation.sweep import SHOWN, MeasuredPoint, Sweep, title
+from marqueue.simulation.sweep_result import DEFAULT_FIGURES, MeasuredPoint, Sweep
+from marqueue.simulation.sweep_table import figure_title
 from marqueue.statistics.estimates import Estimate
 
 #: More curves than these cannot be told apart; the tables must do.
 MOST_CURVES = 12
 
 
-def write_sweep_report(swept: Sweep, directory: Path, figures: Sequence[str] = SHOWN) -> Path:
+def write_sweep_report(
+    swept: Sweep, directory: Path, figures: Sequence[str] = DEFAULT_FIGURES
+) -> Path:
     """Writes the report of a sweep into the directory of its result; returns its path."""
     return sweep_report(swept, figures).write(directory / "report.html")
 
@@ -87,7 +90,7 @@ def _table(page: Report, swept: Sweep, chosen: Sequence[ChosenFigure], of: str) 
     if not chosen:
         return
     links = chosen[0].subject.kind == "link"
-    titles = [each.figure.title if links else title(each) for each in chosen]
+    titles = [each.figure.title if links else figure_title(each) for each in chosen]
     page.table(
         ["Point", *swept.labels, *titles],
         [_row(each, chosen) for each in swept.points],

@@ -200,7 +200,8 @@ def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
 
 def _wanted(a: Result, b: Result, figures: Sequence[str]) -> list[ChosenFigure]:
     of_a, of_b = (subjects(each.links, each.groups, each.classes) for each in (a, b))
-    both = [each for each in of_a if each in of_b]
+    in_b = set(of_b)
+    both = [each for each in of_a if each in in_b]
     if figures:
         return choose_all(figures, both)
     return [

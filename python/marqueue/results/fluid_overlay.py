@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from marqueue.errors import ModelError, show
+from marqueue.results.data import ResultData
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Estimate, Floats
 from marqueue.theory.fluid.from_scenario import describe
 from marqueue.theory.fluid.solution import Fluid, FluidLink, solve_fluid
-
-if TYPE_CHECKING:
-    from marqueue.results import Result
 
 QUANTITIES = {
     "queue": ("Queue", "packets"),
@@ -86,7 +84,7 @@ def refuse_without_theory(scenario: Scenario) -> None:
 class Overlay:
     """The fluid model beside a result; raises as :func:`fluid` if its scenario has none."""
 
-    def __init__(self, result: Result, model: Fluid | None = None) -> None:
+    def __init__(self, result: ResultData, model: Fluid | None = None) -> None:
         self.result = result
         scenario = Scenario.model_validate(result.scenario)
         refuse_without_theory(scenario)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.extras import MissingExtra, require
+from marqueue.results.data import ResultData
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
-    from marqueue.results.result import Result
     from marqueue.theory.allocation.proportional_fairness import Region
 
 
@@ -39,7 +39,7 @@ class FairOptimum:
         }
 
 
-def aim(result: Result) -> FairOptimum | str | None:
+def fair_optimum(result: ResultData) -> FairOptimum | str | None:
     """The optimum of a scenario with CPUs; why there is none, where the scenario is outside the
     model; None without a CPU."""
     capacities = {

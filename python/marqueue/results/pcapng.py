@@ -5,23 +5,20 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import marqueue._core as _core
+from marqueue.results.data import ResultData
 from marqueue.results.tables import ECN, Array, Plan
 from marqueue.scenario import Scenario, ways_back
-
-if TYPE_CHECKING:
-    from marqueue.results.result import Result
 
 FLAGS = ("ack", "syn", "ece", "cwr")
 
 
-def files(result: Result) -> dict[str, str]:
+def files(result: ResultData) -> dict[str, str]:
     """The traced links that have a file, with its name. The way back of another is in that's."""
     traced = [link["name"] for link in result.plan["links"] if link["trace"]]
     backs = ways_back(Scenario.model_validate(result.scenario))
@@ -35,7 +32,7 @@ def files(result: Result) -> dict[str, str]:
     return out
 
 
-def write(result: Result, path: Path, link: str, replication: int) -> Path:
+def write(result: ResultData, path: Path, link: str, replication: int) -> Path:
     """Writes the packets that left a link and, as they arrived, those of its way back."""
     traced = {each["name"]: each for each in result.plan["links"] if each["trace"]}
     if link not in traced:
@@ -57,8 +54,8 @@ def write(result: Result, path: Path, link: str, replication: int) -> Path:
     return path
 
 
-def _departures(result: Result, replication: int, link: str) -> pa.Table:
-    table = result.to_arrow("trace")
+def _departures(result: ResultData, replication: int, link: str) -> pa.Table:
+    table = result.tables["trace"]
     for column, wanted in (("replication", replication), ("link", link), ("kind", "depart")):
         table = table.filter(pc.equal(table[column], wanted))
     return table
@@ -89,7 +86,7 @@ def _columns(packets: pa.Table) -> dict[str, Array]:
     return columns
 
 
-def _flows(result: Result, replication: int) -> dict[str, Array]:
+def _flows(result: ResultData, replication: int) -> dict[str, Array]:
     """The class and the transport (-1: UDP) of each flow, a row of the flow table each."""
     flows = result.flows.filter(pc.equal(result.flows["replication"], replication))
     classes = pc.index_in(flows["class"], pa.array(result.classes)).to_numpy()
@@ -101,7 +98,7 @@ def _flows(result: Result, replication: int) -> dict[str, Array]:
     }
 
 
-def _transport_of_group(result: Result) -> dict[str, int]:
+def _transport_of_group(result: ResultData) -> dict[str, int]:
     """The index of the transport of each group of traffic; -1 of those that speak UDP."""
     settings = [next(iter(entry["kind"].values())) for entry in result.plan["traffic"]]
     return {

@@ -18,7 +18,8 @@ import tomli_w
 from marqueue.errors import ResultError
 from marqueue.extras import require
 from marqueue.results import labels, pcapng, tables
-from marqueue.results.cwnd import Cwnds, cwnd_tables, cwnds
+from marqueue.results.cwnd import cwnd_tables
+from marqueue.results.data import ResultData
 from marqueue.results.frames import pandas_frame, polars_frame
 from marqueue.results.integrity import (
     read_circumstances,
@@ -27,15 +28,11 @@ from marqueue.results.integrity import (
     verified,
     write_json,
 )
-from marqueue.results.link import Link, with_figures
+from marqueue.results.link import with_figures
 from marqueue.results.output_directory import claim
-from marqueue.results.pipe import Pipe
 from marqueue.results.provenance import Circumstances, Provenance
 from marqueue.results.subject import values_table
-from marqueue.results.timeline import Span, Timeline
-from marqueue.results.traffic import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
-from marqueue.results.window import Figure
-from marqueue.statistics.estimates import Estimate
+from marqueue.results.timeline import Span
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,15 +42,12 @@ if TYPE_CHECKING:
     from marqueue.results.fluid_overlay import Overlay
     from marqueue.results.optimum import FairOptimum
 
-#: The confidence of every interval that is reported.
-CONFIDENCE = 0.95
-
 
 class PartialResult(UserWarning):
     """A result that a limit ended before its time."""
 
 
-class Result(Timeline):
+class Result(ResultData):
     """What came out of a scenario: all replications, with what was asked and how it was run.
 
     ``scenario`` is the scenario as run, ``plan`` what the engine was given, ``provenance`` how, and
@@ -89,10 +83,7 @@ class Result(Timeline):
         provenance: Provenance,
         tables: Mapping[str, pa.Table],
     ) -> None:
-        self.scenario = dict(scenario)
-        self.plan = dict(plan)
-        self.provenance = provenance
-        self.tables = dict(tables)
+        super().__init__(scenario, plan, provenance, tables)
         self.theory: Overlay | None = None
         """The fluid model beside the simulation, if :meth:`add_theory` was asked for it."""
 
@@ -158,129 +149,14 @@ class Result(Timeline):
         self.theory = Overlay(self)
         return self.theory
 
-    # What was asked
-
-    @property
-    def name(self) -> str:
-        """The scenario's name."""
-        return str(self.scenario["name"])
-
-    @property
-    def links(self) -> list[str]:
-        """The names of the metered links."""
-        return tables.link_names(self.plan)
-
-    @cached_property
-    def plan_groups(self) -> list[str]:
-        """The group of the scenario that each entry of the plan's traffic is part of."""
-        return labels.group_names(self.scenario, self.plan)
-
-    @cached_property
-    def groups(self) -> list[str]:
-        """The names of the groups of traffic."""
-        return list(dict.fromkeys(self.plan_groups))
-
-    @cached_property
-    def classes(self) -> list[str]:
-        """The names of the classes of routes, in the order of the scenario."""
-        return labels.class_names(self.scenario)
-
-    # What came out
-
-    @cached_property
-    def _links(self) -> dict[str, Link]:
-        return {name: Link(self.plan, self.tables, name, self.measured) for name in self.links}
-
-    def link(self, name: str | None = None) -> Link:
-        """One metered link; without a name, the only one there is.
-
-        Raises KeyError with the links that there are.
-        """
-        if name is None and len(self.links) == 1:
-            name = self.links[0]
-        if name not in self._links:
-            raise KeyError(f"link {name!r}, expected one of: {', '.join(self.links)}")
-        return self._links[name]
-
-    @property
-    def pipes(self) -> list[str]:
-        """The names of the links whose pipe is impaired."""
-        return tables.pipe_names(self.plan)
-
-    @cached_property
-    def _pipes(self) -> dict[str, Pipe]:
-        table = self.tables.get("pipes")
-        return {name: Pipe(self.plan, table, name, self.measured) for name in self.pipes}
-
-    def pipe(self, name: str | None = None) -> Pipe:
-        """The pipe of one impaired link; without a name, the only one there is.
-
-        Raises KeyError with the pipes that there are.
-        """
-        if name is None and len(self.pipes) == 1:
-            name = self.pipes[0]
-        if name not in self._pipes:
-            raise KeyError(f"pipe {name!r}, expected one of: {', '.join(self.pipes) or 'none'}")
-        return self._pipes[name]
-
-    @property
-    def flows(self) -> pa.Table:
-        """One row a flow, with its unit in each field's metadata.
-
-        Columns: replication, flow, group, kind, class, start, stop, end, fct (s, null if there is
-        none), size (packets, 0 if endless), delivered_W (bytes of payload delivered in order in
-        window W), sent, retransmits (packets), timeouts, ecn_cuts, goodput (bit/s, over the part
-        of the measured time that the flow was there). The counts from sent to ecn_cuts are of the
-        whole run.
-        """
-        return self.tables["flows"]
-
-    @cached_property
-    def _flow_columns(self) -> FlowColumns:
-        return FlowColumns(self.flows)
-
-    def flow_sets(
-        self, window: Span = None, *, group: str | None = None, class_: str | None = None
-    ) -> list[Flows]:
-        """What the flows (of one group, of one class) got in a window: one entry a replication
-        that got there.
-        """
-        windows = self.measured if window is None else (window,)
-        return flow_sets(
-            self._flow_columns, windows, self.span(window), self.ends, group=group, class_=class_
-        )
-
-    def traffic(
-        self, window: Span = None, *, group: str | None = None, class_: str | None = None
-    ) -> dict[str, Estimate]:
-        """The figures of all flows, of one group or of one class, by name: goodput and
-        goodput_per_flow (bit/s), flows, jain, started, done, fct_mean, fct_median, fct_p95 and
-        fct_p99 (s), estimated over replications.
-        """
-        return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
-
-    def cwnds(self, window: Span = None, *, group: str) -> list[Cwnds]:
-        """The congestion windows of a group in a measuring window, one entry a replication; without
-        one the measured time must be a single one. Raises KeyError if they were not sampled.
-        """
-        if window is None:
-            [window] = self.measured
-        return cwnds(self.tables, group, window, *self.span(window))
-
-    def run_totals(
-        self, *, group: str | None = None, class_: str | None = None
-    ) -> dict[str, Estimate]:
-        """The counts that flows keep over the whole run, its warm-up included."""
-        return _estimates(RUN_FIGURES, self.flow_sets(group=group, class_=class_))
-
     @cached_property
     def optimum(self) -> FairOptimum | str | None:
         """What groups of traffic should have of CPUs and links, and the region that the scenario is
         in; why that cannot be said, if it cannot; None without a CPU."""
         # It brings solvers, which few results need.
-        from marqueue.results.optimum import aim
+        from marqueue.results.optimum import fair_optimum
 
-        return aim(self)
+        return fair_optimum(self)
 
     def summary(self) -> dict[str, Any]:
         """All figures, ready for JSON, in base units: a function of scenario, seed, version and
@@ -292,7 +168,7 @@ class Result(Timeline):
         """
         from marqueue.results.summary import summary
 
-        return summary(self)
+        return summary(self, self.optimum, self.theory)
 
     def table(self) -> Table:
         """The main figures, for the terminal."""
@@ -418,7 +294,3 @@ class Result(Timeline):
         if "theory" in summary:
             result.add_theory()
         return result
-
-
-def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:
-    return {f.name: f.estimate(sets, CONFIDENCE) for f in figures}

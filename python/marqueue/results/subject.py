@@ -9,19 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from marqueue.errors import RunError, show, unknown
+from marqueue.results.data import ResultData
 from marqueue.results.labels import class_names, group_names
 from marqueue.results.tables import link_names
 from marqueue.results.traffic import FLOW_FIGURES
 from marqueue.results.window import LINK_FIGURES, Figure
 from marqueue.scenario import Scenario, compile
-
-if TYPE_CHECKING:
-    from marqueue.results.result import Result
 
 Kind = Literal["link", "flows", "group", "class"]
 
@@ -67,7 +65,7 @@ class Subject:
         assert isinstance(found, Mapping)
         return found
 
-    def samples(self, result: Result, window: int | None = None) -> Sequence[Any]:
+    def samples(self, result: ResultData, window: int | None = None) -> Sequence[Any]:
         """What figures are made of: an entry a replication that got to the window (None: to the
         measured time)."""
         if self.kind == "link":
@@ -133,7 +131,7 @@ def choose_all(texts: Iterable[str], among: Sequence[Subject]) -> list[ChosenFig
     return list(dict.fromkeys(each for text in texts for each in choose(text, among)))
 
 
-def values_table(result: Result, window: int | None = None) -> pa.Table:
+def values_table(result: ResultData, window: int | None = None) -> pa.Table:
     """One row a replication, subject and figure; see :meth:`Result.figures`."""
     replications = result.replications_in(window)
     rows = [

@@ -13,28 +13,15 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.csv
-from rich.table import Table
-from rich.text import Text
-
 from marqueue.errors import ResultError, RunError, differing_values
-from marqueue.results import (
-    CONFIDENCE,
-    ChosenFigure,
-    Subject,
-    choose_all,
-    subjects,
-    subjects_of,
-)
-from marqueue.results.frames import pandas_frame, polars_frame
+from marqueue.results import choose_all, subjects_of
 from marqueue.results.integrity import (
     CIRCUMSTANCES,
     Fault,
@@ -42,253 +29,25 @@ from marqueue.results.integrity import (
     read_provenance,
     read_sealed,
     seal_directory,
-    write_json,
 )
 from marqueue.results.output_directory import OutputDirectory, claim, staging_directory
 from marqueue.results.output_file import unwritable
-from marqueue.results.provenance import commit, here
-from marqueue.results.tables import write_parquet
+from marqueue.results.provenance import here
 from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.executor import Executor, Progress
 from marqueue.simulation.experiment import Experiment, replications_of
 from marqueue.simulation.limits import NO_LIMITS, Limits
-from marqueue.simulation.parameter_grid import Axis, Point, grid, labels
-from marqueue.statistics.estimates import Estimate
+from marqueue.simulation.parameter_grid import Axis, Point, grid
+from marqueue.simulation.sweep_result import DEFAULT_FIGURES, MeasuredPoint, Sweep
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
     from marqueue.results import Result
-
-#: What is drawn and tabled where nothing else is said.
-SHOWN = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 
 POINTS = "points"
 
-
-@dataclass(frozen=True)
-class MeasuredPoint:
-    """A point with what its result says."""
-
-    point: Point
-    directory: str
-    """Of its result, in that of the sweep."""
-    summary: Mapping[str, Any]
-    """What is in its summary.json."""
-
-    def estimate(self, chosen: ChosenFigure) -> Estimate:
-        """A figure in its own unit, as reports show it; without value where the point does not
-        have what it is taken of."""
-        found = chosen.subject.measured(self.summary["measured"]).get(chosen.figure.name)
-        estimate = Estimate.from_dict(found) if found else Estimate(float("nan"), None, 0)
-        return estimate.scaled(chosen.figure.scale)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Every figure with what it is taken of, in its base unit."""
-        measured = self.summary["measured"]
-        return [
-            {
-                **subject.columns,
-                "figure": figure.name,
-                "unit": figure.base_unit,
-                **subject.measured(measured)[figure.name],
-            }
-            for subject in self.subjects
-            for figure in subject.figures.values()
-        ]
-
-    @property
-    def subjects(self) -> tuple[Subject, ...]:
-        """What figures are taken of."""
-        measured = self.summary["measured"]
-        return subjects(*(measured[of] for of in ("links", "groups", "classes")))
-
-
 ReportWriter = Callable[["Sweep", Path], object]
 """Writes the report of a sweep into a directory (:mod:`marqueue.reports.sweep_report`)."""
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """What came out of a sweep: its points, and their figures as tables (:meth:`figures`,
-    :meth:`to_pandas`)."""
-
-    scenario: Scenario
-    """With the values that were replaced."""
-    axes: Sequence[Axis]
-    points: Sequence[MeasuredPoint]
-    asked: int
-    """Of how many points."""
-    stopped: str | None
-    """The limit of time or memory that ended it, in words."""
-
-    @property
-    def partial_remark(self) -> str | None:
-        """What a reader must know of a sweep that a limit ended."""
-        cut = [each.point.number for each in self.points if each.summary["partial"]]
-        if self.stopped:
-            return (
-                f"Partial result: {self.stopped} was reached. Of {self.asked} points "
-                f"{len(self.points)} had ended; the others are missing."
-            )
-        if cut:
-            return (
-                f"Partial result: {len(cut)} of {self.asked} points were ended by a limit, and say "
-                f"so themselves: {', '.join(map(str, cut))}."
-            )
-        return None
-
-    @property
-    def labels(self) -> list[str]:
-        """What the axes are called in tables, reports and figures."""
-        return labels(self.axes)
-
-    def choose(self, figures: Sequence[str] = SHOWN) -> list[ChosenFigure]:
-        """The figures that these names stand for, of what the first point has."""
-        return choose_all(figures, self.points[0].subjects)
-
-    def summary(self) -> dict[str, Any]:
-        """All figures, ready for JSON; base units throughout."""
-        return {
-            "name": self.scenario.name,
-            "version": self.points[0].summary["version"],
-            "seed": self.scenario.seed,
-            "confidence": CONFIDENCE,
-            "over": [{"path": axis.path, "values": list(axis.values)} for axis in self.axes],
-            "partial": self.partial_remark,
-            "points": [
-                {
-                    "point": each.point.number,
-                    "directory": each.directory,
-                    "at": self.at(each.point),
-                    **{
-                        key: each.summary[key]
-                        for key in ("scenario_hash", "replications", "partial", "stopping")
-                    },
-                    "warmup": each.summary["warmup"],
-                    "links": each.summary["measured"]["links"],
-                    "flows": each.summary["measured"]["flows"],
-                    "groups": each.summary["measured"]["groups"],
-                    "classes": each.summary["measured"]["classes"],
-                }
-                for each in self.points
-            ],
-        }
-
-    def at(self, point: Point) -> dict[str, str]:
-        """The values of a point by their paths."""
-        return {axis.path: v for axis, v in zip(self.axes, point.values, strict=True)}
-
-    def provenance(self) -> dict[str, Any]:
-        """How the sweep came about, ready for JSON."""
-        first = self.points[0].summary
-        return {
-            "kind": "sweep",
-            "version": first["version"],
-            "commit": commit(),
-            "scenario": self.scenario.to_dict(),
-            "over": {axis.path: list(axis.values) for axis in self.axes},
-            "seed": self.scenario.seed,
-            "partial": self.partial_remark,
-        }
-
-    def figures(self) -> pa.Table:
-        """One row a point, figure, and link, group or class (all null: all flows), in base units.
-
-        Columns: point; the path of each axis with its values, as numbers in SI units (the unit is
-        in the name, as in ``topology.bottleneck.delay [s]``) or as text; link, group, class,
-        figure, unit, mean, half_width (of the 95% interval; null without one), n (replications
-        that have a value), partial.
-        """
-        columns = [axis.column for axis in self.axes]
-        numbers = [
-            dict(zip(axis.values, numbers, strict=True))
-            for axis, (_, numbers) in zip(self.axes, columns, strict=True)
-        ]
-        rows = []
-        for each in self.points:
-            values = zip(columns, numbers, each.point.values, strict=True)
-            place = {head: number[value] for (head, _), number, value in values}
-            rows += [
-                {
-                    "point": each.point.number,
-                    **place,
-                    **row,
-                    "partial": bool(each.summary["partial"]),
-                }
-                for row in each.rows()
-            ]
-        schema = [
-            ("point", pa.uint32()),
-            *((head, pa.array(column).type) for head, column in columns),
-            *((name, pa.string()) for name in ("link", "group", "class", "figure", "unit")),
-            ("mean", pa.float64()),
-            ("half_width", pa.float64()),
-            ("n", pa.uint32()),
-            ("partial", pa.bool_()),
-        ]
-        return pa.Table.from_pylist(rows, schema=pa.schema(schema))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """:meth:`figures` as a pandas data frame; raises MissingExtra without pandas."""
-        return pandas_frame(self.figures())
-
-    def to_polars(self) -> pl.DataFrame:
-        """:meth:`figures` as a Polars data frame; raises MissingExtra without Polars."""
-        return polars_frame(self.figures())
-
-    def table(self, figures: Sequence[str] = SHOWN) -> Table:
-        """Some figures of every point, for the terminal.
-
-        A point has a row for each link that figures are taken of; those of flows stand in the
-        first.
-        """
-        chosen = self.choose(figures)
-        of_links = [each for each in chosen if each.subject.kind == "link"]
-        of_flows = [each for each in chosen if each.subject.kind != "link"]
-        links = list(dict.fromkeys(each.subject for each in of_links))
-        metered = [each for each in self.points[0].subjects if each.kind == "link"]
-        several = bool(links) and len(metered) > 1
-        caption = "mean ± half width of the 95% confidence interval over replications"
-        out = Table(
-            title=Text(f"{self.scenario.name}: {len(self.points)} points"),
-            caption="\n".join(filter(None, [caption, self.partial_remark])),
-            title_justify="left",
-            caption_justify="left",
-            box=None,
-            pad_edge=False,
-        )
-        for name in [*self.labels, *["link"] * several]:
-            out.add_column(Text(name), justify="right", no_wrap=True)
-        link_figures = list(dict.fromkeys(each.figure for each in of_links))
-        heads = [figure.title for figure in link_figures] + [title(each) for each in of_flows]
-        for head in heads:
-            broken = head.replace(" [", "\n[").replace(", ", ",\n")
-            out.add_column(Text(broken), justify="right")
-        for each in self.points:
-            for row, link in enumerate(links or [None]):
-                places = [*each.point.values, *[link.name if link else ""] * several]
-                cells = [ChosenFigure(link, figure) for figure in link_figures] if link else []
-                shown = [str(each.estimate(c)) if c in of_links else "" for c in cells]
-                shown += ["" if row else str(each.estimate(c)) for c in of_flows]
-                out.add_row(*map(Text, places), *shown)
-        return out
-
-    def write(self, directory: Path) -> None:
-        """Writes summary and tables into a directory that has the points."""
-        table = self.figures()
-        write_parquet(table, directory / "figures.parquet")
-        pyarrow.csv.write_csv(table, directory / "figures.csv")
-        (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
-        write_json(directory / "summary.json", self.summary())
-
-
-def title(chosen: ChosenFigure) -> str:
-    """The title of a figure of flows, with whose it is."""
-    figure, name = chosen.figure, chosen.subject.name
-    return f"{figure.title}, {name}" if name else figure.title
 
 
 def sweep(
@@ -296,7 +55,7 @@ def sweep(
     over: Sequence[str],
     out: Path,
     *,
-    figures: Sequence[str] = SHOWN,
+    figures: Sequence[str] = DEFAULT_FIGURES,
     replications: int | None = None,
     until: Sequence[str] = (),
     jobs: int | None = None,
@@ -354,7 +113,7 @@ class SweepRequest:
         over: Sequence[str],
         replications: int | None,
         until: Sequence[str],
-        figures: Sequence[str] = SHOWN,
+        figures: Sequence[str] = DEFAULT_FIGURES,
     ) -> SweepRequest:
         """Raises ScenarioError or RunError with all values that cannot be right."""
         axes = [Axis.parse(text) for text in over]
