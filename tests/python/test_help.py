@@ -67,10 +67,11 @@ def test_help_begins_with_three_commands_that_run_one_after_the_other(marqueue):
 
 
 @pytest.mark.parametrize("command", every_command(), ids=" ".join)
-def test_flags_show_no_type(command: list[str]):
-    text = help_of(*command).lower()
-    assert "<bool>" not in text
-    assert "boolean" not in text
+def test_help_names_values_and_no_types_of_python(command: list[str]):
+    """A value is called FILE, RATE or N; an argument has its name alone; a flag has none."""
+    text = help_of(*command)
+    assert not re.search(r"<[a-z][^>]*>|\b(BOOLEAN|INTEGER|FLOAT|TEXT|PATH) {2,}", text)
+    assert not re.search(r"[{\[][a-z_]+[}\]](\.\.\.)?\s", text.split("Usage:")[1].split("\n")[0])
 
 
 def test_help_of_a_command_is_that_of_the_command(marqueue):

@@ -43,7 +43,9 @@ def aqm_list() -> None:
 def aqm_show(
     name: Annotated[
         str,
-        typer.Argument(help="Its name, as in: marqueue aqm list.", autocompletion=complete.aqms),
+        typer.Argument(
+            metavar="AQM", help="A name of: marqueue aqm list.", autocompletion=complete.aqms
+        ),
     ],
 ) -> None:
     """Show an AQM: its source, its parameters, the variables that it records.

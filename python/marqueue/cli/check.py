@@ -13,7 +13,7 @@ from marqueue.results.integrity import check_directory, read_provenance
 def check(
     directories: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Directories that marqueue wrote."),
+        typer.Argument(metavar="DIR", help="Output directories of marqueue.", show_default=False),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
 ) -> None:

@@ -44,7 +44,8 @@ def example_copy(
         ),
     ],
     directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where to.", show_default="here")
+        Path,
+        typer.Argument(metavar="DIR", help="The directory to copy it to.", show_default="here"),
     ] = Path(),
     force: Force = False,
 ) -> None:
@@ -64,7 +65,7 @@ def example_copy(
 def init(
     file: Annotated[
         Path,
-        typer.Argument(metavar="[FILE]", help="The file to write.", show_default="scenario.toml"),
+        typer.Argument(metavar="FILE", help="The file to write.", show_default="scenario.toml"),
     ] = Path("scenario.toml"),
     force: Force = False,
 ) -> None:

@@ -18,8 +18,8 @@ def help_(
     topic: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[scenario [KEY]] | [COMMAND]",
-            help="scenario, with a key if one is wanted; or a command.",
+            metavar="TOPIC",
+            help='A command, or "scenario", alone or followed by KEY.',
             show_default=False,
             autocompletion=complete.topics,
         ),

@@ -77,19 +77,24 @@ def docstring(module: str, function: str) -> str:
     return ast.get_docstring(node) or ""
 
 
-def typeless(options: list[Any]) -> list[Any]:
-    """The same options; flags, which take no value, show none in help."""
-    for option in options:
-        if getattr(option, "is_flag", False) and option.metavar is None:
-            option.metavar = ""
-    return options
+def without_python_types(parameters: list[Any]) -> list[Any]:
+    """The same parameters; help shows the metavar of an option, and no type of Python's.
+
+    A flag takes no value, and the name of an argument says what it is.
+    """
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = parameter.metavar or ""
+        elif parameter.param_type_name == "argument":
+            parameter.display_type_rich = lambda ctx: None
+    return parameters
 
 
-def hide_types(command: Any, context: Any) -> None:
-    """Makes the flags of a command, and of all below it, show no type in help."""
-    typeless(command.get_params(context))
+def hide_python_types(command: Any, context: Any) -> None:
+    """Applies :func:`without_python_types` to a command and to all commands below it."""
+    without_python_types(command.get_params(context))
     for below in getattr(command, "commands", {}).values():
-        hide_types(below, context)
+        hide_python_types(below, context)
 
 
 def lazy(entries: Mapping[str, Entry], panel: str | None = None) -> type[TyperGroup]:
@@ -105,8 +110,8 @@ def lazy(entries: Mapping[str, Entry], panel: str | None = None) -> type[TyperGr
             )
 
         def get_params(self, ctx: Any) -> list[Any]:
-            """Its options, of which flags show no type."""
-            return typeless(super().get_params(ctx))
+            """The options of the group, without types of Python."""
+            return without_python_types(super().get_params(ctx))
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
             """As much of it as a list needs, if it has not been loaded."""
@@ -119,7 +124,7 @@ def lazy(entries: Mapping[str, Entry], panel: str | None = None) -> type[TyperGr
             """The command that is to be run, or whose own help or completion is asked for."""
             if args[0] in entries:
                 command = entries[args[0]].load(args[0])
-                hide_types(command, ctx)
+                hide_python_types(command, ctx)
                 self.commands[args[0]] = command
             return super().resolve_command(ctx, args)
 

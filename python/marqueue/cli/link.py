@@ -110,7 +110,9 @@ def link(
             metavar="FILE", help="Trace of the way out, if not --trace.", show_default=False
         ),
     ] = None,
-    mtu: Annotated[int, typer.Option(min=576, max=65535, help="Largest packet, bytes.")] = 1500,
+    mtu: Annotated[
+        int, typer.Option(min=576, max=65535, metavar="BYTES", help="Size of the largest packet.")
+    ] = 1500,
     internet: Annotated[
         bool,
         typer.Option(
@@ -118,7 +120,7 @@ def link(
             help="Let the command reach beyond this machine (IPv4), by nftables.",
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Where the random numbers begin.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random numbers.")] = 1,
     json: Annotated[
         Path | None,
         typer.Option(

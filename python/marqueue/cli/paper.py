@@ -39,7 +39,7 @@ def paper_run(
     experiments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[EXPERIMENT]...",
+            metavar="EXPERIMENT",
             help="Which of them.",
             show_default="all",
             autocompletion=complete.experiments,
