@@ -22,6 +22,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 from marqueue._core import TIMESTAMPS_BYTES
 from marqueue.errors import show, unknown
 from marqueue.scenario import parameters
+from marqueue.scenario.dscp import DSCP_SCHEMA, read_dscp
 from marqueue.scenario.parameters import Refused, Value
 from marqueue.units import Clock, Duration, Frequency, Packets, Quantity, Rate, Size
 
@@ -112,7 +113,7 @@ Buffer = Annotated[
 
 def _read_dscp(value: object) -> str:
     try:
-        return parameters.read_dscp(value)
+        return read_dscp(value)
     except ValueError as error:
         raise mistake(str(error)) from None
 
@@ -120,7 +121,7 @@ def _read_dscp(value: object) -> str:
 Dscp = Annotated[
     str,
     PlainValidator(_read_dscp),
-    WithJsonSchema(parameters.DSCP_SCHEMA),
+    WithJsonSchema(DSCP_SCHEMA),
 ]
 """A differentiated services code point, by its name or its number."""
 

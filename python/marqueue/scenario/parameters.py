@@ -13,6 +13,7 @@ from typing import Any, Literal
 import marqueue._core as _core
 from marqueue.errors import MarqueueError, one_of, show, unknown, unknown_key
 from marqueue.errors.foreign_names import meant
+from marqueue.scenario.dscp import dscp_expected, read_dscp
 from marqueue.units import FREQUENCY, PACKETS, RATE, SIZE, TIME, Dimension
 
 WRITTEN_OUT: dict[str, tuple[Dimension, int]] = {
@@ -31,47 +32,6 @@ Value = bool | float | str | dict[str, Any]
 """A parameter's value as the engine takes it; a policy is a dict of ``name`` and ``params``."""
 
 Location = tuple[str, ...]
-
-DSCP_SCHEMA: dict[str, Any] = {
-    "anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0, "maximum": 63}]
-}
-"""A differentiated services code point in a JSON Schema."""
-
-
-@cache
-def _dscps() -> tuple[str, dict[str, int]]:
-    """What a code point may look like, and those that have names."""
-    return _core.dscps()
-
-
-def dscp_expected() -> str:
-    """What a code point may look like."""
-    return _dscps()[0]
-
-
-def dscp_value(text: str) -> int:
-    """The six bits of a code point as :func:`read_dscp` gives it."""
-    named = _dscps()[1]
-    return named[text] if text in named else int(text)
-
-
-def read_dscp(value: object) -> str:
-    """A code point of a scenario: its name, or its number if it has none.
-
-    Raises :class:`ValueError` with what was expected.
-    """
-    named = _dscps()[1]
-    if isinstance(value, str) and value in named:
-        number = named[value]
-    elif isinstance(value, str) and value.isascii() and value.isdigit():
-        number = int(value)
-    elif isinstance(value, int) and not isinstance(value, bool):
-        number = value
-    else:
-        number = -1
-    if not 0 <= number < 64:
-        raise ValueError(f"got {show(value)}, expected {dscp_expected()}")
-    return next((name for name, each in named.items() if each == number), str(number))
 
 
 class Refused(MarqueueError, ValueError):
@@ -217,36 +177,6 @@ class Declaration:
         if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
             return int(value)
         return value
-
-    def json_schema(self) -> dict[str, Any]:
-        """For editors."""
-        match self.kind:
-            case "flag":
-                schema: dict[str, Any] = {"type": "boolean"}
-            case "choice":
-                schema = {"enum": self.choices}
-            case "policy":
-                schema = {"$ref": "#/$defs/Aqm"}
-            case "dscp":
-                schema = DSCP_SCHEMA
-            case "per-dscp":
-                schema = {"type": "object", "additionalProperties": self._number_schema()}
-            case "curve":
-                schema = {"type": "string", "pattern": "^(red|exp|points):"}
-            case _:
-                schema = self._number_schema()
-        allowed = f" Range: {self.range}." if self.range else ""
-        default = f" Default: {self.auto}." if self.auto else ""
-        schema = dict(schema)
-        schema["description"] = f"{self.doc}{allowed}{default} Source: {self.source}."
-        if self.default is not None:
-            schema["default"] = self.write(self.default)
-        return schema
-
-    def _number_schema(self) -> dict[str, Any]:
-        if self.unit in WRITTEN_OUT:
-            return {"type": "string", "pattern": WRITTEN_OUT[self.unit][0].pattern}
-        return {"type": "number", "minimum": self.min, "maximum": self.max}
 
 
 @dataclass(frozen=True)

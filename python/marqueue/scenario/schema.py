@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from marqueue.scenario import parameters
+from marqueue.scenario.dscp import DSCP_SCHEMA
 from marqueue.scenario.fields import DECLARED, Declared
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.model import Scenario
@@ -76,10 +77,41 @@ def _table(declared: Sequence[parameters.Declaration]) -> dict[str, Any]:
     """A table of these parameters."""
     return {
         "type": "object",
-        "properties": {spec.name: spec.json_schema() for spec in declared},
+        "properties": {spec.name: _value(spec) for spec in declared},
         "required": [spec.name for spec in declared if spec.required],
         "additionalProperties": False,
     }
+
+
+def _value(spec: parameters.Declaration) -> dict[str, Any]:
+    """The value of a parameter, with its default and a description."""
+    match spec.kind:
+        case "flag":
+            schema: dict[str, Any] = {"type": "boolean"}
+        case "choice":
+            schema = {"enum": spec.choices}
+        case "policy":
+            schema = {"$ref": "#/$defs/Aqm"}
+        case "dscp":
+            schema = DSCP_SCHEMA
+        case "per-dscp":
+            schema = {"type": "object", "additionalProperties": _number(spec)}
+        case "curve":
+            schema = {"type": "string", "pattern": "^(red|exp|points):"}
+        case _:
+            schema = _number(spec)
+    allowed = f" Range: {spec.range}." if spec.range else ""
+    default = f" Default: {spec.auto}." if spec.auto else ""
+    described = {"description": f"{spec.doc}{allowed}{default} Source: {spec.source}."}
+    given = {} if spec.default is None else {"default": spec.write(spec.default)}
+    return {**schema, **described, **given}
+
+
+def _number(spec: parameters.Declaration) -> dict[str, Any]:
+    """A number within the declared range, or a text with a unit."""
+    if spec.unit in parameters.WRITTEN_OUT:
+        return {"type": "string", "pattern": parameters.WRITTEN_OUT[spec.unit][0].pattern}
+    return {"type": "number", "minimum": spec.min, "maximum": spec.max}
 
 
 def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
@@ -104,6 +136,6 @@ def _transport() -> dict[str, Any]:
         "type": "object",
         "description": "Settings of TCP.",
         "properties": {"preset": preset}
-        | {spec.name: spec.json_schema() for spec in parameters.tcp_declarations()},
+        | {spec.name: _value(spec) for spec in parameters.tcp_declarations()},
         "additionalProperties": False,
     }

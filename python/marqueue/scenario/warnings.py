@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator
 
 import marqueue._core as _core
-from marqueue.scenario.compiler import Plan, compile
+from marqueue.scenario.compilation import Plan
+from marqueue.scenario.compiler import compile
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.parameters import RateLawEntry, aqms, rate_laws
 from marqueue.scenario.traffic import Paced
