@@ -125,7 +125,7 @@ def test_a_fifo_is_waited_for_with_a_word(small_file, tmp_path):
     )
     assert process.stderr is not None
     said = process.stderr.readline()
-    assert said == f"{fifo}: waiting for a scenario, nothing has come yet\n"
+    assert said == f"{fifo}: waiting for a scenario, no data yet\n"
     fifo.write_text(small_file.read_text(encoding="utf-8"), encoding="utf-8")
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0

@@ -164,7 +164,8 @@ def link(
 
     marqueue link --rate 40Mbit/s --delay 20ms --aqm 'avq:gamma=0.98' -- bash
 
-    marqueue link --rate 10Mbit/s --uplink 1Mbit/s --delay 30ms --loss 0.1% -- curl http://100.64.0.1/
+    marqueue link --rate 10Mbit/s --uplink 1Mbit/s --delay 30ms --loss 0.1% -- curl
+    http://100.64.0.1/
 
     marqueue link --rate 4Mbit/s --delay 40ms --internet -- curl -O https://HOST/FILE
 

@@ -15,7 +15,7 @@ from marqueue.reports.reproduction_command import of_result
 from marqueue.results import Result
 from marqueue.results.integrity import CIRCUMSTANCES
 from marqueue.results.result_warnings import MOST_LISTED, listed, route_rtts
-from marqueue.scenario.impairments import written
+from marqueue.scenario.impairments import impairment_tables
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
 
@@ -105,7 +105,7 @@ def _link_row(link: Mapping[str, Any]) -> list[Cell]:
 def _pipe_row(link: Mapping[str, Any]) -> list[Cell]:
     impairments = [
         f"{what}: {', '.join(f'{key} {value}' for key, value in table.items())}"
-        for what, table in written(link["pipe"]).items()
+        for what, table in impairment_tables(link["pipe"]).items()
     ]
     rate = RATE.write(Decimal(link["rate"]))
     return [link["name"], rate, time(link["delay"]), "; ".join(impairments)]

@@ -1,5 +1,5 @@
-"""The state of compiling a scenario into a plan: its network, what is wrong, and where plan entries
-come from."""
+"""The state of compiling a scenario: its network, the problems found, the origin of plan
+entries."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,10 +24,9 @@ class Compilation:
     net: Network
     problems: list[Problem] = field(init=False)
     origins: dict[str, str] = field(default_factory=dict)
-    """Where in the scenario a part of the plan comes from."""
-
+    """The path in the scenario of each path in the plan."""
     reverse_routes: dict[int, int] = field(init=False)
-    """The classes that are used in reverse, each with its route, which is after all others."""
+    """The route of each class that is used in reverse; these routes follow all others."""
 
     def __post_init__(self) -> None:
         self.problems = []
@@ -38,14 +37,15 @@ class Compilation:
         ]
         reverse = dict.fromkeys(each for classes in used for each in classes)
         self.reverse_routes = {each: len(self.net.classes) + i for i, each in enumerate(reverse)}
-        # What is wrong with classes is said where each group is compiled.
+        # Wrong classes are reported when their group is compiled.
         self.problems = self.net.problems
 
     def refuse(self, path: str, message: str) -> None:
+        """Records a problem."""
         self.problems.append(Problem(path, message))
 
     def origin(self, path: str) -> str:
-        """The key of the scenario behind a path of the plan such as ``links[0].queue``."""
+        """The path in the scenario of a path in the plan such as ``links[0].queue``."""
         path = path.replace("[", ".").replace("]", "")
         for prefix in sorted(self.origins, key=len, reverse=True):
             if path == prefix or path.startswith(f"{prefix}."):
@@ -66,18 +66,18 @@ class Compilation:
 
     @cached_property
     def group_numbers(self) -> dict[str, int]:
-        """The first group that was given each name."""
+        """The index of the first group with each name."""
         tables = list(enumerate(self.scenario.traffic))
         return {table.name: i for i, table in reversed(tables) if table.name is not None}
 
     @cached_property
     def class_indices(self) -> dict[str, int]:
-        """Each class by its name; of two with one name, which is refused elsewhere, the first."""
+        """The index of each class by name; the first, if a name is there twice (an error)."""
         classes = list(enumerate(self.net.classes))
         return {each.name: i for i, each in reversed(classes)}
 
     def classes(self, path: str, table: Traffic) -> list[int]:
-        """The classes of a group as indices."""
+        """The indices of a group's classes. Records a problem for each wrong class."""
         if table.classes is None:
             return list(range(len(self.net.classes)))
         classes: dict[int, None] = {}
@@ -95,7 +95,7 @@ class Compilation:
         return list(classes)
 
     def class_name(self, given: str) -> str:
-        """A dumbbell's classes are named by times, which may be written in several ways."""
+        """The canonical name of a class. Those of a dumbbell are times, with several spellings."""
         if isinstance(self.scenario.topology, Dumbbell):
             try:
                 return str(Duration.parse(given))

@@ -3,7 +3,7 @@
 import json
 
 import marqueue._core as _core
-from marqueue.errors import Problem, ScenarioError, named, show
+from marqueue.errors import Problem, ScenarioError, show, with_names
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.fields import AUTO
 from marqueue.scenario.model import Scenario
@@ -14,40 +14,40 @@ from marqueue.statistics.output_analysis import MSER_BATCH, MSER_BATCHES
 from marqueue.units import Duration
 
 MOST_GROUPS = 256
-"""That packets can tell a CPU apart."""
+"""Groups that a CPU can tell apart."""
 
 
 def compile(scenario: Scenario) -> Plan:
-    """The plan of one replication; raises ScenarioError with all that contradicts itself.
+    """The plan of one replication. Raises ScenarioError with all contradictions in the scenario.
 
-    With a warm-up that is still to be found it is the plan of the pilot, which cuts nothing off.
+    For ``warmup = "auto"`` this is the plan of the pilot, which has no warm-up.
     """
     compilation = Compilation(scenario, network(scenario.topology))
     plan = _plan(compilation)
     if compilation.problems:
-        raise ScenarioError(named(compilation.problems, scenario.to_dict()))
+        raise ScenarioError(with_names(compilation.problems, scenario.to_dict()))
     try:
         _core.check(json.dumps(plan))
     except _core.PlanError as error:
         path, message = error.args
         problem = Problem(compilation.origin(path), message)
-        raise ScenarioError(named([problem], scenario.to_dict())) from None
+        raise ScenarioError(with_names([problem], scenario.to_dict())) from None
     return plan
 
 
 def ways_back(scenario: Scenario) -> dict[str, str]:
-    """Links that have a way back, with its name."""
+    """The name of the reverse link of each link that has one."""
     links = network(scenario.topology).links
     return {link.back_of: link.name for link in links if link.back_of is not None}
 
 
 def class_names(scenario: Scenario) -> list[str]:
-    """The classes of flows."""
+    """The names of the classes of flows."""
     return [each.name for each in network(scenario.topology).classes]
 
 
 def route_classes(scenario: Scenario) -> list[str]:
-    """The class of each of the plan's routes: all classes, then those that are used in reverse."""
+    """The class of each route of the plan: all classes, then those that are used in reverse."""
     compilation = Compilation(scenario, network(scenario.topology))
     classes = compilation.net.classes
     return [classes[i].name for i in (*range(len(classes)), *compilation.reverse_routes)]
@@ -82,7 +82,7 @@ def _plan(c: Compilation) -> Plan:
 
 
 def _boundaries(c: Compilation) -> list[int]:
-    """The end of the warm-up and the cuts, which must follow each other within the run."""
+    """The end of the warm-up and the cuts, in ns. They must increase and lie within the run."""
     s = c.scenario
     if isinstance(s.warmup, Duration):
         warmup = s.warmup
@@ -102,7 +102,7 @@ def _boundaries(c: Compilation) -> list[int]:
 
 
 def _check_series(c: Compilation) -> None:
-    """A warm-up is found in the time series of queues, which must be long enough."""
+    """Checks that the time series of a queue exists and is long enough to find a warm-up in."""
     s = c.scenario
     least = MSER_BATCH * MSER_BATCHES
     if s.sample.base == 0:

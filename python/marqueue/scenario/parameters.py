@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import marqueue._core as _core
 from marqueue.errors import MarqueueError, one_of, show, unknown, unknown_key
-from marqueue.errors.foreign_names import meant
+from marqueue.errors.foreign_names import known_name
 from marqueue.scenario.dscp import dscp_expected, read_dscp
 from marqueue.units import FREQUENCY, PACKETS, RATE, SIZE, TIME, Dimension
 
@@ -23,10 +23,10 @@ WRITTEN_OUT: dict[str, tuple[Dimension, int]] = {
     "bytes": (SIZE, 1),
     "bit/s": (RATE, 1),
 }
-"""The engine's units that scenarios write out: dimension, and its base units in one of them."""
+"""Units of the engine that scenarios write with a unit: the dimension, and base units in one."""
 
 _UNBOUNDED = 1e9
-"""A largest value from here on is no bound that anybody meets."""
+"""From here on an upper bound is not shown to users."""
 
 Value = bool | float | str | dict[str, Any]
 """A parameter's value as the engine takes it; a policy is a dict of ``name`` and ``params``."""
@@ -35,11 +35,11 @@ Location = tuple[str, ...]
 
 
 class Refused(MarqueueError, ValueError):
-    """Values that the declarations refuse, with all that is wrong with them."""
+    """Values are outside their declarations; ``problems`` lists all of them."""
 
     def __init__(self, problems: Sequence[tuple[Location, str]]) -> None:
         self.problems = tuple(problems)
-        """Keys below the refused value, and the message."""
+        """Each with its path below the value, and its message."""
         super().__init__("; ".join(f"{'.'.join(where)}: {message}" for where, message in problems))
 
 
@@ -60,17 +60,17 @@ class Declaration:
 
     @property
     def required(self) -> bool:
-        """Must it be given?"""
+        """Whether it has no default."""
         return self.default is None and not self.auto
 
     @property
     def written_unit(self) -> str:
-        """What the value is counted in; empty for a plain number."""
+        """The unit of the value; empty for a plain number."""
         return "" if self.unit in (None, "1") else str(self.unit)
 
     @property
     def range(self) -> str:
-        """The smallest and the largest value, with units."""
+        """The allowed range, with units; empty without one."""
         if self.min is None or self.max is None:
             return ""
         if self.max >= _UNBOUNDED:
@@ -79,7 +79,7 @@ class Declaration:
 
     @property
     def expected(self) -> str:
-        """What an error message says."""
+        """What was expected, for an error message."""
         match self.kind:
             case "flag":
                 return "true or false"
@@ -96,7 +96,7 @@ class Declaration:
         return self._expected_number
 
     def read(self, value: object) -> Value:
-        """A value of a scenario in the engine's terms."""
+        """Converts a value of a scenario to the engine's form. Raises :class:`Refused`."""
         match self.kind:
             case "flag" if isinstance(value, bool):
                 return value
@@ -150,7 +150,7 @@ class Declaration:
             else:
                 raise ValueError
         except (ValueError, OverflowError):
-            hint = WRITTEN_OUT[self.unit][0].meant(value) if self.unit in WRITTEN_OUT else ""
+            hint = WRITTEN_OUT[self.unit][0].suggestion(value) if self.unit in WRITTEN_OUT else ""
             message = f"got {show(value)}, expected {self._expected_number}{hint}"
             raise Refused([((), message)]) from None
         if self.min is None or self.max is None or not self.min <= number <= self.max:
@@ -181,7 +181,7 @@ class Declaration:
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """What the engine declares of anything that is chosen by name."""
+    """The engine's declaration of something that is chosen by name."""
 
     name: str
     summary: str
@@ -195,7 +195,7 @@ class AqmEntry(ModelEntry):
 
     probes: tuple[tuple[str, str], ...]
     prices: bool
-    """Does it tell packets the price of the link?"""
+    """Whether it writes the price of the link into packets."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class RateLawEntry(ModelEntry):
     """A rate law as the engine declares it."""
 
     listens: bool
-    """Do its flows listen to routers that tell a price?"""
+    """Whether its flows follow the price that routers write into packets."""
 
 
 @cache
@@ -224,7 +224,7 @@ def aqms() -> dict[str, AqmEntry]:
 
 @cache
 def losses() -> dict[str, ModelEntry]:
-    """All models of loss by name."""
+    """All loss models by name."""
     return _models(_core.loss_catalogue())
 
 
@@ -250,7 +250,7 @@ def _declarations(specs: Sequence[Mapping[str, Any]]) -> tuple[Declaration, ...]
 
 @cache
 def jitter_declarations() -> tuple[Declaration, ...]:
-    """The parameters of delay that varies."""
+    """The parameters of jitter."""
     return _declarations(_core.jitter_params())
 
 
@@ -268,18 +268,18 @@ def tcp_declarations() -> tuple[Declaration, ...]:
 
 @cache
 def tcp_presets() -> dict[str, dict[str, Value]]:
-    """What each preset of TCP sets."""
+    """The values that each preset of TCP sets."""
     return _core.tcp_presets()
 
 
 def resolved_tcp(preset: str, params: Mapping[str, Value]) -> dict[str, Value]:
-    """Every parameter of TCP with the value in force."""
+    """The effective value of every parameter of TCP."""
     defaults = {spec.name: spec.default for spec in tcp_declarations() if spec.default is not None}
     return {**defaults, **tcp_presets()[preset], **params}
 
 
 BESIDE_AQM = ("buffer", "signal", "packet", "rate", "delay")
-"""Keys of links that are parameters of AQMs elsewhere."""
+"""Keys of links that other tools have as parameters of AQMs."""
 
 
 def read_all(
@@ -288,10 +288,10 @@ def read_all(
     owner: str = "the table",
     beside: Sequence[str] = (),
 ) -> dict[str, Value]:
-    """The given values in the engine's terms; raises :class:`Refused` with all that is wrong.
+    """Converts given values to the engine's form. Raises :class:`Refused` with all problems.
 
-    ``owner`` is who has the parameters; ``beside`` are keys of the table that it stands in, for
-    those who look for them among the parameters.
+    ``owner`` names the table in messages. ``beside`` are keys of the enclosing table, which
+    messages suggest for a misplaced key.
     """
     by_name = {spec.name: spec for spec in declared}
     values: dict[str, Value] = {}
@@ -315,8 +315,8 @@ def read_all(
 
 
 def _unknown(given: str, known: Sequence[str], owner: str, beside: Sequence[str]) -> str:
-    """The message for a parameter that is not declared."""
-    outside = None if meant(given, known) else meant(given, beside)
+    """The error message for an undeclared parameter."""
+    outside = None if known_name(given, known) else known_name(given, beside)
     return unknown_key(given, known, owner, f'"{outside}" of the link' if outside else None)
 
 
@@ -327,7 +327,7 @@ def write_all(declared: Sequence[Declaration], values: Mapping[str, Value]) -> d
 
 
 def read_policy(value: object) -> tuple[str, dict[str, Value]]:
-    """The name and the parameters of an AQM, given by its name alone or as a table."""
+    """The name and the parameters of an AQM, from its name alone or a table."""
     return read_named(value, "an AQM", aqms())
 
 
@@ -339,7 +339,7 @@ def write_policy(name: str, params: Mapping[str, Value]) -> dict[str, Any]:
 def read_named(
     value: object, what: str, models: Mapping[str, ModelEntry]
 ) -> tuple[str, dict[str, Value]]:
-    """The name and the parameters of one of ``models``, given by its name alone or as a table."""
+    """The name and the parameters of one of ``models``, from its name alone or a table."""
     if not isinstance(value, str | Mapping):
         raise Refused([((), f"got {show(value)}, expected the name of {what} or a table with it")])
     if isinstance(value, str) and value not in models:
@@ -350,7 +350,7 @@ def read_named(
 def read_model(
     table: Mapping[str, object], key: str, models: Mapping[str, ModelEntry]
 ) -> tuple[str, dict[str, Value]]:
-    """The name under ``key`` and the parameters beside it of one of ``models``."""
+    """The name of one of ``models`` at ``key`` of a table, and its parameters in the same table."""
     if key not in table:
         raise Refused([((key,), f"missing, expected {one_of(models)}")])
     name = table[key]

@@ -10,7 +10,7 @@ from marqueue.units import Duration, Quantity, Size
 
 
 def link_entry(c: Compilation, index: int, link: OneWay) -> Plan:
-    """A link; what it has besides rate and delay is in its table."""
+    """The entry of a link, or of a CPU."""
     c.origins[f"links.{index}"] = link.path
     if link.cpu is not None:
         return _cpu(c, index, link, link.cpu)
@@ -61,7 +61,7 @@ def _queue(c: Compilation, index: int, path: str, table: Link | Cpu, buffer: Qua
 
 
 def _cpu(c: Compilation, index: int, link: OneWay, table: Cpu) -> Plan:
-    """A CPU: an entry of the plan's links that knows what each group takes of it."""
+    """The entry of a CPU, with the work that packets of each group need."""
     names = c.group_names
     groups = list(zip(names, c.scenario.traffic, strict=True))
     for name in table.processing:
@@ -100,6 +100,6 @@ def _passing(c: Compilation, link: int) -> list[int]:
         for i, table in enumerate(c.scenario.traffic)
         if any(link in ways[table.direction][at] for at in c.classes(f"traffic.{i}", table))
     ]
-    # What is wrong with classes is said where each group is compiled.
+    # Wrong classes are reported when their group is compiled.
     del c.problems[quiet:]
     return passing

@@ -9,7 +9,8 @@ from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp, Traffic
 
 
 def group_entries(c: Compilation, index: int, table: Traffic) -> Iterable[Plan]:
-    """The groups of the plan for one of the scenario's."""
+    """The entries for one group of the scenario: one per class, or a single one of Poisson
+    flows."""
     path = f"traffic.{index}"
     name = _group_name(c, index, table)
     classes = c.classes(path, table)
@@ -46,7 +47,7 @@ def group_entries(c: Compilation, index: int, table: Traffic) -> Iterable[Plan]:
 def _share(
     c: Compilation, path: str, table: Tcp | Cbr | Paced | Packets, position: int, classes: int
 ) -> Plan:
-    """What one class gets of a group: flows are dealt out in turn."""
+    """The part of a group in one class; flows are assigned to classes in turn."""
     if isinstance(table, Packets):
         return {
             "rate": table.rate.per_second / classes,
@@ -72,7 +73,7 @@ def _share(
 
 
 def _write(table: Tcp) -> Plan | None:
-    """How an application writes its data, if in pieces."""
+    """How an application writes its data; None if all of it is there from the start."""
     if table.write is None or table.every is None:
         return None
     return {
@@ -83,7 +84,7 @@ def _write(table: Tcp) -> Plan | None:
 
 
 def _group_name(c: Compilation, index: int, table: Traffic) -> str:
-    """The name of a group, which no earlier one may have been given."""
+    """The name of a group. Records a problem if an earlier group has it."""
     if table.name is not None and c.group_numbers[table.name] < index:
         c.refuse(
             f"traffic.{index}.name", f"got {show(table.name)} again, expected names that differ"
@@ -108,7 +109,7 @@ def _transport_index(c: Compilation, path: str, name: str) -> int:
 
 
 def _check_times(c: Compilation, path: str, table: Traffic) -> None:
-    """A group starts within the run and stops after it started."""
+    """Checks that a group starts within the run and stops after it has started."""
     s = c.scenario
     if table.start >= s.duration:
         c.refuse(
@@ -123,7 +124,7 @@ def _check_times(c: Compilation, path: str, table: Traffic) -> None:
 
 
 def _check_sizes(c: Compilation, path: str, table: Packets) -> None:
-    """A coefficient of variation goes with the law that has one to be chosen."""
+    """Checks that ``scv`` is given for hyperexponential sizes and no others."""
     varied = table.sizes == "hyperexponential"
     if varied and table.scv is None:
         c.refuse(f"{path}.scv", "got nothing, expected a number from 1")

@@ -1,4 +1,4 @@
-"""The JSON Schema of scenarios, from which editors complete and check."""
+"""The JSON Schema of scenarios, for completion and checks in editors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from marqueue.units import TIME, Quantity
 
 
 class _Generator(GenerateJsonSchema):
-    """Writes defaults as a scenario file does: quantities as texts with units."""
+    """Writes defaults as in a scenario file: quantities are texts with units."""
 
     def encode_default(self, dft: Any) -> Any:
         """A default, ready for JSON."""
@@ -32,7 +32,7 @@ class _Generator(GenerateJsonSchema):
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema, draft 2020-12."""
+    """The JSON Schema of a scenario, draft 2020-12."""
     document: dict[str, Any] = _linked(
         Scenario.model_json_schema(by_alias=True, schema_generator=_Generator)
     )
@@ -50,7 +50,7 @@ def schema() -> dict[str, Any]:
 
 
 def _linked(part: Any) -> Any:
-    """References in the places of what the engine declares."""
+    """Replaces what the engine declares by references to its definitions."""
     match part:
         case dict() if DECLARED in part:
             said = {key: part[key] for key in ("description",) if key in part}
@@ -63,12 +63,12 @@ def _linked(part: Any) -> Any:
 
 
 def _named(models: Mapping[str, parameters.ModelEntry]) -> dict[str, Any]:
-    """A name, or a table for each."""
+    """A name, or a table of one of the models."""
     return {"oneOf": [{"enum": list(models)}, *(_model("name", each) for each in models.values())]}
 
 
 def _loss() -> dict[str, Any]:
-    """A share, or a table for each model."""
+    """A share, or a table of one of the models."""
     tables = [_model("model", entry) for entry in parameters.losses().values()]
     return {"oneOf": [{"type": "string", "pattern": PERCENT}, *tables]}
 
@@ -115,7 +115,7 @@ def _number(spec: parameters.Declaration) -> dict[str, Any]:
 
 
 def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
-    """A table with a name under ``key`` and the parameters that go with it."""
+    """A table with the name of a model at ``key``, and its parameters."""
     table = _table(entry.params)
     return table | {
         "title": entry.name,
@@ -126,11 +126,11 @@ def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
 
 
 def _transport() -> dict[str, Any]:
-    """A preset and what differs from it."""
+    """A table with a preset and parameters that differ from it."""
     preset = {
         "enum": list(parameters.tcp_presets()),
         "default": "rfc",
-        "description": "Where the values come from that are not given here.",
+        "description": "The source of values that are not given here.",
     }
     return {
         "type": "object",
