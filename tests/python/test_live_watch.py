@@ -152,7 +152,7 @@ def test_a_link_that_is_stopped_gives_the_row_back_until_it_goes_on():
     terminal.type("fg\n")
     terminal.read_until(LINE)
     terminal.type("\x03")
-    terminal.read_until(r"\x1b\[r.*Packets lost.*ready> ")
+    terminal.read_until(r"\x1b\[r.*Packets dropped.*ready> ")
     terminal.type("exit\n")
     terminal.wait()
 

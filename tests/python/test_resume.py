@@ -281,7 +281,7 @@ class TestLimits:
         assert "Partial result" in repr(cut)
         with pytest.warns(PartialResult, match=said):
             assert Result.load(cut.save(tmp_path / "out")) == cut
-        with pytest.raises(MarqueueError, match="expected whole results to compare"):
+        with pytest.raises(MarqueueError, match="expected complete results"):
             compare(cut, cut)
 
     def test_what_ends_in_the_warmup_has_no_figures(self, small: Scenario, tmp_path: Path):

@@ -58,7 +58,7 @@ class TestAxis:
             ("a=1,,2", "expected PATH=VALUE,VALUE"),
             ("=1", "expected PATH=VALUE,VALUE"),
             ("a=1,2,1", 'got "1" again'),
-            ("seed=1,2", "expected a setting that the points differ in"),
+            ("seed=1,2", "expected a setting that affects the simulation"),
         ],
     )
     def test_a_mistake_is_explained(self, text: str, said: str) -> None:
@@ -346,7 +346,7 @@ class TestCommand:
     ) -> None:
         done = marqueue("sweep", small_file, "--over", COUNTS, "--max-events", "3000", "-o", "out")
         assert done.returncode == 3
-        said = "Partial result: 2 of 2 points were ended by a limit, and say so themselves: 1, 2."
+        said = "Partial result: 2 of 2 points were ended by a limit and are partial: 1, 2."
         assert said in done.stderr
         assert said in (tmp_path / "out/report.html").read_text()
         table = pq.read_table(tmp_path / "out/figures.parquet")
@@ -359,7 +359,7 @@ class TestCommand:
         long = ["--set", "duration=120 s", "-r", "40", "--over", "traffic.long.count=2,3"]
         first = marqueue("sweep", small_file, *long, "--out", "out", "--max-time", "10 ms")
         assert first.returncode == 2
-        assert "before any point had ended" in first.stderr
+        assert "before any point was complete" in first.stderr
         resumed = marqueue("sweep", small_file, *long, "--out", "out", "--resume")
         assert resumed.returncode == 0, resumed.stderr
         assert len(json.loads((tmp_path / "out/summary.json").read_text())["points"]) == 2

@@ -89,7 +89,7 @@ def _print(comparison: Comparison) -> None:
     for subject, differences in comparison.by_subject().items():
         figures = table(subject.name or str(subject), "A", "B", "B − A", "excludes zero")
         for difference in differences:
-            values = map(str, difference.shown())
+            values = map(str, difference.in_unit())
             excludes = {True: "yes", False: "no", None: ""}[difference.excludes_zero]
             figures.add_row(Text(difference.figure.title), *values, excludes)
         output.print()

@@ -29,7 +29,7 @@ LABELS = {
     "queue": "Queue",
     "queue_bytes": "Queue",
     "utilization": "Utilization",
-    "drops": "Lost",
+    "drops": "Dropped",
     "marks": "Marked",
     "rate": "Rate",
     "delay_p50": "Delay, median",

@@ -45,7 +45,7 @@ def comparison_report(comparison: Comparison) -> Report:
 
 def _table(page: Report, differences: Sequence[Difference], caption: str) -> None:
     rows: list[list[Cell]] = [
-        [each.figure.title, *each.shown(), EXCLUDES_ZERO[each.excludes_zero]]
+        [each.figure.title, *each.in_unit(), EXCLUDES_ZERO[each.excludes_zero]]
         for each in differences
     ]
     page.table(["", "A", "B", "B − A", "Excludes zero"], rows, caption)

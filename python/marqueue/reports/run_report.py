@@ -120,7 +120,7 @@ def _links(page: Report, result: Result) -> None:
         "transmission; the delay variation is the mean absolute difference between the delays of "
         f"consecutive packets (RFC 3393).{spread}",
     )
-    for of, heading in (("drops", "Packets lost"), ("marks", "Packets marked")):
+    for of, heading in (("drops", "Packets dropped"), ("marks", "Packets marked")):
         reasons = {name: result.link(name).reasons(of) for name in result.links}
         names = sorted({r for each in reasons.values() for r, e in each.items() if e.mean > 0})
         rows: list[list[Cell]] = [

@@ -1,4 +1,4 @@
-"""The data of a result: what was asked, and what each link and flow measured."""
+"""The data of a result: scenario, plan, provenance and tables, and access to links and flows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ResultData(Timeline):
         self.provenance = provenance
         self.tables = dict(tables)
 
-    # What was asked
+    # The scenario
 
     @property
     def name(self) -> str:
@@ -55,7 +55,7 @@ class ResultData(Timeline):
 
     @cached_property
     def plan_groups(self) -> list[str]:
-        """The group of the scenario that each entry of the plan's traffic is part of."""
+        """The group of the scenario to which each entry of the plan's traffic belongs."""
         return labels.group_names(self.scenario, self.plan)
 
     @cached_property
@@ -68,16 +68,16 @@ class ResultData(Timeline):
         """The names of the classes of routes, in the order of the scenario."""
         return labels.class_names(self.scenario)
 
-    # What came out
+    # The measurements
 
     @cached_property
     def _links(self) -> dict[str, Link]:
         return {name: Link(self.plan, self.tables, name, self.measured) for name in self.links}
 
     def link(self, name: str | None = None) -> Link:
-        """One metered link; without a name, the only one there is.
+        """One metered link; the name may be omitted if there is only one.
 
-        Raises KeyError with the links that there are.
+        Raises KeyError, with the names of the links.
         """
         if name is None and len(self.links) == 1:
             name = self.links[0]
@@ -87,7 +87,7 @@ class ResultData(Timeline):
 
     @property
     def pipes(self) -> list[str]:
-        """The names of the links whose pipe is impaired."""
+        """The names of the impaired links."""
         return tables.pipe_names(self.plan)
 
     @cached_property
@@ -96,9 +96,9 @@ class ResultData(Timeline):
         return {name: Pipe(self.plan, table, name, self.measured) for name in self.pipes}
 
     def pipe(self, name: str | None = None) -> Pipe:
-        """The pipe of one impaired link; without a name, the only one there is.
+        """The pipe of one impaired link; the name may be omitted if there is only one.
 
-        Raises KeyError with the pipes that there are.
+        Raises KeyError, with the names of the impaired links.
         """
         if name is None and len(self.pipes) == 1:
             name = self.pipes[0]
@@ -108,13 +108,13 @@ class ResultData(Timeline):
 
     @property
     def flows(self) -> pa.Table:
-        """One row a flow, with its unit in each field's metadata.
+        """One row per flow, with the unit of each column in the metadata of its field.
 
         Columns: replication, flow, group, kind, class, start, stop, end, fct (s, null if there is
-        none), size (packets, 0 if endless), delivered_W (bytes of payload delivered in order in
+        none), size (packets, 0 if unlimited), delivered_W (bytes of payload delivered in order in
         window W), sent, retransmits (packets), timeouts, ecn_cuts, goodput (bit/s, over the part
-        of the measured time that the flow was there). The counts from sent to ecn_cuts are of the
-        whole run.
+        of the measured time in which the flow was active). The counts from sent to ecn_cuts cover
+        the whole run.
         """
         return self.tables["flows"]
 
@@ -125,8 +125,8 @@ class ResultData(Timeline):
     def flow_sets(
         self, window: Span = None, *, group: str | None = None, class_: str | None = None
     ) -> list[Flows]:
-        """What the flows (of one group, of one class) got in a window: one entry a replication
-        that got there.
+        """The flows, of one group or class if given, in a window: one entry per replication that
+        reached the window.
         """
         windows = self.measured if window is None else (window,)
         return flow_sets(
@@ -143,8 +143,10 @@ class ResultData(Timeline):
         return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
 
     def cwnds(self, window: Span = None, *, group: str) -> list[Cwnds]:
-        """The congestion windows of a group in a measuring window, one entry a replication; without
-        one the measured time must be a single one. Raises KeyError if they were not sampled.
+        """The sampled congestion windows of a group in a measuring window, one entry per
+        replication. ``window`` may be omitted if there is only one after the warm-up.
+
+        Raises KeyError if the windows were not sampled.
         """
         if window is None:
             [window] = self.measured
@@ -153,7 +155,7 @@ class ResultData(Timeline):
     def run_totals(
         self, *, group: str | None = None, class_: str | None = None
     ) -> dict[str, Estimate]:
-        """The counts that flows keep over the whole run, its warm-up included."""
+        """Counts of flows over the whole run, including the warm-up, by name of the figure."""
         return _estimates(RUN_FIGURES, self.flow_sets(group=group, class_=class_))
 
 

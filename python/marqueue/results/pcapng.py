@@ -1,4 +1,4 @@
-"""What traced links carried, as pcapng files: from the table of packets to the engine's writer."""
+"""Traced links as pcapng files: from the table of packets to the engine's writer."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from marqueue.scenario import Scenario, ways_back
 FLAGS = ("ack", "syn", "ece", "cwr")
 
 
-def files(result: ResultData) -> dict[str, str]:
-    """The traced links that have a file, with its name. The way back of another is in that's."""
+def file_names(result: ResultData) -> dict[str, str]:
+    """The name of the file of each traced link. A reverse direction is in the file of its link."""
     traced = [link["name"] for link in result.plan["links"] if link["trace"]]
     backs = ways_back(Scenario.model_validate(result.scenario))
     within = {backs[name] for name in traced if name in backs}
@@ -33,7 +33,10 @@ def files(result: ResultData) -> dict[str, str]:
 
 
 def write(result: ResultData, path: Path, link: str, replication: int) -> Path:
-    """Writes the packets that left a link and, as they arrived, those of its way back."""
+    """Writes the departures of a link, and the arrivals over its reverse direction if traced.
+
+    Raises KeyError if the link was not traced.
+    """
     traced = {each["name"]: each for each in result.plan["links"] if each["trace"]}
     if link not in traced:
         raise KeyError(f"link {link!r}, expected a traced one: {', '.join(traced) or 'none is'}")
@@ -67,7 +70,7 @@ def _nanoseconds(table: pa.Table) -> Array:
 
 
 def _arrivals(left: pa.Table, link: Plan) -> Array:
-    """When packets arrive at the far end; each keeps the rate that it started with."""
+    """Arrival times at the far end, ns. The rate is that at the start of the transmission."""
     since, rates = np.array([(0, link["rate"]), *link.get("schedule", ())]).T
     ns = _nanoseconds(left)
     rate = rates[np.searchsorted(since, ns, side="right") - 1]
@@ -76,7 +79,7 @@ def _arrivals(left: pa.Table, link: Plan) -> Array:
 
 
 def _columns(packets: pa.Table) -> dict[str, Array]:
-    """As the engine takes them."""
+    """The columns that the engine's writer expects."""
     columns = {name: packets[name].to_numpy() for name in ("flow", "seq", "bytes", *FLAGS)}
     columns["ecn"] = pc.index_in(packets["ecn"], pa.array(ECN)).to_numpy().astype(np.uint8)
     columns["timestamp"] = pc.fill_null(packets["timestamp"].cast(pa.int64()), -1).to_numpy()
@@ -87,7 +90,7 @@ def _columns(packets: pa.Table) -> dict[str, Array]:
 
 
 def _flows(result: ResultData, replication: int) -> dict[str, Array]:
-    """The class and the transport (-1: UDP) of each flow, a row of the flow table each."""
+    """The class and the transport (-1: UDP) of each flow, in the order of the flow table."""
     flows = result.flows.filter(pc.equal(result.flows["replication"], replication))
     classes = pc.index_in(flows["class"], pa.array(result.classes)).to_numpy()
     of_group = _transport_of_group(result)
@@ -99,7 +102,7 @@ def _flows(result: ResultData, replication: int) -> dict[str, Array]:
 
 
 def _transport_of_group(result: ResultData) -> dict[str, int]:
-    """The index of the transport of each group of traffic; -1 of those that speak UDP."""
+    """The index of each group's transport; -1 for UDP."""
     settings = [next(iter(entry["kind"].values())) for entry in result.plan["traffic"]]
     return {
         name: s.get("transport", -1) for name, s in zip(result.plan_groups, settings, strict=True)

@@ -1,4 +1,4 @@
-"""The result of a scenario: its data as named arrays, its figures as estimates."""
+"""The result of a scenario: its data, its figures as estimates, and its files."""
 
 from __future__ import annotations
 
@@ -44,18 +44,19 @@ if TYPE_CHECKING:
 
 
 class PartialResult(UserWarning):
-    """A result that a limit ended before its time."""
+    """A loaded result is partial: a limit ended the run."""
 
 
 class Result(ResultData):
-    """What came out of a scenario: all replications, with what was asked and how it was run.
+    """The result of a scenario, with all replications.
 
-    ``scenario`` is the scenario as run, ``plan`` what the engine was given, ``provenance`` how, and
-    ``tables`` the data (see :meth:`to_arrow`). Two results are equal if all of these are.
+    ``scenario`` is the scenario as run, ``plan`` the input of the engine, ``provenance`` how the
+    result was made, and ``tables`` the data (see :meth:`to_arrow`). Two results are equal if all of
+    these are equal.
 
-    A ``window`` argument is the index of a measuring window; None stands for the measured time,
-    that is all windows after the warm-up, merged. All values are in base units: s, bit/s, bytes,
-    packets, shares.
+    A ``window`` argument is the index of a measuring window; None is the measured time, which is
+    all windows after the warm-up, merged. All values are in base units: s, bit/s, bytes, packets,
+    shares.
 
     >>> from marqueue import load, run
     >>> result = run(load("scenarios/dumbbell.toml"), replications=2)
@@ -66,7 +67,7 @@ class Result(ResultData):
     >>> t, queue = result.link("bottleneck").series("queue")  # s, packets
     >>> queue.shape == (2, len(t))
     True
-    >>> frame = result.to_pandas("figures")  # a row a replication, figure and part
+    >>> frame = result.to_pandas("figures")  # a row per replication, figure and link or group
     >>> shown = frame[frame.figure == "delay_p99"].pivot(
     ...     index="replication", columns="link", values="value"
     ... )
@@ -85,7 +86,7 @@ class Result(ResultData):
     ) -> None:
         super().__init__(scenario, plan, provenance, tables)
         self.theory: Overlay | None = None
-        """The fluid model beside the simulation, if :meth:`add_theory` was asked for it."""
+        """The fluid model beside the simulation, after :meth:`add_theory`."""
 
     @classmethod
     def from_raw(
@@ -95,7 +96,7 @@ class Result(ResultData):
         provenance: Provenance,
         raws: Sequence[tables.Raw],
     ) -> Result:
-        """Makes a result of what the engine returned, one entry a replication."""
+        """Makes a result from the output of the engine, one entry per replication."""
         groups = labels.group_names(scenario, plan)
         classes = labels.route_classes(scenario)
         made = {
@@ -113,8 +114,8 @@ class Result(ResultData):
             "paced": tables.paced_table(raws),
             **cwnd_tables(plan, raws, groups),
         }
-        kept = {name: table for name, table in made.items() if table is not None}
-        result = cls(scenario, plan, provenance, kept)
+        present = {name: table for name, table in made.items() if table is not None}
+        result = cls(scenario, plan, provenance, present)
         result.tables["windows"] = with_figures(result.tables["windows"], result._links)
         return result
 
@@ -138,10 +139,10 @@ class Result(ResultData):
         )
 
     def add_theory(self) -> Overlay:
-        """Puts the fluid model of the scenario beside the simulation, in summary and report too.
+        """Adds the fluid model of the scenario to the result, its summary and its report.
 
-        Raises :class:`ScenarioError` with every assumption of the model that the scenario breaks,
-        :class:`ModelError` if there is no time series to compare with.
+        Raises ScenarioError with every assumption of the model that the scenario violates,
+        ModelError if there is no time series to compare with, MissingExtra without scipy.
         """
         require("theory", "The fluid model")
         from marqueue.results.fluid_overlay import Overlay
@@ -151,20 +152,19 @@ class Result(ResultData):
 
     @cached_property
     def optimum(self) -> FairOptimum | str | None:
-        """What groups of traffic should have of CPUs and links, and the region that the scenario is
-        in; why that cannot be said, if it cannot; None without a CPU."""
-        # It brings solvers, which few results need.
+        """The proportionally fair shares of CPUs and links, and the region of the scenario; a text
+        that explains why there are none; None in a scenario without a CPU."""
+        # It imports solvers, which few results need.
         from marqueue.results.optimum import fair_optimum
 
         return fair_optimum(self)
 
     def summary(self) -> dict[str, Any]:
-        """All figures, ready for JSON, in base units: a function of scenario, seed, version and
-        what was asked of the run.
+        """All figures in base units, ready for JSON.
 
         ``measured`` has the figures after the warm-up by ``links``, ``flows``, ``groups`` and
         ``classes``, each as ``mean``, ``half_width`` (of the 95% interval) and ``n``; ``windows``
-        the same by window; ``whole_run`` the counts of flows.
+        has the same by window; ``whole_run`` has the counts of flows.
         """
         from marqueue.results.summary import summary
 
@@ -181,7 +181,7 @@ class Result(ResultData):
     def figures(self, window: Span = None) -> pa.Table:
         """Every figure of every link, of all flows, and of groups and classes of flows.
 
-        One row a replication, figure, and link, group or class (all null: all flows). Columns:
+        One row per replication, figure, and link, group or class (all null: all flows). Columns:
         replication, link, group, class, figure, unit, value (null where there is none), in base
         units. :meth:`Link.figures` and :meth:`traffic` have the estimates over replications.
         """
@@ -190,10 +190,10 @@ class Result(ResultData):
     def to_arrow(self, name: str = "series") -> pa.Table:
         """A table by name, with the unit of a column in the metadata of its field.
 
-        figures (see :meth:`figures`), series, windows, flows, queue_histogram, delay_histogram;
-        pipes where links are impaired; shares (of groups of traffic in servers) where there is a
-        CPU; trace, tcp, paced, cwnd and cwnd_variance where they were asked for. Raises KeyError
-        with the tables that there are.
+        Tables: figures (see :meth:`figures`), series, windows, flows, queue_histogram and
+        delay_histogram; pipes if links are impaired; shares (of groups of traffic) if there is a
+        CPU; trace, tcp, paced, cwnd and cwnd_variance if the scenario records them. Raises
+        KeyError, with the names of the tables.
         """
         if name == "figures":
             return self.figures()
@@ -214,14 +214,14 @@ class Result(ResultData):
         """
         return pandas_frame(self.to_arrow(name))
 
-    # Keeping
+    # Files
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
-        """Writes the result, without a report, into a new or empty directory and returns its path.
-        :func:`marqueue.reports.save_with_report` writes the report too.
+        """Writes the result without a report into a new or empty directory, and returns its path.
+        See :func:`marqueue.reports.save_with_report` for one with a report.
 
-        The directory appears whole or not at all. Raises RunError if it cannot be written or holds
-        anything.
+        The directory appears whole or not at all. Raises RunError if it cannot be written or is not
+        empty.
         """
         with claim(directory) as output, output.staged() as fresh:
             self.write_files(fresh)
@@ -233,11 +233,11 @@ class Result(ResultData):
 
         ``add`` is called with the directory before it is completed, and may write more files.
 
-        Every file but ``circumstances.json`` is a function of scenario, seed, version, and what was
-        asked of the run.
+        Every file except ``circumstances.json`` is a function of scenario, seed, version and
+        options of the run.
         """
         tables.write(self.tables, directory)
-        for link, file in pcapng.files(self).items():
+        for link, file in pcapng.file_names(self).items():
             self.write_pcapng(directory / file, link)
         text = tomli_w.dumps(self.scenario)
         (directory / "scenario.toml").write_text(text, encoding="utf-8")
@@ -253,21 +253,21 @@ class Result(ResultData):
     def write_pcapng(
         self, path: str | os.PathLike[str], link: str, *, replication: int = 0
     ) -> Path:
-        """Writes what a traced link carried, there and back, as a pcapng file for Wireshark.
+        """Writes the packets of a traced link in both directions as a pcapng file for Wireshark.
 
-        It is what ``tcpdump`` sees at the near end of the link: packets as their transmission
-        begins, and those of the way back, if that is traced too, as they arrive. Raises KeyError if
-        the link was not traced.
+        The file has what ``tcpdump`` would see at the near end of the link: packets at the start of
+        their transmission, and packets of the reverse direction, if traced, on arrival. Raises
+        KeyError if the link was not traced.
         """
         return pcapng.write(self, Path(path), link, replication)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Result:
-        """Reads what :meth:`save` has written; warns of a result that is partial.
+        """Reads a result that :meth:`save` has written. Warns (PartialResult) if it is partial.
 
-        Every file that is read is checked against its digest. Raises ResultError, with the file,
-        if the directory is not the result of a run or if anything in it was changed; OSError if a
-        file cannot be read.
+        Every file is checked against its digest. Raises ResultError, with the file, if the
+        directory is not the result of a run or a file has changed; OSError if a file cannot be
+        read.
         """
         path = Path(directory)
         provenance = read_provenance(path)

@@ -14,20 +14,19 @@ from marqueue.scenario.parameters import resolved_tcp
 
 T = TypeVar("T")
 
-#: Groups of traffic, and classes, whose figures the summary and the report have one by one. Those
-#: of more are read by no one, and would make a summary of 4 kB a group.
+#: Groups or classes in the summary and the report; each takes 4 kB in the summary.
 MOST_LISTED = 256
-#: Names in a sentence.
+#: Names listed in a sentence.
 MOST_NAMED = 8
 
 
 def listed(names: Sequence[T]) -> Sequence[T]:
-    """The groups or classes whose figures are listed: the first ones, if there are many."""
+    """The groups or classes whose figures are listed: at most the first :data:`MOST_LISTED`."""
     return names[:MOST_LISTED]
 
 
 def _unlisted(result: ResultData) -> Iterator[str]:
-    """Where the figures are of the groups and classes that are not listed."""
+    """Sentences about groups and classes that are not listed, and where their figures are."""
     for names, what, column in (
         (result.groups, "groups of traffic", "group"),
         (result.classes, "classes", "class"),
@@ -36,13 +35,13 @@ def _unlisted(result: ResultData) -> Iterator[str]:
             argument = {"class": "class_"}.get(column, column)
             yield (
                 f"{len(names):,} {what}: figures are listed for the first {MOST_LISTED}. "
-                f"flows.parquet has the flows of all, by its column {column}; in Python, "
-                f"Result.load(DIRECTORY).traffic({argument}=NAME) gives the figures of any."
+                f"flows.parquet has all flows, with a column {column}. In Python, "
+                f"Result.load(DIRECTORY).traffic({argument}=NAME) has the figures of each."
             )
 
 
 def _named(names: Sequence[str]) -> str:
-    """The names, or the first of them and how many more."""
+    """The names, or the first of them and the number of others."""
     more = len(names) - MOST_NAMED
     if more <= 0:
         return ", ".join(names)
@@ -50,7 +49,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def provenance_remarks(result: ResultData) -> list[str]:
-    """What a reader must know of how the result came about: limits, warm-up, stopping, live."""
+    """Remarks on how the result was made: limit, warm-up, stopping rule, live measurement."""
     made = result.provenance
     remarks = (
         made.partial_remark,
@@ -71,47 +70,47 @@ def route_rtts(plan: Mapping[str, Any]) -> list[float]:
 
 
 def result_warnings(result: ResultData) -> list[str]:
-    """What makes the figures less general than they look."""
+    """Sentences that limit the conclusions from the figures."""
     plan = result.plan
     if result.provenance.command:
-        # The plan's traffic is not what crossed it.
+        # The plan's traffic is a placeholder for the command.
         return provenance_remarks(result)
     out = [*provenance_remarks(result), *_unlisted(result)]
     out += scenario_warnings(Scenario.model_validate(result.scenario))
     if result.replications == 1:
-        out.append("One replication: nothing is known of the spread from one to another.")
+        out.append("One replication: there are no confidence intervals over replications.")
     if result.warmup == 0:
-        out.append("No warm-up is cut off: the start of the flows is part of every figure.")
+        out.append("No warm-up: every figure includes the start of the flows.")
     if len(np.unique(np.round(route_rtts(plan), 9))) == 1:
         out.append(
-            "All flows have one round-trip time: phase effects and synchronisation are likely."
+            "All flows have the same round-trip time: phase effects and synchronization are likely."
         )
     together = _together(result)
     if together:
         out.append(f"Flows start at the same instant (jitter 0): {_named(together)}.")
     if _one_way(plan):
         out.append(
-            "One-way traffic: no data crosses the way of the acknowledgements, which are "
-            "neither delayed nor lost."
+            "One-way traffic: no data shares the path of the acknowledgements, so they are neither "
+            "delayed nor lost."
         )
-    misread = _misread(result)
+    misread = _misread_by_drq(result)
     if misread:
         out.append(
-            "DRQ takes ECT for its state 10, as if another resource were congested, and marks "
-            f'these groups too often: {_named(misread)}. Expected ecn_field = "initial" '
-            "beside ecn."
+            "DRQ reads ECT as its state 10, which means that another resource is congested, and "
+            "marks "
+            f'these groups too often: {_named(misread)}. Expected ecn_field = "initial" with ecn.'
         )
-    unheld = _unheld(result)
-    if unheld:
+    unmanaged = _without_queue(result)
+    if unmanaged:
         out.append(
-            f"TCP without a queue that could tell it to slow down: {_named(unheld)}. What waits "
-            "on a wire is neither limited nor measured."
+            f"TCP flows without a managed queue on their route: {_named(unmanaged)}. The queue of "
+            "a wire is neither limited nor measured."
         )
     unfinished = _unfinished(result)
     if unfinished:
         out.append(
-            f"{unfinished} finite flows of the measured time had not finished when the run ended; "
-            "their completion times are missing from the distribution."
+            f"{unfinished} finite flows of the measured time had not finished at the end of the "
+            "run; their completion times are missing in the distribution."
         )
     return out
 
@@ -133,8 +132,8 @@ def _one_way(plan: Mapping[str, Any]) -> bool:
     return all(crossed.isdisjoint(route["reverse"]) for route in plan["routes"])
 
 
-def _misread(result: ResultData) -> list[str]:
-    """The groups of TCP with ECN whose data cross a queue under DRQ but do not set out at 00."""
+def _misread_by_drq(result: ResultData) -> list[str]:
+    """TCP groups with ECN whose data crosses a DRQ queue without starting at 00."""
     plan = result.plan
     drq = {
         i
@@ -155,8 +154,8 @@ def _misread(result: ResultData) -> list[str]:
     return list(dict.fromkeys(groups))
 
 
-def _unheld(result: ResultData) -> list[str]:
-    """The groups of TCP whose data crosses no queue."""
+def _without_queue(result: ResultData) -> list[str]:
+    """TCP groups whose data crosses no managed queue."""
     plan = result.plan
     queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
     groups = []

@@ -1,4 +1,4 @@
-"""All figures of a result, for JSON and for the terminal, and what a reader must know of it."""
+"""The summary of a result, for JSON and for the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from marqueue.results.fluid_overlay import Overlay
     from marqueue.results.optimum import FairOptimum
 
-#: The figures that the terminal shows; the summary and the report have all.
+#: The figures in the terminal; the summary and the report have all figures.
 SHORT_LINK = (
     "utilization",
     "loss_ratio",
@@ -32,9 +32,9 @@ SHORT_LINK = (
     "delay_mean",
     "delay_p99",
 )
-#: Figures that are also means of a time series, and that series.
+#: Figures that are means of a time series, with the name of that series.
 BATCHED = {"utilization": "utilization", "queue_mean": "queue"}
-#: Batches of a single replication, and samples in each below which nothing is said of it.
+#: Batches of a single replication, and the least number of samples per batch.
 BATCHES, BATCH_SAMPLES = 20, 10
 SHORT_PIPE = ("wire_loss_ratio", "reordered_ratio", "extra_delay")
 SHORT_FLOWS = ("goodput", "jain", "fct_mean", "fct_p95")
@@ -61,7 +61,7 @@ def _link(result: ResultData, name: str, window: int | None) -> dict[str, Any]:
 
 
 def _part(result: ResultData, window: int | None) -> dict[str, Any]:
-    """All figures of one span of time, in base units."""
+    """All figures of a window (None: the measured time), in base units."""
     pipes = {name: _plain(result.pipe(name).figures(window)) for name in result.pipes}
     return {
         **_span(result, window),
@@ -108,12 +108,12 @@ def summary(
 
 
 def optimum_as_dict(optimum: FairOptimum | str) -> dict[str, Any]:
-    """The optimum, or why there is none."""
+    """The optimum, or the reason why there is none, ready for JSON."""
     return {"outside": optimum} if isinstance(optimum, str) else optimum.as_dict()
 
 
 def table(result: ResultData) -> Table:
-    """The main figures over the measured time."""
+    """The main figures over the measured time, for the terminal."""
     begin, end = result.span()
     from_batches = batched_figures(result)
     out = Table(
@@ -151,7 +151,7 @@ def table(result: ResultData) -> Table:
 
 
 def _caption(result: ResultData, from_batches: Mapping[str, Mapping[str, BatchMeans]]) -> str:
-    """What ± stands for."""
+    """The meaning of ±, and remarks."""
     if result.replications > 1:
         lines = ["mean ± half width of the 95% confidence interval over replications"]
     elif from_batches:
@@ -162,10 +162,10 @@ def _caption(result: ResultData, from_batches: Mapping[str, Mapping[str, BatchMe
 
 
 def batched_figures(result: ResultData) -> dict[str, dict[str, BatchMeans]]:
-    """By link and figure, intervals of a single replication's queue and utilization.
+    """Intervals of the mean queue and the utilization of a single replication, by link and figure.
 
-    Only where there are enough samples and the batch means look independent. The mean stays that of
-    the figure, which is exact; the series has samples of it.
+    They are left out if there are too few samples or the batch means are correlated. The mean is
+    that of the figure, which is exact, and not that of the samples.
     """
     if result.replications > 1 or not result.plan["sample"]:
         return {}
@@ -185,11 +185,11 @@ def batched_figures(result: ResultData) -> dict[str, dict[str, BatchMeans]]:
 
 
 def batches_sentence(from_batches: Mapping[str, Mapping[str, BatchMeans]]) -> str:
-    """What ± stands for in a single replication."""
+    """The meaning of ± for a single replication."""
     lags = [e.lag1 for each in from_batches.values() for e in each.values()]
     largest = max((lag for lag in lags if math.isfinite(lag)), default=0.0)
     return (
         f"± of utilization and mean queue is the half width of the 95% confidence interval over "
         f"{BATCHES} batch means of the time series (lag-1 autocorrelation of the batch means up to "
-        f"{largest:.2f}); it is left out where the batch means are correlated"
+        f"{largest:.2f}); it is omitted if the batch means are correlated"
     )

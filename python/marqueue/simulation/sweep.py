@@ -1,9 +1,9 @@
-"""A scenario over a grid of values: one result a point, and a table over all of them.
+"""Running a scenario over a grid of values: a result for each point, and a table of all points.
 
-Points have the same seeds, so that what chance does is common to them (Law, *Simulation Modeling
-and Analysis*, 5th ed., section 11.2), and share all threads. A point is written as soon as it has
-ended, and the table is made of what was written: only a few points are in memory at a time, and a
-sweep that was interrupted gives the same bytes.
+All points have the same seeds, which gives common random numbers (Law, *Simulation Modeling and
+Analysis*, 5th ed., section 11.2), and share threads. A point is written as soon as it is complete,
+and the table is made from the written results. Therefore only a few points are in memory at a time,
+and a resumed sweep gives the same bytes.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario over a grid and writes all results into the directory ``out``.
 
-    ``over`` are axes such as ``"topology.bottleneck.aqm.gamma=0.9,0.98"``; ``figures`` are those
-    that the report draws: ``"delay_p99"`` of every link, ``"jain"`` of all flows, or
-    ``"long.goodput"`` of a link, group or class; ``resume`` continues an interrupted sweep,
-    ``force`` replaces the result that is there. Everything else is as for :func:`marqueue.run`, for
-    each point; limits of time and memory are those of the whole sweep.
+    ``over`` are axes such as ``"topology.bottleneck.aqm.gamma=0.9,0.98"``. ``figures`` are the
+    figures in the report: ``"delay_p99"`` of every link, ``"jain"`` of all flows, or
+    ``"long.goodput"`` of a link, group or class. ``resume`` continues an interrupted sweep;
+    ``force`` replaces an existing result. All other arguments are as for :func:`marqueue.run` and
+    apply to each point, except that limits of time and memory apply to the whole sweep.
 
-    Raises ScenarioError or RunError, before anything runs, with all values that cannot be right.
+    Raises ScenarioError or RunError with all invalid values before anything runs.
 
     >>> from pathlib import Path
     >>> from marqueue import load
@@ -85,10 +85,10 @@ def sweep(
     >>> list(delays["topology.bottleneck.aqm"]), set(delays.unit), list(delays.n)
     (['red', 'pie'], {'s'}, [2, 2])
     """
-    asked = SweepRequest.of(scenario, over, replications, until, figures)
+    request = SweepRequest.of(scenario, over, replications, until, figures)
     with claim(out, replace=force, resume=resume) as output:
         checkpoints = Checkpoints.beside(output.shown, resume, force)
-        swept = sweep_into(output, checkpoints, asked, jobs, progress, limits, write_report)
+        swept = sweep_into(output, checkpoints, request, jobs, progress, limits, write_report)
         if not swept.stopped:
             checkpoints.discard()
         return swept
@@ -96,15 +96,15 @@ def sweep(
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """A scenario with the grid that it is to be run over, checked."""
+    """A scenario with a checked grid of points."""
 
     scenario: Scenario
     axes: Sequence[Axis]
     points: Sequence[Point]
     runs: Sequence[Experiment]
-    """What is asked of each point."""
+    """The experiment of each point."""
     figures: Sequence[str]
-    """What is drawn and tabled."""
+    """The figures in the report and the printed table."""
 
     @classmethod
     def of(
@@ -115,7 +115,7 @@ class SweepRequest:
         until: Sequence[str],
         figures: Sequence[str] = DEFAULT_FIGURES,
     ) -> SweepRequest:
-        """Raises ScenarioError or RunError with all values that cannot be right."""
+        """Checks the arguments. Raises ScenarioError or RunError with all invalid values."""
         axes = [Axis.parse(text) for text in over]
         points = grid(scenario, axes)
         choose_all(figures, subjects_of(points[0].scenario))
@@ -124,7 +124,7 @@ class SweepRequest:
 
     @property
     def names(self) -> list[str]:
-        """The directory of each point, in that of the sweep."""
+        """The directory of each point, relative to that of the sweep."""
         digits = len(str(len(self.points)))
         return [f"{POINTS}/{each.number:0{digits}}" for each in self.points]
 
@@ -132,53 +132,56 @@ class SweepRequest:
 def sweep_into(
     output: OutputDirectory,
     checkpoints: Checkpoints,
-    asked: SweepRequest,
+    request: SweepRequest,
     jobs: int | None,
     progress: Progress | None,
     limits: Limits,
     write_report: ReportWriter | None = None,
 ) -> Sweep:
-    """Runs what is asked and writes it into a claimed directory. The checkpoints are left there:
-    if a limit ended the sweep, it can be continued."""
+    """Runs a sweep and writes it into a claimed directory. The checkpoints are kept, to continue
+    after a limit.
+
+    Raises RunError if a limit is reached before any point is complete.
+    """
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     started = time.perf_counter()
     checkpoints.belong_to(
         {
-            "scenario": asked.scenario.to_dict(),
-            "over": {axis.path: list(axis.values) for axis in asked.axes},
-            **asked.runs[0].rules(limits),
+            "scenario": request.scenario.to_dict(),
+            "over": {axis.path: list(axis.values) for axis in request.axes},
+            **request.runs[0].rules(limits),
         }
     )
     assert checkpoints.path is not None, "points are stored until the last has ended"
-    directories = [checkpoints.path / name for name in asked.names]
+    directories = [checkpoints.path / name for name in request.names]
     missing = [
         i
         for i, directory in enumerate(directories)
-        if not _is_completed(directory, asked.runs[i], checkpoints)
+        if not _is_completed(directory, request.runs[i], checkpoints)
     ]
-    pool: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
-    works = (asked.runs[i].work(pool, limits) for i in missing)
-    total = sum(asked.runs[i].seconds for i in missing)
-    with closing(pool.complete(works, total)) as results:
+    executor: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
+    works = (request.runs[i].work(executor, limits) for i in missing)
+    total = sum(request.runs[i].seconds for i in missing)
+    with closing(executor.complete(works, total)) as results:
         for position, result in results:
-            if result is None or (result.partial and pool.stopped):
+            if result is None or (result.partial and executor.stopped):
                 continue
             i = missing[position]
             checkpoints.begin()
             _store_point(result, directories[i])
-            for run in (asked.runs[i].pilot, Scenario.model_validate(result.scenario)):
+            for run in (request.runs[i].pilot, Scenario.model_validate(result.scenario)):
                 checkpoints.forget(replications_of(run, limits) if run else ())
     measured = [
         MeasuredPoint(point, name, _read_json(directory / "summary.json"))
-        for point, name, directory in zip(asked.points, asked.names, directories, strict=True)
+        for point, name, directory in zip(request.points, request.names, directories, strict=True)
         if directory.is_dir()
     ]
     if not measured:
-        raise RunError(f"{pool.stopped} was reached before any point had ended")
-    swept = Sweep(asked.scenario, asked.axes, measured, len(asked.points), pool.stopped)
+        raise RunError(f"{executor.stopped} was reached before any point was complete")
+    swept = Sweep(request.scenario, request.axes, measured, len(request.points), executor.stopped)
     with output.staged() as fresh:
         for each in measured:
-            # Links, not copies: the points stay where they are until the whole is in its place.
+            # Hard links: the checkpoints keep the points until the whole sweep is in place.
             source = checkpoints.path / each.directory
             shutil.copytree(source, fresh / each.directory, copy_function=os.link)
         swept.write(fresh)
@@ -189,38 +192,38 @@ def sweep_into(
             started_at,
             time.perf_counter() - started,
             sum(each["cpu_seconds"] for each in cpu),
-            len(asked.points) - len(missing),
+            len(request.points) - len(missing),
         )
         seal_directory(fresh, swept.provenance(), dataclasses.asdict(made))
     return swept
 
 
 def _store_point(result: Result, directory: Path) -> None:
-    """Writes the result of a point; its directory appears whole or not at all."""
+    """Writes the result of a point. Its directory appears whole or not at all."""
     try:
         with staging_directory(directory) as fresh:
-            # A page would take longer than many a point; the sweep has one.
+            # Without a report, which can take longer than the run; the sweep has one.
             result.write_files(fresh)
             fresh.rename(directory)
     except OSError as error:
         raise unwritable(directory, error) from None
 
 
-def _is_completed(directory: Path, asked: Experiment, checkpoints: Checkpoints) -> bool:
-    """Whether the result of a point is there, and whole; one that is damaged is set aside.
+def _is_completed(directory: Path, experiment: Experiment, checkpoints: Checkpoints) -> bool:
+    """Whether the result of a point is complete. A damaged result is set aside.
 
-    Raises RunError if it holds files that marqueue did not write.
+    Raises RunError if it contains files that marqueue did not write.
     """
     if not directory.exists():
         return False
     try:
         findings = check_directory(directory)
         if foreign := [str(each) for each in findings if each.fault is Fault.FOREIGN]:
-            raise RunError(f"{directory}: {foreign[0]}, expected the result of a point alone")
+            raise RunError(f"{directory}: {foreign[0]}, expected only the result of a point")
         if findings:
             raise ResultError(f"{directory}: damaged: {findings[0]}")
         found = read_provenance(directory)["scenario"]
-        differ = differing_values(found, json.loads(json.dumps(asked.scenario.to_dict())))
+        differ = differing_values(found, json.loads(json.dumps(experiment.scenario.to_dict())))
         if {path for path, _, _ in differ} - _FOUND_BY_RUNNING:
             raise ResultError(f"{directory}: the result of another point")
     except ResultError as error:
@@ -230,7 +233,7 @@ def _is_completed(directory: Path, asked: Experiment, checkpoints: Checkpoints) 
 
 
 _FOUND_BY_RUNNING = {"warmup", "replications"}
-"""What the scenario of a result may have other than the scenario that was asked for."""
+"""Keys that may differ between the scenario of a result and the requested one."""
 
 
 def _read_json(path: Path) -> Any:

@@ -29,23 +29,23 @@ DEFAULT_FIGURES = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 
 @dataclass(frozen=True)
 class MeasuredPoint:
-    """A point with what its result says."""
+    """A point with the summary of its result."""
 
     point: Point
     directory: str
-    """Of its result, in that of the sweep."""
+    """The directory of its result, relative to that of the sweep."""
     summary: Mapping[str, Any]
-    """What is in its summary.json."""
+    """The content of its summary.json."""
 
     def estimate(self, chosen: ChosenFigure) -> Estimate:
-        """A figure in its own unit, as reports show it; without value where the point does not
-        have what it is taken of."""
+        """A figure in the unit of reports; without a value if the point lacks the link, group or
+        class."""
         found = chosen.subject.measured(self.summary["measured"]).get(chosen.figure.name)
         estimate = Estimate.from_dict(found) if found else Estimate(float("nan"), None, 0)
         return estimate.scaled(chosen.figure.scale)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Every figure with what it is taken of, in its base unit."""
+        """Every figure in base units, with its link, group or class."""
         measured = self.summary["measured"]
         return [
             {
@@ -60,52 +60,52 @@ class MeasuredPoint:
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """What figures are taken of."""
+        """The subjects that have figures."""
         measured = self.summary["measured"]
         return subjects(*(measured[of] for of in ("links", "groups", "classes")))
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What came out of a sweep: its points, and their figures as tables (:meth:`figures`,
+    """The result of a sweep: its points, and their figures as tables (:meth:`figures`,
     :meth:`to_pandas`)."""
 
     scenario: Scenario
-    """With the values that were replaced."""
+    """The scenario, with the values before the replacement."""
     axes: Sequence[Axis]
     points: Sequence[MeasuredPoint]
     asked: int
-    """Of how many points."""
+    """The number of points in the grid."""
     stopped: str | None
-    """The limit of time or memory that ended it, in words."""
+    """The limit of time or memory that ended the sweep, in words."""
 
     @property
     def partial_remark(self) -> str | None:
-        """What a reader must know of a sweep that a limit ended."""
+        """A remark on a sweep that a limit ended; None for a complete one."""
         cut = [each.point.number for each in self.points if each.summary["partial"]]
         if self.stopped:
             return (
-                f"Partial result: {self.stopped} was reached. Of {self.asked} points "
-                f"{len(self.points)} had ended; the others are missing."
+                f"Partial result: {self.stopped} was reached. {len(self.points)} of "
+                f"{self.asked} points are complete; the others are missing."
             )
         if cut:
             return (
-                f"Partial result: {len(cut)} of {self.asked} points were ended by a limit, and say "
-                f"so themselves: {', '.join(map(str, cut))}."
+                f"Partial result: {len(cut)} of {self.asked} points were ended by a limit and are "
+                f"partial: {', '.join(map(str, cut))}."
             )
         return None
 
     @property
     def labels(self) -> list[str]:
-        """What the axes are called in tables, reports and figures."""
+        """The labels of the axes in tables, reports and figures."""
         return labels(self.axes)
 
     def choose(self, figures: Sequence[str] = DEFAULT_FIGURES) -> list[ChosenFigure]:
-        """The figures that these names stand for, of what the first point has."""
+        """The figures that these names stand for. Raises RunError for an unknown name."""
         return choose_all(figures, self.points[0].subjects)
 
     def summary(self) -> dict[str, Any]:
-        """All figures, ready for JSON; base units throughout."""
+        """All figures in base units, ready for JSON."""
         return {
             "name": self.scenario.name,
             "version": self.points[0].summary["version"],
@@ -133,11 +133,11 @@ class Sweep:
         }
 
     def at(self, point: Point) -> dict[str, str]:
-        """The values of a point by their paths."""
+        """The values of a point by the path of their axis."""
         return {axis.path: v for axis, v in zip(self.axes, point.values, strict=True)}
 
     def provenance(self) -> dict[str, Any]:
-        """How the sweep came about, ready for JSON."""
+        """The provenance of the sweep, ready for JSON."""
         first = self.points[0].summary
         return {
             "kind": "sweep",
@@ -150,7 +150,7 @@ class Sweep:
         }
 
     def figures(self) -> pa.Table:
-        """One row a point, figure, and link, group or class (all null: all flows), in base units.
+        """One row per point, figure, and link, group or class (all null: all flows), in base units.
 
         Columns: point; the path of each axis with its values, as numbers in SI units (the unit is
         in the name, as in ``topology.bottleneck.delay [s]``) or as text; link, group, class,
@@ -195,7 +195,7 @@ class Sweep:
         return polars_frame(self.figures())
 
     def write(self, directory: Path) -> None:
-        """Writes summary and tables into a directory that has the points."""
+        """Writes the summary and the tables into a directory that contains the points."""
         table = self.figures()
         write_parquet(table, directory / "figures.parquet")
         pyarrow.csv.write_csv(table, directory / "figures.csv")

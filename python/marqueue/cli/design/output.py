@@ -79,7 +79,7 @@ def _print_packets(design: Design, packets: Packets) -> None:
         "difference",
     )  # fmt: skip
     for each in packets.figures:
-        listing.add_row(each.figure.title, *(str(value) for value in each.shown()))
+        listing.add_row(each.figure.title, *(str(value) for value in each.in_unit()))
     output.print(listing)
     low, high = FROM * packets.frequency, TO * packets.frequency
     _line(f"{WORDS[packets.verdict]} They are watched from {low:.3g} to {high:.3g} rad/s.")
