@@ -170,7 +170,7 @@ def test_the_report_says_that_the_rate_of_cbr_is_that_of_a_flow(marqueue, tmp_pa
     done = marqueue("run", star, "-r", "1", "--set", "duration=21 s", "-o", "out")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert re.search(r"rate \S+ [kM]bit/s a flow", page)
+    assert re.search(r"rate \S+ [kM]bit/s per flow", page)
 
 
 def test_examples_are_listed_copied_and_run(marqueue, tmp_path: Path):

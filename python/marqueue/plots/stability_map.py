@@ -1,4 +1,4 @@
-"""A stability map as a picture, with its data beside it."""
+"""A stability map as a figure and as CSV."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEIGHT = 4.2
 
 
 def draw(found: StabilityMap, title: str) -> Figure:
-    """The map as a heat map; above zero is stable."""
+    """The map as a heat map of the damping; above zero the system is stable."""
     plane = found.plane
     figure, [axes] = panels(height=HEIGHT)
     with themed():
