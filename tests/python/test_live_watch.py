@@ -18,7 +18,7 @@ from real import real
 from terminal import Terminal
 
 LINK = [*COMMAND, "link", "--rate", "5Mbit/s"]
-LINE = r"uplink [\d.]+ Mbit/s, queue \d+, delay \S+ ms, lost \d+, marked \d+"
+LINE = r"uplink [\d.]+ Mbit/s, queue \d+, delay \S+ ms, dropped \d+, marked \d+"
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_what_was_kept_can_be_drawn(kept, source):
     ("arguments", "said"),
     [
         (("nowhere.json", "-o", "x.svg"), "nowhere.json: cannot be read"),
-        (("other.json", "-o", "x.svg"), "other.json: expected what marqueue link --json wrote"),
+        (("other.json", "-o", "x.svg"), "other.json: expected a file of marqueue link --json"),
         (("other.json", "-o", "x.gif"), "x.gif: expected a name that ends in .svg, .png, .pdf"),
         (("other.json", "-o", "there.svg"), "there.svg: exists, expected a new file"),
     ],

@@ -226,7 +226,7 @@ def test_checkpoints_of_other_code_are_refused(small: Scenario, checkpoints: Che
 def test_resume_without_checkpoints_starts(marqueue, small_file: Path):
     done = marqueue("run", small_file, "--resume", "--out", "out")
     assert done.returncode == 0
-    assert done.stderr == "There are no checkpoints in out.checkpoints: starting.\n"
+    assert done.stderr == "No checkpoints in out.checkpoints: starting from the beginning.\n"
 
 
 def test_force_begins_anew(marqueue, small_file: Path, tmp_path: Path, checkpoints: Checkpoints):

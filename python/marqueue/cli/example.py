@@ -1,5 +1,4 @@
-"""``marqueue example`` and ``marqueue init``: scenarios to start from, which come with the
-package."""
+"""``marqueue example`` and ``marqueue init``: the example scenarios of the package."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +11,7 @@ from marqueue.cli.example_files import paths
 from marqueue.errors import RunError, unknown
 
 FIRST = "first"
-"""What init writes."""
+"""The example that ``marqueue init`` writes."""
 
 example = typer.Typer(no_args_is_help=True)
 
@@ -25,11 +24,13 @@ def example_list() -> None:
 
     Example: marqueue example list
     """
-    listing = table("name", "what it shows")
+    listing = table("name", "description")
     for name, path in paths().items():
         listing.add_row(f"[bold]{name}[/bold]", about(path))
     output.print(listing)
-    output.print("\nmarqueue example copy NAME puts one into this directory.", highlight=False)
+    output.print(
+        "\nmarqueue example copy NAME copies one into the current directory.", highlight=False
+    )
 
 
 @example.command("copy", no_args_is_help=True)
@@ -38,7 +39,7 @@ def example_copy(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Its name, as in: marqueue example list.",
+            help="A name of: marqueue example list.",
             autocompletion=complete.examples,
             show_default=False,
         ),
@@ -49,7 +50,7 @@ def example_copy(
     ] = Path(),
     force: Force = False,
 ) -> None:
-    """Copy an example, to run and to change.
+    """Copy an example scenario into a directory.
 
     Example: marqueue example copy access-link && marqueue run access-link.toml
     """
@@ -69,7 +70,7 @@ def init(
     ] = Path("scenario.toml"),
     force: Force = False,
 ) -> None:
-    """Write a commented scenario, which runs as it is and says what may be changed.
+    """Write a commented scenario that runs as it is and explains what can be changed.
 
     Example: marqueue init first.toml && marqueue run first.toml
     """
@@ -81,7 +82,7 @@ def init(
 
 
 def about(path: Path) -> str:
-    """The first sentence of the comment at the head of a scenario."""
+    """The first sentence of the comment at the top of a scenario."""
     head = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):

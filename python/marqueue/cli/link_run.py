@@ -1,5 +1,4 @@
-"""What ``marqueue link`` does once its options are read: it runs the command, shows the link
-meanwhile, and keeps what it measured."""
+"""Runs the command of ``marqueue link``, shows the link meanwhile, and writes the measurements."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ from marqueue.scenario import Scenario
 
 @dataclass(frozen=True)
 class Display:
-    """What is to be shown while the command runs, and where to keep what was measured."""
+    """What is shown while the command runs, and where measurements are written."""
 
     line: bool
     page: bool
@@ -44,7 +43,7 @@ class Display:
     report: OutputDirectory | None
 
 
-def run_and_tell(
+def run_and_report(
     scenario: Scenario,
     plan: Mapping[str, Any],
     mtu: int,
@@ -53,7 +52,7 @@ def run_and_tell(
     *,
     internet: bool,
 ) -> int:
-    """Runs a command behind a link; gives its exit code."""
+    """Runs a command behind a link and returns its exit code."""
     if internet:
         requirements.require(["nft"])
         for each in internet_access.obstacles():
@@ -75,16 +74,16 @@ def run_and_tell(
                 pipes=pipes,
             )
         result = result_of(scenario, plan, command, ended, recording)
-        _keep(result, wanted)
-        # A terminal that is gone can be told nothing.
+        _write(result, wanted)
+        # The terminal may be gone.
         with suppress(OSError):
-            _tell(result, ended, wanted)
+            _print(result, ended, wanted)
     return ended.exit_code
 
 
 @contextmanager
 def _shown(wanted: Display, names: Mapping[int, str]) -> Iterator[tuple[list[Watcher], Pipes]]:
-    """Who shows the link, and where the command reads and writes meanwhile."""
+    """The watchers that show the link, and the streams of the command meanwhile."""
     if wanted.page:
         with tempfile.TemporaryFile() as written:
             try:
@@ -105,7 +104,7 @@ def _shown(wanted: Display, names: Mapping[int, str]) -> Iterator[tuple[list[Wat
 
 
 def _aside(written: IO[bytes]) -> Pipes:
-    """What the command would write to the terminal goes to a file, and it reads nothing there."""
+    """Streams of a command without terminal: output goes to a file, input is empty."""
     out = written.fileno()
     nothing = subprocess.DEVNULL if sys.stdin.isatty() else None
     return Pipes(nothing, out if sys.stdout.isatty() else None, out)
@@ -117,7 +116,7 @@ def _show_what_was_written(written: IO[bytes]) -> None:
         shutil.copyfileobj(written, terminal)
 
 
-def _keep(result: Result, wanted: Display) -> None:
+def _write(result: Result, wanted: Display) -> None:
     if wanted.json:
         write_output_file(wanted.json, dump_json(as_dict(result), sort_keys=False))
     if wanted.report:
@@ -125,8 +124,8 @@ def _keep(result: Result, wanted: Display) -> None:
             result.write_files(fresh, options.report_of(result))
 
 
-def _tell(result: Result, ended: LinkOutcome, wanted: Display) -> None:
-    """Says what the link measured."""
+def _print(result: Result, ended: LinkOutcome, wanted: Display) -> None:
+    """Prints the measurements."""
     assert result.provenance.live
     errors.print(table(result))
     say(f"Link: {in_words(ended.raw['audit'])}")

@@ -23,7 +23,7 @@ def plot(
         Path,
         typer.Argument(
             metavar="SOURCE",
-            help="A result directory, or what marqueue link --json wrote.",
+            help="A result directory, or a file of marqueue link --json.",
             show_default=False,
         ),
     ],
@@ -33,13 +33,13 @@ def plot(
             "--out",
             "-o",
             metavar="FILE",
-            help="Where to draw: .svg, .png or .pdf.",
+            help="The file to write: .svg, .png or .pdf.",
             show_default=False,
         ),
     ],
     force: options.ForceFile = False,
 ) -> None:
-    """Draw what queues did over time: rate or utilization, queue, delay, losses, marks.
+    """Draw queues over time: rate or utilization, queue, delay, drops and marks.
 
     [bold]Examples[/bold]
 
@@ -50,7 +50,7 @@ def plot(
     if out.suffix.removeprefix(".") not in FORMATS:
         raise RunError(f"{out}: expected a name that ends in .{', .'.join(FORMATS)}")
     check_output_file(out, replace=force)
-    links = _of_result(source) if source.is_dir() else _of_link(source)
+    links = _series_of_result(source) if source.is_dir() else _series_of_link(source)
     if not any(series.t.size for link in links.values() for series in link.values()):
         raise RunError(f'{source}: no time series, expected a run with sample, such as "100 ms"')
     # Loading fonts and matplotlib takes longer than reading the data.
@@ -60,7 +60,7 @@ def plot(
     write_figure(queues(links), out)
 
 
-def _of_result(directory: Path) -> "Mapping[str, Mapping[str, Series]]":
+def _series_of_result(directory: Path) -> "Mapping[str, Mapping[str, Series]]":
     from marqueue.plots.queues import Series
     from marqueue.results import Result
 
@@ -72,14 +72,14 @@ def _of_result(directory: Path) -> "Mapping[str, Mapping[str, Series]]":
     }
 
 
-def _of_link(path: Path) -> "Mapping[str, Mapping[str, Series]]":
+def _series_of_link(path: Path) -> "Mapping[str, Mapping[str, Series]]":
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return {link["name"]: _series(link["series"]) for link in data["links"]}
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise RunError(f"{path}: expected what marqueue link --json wrote") from None
+        raise RunError(f"{path}: expected a file of marqueue link --json") from None
 
 
 def _series(data: Mapping[str, Any]) -> "dict[str, Series]":
@@ -92,5 +92,5 @@ def _series(data: Mapping[str, Any]) -> "dict[str, Series]":
         if name != "t"
     }
     if any(each.values.shape != t.shape for each in found.values()):
-        raise ValueError("as many values as times")
+        raise ValueError("a series has not one value per time")
     return found
