@@ -14,7 +14,7 @@ from conftest import COMMAND
 from marqueue.reports.run_report import report
 from marqueue.results.result_warnings import MOST_LISTED
 from marqueue.scenario import from_toml, load
-from marqueue.scenario.reading import LARGEST
+from marqueue.scenario.source_text import LARGEST
 from marqueue.simulation.run import run
 from small_scenario import SMALL
 

@@ -18,10 +18,10 @@ from marqueue.cli import app
 from marqueue.errors import ModelError
 from marqueue.scenario import from_dict
 from marqueue.theory.allocation.resources import Resource
+from marqueue.theory.dde import solve
 from marqueue.theory.drq.fluid import Drq, Red, Reno
 from marqueue.theory.drq.from_scenario import network
 from marqueue.theory.drq.stability import bound, stability
-from marqueue.theory.fluid.dde import solve
 from marqueue.theory.linear.characteristic import Linear, boundary, rightmost
 from test_theory_pf import scenario
 

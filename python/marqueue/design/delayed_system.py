@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from marqueue.statistics.estimates import Floats
-from marqueue.theory.fluid.dde import Field, solve
+from marqueue.theory.dde import Field, solve
 from marqueue.theory.linear.characteristic import rightmost
 from marqueue.theory.linear.margins import Loop, Margins
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from marqueue.ns2.case import Case
 from marqueue.ns2.simulator import Run
 from marqueue.results import Result
-from marqueue.results.traffic import Flows
+from marqueue.results.flows import Flows
 from marqueue.statistics.estimates import Estimate
 
 #: Goodputs of a kind of flows of which there are none.

@@ -17,7 +17,7 @@ from marqueue.plots.cdf import cdf
 from marqueue.plots.histogram import queue_histogram
 from marqueue.plots.steps import steps
 from marqueue.plots.timeseries import Curve, timeseries
-from marqueue.results.traffic import Flows
+from marqueue.results.flows import Flows
 from marqueue.statistics.estimates import Estimate, Floats, merge_times
 
 if TYPE_CHECKING:

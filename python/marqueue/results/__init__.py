@@ -1,6 +1,7 @@
 """Results: named arrays, figures with confidence intervals, and their files."""
 
 from marqueue.results.data import CONFIDENCE, ResultData
+from marqueue.results.flows import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.results.link import Link
 from marqueue.results.result import PartialResult, Result
 from marqueue.results.subject import (
@@ -11,7 +12,6 @@ from marqueue.results.subject import (
     subjects,
     subjects_of,
 )
-from marqueue.results.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.results.window import LINK_FIGURES, Figure, Window
 
 __all__ = [

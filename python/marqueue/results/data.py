@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from marqueue.results import labels, tables
 from marqueue.results.cwnd import Cwnds, cwnds
+from marqueue.results.flows import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
 from marqueue.results.link import Link
 from marqueue.results.pipe import Pipe
 from marqueue.results.provenance import Provenance
 from marqueue.results.timeline import Span, Timeline
-from marqueue.results.traffic import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
 from marqueue.results.window import Figure
 from marqueue.statistics.estimates import Estimate
 

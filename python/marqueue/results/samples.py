@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from marqueue.results import labels, tables
+from marqueue.results.flows import FlowColumns, flow_sets
 from marqueue.results.link import Link
 from marqueue.results.subject import Subject
-from marqueue.results.traffic import FlowColumns, flow_sets
 from marqueue.scenario import Scenario, compile
 
 

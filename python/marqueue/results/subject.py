@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from marqueue.errors import RunError, show, unknown
 from marqueue.results.data import ResultData
+from marqueue.results.flows import FLOW_FIGURES
 from marqueue.results.labels import class_names, group_names
 from marqueue.results.tables import link_names
-from marqueue.results.traffic import FLOW_FIGURES
 from marqueue.results.window import LINK_FIGURES, Figure
 from marqueue.scenario import Scenario, compile
 

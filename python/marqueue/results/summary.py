@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from marqueue.results.data import CONFIDENCE, ResultData
+from marqueue.results.flows import FLOW_FIGURES
 from marqueue.results.pipe import PIPE_FIGURES
 from marqueue.results.result_warnings import listed, provenance_remarks, result_warnings
-from marqueue.results.traffic import FLOW_FIGURES
 from marqueue.results.window import LINK_FIGURES
 from marqueue.statistics.estimates import Estimate
 from marqueue.statistics.output_analysis import BatchMeans

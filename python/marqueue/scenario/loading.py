@@ -10,7 +10,7 @@ from marqueue.errors import Problem, ScenarioError, show, unknown, with_names
 from marqueue.scenario.compiler import compile
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
-from marqueue.scenario.reading import origin_of, read_scenario
+from marqueue.scenario.source_text import origin_of, read_scenario
 from marqueue.scenario.syntax import TOO_DEEP, read_toml
 
 

@@ -26,7 +26,7 @@ from marqueue.errors import ModelError
 from marqueue.statistics.estimates import Floats
 from marqueue.theory.allocation.proportional_fairness import Optimum, proportionally_fair
 from marqueue.theory.allocation.resources import Flows, Resource, Sharing
-from marqueue.theory.fluid.dde import Field, Solution, solve
+from marqueue.theory.dde import Field, Solution, solve
 from marqueue.theory.linear.characteristic import Linear
 
 
