@@ -11,6 +11,7 @@ pub mod algo;
 mod arrival_rate;
 mod buffer;
 pub mod counting_unit;
+mod dequeue_rate;
 mod flow_hash;
 mod periodic_timer;
 pub mod policy;

@@ -3,6 +3,7 @@
 
 use crate::accounting::{Accounting, Counters, Reason};
 use crate::buffer::Buffer;
+use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env};
 use crate::qdisc::{apply_verdict, EnqueueOutcome, Qdisc};
 use marqueue_core::params::{ParamError, ParamSet};
@@ -38,8 +39,10 @@ pub type Class = usize;
 pub enum PushOut {
     /// The last packet.
     Last,
-    /// Packets from the head, until half of its bytes or `at_most` packets are dropped.
+    /// Half of the queue from its head, rounded down, but at least one packet and at most `at_most`.
     Half {
+        /// Half of its packets or half of its bytes?
+        unit: CountingUnit,
         /// Upper bound of the number of packets.
         at_most: u32,
     },
@@ -53,8 +56,6 @@ pub trait Scheduler: Sized {
     const SUMMARY: &'static str;
     /// The paper or RFC that defines it.
     const SOURCE: &'static str;
-    /// What is dropped when the buffer overflows.
-    const PUSH_OUT: PushOut = PushOut::Last;
     /// Its parameters.
     type Params: ParamSet;
     /// The policy of each queue. It must not evict packets, because the discipline counts what all queues hold.
@@ -75,6 +76,10 @@ pub trait Scheduler: Sized {
     /// The most packets that one queue may hold. By default only the shared buffer limits it.
     fn queue_limit(&self, _key: u32) -> u32 {
         u32::MAX
+    }
+    /// What is dropped when the buffer overflows.
+    fn push_out(&self) -> PushOut {
+        PushOut::Last
     }
     /// The time is `now`; from now on the link has this rate.
     fn advance_time(&mut self, _now: Time, _rate: Rate) {}
@@ -206,6 +211,20 @@ pub struct MultiQueue<S: Scheduler> {
     accounting: Accounting,
 }
 
+/// The context of a decision about one queue; `total` is the number of bytes in all queues.
+macro_rules! cx {
+    ($self:ident, $now:expr, $packets:ident, $total:expr) => {
+        Context {
+            now: $now,
+            env: &$self.env,
+            rng: &mut $self.rng,
+            other_bytes: $total - $packets.bytes(),
+            queue: $packets,
+            accounting: &mut $self.accounting,
+        }
+    };
+}
+
 impl<S: Scheduler> MultiQueue<S> {
     /// An empty discipline.
     ///
@@ -243,14 +262,13 @@ impl<S: Scheduler> MultiQueue<S> {
 
     /// Asks the policy of the queue about an arriving packet. Returns the packet unless it was dropped.
     fn apply_policy(&mut self, now: Time, class: Class, packet: Packet) -> Option<(Packet, EnqueueOutcome)> {
+        let total = self.queues.bytes;
         let Queue { key, packets, policy } = self.queues.get_mut(class);
         if packets.len() >= self.scheduler.queue_limit(*key) {
             self.accounting.drop(packet, Reason::Overflow);
             return None;
         }
-        let mut cx =
-            Context { now, env: &self.env, rng: &mut self.rng, queue: packets, accounting: &mut self.accounting };
-        let verdict = policy.on_arrival(&mut cx, &packet);
+        let verdict = policy.on_arrival(&mut cx!(self, now, packets, total), &packet);
         apply_verdict(verdict, self.env.signal, &mut self.accounting, packet)
     }
 
@@ -260,27 +278,36 @@ impl<S: Scheduler> MultiQueue<S> {
         let mut stays = true;
         while self.env.limit.is_exceeded(self.queues.len, self.queues.bytes) {
             let class = self.queues.longest();
-            match S::PUSH_OUT {
+            match self.scheduler.push_out() {
                 PushOut::Last => {
                     let victim = self.queues.pop_last(class);
                     self.drop_from(class, victim);
                     stays &= class != arrival;
                 }
-                PushOut::Half { at_most } => {
-                    let half = self.queues.get(class).packets.bytes() / 2;
-                    for _ in 0..at_most {
-                        let victim = self.queues.pop(class);
-                        self.drop_from(class, victim);
-                        if self.queues.get(class).packets.bytes() <= half {
-                            break;
-                        }
-                    }
+                PushOut::Half { unit, at_most } => {
+                    self.drop_half(class, unit, at_most);
                     stays &= class != arrival || !self.queues.is_empty(class);
                 }
             }
             self.close_if_idle(class);
         }
         stays
+    }
+
+    /// Drops half of a queue, from its head.
+    fn drop_half(&mut self, class: Class, unit: CountingUnit, at_most: u32) {
+        let (packets, bytes) = (self.queues.get(class).packets.len(), self.queues.get(class).packets.bytes());
+        for dropped in 1..=at_most {
+            let victim = self.queues.pop(class);
+            self.drop_from(class, victim);
+            let is_half = match unit {
+                CountingUnit::Packets => dropped >= packets / 2,
+                CountingUnit::Bytes => bytes - self.queues.get(class).packets.bytes() >= bytes / 2,
+            };
+            if is_half {
+                break;
+            }
+        }
     }
 
     fn drop_from(&mut self, class: Class, victim: Option<(Time, Packet)>) {
@@ -293,10 +320,9 @@ impl<S: Scheduler> MultiQueue<S> {
     fn take(&mut self, now: Time, class: Class) -> Option<(Packet, Dur)> {
         while let Some((arrived, packet)) = self.queues.pop(class) {
             let sojourn = now.since(arrived);
+            let total = self.queues.bytes;
             let Queue { packets, policy, .. } = self.queues.get_mut(class);
-            let mut cx =
-                Context { now, env: &self.env, rng: &mut self.rng, queue: packets, accounting: &mut self.accounting };
-            let verdict = policy.on_departure(&mut cx, &packet, sojourn);
+            let verdict = policy.on_departure(&mut cx!(self, now, packets, total), &packet, sojourn);
             if let Some((packet, _)) = apply_verdict(verdict, self.env.signal, &mut self.accounting, packet) {
                 return Some((packet, sojourn));
             }
