@@ -66,8 +66,14 @@ impl<A: Aqm> Bench<A> {
 
     fn arrive(&mut self, queue: &mut Buffer, packet: &Packet) -> Verdict {
         let env = env();
-        let mut cx =
-            Context { now: Time::ZERO, env: &env, rng: &mut self.rng, queue, other_bytes: 0, accounting: &mut self.accounting };
+        let mut cx = Context {
+            now: Time::ZERO,
+            env: &env,
+            rng: &mut self.rng,
+            queue,
+            other_bytes: 0,
+            accounting: &mut self.accounting,
+        };
         self.policy.on_arrival(&mut cx, packet)
     }
 
@@ -80,8 +86,14 @@ impl<A: Aqm> Bench<A> {
     fn depart(&mut self, flow: u32) {
         let env = env();
         let queue = &mut Buffer::default();
-        let mut cx =
-            Context { now: Time::ZERO, env: &env, rng: &mut self.rng, queue, other_bytes: 0, accounting: &mut self.accounting };
+        let mut cx = Context {
+            now: Time::ZERO,
+            env: &env,
+            rng: &mut self.rng,
+            queue,
+            other_bytes: 0,
+            accounting: &mut self.accounting,
+        };
         self.policy.on_departure(&mut cx, &Packet::data(flow, 0, 1000), Dur::ZERO);
     }
 
