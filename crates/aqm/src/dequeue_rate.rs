@@ -1,7 +1,7 @@
 //! PIE's estimate of the dequeue rate: the average time in which DQ_THRESHOLD bytes depart.
 //!
-//! RFC 8033, appendix B, deque(). Section 5.2 has the same estimator in words; its pseudocode would end each measurement
-//! at the second packet.
+//! RFC 8033, appendix B, deque(). Section 5.2 describes the same estimator, but its pseudocode would end each
+//! measurement at the first packet.
 
 use marqueue_core::Time;
 

@@ -1,4 +1,5 @@
-//! FQ-CoDel against a literal transcription of RFC 8290's steps: the same departures, drops and marks at the same times.
+//! FQ-CoDel against a literal transcription of RFC 8290's steps: the same departures, drops and marks at the same
+//! times.
 
 #[allow(dead_code)]
 mod pseudocode;

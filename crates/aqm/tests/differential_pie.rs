@@ -38,6 +38,15 @@ const APPENDIX_B: Variant = Variant {
     byte_mode: false,
 };
 
+/// The defaults: section 4 and its options.
+const DEFAULTS: Variant = Variant {
+    latency: Latency::Known(RATE),
+    low_delay_decay: false,
+    accumulate_in_burst: false,
+    activation: false,
+    ..APPENDIX_B
+};
+
 fn params(variant: &Variant, gain: f64, qdelay_ref: f64, max_burst: f64) -> Vec<(&'static str, Value)> {
     let latency = match variant.latency {
         Latency::Timestamps => "timestamps",
@@ -116,15 +125,13 @@ fn pie_with_all_options_is_appendix_b() {
 }
 
 #[test]
-fn pie_by_default_is_appendix_b_with_a_known_rate_and_always_active() {
-    let variant = Variant { latency: Latency::Known(RATE), low_delay_decay: false, activation: false, ..APPENDIX_B };
-    let tally = compare(variant, SHAPE);
+fn pie_by_default_has_a_known_rate_and_is_always_active() {
+    let tally = compare(DEFAULTS, SHAPE);
     assert!(tally.drops > 5_000 && tally.marks > 1_000, "{tally:?}");
 }
 
 #[test]
 fn probabilities_in_proportion_to_size_are_bounded() {
-    let tally =
-        compare(Variant { latency: Latency::Known(RATE), byte_mode: true, activation: false, ..APPENDIX_B }, SHAPE);
+    let tally = compare(Variant { byte_mode: true, ..DEFAULTS }, SHAPE);
     assert!(tally.drops > 5_000 && tally.marks > 1_000, "{tally:?}");
 }

@@ -25,9 +25,9 @@ marqueue_core::params! {
     pub struct Params {
         /// TARGET: the acceptable sojourn time of a standing queue.
         target: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.005, source: "RFC 8289, section 4.3" },
-        /// INTERVAL: how long the sojourn time must stay above target before a signal; about the longest round-trip time.
+        /// INTERVAL: how long the sojourn time must stay above target before a signal; about the longest RTT.
         interval: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.1, source: "RFC 8289, section 4.2" },
-        /// Marks every ECN-capable packet that waited for longer than this, in addition to CoDel's signals. Needs a link that marks.
+        /// Sojourn time above which every ECN-capable packet is marked, besides CoDel's signals. Needs signal = "ecn" or "ecn-only".
         ce_threshold: Option<f64> { unit: Seconds, range: 0.0 => 100.0, default: None, auto: "off", source: "RFC 8290, section 5.2.7; Linux codel" },
     }
 }

@@ -4,12 +4,12 @@
 //!
 //! Flows are hashed to queues. A queue that receives its first packet is new; new queues are served before old ones.
 //! Each queue has a quantum of byte credits. When they are used up, it gets another quantum and moves to the end of the
-//! old queues, which are served in turn. When the buffer overflows, the longest queue drops half of its packets, at most
-//! 64, from its head.
+//! old queues, which are served in turn. When the buffer overflows, the longest queue drops half of its packets, at
+//! most 64, from its head.
 //!
 //! Input: flows, sizes, sojourn times. Output: the queue to serve; marks, as CoDel.
-//! Departures: credits are used up at zero (section 3; Linux), although section 4.2 says "negative". CoDel does not count
-//! packets that an overflow drops (Linux adds them to count). The hash is salted, but it is not Jenkins's.
+//! Departures: credits are used up at zero (section 3; Linux), although section 4.2 says "negative". CoDel does not
+//! count packets that an overflow drops (Linux adds them to count). The hash is salted, but it is not Jenkins's.
 //! Defaults: RFC 8290, section 5.2; RFC 8289.
 
 use super::codel::{self, Codel};
@@ -42,7 +42,7 @@ marqueue_core::params! {
         target: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.005, source: "RFC 8290, section 5.2.2" },
         /// CoDel's interval.
         interval: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.1, source: "RFC 8290, section 5.2.1" },
-        /// Marks every ECN-capable packet that waited for longer than this, in addition to CoDel's signals. Needs a link that marks.
+        /// Sojourn time above which every ECN-capable packet is marked, besides CoDel's signals. Needs signal = "ecn" or "ecn-only".
         ce_threshold: Option<f64> { unit: Seconds, range: 0.0 => 100.0, default: None, auto: "off", source: "RFC 8290, section 5.2.7" },
         /// CoDel does not signal while at most one largest packet is queued: in all queues together (a SHOULD of RFC 8289 and Linux; less delay with many flows), or in the packet's own queue (fewer timeouts with many flows).
         occupancy: Occupancy { default: Occupancy::Total, source: "RFC 8289, section 4.4; Linux fq_codel" },

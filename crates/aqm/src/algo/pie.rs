@@ -8,12 +8,13 @@
 //! at p >= 0.1, at most 0.02 a step when p >= 0.1, and p in [0, 1]; p <- 0.98 p without congestion (`decay`).
 //!
 //! Input: the queueing delay at regular times, arrivals. Output: a mark, or a drop once p >= mark_ecnth; at arrival, at
-//! random. No packet is signalled while a burst is allowed, while the delay was below half the reference and p < 0.2, or
-//! while at most two packets' bytes are queued.
+//! random. No packet is signalled while a burst is allowed, while the delay was below half the reference and p < 0.2,
+//! or while at most two packets' bytes are queued.
 //!
 //! Section 4.3 estimates the delay by the dequeue rate or by timestamps. By default it is the queue over the link's
 //! rate, which is known here; `delay_estimate` chooses the RFC's estimates.
 //! Departures:
+//!
 //! - The RFC tests for the end of congestion at every arrival (4.4, 5.3, B), with a current delay that only the update
 //!   computes. So after each update it would test one sample instead of "the current and previous samples", and under
 //!   5.3 and B PIE would be switched off by the packet that switches it on. Here the update tests its two samples, as
@@ -22,8 +23,10 @@
 //! - By timestamps, the delay of an empty queue is zero (as in Linux). In A it stays that of the last packet.
 //! - A signal resets accu_prob_, whether it is a mark or a drop (B's indentation leaves this open).
 //! - In byte mode a packet's probability is at most 0.85. RFC 8033 demands a bound without giving one; this is that of
-//!   RFC 8034, appendix A.3.
-//! Defaults: RFC 8033, sections 4 and 5 and appendix B; PIE is always active (as in Linux).
+//!   RFC 8034, appendix A.3. The DOCSIS variant of that RFC is not implemented.
+//!
+//! Defaults: RFC 8033, sections 4 and 5. Where the appendices disagree with each other or with section 4, the default
+//! is that of section 4 and Linux. PIE is always active (as in Linux).
 
 use crate::counting_unit::CountingUnit;
 use crate::dequeue_rate::DequeueRate;
@@ -79,8 +82,8 @@ marqueue_core::params! {
         decay: Decay { default: Decay::ZeroDelay, source: "RFC 8033, section 4.2; appendix B" },
         /// Whether signals are neither too close nor too far apart: none before the accumulated probability is 0.85, one at 8.5.
         derandomization: bool { default: true, source: "RFC 8033, section 5.4" },
-        /// Whether the probability of derandomization accumulates while a burst is allowed (appendix B), or packets then bypass it (section 4.4; Linux).
-        accumulate_in_burst: bool { default: true, source: "RFC 8033, appendix B" },
+        /// Whether the probability of derandomization accumulates while a burst is allowed (appendix B). If not, packets bypass it (section 4.4; RFC 8034, appendix A.3; Linux).
+        accumulate_in_burst: bool { default: false, source: "RFC 8033, section 4.4; appendix B" },
         /// Whether one update raises the probability by at most 0.02 when it is 0.1 or more.
         cap_adjustment: bool { default: true, source: "RFC 8033, section 5.5" },
     }
@@ -125,7 +128,8 @@ impl Pie {
         (self.delay < self.params.delay_ref / 2.0 && self.p < 0.2) || cx.bytes() <= 2 * cx.env.mean_packet.0
     }
 
-    /// Appendix B, drop_early(): does this packet get a signal? Draws a random number only if the outcome depends on it.
+    /// Appendix B, drop_early(): does this packet get a signal? Draws a random number only if the outcome depends on
+    /// it.
     #[inline]
     fn draw(&mut self, cx: &mut Context<'_>, packet: &Packet) -> bool {
         let p = match self.params.mode {

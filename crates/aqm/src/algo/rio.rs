@@ -2,13 +2,14 @@
 //!
 //! Clark and Fang, "Explicit Allocation of Best-Effort Packet Delivery Service", IEEE/ACM ToN 6(4), 1998.
 //!
-//! Two REDs: that for `in` packets averages the `in` packets that wait, that for `out` packets averages all.
+//! Two REDs share the queue. The one for `in` packets averages the queued `in` packets, the one for `out` packets
+//! averages all queued packets.
 //!
-//! Sees: the queue and its `in` packets at each arrival, idle periods. Decides: as RED.
-//! Which packets are `in` is told by their code point; in the paper an edge router marks them.
-//! Departures: an `in` arrival moves both averages, an `out` arrival that of all packets, as in the paper;
-//! in ns-2.35 an `out` arrival moves neither, so that with few `in` packets its average lags behind.
-//! Defaults: Wen, Fang and Sun 2008, section 4; w_q and wait are RED's.
+//! Input: the queue and its `in` packets at each arrival, idle periods. Output: as RED.
+//! `in` packets are recognized by their code point; in the paper an edge router marks them.
+//! Departures: an `in` arrival updates both averages, an `out` arrival that of all packets, as in the paper. In ns-2.35
+//! an `out` arrival updates neither, so its average lags when there are few `in` packets.
+//! Defaults: Wen, Fang and Sun 2008, section 4; `wait` as in RED.
 
 use super::red::{self, Red, QueueLength};
 use crate::counting_unit::CountingUnit;
@@ -21,9 +22,9 @@ marqueue_core::params! {
     pub struct Params {
         /// Code point of `in` packets.
         in_dscp: Dscp { default: Dscp::parse("AF11").expect("a name"), source: "RFC 2597: the lowest drop precedence" },
-        /// Average of `in` packets below which none of them is signalled.
+        /// Average number of `in` packets below which none of them is signalled.
         in_min_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 110.0, source: "Wen, Fang and Sun 2008, section 4" },
-        /// Average of `in` packets at which their probability reaches in_max_p.
+        /// Average number of `in` packets at which their probability reaches in_max_p.
         in_max_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 210.0, source: "Wen, Fang and Sun 2008, section 4" },
         /// Probability of `in` packets at in_max_th.
         in_max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.01, source: "Wen, Fang and Sun 2008, section 4" },
@@ -35,9 +36,9 @@ marqueue_core::params! {
         out_max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.02, source: "Wen, Fang and Sun 2008, section 4" },
         /// Weight of a new sample in both averages.
         w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.002, source: "Wen, Fang and Sun 2008, section 4" },
-        /// From max_p at max_th up to 1 at 2 max_th, instead of 1 at max_th.
+        /// Whether the probability rises from max_p at max_th to 1 at 2 max_th, instead of jumping to 1 at max_th.
         gentle: bool { default: true, source: "Wen, Fang and Sun 2008, section 4" },
-        /// At least 1/p_b packets between two signals.
+        /// Whether at least 1/p_b packets pass between two signals.
         wait: bool { default: true, source: "ns-2.35 wait_" },
     }
 }
@@ -48,7 +49,7 @@ pub struct Rio {
     in_dscp: Dscp,
     inside: Red,
     all: Red,
-    /// The `in` packets that wait.
+    /// The queued `in` packets.
     waiting: QueueLength,
 }
 
