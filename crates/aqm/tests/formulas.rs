@@ -239,7 +239,7 @@ fn gkvq_marks_at_departure_what_the_paper_marks_in_the_queue() {
 /// With a timer every microsecond, an idle hour would have 3.6 10^9 of them. Timers pause when the state of an empty
 /// queue no longer changes, and resume in phase.
 #[test]
-fn timers_rest_while_a_queue_is_idle() {
+fn timers_pause_while_a_queue_is_idle() {
     let period = 1_000;
     let hour = Time(3_600_000 * MS);
     for spec in [

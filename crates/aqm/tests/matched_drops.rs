@@ -172,7 +172,7 @@ fn chokew_in_bytes_goes_by_the_bytes_of_a_flow() {
 }
 
 #[test]
-fn more_draws_than_can_be_counted_let_nothing_in() {
+fn a_number_of_draws_above_2_to_32_drops_every_arrival() {
     let policy: chokew::ChokeW = policy(&held_at(33.3), &[("mode", Value::Choice("bytes".into()))]);
     let mut bench = (0..40).fold(Bench::new(policy), |bench, _| bench.congest());
     // p = 40 x 33.3 x (2^32 - 1) / 1000 and more: above 2^32.
@@ -210,7 +210,7 @@ fn choke_makes_the_draws_that_it_is_told_to() {
 type Way<'a> = &'a dyn Fn(&mut Rng, u32) -> Option<usize>;
 
 #[test]
-fn however_draws_are_made_their_outcome_is_the_same() {
+fn single_draws_and_counting_have_the_same_outcome() {
     let buffer = waiting();
     let places = places(waiting());
     // The queue makes few draws one by one, and counts instead of making many.

@@ -214,7 +214,7 @@ fn weights_divide_an_overloaded_link() {
 }
 
 #[test]
-fn queues_that_come_and_go_leave_nothing_behind() {
+fn a_reused_queue_index_starts_with_fresh_state() {
     // Two thousand flows one after the other, each with a queue while it has packets. Indices of queues are reused, and
     // a queue with a reused index starts with fresh state.
     for name in ["sfq", "drr", "wfq", "fq_codel"] {

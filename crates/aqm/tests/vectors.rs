@@ -149,7 +149,7 @@ impl Replay {
 }
 
 #[test]
-fn every_algorithm_does_what_was_worked_out_by_hand() {
+fn every_algorithm_matches_its_vectors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
     for entry in catalogue() {
         let file = folder.join(format!("{}.jsonl", entry.name));

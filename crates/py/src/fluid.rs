@@ -185,7 +185,7 @@ pub fn fluid_batch<'py>(
 pub fn red_in_force(given: &str, per_second: f64, delay: f64) -> PyResult<(f64, f64, f64)> {
     let values: ParamValues = serde_json::from_str(given).map_err(malformed)?;
     let params = red::Params::from_values(&values).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    Ok(params.in_force(per_second, delay))
+    Ok(params.resolve(per_second, delay))
 }
 
 fn run_of(times: &[f64], relative: f64, longest: f64) -> Run {

@@ -60,7 +60,7 @@ impl Params {
 
 /// Does the packet count in the arrival rate that C~ follows? If marks are not drops, every arrival does.
 #[inline]
-pub(super) fn counts(cx: &Context<'_>, packet: &Packet, signalled: bool) -> bool {
+pub(super) fn counts_as_arrival(cx: &Context<'_>, packet: &Packet, signalled: bool) -> bool {
     !cx.mark_drops(packet) || !(signalled || cx.is_full(packet))
 }
 
@@ -91,7 +91,7 @@ impl Aqm for Avq {
         self.capacity.bound(c);
         self.queue.drain(cx.now, self.capacity.get());
         let signalled = !self.queue.offer(b, self.params.buffer_bytes(cx.env));
-        if counts(cx, packet, signalled) {
+        if counts_as_arrival(cx, packet, signalled) {
             self.capacity.admit(cx.now, c, b);
         }
         if signalled {

@@ -16,7 +16,7 @@
 //! one. So with drop-tail inside this is AVQ with one more packet of buffer.
 //! Defaults: those of AVQ; inside RED, as in the paper, with RED's own defaults.
 
-use super::avq::{self, counts};
+use super::avq::{self, counts_as_arrival};
 use crate::policy::{Aqm, Context, Env, Limit, Reason, Signal, Verdict};
 use crate::qdisc::{EnqueueOutcome, FromSpec};
 use crate::virtual_queue::VirtualCapacity;
@@ -60,7 +60,7 @@ impl<D: FromSpec> VirtualQueue<D> {
     }
 
     /// Simulates departures and timers up to `until`, at `capacity` bytes/s.
-    fn follow(&mut self, until: Time, capacity: f64) {
+    fn simulate_until(&mut self, until: Time, capacity: f64) {
         self.discipline.env_mut().rate = Rate(((8.0 * capacity) as u64).max(1));
         loop {
             let (served, timer) = (self.served(capacity), self.discipline.next_timer());
@@ -101,7 +101,7 @@ pub struct AvqInner<D> {
     capacity: VirtualCapacity,
     queue: VirtualQueue<D>,
     /// Signals of virtual departures that are pending until a real packet arrives.
-    late: VecDeque<Reason>,
+    pending: VecDeque<Reason>,
 }
 
 impl<D: FromSpec> AvqInner<D> {
@@ -111,8 +111,8 @@ impl<D: FromSpec> AvqInner<D> {
     }
 
     /// Collects the signals of virtual departures since the last arrival.
-    fn collect_late(&mut self) {
-        self.late.extend(self.queue.discipline.drain_dropped().map(|(_, reason)| reason));
+    fn collect_pending(&mut self) {
+        self.pending.extend(self.queue.discipline.drain_dropped().map(|(_, reason)| reason));
     }
 }
 
@@ -128,24 +128,24 @@ impl<D: FromSpec> Aqm for AvqInner<D> {
         let discipline = D::from_spec(&inner.inner, Self::virtual_env(avq, env), rng.child("inner"))
             .map_err(|e| e.within("inner"))?;
         let queue = VirtualQueue { discipline: Box::new(discipline), now, in_service: 0.0 };
-        Ok(AvqInner { params: avq.clone(), capacity: avq.capacity(env), queue, late: VecDeque::new() })
+        Ok(AvqInner { params: avq.clone(), capacity: avq.capacity(env), queue, pending: VecDeque::new() })
     }
 
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let c = cx.env.rate.bytes_per_sec();
         let size = self.params.mode.size(packet, cx.env.mean_packet);
         self.capacity.bound(c);
-        self.queue.follow(cx.now, self.capacity.get());
-        self.collect_late();
+        self.queue.simulate_until(cx.now, self.capacity.get());
+        self.collect_pending();
 
         let copy = packet.with_ecn(Ecn::NotEct).with_bytes(size as u32);
         let fate = self.queue.arrive(copy);
-        let mut lost = self.queue.discipline.drain_dropped().map(|(_, reason)| reason);
+        let mut dropped = self.queue.discipline.drain_dropped().map(|(_, reason)| reason);
         // If the arrival is dropped, it is the last of the packets that it made the queue drop.
-        let own = if fate == EnqueueOutcome::Dropped { lost.next_back() } else { None };
-        self.late.extend(lost);
-        let signal = own.or_else(|| self.late.pop_front());
-        if counts(cx, packet, signal.is_some()) {
+        let own = if fate == EnqueueOutcome::Dropped { dropped.next_back() } else { None };
+        self.pending.extend(dropped);
+        let signal = own.or_else(|| self.pending.pop_front());
+        if counts_as_arrival(cx, packet, signal.is_some()) {
             self.capacity.admit(cx.now, c, size);
         }
         match signal {

@@ -92,8 +92,8 @@ impl MatchedDrops {
         }
     }
 
-    /// Figure 1, steps 3 and 4: the largest number of packets that the arrival is compared with; `None` if the queue is
-    /// too short.
+    /// Figure 1, steps 3 and 4: the largest number of packets that the arrival is compared with, 0 if the queue is too
+    /// short.
     #[inline]
     pub(super) fn draw_count(&self, cx: &mut Context<'_>, packet: &Packet, l: f64) -> u32 {
         if l <= self.params.l_th {

@@ -44,9 +44,9 @@ marqueue_core::params! {
 }
 
 impl Params {
-    /// Both thresholds (packets) and the weight, computed where they are not given, at a link of so many packets a
-    /// second that delays by so many seconds.
-    pub fn in_force(&self, per_sec: f64, delay: f64) -> (f64, f64, f64) {
+    /// min_th and max_th (packets) and w_q; those that are not given are computed for a link of `per_sec` packets a second
+    /// with a propagation delay of `delay` seconds.
+    pub fn resolve(&self, per_sec: f64, delay: f64) -> (f64, f64, f64) {
         let min_th = self.min_th.unwrap_or_else(|| (0.005 * per_sec / 2.0).max(5.0));
         let max_th = self.max_th.unwrap_or(3.0 * min_th);
         let w_q = self.w_q.unwrap_or_else(|| {
@@ -216,7 +216,7 @@ impl Aqm for Red {
 
     fn new(p: &Params, env: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
         let per_sec = env.rate.packets_per_sec(env.mean_packet);
-        let (min_th, max_th, w_q) = p.in_force(per_sec, env.delay.secs());
+        let (min_th, max_th, w_q) = p.resolve(per_sec, env.delay.secs());
         if max_th <= min_th {
             return Err(ParamError::new("max_th", format!("got {max_th} packets, expected more than min_th = {min_th} packets")));
         }

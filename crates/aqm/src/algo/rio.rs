@@ -47,10 +47,12 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub struct Rio {
     in_dscp: Dscp,
-    inside: Red,
-    all: Red,
+    /// RED for `in` packets.
+    in_red: Red,
+    /// RED for `out` packets.
+    out_red: Red,
     /// The queued `in` packets.
-    waiting: QueueLength,
+    queued_in: QueueLength,
 }
 
 impl Aqm for Rio {
@@ -77,46 +79,46 @@ impl Aqm for Rio {
         };
         Ok(Rio {
             in_dscp: p.in_dscp,
-            inside: red("in", p.in_min_th, p.in_max_th, p.in_max_p)?,
-            all: red("out", p.out_min_th, p.out_max_th, p.out_max_p)?,
-            waiting: QueueLength { len: 0, bytes: 0 },
+            in_red: red("in", p.in_min_th, p.in_max_th, p.in_max_p)?,
+            out_red: red("out", p.out_min_th, p.out_max_th, p.out_max_p)?,
+            queued_in: QueueLength { len: 0, bytes: 0 },
         })
     }
 
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let all = QueueLength::all(cx);
-        self.all.update_average(cx, all);
+        self.out_red.update_average(cx, all);
         if packet.dscp() != self.in_dscp {
-            return self.all.decide(cx, packet, all);
+            return self.out_red.decide(cx, packet, all);
         }
-        self.inside.update_average(cx, self.waiting);
-        let verdict = self.inside.decide(cx, packet, self.waiting);
-        let stays = match verdict {
+        self.in_red.update_average(cx, self.queued_in);
+        let verdict = self.in_red.decide(cx, packet, self.queued_in);
+        let is_queued = match verdict {
             Verdict::Pass | Verdict::Signal => true,
             Verdict::Mark(_) => !cx.mark_drops(packet),
             Verdict::Drop(_) | Verdict::Congest(_) => false,
         };
-        if stays && !cx.is_full(packet) {
-            self.waiting.len += 1;
-            self.waiting.bytes += u64::from(packet.bytes());
+        if is_queued && !cx.is_full(packet) {
+            self.queued_in.len += 1;
+            self.queued_in.bytes += u64::from(packet.bytes());
         }
         verdict
     }
 
     fn on_departure(&mut self, _: &mut Context<'_>, packet: &Packet, _: Dur) -> Verdict {
         if packet.dscp() == self.in_dscp {
-            self.waiting.len -= 1;
-            self.waiting.bytes -= u64::from(packet.bytes());
+            self.queued_in.len -= 1;
+            self.queued_in.bytes -= u64::from(packet.bytes());
         }
         Verdict::Pass
     }
 
     fn on_idle(&mut self, now: Time) {
-        self.inside.on_idle(now);
-        self.all.on_idle(now);
+        self.in_red.on_idle(now);
+        self.out_red.on_idle(now);
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
-        out.extend([self.inside.average(), self.all.average(), self.inside.probability(), self.all.probability()]);
+        out.extend([self.in_red.average(), self.out_red.average(), self.in_red.probability(), self.out_red.probability()]);
     }
 }
