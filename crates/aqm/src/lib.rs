@@ -16,6 +16,7 @@ mod flow_hash;
 mod periodic_timer;
 pub mod policy;
 pub mod qdisc;
+mod queues;
 pub mod scheduler;
 mod virtual_queue;
 

@@ -2,13 +2,14 @@
 //! share one buffer.
 
 use crate::accounting::{Accounting, Counters, Reason};
-use crate::buffer::Buffer;
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env};
 use crate::qdisc::{apply_verdict, EnqueueOutcome, Qdisc};
+use crate::queues::Queue;
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Dur, Packet, Price, Rate, Rng, Time};
-use std::collections::BTreeMap;
+
+pub use crate::queues::{Class, Queues};
 
 marqueue_core::choice! {
     /// Which packets share a queue.
@@ -30,9 +31,6 @@ impl Classify {
         }
     }
 }
-
-/// The index of a queue. A queue exists while it holds packets or its scheduler keeps it ([`Scheduler::keeps_empty`]).
-pub type Class = usize;
 
 /// Which packets the longest queue drops when the buffer overflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,103 +98,6 @@ pub trait Scheduler: Sized {
     /// Takes a queue that was kept and need not be kept any longer.
     fn pop_expired(&mut self) -> Option<Class> {
         None
-    }
-}
-
-#[derive(Debug)]
-struct Queue<A> {
-    key: u32,
-    packets: Buffer,
-    policy: A,
-}
-
-/// The queues of a discipline.
-#[derive(Debug)]
-pub struct Queues<A> {
-    all: Vec<Option<Queue<A>>>,
-    free: Vec<Class>,
-    by_key: BTreeMap<u32, Class>,
-    /// Queues that hold packets.
-    busy: u32,
-    len: u32,
-    bytes: u64,
-}
-
-impl<A> Queues<A> {
-    fn new() -> Self {
-        Queues { all: Vec::new(), free: Vec::new(), by_key: BTreeMap::new(), busy: 0, len: 0, bytes: 0 }
-    }
-
-    fn get(&self, class: Class) -> &Queue<A> {
-        self.all[class].as_ref().expect("a queue that exists")
-    }
-
-    fn get_mut(&mut self, class: Class) -> &mut Queue<A> {
-        self.all[class].as_mut().expect("a queue that exists")
-    }
-
-    /// Is this queue empty?
-    pub fn is_empty(&self, class: Class) -> bool {
-        self.get(class).packets.is_empty()
-    }
-
-    /// The first packet of this queue.
-    pub fn first(&self, class: Class) -> Option<&Packet> {
-        self.get(class).packets.first()
-    }
-
-    /// The queue with the most bytes; of equal ones that with the lowest key.
-    fn longest(&self) -> Class {
-        let longest = self.by_key.iter().max_by_key(|&(&key, &class)| (self.get(class).packets.bytes(), !key));
-        *longest.expect("a queue with packets").1
-    }
-
-    fn push(&mut self, class: Class, now: Time, packet: Packet) {
-        self.busy += u32::from(self.is_empty(class));
-        self.len += 1;
-        self.bytes += u64::from(packet.bytes());
-        self.get_mut(class).packets.push(now, packet);
-    }
-
-    fn pop(&mut self, class: Class) -> Option<(Time, Packet)> {
-        let popped = self.get_mut(class).packets.pop()?;
-        self.popped(class, &popped.1);
-        Some(popped)
-    }
-
-    fn pop_last(&mut self, class: Class) -> Option<(Time, Packet)> {
-        let popped = self.get_mut(class).packets.pop_last()?;
-        self.popped(class, &popped.1);
-        Some(popped)
-    }
-
-    fn popped(&mut self, class: Class, packet: &Packet) {
-        self.busy -= u32::from(self.is_empty(class));
-        self.len -= 1;
-        self.bytes -= u64::from(packet.bytes());
-    }
-
-    fn open(&mut self, key: u32, policy: A) -> Class {
-        let queue = Some(Queue { key, packets: Buffer::default(), policy });
-        let class = match self.free.pop() {
-            Some(class) => {
-                self.all[class] = queue;
-                class
-            }
-            None => {
-                self.all.push(queue);
-                self.all.len() - 1
-            }
-        };
-        self.by_key.insert(key, class);
-        class
-    }
-
-    fn close(&mut self, class: Class) {
-        if let Some(queue) = self.all[class].take() {
-            self.by_key.remove(&queue.key);
-            self.free.push(class);
-        }
     }
 }
 

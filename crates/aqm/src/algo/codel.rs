@@ -10,7 +10,7 @@
 //! Input: departures and their sojourn times. Output: a mark, at departure.
 //!
 //! The pseudocode's dequeue() drops a packet and fetches the next one itself. Here the discipline offers packets one at
-//! a time, and [`Step`] holds the place in the pseudocode between two of them. RFC 8289 has no ECN: as in Linux, a
+//! a time, and `Step` holds the place in the pseudocode between two of them. RFC 8289 has no ECN: as in Linux, a
 //! packet that is marked instead of dropped departs, no other is fetched, and count and drop_next advance at once.
 //! Departures: none. MAXPACKET is the largest packet that arrived (permitted by section 4.1), and at least the usual
 //! packet size. `ce_threshold` is Linux's; RFC 8290, section 5.2.7, describes it.

@@ -8,7 +8,7 @@
 //! most 64, from its head.
 //!
 //! Input: flows, sizes, sojourn times. Output: the queue to serve; marks, as CoDel.
-//! Departures: credits are used up at zero (section 3; Linux), although section 4.2 says "negative". CoDel does not
+//! Departures: credits are used up at zero (section 3; Linux), although section 4.2 requires a negative number. CoDel does not
 //! count packets that an overflow drops (Linux adds them to count). The hash is salted, but it is not Jenkins's.
 //! Defaults: RFC 8290, section 5.2; RFC 8289.
 

@@ -16,9 +16,9 @@
 //! Departures:
 //!
 //! - The RFC tests for the end of congestion at every arrival (4.4, 5.3, B), with a current delay that only the update
-//!   computes. So after each update it would test one sample instead of "the current and previous samples", and under
-//!   5.3 and B PIE would be switched off by the packet that switches it on. Here the update tests its two samples, as
-//!   the text of 4.4 and 5.3 says. By timestamps every departure gives a current delay, and the test is at arrivals.
+//!   computes. So after each update it would test one sample instead of the last two, and under 5.3 and B PIE would be
+//!   switched off by the packet that switches it on. Here the update tests its two samples, as the prose of 4.4 and 5.3
+//!   says. By timestamps every departure gives a current delay, and the test is at arrivals.
 //! - B switches PIE off at two delays of zero; here it is 5.3's condition: both below half the reference.
 //! - By timestamps, the delay of an empty queue is zero (as in Linux). In A it stays that of the last packet.
 //! - A signal resets accu_prob_, whether it is a mark or a drop (B's indentation leaves this open).
