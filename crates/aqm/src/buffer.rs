@@ -302,7 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_list_from_which_packets_may_be_taken(ops in proptest::collection::vec(op(), 1..400), start in 0u32..100) {
+        fn behaves_like_a_list_with_removal(ops in proptest::collection::vec(op(), 1..400), start in 0u32..100) {
             let (mut buffer, mut rng) = (buffer(start), Rng::named(2, "draw"));
             let mut model: Vec<(Time, u32)> = (0..start).map(|seq| (Time(u64::from(seq)), seq)).collect();
             let mut seq = start;

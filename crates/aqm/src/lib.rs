@@ -11,10 +11,12 @@ pub mod algo;
 mod arrival_rate;
 mod buffer;
 pub mod counting_unit;
+mod dequeue_rate;
 mod flow_hash;
 mod periodic_timer;
 pub mod policy;
 pub mod qdisc;
+mod queues;
 pub mod scheduler;
 mod virtual_queue;
 

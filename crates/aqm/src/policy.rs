@@ -163,6 +163,8 @@ pub struct Context<'a> {
     pub rng: &'a mut Rng,
     /// The packets in the queue.
     pub queue: &'a mut Buffer,
+    /// Bytes in the other queues of the discipline; 0 for a single queue.
+    pub other_bytes: u64,
     /// Counts dropped packets.
     pub accounting: &'a mut Accounting,
 }

@@ -125,6 +125,7 @@ macro_rules! cx {
             env: &$self.env,
             rng: &mut $self.rng,
             queue: &mut $self.queue,
+            other_bytes: 0,
             accounting: &mut $self.accounting,
         }
     };

@@ -2,12 +2,14 @@
 //! share one buffer.
 
 use crate::accounting::{Accounting, Counters, Reason};
-use crate::buffer::Buffer;
+use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env};
 use crate::qdisc::{apply_verdict, EnqueueOutcome, Qdisc};
+use crate::queues::Queue;
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Dur, Packet, Price, Rate, Rng, Time};
-use std::collections::BTreeMap;
+
+pub use crate::queues::{Class, Queues};
 
 marqueue_core::choice! {
     /// Which packets share a queue.
@@ -30,16 +32,15 @@ impl Classify {
     }
 }
 
-/// The index of a queue. A queue exists while it holds packets or its scheduler keeps it ([`Scheduler::keeps_empty`]).
-pub type Class = usize;
-
 /// Which packets the longest queue drops when the buffer overflows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushOut {
     /// The last packet.
     Last,
-    /// Packets from the head, until half of its bytes or `at_most` packets are dropped.
+    /// Half of the queue from its head, rounded down, but at least one packet and at most `at_most`.
     Half {
+        /// Half of its packets or half of its bytes?
+        unit: CountingUnit,
         /// Upper bound of the number of packets.
         at_most: u32,
     },
@@ -53,8 +54,6 @@ pub trait Scheduler: Sized {
     const SUMMARY: &'static str;
     /// The paper or RFC that defines it.
     const SOURCE: &'static str;
-    /// What is dropped when the buffer overflows.
-    const PUSH_OUT: PushOut = PushOut::Last;
     /// Its parameters.
     type Params: ParamSet;
     /// The policy of each queue. It must not evict packets, because the discipline counts what all queues hold.
@@ -75,6 +74,10 @@ pub trait Scheduler: Sized {
     /// The most packets that one queue may hold. By default only the shared buffer limits it.
     fn queue_limit(&self, _key: u32) -> u32 {
         u32::MAX
+    }
+    /// What is dropped when the buffer overflows.
+    fn push_out(&self) -> PushOut {
+        PushOut::Last
     }
     /// The time is `now`; from now on the link has this rate.
     fn advance_time(&mut self, _now: Time, _rate: Rate) {}
@@ -98,103 +101,6 @@ pub trait Scheduler: Sized {
     }
 }
 
-#[derive(Debug)]
-struct Queue<A> {
-    key: u32,
-    packets: Buffer,
-    policy: A,
-}
-
-/// The queues of a discipline.
-#[derive(Debug)]
-pub struct Queues<A> {
-    all: Vec<Option<Queue<A>>>,
-    free: Vec<Class>,
-    by_key: BTreeMap<u32, Class>,
-    /// Queues that hold packets.
-    busy: u32,
-    len: u32,
-    bytes: u64,
-}
-
-impl<A> Queues<A> {
-    fn new() -> Self {
-        Queues { all: Vec::new(), free: Vec::new(), by_key: BTreeMap::new(), busy: 0, len: 0, bytes: 0 }
-    }
-
-    fn get(&self, class: Class) -> &Queue<A> {
-        self.all[class].as_ref().expect("a queue that exists")
-    }
-
-    fn get_mut(&mut self, class: Class) -> &mut Queue<A> {
-        self.all[class].as_mut().expect("a queue that exists")
-    }
-
-    /// Is this queue empty?
-    pub fn is_empty(&self, class: Class) -> bool {
-        self.get(class).packets.is_empty()
-    }
-
-    /// The first packet of this queue.
-    pub fn first(&self, class: Class) -> Option<&Packet> {
-        self.get(class).packets.first()
-    }
-
-    /// The queue with the most bytes; of equal ones that with the lowest key.
-    fn longest(&self) -> Class {
-        let longest = self.by_key.iter().max_by_key(|&(&key, &class)| (self.get(class).packets.bytes(), !key));
-        *longest.expect("a queue with packets").1
-    }
-
-    fn push(&mut self, class: Class, now: Time, packet: Packet) {
-        self.busy += u32::from(self.is_empty(class));
-        self.len += 1;
-        self.bytes += u64::from(packet.bytes());
-        self.get_mut(class).packets.push(now, packet);
-    }
-
-    fn pop(&mut self, class: Class) -> Option<(Time, Packet)> {
-        let popped = self.get_mut(class).packets.pop()?;
-        self.popped(class, &popped.1);
-        Some(popped)
-    }
-
-    fn pop_last(&mut self, class: Class) -> Option<(Time, Packet)> {
-        let popped = self.get_mut(class).packets.pop_last()?;
-        self.popped(class, &popped.1);
-        Some(popped)
-    }
-
-    fn popped(&mut self, class: Class, packet: &Packet) {
-        self.busy -= u32::from(self.is_empty(class));
-        self.len -= 1;
-        self.bytes -= u64::from(packet.bytes());
-    }
-
-    fn open(&mut self, key: u32, policy: A) -> Class {
-        let queue = Some(Queue { key, packets: Buffer::default(), policy });
-        let class = match self.free.pop() {
-            Some(class) => {
-                self.all[class] = queue;
-                class
-            }
-            None => {
-                self.all.push(queue);
-                self.all.len() - 1
-            }
-        };
-        self.by_key.insert(key, class);
-        class
-    }
-
-    fn close(&mut self, class: Class) {
-        if let Some(queue) = self.all[class].take() {
-            self.by_key.remove(&queue.key);
-            self.free.push(class);
-        }
-    }
-}
-
 /// A discipline of many queues under a scheduler.
 #[derive(Debug)]
 pub struct MultiQueue<S: Scheduler> {
@@ -204,6 +110,20 @@ pub struct MultiQueue<S: Scheduler> {
     env: Env,
     rng: Rng,
     accounting: Accounting,
+}
+
+/// The context of a decision about one queue; `total` is the number of bytes in all queues.
+macro_rules! cx {
+    ($self:ident, $now:expr, $packets:ident, $total:expr) => {
+        Context {
+            now: $now,
+            env: &$self.env,
+            rng: &mut $self.rng,
+            other_bytes: $total - $packets.bytes(),
+            queue: $packets,
+            accounting: &mut $self.accounting,
+        }
+    };
 }
 
 impl<S: Scheduler> MultiQueue<S> {
@@ -243,14 +163,13 @@ impl<S: Scheduler> MultiQueue<S> {
 
     /// Asks the policy of the queue about an arriving packet. Returns the packet unless it was dropped.
     fn apply_policy(&mut self, now: Time, class: Class, packet: Packet) -> Option<(Packet, EnqueueOutcome)> {
+        let total = self.queues.bytes;
         let Queue { key, packets, policy } = self.queues.get_mut(class);
         if packets.len() >= self.scheduler.queue_limit(*key) {
             self.accounting.drop(packet, Reason::Overflow);
             return None;
         }
-        let mut cx =
-            Context { now, env: &self.env, rng: &mut self.rng, queue: packets, accounting: &mut self.accounting };
-        let verdict = policy.on_arrival(&mut cx, &packet);
+        let verdict = policy.on_arrival(&mut cx!(self, now, packets, total), &packet);
         apply_verdict(verdict, self.env.signal, &mut self.accounting, packet)
     }
 
@@ -260,27 +179,36 @@ impl<S: Scheduler> MultiQueue<S> {
         let mut stays = true;
         while self.env.limit.is_exceeded(self.queues.len, self.queues.bytes) {
             let class = self.queues.longest();
-            match S::PUSH_OUT {
+            match self.scheduler.push_out() {
                 PushOut::Last => {
                     let victim = self.queues.pop_last(class);
                     self.drop_from(class, victim);
                     stays &= class != arrival;
                 }
-                PushOut::Half { at_most } => {
-                    let half = self.queues.get(class).packets.bytes() / 2;
-                    for _ in 0..at_most {
-                        let victim = self.queues.pop(class);
-                        self.drop_from(class, victim);
-                        if self.queues.get(class).packets.bytes() <= half {
-                            break;
-                        }
-                    }
+                PushOut::Half { unit, at_most } => {
+                    self.drop_half(class, unit, at_most);
                     stays &= class != arrival || !self.queues.is_empty(class);
                 }
             }
             self.close_if_idle(class);
         }
         stays
+    }
+
+    /// Drops half of a queue, from its head.
+    fn drop_half(&mut self, class: Class, unit: CountingUnit, at_most: u32) {
+        let (packets, bytes) = (self.queues.get(class).packets.len(), self.queues.get(class).packets.bytes());
+        for dropped in 1..=at_most {
+            let victim = self.queues.pop(class);
+            self.drop_from(class, victim);
+            let is_half = match unit {
+                CountingUnit::Packets => dropped >= packets / 2,
+                CountingUnit::Bytes => bytes - self.queues.get(class).packets.bytes() >= bytes / 2,
+            };
+            if is_half {
+                break;
+            }
+        }
     }
 
     fn drop_from(&mut self, class: Class, victim: Option<(Time, Packet)>) {
@@ -293,10 +221,9 @@ impl<S: Scheduler> MultiQueue<S> {
     fn take(&mut self, now: Time, class: Class) -> Option<(Packet, Dur)> {
         while let Some((arrived, packet)) = self.queues.pop(class) {
             let sojourn = now.since(arrived);
+            let total = self.queues.bytes;
             let Queue { packets, policy, .. } = self.queues.get_mut(class);
-            let mut cx =
-                Context { now, env: &self.env, rng: &mut self.rng, queue: packets, accounting: &mut self.accounting };
-            let verdict = policy.on_departure(&mut cx, &packet, sojourn);
+            let verdict = policy.on_departure(&mut cx!(self, now, packets, total), &packet, sojourn);
             if let Some((packet, _)) = apply_verdict(verdict, self.env.signal, &mut self.accounting, packet) {
                 return Some((packet, sojourn));
             }

@@ -59,13 +59,12 @@ pub struct VirtualCapacity {
     alpha: f64,
     /// C~, bytes/s.
     level: f64,
-    /// s: when the last packet that counted arrived; [`Time::NEVER`], since when no time has passed,
-    /// before the first.
+    /// s: when the last packet that counted arrived; [`Time::NEVER`] before the first, so that no time has passed since.
     last: Time,
 }
 
 impl VirtualCapacity {
-    /// A virtual capacity of `initial` bytes/s, which it keeps until the first packet.
+    /// A virtual capacity of `initial` bytes/s until the first packet.
     pub fn new(gamma: f64, alpha: f64, initial: f64) -> VirtualCapacity {
         VirtualCapacity { gamma, alpha, level: initial, last: Time::NEVER }
     }
@@ -85,7 +84,7 @@ impl VirtualCapacity {
         self.last = now;
     }
 
-    /// The link's capacity is now `c` bytes/s: C~ <= C holds at once.
+    /// Restores C~ <= C for a link of `c` bytes/s.
     #[inline]
     pub fn bound(&mut self, c: f64) {
         self.level = self.level.min(c);

@@ -1,5 +1,5 @@
-//! Under any sequence of operations every algorithm keeps count of every packet and byte, keeps the order of
-//! arrival (a scheduler that of each flow), and settles a signal as the environment says.
+//! Every algorithm under random operations: packets and bytes are conserved, packets leave in the order of arrival
+//! (under a scheduler, those of each flow), and signals are marks or drops as the environment says.
 
 mod common;
 
@@ -39,7 +39,7 @@ fn env() -> impl Strategy<Value = Env> {
     })
 }
 
-/// Settings under which short queues and few packets see all of an algorithm.
+/// Parameters with which short queues and few packets reach all branches of an algorithm.
 fn busy_settings() -> Vec<PolicySpec> {
     let thresholds = [("l_th", 2.0), ("l_minus", 4.0), ("l_plus", 6.0), ("p_plus", 0.5), ("p_minus", 0.25)];
     let weights = Value::Table([("AF11".to_string(), 2.0), ("46".to_string(), 3.5)].into());
@@ -53,6 +53,14 @@ fn busy_settings() -> Vec<PolicySpec> {
         name: name.into(),
         params: more.iter().map(|(k, v)| (k.to_string(), v.clone())).collect(),
     };
+    let pie = |estimate: &str, more: &[(&str, Value)]| {
+        let given = [
+            ("delay_estimate", Value::Choice(estimate.into())),
+            ("alpha", Value::Number(1e4)),
+            ("max_burst", Value::Number(0.0)),
+        ];
+        spec("pie", &[&given[..], more].concat())
+    };
     let (one, bytes) = (Value::Number(1.0), Value::Choice("bytes".into()));
     vec![
         chokew("chokew", &[]),
@@ -65,12 +73,25 @@ fn busy_settings() -> Vec<PolicySpec> {
         spec("drr", &[("weights", weights.clone()), ("quantum", Value::Number(300.0))]),
         spec("wfq", &[("weights", weights.clone())]),
         spec("fq_codel", &[("queues", Value::Number(4.0)), ("quantum", Value::Number(300.0))]),
+        spec(
+            "fq_codel",
+            &[
+                ("queues", Value::Number(4.0)),
+                ("target", Value::Number(1e-6)),
+                ("interval", Value::Number(1e-5)),
+                ("occupancy", Value::Choice("per_queue".into())),
+                ("overflow_unit", bytes.clone()),
+            ],
+        ),
+        pie("timestamps", &[("mode", bytes.clone()), ("decay", Value::Choice("low_delay".into()))]),
+        pie("dequeue_rate", &[("activation", Value::Number(0.3)), ("accumulate_in_burst", Value::Flag(false))]),
+        pie("link_rate", &[("derandomization", Value::Flag(false)), ("cap_adjustment", Value::Flag(false))]),
         spec("sfq", &[("queues", Value::Number(4.0))]),
         spec("scaled", &[("flows", one.clone())]),
     ]
 }
 
-/// Every algorithm with its defaults, and those of this file's settings; each also in AVQ's virtual queue.
+/// Every algorithm with its defaults and with [`busy_settings`]; each also in AVQ's virtual queue.
 fn policies() -> Vec<PolicySpec> {
     let names = catalogue().into_iter().map(|e| e.name);
     let defaults = names.map(|n| PolicySpec { name: n.into(), params: Default::default() });

@@ -1,8 +1,8 @@
 //! DRQ over paths of links and CPUs: packets leave a path at 00, 10 and 11 as often as the recursion (24)-(27) of
 //! Shin, Chong and Rhee says.
 //!
-//! Each queue is kept at a constant length with w_q = 1, so that its phi is known; a stream of packets of one
-//! class goes through one after the other.
+//! Each queue is kept at a constant length with w_q = 1, so that its phi is known. A stream of packets of one class
+//! passes all queues of a path.
 
 use marqueue_aqm::{Densities, Discipline, Env, Limit, Qdisc, Signal};
 use marqueue_core::{Bytes, Dscp, Dur, Ecn, Flags, Head, Packet, PolicySpec, Rate, Rng, Time, Value};
@@ -34,7 +34,7 @@ impl Hop {
             limit: Limit::Packets(100),
             delay: Dur::ZERO,
             signal: Signal::Ecn,
-            // Class 0 takes nothing: it fills the queue unmarked.
+            // Class 0 has density zero, so its packets fill the queue without marks.
             densities: self.density.map(|w| Box::new(Densities::new(vec![0.0, w], w, None))),
         };
         Discipline::build(&PolicySpec { name: "drq".into(), params }, env, Rng::named(seed, "hop"))
@@ -73,7 +73,7 @@ fn random_path(rng: &mut Rng) -> Vec<Hop> {
     (0..hops)
         .map(|_| {
             let density = (rng.uniform() < 0.5).then(|| 0.25 * 2f64.powf(5.0 * rng.uniform()));
-            // From hardly any to where epsilon is cut off at 1.
+            // From almost no marks up to the point where epsilon is cut off at 1.
             Hop { phi: 0.4 * rng.uniform() * rng.uniform(), density }
         })
         .collect()
@@ -90,7 +90,7 @@ fn packets_are_marked_as_often_as_the_recursion_says() {
         let sent = vec![packet; PACKETS];
         let seeds = (0..path.len()).map(|i| (100 * p + i) as u64);
         let arrived = path.iter().zip(seeds).fold(sent, |stream, (hop, seed)| hop.pass(seed, stream));
-        assert_eq!(arrived.len(), PACKETS, "senders answer marks: nothing is lost");
+        assert_eq!(arrived.len(), PACKETS, "senders react to marks, so no packet is dropped");
         let expected = recursion(&path);
         assert!((expected.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         for (state, chance) in [Ecn::NotEct, Ecn::Ect, Ecn::Ce].into_iter().zip(expected) {

@@ -1,4 +1,4 @@
-//! The laws that the papers derive, met by the disciplines as they run.
+//! Formulas of the papers, measured on running disciplines.
 
 use marqueue_aqm::{Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time, Value};
@@ -40,7 +40,7 @@ fn packet(seq: u32) -> Packet {
     Packet::data(0, seq, PACKET).with_ecn(Ecn::Ect)
 }
 
-/// Sends `n` packets every `gap` ns from `start` on and serves each at once; says which were marked.
+/// Sends `n` packets, one every `gap` ns from `start` on, and serves each at once. Returns which were marked.
 fn send(queue: &mut Discipline, start: u64, gap: u64, n: u32) -> Vec<bool> {
     (0..n)
         .map(|i| {
@@ -65,7 +65,7 @@ fn avq_loses_virtual_capacity_at_the_slope_of_equation_1_and_then_marks_everythi
     send(&mut q, 0, start, 1);
     let before = probe(&q, "virtual_capacity", Time(0)) / 8.0;
     assert_eq!(before, C - alpha * f64::from(PACKET));
-    // From the first packet to the last of n more; the second's second of idle time only fills the bucket.
+    // Measured from the first to the last of n packets. The idle second before them only fills the bucket.
     let n = 5000;
     send(&mut q, start, gap, n);
     let end = start + u64::from(n - 1) * gap;
@@ -103,7 +103,7 @@ fn avq_is_in_equilibrium_at_the_desired_utilization() {
 
 #[test]
 fn avq_that_drops_matches_the_accepted_rate_to_the_desired_utilization() {
-    // lambda = 1.5 C; where marks are losses, gamma C is admitted (Experiment 6).
+    // lambda = 1.5 C; if marks are drops, gamma C is admitted (Experiment 6).
     let mut q = queue(&spec("avq", &[("gamma", 0.9), ("alpha", 1.0)]), env(100, Signal::Drop));
     let gap = MS * 2 / 3;
     send(&mut q, 0, gap, 60_000);
@@ -136,7 +136,7 @@ fn avq_with_drop_tail_inside_is_avq() {
     });
     shares.sort_by(f64::total_cmp);
     let [low, high] = shares;
-    // The packet in virtual service is one more of buffer: a little fewer marks.
+    // The packet in virtual service makes the buffer larger by one packet, so there are slightly fewer marks.
     assert!(low > 0.02 && high - low < 0.1 * high, "{low} and {high} of the packets were marked");
 }
 
@@ -190,7 +190,7 @@ fn rem_and_pi_signal_with_the_probability_that_they_report() {
     }
 }
 
-/// Which packets of a Poisson stream GKVQ marks with a real server, and which the paper's words name.
+/// The packets of a Poisson stream that GKVQ marks, and those that the paper's description marks.
 fn gkvq_marks() -> (BTreeSet<u32>, BTreeSet<u32>) {
     let (theta, buffer) = (0.9, 20u32);
     let mut q = queue(&spec("gkvq", &[("theta", theta)]), env(buffer, Signal::Ecn));
@@ -236,10 +236,10 @@ fn gkvq_marks_at_departure_what_the_paper_marks_in_the_queue() {
     assert!(differ * 100 <= named.len(), "{differ} of {} packets differ", named.len());
 }
 
-/// A timer every microsecond for an hour would be 3.6 10^9 of them. At an empty queue the state comes to rest,
-/// and then there are none; they go on where they would have been.
+/// With a timer every microsecond, an idle hour would have 3.6 10^9 of them. Timers pause when the state of an empty
+/// queue no longer changes, and resume in phase.
 #[test]
-fn timers_rest_while_a_queue_is_idle() {
+fn timers_pause_while_a_queue_is_idle() {
     let period = 1_000;
     let hour = Time(3_600_000 * MS);
     for spec in [
@@ -256,7 +256,7 @@ fn timers_rest_while_a_queue_is_idle() {
             let mut n = 0;
             while queue.next_timer() <= until {
                 let due = queue.next_timer();
-                assert_eq!(due.0 % period, 0, "{}: out of step", spec.name);
+                assert_eq!(due.0 % period, 0, "{}: not in phase", spec.name);
                 queue.on_timer(due);
                 n += 1;
             }
@@ -264,9 +264,9 @@ fn timers_rest_while_a_queue_is_idle() {
         };
         assert_eq!(timers_until(&mut queue, Time(MS)), 1000, "{}: every microsecond while packets wait", spec.name);
         while queue.dequeue(Time(MS)).is_some() {}
-        assert!(timers_until(&mut queue, hour) < 1_000_000, "{}: it does not rest", spec.name);
+        assert!(timers_until(&mut queue, hour) < 1_000_000, "{}: it does not pause", spec.name);
         let arrival = Time(hour.0 + 700);
         queue.enqueue(arrival, Packet::data(0, 200, PACKET));
-        assert_eq!(queue.next_timer(), Time(hour.0 + period), "{}: in step", spec.name);
+        assert_eq!(queue.next_timer(), Time(hour.0 + period), "{}: not in phase", spec.name);
     }
 }

@@ -1,5 +1,4 @@
-//! With which probability an arrival meets a packet of its flow, against the formulas: a queue of fixed contents,
-//! many arrivals.
+//! The probability of a matched drop against the formulas, measured by many arrivals at a queue with fixed contents.
 
 #[path = "../benches/draws/rivals.rs"]
 mod rivals;
@@ -9,7 +8,7 @@ use marqueue_aqm::{Accounting, Aqm, Buffer, Context, Env, Limit, Reason, Signal,
 use marqueue_core::params::ParamSet;
 use marqueue_core::{Bytes, Dscp, Dur, Head, Packet, ParamValues, Rate, Rng, Time, Value};
 
-/// Flow 0 has four of the twenty packets that wait: r = 0.2.
+/// Flow 0 has four of the twenty queued packets: r = 0.2.
 const WAITING: u32 = 20;
 const OWN: u32 = 4;
 const R: f64 = 0.2;
@@ -27,8 +26,8 @@ fn policy<A: Aqm>(numbers: &[(&str, f64)], others: &[(&str, Value)]) -> A {
     A::new(&params, &env(), &Rng::named(1, "policy"), Time::ZERO).expect("valid parameters")
 }
 
-/// CHOKeW's parameters such that one arrival at a queue of more than a hundred packets makes p0 what is given,
-/// and arrivals at shorter ones leave it there.
+/// CHOKeW's parameters such that one arrival at a queue of more than a hundred packets sets p0, and arrivals at shorter
+/// queues do not change it.
 fn held_at(p0: f64) -> [(&'static str, f64); 5] {
     [("l_th", 1.0), ("l_minus", 2.0), ("l_plus", 100.0), ("p_plus", p0), ("p_minus", 0.0)]
 }
@@ -43,13 +42,13 @@ fn waiting() -> Buffer {
     queue(WAITING, |seq| Packet::data(if seq % 5 == 0 { 0 } else { seq }, seq, 1000))
 }
 
-/// What became of many arrivals at the same queue.
+/// Outcomes of many arrivals at the same queue.
 #[derive(Default)]
 struct Seen {
     entered: u32,
-    /// Lost with a waiting packet, by its number.
+    /// Dropped together with a queued packet, by the sequence number of that packet.
     pairs: [u32; WAITING as usize],
-    /// Lost alone.
+    /// Dropped alone.
     alone: u32,
 }
 
@@ -66,12 +65,18 @@ impl<A: Aqm> Bench<A> {
 
     fn arrive(&mut self, queue: &mut Buffer, packet: &Packet) -> Verdict {
         let env = env();
-        let mut cx =
-            Context { now: Time::ZERO, env: &env, rng: &mut self.rng, queue, accounting: &mut self.accounting };
+        let mut cx = Context {
+            now: Time::ZERO,
+            env: &env,
+            rng: &mut self.rng,
+            queue,
+            other_bytes: 0,
+            accounting: &mut self.accounting,
+        };
         self.policy.on_arrival(&mut cx, packet)
     }
 
-    /// Lets p0 rise once. The arrival is as large as any packet.
+    /// Raises p0 once. The arrival is as large as the largest packet.
     fn congest(mut self) -> Self {
         self.arrive(&mut queue(200, |seq| Packet::data(1000 + seq, seq, 1000)), &Packet::data(5000, 0, 1500));
         self
@@ -80,8 +85,14 @@ impl<A: Aqm> Bench<A> {
     fn depart(&mut self, flow: u32) {
         let env = env();
         let queue = &mut Buffer::default();
-        let mut cx =
-            Context { now: Time::ZERO, env: &env, rng: &mut self.rng, queue, accounting: &mut self.accounting };
+        let mut cx = Context {
+            now: Time::ZERO,
+            env: &env,
+            rng: &mut self.rng,
+            queue,
+            other_bytes: 0,
+            accounting: &mut self.accounting,
+        };
         self.policy.on_departure(&mut cx, &Packet::data(flow, 0, 1000), Dur::ZERO);
     }
 
@@ -116,7 +127,7 @@ fn entry(p: f64, r: f64) -> f64 {
     (1.0 - r).powi(p.floor() as i32) * (1.0 - p.fract() * r)
 }
 
-/// The packets of flow 0 are lost equally often: chi-square with 3 degrees of freedom, 0.1% point 16.27.
+/// The packets of flow 0 are dropped equally often: chi-square with 3 degrees of freedom, 0.1% point 16.27.
 fn assert_equal_victims(pairs: &[u32]) {
     let own: Vec<f64> = pairs.iter().step_by(5).map(|&c| f64::from(c)).collect();
     let mean = own.iter().sum::<f64>() / f64::from(OWN);
@@ -153,7 +164,7 @@ fn chokew_in_bytes_goes_by_the_bytes_of_a_flow() {
     let mut bench = Bench::new(policy).congest();
     let seen = bench.watch(&full, &Packet::data(0, 100, 500));
     assert_share(seen.entered, entry(1.3, 0.4), "500 bytes");
-    // Victims by size: 15 large ones to a small one.
+    // Packets are drawn by size: 15 large ones for each small one.
     let (large, small) = (seen.pairs[0] + seen.pairs[5], seen.pairs[10] + seen.pairs[15]);
     let share = f64::from(small) / f64::from(large + small);
     let deviation = (0.0625 * 0.9375 / f64::from(large + small)).sqrt();
@@ -161,7 +172,7 @@ fn chokew_in_bytes_goes_by_the_bytes_of_a_flow() {
 }
 
 #[test]
-fn more_draws_than_can_be_counted_let_nothing_in() {
+fn a_number_of_draws_above_2_to_32_drops_every_arrival() {
     let policy: chokew::ChokeW = policy(&held_at(33.3), &[("mode", Value::Choice("bytes".into()))]);
     let mut bench = (0..40).fold(Bench::new(policy), |bench, _| bench.congest());
     // p = 40 x 33.3 x (2^32 - 1) / 1000 and more: above 2^32.
@@ -174,7 +185,7 @@ fn the_id_buffer_is_drawn_from_in_proportion_and_costs_the_arrival_alone() {
     let mut params = held_at(1.5).to_vec();
     params.push(("ids", 10.0));
     let mut bench = Bench::new(policy::<chokew_id::ChokeWId>(&params, &[])).congest();
-    // The first five are forgotten.
+    // The ids of the first five are no longer kept.
     (0..5).for_each(|_| bench.depart(0));
     (0..10).for_each(|i| bench.depart(if i < 3 { 0 } else { 100 + i }));
     let seen = bench.watch(&waiting(), &Packet::data(0, 100, 1000));
@@ -195,14 +206,14 @@ fn choke_makes_the_draws_that_it_is_told_to() {
     }
 }
 
-/// A way to make some draws: the place of the first match.
+/// An implementation of several draws: the place of the first match.
 type Way<'a> = &'a dyn Fn(&mut Rng, u32) -> Option<usize>;
 
 #[test]
-fn however_draws_are_made_their_outcome_is_the_same() {
+fn single_draws_and_counting_have_the_same_outcome() {
     let buffer = waiting();
     let places = places(waiting());
-    // The queue makes few draws, and counts where there would be many.
+    // The queue makes few draws one by one, and counts instead of making many.
     let queue = |rng: &mut Rng, m| buffer.draw_match(rng, 0, m).map(|drawn| drawn.packet.seq() as usize);
     let serial = |rng: &mut Rng, m| rivals::serial(&places, rng, 0, m);
     let gathered = |rng: &mut Rng, m| rivals::gathered(&places, rng, 0, m);

@@ -93,7 +93,7 @@ fn parameters_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn the_thresholds_of_chokew_stand_in_their_order() {
+fn chokew_thresholds_in_the_wrong_order_are_refused() {
     for name in ["chokew", "chokew_id", "chokew_red", "chokew_avg"] {
         assert_eq!(
             refusal(&spec(name, &[("l_th", number(125.0))])),
@@ -149,7 +149,7 @@ fn a_curve_is_one_of_three_forms() {
 }
 
 #[test]
-fn a_scale_outside_its_theorems_or_its_link_is_remarked() {
+fn scaling_outside_the_theorems_or_the_link_gives_a_warning() {
     let warning = |params: &[(&str, Value)]| build(&spec("scaled", params)).unwrap().warning();
     assert_eq!(warning(&[]), None);
     assert!(warning(&[("a", number(0.45))]).unwrap().contains("a = 0.45 and b = 0.55"));
@@ -193,7 +193,7 @@ fn thresholds_of_a_red_inside_another_algorithm_are_named_as_there() {
 }
 
 #[test]
-fn an_error_inside_the_virtual_queue_names_the_way_there() {
+fn errors_of_an_inner_aqm_have_the_full_path() {
     let inside = |inner: PolicySpec| spec("avq_inner", &[("inner", Value::Policy(inner))]);
     assert_eq!(
         refusal(&inside(spec("pie", &[("alpha", number(-1.0))]))),
@@ -205,4 +205,26 @@ fn an_error_inside_the_virtual_queue_names_the_way_there() {
         refusal(&spec("avq_inner", &[("inner", number(1.0))])),
         "inner: got 1, expected a table with the name of an AQM"
     );
+}
+
+#[test]
+fn a_ce_threshold_needs_a_link_that_marks() {
+    let with = |signal, name: &str| {
+        let env = Env {
+            rate: Rate(10_000_000),
+            mean_packet: Bytes(1000),
+            limit: Limit::Packets(100),
+            delay: Dur::ZERO,
+            signal,
+            densities: None,
+        };
+        Discipline::build(&spec(name, &[("ce_threshold", number(0.001))]), env, Rng::named(1, "parameters"))
+    };
+    for name in ["codel", "fq_codel"] {
+        assert!(with(Signal::Ecn, name).is_ok() && with(Signal::EcnOnly, name).is_ok());
+        assert_eq!(
+            with(Signal::Drop, name).map(|_| ()).unwrap_err().to_string(),
+            "ce_threshold: got 0.001 s, expected none where signals are drops (signal = \"drop\")"
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! What queues tell packets that ask for their price.
+//! Prices that queues report to packets with router feedback.
 
 use marqueue_aqm::{catalogue, Discipline, Env, Limit, Qdisc, Signal};
 use marqueue_core::params::{ParamValues, Value};
@@ -18,8 +18,8 @@ fn queue(name: &str, params: &[(&str, f64)]) -> Discipline {
     Discipline::build(&spec, env, Rng::named(1, "prices")).expect("valid parameters")
 }
 
-/// What the last of `n` packets of a code point is told that arrive at `ms`.
-fn told(queue: &mut Discipline, ms: u64, dscp: &str, n: u32) -> Option<Price> {
+/// The price for the last of `n` packets of a code point that arrive at `ms`.
+fn price_at(queue: &mut Discipline, ms: u64, dscp: &str, n: u32) -> Option<Price> {
     let packet = Packet::data(0, 0, 1000).with_head(Head::new(Dscp::parse(dscp).expect("a code point"), 0));
     for _ in 0..n {
         queue.enqueue(Time(ms * 1_000_000), packet);
@@ -28,34 +28,34 @@ fn told(queue: &mut Discipline, ms: u64, dscp: &str, n: u32) -> Option<Price> {
 }
 
 #[test]
-fn nothing_is_told_before_an_interval_has_ended_and_numbers_count_intervals() {
+fn prices_start_after_the_first_interval_and_count_intervals() {
     let mut q = queue("mkc", &[("delta", 0.01)]);
-    assert_eq!(told(&mut q, 0, "DF", 20), None);
+    assert_eq!(price_at(&mut q, 0, "DF", 20), None);
     let first = Price { router: 0, seq: 1, p: 0.5, delta: 0.01 };
-    assert_eq!(told(&mut q, 10, "DF", 5), Some(first));
-    assert_eq!(told(&mut q, 19, "DF", 1), Some(first));
-    // The interval from 10 to 20 ms had 6 packets, that to 30 ms none: as much as one.
-    assert_eq!(told(&mut q, 31, "DF", 1), Some(Price { seq: 3, p: -9.0, ..first }));
+    assert_eq!(price_at(&mut q, 10, "DF", 5), Some(first));
+    assert_eq!(price_at(&mut q, 19, "DF", 1), Some(first));
+    // The interval from 10 to 20 ms had 6 packets. The next one had none, which counts as one packet.
+    assert_eq!(price_at(&mut q, 31, "DF", 1), Some(Price { seq: 3, p: -9.0, ..first }));
 }
 
 #[test]
-fn a_class_is_told_the_price_of_its_share() {
+fn a_class_reports_the_price_of_its_share() {
     let mut q = queue("drr_mkc", &[("delta", 0.01), ("share", 0.25)]);
-    told(&mut q, 0, "EF", 10);
-    told(&mut q, 0, "AF11", 2);
-    // A class is there since its first packet: 8 against 2, and 1.6 against 2 Mbit/s.
-    assert_eq!(told(&mut q, 12, "EF", 1).map(|x| x.p), Some(0.75));
-    assert_eq!(told(&mut q, 12, "AF11", 1).map(|x| x.p), Some(-0.25));
-    // An empty class goes on counting.
+    price_at(&mut q, 0, "EF", 10);
+    price_at(&mut q, 0, "AF11", 2);
+    // A class exists since its first packet. 8 Mbit/s arrive at a share of 2 Mbit/s, and 1.6 Mbit/s at 2 Mbit/s.
+    assert_eq!(price_at(&mut q, 12, "EF", 1).map(|x| x.p), Some(0.75));
+    assert_eq!(price_at(&mut q, 12, "AF11", 1).map(|x| x.p), Some(-0.25));
+    // The router of an empty class continues to count intervals.
     while q.dequeue(Time(13_000_000)).is_some() {}
-    assert_eq!(told(&mut q, 35, "EF", 1).map(|x| x.seq), Some(3));
+    assert_eq!(price_at(&mut q, 35, "EF", 1).map(|x| x.seq), Some(3));
 }
 
 #[test]
-fn only_what_says_so_tells_a_price() {
+fn only_algorithms_listed_with_prices_report_one() {
     for entry in catalogue() {
         let mut q = queue(entry.name, &[]);
-        told(&mut q, 0, "DF", 1);
-        assert_eq!(told(&mut q, 3_600_000, "DF", 1).is_some(), entry.prices, "{}", entry.name);
+        price_at(&mut q, 0, "DF", 1);
+        assert_eq!(price_at(&mut q, 3_600_000, "DF", 1).is_some(), entry.prices, "{}", entry.name);
     }
 }

@@ -1,4 +1,4 @@
-//! What the papers prove of schedulers, met by the disciplines as they run.
+//! Bounds that the papers prove for schedulers, checked on running disciplines.
 
 use marqueue_aqm::{Discipline, Env, Limit, Qdisc, Signal};
 use marqueue_core::{Bytes, Dscp, Dur, Head, Packet, PolicySpec, Rate, Rng, Time, Value};
@@ -44,8 +44,8 @@ fn weight(flow: u32) -> f64 {
 /// An arrival: nanoseconds since the one before, flow, bytes.
 type Arrival = (u64, u32, u32);
 
-/// When generalized processor sharing finishes each packet, in seconds: all backlogged flows are served at
-/// once, in proportion to their weights.
+/// When generalized processor sharing finishes each packet, in seconds. It serves all backlogged flows at once, in
+/// proportion to their weights.
 fn fluid_finishes(arrivals: &[Arrival]) -> Vec<f64> {
     let mut finishes = vec![0.0; arrivals.len()];
     let mut backlog: BTreeMap<u32, Vec<(usize, f64)>> = BTreeMap::new();
@@ -139,8 +139,9 @@ proptest! {
         quantum in 100.0f64..3000.0,
     ) {
         // Shreedhar and Varghese 1996, theorem 3: in any interval in which two flows are backlogged, what they sent,
-        // each by its weight, differs by at most 2 Max + Quantum. All packets are there at the start, so every interval
-        // until a flow runs empty will do; from the extremes of the difference follows that of all intervals.
+        // each by its weight, differs by at most 2 Max + Quantum. All packets are queued at the start, so this holds in
+        // every interval until a flow's queue is empty. The extremes of the difference give the largest over all of
+        // them.
         let mut q = queue("drr", &[("weights", weights()), ("quantum", Value::Number(quantum))], Limit::Packets(1000));
         let mut left = [0u32; 6];
         for (seq, &(flow, bytes)) in sizes.iter().enumerate() {
@@ -163,8 +164,7 @@ proptest! {
     }
 }
 
-/// Bytes that each of `flows` flows gets through a link that all overload by sending, packet by packet in turn,
-/// `share` packets each.
+/// Bytes of each flow that pass an overloaded link. In each round flow i sends `share[i]` packets.
 fn shares(name: &str, params: &[(&str, Value)], share: &[u32]) -> Vec<u64> {
     let mut q = queue(name, params, Limit::Packets(100));
     let mut served = vec![0; share.len()];
@@ -187,8 +187,8 @@ fn shares(name: &str, params: &[(&str, Value)], share: &[u32]) -> Vec<u64> {
 
 #[test]
 fn a_flood_takes_no_more_than_its_share_from_flows_that_send_less() {
-    // Three packets a round are served. Flow 0 sends ten, the others one each: all of that gets through but what
-    // finds the buffer full at the start.
+    // Three packets a round are served. Flow 0 sends ten, the others one each. All of their packets pass, except some
+    // that find the buffer full at the start.
     for name in ["sfq", "drr", "wfq", "fq_codel"] {
         let served = shares(name, &[], &[10, 1, 1]);
         for flow in [1, 2] {
@@ -214,9 +214,9 @@ fn weights_divide_an_overloaded_link() {
 }
 
 #[test]
-fn queues_that_come_and_go_leave_nothing_behind() {
-    // Two thousand flows, one after the other, each with its own queue while it has packets: numbers of queues
-    // are used again, and whoever is given one starts afresh.
+fn a_reused_queue_index_starts_with_fresh_state() {
+    // Two thousand flows one after the other, each with a queue while it has packets. Indices of queues are reused, and
+    // a queue with a reused index starts with fresh state.
     for name in ["sfq", "drr", "wfq", "fq_codel"] {
         let mut q = queue(name, &[], Limit::Packets(1000));
         let mut order = Vec::new();

@@ -1,10 +1,10 @@
-//! Replays `vectors/<name>.jsonl`: sequences of operations with the outcomes and internal variables that
-//! the formulas give, worked out by hand.
+//! Replays `vectors/<name>.jsonl`: sequences of operations with outcomes and internal variables, worked out by hand
+//! from the formulas.
 //!
-//! A line with `about` begins a case: where its numbers come from, the policy, its environment. Every
-//! further line is an operation at `t` nanoseconds; timers that fall due by then run before it. Packets
-//! are numbered by arrival; `times` repeats one. They are of flow 0 and code point DF unless `flow` and `dscp`
-//! say otherwise. `also` names the packets that the queue drops at an arrival besides the arriving one.
+//! A line with `about` begins a case. It gives the arithmetic, the policy and its environment. Every further line is an
+//! operation at `t` nanoseconds; timers that are due by then run before it. Packets are numbered by arrival; `times`
+//! repeats an arrival. Packets are of flow 0 and code point DF unless `flow` and `dscp` say otherwise. `also` lists the
+//! packets that the queue drops at an arrival besides the arriving one.
 
 use marqueue_aqm::{catalogue, Densities, Discipline, Env, Qdisc};
 use marqueue_core::{Bytes, Dscp, Dur, Ecn, Flags, Head, Packet, PolicySpec, Rate, Rng, Time};
@@ -149,7 +149,7 @@ impl Replay {
 }
 
 #[test]
-fn every_algorithm_does_what_was_worked_out_by_hand() {
+fn every_algorithm_matches_its_vectors() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
     for entry in catalogue() {
         let file = folder.join(format!("{}.jsonl", entry.name));

@@ -188,7 +188,7 @@ pub fn fluid_batch<'py>(
 pub fn red_parameters(given: &str, per_second: f64, delay: f64) -> PyResult<(f64, f64, f64)> {
     let values: ParamValues = serde_json::from_str(given).map_err(malformed)?;
     let params = red::Params::from_values(&values).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    Ok(params.in_force(per_second, delay))
+    Ok(params.resolve(per_second, delay))
 }
 
 fn settings(times: &[f64], relative: f64, max_step: f64) -> SolverSettings {

@@ -1,26 +1,24 @@
 //! AVQ: adaptive virtual queue.
 //!
-//! Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management",
-//! IEEE/ACM ToN 12(2), 2004, section II; dropping: section III, Experiment 6.
+//! Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management", IEEE/ACM ToN 12(2),
+//! 2004, section II; dropping: section III, Experiment 6.
 //!
-//! At the arrival of b bytes at t, the previous arrival having been at s:
+//! When b bytes arrive at time t, after the previous arrival at time s:
 //!     VQ <- max(VQ - C~ (t - s), 0); signal if VQ + b > B, else VQ <- VQ + b;
 //!     C~ <- max(min(C~ + alpha gamma C (t - s), C) - alpha b, 0), that is dC~/dt = alpha (gamma C - lambda).
 //!
-//! Sees: arrivals. Decides: mark (the virtual queue of B bytes overflows). No random number, no average.
+//! Input: arrivals. Output: a mark, when the virtual queue of B bytes overflows. No randomness, no average.
 //!
-//! Where a mark is a loss, C~ follows the accepted rate (Experiment 6): a lost packet takes nothing
-//! from C~ and its clock s stands still until the next admitted packet, while the virtual queue
-//! drains at every arrival. The paper says "only when a packet has been admitted to the real queue",
-//! so a packet lost to a full real buffer does not count either; ns-2.35's Queue/Vq counts it. Where
-//! a mark is no loss every arrival counts, full buffer or not, as in the pseudocode.
+//! If marks are drops, C~ follows the rate of admitted packets (Experiment 6). A dropped packet takes nothing from C~
+//! and does not move s; the virtual queue drains at every arrival. Admitted means admitted to the real queue, so a
+//! packet that finds the real buffer full does not count; in ns-2.35's Queue/Vq it does. If marks are not drops, every
+//! arrival counts, as in the pseudocode.
 //!
-//! Departures: none from the paper. If the link's rate falls below C~, then C~ <= C is restored at the
-//! next arrival, before the virtual queue drains. Before the first packet there is no s: C~ keeps its
-//! initial value until then. ns-2.35's Queue/Vq caps C~ at C after taking alpha b instead of before, and
-//! C~ starts at 0.8 C (`initial` 0.8); with its order of the two, replaying its arrivals gave its marks.
-//! Defaults: gamma and alpha as in the paper's experiments; B is the real buffer (section II). The
-//! paper does not say where C~ starts: here at C, to which law (1) drives an idle link.
+//! Departures: none from the paper. If the link's rate falls below C~, the next arrival restores C~ <= C before the
+//! virtual queue drains. Before the first packet C~ keeps its initial value. ns-2.35's Queue/Vq caps C~ at C after it
+//! subtracts alpha b, not before, and C~ starts at 0.8 C (`initial` 0.8).
+//! Defaults: gamma and alpha of the paper's experiments; B is the real buffer (section II). The paper does not give the
+//! initial C~: here it is C, to which law (1) converges on an idle link.
 
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
@@ -39,7 +37,7 @@ marqueue_core::params! {
         initial: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1.0, source: "the paper is silent; ns-2.35 ecnlim_ has 0.8" },
         /// Buffer of the virtual queue.
         buffer: Option<f64> { unit: Packets, range: 0.0 => 1e9, default: None, auto: "the real buffer", source: "Kunniyur and Srikant 2004, section II" },
-        /// In what the virtual queue and the arrival rate are measured.
+        /// Unit of the virtual queue and the arrival rate.
         mode: CountingUnit { default: CountingUnit::Bytes, source: "Kunniyur and Srikant 2004, section II" },
     }
 }
@@ -60,10 +58,9 @@ impl Params {
     }
 }
 
-/// Does the packet count in the arrival rate to which C~ is matched? Everywhere but where marks are
-/// losses, every arrival does.
+/// Does the packet count in the arrival rate that C~ follows? If marks are not drops, every arrival does.
 #[inline]
-pub(super) fn counts(cx: &Context<'_>, packet: &Packet, signalled: bool) -> bool {
+pub(super) fn counts_as_arrival(cx: &Context<'_>, packet: &Packet, signalled: bool) -> bool {
     !cx.mark_drops(packet) || !(signalled || cx.is_full(packet))
 }
 
@@ -94,7 +91,7 @@ impl Aqm for Avq {
         self.capacity.bound(c);
         self.queue.drain(cx.now, self.capacity.get());
         let signalled = !self.queue.offer(b, self.params.buffer_bytes(cx.env));
-        if counts(cx, packet, signalled) {
+        if counts_as_arrival(cx, packet, signalled) {
             self.capacity.admit(cx.now, c, b);
         }
         if signalled {

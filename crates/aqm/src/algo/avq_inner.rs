@@ -1,23 +1,22 @@
-//! AVQ with any AQM inside the virtual queue.
+//! AVQ with any AQM in the virtual queue.
 //!
-//! Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management",
-//! IEEE/ACM ToN 12(2), 2004, section III, Experiment 6, note (there with RED inside).
+//! Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management", IEEE/ACM ToN 12(2),
+//! 2004, section III, Experiment 6, note (there with RED).
 //!
-//! C~ as in AVQ; a packet that the inner AQM loses from the virtual queue is a signal to the real one.
+//! C~ adapts as in AVQ. Each packet that the inner AQM drops from the virtual queue is a signal to the real queue.
 //!
-//! Sees: arrivals, and through the inner AQM the virtual queue's departures and timers. Decides: mark.
+//! Input: arrivals; through the inner AQM, departures and timers of the virtual queue. Output: a mark.
 //!
-//! The virtual queue holds a copy of every arrival and serves it at C~. The inner AQM's marks are losses
-//! there, as AVQ discards what it signals. A loss at the arrival signals that very packet; one at
-//! a virtual departure comes late and signals the next real arrival (one signal a packet, the others
-//! wait). The virtual queue lives only at real arrivals: each first catches up with all departures and
-//! timers since the last, in the order of their times.
+//! The virtual queue holds a copy of every arrival and serves it at C~. Marks of the inner AQM are drops there, because
+//! AVQ discards what it signals. A drop at an arrival signals that packet. A drop at a virtual departure signals the
+//! next real arrival; each arrival takes one such signal, and the others are pending. The virtual queue is simulated at
+//! real arrivals only: each first processes the departures and timers since the last one, in the order of their times.
 //!
-//! Departures: the packet in virtual service has left the virtual queue, as one in transmission has left the
-//! real queue, so with drop-tail inside this is AVQ with one more packet of buffer.
-//! Defaults: AVQ's; RED inside, as in the paper, with RED's own defaults.
+//! Departures: the packet in virtual service has left the virtual queue, as a packet in transmission has left the real
+//! one. So with drop-tail inside this is AVQ with one more packet of buffer.
+//! Defaults: those of AVQ; inside RED, as in the paper, with RED's own defaults.
 
-use super::avq::{self, counts};
+use super::avq::{self, counts_as_arrival};
 use crate::policy::{Aqm, Context, Env, Limit, Reason, Signal, Verdict};
 use crate::qdisc::{EnqueueOutcome, FromSpec};
 use crate::virtual_queue::VirtualCapacity;
@@ -26,7 +25,7 @@ use marqueue_core::{Dur, Ecn, Packet, Rate, Rng, Time};
 use std::collections::VecDeque;
 
 marqueue_core::params! {
-    /// What this adds to AVQ's parameters.
+    /// Additions to AVQ's parameters.
     pub struct InnerParams {
         /// The AQM in the virtual queue.
         inner: PolicySpec { default: PolicySpec { name: "red".into(), params: ParamValues::new() }, source: "Kunniyur and Srikant 2004, section III, Experiment 6" },
@@ -36,18 +35,18 @@ marqueue_core::params! {
 /// Parameters: AVQ's and the inner AQM.
 pub type Params = (avq::Params, InnerParams);
 
-/// The queue that is only imagined: packets served at C~ under the inner AQM.
+/// The virtual queue: packets served at C~ under the inner AQM.
 #[derive(Debug)]
 struct VirtualQueue<D> {
     discipline: Box<D>,
-    /// Up to when it has been followed.
+    /// Time up to which it has been simulated.
     now: Time,
     /// Remaining bytes of the packet in service; zero when the server is idle.
     in_service: f64,
 }
 
 impl<D: FromSpec> VirtualQueue<D> {
-    /// When the packet in service will have been served.
+    /// When the service of the present packet ends.
     fn served(&self, capacity: f64) -> Time {
         if self.in_service > 0.0 && capacity > 0.0 {
             self.now + Dur::from_secs(self.in_service / capacity)
@@ -60,8 +59,8 @@ impl<D: FromSpec> VirtualQueue<D> {
         self.in_service = self.discipline.dequeue(self.now).map_or(0.0, |(p, _)| f64::from(p.bytes()));
     }
 
-    /// Follows departures and timers up to `until`, at `capacity` bytes/s.
-    fn follow(&mut self, until: Time, capacity: f64) {
+    /// Simulates departures and timers up to `until`, at `capacity` bytes/s.
+    fn simulate_until(&mut self, until: Time, capacity: f64) {
         self.discipline.env_mut().rate = Rate(((8.0 * capacity) as u64).max(1));
         loop {
             let (served, timer) = (self.served(capacity), self.discipline.next_timer());
@@ -80,7 +79,7 @@ impl<D: FromSpec> VirtualQueue<D> {
     }
 
     fn advance(&mut self, to: Time, capacity: f64) {
-        // Never down to zero, which would mean that the server is idle: times are whole nanoseconds.
+        // Not zero, which means an idle server. Times are whole nanoseconds, so the rest may be less than one of them.
         let served = capacity * (to - self.now).secs();
         self.in_service = if self.in_service > 0.0 { (self.in_service - served).max(f64::MIN_POSITIVE) } else { 0.0 };
         self.now = to;
@@ -101,8 +100,8 @@ pub struct AvqInner<D> {
     params: avq::Params,
     capacity: VirtualCapacity,
     queue: VirtualQueue<D>,
-    /// Signals that came at virtual departures and wait for a real packet.
-    late: VecDeque<Reason>,
+    /// Signals of virtual departures that are pending until a real packet arrives.
+    pending: VecDeque<Reason>,
 }
 
 impl<D: FromSpec> AvqInner<D> {
@@ -111,9 +110,9 @@ impl<D: FromSpec> AvqInner<D> {
         Env { limit: Limit::Bytes(params.buffer_bytes(env) as u64), signal: Signal::Drop, ..env.clone() }
     }
 
-    /// Collects the signals that virtual departures have given since the last arrival.
-    fn collect_late(&mut self) {
-        self.late.extend(self.queue.discipline.drain_dropped().map(|(_, reason)| reason));
+    /// Collects the signals of virtual departures since the last arrival.
+    fn collect_pending(&mut self) {
+        self.pending.extend(self.queue.discipline.drain_dropped().map(|(_, reason)| reason));
     }
 }
 
@@ -129,24 +128,24 @@ impl<D: FromSpec> Aqm for AvqInner<D> {
         let discipline = D::from_spec(&inner.inner, Self::virtual_env(avq, env), rng.child("inner"))
             .map_err(|e| e.within("inner"))?;
         let queue = VirtualQueue { discipline: Box::new(discipline), now, in_service: 0.0 };
-        Ok(AvqInner { params: avq.clone(), capacity: avq.capacity(env), queue, late: VecDeque::new() })
+        Ok(AvqInner { params: avq.clone(), capacity: avq.capacity(env), queue, pending: VecDeque::new() })
     }
 
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let c = cx.env.rate.bytes_per_sec();
         let size = self.params.mode.size(packet, cx.env.mean_packet);
         self.capacity.bound(c);
-        self.queue.follow(cx.now, self.capacity.get());
-        self.collect_late();
+        self.queue.simulate_until(cx.now, self.capacity.get());
+        self.collect_pending();
 
         let copy = packet.with_ecn(Ecn::NotEct).with_bytes(size as u32);
         let fate = self.queue.arrive(copy);
-        let mut lost = self.queue.discipline.drain_dropped().map(|(_, reason)| reason);
-        // An arrival is the last that it makes the queue lose.
-        let own = if fate == EnqueueOutcome::Dropped { lost.next_back() } else { None };
-        self.late.extend(lost);
-        let signal = own.or_else(|| self.late.pop_front());
-        if counts(cx, packet, signal.is_some()) {
+        let mut dropped = self.queue.discipline.drain_dropped().map(|(_, reason)| reason);
+        // If the arrival is dropped, it is the last of the packets that it made the queue drop.
+        let own = if fate == EnqueueOutcome::Dropped { dropped.next_back() } else { None };
+        self.pending.extend(dropped);
+        let signal = own.or_else(|| self.pending.pop_front());
+        if counts_as_arrival(cx, packet, signal.is_some()) {
             self.capacity.admit(cx.now, c, size);
         }
         match signal {

@@ -1,13 +1,12 @@
 //! BLUE.
 //!
-//! Feng, Shin, Kandlur and Saha, "The BLUE Active Queue Management Algorithms", IEEE/ACM ToN 10(4),
-//! 2002, section III.
+//! Feng, Shin, Kandlur and Saha, "The BLUE Active Queue Management Algorithms", IEEE/ACM ToN 10(4), 2002, section III.
 //!
-//! A loss by overflow: p_m <- min(1, p_m + d1); the link falls idle: p_m <- max(0, p_m - d2); each at most
-//! once in `freeze_time`. Every arrival is signalled with probability p_m.
+//! When the buffer overflows p_m <- min(1, p_m + d1); when the link becomes idle p_m <- max(0, p_m - d2). p_m changes
+//! at most once in `freeze_time`. Every arrival is signalled with probability p_m.
 //!
-//! Sees: overflows, idleness. Decides: mark, at random.
-//! Defaults: d1, d2 and freeze_time as Wen, Fang and Sun 2008, section 4.
+//! Input: overflows, idle periods. Output: a mark, at random.
+//! Defaults: d1, d2 and freeze_time of Wen, Fang and Sun 2008, section 4.
 
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
@@ -32,7 +31,7 @@ pub struct Blue {
     d2: f64,
     freeze_time: Dur,
     p: f64,
-    /// From when on the probability may change.
+    /// The probability does not change before this time.
     frozen_until: Time,
 }
 

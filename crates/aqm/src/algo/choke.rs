@@ -1,13 +1,13 @@
 //! CHOKe: choose and keep, choose and kill.
 //!
-//! Pan, Prabhakar and Psounis, "CHOKe, a Stateless Active Queue Management Scheme for Approximating Fair
-//! Bandwidth Allocation", IEEE INFOCOM 2000.
+//! Pan, Prabhakar and Psounis, "CHOKe, a Stateless Active Queue Management Scheme for Approximating Fair Bandwidth
+//! Allocation", IEEE INFOCOM 2000.
 //!
-//! While RED's average is above min_th each arrival is compared with packets drawn at random from the
-//! queue; if one is of the same flow both are lost. An arrival that finds no match is RED's.
+//! While RED's average is above min_th, each arrival is compared with packets drawn at random from the queue. If one is
+//! of the same flow, both are dropped. RED decides about an arrival without a match.
 //!
-//! Sees: the queue at each arrival, flows of drawn packets. Decides: drop (matched), else as RED.
-//! Defaults: one draw, as in the paper; the others are RED's.
+//! Input: the queue at each arrival, flows of drawn packets. Output: a drop (matched), else as RED.
+//! Defaults: one draw, as in the paper; the others are those of RED.
 
 use super::red::{self, Red, QueueLength};
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
@@ -15,9 +15,9 @@ use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
-    /// What this adds to RED's parameters.
+    /// Additions to RED's parameters.
     pub struct DrawParams {
-        /// How many packets each arrival is compared with.
+        /// Number of packets that each arrival is compared with.
         draws: f64 { unit: Packets, range: 1.0 => 1000.0, default: 1.0, source: "Pan, Prabhakar and Psounis 2000, section II" },
     }
 }
@@ -34,7 +34,7 @@ pub struct Choke {
 
 impl Aqm for Choke {
     const NAME: &'static str = "choke";
-    const SUMMARY: &'static str = "RED behind a draw: an arrival and a drawn packet of the same flow are both dropped";
+    const SUMMARY: &'static str = "RED; drops an arrival together with a packet drawn from the queue if both are of the same flow";
     const SOURCE: &'static str = "Pan, Prabhakar and Psounis, IEEE INFOCOM 2000";
     const PROBES: &'static [(&'static str, &'static str)] = Red::PROBES;
     type Params = Params;

@@ -1,17 +1,17 @@
 //! CHOKeW: matched drops with priority weights.
 //!
-//! Wen, Fang and Sun, "Differentiated Bandwidth Allocation with TCP Protection in Core Routers", IEEE TPDS
-//! 20(1), 2009, figures 1 and 2.
+//! Wen, Fang and Sun, "Differentiated Bandwidth Allocation with TCP Protection in Core Routers", IEEE TPDS 20(1), 2009,
+//! figures 1 and 2.
 //!
-//! L counts the queue with the arrival. L < L-: p0 <- max(0, p0 - p-); L > L+: p0 <- p0 + p+.
-//! p = p0/w(k) for an arrival of level k; m = floor(p), plus one with probability p - m. Past L_th the arrival
-//! is compared with up to m packets drawn at random; the first of the same flow is lost together with it.
+//! L is the queue including the arrival. If L < L-, p0 <- max(0, p0 - p-); if L > L+, p0 <- p0 + p+.
+//! An arrival of level k has p = p0/w(k) and m = floor(p), plus one with probability p - floor(p). If L > L_th, the
+//! arrival is compared with up to m packets drawn at random. It is dropped together with the first of the same flow.
 //!
-//! Sees: the queue at each arrival, flows of drawn packets, code points. Decides: drop (matched).
+//! Input: the queue at each arrival, flows of drawn packets, code points. Output: a drop (matched).
 //!
-//! The state is one number, p0, whatever the number of flows. Draws are with replacement.
-//! In byte mode the thresholds count bytes, a draw hits packets in proportion to their size, and a
-//! larger arrival is compared with more packets: fairness in bytes, which the paper does not treat.
+//! The state is one number, p0, for any number of flows. Draws are with replacement.
+//! In byte mode the thresholds count bytes, packets are drawn in proportion to their size, and a larger arrival is
+//! compared with more packets. This gives fairness in bytes, which the paper does not treat.
 //! Defaults: section 4 of the paper. A code point without a weight has weight 1.
 
 use crate::counting_unit::CountingUnit;
@@ -22,7 +22,7 @@ use marqueue_core::{Packet, PerDscp, Rng, Time};
 marqueue_core::params! {
     /// Parameters of CHOKeW.
     pub struct Params {
-        /// L_th: queue up to which nothing is drawn.
+        /// L_th: queue up to which no packet is drawn.
         l_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 100.0, source: "Wen, Fang and Sun 2009, section 4" },
         /// L-: queue below which p0 falls.
         l_minus: f64 { unit: Packets, range: 0.0 => 1e9, default: 125.0, source: "Wen, Fang and Sun 2009, section 4" },
@@ -34,7 +34,7 @@ marqueue_core::params! {
         p_minus: f64 { unit: One, range: 0.0 => 100.0, default: 0.001, source: "Wen, Fang and Sun 2009, section 4" },
         /// w(k): priority weight by code point.
         weights: PerDscp { unit: One, range: 1.0 => 1e6, default: PerDscp::default(), source: "Wen, Fang and Sun 2009, section 2.1" },
-        /// In what the queue is measured; in bytes draws and their number go by packet size.
+        /// Unit of the queue; in bytes, packets are drawn by size and larger arrivals are compared with more packets.
         mode: CountingUnit { default: CountingUnit::Packets, source: "Wen, Fang and Sun 2009, section 4" },
     }
 }
@@ -55,7 +55,7 @@ impl Params {
     }
 }
 
-/// The drawing factor and what follows from it, whatever the queue is measured by.
+/// The drawing factor p0 and the draws, common to all variants of CHOKeW.
 #[derive(Debug)]
 pub(super) struct MatchedDrops {
     params: Params,
@@ -67,7 +67,7 @@ pub(super) struct MatchedDrops {
 }
 
 impl MatchedDrops {
-    /// Names of what [`MatchedDrops::probe`] reports.
+    /// Names and units of the values of [`MatchedDrops::probe`].
     pub(super) const PROBES: &'static [(&'static str, &'static str)] = &[("p0", "1")];
 
     pub(super) fn new(params: &Params) -> Result<MatchedDrops, ParamError> {
@@ -92,8 +92,8 @@ impl MatchedDrops {
         }
     }
 
-    /// Figure 1, steps 3 and 4: how many packets the arrival is compared with at most, if the queue is long
-    /// enough for that.
+    /// Figure 1, steps 3 and 4: the largest number of packets that the arrival is compared with, 0 if the queue is too
+    /// short.
     #[inline]
     pub(super) fn draw_count(&self, cx: &mut Context<'_>, packet: &Packet, l: f64) -> u32 {
         if l <= self.params.l_th {
@@ -102,12 +102,12 @@ impl MatchedDrops {
         let p = self.p0 / self.weights[usize::from(packet.dscp().value())];
         let p = self.params.mode.scale_probability(p, packet, cx.env.mean_packet);
         let whole = p.floor();
-        // More than can be counted are as many as can be.
+        // The cast saturates.
         (whole as u32).saturating_add(u32::from(cx.rng.uniform() < p - whole))
     }
 
-    /// Figure 1, step 5: draws up to `m` packets; the first of the arrival's flow is lost, and so must the
-    /// arrival be.
+    /// Figure 1, step 5: draws up to `m` packets and drops the first of the arrival's flow; the caller drops the
+    /// arrival.
     #[inline]
     pub(super) fn draw_match(&self, cx: &mut Context<'_>, packet: &Packet, m: u32) -> bool {
         let drawn = match self.params.mode {

@@ -1,11 +1,11 @@
-//! CHOKeW that measures the average queue.
+//! CHOKeW-avg: CHOKeW by the average queue.
 //!
-//! Wen, Fang and Sun 2009, section 4 ("CHOKeW-avg").
+//! Wen, Fang and Sun 2009, section 4.
 //!
-//! avg <- (1 - w_q) avg + w_q L at each arrival takes the place of L in figures 1 and 2.
+//! avg <- (1 - w_q) avg + w_q L at each arrival replaces L in figures 1 and 2.
 //!
-//! Sees: the queue at each arrival, flows of drawn packets, code points. Decides: drop (matched).
-//! Departures: the paper does not say what an idle period does; here the average is not touched by it.
+//! Input: the queue at each arrival, flows of drawn packets, code points. Output: a drop (matched).
+//! Departures: the paper does not treat idle periods; here they do not change the average.
 //! Defaults: w_q is that of the paper's RED.
 
 use super::chokew::{self, MatchedDrops};
@@ -14,7 +14,7 @@ use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
-    /// What this adds to CHOKeW's parameters.
+    /// Additions to CHOKeW's parameters.
     pub struct AverageParams {
         /// Weight of a new sample in the average.
         w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.002, source: "Wen, Fang and Sun 2009, section 4 (RED)" },

@@ -1,11 +1,11 @@
-//! CHOKeW with a memory of flows: the ID buffer.
+//! CHOKeW-ID: CHOKeW with a buffer of flow ids.
 //!
 //! Wen, Fang and Sun 2009, section 5.1, figure 15.
 //!
-//! The flow ids of the last L_ID packets forwarded are kept. Past L_th, with probability L_ID/(L_ID + L), up to
-//! 2m draws are made from them instead of from the queue; a match loses the arrival only.
+//! The flow ids of the last L_ID forwarded packets are kept. If L > L_th, then with probability L_ID/(L_ID + L) up to
+//! 2m draws are made from them instead of from the queue. A match there drops the arrival only.
 //!
-//! Sees: what CHOKeW sees, and departures. Decides: drop (matched).
+//! Input: that of CHOKeW, and departures. Output: a drop (matched).
 //! Defaults: those of CHOKeW; the paper gives no size of the ID buffer.
 
 use super::chokew::{self, MatchedDrops};
@@ -14,17 +14,17 @@ use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Dur, Packet, Rng, Time};
 
 marqueue_core::params! {
-    /// What this adds to CHOKeW's parameters.
+    /// Additions to CHOKeW's parameters.
     pub struct IdBufferParams {
-        /// How many flow ids are kept.
+        /// Number of flow ids that are kept.
         ids: f64 { unit: Packets, range: 1.0 => 1e7, default: 500.0, source: "as many as the paper's queue may hold" },
     }
 }
 
-/// Parameters: CHOKeW's and the size of the memory.
+/// Parameters: CHOKeW's and the size of the ID buffer.
 pub type Params = (chokew::Params, IdBufferParams);
 
-/// The last flow ids, the order of which does not matter to a draw.
+/// The last flow ids, in no particular order.
 #[derive(Debug)]
 struct IdBuffer {
     flows: Vec<u32>,
@@ -46,8 +46,8 @@ impl IdBuffer {
         self.flows.len() as f64
     }
 
-    /// Is one of `m` ids drawn that of `flow`? More draws than ids cost as much as a look at each: one
-    /// number against the chance of a match.
+    /// Is one of `m` drawn ids that of `flow`? With more draws than ids, the ids of the flow are counted and the
+    /// outcome is drawn at once.
     fn matched(&self, rng: &mut Rng, flow: u32, m: u32) -> bool {
         let n = self.flows.len() as u32;
         if m > n {

@@ -1,10 +1,10 @@
-//! CHOKeW in front of RED.
+//! CHOKeW-RED: CHOKeW in front of RED.
 //!
-//! Wen, Fang and Sun 2009, section 4.6 ("CHOKeW-RED").
+//! Wen, Fang and Sun 2009, section 4.6.
 //!
-//! An arrival that finds no match is RED's, as in CHOKe.
+//! RED decides about an arrival without a match, as in CHOKe.
 //!
-//! Sees: what CHOKeW and RED see. Decides: drop (matched), else as RED.
+//! Input: that of CHOKeW and RED. Output: a drop (matched), else as RED.
 //! Defaults: those of both.
 
 use super::chokew::{self, MatchedDrops};
@@ -14,7 +14,7 @@ use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};
 
 marqueue_core::params! {
-    /// What this adds to CHOKeW's parameters.
+    /// Additions to CHOKeW's parameters.
     pub struct RedParams {
         /// RED's average queue below which it signals nothing.
         min_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 100.0, source: "Wen, Fang and Sun 2009, section 4" },
@@ -24,9 +24,9 @@ marqueue_core::params! {
         max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.02, source: "Wen, Fang and Sun 2009, section 4" },
         /// Weight of a new sample in RED's average.
         w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.002, source: "Wen, Fang and Sun 2009, section 4" },
-        /// RED's probability goes from max_p at max_th up to 1 at 2 max_th, instead of 1 at max_th.
+        /// Whether RED's probability rises from max_p at max_th to 1 at 2 max_th, instead of jumping to 1 at max_th.
         gentle: bool { default: true, source: "Wen, Fang and Sun 2009, section 4" },
-        /// At least 1/p_b packets between two signals of RED.
+        /// Whether at least 1/p_b packets pass between two signals of RED.
         wait: bool { default: true, source: "ns-2.35 wait_" },
     }
 }

@@ -1,44 +1,46 @@
 //! CoDel: controlled delay.
 //!
-//! RFC 8289, section 5 (the pseudocode); section 4 explains it.
+//! RFC 8289, section 5 (annotated pseudocode); sections 3 and 4 explain it.
 //!
-//! Once the sojourn time of departing packets has been at least `target` for `interval`, one packet is
-//! signalled, the next after interval/sqrt(1), then interval/sqrt(2), and so on:
-//! drop_next <- drop_next + interval/sqrt(count), until a packet leaves that waited for less.
+//! CoDel enters the dropping state when the sojourn time of departing packets has been at least `target` for
+//! `interval`. It then signals one packet, and further ones at decreasing distances:
+//! drop_next <- drop_next + interval/sqrt(count), where count is the number of signals. It leaves the state when a
+//! packet waited for less than `target`, or when at most MAXPACKET bytes remain in the queue.
 //!
-//! Sees: departures with their sojourn times. Decides: mark, at departure.
+//! Input: departures and their sojourn times. Output: a mark, at departure.
 //!
-//! The RFC's dequeue() drops and then fetches the next packet itself; here the discipline asks about
-//! each packet in turn, so `previous` remembers why the previous one was lost. Where a signal is a mark,
-//! the packet leaves and no other is fetched: then count and drop_next move at once, from drop_next
-//! and not from now, as they would after a drop whose successor was late too.
-//! Departures: MAXPACKET, for which the RFC takes the interface's MTU, is the largest packet seen, and
-//! at least the usual size.
+//! The pseudocode's dequeue() drops a packet and fetches the next one itself. Here the discipline offers packets one at
+//! a time, and `Step` holds the place in the pseudocode between two of them. RFC 8289 has no ECN: as in Linux, a
+//! packet that is marked instead of dropped departs, no other is fetched, and count and drop_next advance at once.
+//! Departures: none. MAXPACKET is the largest packet that arrived (permitted by section 4.1), and at least the usual
+//! packet size. `ce_threshold` is Linux's; RFC 8290, section 5.2.7, describes it.
 //! Defaults: RFC 8289, sections 4.2 and 4.3.
 
-use crate::policy::{Aqm, Context, Env, Reason, Verdict};
+use crate::policy::{Aqm, Context, Env, Reason, Signal, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dur, Packet, Rng, Time};
+use marqueue_core::{Dur, Ecn, Packet, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of CoDel.
     pub struct Params {
-        /// Sojourn time that a standing queue may cause.
+        /// TARGET: the acceptable sojourn time of a standing queue.
         target: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.005, source: "RFC 8289, section 4.3" },
-        /// How long the sojourn time must stay above target: a round-trip time of the slowest flows.
+        /// INTERVAL: how long the sojourn time must stay above target before a signal; about the longest RTT.
         interval: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.1, source: "RFC 8289, section 4.2" },
+        /// Sojourn time above which every ECN-capable packet is marked, besides CoDel's signals. Needs signal = "ecn" or "ecn-only".
+        ce_threshold: Option<f64> { unit: Seconds, range: 0.0 => 100.0, default: None, auto: "off", source: "RFC 8290, section 5.2.7; Linux codel" },
     }
 }
 
-/// The fate of the previous packet in the same dequeue.
+/// The place in the pseudocode's dequeue() (RFC 8289, section 5.5) at which the next packet is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Previous {
-    /// There was none.
-    First,
-    /// It was dropped because drop_next had come.
-    AfterDrop,
-    /// It was dropped upon entering the dropping state.
-    AfterEntry,
+enum Step {
+    /// Its first line: the previous packet, if any, was returned.
+    Start,
+    /// In the loop of the dropping state: the previous packet was dropped.
+    Dropped,
+    /// In the branch that enters the dropping state: the previous packet was dropped.
+    DroppedOnEntry,
 }
 
 /// State of CoDel.
@@ -46,27 +48,38 @@ enum Previous {
 pub struct Codel {
     target: Dur,
     interval: Dur,
+    /// Longer than any sojourn time if it is off.
+    ce_threshold: Dur,
+    /// Does MAXPACKET refer to all queues of the link or to this one?
+    uses_total_occupancy: bool,
     /// MAXPACKET, bytes.
     max_packet: u64,
-    /// When the sojourn time will have been above target for an interval.
+    /// first_above_time_: when the sojourn time will have been above target for an interval.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
     last_count: u32,
     dropping: bool,
-    previous: Previous,
+    step: Step,
 }
 
 impl Codel {
+    /// The same policy for one of several queues. `total`: MAXPACKET is compared with the bytes of all queues that
+    /// share the link (RFC 8289, section 4.4), else with those of this queue.
+    pub fn with_total_occupancy(self, total: bool) -> Codel {
+        Codel { uses_total_occupancy: total, ..self }
+    }
+
     /// RFC 8289, section 5.6.
     fn control_law(&self, from: Time) -> Time {
         from + Dur::from_secs(self.interval.secs() / f64::from(self.count).sqrt())
     }
 
-    /// RFC 8289, section 5.6: has the sojourn time been above target for an interval?
+    /// RFC 8289, section 5.6, dodequeue(): has the sojourn time been above target for an interval?
     #[inline]
     fn ok_to_drop(&mut self, cx: &Context<'_>, sojourn: Dur) -> bool {
-        if sojourn < self.target || cx.bytes() <= self.max_packet {
+        let other_bytes = if self.uses_total_occupancy { cx.other_bytes } else { 0 };
+        if sojourn < self.target || cx.bytes() + other_bytes <= self.max_packet {
             self.first_above = None;
             return false;
         }
@@ -74,7 +87,7 @@ impl Codel {
         cx.now >= first_above
     }
 
-    /// RFC 8289, section 5.5: enters the dropping state; resumes near the old rate if that was left recently.
+    /// RFC 8289, section 5.5: enters the dropping state, at a rate near the last one if that was left recently.
     fn enter(&mut self, now: Time) {
         self.dropping = true;
         let delta = self.count - self.last_count;
@@ -84,19 +97,37 @@ impl Codel {
         self.last_count = self.count;
     }
 
-    /// Another signal is given in the dropping state.
-    fn advance(&mut self) {
-        self.count += 1;
-        self.drop_next = self.control_law(self.drop_next);
-    }
-
-    fn signal(&mut self, cx: &Context<'_>, packet: &Packet, previous: Previous) -> Verdict {
+    /// Signals a packet. `dropped` is the next step if the signal is a drop.
+    fn signal(&mut self, cx: &Context<'_>, packet: &Packet, dropped: Step) -> Verdict {
         if cx.mark_drops(packet) {
-            self.previous = previous;
-        } else if previous == Previous::AfterDrop {
-            self.advance();
+            self.step = dropped;
+        } else if dropped == Step::Dropped {
+            self.drop_next = self.control_law(self.drop_next);
         }
         Verdict::Mark(Reason::Sojourn)
+    }
+
+    /// RFC 8289, section 5.5, for one packet.
+    #[inline]
+    fn decide(&mut self, cx: &Context<'_>, packet: &Packet, sojourn: Dur) -> Verdict {
+        let ok = self.ok_to_drop(cx, sojourn);
+        match std::mem::replace(&mut self.step, Step::Start) {
+            // The packet after the one dropped on entry is returned whatever its sojourn time.
+            Step::DroppedOnEntry => return Verdict::Pass,
+            Step::Dropped if ok => self.drop_next = self.control_law(self.drop_next),
+            Step::Dropped | Step::Start => {}
+        }
+        if self.dropping {
+            self.dropping = ok;
+            if ok && cx.now >= self.drop_next {
+                self.count += 1;
+                return self.signal(cx, packet, Step::Dropped);
+            }
+        } else if ok {
+            self.enter(cx.now);
+            return self.signal(cx, packet, Step::DroppedOnEntry);
+        }
+        Verdict::Pass
     }
 }
 
@@ -112,16 +143,22 @@ impl Aqm for Codel {
             let expected = format!("at most interval = {} s", p.interval);
             return Err(ParamError::new("target", format!("got {} s, expected {expected}", p.target)));
         }
+        if let (Some(threshold), Signal::Drop) = (p.ce_threshold, env.signal) {
+            let message = format!("got {threshold} s, expected none where signals are drops (signal = \"drop\")");
+            return Err(ParamError::new("ce_threshold", message));
+        }
         Ok(Codel {
             target: Dur::from_secs(p.target),
             interval: Dur::from_secs(p.interval),
+            ce_threshold: p.ce_threshold.map_or(Dur(u64::MAX), Dur::from_secs),
+            uses_total_occupancy: true,
             max_packet: env.mean_packet.0,
             first_above: None,
             drop_next: now,
             count: 0,
             last_count: 0,
             dropping: false,
-            previous: Previous::First,
+            step: Step::Start,
         })
     }
 
@@ -133,30 +170,16 @@ impl Aqm for Codel {
 
     #[inline]
     fn on_departure(&mut self, cx: &mut Context<'_>, packet: &Packet, sojourn: Dur) -> Verdict {
-        let ok = self.ok_to_drop(cx, sojourn);
-        match std::mem::replace(&mut self.previous, Previous::First) {
-            // The RFC returns the packet after the one lost upon entry whatever it waited.
-            Previous::AfterEntry => return Verdict::Pass,
-            Previous::AfterDrop if ok => self.advance(),
-            Previous::AfterDrop | Previous::First => {}
+        match self.decide(cx, packet, sojourn) {
+            Verdict::Pass if sojourn > self.ce_threshold && packet.ecn() == Ecn::Ect => Verdict::Mark(Reason::Sojourn),
+            verdict => verdict,
         }
-        if self.dropping {
-            self.dropping = ok;
-            if ok && cx.now >= self.drop_next {
-                return self.signal(cx, packet, Previous::AfterDrop);
-            }
-        } else if ok {
-            self.enter(cx.now);
-            return self.signal(cx, packet, Previous::AfterEntry);
-        }
-        Verdict::Pass
     }
 
     fn on_idle(&mut self, _: Time) {
         self.first_above = None;
-        if std::mem::replace(&mut self.previous, Previous::First) == Previous::AfterDrop {
-            self.dropping = false;
-        }
+        // Entering the dropping state is completed even if the drop leaves no packet to return.
+        self.dropping &= std::mem::replace(&mut self.step, Step::Start) == Step::DroppedOnEntry;
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {

@@ -1,6 +1,6 @@
 //! Drop-tail: no active queue management. A packet is dropped when the buffer is full.
 //!
-//! Sees: nothing. Decides: nothing; the discipline drops what does not fit.
+//! Input: none. Output: none; the discipline drops packets that do not fit.
 
 use crate::policy::{Aqm, Context, Env, Verdict};
 use marqueue_core::params::ParamError;

@@ -2,19 +2,19 @@
 //!
 //! Shin, Chong and Rhee, "Dual-resource TCP/AQM for Processing-constrained Networks", section III-B, figure 3.
 //!
-//! RED's average queue gives the pre-marking probability phi (10)-(14); with u = w phi at a CPU, w the cycles a
-//! bit of the packet's class, and u = phi at a link, delta = u^2 and epsilon = sqrt(2) u (22)-(23). The ECN field
-//! goes from 00 (initial) over 10 (signalled) to 11 (congested): to 11 with probability delta; if not, from 00
-//! to 10 or from 10 to 11 with probability epsilon. Over a path, to 11 with about (sum of u)^2 (30).
+//! RED's average queue gives the pre-marking probability phi (10)-(14). At a link u = phi; at a CPU u = w phi, where w
+//! is the cycles a bit of the packet's class. Then delta = u^2 and epsilon = sqrt(2) u (22)-(23). The ECN field is 00
+//! (initial), 10 (signalled) or 11 (congested). It becomes 11 with probability delta; if not, it goes from 00 to 10 or
+//! from 10 to 11 with probability epsilon. Over a path it becomes 11 with about (sum of u)^2 (30).
 //!
-//! Weights are not the paper's: u of a packet whose code point has weight a is u / a, so that by (6) its flow
-//! has alpha a times as large wherever all resources on its path give it that weight.
+//! Weights are an addition: u of a packet whose code point has weight a becomes u / a. By (6) its flow then has an
+//! alpha a times as large, if all resources on its path give it that weight.
 //!
-//! Sees: the queue at each arrival, idle periods, the packet's class and ECN field. Decides: signal (10), and at
-//! 11 a mark or, of a packet whose sender does not answer marks, a loss.
-//! Departures: none from the paper. From RED: the average alone decides; signals are independent, not spread,
-//! and there is no hard limit, since figure 3 has neither.
-//! Defaults: the paper's section IV; the queue is counted in bits, as (7) and (14) have it.
+//! Input: the queue at each arrival, idle periods, the packet's class and ECN field. Output: the signal 10; at 11 a
+//! mark, or a drop if the packet's sender does not react to marks.
+//! Departures: none from the paper. As in figure 3 and unlike in RED, only the average decides, signals are
+//! independent, and there is no hard limit.
+//! Defaults: the paper's section IV; the queue is counted in bits, as in (7) and (14).
 
 use super::red::{self, Red, QueueLength};
 use crate::counting_unit::CountingUnit;
@@ -29,11 +29,11 @@ marqueue_core::params! {
         min_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 50.0, source: "Shin et al., section IV-A" },
         /// Average queue at which phi reaches max_p.
         max_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 550.0, source: "Shin et al., section IV-A" },
-        /// phi at max_th; it goes on to 1 at 2 max_th.
+        /// phi at max_th; it rises to 1 at 2 max_th.
         max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.1, source: "Shin et al., section IV-A" },
         /// Weight of a new sample in the average.
         w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1e-4, source: "Shin et al., section IV-A" },
-        /// In what the queue is measured.
+        /// Unit of the queue.
         mode: CountingUnit { default: CountingUnit::Bytes, source: "Shin et al., equations (7) and (14)" },
         /// Weight of flows in the allocation, by code point; 1 if it has none.
         weights: PerDscp { unit: One, range: 1e-3 => 1e3, default: PerDscp::default(), source: "Shin et al., equation (6): alpha" },

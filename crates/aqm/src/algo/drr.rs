@@ -2,15 +2,15 @@
 //!
 //! Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", IEEE/ACM ToN 4(3), 1996.
 //!
-//! Queues with packets take turns. At its turn a queue's deficit grows by its quantum, and it sends while its
-//! first packet is no larger than the deficit, which falls by what it sends; an empty queue's deficit is zero.
-//! When the buffer is full the longest queue loses its last packet.
+//! Queues with packets take turns. At each turn a queue's deficit grows by its quantum. The queue sends while its first
+//! packet is no larger than the deficit, which falls by the bytes sent. The deficit of an empty queue is zero. When the
+//! buffer overflows, the longest queue drops its last packet.
 //!
-//! At a CPU deficits are of cycles: a quantum of bytes is what these take at the mean density (the DRR-RED of
+//! At a CPU deficits count cycles: a quantum of bytes is the cycles that these take at the mean density (DRR-RED of
 //! Shin, Chong and Rhee, "Dual-resource TCP/AQM for Processing-constrained Networks", section IV).
 //!
-//! Sees: flows or code points, sizes. Decides: which queue is served.
-//! Departures: queues are per flow without collisions, as the paper's analysis assumes; it hashes flows.
+//! Input: flows or code points, sizes. Output: the queue to serve.
+//! Departures: each flow has its own queue, as the paper's analysis assumes; the paper hashes flows.
 //! Defaults: a quantum of the usual packet size.
 
 use super::droptail::{self, DropTail};
@@ -23,9 +23,9 @@ use std::collections::VecDeque;
 marqueue_core::params! {
     /// Parameters of DRR.
     pub struct Params {
-        /// What a queue of weight 1 may send at each turn.
+        /// Bytes that a queue of weight 1 may send at each turn.
         quantum: Option<f64> { unit: Bytes, range: 1.0 => 1e9, default: None, auto: "the usual packet size", source: "Shreedhar and Varghese 1996, section IV" },
-        /// What packets share a queue.
+        /// Which packets share a queue: those of a flow or of a code point.
         classify: Classify { default: Classify::Flow, source: "Shreedhar and Varghese 1996, section III" },
         /// Weight of a queue by the code point of the packet that opens it; 1 if it has none.
         weights: PerDscp { unit: One, range: 1.0 => 1e6, default: PerDscp::default(), source: "Shreedhar and Varghese 1996, section III (Quantum_i)" },
@@ -38,7 +38,7 @@ pub struct Drr {
     quantum: f64,
     classify: Classify,
     weights: PerDscp,
-    /// Queues that hold packets, that whose turn it is first.
+    /// Queues that hold packets; the first one has its turn.
     turns: VecDeque<Class>,
     /// By queue: its quantum and its deficit, bytes.
     accounts: Vec<(f64, f64)>,
@@ -47,7 +47,8 @@ pub struct Drr {
 }
 
 impl Drr {
-    /// Rounds in which nobody would be served, all at once: a quantum may be much smaller than a packet.
+    /// Grants at once the quanta of all rounds in which no queue would be served. A quantum may be much smaller than a
+    /// packet.
     fn skip_rounds<A>(&mut self, queues: &Queues<A>, env: &Env) {
         let needed = |&class: &Class| {
             let (quantum, deficit) = self.accounts[class];

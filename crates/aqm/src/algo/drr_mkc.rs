@@ -1,16 +1,16 @@
-//! DRR over traffic classes with an MKC router at each: flows that use router feedback share a link with flows that do
+//! DRR over traffic classes with an MKC router for each: flows that use router feedback share a link with flows that do
 //! not.
 //!
-//! Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996, for the scheduler (`drr`); Zhang, Kang and Loguinov, SIGCOMM
-//! 2004, section 6.2, for the price (`mkc`; "these functions are performed on a per-queue basis").
+//! Shreedhar and Varghese, IEEE/ACM ToN 4(3), 1996, for the scheduler (`drr`); Zhang, Kang and Loguinov, SIGCOMM 2004,
+//! section 6.2, for the price (`mkc`), which the paper computes for each queue.
 //!
 //! Flows under EMKC keep a common queue overloaded, and TCP starves. In a queue of their own they receive the price of
 //! their share of the link, and TCP uses the rest.
 //!
-//! Sees: code points, sizes, arrivals. Decides: which class is served; the price for its packets.
-//! Departures: classes are code points. A class is kept while it is empty, because its router continues. Each class is
-//! priced at the same `share`; only flows that use router feedback react to it.
-//! Defaults: as in `drr` and `mkc`. A `share` of 1 leaves nothing to the other classes but what DRR defends.
+//! Input: code points, sizes, arrivals. Output: the class to serve; the price for its packets.
+//! Departures: classes are code points. A class is kept while it is empty, because its router continues. All classes
+//! have the same `share`; only flows that use router feedback react to it.
+//! Defaults: as in `drr` and `mkc`. With a `share` of 1 the other classes get only what DRR guarantees them.
 
 use super::drr::{self, Drr};
 use super::mkc::{self, Mkc};
@@ -22,7 +22,7 @@ use marqueue_core::{Packet, PerDscp, Rng, Time};
 marqueue_core::params! {
     /// Parameters of the scheduler.
     pub struct Params {
-        /// What a class of weight 1 may send at each turn.
+        /// Bytes that a class of weight 1 may send at each turn.
         quantum: Option<f64> { unit: Bytes, range: 1.0 => 1e9, default: None, auto: "the usual packet size", source: "Shreedhar and Varghese 1996, section IV" },
         /// Weight of a class; 1 if it has none.
         weights: PerDscp { unit: One, range: 1.0 => 1e6, default: PerDscp::default(), source: "Shreedhar and Varghese 1996, section III (Quantum_i)" },

@@ -2,39 +2,56 @@
 //!
 //! RFC 8290, sections 4.1 (enqueue) and 4.2 (dequeue).
 //!
-//! Flows are hashed to queues. A queue that was empty is new and goes before the old ones, for one quantum of
-//! bytes; then queues are served in turn, a quantum each. When the buffer overflows the longest queue loses half of
-//! its bytes, at most 64 packets, from its head.
+//! Flows are hashed to queues. A queue that receives its first packet is new; new queues are served before old ones.
+//! Each queue has a quantum of byte credits. When they are used up, it gets another quantum and moves to the end of the
+//! old queues, which are served in turn. When the buffer overflows, the longest queue drops half of its packets, at
+//! most 64, from its head.
 //!
-//! Sees: flows, sizes, sojourn times. Decides: which queue is served; mark, as CoDel.
-//! Departures: CoDel does not count what an overflow takes (Linux adds it to CoDel's count). CoDel spares the
-//! last packet of each queue, as RFC 8289 has it for one queue; Linux spares only the last one of all queues,
-//! so it also drops where many flows hold a packet each.
+//! Input: flows, sizes, sojourn times. Output: the queue to serve; marks, as CoDel.
+//! Departures: credits are used up at zero (section 3; Linux), although section 4.2 requires a negative number. CoDel does not
+//! count packets that an overflow drops (Linux adds them to count). The hash is salted, but it is not Jenkins's.
 //! Defaults: RFC 8290, section 5.2; RFC 8289.
 
 use super::codel::{self, Codel};
-use crate::scheduler::{Class, PushOut, Queues, Scheduler};
+use crate::counting_unit::CountingUnit;
 use crate::flow_hash::FlowHash;
 use crate::policy::{Aqm, Env};
+use crate::scheduler::{Class, PushOut, Queues, Scheduler};
 use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Packet, Rng, Time};
 use std::collections::VecDeque;
 
+marqueue_core::choice! {
+    /// The bytes that CoDel compares with one packet: it does not signal while no more are queued.
+    pub enum Occupancy {
+        /// Those of the packet's own queue.
+        PerQueue = "per_queue",
+        /// Those of all queues.
+        Total = "total",
+    }
+}
+
 marqueue_core::params! {
     /// Parameters of FQ-CoDel.
     pub struct Params {
-        /// How many queues.
-        queues: f64 { unit: One, range: 1.0 => 1e6, default: 1024.0, source: "RFC 8290, section 5.2.4" },
-        /// What a queue may send at each turn.
-        quantum: f64 { unit: Bytes, range: 1.0 => 1e9, default: 1514.0, source: "RFC 8290, section 5.2.3" },
+        /// Number of queues.
+        queues: f64 { unit: One, range: 1.0 => 1e6, default: 1024.0, source: "RFC 8290, section 5.2.5 (flows)" },
+        /// Byte credits that a queue gets at each turn.
+        quantum: f64 { unit: Bytes, range: 1.0 => 1e9, default: 1514.0, source: "RFC 8290, section 5.2.4" },
         /// CoDel's target.
         target: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.005, source: "RFC 8290, section 5.2.2" },
         /// CoDel's interval.
         interval: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.1, source: "RFC 8290, section 5.2.1" },
+        /// Sojourn time above which every ECN-capable packet is marked, besides CoDel's signals. Needs signal = "ecn" or "ecn-only".
+        ce_threshold: Option<f64> { unit: Seconds, range: 0.0 => 100.0, default: None, auto: "off", source: "RFC 8290, section 5.2.7" },
+        /// CoDel does not signal while at most one largest packet is queued: in all queues together (a SHOULD of RFC 8289 and Linux; less delay with many flows), or in the packet's own queue (fewer timeouts with many flows).
+        occupancy: Occupancy { default: Occupancy::Total, source: "RFC 8289, section 4.4; Linux fq_codel" },
+        /// When the buffer overflows, the longest queue drops half of its packets (as the RFC says) or of its bytes (as Linux does), at most 64 packets.
+        overflow_unit: CountingUnit { default: CountingUnit::Packets, source: "RFC 8290, section 4.1; bytes: Linux fq_codel" },
     }
 }
 
-/// In which list a queue stands.
+/// The list that a queue is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum List {
     None,
@@ -49,18 +66,20 @@ pub struct FqCodel {
     quantum: i64,
     new: VecDeque<Class>,
     old: VecDeque<Class>,
-    /// By queue: its list, and the bytes that it may still send.
+    /// By queue: its list and its byte credits.
     state: Vec<(List, i64)>,
+    overflow_unit: CountingUnit,
 }
 
 impl FqCodel {
-    /// A queue moves to the end of the old ones.
+    /// Adds a queue to the end of the old ones.
     fn make_old(&mut self, class: Class) {
         self.state[class].0 = List::Old;
         self.old.push_back(class);
     }
 
-    /// Rounds in which nobody would be served, all at once: a quantum may be much smaller than a packet.
+    /// Grants at once the quanta of all rounds in which no queue would be served. A quantum may be much smaller than a
+    /// packet.
     fn skip_rounds(&mut self) {
         let rounds = self.old.iter().map(|&class| (-self.state[class].1 / self.quantum).max(0)).min().unwrap_or(0);
         for &class in &self.old {
@@ -73,17 +92,28 @@ impl Scheduler for FqCodel {
     const NAME: &'static str = "fq_codel";
     const SUMMARY: &'static str = "Serves hashed flows in turn, sparse ones first, with CoDel in each queue";
     const SOURCE: &'static str = "Hoeiland-Joergensen et al., RFC 8290, 2018";
-    const PUSH_OUT: PushOut = PushOut::Half { at_most: 64 };
     type Params = Params;
     type Policy = Codel;
 
     fn new(p: &Params, _: &Env, rng: &mut Rng) -> Result<Self, ParamError> {
-        let hash = FlowHash::new(whole("queues", p.queues)?, rng);
-        Ok(FqCodel { hash, quantum: p.quantum as i64, new: VecDeque::new(), old: VecDeque::new(), state: Vec::new() })
+        Ok(FqCodel {
+            hash: FlowHash::new(whole("queues", p.queues)?, rng),
+            quantum: p.quantum as i64,
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            state: Vec::new(),
+            overflow_unit: p.overflow_unit,
+        })
     }
 
     fn policy(p: &Params, env: &Env, rng: &Rng, now: Time) -> Result<Codel, ParamError> {
-        Codel::new(&codel::Params { target: p.target, interval: p.interval }, env, rng, now)
+        let codel = codel::Params { target: p.target, interval: p.interval, ce_threshold: p.ce_threshold };
+        let total = p.occupancy == Occupancy::Total;
+        Ok(Codel::new(&codel, env, rng, now)?.with_total_occupancy(total))
+    }
+
+    fn push_out(&self) -> PushOut {
+        PushOut::Half { unit: self.overflow_unit, at_most: 64 }
     }
 
     fn key(&self, packet: &Packet) -> u32 {
@@ -129,8 +159,8 @@ impl Scheduler for FqCodel {
             self.state[class].1 -= env.cost(packet).round() as i64;
             return;
         }
-        // It was found empty: a new queue has to wait for its turn among the old ones, lest sparse flows that
-        // come again at once starve these; an old one leaves.
+        // The queue is empty. A new one becomes the last old one, so that flows whose packets arrive one by one do not
+        // starve the old queues (section 4.2). An old one leaves its list.
         match self.state[class].0 {
             List::New => {
                 self.new.pop_front();
@@ -143,7 +173,7 @@ impl Scheduler for FqCodel {
         }
     }
 
-    /// CoDel's state outlives the packets: a queue that is back soon drops on where it left off.
+    /// CoDel's state is kept while the queue is empty: a queue that is busy again soon resumes at the last drop rate.
     fn keeps_empty(&self, _: Class) -> bool {
         true
     }

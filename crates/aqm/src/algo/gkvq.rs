@@ -1,25 +1,22 @@
 //! GKVQ: the virtual queue of Gibbens and Kelly.
 //!
-//! Gibbens and Kelly, "Distributed connection acceptance control for a connectionless network",
-//! ITC 16, 1999, as described and compared in Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004,
-//! section III, Experiment 2.
+//! Gibbens and Kelly, "Distributed connection acceptance control for a connectionless network", ITC 16, 1999, as
+//! described and compared in Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, section III, Experiment 2.
 //!
-//! A virtual queue with capacity theta C and buffer theta B gets every arrival. From the arrival that
-//! overflows it (and does not enter it) until it is empty, a flag is up; a packet that leaves the
-//! real queue while the flag is up is marked.
+//! Every arrival also enters a virtual queue with capacity theta C and buffer theta B. An arrival that overflows it
+//! does not enter it and sets a flag; the flag is cleared when the virtual queue is empty. Packets that leave the real
+//! queue while the flag is set are marked.
 //!
-//! Sees: arrivals and departures. Decides: mark, at departure.
+//! Input: arrivals and departures. Output: a mark, at departure.
 //!
-//! The paper has all packets in the real queue marked and every arrival until the virtual queue
-//! empties. That is the same set of packets, up to one packet's rounding: theta B bytes drain at theta C in
-//! the time B/C in which the real queue empties at most, so what stands there at the overflow leaves
-//! with the flag up, and when the virtual queue empties the real one, served faster, is empty too.
-//! ns-2.35's Queue/GK also marks at departure.
+//! The paper marks all packets in the real queue and every arrival until the virtual queue is empty. These are the same
+//! packets, up to the rounding of one packet. The virtual queue takes B/C to drain theta B bytes at theta C, and the
+//! real queue takes at most B/C to empty. So packets queued at the overflow leave while the flag is set, and the real
+//! queue is empty when the flag is cleared. ns-2.35's Queue/GK also marks at departure.
 //!
-//! Departures: where marks are losses, what would be marked is lost at the head of the queue; the paper
-//! does not use GKVQ so, "as the number of packets dropped ... would be very high". ns-2.35 holds one
-//! packet less than its limit; here the buffer is what it says.
-//! Defaults: theta as in the paper's experiments (ns-2.35 ecnlim_ has 0.95); packets as ns-2.35.
+//! Departures: if signals are drops, packets are dropped at the head of the queue; the paper does not use GKVQ with
+//! drops. ns-2.35 holds one packet less than its limit.
+//! Defaults: theta of the paper's experiments (ns-2.35's ecnlim_ is 0.95); packets as in ns-2.35.
 
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
@@ -32,7 +29,7 @@ marqueue_core::params! {
     pub struct Params {
         /// Virtual capacity and virtual buffer as a fraction of the real ones.
         theta: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.90, source: "Kunniyur and Srikant 2004, section III, Experiment 2" },
-        /// In what the virtual queue is measured.
+        /// Unit of the virtual queue.
         mode: CountingUnit { default: CountingUnit::Packets, source: "ns-2.35 Queue/GK" },
     }
 }

@@ -1,22 +1,20 @@
 //! MKC: the router of max-min Kelly control.
 //!
-//! Zhang, Kang and Loguinov, "Delayed stability and performance of distributed congestion control",
-//! SIGCOMM 2004, section 6.2.
+//! Zhang, Kang and Loguinov, "Delayed stability and performance of distributed congestion control", SIGCOMM 2004,
+//! section 6.2.
 //!
-//! At the end of each interval of delta seconds, with S the bytes that arrived during it, dropped ones too:
+//! At the end of each interval of delta seconds, in which S bytes arrived (dropped ones included):
 //!     X = S / delta, p = (X - C) / X, seq <- seq + 1, S <- 0.
-//! A packet that arrives in the next interval and whose header has a lower price gets this one.
+//! A packet that arrives in the next interval takes this price if its header has a lower one.
 //!
-//! Sees: arrivals. Decides: nothing; packets that do not fit into the buffer are dropped. Packets without the header
-//! count and pass. Two variables, and one addition a packet.
+//! Input: arrivals. Output: the price; packets are dropped only if the buffer is full. Packets without the header count
+//! and pass unchanged. The cost is two variables, and one addition a packet.
 //!
-//! Departures: if nothing has arrived, (58) would be minus infinity, a price that no rate can be moved by. X
-//! is taken to be at least one usual packet an interval, the least that a router can tell from
-//! nothing: p says that the link is free, as far as that can be known. To keep the last price would be to go on
-//! speaking of a congestion that is over. Before the end of the first interval nothing is said.
-//! C is the link's rate in force when the price is computed, which is when the first packet after the end of the
-//! interval arrives.
-//! Default: delta as in the paper's Figures 10 and 11; Figure 12 has 100 to 180 ms.
+//! Departures: if nothing arrived, (58) is minus infinity. Here X is at least one usual packet an interval, the
+//! smallest rate that a router can measure, so p says that the link is free. The last price would report a congestion
+//! that has ended. There is no price before the end of the first interval. C is the link's rate when the price is
+//! computed, which is when the first packet after the end of the interval arrives.
+//! Default: delta of the paper's Figures 10 and 11; Figure 12 uses 100 to 180 ms.
 
 use crate::arrival_rate::{ArrivalRate, ElapsedIntervals};
 use crate::policy::{Aqm, Context, Env, Verdict};
@@ -28,7 +26,7 @@ marqueue_core::params! {
     pub struct Params {
         /// The interval over which arrivals are averaged.
         delta: f64 { unit: Seconds, range: 1e-6 => 3600.0, default: 0.05, source: "Zhang, Kang, Loguinov 2004, section 6.3" },
-        /// The share of the link's rate that is C; the rest is left to others.
+        /// C as a fraction of the link's rate; the rest is for other traffic.
         share: f64 { unit: Fraction, range: 0.001 => 1.0, default: 1.0, source: "1 in the paper" },
     }
 }
@@ -40,7 +38,7 @@ pub(super) fn price(rate: f64, capacity: f64, env: &Env, delta: f64) -> f64 {
     (rate - capacity) / rate
 }
 
-/// The latest price and how many there have been.
+/// The latest price and its sequence number.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LatestPrice {
     pub p: f64,
@@ -48,12 +46,12 @@ pub(super) struct LatestPrice {
 }
 
 impl LatestPrice {
-    /// Another price, after so many intervals.
+    /// Sets the price after `intervals` more intervals.
     pub fn next(self, p: f64, ended: ElapsedIntervals) -> LatestPrice {
         LatestPrice { p, seq: self.seq + ended.count() }
     }
 
-    /// As packets take it along.
+    /// The price as written into packets.
     pub fn price(self, delta: f64) -> Option<Price> {
         let price = Price { router: 0, seq: self.seq as u32, p: self.p as f32, delta: delta as f32 };
         (self.seq > 0).then_some(price)

@@ -1,18 +1,18 @@
-//! MKC's router with a price at which nothing is lost.
+//! MKC's router with a price that avoids loss.
 //!
-//! Zhang, Kang and Loguinov, SIGCOMM 2004, section 5.3, leave it to future work: to tune the price as AVQ does
-//! (Kunniyur and Srikant, SIGCOMM 2001), so that N flows settle below the link's rate C instead of at
-//! C + N alpha / beta.
+//! Zhang, Kang and Loguinov, SIGCOMM 2004, section 5.3, leave this to future work: the price is tuned as in AVQ
+//! (Kunniyur and Srikant, SIGCOMM 2001), so that N flows settle below the link's rate C instead of at C + N alpha /
+//! beta.
 //!
-//! At the end of each interval, with X the arrival rate in it:
-//!     p = (X - V) / X, then V <- V + gain (gamma C - X), 0 <= V <= C, V = C to begin with.
-//! V is AVQ's virtual capacity. Flows settle at X* = gamma C, V* = gamma C - N alpha / beta as long as
-//! that is not negative; beyond, V = 0 and X* = N alpha / beta, which is more than C, and lost, from
-//! N = C beta / alpha flows on. Stable with any beta up to 1 if gain < 2 sin(pi/(2(2D+1))), D the longest
-//! delay of feedback in intervals.
+//! At the end of each interval with arrival rate X:
+//!     p = (X - V) / X, then V <- V + gain (gamma C - X), 0 <= V <= C, initially V = C.
+//! V is AVQ's virtual capacity. Flows settle at X* = gamma C, V* = gamma C - N alpha / beta while this is not negative.
+//! With more flows V = 0 and X* = N alpha / beta; from N = C beta / alpha flows on this is more than C, and packets are
+//! dropped. It is stable with any beta up to 1 if gain < 2 sin(pi/(2(2D+1))), where D is the longest feedback delay in
+//! intervals.
 //!
-//! Sees, decides, and says what as `mkc`. An idle link has V rise to C, and no further: it must not wind up.
-//! Defaults: gamma as in AVQ's paper; a gain that is stable up to delays of 30 intervals.
+//! Input and output: those of `mkc`. On an idle link V rises to C and stays there, so that it does not wind up.
+//! Defaults: gamma of AVQ's paper; a gain that is stable with delays of up to 30 intervals.
 
 use super::mkc::{self, LatestPrice};
 use crate::arrival_rate::{ArrivalRate, ElapsedIntervals};
@@ -25,7 +25,7 @@ marqueue_core::params! {
     pub struct Params {
         /// Desired utilization.
         gamma: f64 { unit: Fraction, range: 0.01 => 1.0, default: 0.98, source: "Kunniyur and Srikant 2004, section III.A" },
-        /// How much of what the arrival rate misses the virtual capacity takes up in an interval.
+        /// Fraction of the rate error gamma C - X by which the virtual capacity changes in an interval.
         gain: f64 { unit: One, range: 1e-6 => 10.0, default: 0.05, source: "stable up to delays of 30 intervals" },
     }
 }
@@ -43,7 +43,7 @@ pub struct MkcLossfree {
 }
 
 impl MkcLossfree {
-    /// V with which the last of the intervals is priced, and V after it.
+    /// V in the price of the last interval, and V after it.
     fn adapt(&self, ended: ElapsedIntervals, env: &Env) -> (f64, f64) {
         let c = self.share * env.rate.0 as f64;
         let Params { gamma, gain } = self.params;
@@ -52,7 +52,7 @@ impl MkcLossfree {
         let second = after(first, ended.rate, 1.0);
         match ended.idle {
             0 => (first, second),
-            // Where nothing arrives V only rises, so that it is all the same to bound it at the end.
+            // Without arrivals V only rises, so it is enough to bound it at the end.
             idle => (after(second, 0.0, (idle - 1) as f64), after(second, 0.0, idle as f64)),
         }
     }

@@ -1,16 +1,15 @@
 //! PI: proportional integral controller.
 //!
-//! Hollot, Misra, Towsley and Gong, "On Designing Improved Controllers for AQM Routers Supporting TCP
-//! Flows", IEEE INFOCOM 2001, section V.
+//! Hollot, Misra, Towsley and Gong, "On Designing Improved Controllers for AQM Routers Supporting TCP Flows", IEEE
+//! INFOCOM 2001, section V.
 //!
-//! Every 1/w seconds p <- p + a (q[k+1] - q_ref) - b (q[k] - q_ref), kept within [0, 1]; an arrival is
-//! signalled with probability p.
+//! Every 1/w seconds p <- p + a (q[k+1] - q_ref) - b (q[k] - q_ref), kept within [0, 1]. Each arrival is signalled with
+//! probability p.
 //!
-//! Sees: the queue at regular times, arrivals. Decides: mark, at random.
-//! Departures: none. In byte mode a packet's chance grows with its size, as with ns-2.35's bytes_.
-//! Defaults: a, b and w of the paper, designed for 3750 packets/s, at least 60 flows and round trips
-//! of at most 0.246 s; q_ref of the AVQ paper and ns-2.35. For other links the paper's section V
-//! designs a and b anew.
+//! Input: the queue at regular times, arrivals. Output: a mark, at random.
+//! Departures: none. In byte mode a packet's probability grows with its size, as with ns-2.35's bytes_.
+//! Defaults: a, b and w of the paper, designed for 3750 packets/s, at least 60 flows and round-trip times of at most
+//! 0.246 s; q_ref of the AVQ paper and ns-2.35. Section V shows how to design a and b for other links.
 
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
@@ -27,9 +26,9 @@ marqueue_core::params! {
         b: f64 { unit: One, range: 0.0 => 1.0, default: 1.816e-5, source: "Hollot et al. 2001, section V" },
         /// How often the probability is computed.
         w: f64 { unit: PerSecond, range: 1e-3 => 1e6, default: 170.0, source: "Hollot et al. 2001, section V: 170 Hz" },
-        /// The queue to settle at.
+        /// Queue length that the controller holds.
         q_ref: f64 { unit: Packets, range: 0.0 => 1e9, default: 50.0, source: "Kunniyur and Srikant 2004, section III; ns-2.35 qref_" },
-        /// In what the queue is measured.
+        /// Unit of the queue.
         mode: CountingUnit { default: CountingUnit::Packets, source: "Hollot et al. 2001" },
     }
 }

@@ -1,50 +1,98 @@
 //! PIE: proportional integral controller enhanced.
 //!
-//! RFC 8033: sections 4.1 (random dropping), 4.2 (the probability and its auto-tuning), 4.3 (latency),
-//! 4.4 (burst tolerance), 5.1 (ECN), 5.4 (de-randomization), 5.5 (cap drop adjustment).
+//! RFC 8033: sections 4.1 (random dropping), 4.2 (drop probability), 4.3 (latency), 4.4 (burst tolerance), 5.1 (ECN),
+//! 5.2 (dequeue rate), 5.3 (active and inactive), 5.4 (derandomization), 5.5 (cap drop adjustment), and the pseudocode
+//! of appendices A (basic) and B (with options).
 //!
-//! Every t_update: p <- p + k(p) (alpha (delay - ref) + beta (delay - old delay)), k from 1/2048 at tiny p to
-//! 1 at p >= 0.1, at most 0.02 a step when p >= 0.1; p <- 0.98 p when both delays are zero; p in [0, 1].
+//! Every t_update: p <- p + k(p) (alpha (delay - ref) + beta (delay - old delay)), with k from 1/2048 at p < 1e-6 to 1
+//! at p >= 0.1, at most 0.02 a step when p >= 0.1, and p in [0, 1]; p <- 0.98 p without congestion (`decay`).
 //!
-//! Sees: the queue at regular times, arrivals. Decides: mark or, once p >= mark_ecnth, drop; at arrival,
-//! at random. No packet is signalled while a burst is allowed, while the delay was below half the
-//! reference and p < 0.2, or while at most two packets' bytes wait.
+//! Input: the queueing delay at regular times, arrivals. Output: a mark, or a drop once p >= mark_ecnth; at arrival, at
+//! random. No packet is signalled while a burst is allowed, while the delay was below half the reference and p < 0.2,
+//! or while at most two packets' bytes are queued.
 //!
-//! The latency is the queue over the link's rate (Little's law, section 4.3): the rate is known here, so
-//! neither timestamps nor the estimate of section 5.2 are needed.
-//! Section 5.3, which is optional: PIE is switched on by a queue longer than a share of the buffer, and
-//! switched off by calm: p = 0 and two delays in a row below half the reference. Off, it signals nothing
-//! and computes nothing. By default it is always on (as in Linux), `activation` sets the share. (FreeBSD's
-//! PIE, with the same switch, also waits for an empty queue before it is switched off.)
-//! Defaults: RFC 8033, sections 4 and 5.
+//! Section 4.3 estimates the delay by the dequeue rate or by timestamps. By default it is the queue over the link's
+//! rate, which is known here; `delay_estimate` chooses the RFC's estimates.
+//! Departures:
+//!
+//! - The RFC tests for the end of congestion at every arrival (4.4, 5.3, B), with a current delay that only the update
+//!   computes. So after each update it would test one sample instead of the last two, and under 5.3 and B PIE would be
+//!   switched off by the packet that switches it on. Here the update tests its two samples, as the prose of 4.4 and 5.3
+//!   says. By timestamps every departure gives a current delay, and the test is at arrivals.
+//! - B switches PIE off at two delays of zero; here it is 5.3's condition: both below half the reference.
+//! - By timestamps, the delay of an empty queue is zero (as in Linux). In A it stays that of the last packet.
+//! - A signal resets accu_prob_, whether it is a mark or a drop (B's indentation leaves this open).
+//! - In byte mode a packet's probability is at most 0.85. RFC 8033 demands a bound without giving one; this is that of
+//!   RFC 8034, appendix A.3. The DOCSIS variant of that RFC is not implemented.
+//!
+//! Defaults: RFC 8033, sections 4 and 5. Where the appendices disagree with each other or with section 4, the default
+//! is that of section 4 and Linux. PIE is always active (as in Linux).
 
 use crate::counting_unit::CountingUnit;
-use crate::policy::{Aqm, Context, Env, Reason, Verdict};
+use crate::dequeue_rate::DequeueRate;
 use crate::periodic_timer::PeriodicTimer;
+use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
+
+marqueue_core::choice! {
+    /// How the queueing delay is found.
+    pub enum DelayEstimate {
+        /// The queue's bytes over the link's rate.
+        LinkRate = "link_rate",
+        /// The queue's bytes over the measured dequeue rate.
+        DequeueRate = "dequeue_rate",
+        /// The sojourn time of the last packet that departed.
+        Timestamps = "timestamps",
+    }
+}
+
+marqueue_core::choice! {
+    /// When the probability decays exponentially.
+    pub enum Decay {
+        /// When the last two delays are zero.
+        ZeroDelay = "zero_delay",
+        /// When the last two delays are below half the reference.
+        LowDelay = "low_delay",
+    }
+}
 
 marqueue_core::params! {
     /// Parameters of PIE.
     pub struct Params {
-        /// QDELAY_REF: the delay to settle at.
+        /// QDELAY_REF: the queueing delay that PIE controls to.
         delay_ref: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.015, source: "RFC 8033, section 4.2" },
         /// T_UPDATE: how often the probability is computed.
         t_update: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.015, source: "RFC 8033, section 4.2" },
         /// Gain on the deviation from the reference.
-        alpha: f64 { unit: PerSecond, range: 0.0 => 1e6, default: 0.125, source: "RFC 8033, section 4.2" },
+        alpha: f64 { unit: PerSecond, range: 0.0 => 1e6, default: 0.125, source: "RFC 8033, appendix A" },
         /// Gain on the change of the delay.
-        beta: f64 { unit: PerSecond, range: 0.0 => 1e6, default: 1.25, source: "RFC 8033, section 4.2" },
-        /// MAX_BURST: how long a burst passes untouched.
+        beta: f64 { unit: PerSecond, range: 0.0 => 1e6, default: 1.25, source: "RFC 8033, appendix A" },
+        /// MAX_BURST: for how long a burst passes without signals.
         max_burst: f64 { unit: Seconds, range: 0.0 => 100.0, default: 0.15, source: "RFC 8033, section 4.4" },
-        /// From this probability on a signal is a loss, even to a packet that could be marked.
+        /// From this probability on packets are dropped, also those that could be marked.
         mark_ecnth: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.1, source: "RFC 8033, section 5.1" },
-        /// The share of the buffer beyond which it is switched on; 0 if it is always on, 1/3 in the RFC's example.
+        /// Fraction of the buffer at which PIE becomes active; 0: always active. The RFC's example is 1/3.
         activation: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.0, source: "RFC 8033, section 5.3" },
-        /// Whether a packet's chance grows with its size.
-        mode: CountingUnit { default: CountingUnit::Packets, source: "RFC 8033, section 4.1" },
+        /// Whether a packet's probability grows with its size (then it is at most 0.85).
+        mode: CountingUnit { default: CountingUnit::Packets, source: "RFC 8033, appendix B; bound: RFC 8034, appendix A.3" },
+        /// How the queueing delay is found: by the link's rate, which the simulator knows, by the measured dequeue rate (section 5.2), or by the sojourn time of the last departure (appendix A; default of Linux).
+        delay_estimate: DelayEstimate { default: DelayEstimate::LinkRate, source: "RFC 8033, section 4.3" },
+        /// When the probability decays by 2 % an update: when the last two delays are zero (section 4.2, appendix A and Linux), or below half the reference (appendix B).
+        decay: Decay { default: Decay::ZeroDelay, source: "RFC 8033, section 4.2; appendix B" },
+        /// Whether signals are neither too close nor too far apart: none before the accumulated probability is 0.85, one at 8.5.
+        derandomization: bool { default: true, source: "RFC 8033, section 5.4" },
+        /// Whether the probability of derandomization accumulates while a burst is allowed (appendix B). If not, packets bypass it (section 4.4; RFC 8034, appendix A.3; Linux).
+        accumulate_in_burst: bool { default: false, source: "RFC 8033, section 4.4; appendix B" },
+        /// Whether one update raises the probability by at most 0.02 when it is 0.1 or more.
+        cap_adjustment: bool { default: true, source: "RFC 8033, section 5.5" },
     }
 }
+
+/// PROB_LOW: in byte mode the highest probability of a packet; no signal while less is accumulated.
+const PROB_LOW: f64 = 0.85;
+/// PROB_HIGH: a signal when this much is accumulated.
+const PROB_HIGH: f64 = 8.5;
 
 /// State of PIE.
 #[derive(Debug)]
@@ -55,10 +103,14 @@ pub struct Pie {
     active: bool,
     /// drop_prob_.
     p: f64,
-    /// accu_prob_: what the packets since the last signal have drawn.
+    /// accu_prob_: the sum of probabilities since the last signal.
     accumulated: f64,
-    /// qdelay_old_, s.
+    /// qdelay_old_: the delay at the last update, s.
     delay: f64,
+    /// With timestamps, current_qdelay: the sojourn time of the last departure, s.
+    sojourn: f64,
+    /// With the dequeue rate, its estimator.
+    dequeue_rate: DequeueRate,
     /// burst_allowance_, s.
     burst: f64,
 }
@@ -70,53 +122,99 @@ fn tuning(p: f64) -> f64 {
 }
 
 impl Pie {
-    /// Sections 4.1 and 4.4: is this no time for any signal?
+    /// Section 4.1: is the queue too short for any signal?
     #[inline]
-    fn suppresses_signals(&self, cx: &Context<'_>) -> bool {
-        self.burst > 0.0
-            || (self.delay < self.params.delay_ref / 2.0 && self.p < 0.2)
-            || cx.bytes() <= 2 * cx.env.mean_packet.0
+    fn is_uncongested(&self, cx: &Context<'_>) -> bool {
+        (self.delay < self.params.delay_ref / 2.0 && self.p < 0.2) || cx.bytes() <= 2 * cx.env.mean_packet.0
     }
 
-    /// Section 5.4: signals come neither in clusters nor in long gaps.
+    /// Appendix B, drop_early(): does this packet get a signal? Draws a random number only if the outcome depends on
+    /// it.
     #[inline]
     fn draw(&mut self, cx: &mut Context<'_>, packet: &Packet) -> bool {
+        let p = match self.params.mode {
+            CountingUnit::Packets => self.p,
+            bytes => bytes.scale_probability(self.p, packet, cx.env.mean_packet).min(PROB_LOW),
+        };
+        if !self.params.derandomization {
+            return cx.rng.uniform() < p;
+        }
         if self.p == 0.0 {
             self.accumulated = 0.0;
         }
-        let p = self.params.mode.scale_probability(self.p, packet, cx.env.mean_packet);
         self.accumulated += p;
-        let hit = self.accumulated >= 8.5 || (self.accumulated >= 0.85 && cx.rng.uniform() < p);
+        if self.accumulated < PROB_LOW || self.accumulated >= PROB_HIGH {
+            return self.accumulated >= PROB_HIGH;
+        }
+        let hit = cx.rng.uniform() < p;
         if hit {
             self.accumulated = 0.0;
         }
         hit
     }
 
+    /// Section 4.3: the queueing delay, s.
+    fn measure_delay(&self, cx: &Context<'_>) -> f64 {
+        match self.params.delay_estimate {
+            DelayEstimate::LinkRate => cx.bytes() as f64 / cx.env.rate.bytes_per_sec(),
+            DelayEstimate::DequeueRate => self.dequeue_rate.delay(cx.bytes()),
+            DelayEstimate::Timestamps => self.sojourn,
+        }
+    }
+
     /// Sections 4.2 and 4.4.
     fn update_probability(&mut self, cx: &Context<'_>) {
-        let Params { delay_ref, t_update, alpha, beta, max_burst, activation, .. } = self.params;
-        let old = std::mem::replace(&mut self.delay, cx.bytes() as f64 / cx.env.rate.bytes_per_sec());
-        let mut step = tuning(self.p) * (alpha * (self.delay - delay_ref) + beta * (self.delay - old));
-        if self.p >= 0.1 {
+        let Params { delay_ref, t_update, alpha, beta, max_burst, .. } = self.params;
+        let new = self.measure_delay(cx);
+        let old = std::mem::replace(&mut self.delay, new);
+        let mut step = tuning(self.p) * (alpha * (new - delay_ref) + beta * (new - old));
+        if self.params.cap_adjustment && self.p >= 0.1 {
             step = step.min(0.02);
         }
         self.p += step;
-        if self.delay == 0.0 && old == 0.0 {
+        let low = new < delay_ref / 2.0 && old < delay_ref / 2.0;
+        let decays = match self.params.decay {
+            Decay::ZeroDelay => new == 0.0 && old == 0.0,
+            Decay::LowDelay => low,
+        };
+        if decays {
             self.p *= 0.98;
         }
         self.p = self.p.clamp(0.0, 1.0);
-        let calm = self.p == 0.0 && self.delay < delay_ref / 2.0 && old < delay_ref / 2.0;
-        self.burst = if calm { max_burst } else { (self.burst - t_update).max(0.0) };
-        self.active = activation == 0.0 || !calm;
+        self.burst = (self.burst - t_update).max(0.0);
+        if self.p == 0.0 && low {
+            self.end_congestion(max_burst);
+        }
     }
 
-    /// Section 5.3: an arrival may make the queue long enough to switch PIE on, as it began.
+    /// Sections 4.4 and 5.3: congestion has ended.
+    fn end_congestion(&mut self, max_burst: f64) {
+        if self.params.delay_estimate != DelayEstimate::Timestamps {
+            self.burst = max_burst;
+        }
+        if self.params.activation > 0.0 {
+            self.active = false;
+            self.dequeue_rate.stop();
+        }
+    }
+
+    /// Section 4.4 at an arrival, with the delay of the last departure.
+    fn refill_burst(&mut self) {
+        let half = self.params.delay_ref / 2.0;
+        if self.p == 0.0 && self.sojourn < half && self.delay < half {
+            self.burst = self.params.max_burst;
+        }
+    }
+
+    /// Section 5.3 and appendix B: becomes active, as at the start, if this arrival makes the queue long enough.
     fn activate(&mut self, cx: &Context<'_>, packet: &Packet) {
-        let queue = (cx.bytes() + u64::from(packet.bytes())) as f64;
-        if queue > self.params.activation * cx.env.limit.bytes(cx.env.mean_packet) {
+        let admitted = if cx.is_full(packet) { 0 } else { u64::from(packet.bytes()) };
+        let queue = (cx.bytes() + admitted) as f64;
+        if queue >= self.params.activation * cx.env.limit.bytes(cx.env.mean_packet) {
             self.active = true;
             (self.p, self.accumulated, self.delay, self.burst) = (0.0, 0.0, 0.0, self.params.max_burst);
+            self.dequeue_rate.restart(cx.now);
+            self.timer = PeriodicTimer::new(cx.now, Dur::from_secs(self.params.t_update));
         }
     }
 }
@@ -135,6 +233,8 @@ impl Aqm for Pie {
             p: 0.0,
             accumulated: 0.0,
             delay: 0.0,
+            sojourn: 0.0,
+            dequeue_rate: DequeueRate::default(),
             burst: params.max_burst,
             params: params.clone(),
         })
@@ -147,18 +247,33 @@ impl Aqm for Pie {
             self.activate(cx, packet);
             return Verdict::Pass;
         }
+        if self.params.delay_estimate == DelayEstimate::Timestamps {
+            self.refill_burst();
+        }
         if cx.is_full(packet) {
             self.accumulated = 0.0;
             return Verdict::Pass;
         }
-        if self.suppresses_signals(cx) || !self.draw(cx, packet) {
+        let bypass = self.burst > 0.0 && !self.params.accumulate_in_burst;
+        if bypass || self.is_uncongested(cx) || !self.draw(cx, packet) || self.burst > 0.0 {
             return Verdict::Pass;
         }
+        self.accumulated = 0.0;
         if self.p < self.params.mark_ecnth {
             Verdict::Mark(Reason::Early)
         } else {
             Verdict::Drop(Reason::Early)
         }
+    }
+
+    #[inline]
+    fn on_departure(&mut self, cx: &mut Context<'_>, packet: &Packet, sojourn: Dur) -> Verdict {
+        match self.params.delay_estimate {
+            DelayEstimate::LinkRate => {}
+            DelayEstimate::DequeueRate => self.dequeue_rate.on_departure(cx.now, packet.bytes(), cx.bytes()),
+            DelayEstimate::Timestamps => self.sojourn = if cx.packets() == 0 { 0.0 } else { sojourn.secs() },
+        }
+        Verdict::Pass
     }
 
     fn next_timer(&self) -> Time {
@@ -233,7 +348,7 @@ mod tests {
         (pie.p, pie.delay, pie.burst) = (0.05, 0.015, 0.0);
         let mut gaps = vec![0u32];
         for _ in 0..200_000 {
-            let mut cx = Context { now: Time::ZERO, env: &env, rng: &mut rng, queue: &mut queue, accounting: &mut accounting };
+            let mut cx = Context { now: Time::ZERO, env: &env, rng: &mut rng, queue: &mut queue, other_bytes: 0, accounting: &mut accounting };
             *gaps.last_mut().unwrap() += 1;
             match pie.on_arrival(&mut cx, &Packet::data(0, 0, 1000)) {
                 Verdict::Mark(Reason::Early) => gaps.push(0),
@@ -257,7 +372,7 @@ mod tests {
             let (mut queue, mut accounting) = fifteen();
             let mut pie = pie(&env, &rng);
             (pie.p, pie.delay, pie.burst, pie.accumulated) = (p, 0.015, 0.0, 8.5);
-            let mut cx = Context { now: Time::ZERO, env: &env, rng: &mut rng, queue: &mut queue, accounting: &mut accounting };
+            let mut cx = Context { now: Time::ZERO, env: &env, rng: &mut rng, queue: &mut queue, other_bytes: 0, accounting: &mut accounting };
             pie.on_arrival(&mut cx, &Packet::data(0, 0, 1000))
         };
         assert_eq!(verdict(0.0999), Verdict::Mark(Reason::Early));

@@ -1,20 +1,20 @@
 //! RED: random early detection.
 //!
-//! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN
-//! 1(4), 1993; gentle: Floyd, "Recommendation on using the gentle_ variant of RED", 2000.
+//! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1(4), 1993; gentle:
+//! Floyd, "Recommendation on using the gentle_ variant of RED", 2000.
 //!
-//! avg <- (1 - w_q) avg + w_q q at each arrival; after an idle period as if the m packets that could
-//! have been sent meanwhile had each found an empty queue: avg <- (1 - w_q)^m avg.
-//! p_b = max_p (avg - min_th)/(max_th - min_th), gentle: from max_p at max_th to 1 at 2 max_th;
-//! p_a = p_b / (1 - count p_b), with `wait` p_b / (2 - count p_b) once count p_b >= 1.
+//! At each arrival avg <- (1 - w_q) avg + w_q q. After an idle period avg <- (1 - w_q)^m avg, where m is the number of
+//! packets that could have been sent during it.
+//! p_b = max_p (avg - min_th)/(max_th - min_th); with `gentle` p_b rises from max_p at max_th to 1 at 2 max_th.
+//! p_a = p_b / (1 - count p_b); with `wait` p_a = p_b / (2 - count p_b) once count p_b >= 1, else 0.
 //!
-//! Sees: the queue at each arrival, idle periods. Decides: mark (probabilistic), drop (avg past the
-//! hard limit, or p_b past mark_p).
-//! Departures: as ns-2.35 does, no packet is signalled while at most one waits, and the count
-//! starts anew when avg first passes min_th. ns-2.35 with use_mark_p_ (its default) has no hard limit,
-//! but there p_b is 1 and past mark_p_, with the same loss.
-//! Defaults: Floyd's recommendations of 1997 and 2000, as in ns-2.35; `wait` as ns-2.35. Those that are
-//! computed take the rate at the start: as in ns-2.35 they do not follow later changes.
+//! Input: the queue at each arrival, idle periods. Output: a mark, at random; a drop if avg exceeds the hard limit or
+//! p_b exceeds mark_p.
+//! Departures, as in ns-2.35: no packet is signalled while at most one is queued, and the count restarts when avg first
+//! exceeds min_th. With use_mark_p_ (its default), ns-2.35 has no hard limit. There p_b is 1, which exceeds mark_p_, so
+//! the packet is dropped all the same.
+//! Defaults: Floyd's recommendations of 1997 and 2000, as in ns-2.35; `wait` as in ns-2.35. Computed defaults use the
+//! rate at the start and do not follow later changes, as in ns-2.35.
 
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
@@ -24,7 +24,7 @@ use marqueue_core::{Packet, Rng, Time};
 marqueue_core::params! {
     /// Parameters of RED.
     pub struct Params {
-        /// Average queue below which nothing is signalled.
+        /// Average queue below which no packet is signalled.
         min_th: Option<f64> { unit: Packets, range: 0.0 => 1e9, default: None, auto: "max(5, half of what 5 ms hold)", source: "Floyd 1997; ns-2.35 targetdelay_" },
         /// Average queue at which the probability reaches max_p.
         max_th: Option<f64> { unit: Packets, range: 0.0 => 1e9, default: None, auto: "3 min_th", source: "Floyd 1997" },
@@ -32,21 +32,21 @@ marqueue_core::params! {
         max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.1, source: "Floyd 1997" },
         /// Weight of a new sample in the average.
         w_q: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, auto: "1 - exp(-1/(10 R C)), R = max(0.1 s, 3 (delay + 1/C)), C in packets/s", source: "ns-2.35 q_weight_ -1" },
-        /// From max_p at max_th up to 1 at 2 max_th, instead of 1 at max_th.
+        /// Whether the probability rises from max_p at max_th to 1 at 2 max_th, instead of jumping to 1 at max_th.
         gentle: bool { default: true, source: "Floyd 2000" },
-        /// At least 1/p_b packets between two signals.
+        /// Whether at least 1/p_b packets pass between two signals.
         wait: bool { default: true, source: "ns-2.35 wait_" },
-        /// Past this p_b a signal is a loss, even to a packet that could be marked.
+        /// Above this p_b packets are dropped, also those that could be marked.
         mark_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1.0, source: "RFC 3168, section 7; ns-2.35 mark_p_ has 0.1" },
-        /// In what the queue is measured; in bytes a packet's chance grows with its size.
+        /// Unit of the queue; in bytes a packet's probability grows with its size.
         mode: CountingUnit { default: CountingUnit::Packets, source: "Floyd and Jacobson 1993, section 7" },
     }
 }
 
 impl Params {
-    /// Both thresholds (packets) and the weight, computed where they are not given, at a link of so many packets a
-    /// second that delays by so many seconds.
-    pub fn in_force(&self, per_sec: f64, delay: f64) -> (f64, f64, f64) {
+    /// min_th and max_th (packets) and w_q; those that are not given are computed for a link of `per_sec` packets a second
+    /// with a propagation delay of `delay` seconds.
+    pub fn resolve(&self, per_sec: f64, delay: f64) -> (f64, f64, f64) {
         let min_th = self.min_th.unwrap_or_else(|| (0.005 * per_sec / 2.0).max(5.0));
         let max_th = self.max_th.unwrap_or(3.0 * min_th);
         let w_q = self.w_q.unwrap_or_else(|| {
@@ -89,8 +89,8 @@ impl Red {
         p.clamp(0.0, 1.0)
     }
 
-    /// Does a number `drawn` on [0, 1) fall below p_a: p_b spread so that signals come neither in clusters nor in
-    /// gaps? Multiplied out, as a division on each packet's way costs more than all else here.
+    /// Is `drawn`, a number in [0, 1), below p_a, the probability that spaces signals evenly? Both sides are multiplied
+    /// by the denominator, because a division for each packet would be the largest cost here.
     #[inline(always)]
     fn falls_below_p_a(&self, drawn: f64, p_b: f64, packet: &Packet, mean_packet: f64) -> bool {
         let count = match self.mode {
@@ -109,7 +109,7 @@ impl Red {
         left <= p_b || drawn * left < p_b * share
     }
 
-    /// An arrival finds `seen`; the average follows it.
+    /// Updates the average for an arrival that finds the queue `seen`.
     pub(super) fn update_average(&mut self, cx: &Context<'_>, seen: QueueLength) {
         if let Some(since) = self.idle_since.take() {
             let m = ((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet)).floor();
@@ -161,7 +161,7 @@ impl Red {
         }
     }
 
-    /// The average from which on every packet is lost.
+    /// The average from which on every packet is dropped.
     pub(super) fn hard_limit(&self) -> f64 {
         if self.gentle {
             2.0 * self.max_th
@@ -190,7 +190,7 @@ impl Red {
     }
 }
 
-/// The queue that an average follows.
+/// A queue length, from which an average is computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueLength {
     /// Packets.
@@ -200,7 +200,7 @@ pub(super) struct QueueLength {
 }
 
 impl QueueLength {
-    /// All that waits.
+    /// All queued packets.
     #[inline]
     pub fn all(cx: &Context<'_>) -> QueueLength {
         QueueLength { len: cx.packets(), bytes: cx.bytes() }
@@ -216,7 +216,7 @@ impl Aqm for Red {
 
     fn new(p: &Params, env: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
         let per_sec = env.rate.packets_per_sec(env.mean_packet);
-        let (min_th, max_th, w_q) = p.in_force(per_sec, env.delay.secs());
+        let (min_th, max_th, w_q) = p.resolve(per_sec, env.delay.secs());
         if max_th <= min_th {
             return Err(ParamError::new("max_th", format!("got {max_th} packets, expected more than min_th = {min_th} packets")));
         }

@@ -1,18 +1,17 @@
 //! REM: random exponential marking.
 //!
-//! Athuraliya, Li, Low and Yin, "REM: Active Queue Management", IEEE Network 15(3), 2001, as written in
-//! Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, section III, Experiment 2.
+//! Athuraliya, Li, Low and Yin, "REM: Active Queue Management", IEEE Network 15(3), 2001, in the form of Kunniyur and
+//! Srikant, IEEE/ACM ToN 12(2), 2004, section III, Experiment 2.
 //!
-//! Every T seconds the price mu <- max(0, mu + gamma (q[k+1] - (1 - alpha) q[k] - alpha q_ref)), and the
+//! Every T seconds the price becomes mu <- max(0, mu + gamma (q[k+1] - (1 - alpha) q[k] - alpha q_ref)), and the
 //! probability p = 1 - phi^(-mu).
 //!
-//! Sees: the queue at regular times. Decides: mark, at random: at departure where marks reach the sender
-//! as CE, so that they leave with the freshest price, and at arrival where they are losses, so that no
-//! buffer is spent on a packet that is to be lost. ns-2.35's Queue/REM does the same.
+//! Input: the queue at regular times. Output: a mark, at random. If the mark is CE, it is set at departure, so that it
+//! conveys the latest price. If it is a drop, it is made at arrival, so that the packet takes no buffer. ns-2.35's
+//! Queue/REM does the same.
 //!
-//! Departures: none from the law above, in which the change of the queue stands for the excess of input
-//! over capacity. ns-2.35 keeps that excess: see `rem_rate.rs`. It also holds one packet less than its
-//! limit.
+//! Departures: none from this law, in which the change of the queue represents the excess of input over capacity.
+//! ns-2.35 uses the excess itself (`rem_rate.rs`), and holds one packet less than its limit.
 //! Defaults: gamma, phi, alpha and T of the paper and ns-2.35; q_ref of the AVQ paper's Experiment 2.
 
 use crate::counting_unit::CountingUnit;
@@ -24,22 +23,22 @@ use marqueue_core::{Dur, Packet, Rng, Time};
 marqueue_core::params! {
     /// Parameters of REM.
     pub struct Params {
-        /// How fast the price follows.
+        /// Gain of the price.
         gamma: f64 { unit: One, range: 0.0 => 1e3, default: 0.001, source: "Athuraliya et al. 2001" },
         /// Base of the marking probability.
         phi: f64 { unit: One, range: 1.0 => 1e3, default: 1.001, source: "Athuraliya et al. 2001" },
-        /// Weight of the queue against its change.
+        /// Weight of the queue relative to its change.
         alpha: f64 { unit: One, range: 0.0 => 1e3, default: 0.1, source: "Athuraliya et al. 2001" },
         /// T: how often the price is computed.
         period: f64 { unit: Seconds, range: 1e-6 => 1e3, default: 0.002, source: "Athuraliya et al. 2001; ns-2.35 pupdtime_" },
-        /// The queue to settle at.
+        /// Queue length that the controller holds.
         q_ref: f64 { unit: Packets, range: 0.0 => 1e9, default: 50.0, source: "Kunniyur and Srikant 2004, section III, Experiment 2" },
-        /// In what the queue is measured.
+        /// Unit of the queue.
         mode: CountingUnit { default: CountingUnit::Packets, source: "Athuraliya et al. 2001" },
     }
 }
 
-/// The price and what follows from it, whatever the law by which it changes.
+/// The price and the marking probability, common to both laws of the price.
 #[derive(Debug)]
 pub(super) struct Price {
     pub(super) params: Params,
@@ -59,13 +58,13 @@ impl Price {
         self.timer.due()
     }
 
-    /// Has it fallen to zero?
+    /// Is it zero?
     pub(super) fn is_zero(&self) -> bool {
         self.mu == 0.0
     }
 
-    /// mu <- max(0, mu + gamma excess); p = 1 - phi^(-mu). `unchanged`: the queue is empty, and there is nothing
-    /// beside this price that the next excess depends on.
+    /// mu <- max(0, mu + gamma excess); p = 1 - phi^(-mu). `unchanged`: the queue is empty, and the
+    /// next excess depends on this price alone.
     pub(super) fn step(&mut self, excess: f64, unchanged: bool) {
         let before = (self.mu, self.p);
         self.mu = (self.mu + self.params.gamma * excess).max(0.0);
@@ -101,7 +100,7 @@ impl Price {
         }
     }
 
-    /// Names of what [`Price::probe`] reports.
+    /// Names and units of the values of [`Price::probe`].
     pub(super) const PROBES: &'static [(&'static str, &'static str)] = &[("price", "1"), ("p", "fraction")];
 
     pub(super) fn probe(&self, out: &mut Vec<f64>) {

@@ -1,18 +1,18 @@
 //! REM by the input rate.
 //!
-//! Athuraliya, Li, Low and Yin, "REM: Active Queue Management", IEEE Network 15(3), 2001: the law before the
-//! change of the queue replaces the excess of input over capacity; as in their Queue/REM of ns-2.35.
+//! Athuraliya, Li, Low and Yin, "REM: Active Queue Management", IEEE Network 15(3), 2001: the law before the change of
+//! the queue is substituted for the excess of input over capacity; as in Queue/REM of ns-2.35.
 //!
-//! Every T seconds the price mu <- max(0, mu + gamma (x - C T + alpha (q - q_ref))), where x arrived during
-//! the last T seconds and C T could have left; p = 1 - phi^(-mu).
+//! Every T seconds mu <- max(0, mu + gamma (x - C T + alpha (q - q_ref))), where x arrived during the last T seconds
+//! and C T could have left; p = 1 - phi^(-mu).
 //!
-//! Sees: arrivals, the queue at regular times. Decides: mark, at random, where and when `rem` does.
+//! Input: arrivals, the queue at regular times. Output: a mark, at random, where `rem` makes it.
 //!
-//! Against `rem`: while the queue is neither empty nor full the two excesses are the same. When it is empty
-//! this price falls by all the capacity that was not used, that of `rem` by alpha q_ref only; when
-//! it is full this price rises with what is lost, that of `rem` with the standing queue only.
-//! Departures: ns-2.35 holds one packet less than its limit, and has an average over x whose weight is 1
-//! by default, that is none; here there is none.
+//! Difference to `rem`: none while the queue is neither empty nor full. When it is empty, this price falls with all
+//! unused capacity, that of `rem` by alpha q_ref only. When it is full, this price rises with the dropped traffic, that
+//! of `rem` with the standing queue only.
+//! Departures: ns-2.35 holds one packet less than its limit. It can average x; by default the weight is 1, which is no
+//! average, and there is none here.
 //! Defaults: those of `rem`.
 
 use super::rem::{Params, Price};
@@ -58,8 +58,8 @@ impl Aqm for RemRate {
         let Params { alpha, q_ref, period, mode, .. } = self.price.params;
         let q = mode.queue_length(cx.packets(), cx.bytes(), cx.env.mean_packet);
         let excess = (self.arrived - period * cx.env.rate.bytes_per_sec()) / cx.env.mean_packet.0 as f64;
-        // Unlike that of `rem` this excess depends on the link's rate, which may change while the queue is
-        // empty: a price of zero stays at zero whatever the rate is.
+        // Unlike in `rem` the excess depends on the link's rate, which may change while the queue is empty. A price of
+        // zero stays zero at any rate.
         let unchanged = q == 0.0 && self.arrived == 0.0 && self.price.is_zero();
         self.price.step(excess + alpha * (q - q_ref), unchanged);
         self.arrived = 0.0;

@@ -2,13 +2,14 @@
 //!
 //! Clark and Fang, "Explicit Allocation of Best-Effort Packet Delivery Service", IEEE/ACM ToN 6(4), 1998.
 //!
-//! Two REDs: that for `in` packets averages the `in` packets that wait, that for `out` packets averages all.
+//! Two REDs share the queue. The one for `in` packets averages the queued `in` packets, the one for `out` packets
+//! averages all queued packets.
 //!
-//! Sees: the queue and its `in` packets at each arrival, idle periods. Decides: as RED.
-//! Which packets are `in` is told by their code point; in the paper an edge router marks them.
-//! Departures: an `in` arrival moves both averages, an `out` arrival that of all packets, as in the paper;
-//! in ns-2.35 an `out` arrival moves neither, so that with few `in` packets its average lags behind.
-//! Defaults: Wen, Fang and Sun 2008, section 4; w_q and wait are RED's.
+//! Input: the queue and its `in` packets at each arrival, idle periods. Output: as RED.
+//! `in` packets are recognized by their code point; in the paper an edge router marks them.
+//! Departures: an `in` arrival updates both averages, an `out` arrival that of all packets, as in the paper. In ns-2.35
+//! an `out` arrival updates neither, so its average lags when there are few `in` packets.
+//! Defaults: Wen, Fang and Sun 2008, section 4; `wait` as in RED.
 
 use super::red::{self, Red, QueueLength};
 use crate::counting_unit::CountingUnit;
@@ -21,9 +22,9 @@ marqueue_core::params! {
     pub struct Params {
         /// Code point of `in` packets.
         in_dscp: Dscp { default: Dscp::parse("AF11").expect("a name"), source: "RFC 2597: the lowest drop precedence" },
-        /// Average of `in` packets below which none of them is signalled.
+        /// Average number of `in` packets below which none of them is signalled.
         in_min_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 110.0, source: "Wen, Fang and Sun 2008, section 4" },
-        /// Average of `in` packets at which their probability reaches in_max_p.
+        /// Average number of `in` packets at which their probability reaches in_max_p.
         in_max_th: f64 { unit: Packets, range: 0.0 => 1e9, default: 210.0, source: "Wen, Fang and Sun 2008, section 4" },
         /// Probability of `in` packets at in_max_th.
         in_max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.01, source: "Wen, Fang and Sun 2008, section 4" },
@@ -35,9 +36,9 @@ marqueue_core::params! {
         out_max_p: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.02, source: "Wen, Fang and Sun 2008, section 4" },
         /// Weight of a new sample in both averages.
         w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.002, source: "Wen, Fang and Sun 2008, section 4" },
-        /// From max_p at max_th up to 1 at 2 max_th, instead of 1 at max_th.
+        /// Whether the probability rises from max_p at max_th to 1 at 2 max_th, instead of jumping to 1 at max_th.
         gentle: bool { default: true, source: "Wen, Fang and Sun 2008, section 4" },
-        /// At least 1/p_b packets between two signals.
+        /// Whether at least 1/p_b packets pass between two signals.
         wait: bool { default: true, source: "ns-2.35 wait_" },
     }
 }
@@ -46,10 +47,12 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub struct Rio {
     in_dscp: Dscp,
-    inside: Red,
-    all: Red,
-    /// The `in` packets that wait.
-    waiting: QueueLength,
+    /// RED for `in` packets.
+    in_red: Red,
+    /// RED for `out` packets.
+    out_red: Red,
+    /// The queued `in` packets.
+    queued_in: QueueLength,
 }
 
 impl Aqm for Rio {
@@ -76,46 +79,46 @@ impl Aqm for Rio {
         };
         Ok(Rio {
             in_dscp: p.in_dscp,
-            inside: red("in", p.in_min_th, p.in_max_th, p.in_max_p)?,
-            all: red("out", p.out_min_th, p.out_max_th, p.out_max_p)?,
-            waiting: QueueLength { len: 0, bytes: 0 },
+            in_red: red("in", p.in_min_th, p.in_max_th, p.in_max_p)?,
+            out_red: red("out", p.out_min_th, p.out_max_th, p.out_max_p)?,
+            queued_in: QueueLength { len: 0, bytes: 0 },
         })
     }
 
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         let all = QueueLength::all(cx);
-        self.all.update_average(cx, all);
+        self.out_red.update_average(cx, all);
         if packet.dscp() != self.in_dscp {
-            return self.all.decide(cx, packet, all);
+            return self.out_red.decide(cx, packet, all);
         }
-        self.inside.update_average(cx, self.waiting);
-        let verdict = self.inside.decide(cx, packet, self.waiting);
-        let stays = match verdict {
+        self.in_red.update_average(cx, self.queued_in);
+        let verdict = self.in_red.decide(cx, packet, self.queued_in);
+        let is_queued = match verdict {
             Verdict::Pass | Verdict::Signal => true,
             Verdict::Mark(_) => !cx.mark_drops(packet),
             Verdict::Drop(_) | Verdict::Congest(_) => false,
         };
-        if stays && !cx.is_full(packet) {
-            self.waiting.len += 1;
-            self.waiting.bytes += u64::from(packet.bytes());
+        if is_queued && !cx.is_full(packet) {
+            self.queued_in.len += 1;
+            self.queued_in.bytes += u64::from(packet.bytes());
         }
         verdict
     }
 
     fn on_departure(&mut self, _: &mut Context<'_>, packet: &Packet, _: Dur) -> Verdict {
         if packet.dscp() == self.in_dscp {
-            self.waiting.len -= 1;
-            self.waiting.bytes -= u64::from(packet.bytes());
+            self.queued_in.len -= 1;
+            self.queued_in.bytes -= u64::from(packet.bytes());
         }
         Verdict::Pass
     }
 
     fn on_idle(&mut self, now: Time) {
-        self.inside.on_idle(now);
-        self.all.on_idle(now);
+        self.in_red.on_idle(now);
+        self.out_red.on_idle(now);
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
-        out.extend([self.inside.average(), self.all.average(), self.inside.probability(), self.all.probability()]);
+        out.extend([self.in_red.average(), self.out_red.average(), self.in_red.probability(), self.out_red.probability()]);
     }
 }

@@ -1,17 +1,17 @@
-//! Scaled: aggressive marking, by a curve whose thresholds and buffer grow slowly with the number of flows.
+//! Scaled marking: a marking curve whose thresholds and buffer grow slowly with the number of flows.
 //!
-//! Eun and Wang, "Achieving 100% Throughput in TCP/AQM Under Aggressive Packet Marking With Small Buffer",
-//! IEEE/ACM ToN 16(4), 2008, sections II-B and V-A.
+//! Eun and Wang, "Achieving 100% Throughput in TCP/AQM Under Aggressive Packet Marking With Small Buffer", IEEE/ACM ToN
+//! 16(4), 2008, sections II-B and V-A.
 //!
-//! An arrival that finds x packets waiting is signalled with probability p_N(x), where p_N(N^a x) = p(x) and p
-//! is any curve of [`MarkingCurve`]; one that finds q N^b waiting is lost.
+//! An arrival that finds x packets in the queue is signalled with probability p_N(x), where p_N(N^a x) = p(x) and p is
+//! any [`MarkingCurve`]. An arrival that finds q N^b packets is dropped.
 //!
-//! Sees: arrivals, the instantaneous queue. Decides: mark, at random, or drop, beyond its own buffer.
-//! Buffers: the paper computes the buffer from N, a link has one. A packet is lost when either is full. A
-//! link that has less than q N^b is remarked, for then it is not the paper's scale that loses packets.
-//! Departures: none; the paper's "buffer of 12 N^(a + eps)" is not whole, here it is the whole number next to it.
-//! Defaults: RED1 of Table I, which averages the queue with weight 1, that is, not at all. Where min_th,
-//! max_th, max_p and buffer come from is not said there.
+//! Input: arrivals, the instantaneous queue. Output: a mark, at random, or a drop beyond its own buffer.
+//! The paper computes the buffer from N; a link has a buffer of its own. A packet is dropped when either is full. A
+//! warning says if the link's buffer is smaller than q N^b, because then the paper's scaling does not hold.
+//! Departures: none. The paper's buffer of 12 N^(a + eps) packets is rounded to a whole number.
+//! Defaults: RED1 of Table I, which averages the queue with weight 1, that is, not at all. The paper gives no source
+//! for min_th, max_th, max_p and buffer.
 
 use crate::policy::{Aqm, Context, Env, Limit, Reason, Verdict};
 use marqueue_core::params::ParamError;
@@ -20,15 +20,15 @@ use marqueue_core::{MarkingCurve, Packet, Rng, ScaledCurve, Time};
 marqueue_core::params! {
     /// Parameters of scaled marking.
     pub struct Params {
-        /// Probability of a mark by queue, in packets, of one flow.
+        /// Probability of a signal by queue length in packets, for one flow.
         curve: MarkingCurve { default: MarkingCurve::parse("red:2:10:0.2").expect("RED1"), source: "Eun and Wang 2008, Table I, RED1" },
-        /// Number of flows N for which thresholds and buffer are meant.
-        flows: f64 { unit: One, range: 1.0 => 1e12, default: 100.0, source: "none: tell it" },
-        /// Exponent of the thresholds, which grow as N^a.
+        /// Number of flows N that thresholds and buffer are scaled to.
+        flows: f64 { unit: One, range: 1.0 => 1e12, default: 100.0, source: "none: depends on the traffic" },
+        /// Exponent a of the thresholds, which grow as N^a.
         a: f64 { unit: One, range: 0.0 => 1.0, default: 0.2, source: "Eun and Wang 2008, Table I" },
         /// Exponent of the buffer, which grows as N^b.
         b: Option<f64> { unit: One, range: 0.0 => 1.0, default: None, auto: "a + 0.1, but at most 1", source: "Eun and Wang 2008, section V: eps = 0.1" },
-        /// Buffer of one flow; beyond that times N^b packets are lost.
+        /// Buffer of one flow, q; packets are dropped when q N^b are queued.
         buffer: f64 { unit: Packets, range: 1.0 => 1e9, default: 12.0, source: "Eun and Wang 2008, Table I" },
     }
 }

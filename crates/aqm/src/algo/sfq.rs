@@ -2,12 +2,12 @@
 //!
 //! McKenney, "Stochastic Fairness Queueing", IEEE INFOCOM 1990.
 //!
-//! Flows are hashed to queues, which are served in turn, a packet each. When the buffer is full the longest
-//! queue loses its last packet.
+//! Flows are hashed to queues, which are served in turn, one packet each. When the buffer overflows, the longest queue
+//! drops its last packet.
 //!
-//! Sees: flows. Decides: which queue is served.
-//! Departures: the hash is salted once a run; the paper perturbs it now and then. The longest queue is that
-//! with most bytes, not packets.
+//! Input: flows. Output: the queue to serve.
+//! Departures: the hash has one salt for the whole run; the paper changes it from time to time. The longest queue is
+//! the one with the most bytes, not packets.
 //! Defaults: the number of queues is that of Linux's sfq.
 
 use super::droptail::{self, DropTail};
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 marqueue_core::params! {
     /// Parameters of SFQ.
     pub struct Params {
-        /// How many queues.
+        /// Number of queues.
         queues: f64 { unit: One, range: 1.0 => 1e6, default: 1024.0, source: "Linux sfq, divisor" },
     }
 }
@@ -30,7 +30,7 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub struct Sfq {
     hash: FlowHash,
-    /// Queues that hold packets, the next one first.
+    /// Queues that hold packets, in the order of their turns.
     turns: VecDeque<Class>,
 }
 

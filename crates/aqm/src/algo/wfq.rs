@@ -1,19 +1,20 @@
 //! WFQ: weighted fair queueing, packet by packet.
 //!
-//! Demers, Keshav and Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", ACM SIGCOMM 1989; Parekh
-//! and Gallager, "A Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks: The
-//! Single-Node Case", IEEE/ACM ToN 1(3), 1993 (PGPS).
+//! Demers, Keshav and Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", ACM SIGCOMM 1989; Parekh and
+//! Gallager, "A Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks: The Single-Node
+//! Case", IEEE/ACM ToN 1(3), 1993 (PGPS).
 //!
-//! Virtual time grows at rate C / (sum of the weights of the queues that generalized processor sharing would
-//! still serve). A packet of L bytes that joins queue i at t gets S = max(F_i, V(t)), F_i = S + L/w_i; the packet
-//! with the least F is served first.
+//! Virtual time V grows at rate C / (sum of the weights of the queues that generalized processor sharing (GPS) still
+//! serves). A packet of L bytes that joins queue i at time t gets S = max(F_i, V(t)) and F_i = S + L/w_i. The packet
+//! with the smallest F is served first.
 //!
-//! Sees: flows or code points, sizes, arrival times. Decides: which queue is served.
+//! Input: flows or code points, sizes, arrival times. Output: the queue to serve.
 //!
-//! By flow, the queues share the buffer and the longest loses its last packet when it is full. By code point
-//! (the aggregate mode of Wen, Fang and Sun 2009, section 4.2) `room` can split the buffer.
-//! A packet that is pushed out takes its tag with it: fluid sharing never gets to serve it, or stops.
-//! Departures: a rate that changes counts from the next arrival or departure on.
+//! With a queue for each flow, the queues share the buffer, and the longest drops its last packet when the buffer
+//! overflows. With a queue for each code point (the aggregate mode of Wen, Fang and Sun 2009, section 4.2), `room` can
+//! divide the buffer. The finishing tag of a dropped packet is removed: GPS does not serve the packet, or stops serving
+//! it.
+//! Departures: a new rate of the link counts from the next arrival or departure on.
 //! Defaults: weight 1.
 
 use super::droptail::{self, DropTail};
@@ -26,11 +27,11 @@ use std::collections::{BTreeSet, VecDeque};
 marqueue_core::params! {
     /// Parameters of WFQ.
     pub struct Params {
-        /// What packets share a queue.
+        /// Which packets share a queue: those of a flow or of a code point.
         classify: Classify { default: Classify::Flow, source: "Demers, Keshav and Shenker 1989; by code point: Wen, Fang and Sun 2009, section 4.2" },
         /// Weight of a queue by the code point of the packet that opens it; 1 if it has none.
         weights: PerDscp { unit: One, range: 1e-3 => 1e3, default: PerDscp::default(), source: "Parekh and Gallager 1993" },
-        /// How many packets the queue of a code point may hold, within the buffer that all share.
+        /// Number of packets that the queue of a code point may hold, within the shared buffer.
         room: PerDscp { unit: Packets, range: 1.0 => 1e9, default: PerDscp::default(), source: "Wen, Fang and Sun 2009, section 4.2" },
     }
 }
@@ -40,11 +41,11 @@ fn rank(virtual_time: f64) -> u64 {
     virtual_time.to_bits()
 }
 
-/// A queue as fluid fair sharing sees it.
+/// The state of a queue under GPS.
 #[derive(Debug, Default)]
 struct GpsQueue {
     weight: f64,
-    /// Finishing tags of the packets that wait.
+    /// Finishing tags of the queued packets.
     tags: VecDeque<f64>,
     /// The tag given last.
     last: f64,
@@ -57,26 +58,26 @@ pub struct Wfq {
     weights: PerDscp,
     room: PerDscp,
     gps: Vec<GpsQueue>,
-    /// Virtual time, bytes a unit of weight, when it was that, and the link's rate from then on.
+    /// Virtual time, in bytes a unit of weight, at time `at`, and the link's rate since then.
     v: f64,
     at: Time,
     rate: Rate,
-    /// Queues that fluid sharing still serves, by their last tag.
+    /// Queues that GPS still serves, by their last tag.
     busy: BTreeSet<(u64, Class)>,
     busy_weight: f64,
     /// Queues that hold packets, by their first tag.
     heads: BTreeSet<(u64, Class)>,
-    /// Empty queues that fluid sharing has just finished with.
+    /// Empty queues that GPS has just finished.
     finished: Vec<Class>,
 }
 
 impl Wfq {
-    /// Does fluid sharing still serve this queue?
+    /// Does GPS still serve this queue?
     fn is_busy(&self, class: Class) -> bool {
         self.busy.contains(&(rank(self.gps[class].last), class))
     }
 
-    /// The last tag of a queue changes.
+    /// Sets the last tag of a queue.
     fn set_last(&mut self, class: Class, last: f64) {
         let gps_queue = &mut self.gps[class];
         let was_busy = self.busy.remove(&(rank(gps_queue.last), class));
@@ -95,7 +96,7 @@ impl Wfq {
 
 impl Scheduler for Wfq {
     const NAME: &'static str = "wfq";
-    const SUMMARY: &'static str = "Serves flows or classes in the order in which weighted fluid sharing would end";
+    const SUMMARY: &'static str = "Serves flows or classes in the order in which generalized processor sharing would finish their packets";
     const SOURCE: &'static str = "Demers, Keshav and Shenker 1989; Parekh and Gallager, IEEE/ACM ToN 1(3), 1993";
     type Params = Params;
     type Policy = DropTail;
@@ -135,7 +136,7 @@ impl Scheduler for Wfq {
         }
     }
 
-    /// Virtual time runs.
+    /// Advances virtual time.
     fn advance_time(&mut self, now: Time, rate: Rate) {
         let mut left = (now - std::mem::replace(&mut self.at, now)).secs() * self.rate.bytes_per_sec();
         self.rate = rate;
@@ -153,7 +154,7 @@ impl Scheduler for Wfq {
                 self.finished.push(class);
             }
         }
-        // Whatever rounding has left.
+        // Rounding may have left a remainder.
         self.busy_weight = 0.0;
     }
 
@@ -179,11 +180,11 @@ impl Scheduler for Wfq {
 
     fn on_push_out<A>(&mut self, class: Class, packet: &Packet, _: &Queues<A>, env: &Env) {
         let gps_queue = &mut self.gps[class];
-        let tag = gps_queue.tags.pop_back().expect("a packet that waits has a tag");
+        let tag = gps_queue.tags.pop_back().expect("a queued packet has a tag");
         if gps_queue.tags.is_empty() {
             self.heads.remove(&(rank(tag), class));
         }
-        // The tag before it: rounding must not make another of one that is still there.
+        // Where a tag remains, it is used as it is, because a computed one may differ by rounding.
         let start = tag - env.cost(packet) / gps_queue.weight;
         let before = gps_queue.tags.back().copied().unwrap_or(start.max(0.0));
         self.set_last(class, before);
@@ -201,7 +202,7 @@ impl Scheduler for Wfq {
         }
     }
 
-    /// Fluid sharing may still be serving what has already left.
+    /// GPS may still serve packets that have already left.
     fn keeps_empty(&self, class: Class) -> bool {
         self.is_busy(class)
     }

@@ -1,11 +1,11 @@
-//! A queue under watch: whatever is done to it, packets and bytes are conserved and leave in order, and
-//! a signal is settled as the environment says. Driven by tests and by the fuzzer.
+//! A queue with checks: after every operation packets and bytes are conserved, packets leave in order, and signals are
+//! marks or drops as the environment says. Used by tests and by the fuzzer.
 
 use marqueue_aqm::{Discipline, EnqueueOutcome, Limit, Qdisc, Signal};
 use marqueue_core::{Dscp, Dur, Ecn, Flags, Head, Packet, Rate, Time};
 use std::collections::BTreeMap;
 
-/// What can be done to a queue.
+/// An operation on a queue.
 #[derive(Clone, Debug)]
 pub enum Op {
     Enqueue { flow: u32, dscp: Dscp, bytes: u32, ecn: Ecn },
@@ -16,18 +16,18 @@ pub enum Op {
     Rate { bits_per_sec: u64 },
 }
 
-/// Most timers that one [`Op::Wait`] follows; the wait ends with the last of them.
+/// Largest number of timers in one [`Op::Wait`]; the wait ends with the last of them.
 const TIMERS_A_WAIT: u32 = 1_000;
 
-/// Those that keep the order of each flow only.
+/// Disciplines that keep the order of each flow only.
 const SCHEDULERS: [&str; 5] = ["sfq", "drr", "wfq", "fq_codel", "drr_mkc"];
 
-/// A queue and what has been seen of it.
+/// A queue and the expectations about it.
 pub struct Watch {
     pub queue: Discipline,
     pub now: Time,
     pub arrived: u32,
-    /// The number that the next departure has at least; of a scheduler's, by flow and code point.
+    /// Lower bound of the next departure's number; under a scheduler by flow and code point.
     next: BTreeMap<(u32, Dscp), u32>,
     lost: u64,
 }
@@ -47,7 +47,7 @@ impl Watch {
 
     fn enqueue(&mut self, flow: u32, dscp: Dscp, bytes: u32, ecn: Ecn) {
         let signal = self.queue.env_mut().signal;
-        // ECN as RFC 3168 has it; at a CPU flows take turns among three classes.
+        // ECN as in RFC 3168. Flows are assigned to three classes in turn.
         let flags = if ecn == Ecn::NotEct { Flags::NONE } else { Flags::ANSWERS_CE };
         let packet = Packet::data(flow, self.arrived, bytes)
             .with_head(Head::new(dscp, (flow % 3) as u8).with(flags).with_ecn(ecn));
@@ -109,13 +109,13 @@ impl Watch {
         self.queue.probe(self.now, &mut values);
         assert_eq!(values.len(), self.queue.probes().len());
         let probes = self.queue.probes();
-        // A price is negative where there is room; nothing else is.
+        // Only a price may be negative: it is while the link has spare capacity.
         let sane = |(name, v): (&str, f64)| v.is_finite() && (v >= 0.0 || name == "price");
         let mut named = probes.iter().map(|probe| probe.0).zip(values.iter().copied());
         assert!(named.all(sane), "{probes:?} = {values:?}");
     }
 
-    /// Takes out what is left: then everything that arrived has left or been lost.
+    /// Removes the remaining packets. Then every packet that arrived has departed or was dropped.
     pub fn finish(&mut self) {
         while self.dequeue() {}
         assert!(self.queue.is_empty());
