@@ -35,17 +35,22 @@ impl NewReno {
         self.reducing.sent(1);
     }
 
+    /// Step 3, full acknowledgement, with `flight` segments still outstanding. Option (1): no burst even if little is
+    /// outstanding.
+    fn leave(&mut self, core: &mut Core, flight: u32) {
+        self.in_recovery = false;
+        core.inflation = 0;
+        core.window.cwnd = core.window.ssthresh.min(f64::from(flight.max(1)) + 1.0);
+        self.reducing.end(core);
+        core.last_cut = LastCut::Repaired;
+    }
+
     fn on_new_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if !self.in_recovery {
             core.acknowledge_and_open(tx, ack);
         } else if ack.ack >= core.recover {
-            self.in_recovery = false;
             core.acknowledge(tx, ack);
-            core.inflation = 0;
-            // Option (1): no burst even if little is outstanding.
-            core.window.cwnd = core.window.ssthresh.min(f64::from(core.flight().max(1)) + 1.0);
-            self.reducing.end(core);
-            core.last_cut = LastCut::Repaired;
+            self.leave(core, core.flight());
         } else {
             let acked = ack.ack - core.una;
             core.acknowledge_part(tx, ack);
@@ -80,6 +85,12 @@ impl LossRecovery for NewReno {
             return;
         }
         reno::fill(core, tx, &mut self.reducing);
+    }
+
+    fn before_echo(&mut self, core: &mut Core, ack: u32) {
+        if self.in_recovery && ack >= core.recover {
+            self.leave(core, core.max - ack);
+        }
     }
 
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {

@@ -16,16 +16,23 @@ pub struct Reno {
     reducing: WindowReduction,
 }
 
+impl Reno {
+    /// RFC 5681, section 3.2, step 6.
+    fn leave(&mut self, core: &mut Core) {
+        self.in_recovery = false;
+        core.inflation = 0;
+        self.reducing = WindowReduction::AtOnce;
+        core.window.cwnd = core.window.ssthresh;
+        core.last_cut = LastCut::Repaired;
+    }
+}
+
 impl LossRecovery for Reno {
     fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if ack.ack > core.una {
             if self.in_recovery {
-                self.in_recovery = false;
                 core.acknowledge(tx, ack);
-                core.inflation = 0;
-                self.reducing = WindowReduction::AtOnce;
-                core.window.cwnd = core.window.ssthresh;
-                core.last_cut = LastCut::Repaired;
+                self.leave(core);
             } else {
                 core.acknowledge_and_open(tx, ack);
             }
@@ -43,6 +50,12 @@ impl LossRecovery for Reno {
             return;
         }
         fill(core, tx, &mut self.reducing);
+    }
+
+    fn before_echo(&mut self, core: &mut Core, ack: u32) {
+        if self.in_recovery && ack > core.una {
+            self.leave(core);
+        }
     }
 
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {

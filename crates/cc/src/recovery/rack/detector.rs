@@ -1,4 +1,4 @@
-//! Loss detection of RACK: RFC 8985, section 6.2.
+//! Loss detection of RACK: RFC 8985, sections 6.2 and 6.3.
 
 use super::scoreboard::{Scoreboard, Transmission};
 use marqueue_core::{Dur, Time};
@@ -76,21 +76,29 @@ impl Default for Detector {
 }
 
 impl Detector {
-    /// Steps 1 to 3: segment `seq` has arrived. `original`: by its timestamp the acknowledgement may be for an earlier
-    /// transmission than the last.
-    pub fn arrived(&mut self, seq: u32, sent: Transmission, now: Time, original: bool) {
-        let (rtt, end) = (now - sent.at, seq + 1);
-        if !sent.again {
-            self.min_rtt = self.min_rtt.min(rtt);
-            self.reordering_seen |= end < self.fack;
+    /// Steps 1 to 3 for the segments that an acknowledgement newly reports as delivered, in ascending order of their
+    /// numbers. `earlier` tells whether, by its timestamp, the acknowledgement may be for an earlier transmission than the
+    /// one sent at this time.
+    pub fn update(&mut self, delivered: &[(u32, Transmission)], now: Time, earlier: impl Fn(Time) -> bool) {
+        for (_, sent) in delivered.iter().filter(|(_, sent)| !sent.again) {
+            self.min_rtt = self.min_rtt.min(now - sent.at);
         }
-        self.fack = self.fack.max(end);
-        // Not a retransmission that cannot have been answered yet.
-        if sent.again && (original || rtt < self.min_rtt) {
-            return;
+        // Step 2 goes in ascending order of xmit_ts, so that RACK.rtt is that of the segment sent last.
+        let mut latest = None;
+        for &(seq, sent) in delivered {
+            let spurious = sent.again && (earlier(sent.at) || now - sent.at < self.min_rtt);
+            if !spurious {
+                latest = latest.max(Some((sent.at, seq + 1)));
+            }
         }
-        self.rtt = rtt;
-        self.latest = self.latest.max((sent.at, end));
+        if let Some(latest) = latest {
+            self.rtt = now - latest.0;
+            self.latest = self.latest.max(latest);
+        }
+        for &(seq, sent) in delivered {
+            self.reordering_seen |= seq + 1 < self.fack && !sent.again;
+            self.fack = self.fack.max(seq + 1);
+        }
     }
 
     /// Step 4: updates the reordering window.
