@@ -94,12 +94,13 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
-    /// The amount of data that a loss or a timeout takes as FlightSize when it sets ssthresh.
+    /// The data that a loss or a timeout takes as FlightSize when it sets ssthresh.
     pub enum FlightSize {
-        /// All data sent and not cumulatively acknowledged (RFC 5681, section 2), though it may be more than the window:
-        /// in loss recovery it includes what has been received above a hole.
+        /// All that is sent and not cumulatively acknowledged (RFC 5681, section 2). In loss recovery that includes what
+        /// was received above a hole, which may be several windows.
         Outstanding = "outstanding",
-        /// The same, but at most the congestion window. RFC 5681, equation (4) is an upper bound of ssthresh.
+        /// The same, but at most the congestion window: what is outstanding beyond that was received above a hole, sent by
+        /// limited transmit, or given up by a timeout. Equation (4) of RFC 5681 is an upper bound ("no more than").
         Window = "window",
     }
 }
@@ -130,7 +131,7 @@ marqueue_core::params! {
         /// How the window grows and what a congestion signal leaves of it.
         control: Law { default: Law::Reno, source: "RFC 5681, RFC 8257, RFC 9438, Kelly 2003" },
         /// What FlightSize is where a loss or a timeout sets ssthresh.
-        flight_size: FlightSize { default: FlightSize::Window, source: "RFC 5681, section 2 and equation (4)" },
+        flight_size: FlightSize { default: FlightSize::Window, source: "RFC 5681, sections 2, 3.1 and 4.3" },
         /// Does a timeout during loss recovery, or while the window comes down for ECN, reduce ssthresh again?
         timeout_cuts_again: bool { default: true, source: "RFC 5681, section 4.3; Linux, tcp_enter_loss" },
         /// Count whole segments where the window is cut: of the window, and of what is left.

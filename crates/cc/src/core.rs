@@ -391,8 +391,9 @@ impl Core {
     ///
     /// The text defines it as all that is not cumulatively acknowledged (section 2), and where it is used, as what is
     /// outstanding in the network. In loss recovery the first includes what was received above a hole, which may be
-    /// several windows: after a timeout ssthresh would be larger than before the loss.
-    pub(crate) fn flight_size(&self, config: &Config) -> f64 {
+    /// several windows: a timeout would leave a larger ssthresh than the loss before it, where section 4.3 wants it
+    /// lowered twice.
+    fn flight_size(&self, config: &Config) -> f64 {
         let outstanding = f64::from(self.flight() - self.limited);
         match config.flight_size {
             FlightSize::Outstanding => outstanding,
@@ -482,7 +483,10 @@ impl Core {
         if keep {
             self.window.ssthresh = self.window.ssthresh.max(2.0);
         } else {
-            self.window.cwnd = self.window.cwnd.max(1.0);
+            let repairing = self.last_cut == LastCut::Loss && config.dialect == Dialect::Rfc;
+            // Proportional rate reduction lets cwnd follow what is in flight; the window that it aims at is ssthresh.
+            let least = if repairing { self.window.ssthresh } else { 1.0 };
+            self.window.cwnd = self.window.cwnd.max(least);
             self.cut(config, Signal::Loss);
         }
     }

@@ -5,7 +5,8 @@
 
 mod common;
 
-use common::{at, config, rfc, Lead};
+use common::{at, config, config_of, rfc, Lead};
+use marqueue_cc::Ack;
 use marqueue_core::{Dur, Flags, Time};
 
 /// Four acknowledgements for segment 2 after 1 has arrived and 2 has not: the first of them opens
@@ -90,6 +91,29 @@ mod rfc_5681 {
         l.now = at(1.1);
         assert_eq!(l.ack(1), [1]);
         assert_eq!(l.cwnd(), 1.0);
+    }
+
+    /// Segment 1 and its retransmission are lost while data above it keeps arriving; then the timer expires. ssthresh
+    /// before and after.
+    fn timeout_in_recovery(choices: &[(&str, &str)], flags: &[(&str, bool)]) -> (f64, f64) {
+        let numbers = [("initial_window", 10.0), ("delayed_ack", 0.0)];
+        let mut l = Lead::open(config_of("rfc", choices, &numbers, flags), None);
+        for end in 3..=40 {
+            l.sack(1, &[(2, end)]);
+        }
+        let before = l.ssthresh();
+        assert!(l.sender.core().flight() > 40);
+        l.time_out();
+        (before, l.ssthresh())
+    }
+
+    #[test]
+    fn a_timeout_in_recovery_does_not_raise_ssthresh() {
+        assert_eq!(timeout_in_recovery(&[], &[]), (5.0, 2.5), "4.3: lowered twice");
+        let outstanding = timeout_in_recovery(&[("flight_size", "outstanding")], &[]);
+        assert_eq!(outstanding.0, 5.0);
+        assert!(outstanding.1 > 20.0, "section 2: all that is not cumulatively acknowledged");
+        assert_eq!(timeout_in_recovery(&[], &[("timeout_cuts_again", false)]), (5.0, 5.0), "Linux");
     }
 
     #[test]
@@ -217,22 +241,121 @@ mod rfc_6675 {
         assert_eq!(l.cwnd(), 5.5);
     }
 
-    #[test]
-    fn the_last_resort_is_a_rescue() {
-        // Of twelve segments 2 and the tail, 11 and 12, are lost; there are no new data.
-        let mut l = Lead::open(rfc("sack", 12), Some(12));
+    /// Of twelve segments 2 and the tail, 11 and 12, are lost; there is no new data. What goes out until the
+    /// retransmission of 2 is acknowledged.
+    fn tail_lost(rescue: bool) -> Lead {
+        let numbers = [("initial_window", 12.0), ("delayed_ack", 0.0)];
+        let mut l = Lead::open(config("rfc", "sack", &numbers, &[("rescue", rescue)]), Some(12));
         l.ack(2);
         l.sack(2, &[(3, 4)]);
         l.sack(2, &[(3, 5)]);
         assert_eq!(l.sack(2, &[(3, 6)]), [2]);
-        // cwnd is 5.5. 6, 7, 8: pipe is 5 with 9 to 12 and 2. 9: it is 4, and only NextSeg (4) is left.
-        for end in 7..=9 {
-            assert_eq!(l.sack(2, &[(3, end)]), []);
+        for end in 7..=11 {
+            assert_eq!(l.sack(2, &[(3, end)]), [], "(4.3): HighACK, 1, is not greater than RescueRxt, 2");
         }
-        assert_eq!(l.sack(2, &[(3, 10)]), [12]);
-        assert_eq!(l.sack(2, &[(3, 11)]), [], "once per recovery");
-        assert_eq!(l.ack(11), []);
+        l
+    }
+
+    #[test]
+    fn the_last_resort_is_a_rescue_of_the_end() {
+        let mut l = tail_lost(true);
+        assert_eq!(l.ack(11), [12], "NextSeg (4): HighACK is 10");
         assert_eq!(l.sack(11, &[(12, 13)]), [11], "the rescue tells of the hole: NextSeg (3)");
+        assert_eq!(l.ack(13), []);
+        assert!(l.sender.is_done());
+    }
+
+    #[test]
+    fn a_rescue_happens_once_a_recovery_if_it_is_wanted() {
+        let mut l = tail_lost(true);
+        assert_eq!(l.ack(11), [12]);
+        for _ in 0..3 {
+            assert_eq!(l.ack(11), [], "RescueRxt is RecoveryPoint");
+        }
+        assert_eq!(l.time_out(), [11]);
+        assert_eq!(tail_lost(false).ack(11), []);
+    }
+
+    #[test]
+    fn a_rescue_sends_the_highest_segment_that_is_not_sacked() {
+        // Segments 1, 9 and 10 of twelve are lost: 12 is sacked, so that the end to rescue is 10.
+        let mut l = Lead::open(rfc("sack", 12), Some(12));
+        l.sack(1, &[(2, 3)]);
+        l.sack(1, &[(2, 4)]);
+        assert_eq!(l.sack(1, &[(2, 5)]), [1]);
+        l.sack(1, &[(2, 9)]);
+        // ssthresh is 6. 9 and 10 are not lost: two are sacked above. The pipe has 9, 10 and 1: NextSeg (3), twice,
+        // counts both twice.
+        assert_eq!(l.sack(1, &[(11, 13), (2, 9)]), [9, 10]);
+        assert_eq!(l.ack(9), [10], "NextSeg (4) counts neither HighRxt nor what is in the network");
+    }
+
+    #[test]
+    fn a_premature_rescue_repeats_nothing() {
+        // Only the first of ten segments is lost.
+        let mut l = Lead::open(rfc("sack", 10), Some(10));
+        for end in 3..=11 {
+            l.sack(1, &[(2, end)]);
+        }
+        assert_eq!(l.sender.core().counts.retransmits, 1);
+    }
+
+    #[test]
+    fn the_first_segment_beyond_the_recovery_point_is_repaired_without_the_timer() {
+        // Segments 1 and 11 are lost; RecoveryPoint is 10 if nothing is sent before the third duplicate.
+        let numbers = [("initial_window", 10.0), ("delayed_ack", 0.0)];
+        let mut l = Lead::open(config("rfc", "sack", &numbers, &[("limited_transmit", false)]), None);
+        let mut sent = Vec::new();
+        for end in 3..=11 {
+            sent.extend(l.sack(1, &[(2, end)]));
+        }
+        assert_eq!(sent, [1, 11, 12, 13, 14]);
+        assert_eq!(l.ack(11), [15], "recovery has ended");
+        l.sack(11, &[(12, 13)]);
+        l.sack(11, &[(12, 14)]);
+        assert_eq!(l.sack(11, &[(12, 15)]), [11], "HighACK is RecoveryPoint: a new recovery");
+        assert_eq!(l.ssthresh(), 2.5);
+    }
+
+    #[test]
+    fn after_a_timeout_recovery_waits_until_all_is_acknowledged_that_was_sent() {
+        // Section 5.1: RecoveryPoint is 10.
+        let mut l = Lead::open(rfc("sack", 10), None);
+        assert_eq!(l.time_out(), [1]);
+        assert_eq!(l.ack(2), [2, 3]);
+        assert_eq!(l.sack(2, &[(4, 8)]), [], "IsLost(2), but HighACK is 1");
+        assert_eq!((l.ssthresh(), l.cwnd()), (5.0, 2.0));
+        assert_eq!(l.ack(11), [11, 12, 13], "HighACK is 10");
+        assert_eq!(l.sack(11, &[(12, 14)]), [14, 15]);
+        assert_eq!(l.sack(11, &[(12, 15)]), [11], "a new recovery");
+        assert_eq!(l.ssthresh(), 2.0);
+    }
+
+    #[test]
+    fn a_duplicate_that_tells_of_two_segments_releases_two() {
+        // Step (3.3): the pipe falls by two, and limited transmit goes on until it is full.
+        let mut l = Lead::open(rfc("sack", 10), None);
+        assert_eq!(l.sack(1, &[(3, 5)]), [11, 12]);
+        assert_eq!(l.cwnd(), 10.0, "RFC 3042: the window is not changed");
+        assert_eq!(l.sack(1, &[(3, 6)]), [1], "three are sacked above segment 1");
+        assert_eq!(l.ssthresh(), 5.0, "what limited transmit sent is not counted");
+    }
+
+    #[test]
+    fn an_acknowledgement_that_advances_with_news_is_a_duplicate() {
+        // Section 2. Segment 2 is lost; the acknowledgement of 1 tells of 3, 4 and 5.
+        let mut l = Lead::open(rfc("sack", 10), None);
+        assert_eq!(l.sack(2, &[(3, 6)]), [2], "(2): IsLost(HighACK + 1)");
+        assert_eq!(l.ssthresh(), 4.5);
+    }
+
+    #[test]
+    fn the_timer_starts_again_when_recovery_begins() {
+        // RFC 6298, section 5: no segment is sent again less than one RTO after it was sent.
+        let mut l = Lead::open(rfc("sack", 10), None);
+        l.now = at(0.9);
+        l.sack(1, &[(2, 5)]);
+        assert_eq!(l.timeout(), 1.0);
     }
 
     #[test]
@@ -308,6 +431,40 @@ mod rfc_6298 {
         l.now += Dur::from_secs(0.2);
         l.ack(3);
         assert_eq!(srtt(&l), 0.875 * 0.1 + 0.125 * 0.2, "2.3: the first segment that was sent once");
+    }
+
+    /// Opens a connection whose SYN was lost once and answered 0.1 s after it was sent again.
+    fn lost_syn(choices: &[(&str, &str)], numbers: &[(&str, f64)], timestamps: bool) -> Lead {
+        let mut l = Lead::new(config_of("rfc", choices, numbers, &[("timestamps", timestamps)]), None);
+        l.time_out();
+        let sent = l.now;
+        l.now += Dur::from_secs(0.1);
+        let echo = timestamps.then(|| l.config.timestamp(sent));
+        l.hear(Ack { ack: 1, echo, ..Ack::default() });
+        l
+    }
+
+    #[test]
+    fn after_a_lost_syn_the_timeout_is_three_seconds_until_a_round_trip_is_measured() {
+        let mut l = lost_syn(&[], &[], false);
+        assert_eq!(l.timeout(), 3.0, "5.7");
+        l.time_out();
+        assert_eq!(l.timeout(), 6.0, "5.5");
+        l.now += Dur::from_secs(0.1);
+        assert_eq!(l.ack(2), [2, 3]);
+        assert_eq!(l.timeout(), 6.0, "3: Karn");
+        l.now += Dur::from_secs(0.1);
+        l.ack(3);
+        assert_eq!(l.timeout(), 1.0, "2.2 and 2.4");
+    }
+
+    #[test]
+    fn a_handshake_that_was_measured_needs_no_three_seconds_in_linux() {
+        assert_eq!(lost_syn(&[], &[], true).timeout(), 3.0, "5.7 knows no exception");
+        let unmeasured = [("lost_syn_rto", "unmeasured")];
+        assert_eq!(lost_syn(&unmeasured, &[], true).timeout(), 1.0);
+        assert_eq!(lost_syn(&unmeasured, &[], false).timeout(), 3.0);
+        assert_eq!(lost_syn(&[], &[("initial_rto", 4.0)], false).timeout(), 8.0, "not below 3 s");
     }
 
     #[test]

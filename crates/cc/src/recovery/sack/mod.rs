@@ -51,8 +51,7 @@ impl Sack {
         let mut pipe = self.scoreboard.pipe(outstanding(core, tx));
         let before = tx.out.len();
         while f64::from(pipe) + 1.0 <= core.window.cwnd {
-            let may =
-                Sendable { new: core.can_send_new(tx), rescue: tx.config.rescue, recovery_point: core.recover };
+            let may = Sendable { new: core.can_send_new(tx), rescue: tx.config.rescue, recovery_point: core.recover };
             let Some(seq) = self.scoreboard.next_segment(outstanding(core, tx), may) else { break };
             core.send(tx, seq);
             core.nxt = core.nxt.max(seq + 1);

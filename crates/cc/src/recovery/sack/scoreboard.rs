@@ -121,11 +121,9 @@ impl Scoreboard {
             return Some(hole);
         }
         // Rule 4 leaves HighRxt as it is.
-        if may.rescue && at.una > self.rescue_rxt {
-            self.rescue_rxt = may.recovery_point;
-            return self.highest_unsacked(at);
-        }
-        None
+        let rescue = self.highest_unsacked(at).filter(|_| may.rescue && at.una > self.rescue_rxt)?;
+        self.rescue_rxt = may.recovery_point;
+        Some(rescue)
     }
 
     /// The highest outstanding segment that is not sacked.
