@@ -117,7 +117,7 @@ impl Detector {
             }
         }
         let none = !self.reordering_seen && (c.repairing || c.many_sacked);
-        let wide = Dur((self.min_rtt.0 / 4).saturating_mul(self.multiple.into()));
+        let wide = Dur(self.min_rtt.0.saturating_mul(self.multiple.into()) / 4);
         self.window = if none { Dur::ZERO } else { wide.min(c.srtt) };
     }
 
