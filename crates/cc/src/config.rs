@@ -93,28 +93,6 @@ marqueue_core::choice! {
     }
 }
 
-marqueue_core::choice! {
-    /// The data that a loss or a timeout takes as FlightSize when it sets ssthresh.
-    pub enum FlightSize {
-        /// All that is sent and not cumulatively acknowledged (RFC 5681, section 2). In loss recovery that includes what
-        /// was received above a hole, which may be several windows.
-        Outstanding = "outstanding",
-        /// The same, but at most the congestion window: what is outstanding beyond that was received above a hole, sent by
-        /// limited transmit, or given up by a timeout. Equation (4) of RFC 5681 is an upper bound ("no more than").
-        Window = "window",
-    }
-}
-
-marqueue_core::choice! {
-    /// The connections whose first retransmission timeout for data is 3 s because the SYN timed out.
-    pub enum LostSynRto {
-        /// All of them (RFC 6298, section 5, (5.7)).
-        Always = "always",
-        /// Those whose handshake gave no round-trip time; with timestamps every handshake gives one (Linux).
-        Unmeasured = "unmeasured",
-    }
-}
-
 marqueue_core::params! {
     /// Settings of TCP, as declared.
     pub struct Params {
@@ -440,5 +418,27 @@ impl Config {
     pub fn sent_at(&self, echo: u32, now: Time) -> Time {
         let ticks = self.timestamp(now).wrapping_sub(echo).max(1);
         Time(now.0.saturating_sub(u64::from(ticks) * TICK.0))
+    }
+}
+
+marqueue_core::choice! {
+    /// The data that a loss or a timeout takes as FlightSize when it sets ssthresh.
+    pub enum FlightSize {
+        /// All that is sent and not cumulatively acknowledged (RFC 5681, section 2). In loss recovery that includes what
+        /// was received above a hole, which may be several windows.
+        Outstanding = "outstanding",
+        /// The same, but at most the congestion window: what is outstanding beyond that was received above a hole, sent by
+        /// limited transmit, or given up by a timeout. Equation (4) of RFC 5681 is an upper bound ("no more than").
+        Window = "window",
+    }
+}
+
+marqueue_core::choice! {
+    /// The connections whose first retransmission timeout for data is 3 s because the SYN timed out.
+    pub enum LostSynRto {
+        /// All of them (RFC 6298, section 5, (5.7)).
+        Always = "always",
+        /// Those whose handshake gave no round-trip time; with timestamps every handshake gives one (Linux).
+        Unmeasured = "unmeasured",
     }
 }

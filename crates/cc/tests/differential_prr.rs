@@ -8,7 +8,7 @@ use marqueue_cc::config::Reduction;
 use marqueue_cc::core::Core;
 use marqueue_cc::recovery::prr::{Progress, WindowReduction};
 use marqueue_core::Rng;
-use pseudocode::rfc6937::{Bound, Rfc6937};
+use pseudocode::rfc_6937::{Bound, Rfc6937};
 use pseudocode::SEQUENCES;
 
 /// The segments that may be sent at an acknowledgement: what the window has beyond the pipe, whole segments only.

@@ -5,7 +5,7 @@ mod pseudocode;
 
 use common::config_of;
 use marqueue_core::Rng;
-use pseudocode::rfc8985::Rfc8985;
+use pseudocode::rfc_8985::Rfc8985;
 use pseudocode::{path, SEQUENCES};
 
 /// Which segments go out with every acknowledgement and at every timer, and for when the timers are armed.
@@ -25,6 +25,6 @@ fn the_sender_detects_what_the_text_detects() {
         let size = (rng.below(2) == 0).then(|| 1 + rng.below(40));
         let weather = path::Weather::draw(&mut rng);
         let mut text = Rfc8985::new(size.unwrap_or(u32::MAX - 1));
-        path::compare(&config, size, weather, &mut rng, 80, &mut text);
+        path::compare(&config, size, weather, &mut rng, 50, &mut text);
     }
 }

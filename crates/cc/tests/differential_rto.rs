@@ -7,7 +7,7 @@ use common::config_of;
 use marqueue_cc::rto::Rto;
 use marqueue_cc::Config;
 use marqueue_core::{Dur, Rng, Time};
-use pseudocode::rfc6298::{Rfc6298, Timer};
+use pseudocode::rfc_6298::{Rfc6298, Timer};
 use pseudocode::{path, SEQUENCES};
 
 fn settings(rng: &mut Rng) -> Config {

@@ -6,7 +6,7 @@ mod pseudocode;
 use common::config_of;
 use marqueue_cc::recovery::sack::scoreboard::{Outstanding, Scoreboard, Sendable};
 use marqueue_core::Rng;
-use pseudocode::rfc6675::Rfc6675;
+use pseudocode::rfc_6675::Rfc6675;
 use pseudocode::{path, SEQUENCES};
 
 /// IsLost(), SetPipe() and NextSeg() on scoreboards in any state, of segments 1 to 25 at most.
@@ -97,6 +97,6 @@ fn the_sender_sends_what_section_5_sends() {
         let last = size.map_or(i64::MAX, i64::from);
         let mut text = Rfc6675::new(i64::from(config.dupthresh), last, i64::from(config.max_window));
         let weather = path::Weather::draw(&mut rng);
-        path::compare(&config, size, weather, &mut rng, 80, &mut text);
+        path::compare(&config, size, weather, &mut rng, 60, &mut text);
     }
 }

@@ -4,10 +4,10 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub mod path;
-pub mod rfc6298;
-pub mod rfc6675;
-pub mod rfc6937;
-pub mod rfc8985;
+pub mod rfc_6298;
+pub mod rfc_6675;
+pub mod rfc_6937;
+pub mod rfc_8985;
 
 /// Random sequences that each comparison runs.
 pub const SEQUENCES: u64 = 10_000;

@@ -360,6 +360,8 @@ impl Pseudocode for Rfc8985 {
             Some(Timer::Reordering(at)) => {
                 assert_eq!(at, call.now, "the reordering timer");
                 self.detect_and_send(call, false, false, &mut sent);
+                // Section 8: it was cancelled; RFC 6298, (5.1): and starts with what is sent now.
+                assert_eq!(call.after.deadline, call.now + call.after.rto.timeout(call.config));
             }
             Some(Timer::Pto(at)) => {
                 assert_eq!(at, call.now, "the probe timer");
