@@ -110,7 +110,7 @@ marqueue_core::params! {
         control: Law { default: Law::Reno, source: "RFC 5681, RFC 8257, RFC 9438, Kelly 2003" },
         /// What FlightSize is where a loss or a timeout sets ssthresh.
         flight_size: FlightSize { default: FlightSize::Window, source: "RFC 5681, sections 2, 3.1 and 4.3" },
-        /// Does a timeout during loss recovery, or while the window comes down for ECN, reduce ssthresh again?
+        /// Reduce ssthresh again at a timeout during loss recovery or during a window reduction for ECN.
         timeout_cuts_again: bool { default: true, source: "RFC 5681, section 4.3; Linux, tcp_enter_loss" },
         /// Count whole segments where the window is cut: of the window, and of what is left.
         whole_segments: bool { default: false, source: "Linux, tcp_sock: snd_cwnd and snd_ssthresh are integers" },
@@ -163,8 +163,8 @@ marqueue_core::params! {
         dupthresh: f64 { unit: Packets, range: 1 => 1000, default: 3.0, source: "RFC 5681" },
         /// Send new data on the first two duplicate acknowledgements.
         limited_transmit: bool { default: true, source: "RFC 3042" },
-        /// Repair the end of a window from which nothing else can be sent: a rescue retransmission a recovery; for sack
-        /// with loss_detection dupack.
+        /// Under sack with loss_detection dupack, when nothing else may be sent, retransmit the last outstanding segment, once
+        /// a recovery (rescue retransmission).
         rescue: bool { default: true, source: "RFC 6675, section 4, NextSeg (4)" },
         /// Smallest retransmission timeout.
         min_rto: f64 { unit: Seconds, range: 0.0 => 60.0, default: 1.0, source: "RFC 6298, 2.4" },
@@ -172,7 +172,7 @@ marqueue_core::params! {
         max_rto: f64 { unit: Seconds, range: 1.0 => 3600.0, default: 60.0, source: "RFC 6298, 2.5" },
         /// Retransmission timeout before the first measurement.
         initial_rto: f64 { unit: Seconds, range: 0.001 => 60.0, default: 1.0, source: "RFC 6298, 2.1" },
-        /// Which connections start with a retransmission timeout of 3 s because the SYN timed out.
+        /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
         lost_syn_rto: LostSynRto { default: LostSynRto::Always, source: "RFC 6298, section 5, (5.7); Linux, tcp_init_metrics" },
         /// Granularity of the clock that measures round-trip times.
         granularity: f64 { unit: Seconds, range: 1e-9 => 1.0, default: 0.001, source: "RFC 6298, G" },
@@ -262,7 +262,7 @@ pub struct Config {
     pub max_rto: Dur,
     /// Retransmission timeout before the first measurement.
     pub initial_rto: Dur,
-    /// Which connections start with 3 s because the SYN timed out.
+    /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
     pub lost_syn_rto: LostSynRto,
     /// Granularity of the clock that measures round-trip times.
     pub granularity: Dur,
@@ -434,7 +434,7 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
-    /// The connections whose first retransmission timeout for data is 3 s because the SYN timed out.
+    /// The connections, of those whose SYN timed out, that start with a retransmission timeout of 3 s.
     pub enum LostSynRto {
         /// All of them (RFC 6298, section 5, (5.7)).
         Always = "always",

@@ -112,7 +112,7 @@ impl Rto {
     /// The timer expired: double the timeout.
     pub fn back_off(&mut self, config: &Config) {
         match self {
-            // RFC 6298, 5.5; doubling past max_rto has no effect.
+            // RFC 6298, section 5, (5.5); doubling past max_rto has no effect.
             Rto::Rfc(r) => r.doublings = (r.doublings + 1).min(32),
             Rto::Ns2(t) => t.back_off(config),
         }

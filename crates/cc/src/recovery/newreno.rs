@@ -1,7 +1,7 @@
-//! NewReno: RFC 6582. Fast recovery lasts until everything is acknowledged that was outstanding when
-//! it began; each partial acknowledgement retransmits the next hole.
+//! NewReno: RFC 6582. Fast recovery lasts until everything is acknowledged that was outstanding when it began; each
+//! partial acknowledgement retransmits the next hole.
 //!
-//! Departure: a loss in a window that ECN has just cut is repaired without a second cut (RFC 3168,
+//! Departure: a loss in a window that ECN has just reduced is repaired without a second reduction (RFC 3168, section
 //! 6.1.2).
 
 use super::loss_recovery::LossRecovery;
@@ -15,15 +15,15 @@ use crate::segment::Ack;
 pub struct NewReno {
     in_recovery: bool,
     reducing: WindowReduction,
-    /// The timer has been reset by the first partial acknowledgement (section 3.2, step 3, the
-    /// impatient variant).
+    /// The timer has been reset by the first partial acknowledgement (RFC 6582, section 3.2, step 3, the impatient
+    /// variant).
     timer_reset: bool,
 }
 
 impl NewReno {
-    /// Step 3, partial acknowledgement, of `acked` segments, after the retransmission of the next hole:
-    /// the window shrinks by what was acknowledged and grows by one. RFC 9937: of the segments
-    /// acknowledged, those that duplicates stood for were delivered before.
+    /// RFC 6582, section 3.2, step 3: a partial acknowledgement of `acked` segments, after the retransmission of the next
+    /// hole. The window shrinks by the segments acknowledged and grows by one. RFC 9937: the segments for which there were
+    /// duplicates had been delivered before.
     fn deflate(&mut self, core: &mut Core, acked: u32) {
         let take = acked - 1;
         let from_inflation = take.min(core.inflation);
@@ -35,8 +35,8 @@ impl NewReno {
         self.reducing.sent(1);
     }
 
-    /// Step 3, full acknowledgement, with `flight` segments still outstanding. Option (1): no burst even if little is
-    /// outstanding.
+    /// RFC 6582, section 3.2, step 3: a full acknowledgement, with `flight` segments still outstanding. Option (1): no
+    /// burst even if little is outstanding.
     fn leave(&mut self, core: &mut Core, flight: u32) {
         self.in_recovery = false;
         core.inflation = 0;

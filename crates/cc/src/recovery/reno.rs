@@ -1,8 +1,9 @@
 //! Fast retransmit and fast recovery: RFC 5681, section 3.2, with limited transmit (RFC 3042).
 //!
-//! Departures: duplicate acknowledgements for data sent before a timeout do not start a fast
-//! retransmit (the bug of RFC 6582, section 4); a loss in a window that ECN has just reduced is repaired
-//! without a second reduction (RFC 3168, 6.1.2).
+//! Departures:
+//! - Duplicate acknowledgements for data sent before a timeout do not start a fast retransmit (RFC 6582, section 4
+//!   describes the fault).
+//! - A loss in a window that ECN has just reduced is repaired without a second reduction (RFC 3168, section 6.1.2).
 
 use super::loss_recovery::LossRecovery;
 use super::prr::{Progress, WindowReduction};
@@ -69,8 +70,8 @@ fn may_enter(core: &Core) -> bool {
     core.last_cut != LastCut::Timeout || core.una > core.recover
 }
 
-/// RFC 5681, 3.2, steps 2 and 3: reduces the window, retransmits, inflates by the duplicates so far. RFC 9937: each
-/// duplicate stands for a segment that is no longer in flight.
+/// RFC 5681, section 3.2, steps 2 and 3: reduces the window, retransmits, inflates by the duplicates so far. RFC 9937: each
+/// duplicate counts as a segment that is no longer in flight.
 pub(super) fn enter(core: &mut Core, tx: &mut SendContext<'_>) -> WindowReduction {
     let cut = !core.ecn_has_cut(tx.config);
     let in_flight = core.flight().saturating_sub(core.dupacks);

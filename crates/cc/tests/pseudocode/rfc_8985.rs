@@ -198,12 +198,9 @@ impl Rfc8985 {
                 self.rack_reo_wnd_mult = 1;
             }
         }
-        if !self.rack_reordering_seen {
-            if self.recovery != Recovery::None {
-                return Dur::ZERO;
-            } else if self.segs_sacked() >= call.config.dupthresh as usize {
-                return Dur::ZERO;
-            }
+        let recovering = self.recovery != Recovery::None;
+        if !self.rack_reordering_seen && (recovering || self.segs_sacked() >= call.config.dupthresh as usize) {
+            return Dur::ZERO;
         }
         Dur(self.rack_reo_wnd_mult.saturating_mul(self.min_rtt().0) / 4).min(srtt(call))
     }

@@ -1,14 +1,14 @@
 //! Loss recovery by time: RACK-TLP, RFC 8985, with the window reduction of `prr.rs`.
 //!
-//! A segment is lost if one that was sent later has arrived and the time for reordering is over:
-//! sent + RACK.rtt + RACK.reo_wnd <= now (`detector.rs`). Retransmissions that are lost are found in the
-//! same way. At the tail of a flight, where nothing sent later can arrive, a probe goes out
+//! A segment is lost if one that was sent later has arrived and the reordering window has passed:
+//! sent + RACK.rtt + RACK.reo_wnd <= now (`detector.rs`). Lost retransmissions are detected in the same way. At the tail
+//! of a flight, where nothing sent later can arrive, a probe is sent
 //! (`probe.rs`). Of the timers for reordering, for the probe and for retransmission only one is armed at a time
 //! (section 8).
-//! Sends while less than the window is in flight, as RFC 6675 counts it: first what is lost, from below,
-//! then new data.
-//! If a retransmission is lost too, and the window is not reduced in proportion, it is cut a second time,
-//! once for all retransmissions that were sent since the last cut (section 9.3; RFC 5681, 4.3).
+//! While less than the window is in flight, lost segments are sent again, lowest first, then new data. In flight is what
+//! is neither sacked nor lost.
+//! If a retransmission is lost too, and the window is not reduced in proportion, it is reduced a second time, once for
+//! all retransmissions that were sent since the last reduction (section 9.3; RFC 5681, section 4.3).
 //! After a timeout the scoreboard is kept, and only what section 6.3 says is lost is sent again.
 //! Departures: RACK.min_RTT is the smallest of the whole connection, where section 6.2, step 1 wants (SHOULD) a
 //! windowed minimum that adapts to longer paths: paths do not change here. A loss in a window that ECN has just reduced
