@@ -57,6 +57,10 @@ pub struct Detector {
     persist: u32,
     /// RACK.reo_wnd.
     window: Dur,
+    /// Of the segments that the acknowledgement being processed reports: the one sent last of those sent once, and those
+    /// that were retransmitted, as RACK.xmit_ts and RACK.end_seq.
+    newest: Option<(Time, u32)>,
+    retransmitted: Vec<(Time, u32)>,
 }
 
 impl Default for Detector {
@@ -71,33 +75,40 @@ impl Default for Detector {
             multiple: 1,
             persist: PERSIST,
             window: Dur::ZERO,
+            newest: None,
+            retransmitted: Vec::new(),
         }
     }
 }
 
 impl Detector {
-    /// Steps 1 to 3 for the segments that an acknowledgement newly reports as delivered, in ascending order of their
-    /// numbers. `earlier` tells whether, by its timestamp, the acknowledgement may be for an earlier transmission than the
-    /// one sent at this time.
-    pub fn update(&mut self, delivered: &[(u32, Transmission)], now: Time, earlier: impl Fn(Time) -> bool) {
-        for (_, sent) in delivered.iter().filter(|(_, sent)| !sent.again) {
+    /// Steps 1 and 3 for a segment that an acknowledgement newly reports as delivered; in ascending order of their numbers.
+    /// [`Detector::finish_update`] follows.
+    #[inline]
+    pub fn arrived(&mut self, seq: u32, sent: Transmission, now: Time) {
+        let end = seq + 1;
+        if sent.again {
+            self.retransmitted.push((sent.at, end));
+        } else {
             self.min_rtt = self.min_rtt.min(now - sent.at);
+            self.reordering_seen |= end < self.fack;
+            self.newest = self.newest.max(Some((sent.at, end)));
         }
-        // Step 2 goes in ascending order of xmit_ts, so that RACK.rtt is that of the segment sent last.
-        let mut latest = None;
-        for &(seq, sent) in delivered {
-            let spurious = sent.again && (earlier(sent.at) || now - sent.at < self.min_rtt);
-            if !spurious {
-                latest = latest.max(Some((sent.at, seq + 1)));
+        self.fack = self.fack.max(end);
+    }
+
+    /// Step 2 for all of them. The text takes them in ascending order of xmit_ts, so that RACK.rtt is that of the segment
+    /// sent last. Retransmissions are left out that the acknowledgement may not be for: by the time passed, or, as
+    /// `earlier` tells of the time of a transmission, by the timestamp.
+    pub fn finish_update(&mut self, now: Time, earlier: impl Fn(Time) -> bool) {
+        for (at, end) in self.retransmitted.drain(..) {
+            if !earlier(at) && now - at >= self.min_rtt {
+                self.newest = self.newest.max(Some((at, end)));
             }
         }
-        if let Some(latest) = latest {
-            self.rtt = now - latest.0;
-            self.latest = self.latest.max(latest);
-        }
-        for &(seq, sent) in delivered {
-            self.reordering_seen |= seq + 1 < self.fack && !sent.again;
-            self.fack = self.fack.max(seq + 1);
+        if let Some(newest) = self.newest.take() {
+            self.rtt = now - newest.0;
+            self.latest = self.latest.max(newest);
         }
     }
 

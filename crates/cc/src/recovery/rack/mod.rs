@@ -26,7 +26,7 @@ use crate::segment::Ack;
 use detector::{Detector, ReorderingInputs};
 use marqueue_core::{Dur, Time};
 use probe::Probe;
-use scoreboard::{Scoreboard, Transmission};
+use scoreboard::Scoreboard;
 
 /// The phase of recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,8 +58,6 @@ pub struct Rack {
     progress: (u32, u32),
     /// An acknowledgement that is being processed has ended a recovery.
     ended: bool,
-    /// The segments that the latest acknowledgement newly reported as delivered; kept for its memory.
-    delivered: Vec<(u32, Transmission)>,
 }
 
 /// The information of an acknowledgement, or of the reordering timer.
@@ -103,11 +101,12 @@ impl Rack {
     /// Updates the scoreboard and the detector by an acknowledgement. Returns the number of segments newly reported as
     /// delivered.
     fn update_scoreboard(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) -> u32 {
-        let Rack { scoreboard, detector, delivered, .. } = self;
-        delivered.clear();
+        let Rack { scoreboard, detector, .. } = self;
+        let mut delivered = 0;
         while let Some((seq, sent, news)) = scoreboard.pop_acknowledged(ack.ack) {
             if news {
-                delivered.push((seq, sent));
+                delivered += 1;
+                detector.arrived(seq, sent, tx.now);
             }
         }
         scoreboard.trim(ack.ack);
@@ -115,12 +114,16 @@ impl Rack {
         // acknowledgement that should have told of it was lost.
         let mut from = ack.ack;
         while let Some(&(start, end)) = ack.sack.iter().filter(|b| b.1 > from).min_by_key(|b| b.0) {
-            scoreboard.sack(start.max(from), end, |seq, sent| delivered.push((seq, sent)));
+            scoreboard.sack(start.max(from), end, |seq, sent| {
+                delivered += 1;
+                detector.arrived(seq, sent, tx.now);
+            });
             from = end;
         }
-        let earlier = |sent: Time| ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0);
-        detector.update(delivered, tx.now, earlier);
-        delivered.len() as u32
+        detector.finish_update(tx.now, |sent| {
+            ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0)
+        });
+        delivered
     }
 
     /// RFC 2883, section 4: the first block is of a segment that came twice if it lies below what is
