@@ -60,7 +60,7 @@ fn what_may_be_sent_is_what_the_text_says() {
     assert!(compared > 100_000);
 }
 
-/// Section 3, after the pseudocode: "The sum of what is sent is ssthresh when RecoverFS has been delivered".
+/// RFC 6937, section 4: prr_out approaches ssthresh as prr_delivered approaches RecoverFS, and as much is in flight then.
 #[test]
 fn a_recovery_without_further_losses_ends_at_ssthresh() {
     let config = config_of("rfc", &[("reduction", "prr")], &[], &[]);
