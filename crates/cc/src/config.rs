@@ -108,6 +108,10 @@ marqueue_core::params! {
         ecn_reduction: Reduction { default: Reduction::Cut, source: "RFC 3168, 6.1.2; RFC 9937; Linux, tcp_enter_cwr" },
         /// How the window grows and what a congestion signal leaves of it.
         control: Law { default: Law::Reno, source: "RFC 5681, RFC 8257, RFC 9438, Kelly 2003" },
+        /// What FlightSize is where a loss or a timeout sets ssthresh.
+        flight_size: FlightSize { default: FlightSize::Window, source: "RFC 5681, sections 2, 3.1 and 4.3" },
+        /// Reduce ssthresh again at a timeout during loss recovery or during a window reduction for ECN.
+        timeout_cuts_again: bool { default: true, source: "RFC 5681, section 4.3; Linux, tcp_enter_loss" },
         /// Count whole segments where the window is cut: of the window, and of what is left.
         whole_segments: bool { default: false, source: "Linux, tcp_sock: snd_cwnd and snd_ssthresh are integers" },
         /// Under cubic, how fast the window grows away from its plateau: C, segments/s^3.
@@ -159,12 +163,17 @@ marqueue_core::params! {
         dupthresh: f64 { unit: Packets, range: 1 => 1000, default: 3.0, source: "RFC 5681" },
         /// Send new data on the first two duplicate acknowledgements.
         limited_transmit: bool { default: true, source: "RFC 3042" },
+        /// Under sack with loss_detection dupack, when nothing else may be sent, retransmit the last outstanding segment, once
+        /// a recovery (rescue retransmission).
+        rescue: bool { default: true, source: "RFC 6675, section 4, NextSeg (4)" },
         /// Smallest retransmission timeout.
         min_rto: f64 { unit: Seconds, range: 0.0 => 60.0, default: 1.0, source: "RFC 6298, 2.4" },
         /// Largest retransmission timeout.
         max_rto: f64 { unit: Seconds, range: 1.0 => 3600.0, default: 60.0, source: "RFC 6298, 2.5" },
         /// Retransmission timeout before the first measurement.
         initial_rto: f64 { unit: Seconds, range: 0.001 => 60.0, default: 1.0, source: "RFC 6298, 2.1" },
+        /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
+        lost_syn_rto: LostSynRto { default: LostSynRto::Always, source: "RFC 6298, section 5, (5.7); Linux, tcp_init_metrics" },
         /// Granularity of the clock that measures round-trip times.
         granularity: f64 { unit: Seconds, range: 1e-9 => 1.0, default: 0.001, source: "RFC 6298, G" },
         /// Longest time for which an acknowledgement is held back, zero for never; every second packet is acknowledged
@@ -191,6 +200,10 @@ pub struct Config {
     pub control: Law,
     /// What an ECN echo means under that law.
     pub echo: EchoMode,
+    /// What FlightSize is where a loss or a timeout sets ssthresh.
+    pub flight_size: FlightSize,
+    /// A timeout during loss recovery or a reduction for ECN reduces ssthresh again.
+    pub timeout_cuts_again: bool,
     /// Only whole segments count in window reductions.
     pub whole_segments: bool,
     /// CUBIC's C, segments/s^3.
@@ -241,12 +254,16 @@ pub struct Config {
     pub dupthresh: u32,
     /// Send new data on the first duplicate acknowledgements.
     pub limited_transmit: bool,
+    /// Send rescue retransmissions.
+    pub rescue: bool,
     /// Smallest retransmission timeout.
     pub min_rto: Dur,
     /// Largest retransmission timeout.
     pub max_rto: Dur,
     /// Retransmission timeout before the first measurement.
     pub initial_rto: Dur,
+    /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
+    pub lost_syn_rto: LostSynRto,
     /// Granularity of the clock that measures round-trip times.
     pub granularity: Dur,
     /// Longest time for which an acknowledgement is held back; zero for never.
@@ -279,6 +296,8 @@ impl From<&Params> for Config {
             ecn_reduction: p.ecn_reduction,
             control: p.control,
             echo: p.control.echo(),
+            flight_size: p.flight_size,
+            timeout_cuts_again: p.timeout_cuts_again,
             whole_segments: p.whole_segments,
             cubic_c: p.cubic_c,
             cubic_beta: p.cubic_beta,
@@ -307,9 +326,11 @@ impl From<&Params> for Config {
             max_window: (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment),
             dupthresh: p.dupthresh as u32,
             limited_transmit: p.limited_transmit,
+            rescue: p.rescue,
             min_rto: Dur::from_secs(p.min_rto),
             max_rto: Dur::from_secs(p.max_rto),
             initial_rto: Dur::from_secs(p.initial_rto),
+            lost_syn_rto: p.lost_syn_rto,
             granularity: Dur::from_secs(p.granularity),
             delayed_ack: Dur::from_secs(p.delayed_ack),
         }
@@ -397,5 +418,27 @@ impl Config {
     pub fn sent_at(&self, echo: u32, now: Time) -> Time {
         let ticks = self.timestamp(now).wrapping_sub(echo).max(1);
         Time(now.0.saturating_sub(u64::from(ticks) * TICK.0))
+    }
+}
+
+marqueue_core::choice! {
+    /// The data that a loss or a timeout takes as FlightSize when it sets ssthresh.
+    pub enum FlightSize {
+        /// All that is sent and not cumulatively acknowledged (RFC 5681, section 2). In loss recovery that includes what
+        /// was received above a hole, which may be several windows.
+        Outstanding = "outstanding",
+        /// The same, but at most the congestion window: what is outstanding beyond that was received above a hole, sent by
+        /// limited transmit, or given up by a timeout. Equation (4) of RFC 5681 is an upper bound ("no more than").
+        Window = "window",
+    }
+}
+
+marqueue_core::choice! {
+    /// The connections, of those whose SYN timed out, that start with a retransmission timeout of 3 s.
+    pub enum LostSynRto {
+        /// All of them (RFC 6298, section 5, (5.7)).
+        Always = "always",
+        /// Those whose handshake gave no round-trip time; with timestamps every handshake gives one (Linux).
+        Unmeasured = "unmeasured",
     }
 }

@@ -5,7 +5,7 @@
 //! (the end of the first slow start).
 
 use crate::algo::AnyWindowLaw;
-use crate::config::{Config, Dialect};
+use crate::config::{Config, Dialect, FlightSize};
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
 use crate::slow_start::SlowStartMonitor;
@@ -236,6 +236,11 @@ impl Core {
         }
     }
 
+    /// Is there new data that the receiver's window allows?
+    pub fn can_send_new(&self, tx: &SendContext<'_>) -> bool {
+        self.nxt < self.limit && self.nxt < self.una.saturating_add(tx.config.max_window)
+    }
+
     /// RFC 3042: sends one new segment on each of the first two duplicate acknowledgements. In ns-2 it may be one that
     /// must be sent again after a timeout.
     pub fn limited_transmit(&mut self, tx: &mut SendContext<'_>) {
@@ -243,8 +248,7 @@ impl Core {
             return;
         }
         let beyond = f64::from(self.nxt) + 1.0 <= f64::from(self.una) + self.window.cwnd + f64::from(self.dupacks);
-        let room = self.nxt < self.una.saturating_add(tx.config.max_window);
-        if tx.config.limited_transmit && beyond && room && self.nxt < self.limit {
+        if tx.config.limited_transmit && beyond && self.can_send_new(tx) {
             self.send(tx, self.nxt);
             self.nxt += 1;
             self.limited += 1;
@@ -348,8 +352,12 @@ impl Core {
         let unused = self.unused_for(tx);
         self.acknowledge(tx, ack);
         if first {
-            // RFC 5681, 3.1: after a lost SYN the initial window is one segment.
-            self.window.cwnd = if self.syn_lost { 1.0 } else { tx.config.initial_window };
+            self.window.cwnd = tx.config.initial_window;
+            if self.syn_lost {
+                // RFC 5681, section 3.1.
+                self.window.cwnd = 1.0;
+                self.rto.reset_after_lost_syn(tx.config);
+            }
             self.ecn_negotiated = tx.config.ecn && ack.ece;
             return;
         }
@@ -379,14 +387,28 @@ impl Core {
         }
     }
 
+    /// FlightSize of RFC 5681, equation (4), without what limited transmit has sent (section 3.2, step 2).
+    ///
+    /// The text defines it as all that is not cumulatively acknowledged (section 2), and where it is used, as what is
+    /// outstanding in the network. In loss recovery the first includes what was received above a hole, which may be
+    /// several windows: a timeout would leave a larger ssthresh than the loss before it, where section 4.3 wants it
+    /// lowered twice.
+    fn flight_size(&self, config: &Config) -> f64 {
+        let outstanding = f64::from(self.flight() - self.limited);
+        match config.flight_size {
+            FlightSize::Outstanding => outstanding,
+            FlightSize::Window => outstanding.min(self.window.cwnd),
+        }
+    }
+
     /// Reduces ssthresh and cwnd by the window law. Returns the share that is left.
     fn cut(&mut self, config: &Config, signal: Signal) -> f64 {
         self.slow_start_monitor = None;
         let left = self.control.decrease(config, config.counted(self.window.cwnd), signal);
         match config.dialect {
-            // RFC 5681, equation (4): half of what is outstanding without limited transmit (3.2, step 2).
+            // RFC 5681, equation (4).
             Dialect::Rfc => {
-                self.window.ssthresh = config.counted(f64::from(self.flight() - self.limited) * left).max(2.0);
+                self.window.ssthresh = config.counted(self.flight_size(config) * left).max(2.0);
                 self.window.cwnd = self.window.ssthresh;
             }
             // ns-2 halves the window itself, inflation included, and rounds only ssthresh.
@@ -455,15 +477,23 @@ impl Core {
     /// ns-2: not if ECN has just reduced it.
     fn shrink_after_timeout(&mut self, config: &Config, repeated: bool) {
         let keep = match config.dialect {
-            Dialect::Rfc => repeated,
+            Dialect::Rfc => repeated || self.is_reducing() && !config.timeout_cuts_again,
             Dialect::Ns2 => self.last_cut == LastCut::Ecn,
         };
         if keep {
             self.window.ssthresh = self.window.ssthresh.max(2.0);
         } else {
-            self.window.cwnd = self.window.cwnd.max(1.0);
+            let repairing = self.last_cut == LastCut::Loss && config.dialect == Dialect::Rfc;
+            // Proportional rate reduction lets cwnd follow what is in flight; the window that it aims at is ssthresh.
+            let least = if repairing { self.window.ssthresh } else { 1.0 };
+            self.window.cwnd = self.window.cwnd.max(least);
             self.cut(config, Signal::Loss);
         }
+    }
+
+    /// Is a loss being repaired, or has ECN reduced the window that is outstanding?
+    fn is_reducing(&self) -> bool {
+        matches!(self.last_cut, LastCut::Loss | LastCut::Ecn) && self.una < self.recover
     }
 
     /// Stops all timers.

@@ -48,6 +48,8 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             choice("ecn_reduction", "prr"),
             choice("slow_start", "hystart"),
             choice("after_idle", "decay"),
+            choice("lost_syn_rto", "unmeasured"),
+            flag("timeout_cuts_again", false),
             flag("whole_segments", true),
             flag("cubic_reno_rate", false),
             flag("timestamps", true),

@@ -1,7 +1,10 @@
 //! The retransmission timeout: RFC 6298, and ns-2's arithmetic in whole clock ticks.
 
-use crate::config::{Config, Dialect};
+use crate::config::{Config, Dialect, LostSynRto};
 use marqueue_core::{Dur, Time};
+
+/// RFC 6298, section 5, (5.7): the timeout of data after a SYN that timed out.
+const AFTER_LOST_SYN: Dur = Dur(3_000_000_000);
 
 /// Round-trip estimate and back-off.
 #[derive(Clone, Debug)]
@@ -17,6 +20,8 @@ pub enum Rto {
 pub struct Rfc6298Estimator {
     /// SRTT and RTTVAR after the first measurement.
     estimate: Option<(f64, f64)>,
+    /// The timeout before back-off that holds until the next measurement, after a handshake whose SYN timed out.
+    reset: Option<Dur>,
     /// Number of times that the timeout has been doubled.
     doublings: u32,
     /// The latest measurement; zero before the first.
@@ -107,9 +112,22 @@ impl Rto {
     /// The timer expired: double the timeout.
     pub fn back_off(&mut self, config: &Config) {
         match self {
-            // RFC 6298, 5.5; doubling past max_rto has no effect.
+            // RFC 6298, section 5, (5.5); doubling past max_rto has no effect.
             Rto::Rfc(r) => r.doublings = (r.doublings + 1).min(32),
             Rto::Ns2(t) => t.back_off(config),
+        }
+    }
+
+    /// The handshake is complete, and its SYN had timed out: RFC 6298, section 5, (5.7). Without effect if the initial
+    /// timeout is not below 3 s.
+    pub fn reset_after_lost_syn(&mut self, config: &Config) {
+        if let Rto::Rfc(r) = self {
+            let measured = r.estimate.is_some();
+            let wanted = config.lost_syn_rto == LostSynRto::Always || !measured;
+            if wanted && config.initial_rto < AFTER_LOST_SYN {
+                r.reset = Some(AFTER_LOST_SYN);
+                r.doublings = 0;
+            }
         }
     }
 
@@ -127,6 +145,7 @@ impl Rfc6298Estimator {
     /// appendix G: of several samples in a round trip each counts the less, so that the estimate
     /// remembers as many round trips as with one.
     fn sample(&mut self, r: f64, samples: f64) {
+        self.reset = None;
         let (alpha, beta) = (0.125 / samples, 0.25 / samples);
         self.estimate = Some(match self.estimate {
             None => (r, r / 2.0),
@@ -134,11 +153,12 @@ impl Rfc6298Estimator {
         });
     }
 
-    /// (2.1), (2.3), (2.4), (2.5), (5.5).
+    /// (2.1), (2.3), (2.4), (2.5), (5.5), (5.7).
     fn timeout(&self, config: &Config) -> Dur {
-        let base = match self.estimate {
-            None => config.initial_rto,
-            Some((srtt, rttvar)) => {
+        let base = match (self.reset, self.estimate) {
+            (Some(reset), _) => reset,
+            (None, None) => config.initial_rto,
+            (None, Some((srtt, rttvar))) => {
                 (Dur::from_secs(srtt) + Dur::from_secs(4.0 * rttvar).max(config.granularity)).max(config.min_rto)
             }
         };

@@ -49,6 +49,9 @@ impl Sender {
         let mut tx = SendContext { now, config, out };
         // The echo in the SYN-ACK only negotiates ECN.
         if self.core.ecn_negotiated {
+            if ack.ece {
+                self.repair.before_echo(&mut self.core, ack.ack);
+            }
             self.core.on_echo(&tx, ack.ack, ack.ece);
         }
         self.repair.on_ack(&mut self.core, &mut tx, ack);
@@ -77,10 +80,14 @@ impl Sender {
         }
     }
 
-    /// When [`Sender::on_timer`] is due.
+    /// When [`Sender::on_timer`] is due. The timers exclude each other: the retransmission timer waits while the loss
+    /// recovery's is armed (RFC 8985, section 8).
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.core.deadline.min(self.core.repair_deadline)
+        match self.core.repair_deadline {
+            Time::NEVER => self.core.deadline,
+            due => due,
+        }
     }
 
     /// Has all data been acknowledged?

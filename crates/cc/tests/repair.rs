@@ -217,6 +217,22 @@ mod rfc_8985 {
         assert_eq!(l.cwnd(), 1.0);
     }
 
+    #[test]
+    fn the_retransmission_timer_rests_while_the_reordering_timer_is_armed() {
+        // Section 8. The round-trip time has grown to 0.95 s; RTO is 1 s from the handshake, at 1.1 s.
+        let mut l = rack(10, &[], None);
+        while l.now < at(0.3) {
+            l.time_out(); // the probe
+        }
+        l.now = at(1.05);
+        l.sack(1, &[(2, 3)]);
+        let (reordering, retransmission) = (l.sender.deadline(), l.sender.core().deadline);
+        assert!(reordering < retransmission, "{reordering:?} {retransmission:?}");
+        assert_eq!(l.time_out()[0], 1);
+        assert_eq!((l.now, l.sender.core().counts.timeouts), (reordering, 0));
+        assert_eq!(l.sender.core().deadline, l.now + Dur::from_secs(1.0), "6298, 5.1: it starts again");
+    }
+
     mod tail_loss_probe {
         use super::*;
 
@@ -347,6 +363,38 @@ mod cwr {
         let (mut l, _) = told();
         l.echo(22);
         assert_eq!((l.ssthresh(), l.sender.core().counts.ecn_cuts), (5.0, 2));
+    }
+
+    #[test]
+    fn an_echo_that_ends_a_reduction_cuts_the_window_that_this_leaves() {
+        let (mut l, _) = told();
+        // While the window came down, PRR's transient one was about what was in flight.
+        let out = l.sender.core().flight();
+        assert!(out >= 9, "{out}");
+        let end = l.sender.core().max;
+        l.echo(end);
+        assert_eq!(l.ssthresh(), 5.0, "half of ten, the target of the first reduction");
+        // Nothing was in flight: the new reduction counts from here.
+        assert_eq!(l.cwnd(), 5.0);
+    }
+
+    #[test]
+    fn an_echo_that_ends_a_recovery_does_not_prolong_it() {
+        for recovery in ["reno", "newreno", "sack"] {
+            let mut l = Lead::open(set(&[("recovery", recovery)], 10, &[("ecn", true)]), None);
+            for end in 3..=12 {
+                l.sack(1, &[(2, end)]);
+            }
+            let end = l.sender.core().max;
+            assert_eq!(l.sender.core().counts.retransmits, 1);
+            // Everything is acknowledged, data sent in recovery too, with an echo.
+            l.echo(end);
+            assert_eq!(l.sender.core().counts.retransmits, 1, "{recovery}: nothing is missing");
+            assert_eq!(l.sender.core().counts.ecn_cuts, 1, "{recovery}");
+            let (una, cwnd) = (l.sender.core().una, l.cwnd());
+            l.ack(una + 1);
+            assert!(l.cwnd() > cwnd, "{recovery}: recovery is over");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{at, config, rfc, Lead};
+use common::{at, config, config_of, rfc, Lead};
 use marqueue_core::{Dur, Flags, Time};
 
 /// Four acknowledgements for segment 2 after 1 has arrived and 2 has not: the first of them opens
@@ -90,6 +90,29 @@ mod rfc_5681 {
         l.now = at(1.1);
         assert_eq!(l.ack(1), [1]);
         assert_eq!(l.cwnd(), 1.0);
+    }
+
+    /// Segment 1 and its retransmission are lost while data above it keeps arriving; then the timer expires. ssthresh
+    /// before and after.
+    fn timeout_in_recovery(choices: &[(&str, &str)], flags: &[(&str, bool)]) -> (f64, f64) {
+        let numbers = [("initial_window", 10.0), ("delayed_ack", 0.0)];
+        let mut l = Lead::open(config_of("rfc", choices, &numbers, flags), None);
+        for end in 3..=40 {
+            l.sack(1, &[(2, end)]);
+        }
+        let before = l.ssthresh();
+        assert!(l.sender.core().flight() > 40);
+        l.time_out();
+        (before, l.ssthresh())
+    }
+
+    #[test]
+    fn a_timeout_in_recovery_does_not_raise_ssthresh() {
+        assert_eq!(timeout_in_recovery(&[], &[]), (5.0, 2.5), "4.3: lowered twice");
+        let outstanding = timeout_in_recovery(&[("flight_size", "outstanding")], &[]);
+        assert_eq!(outstanding.0, 5.0);
+        assert!(outstanding.1 > 20.0, "section 2: all that is not cumulatively acknowledged");
+        assert_eq!(timeout_in_recovery(&[], &[("timeout_cuts_again", false)]), (5.0, 5.0), "Linux");
     }
 
     #[test]
@@ -177,94 +200,9 @@ mod rfc_6582 {
     }
 }
 
-mod rfc_6675 {
-    use super::*;
-
-    #[test]
-    fn the_loss_of_the_first_data_segment_is_repaired_without_the_timer() {
-        let mut l = Lead::open(rfc("sack", 10), None);
-        assert_eq!(l.sack(1, &[(2, 3)]), [11]);
-        assert_eq!(l.sack(1, &[(2, 4)]), [12]);
-        assert_eq!(l.sack(1, &[(2, 5)]), [1]);
-    }
-
-    #[test]
-    fn pipe_and_next_seg_by_hand() {
-        // Segments 2, 3 and 8 of 1 to 14 are lost.
-        let mut l = lose_segment_2("sack");
-        assert_eq!(l.sack(2, &[(4, 5)]), [13]);
-        assert_eq!(l.sack(2, &[(4, 6)]), [14]);
-        // 6: (4.2) half of 11; (4.3) 2 is sent. pipe: 3 is lost (three sacked above it) and does not
-        // count, 7 to 14 are 8, the retransmission of 2 is 1: 9 > 5.5.
-        assert_eq!(l.sack(2, &[(4, 7)]), [2]);
-        assert_eq!((l.ssthresh(), l.cwnd()), (5.5, 5.5));
-        // 7, 9, 10: pipe 8, 7, 6. 11: pipe 5 - 8 is lost now, too: 12, 13, 14 and 2 are 4, so that one
-        // fits; NextSeg (1): 3.
-        assert_eq!(l.sack(2, &[(4, 8)]), []);
-        assert_eq!(l.sack(2, &[(9, 10), (4, 8)]), []);
-        assert_eq!(l.sack(2, &[(9, 11), (4, 8)]), []);
-        assert_eq!(l.sack(2, &[(9, 12), (4, 8)]), [3]);
-        // 12: pipe is 13, 14, 2, 3; NextSeg (1) again: 8.
-        assert_eq!(l.sack(2, &[(9, 13), (4, 8)]), [8]);
-        // 13: 14, 2, 3, 8; no hole is left, NextSeg (2): new data.
-        assert_eq!(l.sack(2, &[(9, 14), (4, 8)]), [15]);
-        assert_eq!(l.sack(2, &[(9, 15), (4, 8)]), [16]);
-        // The retransmission of 2 arrives: a partial acknowledgement; pipe 3, 8, 15, 16 less none.
-        assert_eq!(l.sack(3, &[(9, 15), (4, 8)]), [17]);
-        // 3 arrives, then 8: RecoveryPoint, 14, is reached; 15, 16, 17 and 18 are out.
-        assert_eq!(l.sack(8, &[(9, 15)]), [18]);
-        assert_eq!(l.ack(15), [19]);
-        assert_eq!(l.cwnd(), 5.5);
-    }
-
-    #[test]
-    fn the_last_resort_is_a_rescue() {
-        // Of twelve segments 2 and the tail, 11 and 12, are lost; there are no new data.
-        let mut l = Lead::open(rfc("sack", 12), Some(12));
-        l.ack(2);
-        l.sack(2, &[(3, 4)]);
-        l.sack(2, &[(3, 5)]);
-        assert_eq!(l.sack(2, &[(3, 6)]), [2]);
-        // cwnd is 5.5. 6, 7, 8: pipe is 5 with 9 to 12 and 2. 9: it is 4, and only NextSeg (4) is left.
-        for end in 7..=9 {
-            assert_eq!(l.sack(2, &[(3, end)]), []);
-        }
-        assert_eq!(l.sack(2, &[(3, 10)]), [12]);
-        assert_eq!(l.sack(2, &[(3, 11)]), [], "once per recovery");
-        assert_eq!(l.ack(11), []);
-        assert_eq!(l.sack(11, &[(12, 13)]), [11], "the rescue tells of the hole: NextSeg (3)");
-    }
-
-    #[test]
-    fn duplicates_without_new_blocks_do_not_count() {
-        let mut l = lose_segment_2("sack");
-        l.sack(2, &[(4, 5)]);
-        for _ in 0..5 {
-            assert_eq!(l.sack(2, &[(4, 5)]), []);
-        }
-        assert_eq!(l.cwnd(), 11.0);
-    }
-
-    #[test]
-    fn after_a_timeout_nothing_is_sent_again_that_has_been_sacked_since() {
-        let mut l = Lead::open(rfc("sack", 10), None);
-        assert_eq!(l.time_out(), [1]);
-        assert_eq!(l.sack(1, &[(3, 5)]), [], "limited transmit is for new data (RFC 3042)");
-        assert_eq!(l.ack(2), [2]);
-        assert_eq!(l.sack(5, &[(6, 8)]), [5], "the window of three ends with the segments sacked");
-        assert_eq!(l.ack(8), [8, 9, 10, 11]);
-    }
-
-    #[test]
-    fn three_separate_blocks_tell_of_a_loss_by_themselves() {
-        // Step 2 of section 5: IsLost(HighACK + 1) before the third duplicate.
-        let mut l = lose_segment_2("sack");
-        assert_eq!(l.sack(2, &[(7, 8), (5, 6), (3, 4)]), [2]);
-    }
-}
-
 mod rfc_6298 {
     use super::*;
+    use marqueue_cc::Ack;
 
     #[test]
     fn the_timeout_doubles_and_retransmissions_are_not_measured() {
@@ -308,6 +246,40 @@ mod rfc_6298 {
         l.now += Dur::from_secs(0.2);
         l.ack(3);
         assert_eq!(srtt(&l), 0.875 * 0.1 + 0.125 * 0.2, "2.3: the first segment that was sent once");
+    }
+
+    /// Opens a connection whose SYN was lost once and answered 0.1 s after it was sent again.
+    fn lost_syn(choices: &[(&str, &str)], numbers: &[(&str, f64)], timestamps: bool) -> Lead {
+        let mut l = Lead::new(config_of("rfc", choices, numbers, &[("timestamps", timestamps)]), None);
+        l.time_out();
+        let sent = l.now;
+        l.now += Dur::from_secs(0.1);
+        let echo = timestamps.then(|| l.config.timestamp(sent));
+        l.hear(Ack { ack: 1, echo, ..Ack::default() });
+        l
+    }
+
+    #[test]
+    fn after_a_lost_syn_the_timeout_is_three_seconds_until_a_round_trip_is_measured() {
+        let mut l = lost_syn(&[], &[], false);
+        assert_eq!(l.timeout(), 3.0, "5.7");
+        l.time_out();
+        assert_eq!(l.timeout(), 6.0, "5.5");
+        l.now += Dur::from_secs(0.1);
+        assert_eq!(l.ack(2), [2, 3]);
+        assert_eq!(l.timeout(), 6.0, "3: Karn");
+        l.now += Dur::from_secs(0.1);
+        l.ack(3);
+        assert_eq!(l.timeout(), 1.0, "2.2 and 2.4");
+    }
+
+    #[test]
+    fn a_handshake_that_was_measured_needs_no_three_seconds_in_linux() {
+        assert_eq!(lost_syn(&[], &[], true).timeout(), 3.0, "5.7 knows no exception");
+        let unmeasured = [("lost_syn_rto", "unmeasured")];
+        assert_eq!(lost_syn(&unmeasured, &[], true).timeout(), 1.0);
+        assert_eq!(lost_syn(&unmeasured, &[], false).timeout(), 3.0);
+        assert_eq!(lost_syn(&[], &[("initial_rto", 4.0)], false).timeout(), 8.0, "not below 3 s");
     }
 
     #[test]

@@ -8,6 +8,10 @@ pub trait LossRecovery {
     /// An acknowledgement arrives; its ECN echo has been processed.
     fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>);
 
+    /// An acknowledgement up to `ack` with an ECN echo arrives, before the echo is processed. Ends a recovery or a window
+    /// reduction that this acknowledgement completes, so that the echo reduces the window which that leaves.
+    fn before_echo(&mut self, _core: &mut Core, _ack: u32) {}
+
     /// The application has written more data.
     fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         core.fill_window(tx, u32::MAX);

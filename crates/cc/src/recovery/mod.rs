@@ -72,6 +72,10 @@ impl LossRecovery for AnyLossRecovery {
         each!(self, r => r.on_ack(core, tx, ack))
     }
 
+    fn before_echo(&mut self, core: &mut Core, ack: u32) {
+        each!(self, r => r.before_echo(core, ack))
+    }
+
     fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         each!(self, r => r.on_data(core, tx))
     }

@@ -1,7 +1,7 @@
-//! NewReno: RFC 6582. Fast recovery lasts until everything is acknowledged that was outstanding when
-//! it began; each partial acknowledgement retransmits the next hole.
+//! NewReno: RFC 6582. Fast recovery lasts until everything is acknowledged that was outstanding when it began; each
+//! partial acknowledgement retransmits the next hole.
 //!
-//! Departure: a loss in a window that ECN has just cut is repaired without a second cut (RFC 3168,
+//! Departure: a loss in a window that ECN has just reduced is repaired without a second reduction (RFC 3168, section
 //! 6.1.2).
 
 use super::loss_recovery::LossRecovery;
@@ -15,15 +15,15 @@ use crate::segment::Ack;
 pub struct NewReno {
     in_recovery: bool,
     reducing: WindowReduction,
-    /// The timer has been reset by the first partial acknowledgement (section 3.2, step 3, the
-    /// impatient variant).
+    /// The timer has been reset by the first partial acknowledgement (RFC 6582, section 3.2, step 3, the impatient
+    /// variant).
     timer_reset: bool,
 }
 
 impl NewReno {
-    /// Step 3, partial acknowledgement, of `acked` segments, after the retransmission of the next hole:
-    /// the window shrinks by what was acknowledged and grows by one. RFC 9937: of the segments
-    /// acknowledged, those that duplicates stood for were delivered before.
+    /// RFC 6582, section 3.2, step 3: a partial acknowledgement of `acked` segments, after the retransmission of the next
+    /// hole. The window shrinks by the segments acknowledged and grows by one. RFC 9937: the segments for which there were
+    /// duplicates had been delivered before.
     fn deflate(&mut self, core: &mut Core, acked: u32) {
         let take = acked - 1;
         let from_inflation = take.min(core.inflation);
@@ -35,17 +35,22 @@ impl NewReno {
         self.reducing.sent(1);
     }
 
+    /// RFC 6582, section 3.2, step 3: a full acknowledgement, with `flight` segments still outstanding. Option (1): no
+    /// burst even if little is outstanding.
+    fn leave(&mut self, core: &mut Core, flight: u32) {
+        self.in_recovery = false;
+        core.inflation = 0;
+        core.window.cwnd = core.window.ssthresh.min(f64::from(flight.max(1)) + 1.0);
+        self.reducing.end(core);
+        core.last_cut = LastCut::Repaired;
+    }
+
     fn on_new_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if !self.in_recovery {
             core.acknowledge_and_open(tx, ack);
         } else if ack.ack >= core.recover {
-            self.in_recovery = false;
             core.acknowledge(tx, ack);
-            core.inflation = 0;
-            // Option (1): no burst even if little is outstanding.
-            core.window.cwnd = core.window.ssthresh.min(f64::from(core.flight().max(1)) + 1.0);
-            self.reducing.end(core);
-            core.last_cut = LastCut::Repaired;
+            self.leave(core, core.flight());
         } else {
             let acked = ack.ack - core.una;
             core.acknowledge_part(tx, ack);
@@ -80,6 +85,12 @@ impl LossRecovery for NewReno {
             return;
         }
         reno::fill(core, tx, &mut self.reducing);
+    }
+
+    fn before_echo(&mut self, core: &mut Core, ack: u32) {
+        if self.in_recovery && ack >= core.recover {
+            self.leave(core, core.max - ack);
+        }
     }
 
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {

@@ -1,18 +1,25 @@
 //! Reduction of the window to ssthresh during recovery: at once, or by proportional rate reduction (RFC 9937).
 //!
-//! Each acknowledgement of a recovery delivers some segments and lets
+//! While more than ssthresh is in flight, an acknowledgement in recovery lets
 //! sndcnt = ceil(prr_delivered ssthresh / RecoverFS) - prr_out
-//! more be sent while more than ssthresh are in flight (section 6.2): the window comes down over the
-//! round trip, at the pace of the law's cut. With less in flight, what was delivered may be replaced,
-//! and one segment more if all goes well, up to ssthresh.
-//! Without SACK a duplicate acknowledgement stands for one segment delivered, and of what SND.UNA passes
-//! only that counts which no duplicate stood for; all together no more than was in flight (6.2), however
-//! many duplicates a receiver makes up.
-//! Departures: segments, not bytes. A recovery that the reordering timer begins has delivered nothing yet
-//! and sends its fast retransmit alone. An acknowledgement that delivers nothing leaves what may be sent as
-//! it is, as in 6.2, counted from what is in flight now: the RFC leaves the window, so that losses found
-//! meanwhile would go out at once, beyond what was delivered. Without SACK, duplicates before recovery are
-//! taken off RecoverFS as segments that are sacked are: so recovery is the same with and without SACK.
+//! segments be sent (RFC 9937, section 6.2; RFC 6937, section 3): the window falls to ssthresh over one round trip. With
+//! less in flight, as many segments may be sent as were delivered, and one more if the acknowledgement advances and
+//! reports no further loss, up to ssthresh.
+//! Without SACK, a duplicate acknowledgement counts as one segment delivered. Of the segments that SND.UNA passes, only
+//! those count for which there was no duplicate. The total is at most what was in flight (section 6.2), so that a
+//! receiver gains nothing by sending more duplicates.
+//!
+//! Differences of RFC 9937 from RFC 6937: the bound is chosen at each acknowledgement; the conservative bound lets at
+//! least what has just been delivered be sent; the first acknowledgement always sends the fast retransmit; RecoverFS
+//! excludes what was sacked before.
+//!
+//! Departures:
+//! - Counts are in segments, not bytes.
+//! - A recovery that the reordering timer begins has delivered nothing yet and sends only the fast retransmit.
+//! - An acknowledgement that delivers nothing does not change what may be sent, counted from what is in flight now. The
+//!   RFC keeps the window, so that losses detected meanwhile would be retransmitted at once, beyond what was delivered.
+//! - Without SACK, duplicates before recovery reduce RecoverFS as sacked segments do. Recovery is then the same with and
+//!   without SACK.
 
 use crate::config::Reduction;
 use crate::core::Core;
@@ -38,7 +45,7 @@ pub struct Prr {
     out: u32,
 }
 
-/// The information of an acknowledgement in recovery.
+/// What an acknowledgement in recovery reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
     /// Segments that it reports as delivered (DeliveredData).
@@ -70,7 +77,8 @@ impl WindowReduction {
         }
     }
 
-    /// Of `n` segments that seem to have been delivered but are not sacked, as many as is possible (6.2).
+    /// Of `n` segments that seem to be delivered but are not sacked, the number that may be counted (RFC 9937, section
+    /// 6.2).
     pub fn credible(&self, n: u32) -> u32 {
         match self {
             WindowReduction::AtOnce => n,
@@ -94,7 +102,7 @@ impl WindowReduction {
 }
 
 impl Prr {
-    /// Section 6.2: sndcnt.
+    /// RFC 9937, section 6.2: sndcnt.
     fn send(&mut self, progress: Progress, ssthresh: f64) -> f64 {
         let Progress { delivered, in_flight, safe } = progress;
         self.delivered += delivered;
@@ -105,7 +113,7 @@ impl Prr {
         } else {
             ((all - out).max(f64::from(delivered)) + f64::from(u8::from(safe))).min(room)
         };
-        // The fast retransmit goes out whatever the sums say.
+        // The fast retransmit is sent in any case.
         send.max(f64::from(u8::from(self.out == 0)))
     }
 }

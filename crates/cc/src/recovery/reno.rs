@@ -1,8 +1,9 @@
 //! Fast retransmit and fast recovery: RFC 5681, section 3.2, with limited transmit (RFC 3042).
 //!
-//! Departures: duplicate acknowledgements for data sent before a timeout do not start a fast
-//! retransmit (the bug of RFC 6582, section 4); a loss in a window that ECN has just reduced is repaired
-//! without a second reduction (RFC 3168, 6.1.2).
+//! Departures:
+//! - Duplicate acknowledgements for data sent before a timeout do not start a fast retransmit (RFC 6582, section 4
+//!   describes the fault).
+//! - A loss in a window that ECN has just reduced is repaired without a second reduction (RFC 3168, section 6.1.2).
 
 use super::loss_recovery::LossRecovery;
 use super::prr::{Progress, WindowReduction};
@@ -16,16 +17,23 @@ pub struct Reno {
     reducing: WindowReduction,
 }
 
+impl Reno {
+    /// RFC 5681, section 3.2, step 6.
+    fn leave(&mut self, core: &mut Core) {
+        self.in_recovery = false;
+        core.inflation = 0;
+        self.reducing = WindowReduction::AtOnce;
+        core.window.cwnd = core.window.ssthresh;
+        core.last_cut = LastCut::Repaired;
+    }
+}
+
 impl LossRecovery for Reno {
     fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
         if ack.ack > core.una {
             if self.in_recovery {
-                self.in_recovery = false;
                 core.acknowledge(tx, ack);
-                core.inflation = 0;
-                self.reducing = WindowReduction::AtOnce;
-                core.window.cwnd = core.window.ssthresh;
-                core.last_cut = LastCut::Repaired;
+                self.leave(core);
             } else {
                 core.acknowledge_and_open(tx, ack);
             }
@@ -45,6 +53,12 @@ impl LossRecovery for Reno {
         fill(core, tx, &mut self.reducing);
     }
 
+    fn before_echo(&mut self, core: &mut Core, ack: u32) {
+        if self.in_recovery && ack > core.una {
+            self.leave(core);
+        }
+    }
+
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         *self = Reno::default();
         core.fill_window(tx, u32::MAX);
@@ -56,8 +70,8 @@ fn may_enter(core: &Core) -> bool {
     core.last_cut != LastCut::Timeout || core.una > core.recover
 }
 
-/// RFC 5681, 3.2, steps 2 and 3: reduces the window, retransmits, inflates by the duplicates so far. RFC 9937: each
-/// duplicate stands for a segment that is no longer in flight.
+/// RFC 5681, section 3.2, steps 2 and 3: reduces the window, retransmits, inflates by the duplicates so far. RFC 9937: each
+/// duplicate counts as a segment that is no longer in flight.
 pub(super) fn enter(core: &mut Core, tx: &mut SendContext<'_>) -> WindowReduction {
     let cut = !core.ecn_has_cut(tx.config);
     let in_flight = core.flight().saturating_sub(core.dupacks);

@@ -1,4 +1,4 @@
-//! Loss detection of RACK: RFC 8985, section 6.2.
+//! Loss detection of RACK: RFC 8985, sections 6.2 and 6.3.
 
 use super::scoreboard::{Scoreboard, Transmission};
 use marqueue_core::{Dur, Time};
@@ -57,6 +57,10 @@ pub struct Detector {
     persist: u32,
     /// RACK.reo_wnd.
     window: Dur,
+    /// Of the segments that the acknowledgement being processed reports: the one sent last of those sent once, and those
+    /// that were retransmitted, as RACK.xmit_ts and RACK.end_seq.
+    newest: Option<(Time, u32)>,
+    retransmitted: Vec<(Time, u32)>,
 }
 
 impl Default for Detector {
@@ -71,26 +75,41 @@ impl Default for Detector {
             multiple: 1,
             persist: PERSIST,
             window: Dur::ZERO,
+            newest: None,
+            retransmitted: Vec::new(),
         }
     }
 }
 
 impl Detector {
-    /// Steps 1 to 3: segment `seq` has arrived. `original`: by its timestamp the acknowledgement may be for an earlier
-    /// transmission than the last.
-    pub fn arrived(&mut self, seq: u32, sent: Transmission, now: Time, original: bool) {
-        let (rtt, end) = (now - sent.at, seq + 1);
-        if !sent.again {
-            self.min_rtt = self.min_rtt.min(rtt);
+    /// Steps 1 and 3 for a segment that an acknowledgement newly reports as delivered; in ascending order of their numbers.
+    /// [`Detector::finish_update`] follows.
+    #[inline]
+    pub fn arrived(&mut self, seq: u32, sent: Transmission, now: Time) {
+        let end = seq + 1;
+        if sent.again {
+            self.retransmitted.push((sent.at, end));
+        } else {
+            self.min_rtt = self.min_rtt.min(now - sent.at);
             self.reordering_seen |= end < self.fack;
+            self.newest = self.newest.max(Some((sent.at, end)));
         }
         self.fack = self.fack.max(end);
-        // Not a retransmission that cannot have been answered yet.
-        if sent.again && (original || rtt < self.min_rtt) {
-            return;
+    }
+
+    /// Step 2 for all of them. The text takes them in ascending order of xmit_ts, so that RACK.rtt is that of the segment
+    /// sent last. Retransmissions are left out that the acknowledgement may not be for: by the time passed, or, as
+    /// `earlier` tells of the time of a transmission, by the timestamp.
+    pub fn finish_update(&mut self, now: Time, earlier: impl Fn(Time) -> bool) {
+        for (at, end) in self.retransmitted.drain(..) {
+            if !earlier(at) && now - at >= self.min_rtt {
+                self.newest = self.newest.max(Some((at, end)));
+            }
         }
-        self.rtt = rtt;
-        self.latest = self.latest.max((sent.at, end));
+        if let Some(newest) = self.newest.take() {
+            self.rtt = now - newest.0;
+            self.latest = self.latest.max(newest);
+        }
     }
 
     /// Step 4: updates the reordering window.
@@ -109,7 +128,7 @@ impl Detector {
             }
         }
         let none = !self.reordering_seen && (c.repairing || c.many_sacked);
-        let wide = Dur((self.min_rtt.0 / 4).saturating_mul(self.multiple.into()));
+        let wide = Dur(self.min_rtt.0.saturating_mul(self.multiple.into()) / 4);
         self.window = if none { Dur::ZERO } else { wide.min(c.srtt) };
     }
 

@@ -1,18 +1,18 @@
 //! Loss recovery by time: RACK-TLP, RFC 8985, with the window reduction of `prr.rs`.
 //!
-//! A segment is lost if one that was sent later has arrived and the time for reordering is over:
-//! sent + RACK.rtt + RACK.reo_wnd <= now (`detector.rs`). Retransmissions that are lost are found in the
-//! same way. At the tail of a flight, where nothing sent later can arrive, a probe goes out
-//! (`probe.rs`). Of its two timers, for reordering and for the probe, only one runs at a time, beside the
-//! retransmission timer.
-//! Sends while less than the window is in flight, as RFC 6675 counts it: first what is lost, from below,
-//! then new data.
-//! If a retransmission is lost too, and the window is not reduced in proportion, it is cut a second time,
-//! once for all retransmissions that were sent since the last cut (section 9.3; RFC 5681, 4.3).
-//! Departures: RACK.min_RTT is the smallest of the whole connection, where section 6.2 recommends the
-//! smallest of some minutes: paths do not change here. After a timeout the scoreboard is kept, and only
-//! what section 6.3 says is lost is sent again. A loss in a window that ECN has just cut is repaired without
-//! a second cut (RFC 3168, 6.1.2).
+//! A segment is lost if one that was sent later has arrived and the reordering window has passed:
+//! sent + RACK.rtt + RACK.reo_wnd <= now (`detector.rs`). Lost retransmissions are detected in the same way. At the tail
+//! of a flight, where nothing sent later can arrive, a probe is sent
+//! (`probe.rs`). Of the timers for reordering, for the probe and for retransmission only one is armed at a time
+//! (section 8).
+//! While less than the window is in flight, lost segments are sent again, lowest first, then new data. In flight is what
+//! is neither sacked nor lost.
+//! If a retransmission is lost too, and the window is not reduced in proportion, it is reduced a second time, once for
+//! all retransmissions that were sent since the last reduction (section 9.3; RFC 5681, section 4.3).
+//! After a timeout the scoreboard is kept, and only what section 6.3 says is lost is sent again.
+//! Departures: RACK.min_RTT is the smallest of the whole connection, where section 6.2, step 1 wants (SHOULD) a
+//! windowed minimum that adapts to longer paths: paths do not change here. A loss in a window that ECN has just reduced
+//! is repaired without a second reduction (RFC 3168, section 6.1.2).
 
 mod detector;
 mod probe;
@@ -56,6 +56,8 @@ pub struct Rack {
     cut_at: Time,
     /// SND.UNA and SND.NXT when the probe timer was last started.
     progress: (u32, u32),
+    /// An acknowledgement that is being processed has ended a recovery.
+    ended: bool,
 }
 
 /// The information of an acknowledgement, or of the reordering timer.
@@ -86,7 +88,7 @@ impl Rack {
         // Before the handshake there is nothing to send but the SYN.
         let window = if core.una == 0 { 0 } else { core.usable_window(tx.config) };
         while std::mem::take(&mut begun) || self.scoreboard.in_flight() < window {
-            let new = Some(core.nxt).filter(|_| can_send_new(core, tx));
+            let new = Some(core.nxt).filter(|_| core.can_send_new(tx));
             let Some(seq) = self.scoreboard.first_lost().or(new) else { break };
             // What goes out while segments are sacked is no part of the window that a loss cuts
             // (RFC 5681, 3.2, step 2).
@@ -96,16 +98,15 @@ impl Rack {
         self.set_timer(core, tx);
     }
 
-    /// Updates the scoreboard by an acknowledgement. Returns the number of segments newly reported as delivered.
+    /// Updates the scoreboard and the detector by an acknowledgement. Returns the number of segments newly reported as
+    /// delivered.
     fn update_scoreboard(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) -> u32 {
         let Rack { scoreboard, detector, .. } = self;
-        let original =
-            |sent: Time| ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0);
         let mut delivered = 0;
         while let Some((seq, sent, news)) = scoreboard.pop_acknowledged(ack.ack) {
             if news {
                 delivered += 1;
-                detector.arrived(seq, sent, tx.now, original(sent.at));
+                detector.arrived(seq, sent, tx.now);
             }
         }
         scoreboard.trim(ack.ack);
@@ -115,10 +116,13 @@ impl Rack {
         while let Some(&(start, end)) = ack.sack.iter().filter(|b| b.1 > from).min_by_key(|b| b.0) {
             scoreboard.sack(start.max(from), end, |seq, sent| {
                 delivered += 1;
-                detector.arrived(seq, sent, tx.now, original(sent.at));
+                detector.arrived(seq, sent, tx.now);
             });
             from = end;
         }
+        detector.finish_update(tx.now, |sent| {
+            ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0)
+        });
         delivered
     }
 
@@ -169,10 +173,18 @@ impl Rack {
         begins || again
     }
 
-    /// The timer beside the retransmission timer: for segments that may be late, or for a probe, counted
-    /// from when new data was last sent or acknowledged (7.2).
+    /// Arms the timer for segments that may be late, or for a probe, counted from when new data was last sent or
+    /// acknowledged (section 7.2). While it is armed, the retransmission timer cannot expire (section 8); if its time has
+    /// passed, it starts again.
     fn set_timer(&mut self, core: &mut Core, tx: &SendContext<'_>) {
-        let quiet = !self.repairing() && self.scoreboard.count_sacked() == 0 && !self.probe.is_out();
+        self.arm_timer(core, tx);
+        if core.repair_deadline == Time::NEVER && core.deadline <= tx.now {
+            core.set_timer(tx);
+        }
+    }
+
+    fn arm_timer(&mut self, core: &mut Core, tx: &SendContext<'_>) {
+        let quiet = !self.repairing() && self.scoreboard.count_sacked() == 0;
         let before = std::mem::replace(&mut self.progress, (core.una, core.max));
         core.repair_deadline = match self.wait {
             Some(due) => due,
@@ -195,6 +207,14 @@ impl Rack {
         }
     }
 
+    /// Data sent after the echo is acknowledged: the reduction is over.
+    fn end_cwr(&mut self, core: &mut Core, ack: u32) {
+        if self.phase == Phase::Cwr && ack > core.recover {
+            self.reducing.end(core);
+            self.phase = Phase::Open;
+        }
+    }
+
     fn repairing(&self) -> bool {
         matches!(self.phase, Phase::Fast | Phase::Timeout)
     }
@@ -203,31 +223,23 @@ impl Rack {
     fn leave(&mut self, core: &mut Core) {
         self.reducing.end(core);
         self.phase = Phase::Open;
+        self.ended = true;
         core.last_cut = LastCut::Repaired;
     }
 
     /// New data was acknowledged. Returns true if that ends a recovery.
     fn on_new_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) -> bool {
-        if self.phase == Phase::Cwr && ack.ack > core.recover {
-            self.reducing.end(core);
-            self.phase = Phase::Open;
-        }
+        self.end_cwr(core, ack.ack);
         if matches!(self.phase, Phase::Cwr | Phase::Fast) {
             core.acknowledge(tx, ack);
         } else {
             core.acknowledge_and_open(tx, ack);
         }
-        let recovered = self.repairing() && core.una >= core.recover;
-        if recovered {
+        if self.repairing() && core.una >= core.recover {
             self.leave(core);
         }
-        recovered
+        std::mem::take(&mut self.ended)
     }
-}
-
-/// Is there new data that the receiver's window allows?
-fn can_send_new(core: &Core, tx: &SendContext<'_>) -> bool {
-    core.nxt < core.limit && core.nxt < core.una.saturating_add(tx.config.max_window)
 }
 
 impl LossRecovery for Rack {
@@ -251,6 +263,15 @@ impl LossRecovery for Rack {
         self.repair_and_fill(core, tx, begun);
     }
 
+    /// Without this, PRR's transient window would be reduced by the echo, and the reduction that it began would go on
+    /// with the counts of the one before.
+    fn before_echo(&mut self, core: &mut Core, ack: u32) {
+        self.end_cwr(core, ack);
+        if self.repairing() && ack >= core.recover {
+            self.leave(core);
+        }
+    }
+
     fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         self.fill(core, tx);
     }
@@ -259,10 +280,12 @@ impl LossRecovery for Rack {
     fn on_timer(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         if self.wait.is_some() {
             let begun = self.detect(core, tx, AckSummary::default());
-            return self.repair_and_fill(core, tx, begun);
+            self.repair_and_fill(core, tx, begun);
+            return core.set_timer(tx);
         }
-        if core.measured {
-            let again = !can_send_new(core, tx);
+        // Section 7.3: neither while a probe is out, nor without a round-trip time since the last one.
+        if core.measured && !self.probe.is_out() {
+            let again = !core.can_send_new(tx);
             self.send(core, tx, if again { core.max - 1 } else { core.nxt });
             self.probe.sent(core, again);
         }

@@ -1,11 +1,9 @@
-//! Tail loss probes: RFC 8985, section 7. A flight whose last segments are lost draws no
-//! acknowledgement; a probe after two round trips draws one, earlier than the retransmission timer.
-//! There is no second probe before the fate of the first is known, and none before a round trip has been
-//! measured since (7.3): else probes that are acknowledged late would keep a path that has become longer
-//! from being noticed.
+//! Tail loss probes: RFC 8985, section 7. When the last segments of a flight are lost, no acknowledgement arrives. A
+//! probe after two round trips causes one, earlier than the retransmission timer expires.
+//! No second probe is sent while one is outstanding, nor before a round-trip time has been measured since (section 7.3):
+//! probes would otherwise prevent the measurement of a path that has become longer.
 //!
-//! Departure: the time for which a receiver may hold back its acknowledgement of a single segment
-//! (TLP.max_ack_delay) is the one that the connection is set to, not 200 ms.
+//! TLP.max_ack_delay, which the text leaves to the implementation (section 7.2), is the receiver's `delayed_ack`.
 
 use crate::core::{Core, SendContext};
 use crate::segment::Ack;
@@ -22,7 +20,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Is a probe outstanding? No second one is sent before it is resolved (7.3).
+    /// Is a probe outstanding?
     pub fn is_out(&self) -> bool {
         self.out.is_some()
     }
@@ -38,7 +36,7 @@ impl Probe {
         self.out = None;
     }
 
-    /// Section 7.2: when the next one is due; never later than the retransmission timer.
+    /// TLP_calc_PTO(): when the next probe is due, at the latest when the retransmission timer expires.
     pub fn due(core: &Core, tx: &SendContext<'_>) -> Time {
         let srtt = Dur::from_secs(core.rto.srtt(tx.config));
         let alone = if core.flight() == 1 { tx.config.delayed_ack } else { Dur::ZERO };
@@ -46,8 +44,8 @@ impl Probe {
         (tx.now + pto).min(core.deadline)
     }
 
-    /// Section 7.4.2: an acknowledgement that has not been taken in yet may settle what became of the
-    /// probe. Tells whether the probe has repaired a loss, which asks for the answer to a loss.
+    /// TLP_process_ack(), section 7.4.2, before the acknowledgement is processed otherwise. Returns true if the probe has
+    /// repaired a loss, which reduces the window as any loss does.
     pub fn on_ack(&mut self, core: &Core, ack: &Ack<'_>, dsack: Option<u32>) -> bool {
         let Some((end, again)) = self.out.filter(|&(end, _)| ack.ack >= end) else { return false };
         let repaired = again && dsack != Some(end - 1) && ack.ack > end;
