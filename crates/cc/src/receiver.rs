@@ -1,7 +1,8 @@
-//! A TCP receiver: reassembly, delayed acknowledgements (RFC 5681, 4.2), selective acknowledgements (RFC 2018, RFC
-//! 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, 6.1.3, or RFC 8257, 3.2, depending on the window law).
+//! A TCP receiver: reassembly, delayed acknowledgements (RFC 5681, section 4.2), selective acknowledgements (RFC 2018, RFC
+//! 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, section 6.1.3, or RFC 8257, section 3.2, depending on the
+//! window law).
 
-use crate::config::{Config, Dialect, Recovery};
+use crate::config::{Config, DctcpEct, Dialect, Recovery};
 use crate::law_list::EchoMode;
 use crate::sequence_ranges::SequenceRanges;
 use marqueue_core::{Dur, Ecn, Flags, Time};
@@ -33,6 +34,8 @@ pub struct OutgoingAck {
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
+    /// True if it is sent as ECN-capable.
+    pub ect: bool,
     /// True if it has options; they are in [`ReceiveContext::options`].
     pub has_options: bool,
     /// Size on the wire.
@@ -110,9 +113,12 @@ impl Receiver {
             self.note_timestamp(seq, timestamp);
         }
         let twice = config.dsack && (seq < self.next || self.holds(seq));
-        let (before, echoed) = (self.next, self.ece);
-        self.ece = ecn == Ecn::Ce || config.echo == EchoMode::UntilCwr && self.ece && !flags.has(Flags::CWR);
-        let turned = config.echo == EchoMode::PerSegment && self.ece != echoed;
+        let before = self.next;
+        let turned = self.note_ecn(config, seq, flags, ecn);
+        let held = self.held_until != Time::NEVER;
+        // Nothing is out of order while an acknowledgement is held back: this one has no SACK blocks.
+        let older =
+            (turned && held && config.dctcp_two_acks).then(|| self.acknowledge(rx, before, !self.ece, None, false));
         let in_order = seq == self.next && self.ahead.is_none();
         if in_order {
             self.next += 1;
@@ -123,23 +129,34 @@ impl Receiver {
         let delivered = self.next - before - u32::from(before == 0 && self.next > 0);
         let negotiate = flags.has(Flags::SYN | Flags::ECE);
         let may_hold = config.delayed_ack > Dur::ZERO && in_order && seq > 0;
-        let until = if may_hold { rx.now + config.delayed_ack } else { Time::NEVER };
-        let ack = match self.held_until != Time::NEVER {
-            // RFC 8257, 3.2: what has been held back is acknowledged with the echo that is its own.
-            true if turned => {
-                self.held_until = until;
-                Some(self.acknowledge(rx, before, echoed, Some(seq), twice))
-            }
-            false if may_hold && !turned => {
-                self.held_until = until;
-                None
-            }
-            _ => {
-                self.held_until = Time::NEVER;
-                Some(self.acknowledge(rx, self.next, self.ece || negotiate, Some(seq), twice))
-            }
+        let ack = if older.is_some() {
+            // The acknowledgement of this segment is due at once, as the second.
+            self.held_until = rx.now;
+            older
+        } else if may_hold && !held && !turned {
+            self.held_until = rx.now + config.delayed_ack;
+            None
+        } else {
+            self.held_until = Time::NEVER;
+            Some(self.acknowledge(rx, self.next, self.ece || negotiate, Some(seq), twice))
         };
         SegmentOutcome { delivered, ack }
+    }
+
+    /// Updates the echo for a segment. Returns true if DCTCP.CE has changed, which asks for an immediate acknowledgement
+    /// (RFC 8257, section 3.2).
+    #[inline]
+    fn note_ecn(&mut self, config: &Config, seq: u32, flags: Flags, ecn: Ecn) -> bool {
+        // CE does not count on a SYN (RFC 8257, section 3.6), nor beside the window (RFC 3168, section 6.1.5).
+        let counts = config.dialect == Dialect::Ns2 || seq > 0 && seq >= self.next;
+        let ce = counts && ecn == Ecn::Ce;
+        match config.echo {
+            EchoMode::UntilCwr => {
+                self.ece = ce || self.ece && !flags.has(Flags::CWR);
+                false
+            }
+            EchoMode::PerSegment => counts && std::mem::replace(&mut self.ece, ce) != ce,
+        }
     }
 
     /// The timer is due ([`Receiver::deadline`]).
@@ -203,7 +220,12 @@ impl Receiver {
                 Dialect::Ns2 => 8 * n,
             };
         }
-        OutgoingAck { ack, ece, has_options, bytes }
+        let ect = match config.ect {
+            DctcpEct::Data => false,
+            DctcpEct::Handshake => config.ecn && seq == Some(0),
+            DctcpEct::All => config.ecn,
+        };
+        OutgoingAck { ack, ece, ect, has_options, bytes }
     }
 
     /// RFC 2018, section 4: first the block that holds the segment just received, then those

@@ -62,8 +62,14 @@ impl Watch {
         let twice = !self.arrived.insert(seq) && self.config.dsack;
         let timestamp = self.config.timestamp(self.now);
         let per_segment = self.config.echo == EchoMode::PerSegment;
+        // CE does not count on a SYN (RFC 8257, 3.6), nor on a segment below the window (RFC 3168, 6.1.5).
+        let counts = self.config.dialect == Dialect::Ns2 || seq > 0 && seq >= before;
         // RFC 3168, 6.1.3: from CE until CWR. RFC 8257, 3.2: as the segment says.
-        self.echo = ecn == Ecn::Ce || !per_segment && self.echo && !flags.has(Flags::CWR);
+        self.echo = match per_segment {
+            false => counts && ecn == Ecn::Ce || self.echo && !flags.has(Flags::CWR),
+            true if counts => ecn == Ecn::Ce,
+            true => self.echo,
+        };
         let turned = per_segment && self.echo != echo_before;
 
         let mut options = Options::NONE;
@@ -77,9 +83,11 @@ impl Watch {
         let delays = self.config.delayed_ack > Dur::ZERO && in_order && seq > 0;
         match got.ack {
             None => assert!(delays && !held && !turned, "only the first of two segments in order is held back"),
-            Some(ack) if held && turned => {
+            Some(ack) if held && turned && self.config.dctcp_two_acks => {
                 assert_eq!((ack.ack, ack.ece), (before, echo_before), "what was held back has its own echo");
-                self.options(&ack, options, Some(seq), twice);
+                assert_eq!(self.receiver.deadline(), self.now, "and the newest segment is acknowledged at once");
+                self.acknowledged = before;
+                return self.wait(Dur::ZERO);
             }
             Some(ack) => {
                 assert!(held || turned || !delays, "the first of two segments is held back");
