@@ -15,9 +15,10 @@ use marqueue_core::{Dur, Flags, Time};
 mod application;
 mod ecn;
 mod slow_start;
+mod window_use;
 mod window_validation;
 
-use window_validation::WindowUse;
+use window_use::WindowUse;
 
 /// The arguments of a call into the sender: the time, the settings, and the buffer for segments to send.
 pub struct SendContext<'a> {
