@@ -6,7 +6,8 @@
 //! baseline before, the rise was spurious, and slow start goes on. An acknowledgement first opens the window as the phase
 //! demands, by at most L segments (`hystart_limit`), and then counts as a sample.
 //!
-//! A round ends when everything below windowEnd has been acknowledged.
+//! A round ends when everything below windowEnd has been acknowledged. Departure: an acknowledgement that may not open
+//! the window (it carries ECE, or the window was not used) gives no sample.
 
 use super::rtt_sample::{rise, AckSample, SlowStartDecision, SAMPLES};
 use marqueue_core::Dur;
