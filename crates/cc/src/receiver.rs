@@ -66,6 +66,8 @@ pub struct SegmentOutcome {
 pub struct Receiver {
     next: u32,
     ece: bool,
+    /// The segment whose acknowledgement is held back had CE.
+    held_ce: bool,
     /// When the delayed acknowledgement is due; never, if none is held back.
     held_until: Time,
     /// Boxed, because most of the time nothing is out of order.
@@ -87,7 +89,7 @@ struct OutOfOrder {
 
 impl Default for Receiver {
     fn default() -> Receiver {
-        Receiver { next: 0, ece: false, held_until: Time::NEVER, ahead: None, recent: 0, last_ack: 0 }
+        Receiver { next: 0, ece: false, held_ce: false, held_until: Time::NEVER, ahead: None, recent: 0, last_ack: 0 }
     }
 }
 
@@ -135,10 +137,13 @@ impl Receiver {
             older
         } else if may_hold && !held && !turned {
             self.held_until = rx.now + config.delayed_ack;
+            self.held_ce = ecn == Ecn::Ce && config.dialect == Dialect::Rfc;
             None
         } else {
+            // RFC 3168, section 6.1.3: ECE if any of the segments had CE, though the second carries CWR.
+            let held_ce = held && self.held_ce && config.echo == EchoMode::UntilCwr;
             self.held_until = Time::NEVER;
-            Some(self.acknowledge(rx, self.next, self.ece || negotiate, Some(seq), twice))
+            Some(self.acknowledge(rx, self.next, self.ece || held_ce || negotiate, Some(seq), twice))
         };
         SegmentOutcome { delivered, ack }
     }
@@ -336,6 +341,21 @@ mod tests {
         assert!(ece(3, Flags::NONE, Ecn::Ect));
         assert!(!ece(4, Flags::CWR, Ecn::Ect));
         assert!(ece(5, Flags::CWR, Ecn::Ce), "a new mark on the packet that carries CWR");
+    }
+
+    #[test]
+    fn an_acknowledgement_of_a_marked_segment_echoes_though_the_next_carries_cwr() {
+        let values = [("ecn".to_string(), Value::Flag(true))].into();
+        let c = Config::with_preset("rfc", &values).unwrap();
+        let mut r = Receiver::default();
+        let mut options = Options::NONE;
+        let mut rx = ReceiveContext { now: Time::ZERO, config: &c, options: &mut options };
+        let mut hear = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.map(|a| (a.ack, a.ece));
+        hear(0, Flags::SYN, Ecn::NotEct);
+        assert_eq!(hear(1, Flags::NONE, Ecn::Ce), None);
+        assert_eq!(hear(2, Flags::CWR, Ecn::Ect), Some((3, true)), "RFC 3168, 6.1.3");
+        assert_eq!(hear(3, Flags::NONE, Ecn::Ect), None);
+        assert_eq!(hear(4, Flags::NONE, Ecn::Ect), Some((5, false)));
     }
 
     #[test]

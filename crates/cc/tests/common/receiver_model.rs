@@ -20,6 +20,8 @@ pub struct Watch {
     arrived: BTreeSet<u32>,
     /// The echo as the latest segment left it.
     echo: bool,
+    /// The segment whose acknowledgement is held back had CE.
+    held_ce: bool,
     /// The next segment expected when the latest acknowledgement was sent.
     acknowledged: u32,
     delivered: u32,
@@ -33,6 +35,7 @@ impl Watch {
             now: Time::ZERO,
             arrived: BTreeSet::new(),
             echo: false,
+            held_ce: false,
             acknowledged: 0,
             delivered: 0,
         }
@@ -92,12 +95,16 @@ impl Watch {
             Some(ack) => {
                 assert!(held || turned || !delays, "the first of two segments is held back");
                 let negotiates = flags.has(Flags::SYN | Flags::ECE);
-                assert_eq!((ack.ack, ack.ece), (self.next(), self.echo || negotiates));
+                // RFC 3168, 6.1.3: if any of the segments had CE.
+                let held_ce = held && self.held_ce && !per_segment;
+                assert_eq!((ack.ack, ack.ece), (self.next(), self.echo || held_ce || negotiates));
                 self.options(&ack, options, Some(seq), twice);
             }
         }
         if let Some(ack) = got.ack {
             self.acknowledged = ack.ack;
+        } else {
+            self.held_ce = ecn == Ecn::Ce && self.config.dialect == Dialect::Rfc;
         }
         self.timer_is_right();
     }
