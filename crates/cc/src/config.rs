@@ -66,6 +66,9 @@ marqueue_core::params! {
         abe: bool { default: false, source: "RFC 8511, 3" },
         /// Under abe, the share of FlightSize that an ECN echo leaves; 0.85 was recommended by tests under cubic.
         abe_beta: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.8, source: "RFC 8511, 3.1" },
+        /// Let an acknowledgement of two segments carry ECE if the first had CE, though the second carries CWR. Linux does
+        /// not: it acknowledges the first at once.
+        ecn_echo_held: bool { default: true, source: "RFC 3168, 6.1.3; Linux, tcp_ecn_accept_cwr" },
         /// Under ecn, the ECN field of data that is ECN-capable.
         ecn_field: EcnField { default: EcnField::Ect, source: "RFC 3168, section 5; Shin, Chong and Rhee, section III-B" },
         /// Carry timestamps, 12 bytes more a packet, and time every acknowledgement of new data by them.
@@ -167,6 +170,8 @@ pub struct Config {
     pub aimd_b: f64,
     /// Negotiate and use ECN.
     pub ecn: bool,
+    /// An acknowledgement that was held back echoes the CE of its first segment, though the second carries CWR.
+    pub ecn_echo_held: bool,
     /// The share of FlightSize that an ECN echo in congestion avoidance leaves by ABE, if that is used.
     pub abe_beta: Option<f64>,
     /// ECN field of data that is ECN-capable.
@@ -264,6 +269,7 @@ impl From<&Params> for Config {
             aimd_a: p.aimd_a,
             aimd_b: p.aimd_b,
             ecn: p.ecn,
+            ecn_echo_held: rfc && p.ecn_echo_held,
             abe_beta: abe.then_some(p.abe_beta),
             ecn_field: p.ecn_field.into(),
             timestamps: p.timestamps,

@@ -137,7 +137,7 @@ impl Receiver {
             older
         } else if may_hold && !held && !turned {
             self.held_until = rx.now + config.delayed_ack;
-            self.held_ce = ecn == Ecn::Ce && config.dialect == Dialect::Rfc;
+            self.held_ce = ecn == Ecn::Ce && config.ecn_echo_held;
             None
         } else {
             // RFC 3168, section 6.1.3: ECE if any of the segments had CE, though the second carries CWR.

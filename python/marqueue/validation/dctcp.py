@@ -27,8 +27,8 @@ ALPHA_BECAUSE = (
 )
 QUEUE_BECAUSE = "N packets: the model's windows are real numbers, N windows are whole packets."
 PAIRS_BECAUSE = (
-    "N + 1 packets: N windows are whole packets, and an acknowledgement of two releases two packets "
-    "at once."
+    "N + 1 packets: N windows are whole packets, and an acknowledgement of two packets releases "
+    "two at once."
 )
 
 

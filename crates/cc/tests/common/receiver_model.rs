@@ -104,7 +104,7 @@ impl Watch {
         if let Some(ack) = got.ack {
             self.acknowledged = ack.ack;
         } else {
-            self.held_ce = ecn == Ecn::Ce && self.config.dialect == Dialect::Rfc;
+            self.held_ce = ecn == Ecn::Ce && self.config.ecn_echo_held;
         }
         self.timer_is_right();
     }
