@@ -57,7 +57,7 @@ def test_verdicts(of: Check, verdict: str):
 
 
 def test_constants_of_the_loss_laws():
-    """Mathis et al., table 1; RFC 9438, 5.1."""
+    """Mathis et al., table 1; RFC 9438, introduction of section 5."""
     assert laws.regular_aimd(1.0) == pytest.approx(1.22, abs=0.01)
     assert laws.regular_aimd(1.0, per_ack=2) == pytest.approx(0.87, abs=0.01)
     assert laws.random_aimd(1.0) == pytest.approx(1.31, abs=0.005)

@@ -1,97 +1,14 @@
 //! Settings of a TCP sender and receiver. The declarations are the only place for names, defaults, ranges and sources;
 //! the defaults are those of preset `rfc`. The other presets are in [`crate::preset`].
 
+mod choices;
+
+pub use choices::*;
+
 use crate::law_list::{EchoMode, Law};
 use crate::preset::preset;
 use marqueue_core::params::{ParamError, ParamSet, ParamValues};
 use marqueue_core::{Dur, Ecn, Time};
-
-marqueue_core::choice! {
-    /// How losses are repaired.
-    pub enum Recovery {
-        /// Fast retransmit and fast recovery, left at the first new acknowledgement (RFC 5681).
-        Reno = "reno",
-        /// Stays in fast recovery until all that was outstanding is acknowledged (RFC 6582).
-        NewReno = "newreno",
-        /// Selective acknowledgements (RFC 2018, RFC 6675).
-        Sack = "sack",
-    }
-}
-
-marqueue_core::choice! {
-    /// The ECN field of data whose sender reacts to CE.
-    pub enum EcnField {
-        /// ECT: a queue may mark it (RFC 3168).
-        Ect = "ect",
-        /// 00, the initial state of DRQ, which to a queue under RFC 3168 is not ECN-capable.
-        Initial = "initial",
-    }
-}
-
-impl From<EcnField> for Ecn {
-    fn from(field: EcnField) -> Ecn {
-        match field {
-            EcnField::Ect => Ecn::Ect,
-            EcnField::Initial => Ecn::NotEct,
-        }
-    }
-}
-
-marqueue_core::choice! {
-    /// The rules to follow where the RFCs and ns-2 differ.
-    pub enum Dialect {
-        /// The RFCs.
-        Rfc = "rfc",
-        /// ns-2.35's Agent/TCP/Reno, Newreno and Sack1 with their default settings.
-        Ns2 = "ns2",
-    }
-}
-
-marqueue_core::choice! {
-    /// How the window is reduced to ssthresh during recovery.
-    pub enum Reduction {
-        /// At once; data outstanding above it must drain first (RFC 5681, RFC 6675).
-        Cut = "cut",
-        /// In proportion to delivered data: proportional rate reduction (RFC 9937).
-        Prr = "prr",
-    }
-}
-
-marqueue_core::choice! {
-    /// How losses are detected.
-    pub enum LossDetection {
-        /// By duplicate acknowledgements, or segments sacked above (RFC 5681, RFC 6675).
-        Dupack = "dupack",
-        /// A segment sent later has arrived and the time for reordering is over, and a probe at the tail
-        /// of a flight (RACK-TLP, RFC 8985). Needs recovery by SACK.
-        Rack = "rack",
-    }
-}
-
-marqueue_core::choice! {
-    /// What ends the first slow start beside losses and echoes.
-    pub enum SlowStart {
-        /// Nothing (RFC 5681).
-        Standard = "standard",
-        /// A rise of the round-trip time, after some rounds of slower growth (RFC 9406).
-        HyStartPlusPlus = "hystart++",
-        /// A rise of the round-trip time or a long train of acknowledgements, at once (Ha and Rhee 2011); a part of
-        /// CUBIC in Linux, and of no other law.
-        HyStart = "hystart",
-    }
-}
-
-marqueue_core::choice! {
-    /// The window of a sender after an idle period longer than the retransmission timeout.
-    pub enum AfterIdle {
-        /// It is kept.
-        Keep = "keep",
-        /// It is reduced to the initial window (RFC 5681, 4.1).
-        Restart = "restart",
-        /// It is halved for each timeout of idle time, down to the initial window (RFC 2861, Linux).
-        Decay = "decay",
-    }
-}
 
 marqueue_core::params! {
     /// Settings of TCP, as declared.
@@ -106,6 +23,9 @@ marqueue_core::params! {
         reduction: Reduction { default: Reduction::Cut, source: "RFC 5681, RFC 6675, RFC 9937" },
         /// How the window comes down in answer to an ECN echo; prr needs loss_detection rack.
         ecn_reduction: Reduction { default: Reduction::Cut, source: "RFC 3168, 6.1.2; RFC 9937; Linux, tcp_enter_cwr" },
+        /// What an ECN echo reduces: law, what the window law's specification says, FlightSize under cubic and with abe,
+        /// cwnd otherwise; or flight_size or cwnd under any law.
+        ecn_reduction_base: EcnReductionBase { default: EcnReductionBase::Law, source: "RFC 3168, 6.1.2; RFC 8257, 3.3; RFC 8511, 3.1; RFC 9438, 4.6" },
         /// How the window grows and what a congestion signal leaves of it.
         control: Law { default: Law::Reno, source: "RFC 5681, RFC 8257, RFC 9438, Kelly 2003" },
         /// What FlightSize is where a loss or a timeout sets ssthresh.
@@ -122,8 +42,19 @@ marqueue_core::params! {
         cubic_first_growth: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.0, source: "Linux, tcp_cubic.c: cnt is 20 at most while last_max_cwnd is 0" },
         /// Under cubic, let W_est grow as Reno's window once it is where the last cut was made.
         cubic_reno_rate: bool { default: true, source: "RFC 9438, 4.3" },
+        /// Under cubic, let an acknowledgement of n segments move the window n times as far towards its target, as in
+        /// Linux; RFC 9438 moves it once an acknowledgement.
+        cubic_count_segments: bool { default: false, source: "RFC 9438, 4.4 and 4.5; Linux, tcp_cong_avoid_ai" },
+        /// Under cubic, lower the plateau further at a cut below the previous one, so that new flows find room.
+        cubic_fast_convergence: bool { default: true, source: "RFC 9438, 4.7" },
         /// Under dctcp, the weight of the latest window in the average share of marked segments.
         dctcp_g: f64 { unit: Fraction, range: 1e-6 => 1.0, default: 0.0625, source: "RFC 8257, 4; Alizadeh et al. 2010" },
+        /// Under dctcp, which packets are ECN-capable: data, SYN and SYN-ACK too (handshake), or acknowledgements and
+        /// retransmissions too (all).
+        dctcp_ect: DctcpEct { default: DctcpEct::Handshake, source: "RFC 8257, 3.6 and 4.1; Linux, tcp_ecn_send" },
+        /// Under dctcp, when CE changes while an acknowledgement is held back, send two: one for the older packets with
+        /// their echo and one for the newest. Otherwise one acknowledges all of them with the new echo.
+        dctcp_two_acks: bool { default: false, source: "RFC 8257, 3.2; Linux, dctcp_ece_ack_update" },
         /// Under scalable, growth for each segment acknowledged.
         scalable_a: f64 { unit: Packets, range: 1e-6 => 1.0, default: 0.01, source: "Kelly 2003" },
         /// Under scalable, the share of the window that a congestion signal takes.
@@ -134,6 +65,14 @@ marqueue_core::params! {
         aimd_b: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.5, source: "RFC 5681" },
         /// Negotiate and use ECN.
         ecn: bool { default: false, source: "RFC 3168" },
+        /// Under reno and cubic, let an ECN echo in congestion avoidance leave abe_beta of FlightSize (alternative backoff
+        /// with ECN).
+        abe: bool { default: false, source: "RFC 8511, 3" },
+        /// Under abe, the share of FlightSize that an ECN echo leaves; 0.85 was recommended by tests under cubic.
+        abe_beta: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.8, source: "RFC 8511, 3.1" },
+        /// Let an acknowledgement of two segments carry ECE if the first had CE, though the second carries CWR. Linux does
+        /// not: it acknowledges the first at once.
+        ecn_echo_held: bool { default: true, source: "RFC 3168, 6.1.3; Linux, tcp_ecn_accept_cwr" },
         /// Under ecn, the ECN field of data that is ECN-capable.
         ecn_field: EcnField { default: EcnField::Ect, source: "RFC 3168, section 5; Shin, Chong and Rhee, section III-B" },
         /// Carry timestamps, 12 bytes more a packet, and time every acknowledgement of new data by them.
@@ -153,6 +92,14 @@ marqueue_core::params! {
         /// What ends the first slow start beside losses and echoes: under any law hystart++, which needs timestamps;
         /// under cubic alone hystart.
         slow_start: SlowStart { default: SlowStart::Standard, source: "RFC 5681; RFC 9406; Ha and Rhee 2011" },
+        /// Under hystart++, most segments that an acknowledgement opens the window by in the first slow start: L, 8 for a
+        /// sender that is not paced.
+        hystart_limit: f64 { unit: Packets, range: 1 => 1e9, default: 8.0, source: "RFC 9406, 4.3" },
+        /// When an acknowledgement does not open the window: none, never; cwnd_limited, when the window was not used;
+        /// rfc7661, when less than half of it was used, with the rules of new CWV in place of after_idle.
+        window_validation: WindowValidation { default: WindowValidation::CwndLimited, source: "RFC 9438, 4.2 and 5.8; RFC 7661" },
+        /// Under rfc7661, how long a window is kept of which less than half is used, before it is halved.
+        nonvalidated_period: f64 { unit: Seconds, range: 1.0 => 3600.0, default: 300.0, source: "RFC 7661, 4.4: NVP" },
         /// What becomes of the window of a sender whose application was idle for a retransmission timeout.
         after_idle: AfterIdle { default: AfterIdle::Restart, source: "RFC 5681, 4.1; RFC 2861" },
         /// Largest window: the receiver's buffer.
@@ -196,6 +143,8 @@ pub struct Config {
     pub reduction: Reduction,
     /// How the window comes down in answer to an ECN echo.
     pub ecn_reduction: Reduction,
+    /// What an ECN echo reduces; never `Law`.
+    pub ecn_reduction_base: EcnReductionBase,
     /// How the window grows and what a congestion signal leaves of it.
     pub control: Law,
     /// What an ECN echo means under that law.
@@ -214,8 +163,16 @@ pub struct Config {
     pub cubic_first_growth: f64,
     /// CUBIC's W_est grows as Reno's window once it is where the last cut was made.
     pub cubic_reno_rate: bool,
+    /// Under CUBIC, an acknowledgement of n segments moves the window n times as far.
+    pub cubic_count_segments: bool,
+    /// CUBIC's fast convergence.
+    pub cubic_fast_convergence: bool,
     /// DCTCP's g.
     pub dctcp_g: f64,
+    /// The packets that are ECN-capable, if the connection is.
+    pub ect: DctcpEct,
+    /// A DCTCP receiver sends two acknowledgements when CE changes.
+    pub dctcp_two_acks: bool,
     /// Growth for each segment acknowledged under Scalable TCP, segments.
     pub scalable_a: f64,
     /// The share of the window that a congestion signal takes under Scalable TCP.
@@ -226,6 +183,10 @@ pub struct Config {
     pub aimd_b: f64,
     /// Negotiate and use ECN.
     pub ecn: bool,
+    /// An acknowledgement that was held back echoes the CE of its first segment, though the second carries CWR.
+    pub ecn_echo_held: bool,
+    /// The share of FlightSize that an ECN echo in congestion avoidance leaves by ABE, if that is used.
+    pub abe_beta: Option<f64>,
     /// ECN field of data that is ECN-capable.
     pub ecn_field: Ecn,
     /// Carry timestamps.
@@ -244,6 +205,12 @@ pub struct Config {
     pub abc_limit: f64,
     /// What ends the first slow start beside losses and echoes.
     pub slow_start: SlowStart,
+    /// HyStart++'s L, segments.
+    pub hystart_limit: f64,
+    /// When an acknowledgement does not open the window.
+    pub window_validation: WindowValidation,
+    /// RFC 7661's NVP.
+    pub nonvalidated_period: Dur,
     /// What becomes of the window of an idle sender.
     pub after_idle: AfterIdle,
     /// ssthresh before the first loss, segments.
@@ -288,12 +255,20 @@ impl From<&Params> for Config {
     fn from(p: &Params) -> Config {
         let header = p.header as u32 + if p.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let segment = p.segment as u32;
+        let max_window = (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment);
+        let rfc = p.dialect == Dialect::Rfc;
+        let abe = p.abe && matches!(p.control, Law::Reno | Law::Cubic);
         Config {
             recovery: p.recovery,
             dialect: p.dialect,
             loss_detection: p.loss_detection,
             reduction: p.reduction,
             ecn_reduction: p.ecn_reduction,
+            ecn_reduction_base: match p.ecn_reduction_base {
+                EcnReductionBase::Law if abe || p.control == Law::Cubic => EcnReductionBase::FlightSize,
+                EcnReductionBase::Law => EcnReductionBase::Cwnd,
+                chosen => chosen,
+            },
             control: p.control,
             echo: p.control.echo(),
             flight_size: p.flight_size,
@@ -303,27 +278,37 @@ impl From<&Params> for Config {
             cubic_beta: p.cubic_beta,
             cubic_first_growth: p.cubic_first_growth,
             cubic_reno_rate: p.cubic_reno_rate,
+            cubic_count_segments: p.cubic_count_segments,
+            cubic_fast_convergence: p.cubic_fast_convergence,
             dctcp_g: p.dctcp_g,
+            ect: if p.control == Law::Dctcp { p.dctcp_ect } else { DctcpEct::Data },
+            dctcp_two_acks: p.dctcp_two_acks,
             scalable_a: p.scalable_a,
             scalable_b: p.scalable_b,
             aimd_a: p.aimd_a,
             aimd_b: p.aimd_b,
             ecn: p.ecn,
+            ecn_echo_held: rfc && p.ecn_echo_held,
+            abe_beta: abe.then_some(p.abe_beta),
             ecn_field: p.ecn_field.into(),
             timestamps: p.timestamps,
             dsack: p.dsack,
             segment,
             header,
             wire: segment + if p.count_header { header } else { 0 },
-            initial_window: p.initial_window,
+            // A window beyond the receiver's would not be used, and a reduction of it would have no effect.
+            initial_window: if rfc { p.initial_window.min(f64::from(max_window)) } else { p.initial_window },
             abc_limit: p.abc_limit,
             slow_start: match p.slow_start {
                 SlowStart::HyStart if p.control != Law::Cubic => SlowStart::Standard,
                 any => any,
             },
+            hystart_limit: p.hystart_limit,
+            window_validation: if rfc { p.window_validation } else { WindowValidation::None },
+            nonvalidated_period: Dur::from_secs(p.nonvalidated_period),
             after_idle: p.after_idle,
             initial_ssthresh: p.max_window.floor(),
-            max_window: (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment),
+            max_window,
             dupthresh: p.dupthresh as u32,
             limited_transmit: p.limited_transmit,
             rescue: p.rescue,

@@ -1,11 +1,11 @@
 //! The state that all TCP senders share, whatever their loss recovery: sequence variables, window, retransmission
 //! timer, round-trip timing, sending.
 //!
-//! Submodules extend it: `ecn` (the reaction to ECN), `application` (applications that write in pieces), `slow_start`
-//! (the end of the first slow start).
+//! Submodules extend it: `ecn` (the reaction to ECN), `application` (applications that write in pieces),
+//! `window_validation` (windows that are not used), `slow_start` (the end of the first slow start).
 
 use crate::algo::AnyWindowLaw;
-use crate::config::{Config, Dialect, FlightSize};
+use crate::config::{Config, DctcpEct, Dialect, FlightSize, WindowValidation};
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
 use crate::slow_start::SlowStartMonitor;
@@ -13,11 +13,12 @@ use crate::window_law::{AckedSegments, Signal, Window};
 use marqueue_core::{Dur, Flags, Time};
 
 mod application;
-mod application_limited;
 mod ecn;
 mod slow_start;
+mod window_use;
+mod window_validation;
 
-use application_limited::ApplicationLimited;
+use window_use::WindowUse;
 
 /// The arguments of a call into the sender: the time, the settings, and the buffer for segments to send.
 pub struct SendContext<'a> {
@@ -102,8 +103,10 @@ pub struct Core {
     pub measured: bool,
     /// ECN has been negotiated.
     pub ecn_negotiated: bool,
-    /// An ECN echo arrived at a window of one segment.
+    /// The latest ECN echoes arrived at a window of one segment.
     pub ecn_floor: bool,
+    /// After such an echo nothing is sent before the timer expires.
+    pub ecn_wait: bool,
     /// When the retransmission timer expires.
     pub deadline: Time,
     /// When the timer of the loss recovery expires.
@@ -122,8 +125,8 @@ pub struct Core {
     /// `una` at the last timeout.
     timed_out: Option<u32>,
     syn_lost: bool,
-    /// State of an application that writes in pieces.
-    application_limited: Option<Box<ApplicationLimited>>,
+    /// The use of the window, where that is remembered.
+    window_use: Option<Box<WindowUse>>,
     /// The algorithm that may end the first slow start, while that lasts.
     slow_start_monitor: Option<Box<SlowStartMonitor>>,
 }
@@ -151,6 +154,7 @@ impl Core {
             measured: false,
             ecn_negotiated: false,
             ecn_floor: false,
+            ecn_wait: false,
             deadline: Time::NEVER,
             repair_deadline: Time::NEVER,
             rto: Rto::new(config, phase),
@@ -161,7 +165,7 @@ impl Core {
             timed_since: Time::NEVER,
             timed_out: None,
             syn_lost: false,
-            application_limited: None,
+            window_use: (config.window_validation == WindowValidation::Rfc7661).then(Box::default),
             slow_start_monitor: SlowStartMonitor::new(config),
         }
     }
@@ -175,7 +179,7 @@ impl Core {
     /// its timer. In ns-2 the window has then fallen below one by itself.
     #[inline]
     pub fn usable_window(&self, config: &Config) -> u32 {
-        if self.ecn_floor && config.dialect == Dialect::Rfc {
+        if self.ecn_wait {
             return 0;
         }
         (self.window.cwnd as u32).saturating_add(self.inflation).min(config.max_window)
@@ -196,8 +200,7 @@ impl Core {
             flags |= Flags::CWR;
             self.cwr_pending = false;
         }
-        // RFC 3168, 6.1.5: retransmissions are not ECN-capable; ns-2 sends all data as such.
-        let ect = seq > 0 && if ns2 { tx.config.ecn } else { self.ecn_negotiated && new };
+        let ect = self.is_ect(tx.config, seq, new);
         if ect {
             flags |= Flags::ANSWERS_CE;
         }
@@ -214,8 +217,8 @@ impl Core {
             }
         }
         self.counts.sent += 1;
-        if let Some(application_limited) = &mut self.application_limited {
-            application_limited.last_sent = tx.now;
+        if let Some(used) = &mut self.window_use {
+            used.last_sent = tx.now;
         }
         tx.out.push(Segment { seq, flags, ect });
         if self.deadline == Time::NEVER || nothing_outstanding {
@@ -223,9 +226,22 @@ impl Core {
         }
     }
 
+    /// Is this segment sent as ECN-capable? RFC 3168, sections 6.1.1 and 6.1.5: not the SYN and not retransmissions. A
+    /// DCTCP connection may send both so (RFC 8257, sections 3.6 and 4.1); ns-2 sends all data so.
+    fn is_ect(&self, config: &Config, seq: u32, new: bool) -> bool {
+        if config.dialect == Dialect::Ns2 {
+            return config.ecn && seq > 0;
+        }
+        match seq {
+            0 => config.ecn && config.ect != DctcpEct::Data,
+            _ => self.ecn_negotiated && (new || config.ect == DctcpEct::All),
+        }
+    }
+
     /// Sends as much as the window allows, at most `burst` segments.
     #[inline(always)]
     pub fn fill_window(&mut self, tx: &mut SendContext<'_>, burst: u32) {
+        self.end_nonvalidated_repair();
         let end = self.una.saturating_add(self.usable_window(tx.config)).min(self.limit);
         for _ in 0..burst {
             if self.nxt >= end {
@@ -302,7 +318,7 @@ impl Core {
     fn end_back_off(&mut self, ece: bool) {
         if !(self.ecn_negotiated && self.ecn_floor && ece) {
             self.rto.end_back_off();
-            self.ecn_floor = false;
+            (self.ecn_floor, self.ecn_wait) = (false, false);
         }
     }
 
@@ -326,7 +342,7 @@ impl Core {
     /// RFC 6298, 5.2 and 5.3. ns-2 keeps the timer running with nothing outstanding, which reopens a window below one
     /// segment.
     pub fn restart_timer(&mut self, tx: &SendContext<'_>) {
-        if self.una < self.max || self.ecn_floor || tx.config.dialect == Dialect::Ns2 {
+        if self.una < self.max || self.ecn_wait || tx.config.dialect == Dialect::Ns2 {
             self.set_timer(tx);
         } else {
             self.deadline = Time::NEVER;
@@ -349,7 +365,7 @@ impl Core {
     pub fn acknowledge_and_open(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) {
         let acked = ack.ack - self.una;
         let first = self.una == 0;
-        let unused = self.unused_for(tx);
+        let may_open = self.may_open(tx, ack.ack);
         self.acknowledge(tx, ack);
         if first {
             self.window.cwnd = tx.config.initial_window;
@@ -363,10 +379,11 @@ impl Core {
         }
         let ece = self.ecn_negotiated && ack.ece;
         if !ece {
-            self.ecn_floor = false;
-            match unused {
-                None => self.open(tx, acked),
-                Some(time) => self.control.on_application_limited(time),
+            (self.ecn_floor, self.ecn_wait) = (false, false);
+            if may_open {
+                self.open(tx, acked);
+            } else {
+                self.control.on_unused_window(tx.now);
             }
         }
     }
@@ -375,10 +392,10 @@ impl Core {
     #[inline]
     fn open(&mut self, tx: &SendContext<'_>, acked: u32) {
         if self.window.in_slow_start() {
-            // RFC 3465, 2.2. Several segments at once do not raise it beyond ssthresh: after a timeout one
-            // acknowledgement may cover a whole window.
+            // Several segments at once do not raise it beyond ssthresh: after a timeout one acknowledgement may cover a
+            // whole window.
+            let more = self.slow_start_growth(tx, f64::from(acked));
             let Window { cwnd, ssthresh } = self.window;
-            let more = f64::from(acked).min(tx.config.abc_limit) * self.slow_start_growth(tx);
             self.window.cwnd = (cwnd + more).min(ssthresh.max(cwnd + 1.0));
         } else {
             let segments = if tx.config.dialect == Dialect::Ns2 { 1.0 } else { f64::from(acked) };
@@ -404,7 +421,12 @@ impl Core {
     /// Reduces ssthresh and cwnd by the window law. Returns the share that is left.
     fn cut(&mut self, config: &Config, signal: Signal) -> f64 {
         self.slow_start_monitor = None;
-        let left = self.control.decrease(config, config.counted(self.window.cwnd), signal);
+        let cwnd = match config.dialect {
+            Dialect::Rfc => self.window.cwnd,
+            // ns-2's window grows beyond the receiver's, which is not in the network.
+            Dialect::Ns2 => self.window.cwnd.min(f64::from(config.max_window)),
+        };
+        let left = self.control.decrease(config, config.counted(cwnd), signal);
         match config.dialect {
             // RFC 5681, equation (4).
             Dialect::Rfc => {
@@ -434,8 +456,10 @@ impl Core {
     /// A loss was detected: fast recovery begins. `cut`: reduce the window.
     pub fn begin_repair(&mut self, tx: &mut SendContext<'_>, cut: bool) {
         if cut {
+            let (window, flight) = (self.window, self.flight());
             self.recover = self.max;
             self.cut(tx.config, Signal::Loss);
+            self.cut_nonvalidated(tx, window, flight, true);
         }
         self.last_cut = LastCut::Loss;
         self.timed_since = Time::NEVER;
@@ -465,7 +489,7 @@ impl Core {
         }
         self.recover = self.max;
         self.cwr_pending = true;
-        self.ecn_floor &= tx.config.dialect == Dialect::Ns2;
+        self.ecn_wait = false;
         self.window.cwnd = 1.0;
         self.last_cut = LastCut::Timeout;
         self.nxt = self.una;

@@ -1,10 +1,11 @@
 //! Presets: named sets of values for TCP's parameters. Parameters that a preset does not set have their defaults.
 //!
 //! `linux` is what Linux 6 does by default, in the terms of this TCP; docs/live/kernel.md has both side by side.
-//! What Linux does beside and this does not: pacing and TSO; quick acknowledgements at the start of a
+//! What Linux does and this does not: pacing and TSO; quick acknowledgements at the start of a
 //! connection and after CE, and compressed ones under SACK; autotuned buffers (here a buffer never limits, window
 //! scale or not); undoing a window reduction found spurious by D-SACK, timestamps or F-RTO; the metrics of
-//! earlier connections; a smoothed round-trip time of which every sample has the weight 1/8. ECN is off, as
+//! earlier connections; a smoothed round-trip time of which every sample has the weight 1/8. In Linux slow start may
+//! take cwnd to twice the receiver's window; here growth stops at the receiver's window. ECN is off, as
 //! for a host that only answers when asked for it (tcp_ecn = 2).
 
 use marqueue_core::params::{ParamError, ParamValues, Value};
@@ -27,6 +28,9 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             choice("dialect", "ns2"),
             choice("recovery", "reno"),
             choice("after_idle", "keep"),
+            choice("window_validation", "none"),
+            choice("dctcp_ect", "data"),
+            flag("ecn_echo_held", false),
             number("segment", 1000.0),
             flag("count_header", false),
             number("initial_window", 2.0),
@@ -46,12 +50,17 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             choice("loss_detection", "rack"),
             choice("reduction", "prr"),
             choice("ecn_reduction", "prr"),
+            choice("ecn_reduction_base", "cwnd"),
+            flag("ecn_echo_held", false),
             choice("slow_start", "hystart"),
             choice("after_idle", "decay"),
             choice("lost_syn_rto", "unmeasured"),
             flag("timeout_cuts_again", false),
             flag("whole_segments", true),
             flag("cubic_reno_rate", false),
+            flag("cubic_count_segments", true),
+            choice("dctcp_ect", "all"),
+            flag("dctcp_two_acks", true),
             flag("timestamps", true),
             flag("dsack", true),
             number("segment", 1448.0),

@@ -1,7 +1,8 @@
-//! A TCP receiver: reassembly, delayed acknowledgements (RFC 5681, 4.2), selective acknowledgements (RFC 2018, RFC
-//! 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, 6.1.3, or RFC 8257, 3.2, depending on the window law).
+//! A TCP receiver: reassembly, delayed acknowledgements (RFC 5681, section 4.2), selective acknowledgements (RFC 2018, RFC
+//! 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, section 6.1.3, or RFC 8257, section 3.2, depending on the
+//! window law).
 
-use crate::config::{Config, Dialect, Recovery};
+use crate::config::{Config, DctcpEct, Dialect, Recovery};
 use crate::law_list::EchoMode;
 use crate::sequence_ranges::SequenceRanges;
 use marqueue_core::{Dur, Ecn, Flags, Time};
@@ -33,6 +34,8 @@ pub struct OutgoingAck {
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
+    /// True if it is sent as ECN-capable.
+    pub ect: bool,
     /// True if it has options; they are in [`ReceiveContext::options`].
     pub has_options: bool,
     /// Size on the wire.
@@ -63,6 +66,8 @@ pub struct SegmentOutcome {
 pub struct Receiver {
     next: u32,
     ece: bool,
+    /// The segment whose acknowledgement is held back had CE.
+    held_ce: bool,
     /// When the delayed acknowledgement is due; never, if none is held back.
     held_until: Time,
     /// Boxed, because most of the time nothing is out of order.
@@ -84,7 +89,7 @@ struct OutOfOrder {
 
 impl Default for Receiver {
     fn default() -> Receiver {
-        Receiver { next: 0, ece: false, held_until: Time::NEVER, ahead: None, recent: 0, last_ack: 0 }
+        Receiver { next: 0, ece: false, held_ce: false, held_until: Time::NEVER, ahead: None, recent: 0, last_ack: 0 }
     }
 }
 
@@ -110,9 +115,12 @@ impl Receiver {
             self.note_timestamp(seq, timestamp);
         }
         let twice = config.dsack && (seq < self.next || self.holds(seq));
-        let (before, echoed) = (self.next, self.ece);
-        self.ece = ecn == Ecn::Ce || config.echo == EchoMode::UntilCwr && self.ece && !flags.has(Flags::CWR);
-        let turned = config.echo == EchoMode::PerSegment && self.ece != echoed;
+        let before = self.next;
+        let turned = self.note_ecn(config, seq, flags, ecn);
+        let held = self.held_until != Time::NEVER;
+        // Nothing is out of order while an acknowledgement is held back: this one has no SACK blocks.
+        let older =
+            (turned && held && config.dctcp_two_acks).then(|| self.acknowledge(rx, before, !self.ece, None, false));
         let in_order = seq == self.next && self.ahead.is_none();
         if in_order {
             self.next += 1;
@@ -123,23 +131,37 @@ impl Receiver {
         let delivered = self.next - before - u32::from(before == 0 && self.next > 0);
         let negotiate = flags.has(Flags::SYN | Flags::ECE);
         let may_hold = config.delayed_ack > Dur::ZERO && in_order && seq > 0;
-        let until = if may_hold { rx.now + config.delayed_ack } else { Time::NEVER };
-        let ack = match self.held_until != Time::NEVER {
-            // RFC 8257, 3.2: what has been held back is acknowledged with the echo that is its own.
-            true if turned => {
-                self.held_until = until;
-                Some(self.acknowledge(rx, before, echoed, Some(seq), twice))
-            }
-            false if may_hold && !turned => {
-                self.held_until = until;
-                None
-            }
-            _ => {
-                self.held_until = Time::NEVER;
-                Some(self.acknowledge(rx, self.next, self.ece || negotiate, Some(seq), twice))
-            }
+        let ack = if older.is_some() {
+            // The acknowledgement of this segment is due at once, as the second.
+            self.held_until = rx.now;
+            older
+        } else if may_hold && !held && !turned {
+            self.held_until = rx.now + config.delayed_ack;
+            self.held_ce = ecn == Ecn::Ce && config.ecn_echo_held;
+            None
+        } else {
+            // RFC 3168, section 6.1.3: ECE if any of the segments had CE, though the second carries CWR.
+            let held_ce = held && self.held_ce && config.echo == EchoMode::UntilCwr;
+            self.held_until = Time::NEVER;
+            Some(self.acknowledge(rx, self.next, self.ece || held_ce || negotiate, Some(seq), twice))
         };
         SegmentOutcome { delivered, ack }
+    }
+
+    /// Updates the echo for a segment. Returns true if DCTCP.CE has changed, which asks for an immediate acknowledgement
+    /// (RFC 8257, section 3.2).
+    #[inline]
+    fn note_ecn(&mut self, config: &Config, seq: u32, flags: Flags, ecn: Ecn) -> bool {
+        // CE does not count on a SYN (RFC 8257, section 3.6), nor beside the window (RFC 3168, section 6.1.5).
+        let counts = config.dialect == Dialect::Ns2 || seq > 0 && seq >= self.next;
+        let ce = counts && ecn == Ecn::Ce;
+        match config.echo {
+            EchoMode::UntilCwr => {
+                self.ece = ce || self.ece && !flags.has(Flags::CWR);
+                false
+            }
+            EchoMode::PerSegment => counts && std::mem::replace(&mut self.ece, ce) != ce,
+        }
     }
 
     /// The timer is due ([`Receiver::deadline`]).
@@ -203,7 +225,12 @@ impl Receiver {
                 Dialect::Ns2 => 8 * n,
             };
         }
-        OutgoingAck { ack, ece, has_options, bytes }
+        let ect = match config.ect {
+            DctcpEct::Data => false,
+            DctcpEct::Handshake => config.ecn && seq == Some(0),
+            DctcpEct::All => config.ecn,
+        };
+        OutgoingAck { ack, ece, ect, has_options, bytes }
     }
 
     /// RFC 2018, section 4: first the block that holds the segment just received, then those
@@ -314,6 +341,21 @@ mod tests {
         assert!(ece(3, Flags::NONE, Ecn::Ect));
         assert!(!ece(4, Flags::CWR, Ecn::Ect));
         assert!(ece(5, Flags::CWR, Ecn::Ce), "a new mark on the packet that carries CWR");
+    }
+
+    #[test]
+    fn an_acknowledgement_of_a_marked_segment_echoes_though_the_next_carries_cwr() {
+        let values = [("ecn".to_string(), Value::Flag(true))].into();
+        let c = Config::with_preset("rfc", &values).unwrap();
+        let mut r = Receiver::default();
+        let mut options = Options::NONE;
+        let mut rx = ReceiveContext { now: Time::ZERO, config: &c, options: &mut options };
+        let mut hear = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.map(|a| (a.ack, a.ece));
+        hear(0, Flags::SYN, Ecn::NotEct);
+        assert_eq!(hear(1, Flags::NONE, Ecn::Ce), None);
+        assert_eq!(hear(2, Flags::CWR, Ecn::Ect), Some((3, true)), "RFC 3168, 6.1.3");
+        assert_eq!(hear(3, Flags::NONE, Ecn::Ect), None);
+        assert_eq!(hear(4, Flags::NONE, Ecn::Ect), Some((5, false)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::rto::Rto;
-use marqueue_core::{Dur, Time};
+use marqueue_core::Time;
 
 /// Congestion window and slow-start threshold, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,9 +67,9 @@ pub trait WindowLaw: Default {
     /// Any acknowledgement on an ECN connection, before the window is reduced for it.
     fn on_echo(&mut self, _config: &Config, _echoed: EcnFeedback) {}
 
-    /// New data was acknowledged, but the window does not grow, because the application did not use it in the time
-    /// since the previous acknowledgement.
-    fn on_application_limited(&mut self, _time: Dur) {}
+    /// New data was acknowledged in congestion avoidance, but the window does not grow, because it was not used since
+    /// the previous acknowledgement.
+    fn on_unused_window(&mut self, _now: Time) {}
 
     /// The retransmission timer has expired, and the window has been reduced for it.
     fn on_timeout(&mut self) {}

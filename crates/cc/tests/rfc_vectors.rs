@@ -68,6 +68,18 @@ mod rfc_5681 {
     }
 
     #[test]
+    fn an_acknowledgement_of_more_than_a_window_opens_it_by_one_segment() {
+        // 3.1: by SMSS at most. A timeout leaves 2 segments, from which congestion avoidance begins.
+        let mut l = Lead::open(rfc("newreno", 4), None);
+        l.now = at(0.2);
+        l.time_out();
+        l.ack(2);
+        assert_eq!((l.cwnd(), l.ssthresh()), (2.0, 2.0));
+        l.ack(5);
+        assert_eq!(l.cwnd(), 3.0);
+    }
+
+    #[test]
     fn congestion_avoidance_opens_by_one_segment_a_window() {
         let c = config("rfc", "reno", &[("initial_window", 10.0), ("delayed_ack", 0.0)], &[]);
         let mut l = Lead::open(c, None);
@@ -342,6 +354,27 @@ mod rfc_3168 {
         assert_eq!(l.time_out(), [2]);
         assert!(l.sent[0].ect && l.sent[0].flags.has(Flags::CWR));
         assert_eq!(l.sender.core().counts.timeouts, 0, "nothing was lost");
+    }
+
+    #[test]
+    fn while_echoes_persist_at_one_segment_the_timeout_doubles() {
+        // RFC 9438, 4.6.
+        for control in ["reno", "cubic", "dctcp"] {
+            let numbers = [("initial_window", 1.0), ("delayed_ack", 0.0)];
+            let c = config_of("rfc", &[("control", control)], &numbers, &[("ecn", true)]);
+            let mut l = Lead::open(c, None);
+            for (next, timeout) in [(2, 1.0), (3, 2.0), (4, 4.0), (5, 8.0)] {
+                l.now += Dur::from_secs(0.1);
+                assert_eq!(l.echo(next), [], "{control}");
+                assert_eq!(l.timeout(), timeout, "{control}: after segment {next}");
+                assert_eq!(l.time_out(), [next]);
+            }
+            l.now += Dur::from_secs(0.1);
+            assert_eq!(l.ack(6).len(), 2, "{control}: without an echo it goes on");
+            l.now += Dur::from_secs(0.1);
+            l.ack(8);
+            assert_eq!(l.timeout(), 1.0, "{control}: and the back-off has ended");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ fn set(slow_start: &str, initial_window: f64) -> Config {
     config_of(
         "rfc",
         &[("slow_start", slow_start), ("control", "cubic")],
-        &[("initial_window", initial_window), ("delayed_ack", 0.0), ("abc_limit", 8.0)],
+        &[("initial_window", initial_window), ("delayed_ack", 0.0)],
         &[("timestamps", true)],
     )
 }
@@ -80,8 +80,19 @@ mod rfc_9406 {
         assert!(l.in_slow_start());
         let window = l.cwnd();
         let n = l.round(113);
-        assert_eq!(l.ssthresh(), window + (n - 1.0) / 4.0, "the last acknowledgement ends it");
+        assert_eq!(l.ssthresh(), window + n / 4.0, "the last acknowledgement opens the window, then ends it");
         assert_eq!(l.cwnd(), l.ssthresh());
+    }
+
+    #[test]
+    fn an_acknowledgement_opens_the_window_by_eight_segments_at_most() {
+        let mut l = open(set("hystart++", 64.0)).lead;
+        l.now = at(0.2);
+        let echo = Some(l.config.timestamp(at(0.1)));
+        l.hear(Ack { ack: 21, echo, ..Ack::default() });
+        assert_eq!(l.cwnd(), 64.0 + 8.0, "4.3: L is 8 for a sender that is not paced");
+        l.hear(Ack { ack: 24, echo, ..Ack::default() });
+        assert_eq!(l.cwnd(), 72.0 + 3.0);
     }
 
     #[test]

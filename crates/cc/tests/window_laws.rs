@@ -123,6 +123,28 @@ mod rfc_9438 {
     }
 
     #[test]
+    fn an_acknowledgement_of_two_moves_the_window_once_or_twice() {
+        // 4.4 and 4.5: once for each acknowledgement. Linux: once for each segment.
+        for (count_segments, times) in [(false, 1.0), (true, 2.0)] {
+            let mut b = after_a_loss();
+            b.config.cubic_count_segments = count_segments;
+            let (cwnd, w_cubic) = (b.window.cwnd, 97.18137);
+            near(b.ack(1.0 + 2.3 - 0.1, 2.0), cwnd + times * (w_cubic - cwnd) / cwnd, 1e-6);
+        }
+    }
+
+    #[test]
+    fn fast_convergence_may_be_switched_off() {
+        // 4.7: cut at 80, below the plateau of 100, W_max is 80 itself; cwnd_epoch = 56, K = cbrt(24 / 0.4).
+        let mut b = after_a_loss();
+        b.config.cubic_fast_convergence = false;
+        b.window.cwnd = 80.0;
+        near(b.cut(Signal::Loss), 56.0, 1e-12);
+        let cwnd = b.ack(10.0, 1.0);
+        near(b.ack(10.0 + 60.0_f64.cbrt() - 0.1, 1.0), cwnd + (80.0 - cwnd) / cwnd, 1e-6);
+    }
+
+    #[test]
     fn w_est_may_stay_as_slow_as_it_began() {
         // Linux: 9/17 a round trip beyond the 10 of the last cut, too.
         let slow = Config { cubic_reno_rate: false, ..law("cubic", &[]) };
@@ -216,6 +238,64 @@ fn whole_segments_count_where_the_window_is_cut() {
     assert_eq!(l.cwnd(), 9.0);
 }
 
+/// What is left of a window of 20, of which `flight` segments are outstanding, by an ECN echo in congestion avoidance.
+fn after_an_echo(control: &str, base: &str, abe: bool, flight: u32) -> (f64, f64) {
+    let choices = [("control", control), ("recovery", "newreno"), ("ecn_reduction_base", base)];
+    let numbers = [("delayed_ack", 0.0), ("initial_window", 20.0)];
+    let c = config_of("rfc", &choices, &numbers, &[("ecn", true), ("abe", abe)]);
+    let mut l = Lead::unwritten(c, None);
+    l.sender = Lead::open(l.config.clone(), Some(flight)).sender;
+    l.echo(2);
+    (l.cwnd(), l.ssthresh())
+}
+
+#[test]
+fn an_echo_reduces_flight_size_or_cwnd() {
+    assert_eq!(after_an_echo("cubic", "law", false, 10), (7.0, 7.0), "RFC 9438, 4.6");
+    assert_eq!(
+        after_an_echo("cubic", "cwnd", false, 10),
+        (14.0, 7.0),
+        "4.6 permits it if an unused window does not grow"
+    );
+    assert_eq!(after_an_echo("cubic", "law", false, 2), (1.4, 2.0), "4.6: at least 1 and 2 segments");
+    assert_eq!(after_an_echo("reno", "law", false, 10), (10.0, 5.0), "RFC 3168, 6.1.2");
+    assert_eq!(after_an_echo("reno", "flight_size", false, 10), (5.0, 5.0));
+    assert_eq!(after_an_echo("dctcp", "law", false, 10), (10.0, 5.0), "RFC 8257, 3.3, with alpha 1");
+}
+
+/// RFC 8511.
+#[test]
+fn alternative_backoff_with_ecn_leaves_four_fifths_in_congestion_avoidance() {
+    assert_eq!(after_an_echo("reno", "law", true, 10), (5.0, 5.0), "4: not in slow start; 3.1: of FlightSize");
+    for (control, loss) in [("reno", 0.5), ("cubic", 0.7)] {
+        let mut l = Lead::open(
+            config_of(
+                "rfc",
+                &[("control", control), ("recovery", "newreno")],
+                &[("delayed_ack", 0.0), ("initial_window", 10.0)],
+                &[("ecn", true), ("abe", true)],
+            ),
+            None,
+        );
+        l.echo(2);
+        for next in 3..=40 {
+            l.ack(next);
+        }
+        let flight = f64::from(l.sender.core().flight());
+        assert!(l.cwnd() > l.ssthresh(), "congestion avoidance");
+        let exact = l.sender.clone();
+        l.echo(41);
+        near(l.ssthresh(), 0.8 * flight, 1e-12);
+        assert_eq!(l.cwnd(), l.ssthresh());
+        l.sender = exact;
+        for _ in 0..3 {
+            l.ack(40);
+        }
+        let outstanding = f64::from(l.sender.core().flight() - l.sender.core().limited);
+        near(l.ssthresh(), loss * outstanding, 1e-12);
+    }
+}
+
 /// RFC 9438, 5.8.
 #[test]
 fn cubic_does_not_count_time_in_which_its_window_is_not_used() {
@@ -223,7 +303,7 @@ fn cubic_does_not_count_time_in_which_its_window_is_not_used() {
         let mut cubic = Bare::new(law("cubic", &[]), 100.0, 0.1);
         cubic.cut(Signal::Loss);
         cubic.ack(1.0, 1.0);
-        cubic.law.on_application_limited(Dur::from_secs(pause));
+        cubic.law.on_unused_window(at(1.0 + pause));
         cubic.ack(3.0 + pause, 1.0)
     };
     near(stage(60.0), stage(0.0), 1e-9);
@@ -301,16 +381,60 @@ mod rfc_8257 {
         let mut hear = |seq, ecn| r.on_segment(&mut rx, seq, Flags::CWR, ecn, 0).ack.map(|a| (a.ack, a.ece));
         assert_eq!(hear(0, Ecn::NotEct), Some((1, false)));
         assert_eq!(hear(1, Ecn::Ect), None);
-        assert_eq!(hear(2, Ecn::Ce), Some((2, false)), "1 by itself; 2 is held back");
-        assert_eq!(hear(3, Ecn::Ce), Some((4, true)), "2 and 3; CWR changes nothing");
-        assert_eq!(hear(4, Ecn::Ce), None);
-        assert_eq!(hear(6, Ecn::Ect), Some((5, true)), "out of order: 4 by itself, and no segment held back");
-        assert_eq!(hear(5, Ecn::Ce), Some((7, true)));
-        assert_eq!(hear(7, Ecn::Ect), Some((8, false)), "a change is told at once");
-        assert_eq!(hear(8, Ecn::Ect), None);
+        assert_eq!(hear(2, Ecn::Ce), Some((3, true)), "1 and 2 at once, with the new echo");
+        assert_eq!(hear(3, Ecn::Ce), None);
+        assert_eq!(hear(4, Ecn::Ce), Some((5, true)), "3 and 4; CWR changes nothing");
+        assert_eq!(hear(5, Ecn::Ce), None);
+        assert_eq!(hear(7, Ecn::Ect), Some((6, false)), "out of order, and a change");
+        assert_eq!(hear(6, Ecn::Ce), Some((8, true)));
+        assert_eq!(hear(7, Ecn::Ect), Some((8, true)), "RFC 3168, 6.1.5: below the window the field does not count");
+        assert_eq!(hear(8, Ecn::Ect), Some((9, false)), "a change is told at once");
+        assert_eq!(hear(9, Ecn::Ect), None);
         assert_eq!(r.deadline(), at(1.1));
         let last = r.on_timer(&mut rx);
-        assert_eq!((last.ack, last.ece), (9, false));
+        assert_eq!((last.ack, last.ece), (10, false));
+    }
+
+    #[test]
+    fn a_change_may_be_told_by_two_acknowledgements() {
+        let c = Config { delayed_ack: Dur::from_secs(0.1), dctcp_two_acks: true, ..law("dctcp", &[]) };
+        let mut r = Receiver::default();
+        let mut options = Options::NONE;
+        let mut rx = ReceiveContext { now: at(1.0), config: &c, options: &mut options };
+        let mut hear = |seq, ecn| r.on_segment(&mut rx, seq, Flags::NONE, ecn, 0).ack.map(|a| (a.ack, a.ece));
+        hear(0, Ecn::NotEct);
+        assert_eq!(hear(1, Ecn::Ect), None);
+        assert_eq!(hear(2, Ecn::Ce), Some((2, false)), "1 by itself");
+        assert_eq!(r.deadline(), at(1.0), "2 at once");
+        let second = r.on_timer(&mut rx);
+        assert_eq!((second.ack, second.ece), (3, true));
+        assert_eq!(r.deadline(), Time::NEVER);
+    }
+
+    /// Which of a SYN, its acknowledgement, data, an acknowledgement and a retransmission are ECN-capable.
+    fn ect(control: &str, packets: &str) -> [bool; 5] {
+        let choices = [("control", control), ("recovery", "newreno"), ("dctcp_ect", packets)];
+        let c = config_of("rfc", &choices, &[("delayed_ack", 0.0)], &[("ecn", true)]);
+        let mut r = Receiver::default();
+        let mut options = Options::NONE;
+        let mut rx = ReceiveContext { now: at(1.0), config: &c, options: &mut options };
+        let syn_ack =
+            r.on_segment(&mut rx, 0, Flags::SYN | Flags::ECE, Ecn::NotEct, 0).ack.expect("acknowledged at once").ect;
+        let ack = r.on_segment(&mut rx, 1, Flags::NONE, Ecn::Ect, 0).ack.expect("acknowledged at once").ect;
+        let mut l = Lead::new(c, None);
+        let syn = l.sent[0].ect;
+        l.echo(1);
+        let data = l.sent[0].ect;
+        l.time_out();
+        [syn, syn_ack, data, ack, l.sent[0].ect]
+    }
+
+    #[test]
+    fn control_packets_may_be_ecn_capable() {
+        assert_eq!(ect("dctcp", "data"), [false, false, true, false, false], "RFC 3168");
+        assert_eq!(ect("dctcp", "handshake"), [true, true, true, false, false], "3.6");
+        assert_eq!(ect("dctcp", "all"), [true; 5], "4.1");
+        assert_eq!(ect("cubic", "all"), [false, false, true, false, false], "RFC 3168, 6.1.1, 6.1.4, 6.1.5");
     }
 
     #[test]

@@ -29,7 +29,7 @@ TRANSPORT = {"control": "cubic", "recovery": "sack", "delayed_ack": "0 s"}
 
 K_BECAUSE = (
     "Two round trips: one of fast recovery before the stage begins, and one because the window is "
-    "led to where W_cubic will be a round trip later (4.4)."
+    "led to where W_cubic will be a round trip later (4.2)."
 )
 AVERAGE_BECAUSE = (
     "2 RTT/K for the two round trips that the cycle is longer than K, and 3%: near the formula's "
@@ -80,7 +80,7 @@ def regular(bench: TaskRunner, every: int, rtt: float) -> list[Check]:
     return [
         Check(f"{what}: from a cut back to W_max", "K, RFC 9438 equation (2)",
               Estimate.of(k), expected, 2 * rtt, K_BECAUSE, unit="s"),
-        Check(f"{what}: average window", "RFC 9438, section 5.1",
+        Check(f"{what}: average window", "RFC 9438, section 5, introduction",
               Estimate.of(every * rtt / lasted), law, (2 * rtt / expected + 0.03) * law,
               AVERAGE_BECAUSE, unit="packets/RTT"),
     ]  # fmt: skip

@@ -6,6 +6,7 @@ M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.3; RFC 82
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 
 from marqueue.scenario import Scenario, from_dict
@@ -25,11 +26,29 @@ ALPHA_BECAUSE = (
     "one round trip to the next: half a round trip."
 )
 QUEUE_BECAUSE = "N packets: the model's windows are real numbers, N windows are whole packets."
+PAIRS_BECAUSE = (
+    "N + 1 packets: N windows are whole packets, and an acknowledgement of two packets releases "
+    "two at once."
+)
 
 
-def scenario(flows: int, threshold: int, seconds: float, replications: int) -> Scenario:
-    """Flows of one round-trip time. RED with a probability that steps from 0 to 1 at the threshold
-    gives step marking."""
+EVERY: dict[str, object] = {"delayed_ack": "0 s"}
+"""Receivers acknowledge every packet."""
+SECOND: dict[str, object] = {"delayed_ack": "100 ms"}
+"""Receivers acknowledge every second packet, and a change of CE at once (RFC 8257, 3.2)."""
+TWO_ACKS = SECOND | {"dctcp_two_acks": True}
+"""The same, a change of CE by two acknowledgements."""
+
+
+def scenario(
+    flows: int,
+    threshold: int,
+    seconds: float,
+    replications: int,
+    receiver: Mapping[str, object] = EVERY,
+) -> Scenario:
+    """Flows of one round-trip time; RED whose probability goes from 0 to 1 at the threshold marks
+    by steps."""
     step = {
         "name": "red", "min_th": f"{threshold - 1} packets", "max_th": f"{threshold} packets",
         "max_p": 1.0, "w_q": 1.0, "wait": False,
@@ -52,24 +71,23 @@ def scenario(flows: int, threshold: int, seconds: float, replications: int) -> S
                 },
                 "access": {"rate": "10 Gbit/s"},
             },
-            "transport": {"default": {"control": "dctcp", "ecn": True, "delayed_ack": "0 s"}},
+            "transport": {"default": {"control": "dctcp", "ecn": True, **receiver}},
             "traffic": [{"kind": "tcp", "count": flows}],
         }
     )
 
 
 def checks(
-    bench: TaskRunner, flows: int, threshold: int, seconds: float, replications: int
+    bench: TaskRunner,
+    flows: int,
+    threshold: int,
+    seconds: float,
+    replications: int,
 ) -> list[Check]:
     """Checks of three figures of the saw-tooth."""
     link = bench.run(scenario(flows, threshold, seconds, replications)).link()
     figures = link.figures()
-    # The pipe includes the packet in transmission.
-    in_flight = RATE * RTT / (8 * PACKET) + 1
-    w_star = (in_flight + threshold) / flows
-    alpha = dctcp_alpha(w_star)
-    # Windows grow by one per round trip: the amplitude is also the length of a cycle, T_C.
-    swing = (w_star + 1) * alpha / 2
+    alpha, swing = saw_tooth(flows, threshold)
     what = f"{flows} flow{'s' * (flows > 1)}, K = {threshold}"
     mean = threshold + flows - flows * swing / 2
     return [
@@ -86,15 +104,65 @@ def checks(
     ]  # fmt: skip
 
 
+def saw_tooth(flows: int, threshold: int) -> tuple[float, float]:
+    """The share of marks, alpha, and the swing of a window, packets, by the model.
+
+    A window grows by one in a round trip: its swing is also the number of them in a cycle, T_C.
+    """
+    # The packet in transmission is on its way for its own transmission time.
+    in_flight = RATE * RTT / (8 * PACKET) + 1
+    w_star = (in_flight + threshold) / flows
+    alpha = dctcp_alpha(w_star)
+    return alpha, (w_star + 1) * alpha / 2
+
+
+def delayed(
+    bench: TaskRunner,
+    flows: int,
+    threshold: int,
+    seconds: float,
+    replications: int,
+    receiver: Mapping[str, object],
+    how: str,
+) -> list[Check]:
+    """The queue under delayed acknowledgements. Pairs of packets find the queue one packet apart,
+    so that fewer are marked than the model says: the share of marks is left out."""
+    link = bench.run(scenario(flows, threshold, seconds, replications, receiver)).link()
+    figures = link.figures()
+    _, swing = saw_tooth(flows, threshold)
+    what = f"{flows} flow{'s' * (flows > 1)}, K = {threshold}, {how}"
+    mean = threshold + flows - flows * swing / 2
+    return [
+        Check(f"{what}: amplitude of the queue", "Alizadeh et al. (8)",
+              figures["queue_std"].scaled(math.sqrt(12)), flows * swing, flows + 1.0,
+              PAIRS_BECAUSE, unit="packets"),
+        Check(f"{what}: mean queue", "Alizadeh et al. (10)", figures["queue_mean"], mean,
+              flows + 1.0, PAIRS_BECAUSE, unit="packets"),
+        Check(f"{what}: utilization", "K > C RTT/7", figures["utilization"], 1.0, 0.001,
+              "A thousandth: the threshold is above the least that keeps the link busy."),
+    ]  # fmt: skip
+
+
 def tasks(effort: Effort) -> list[Task]:
     """A task per number of flows and threshold, both above C RTT/7."""
     seconds, replications = effort.pick(100.0, 30.0), effort.pick(8, 4)
     per_second = RATE / 8 / PACKET * 1.2e-6
+    cost = per_second * seconds * replications
+    receivers = {"delayed ACKs": SECOND, "delayed ACKs, two at a change": TWO_ACKS}
     return [
-        Task(f"{n} flows, K = {k}", per_second * seconds * replications,
-             partial(checks, flows=n, threshold=k, seconds=seconds, replications=replications))
-        for n in (1, 2, 4, 8)
-        for k in effort.pick((20, 40), (20,))
+        *(
+            Task(f"{n} flows, K = {k}", cost,
+                 partial(checks, flows=n, threshold=k, seconds=seconds, replications=replications))
+            for n in (1, 2, 4, 8)
+            for k in effort.pick((20, 40), (20,))
+        ),
+        *(
+            Task(f"{n} flows, {how}", cost,
+                 partial(delayed, flows=n, threshold=20, seconds=seconds,
+                         replications=replications, receiver=receiver, how=how))
+            for n in effort.pick((1, 2, 4, 8), (4,))
+            for how, receiver in receivers.items()
+        ),
     ]  # fmt: skip
 
 

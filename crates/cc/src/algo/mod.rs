@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::law_list::{window_laws, Law};
 use crate::window_law::{AckedSegments, EcnFeedback, Signal, Window, WindowLaw};
-use marqueue_core::Dur;
+use marqueue_core::Time;
 
 macro_rules! laws {
     ($($(#[doc = $doc:literal])+ $module:ident :: $law:ident = $name:literal, $echo:ident);* $(;)?) => {
@@ -50,9 +50,9 @@ impl AnyWindowLaw {
         each!(self, l => l.on_echo(config, echoed))
     }
 
-    /// See [`WindowLaw::on_application_limited`].
-    pub fn on_application_limited(&mut self, time: Dur) {
-        each!(self, l => l.on_application_limited(time))
+    /// See [`WindowLaw::on_unused_window`].
+    pub fn on_unused_window(&mut self, now: Time) {
+        each!(self, l => l.on_unused_window(now))
     }
 
     /// See [`WindowLaw::on_timeout`].

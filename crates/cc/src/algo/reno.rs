@@ -1,12 +1,15 @@
 //! Reno's window law: RFC 5681, section 3.1.
 //!
-//! Congestion avoidance: cwnd += 1/cwnd per segment acknowledged; a congestion signal halves the
-//! window.
-//! Departure: an acknowledgement of several segments counts as several (equation 3 with appropriate
-//! counting), but as one in slow start, where RFC 5681 permits min(N, SMSS).
+//! Congestion avoidance: an acknowledgement of n segments adds n/cwnd, at most one segment. A congestion signal halves
+//! the window.
+//!
+//! Departure: section 3.1 recommends adding one segment each time a window of segments has been acknowledged, and permits
+//! equation (3), which adds 1/cwnd an acknowledgement whatever it acknowledges. Here the growth of the former is spread
+//! over the acknowledgements as by the latter, so that delayed acknowledgements do not halve it. More than one segment in
+//! a round trip is possible, as with equation (3), if more than a window is acknowledged in it: after a timeout.
 
 use crate::config::Config;
-use crate::window_law::{AckedSegments, WindowLaw, Signal, Window};
+use crate::window_law::{AckedSegments, Signal, Window, WindowLaw};
 
 /// Additive increase by one segment a round trip, multiplicative decrease by half.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,7 +18,7 @@ pub struct Reno;
 impl WindowLaw for Reno {
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
-        window.cwnd += acked.segments / window.cwnd;
+        window.cwnd += (acked.segments / window.cwnd).min(1.0);
     }
 
     fn decrease(&mut self, _: &Config, _: f64, _: Signal) -> f64 {

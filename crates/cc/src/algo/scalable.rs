@@ -1,14 +1,14 @@
-//! Scalable TCP: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM
-//! CCR 33(2), 2003.
+//! Scalable TCP: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM CCR 33(2), 2003.
 //!
-//! cwnd += a per segment acknowledged; a congestion signal takes the share b: cwnd <- (1 - b) cwnd.
-//! The time between two signals does not depend on the rate.
-//! Departures: no legacy window - Kelly keeps to Reno below 16 segments, here the law is the same
-//! at any size, as in the analyses of it; an acknowledgement of several segments counts as several,
-//! so that delayed acknowledgements do not halve a.
+//! Each segment acknowledged adds a. A congestion signal takes the share b: cwnd <- (1 - b) cwnd. The time between two
+//! signals does not depend on the rate.
+//!
+//! Departures. There is no legacy window: Kelly keeps to Reno below 16 segments; here the law is the same at any size, as
+//! in the analyses of it. An acknowledgement of n segments adds n a, so that delayed acknowledgements do not halve the
+//! growth.
 
 use crate::config::Config;
-use crate::window_law::{AckedSegments, WindowLaw, Signal, Window};
+use crate::window_law::{AckedSegments, Signal, Window, WindowLaw};
 
 /// No state: a and b are settings.
 #[derive(Clone, Copy, Debug, Default)]

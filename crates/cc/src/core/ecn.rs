@@ -1,8 +1,8 @@
-//! The reaction to ECN: an echo reduces the window, and a loss that is detected in a window that an echo has reduced
-//! does not reduce it again (RFC 3168, 6.1.2).
+//! The reaction to ECN: an echo reduces the window once per window of data, and a loss that is detected in a window that
+//! an echo has reduced does not reduce it again (RFC 3168, section 6.1.2).
 
 use super::{Core, LastCut, SendContext};
-use crate::config::{Config, Dialect, Reduction};
+use crate::config::{Config, Dialect, EcnReductionBase, Reduction};
 use crate::law_list::EchoMode;
 use crate::window_law::{EcnFeedback, Signal, Window};
 
@@ -15,7 +15,7 @@ impl Core {
         }
     }
 
-    /// RFC 3168, 6.1.2: an ECN echo reduces the window, once per window of data.
+    /// RFC 3168, section 6.1.2: an ECN echo reduces the window, once per window of data.
     fn on_ece(&mut self, tx: &SendContext<'_>, ack: u32) {
         let ns2 = tx.config.dialect == Dialect::Ns2;
         if !(ack > self.recover || ns2 && self.last_cut == LastCut::Timeout) {
@@ -25,23 +25,42 @@ impl Core {
         self.last_cut = LastCut::Ecn;
         self.counts.ecn_cuts += 1;
         let at_floor = self.window.cwnd <= 1.0;
-        if at_floor && self.ecn_floor && ns2 {
+        if at_floor && self.ecn_floor {
+            // RFC 9438, section 4.6: while echoes persist at one segment, the rate falls further.
             self.rto.back_off(tx.config);
         }
         self.ecn_floor = at_floor;
         if at_floor && !ns2 {
+            self.ecn_wait = true;
             self.cwr_pending = true;
             self.set_timer(tx);
             return;
         }
-        let cwnd = tx.config.counted(self.window.cwnd);
-        let left = self.cut(tx.config, Signal::Ecn);
-        let left = tx.config.counted(cwnd * left);
-        match tx.config.ecn_reduction {
-            _ if ns2 => {}
-            Reduction::Cut => self.window.cwnd = left.max(1.0),
-            Reduction::Prr => self.window = Window { cwnd, ssthresh: left.max(2.0) },
+        let (window, flight) = (self.window, self.flight());
+        self.reduce_for_ece(tx.config);
+        self.cut_nonvalidated(tx, window, flight, false);
+    }
+
+    /// Reduces the window for an ECN echo by the law or by ABE (RFC 8511, section 3.1).
+    fn reduce_for_ece(&mut self, config: &Config) {
+        let before = self.window;
+        let flight = f64::from(self.flight() - self.limited);
+        let left = self.cut(config, Signal::Ecn);
+        if config.dialect == Dialect::Ns2 {
+            return;
         }
+        // RFC 8511, section 4: in congestion avoidance only.
+        let left = config.abe_beta.filter(|_| before.cwnd > before.ssthresh).unwrap_or(left);
+        let cwnd = config.counted(before.cwnd);
+        let on_flight_size = config.ecn_reduction_base == EcnReductionBase::FlightSize;
+        let reduced = config.counted(if on_flight_size { flight.min(cwnd) } else { cwnd } * left);
+        self.window = match config.ecn_reduction {
+            Reduction::Cut => {
+                let ssthresh = if on_flight_size { reduced } else { config.counted(flight * left) };
+                Window { cwnd: reduced.max(1.0), ssthresh: ssthresh.max(2.0) }
+            }
+            Reduction::Prr => Window { cwnd, ssthresh: reduced.max(2.0) },
+        };
     }
 
     /// Must a proportional reduction begin for the echo that has just arrived?
@@ -53,7 +72,7 @@ impl Core {
     }
 
     /// Has an ECN echo already reduced the window in which a loss is detected, so that the loss does not reduce it
-    /// again (RFC 3168, 6.1.2)? Never if an echo is a weaker signal than a loss (RFC 8257, 3.5).
+    /// again (RFC 3168, section 6.1.2)? Never if an echo is a weaker signal than a loss (RFC 8257, section 3.5).
     pub fn ecn_has_cut(&self, config: &Config) -> bool {
         self.last_cut == LastCut::Ecn && self.una <= self.recover && config.echo == EchoMode::UntilCwr
     }

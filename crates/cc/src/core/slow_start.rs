@@ -1,19 +1,23 @@
-//! Calls the algorithm that may end the first slow start, at every acknowledgement in it.
+//! Slow start, and the algorithm that may end the first one.
 
 use super::{Core, SendContext};
 use crate::slow_start::{AckSample, SlowStartDecision};
 
 impl Core {
-    /// The share of the normal growth that slow start applies now; 0 if the algorithm ends slow start.
-    pub(super) fn slow_start_growth(&mut self, tx: &SendContext<'_>) -> f64 {
+    /// By how much an acknowledgement of `acked` segments opens the window in slow start (RFC 5681, section 3.1; RFC
+    /// 3465, section 2.2). May end slow start.
+    pub(super) fn slow_start_growth(&mut self, tx: &SendContext<'_>, acked: f64) -> f64 {
         let (una, max, cwnd, rtt) = (self.una, self.max, self.window.cwnd, self.rto.latest());
-        let Some((slow_start_monitor, rtt)) = self.slow_start_monitor.as_mut().zip(rtt) else { return 1.0 };
-        match slow_start_monitor.on_ack(&AckSample { now: tx.now, rtt, timed: tx.config.timestamps, una, max, cwnd }) {
-            SlowStartDecision::Grow(share) => share,
-            SlowStartDecision::End => {
+        let limited = acked.min(tx.config.abc_limit);
+        let Some((slow_start_monitor, rtt)) = self.slow_start_monitor.as_mut().zip(rtt) else { return limited };
+        let sample = AckSample { now: tx.now, rtt, timed: tx.config.timestamps, una, max, cwnd };
+        let limited = acked.min(slow_start_monitor.limit(tx.config));
+        match slow_start_monitor.on_ack(&sample) {
+            SlowStartDecision::Grow(share) => limited * share,
+            SlowStartDecision::End(share) => {
                 self.slow_start_monitor = None;
-                self.window.ssthresh = cwnd;
-                0.0
+                self.window.ssthresh = cwnd + limited * share;
+                limited * share
             }
         }
     }

@@ -57,7 +57,7 @@ impl HyStart {
             (self.round_end, self.samples, self.current) = (seen.max, 0, UNKNOWN);
         }
         if seen.cwnd >= LOW_WINDOW && (self.train_is_long(seen.now) || self.delay_has_risen(seen)) {
-            return SlowStartDecision::End;
+            return SlowStartDecision::End(0.0);
         }
         SlowStartDecision::Grow(1.0)
     }

@@ -1,9 +1,13 @@
 //! HyStart++: RFC 9406, section 4.2.
 //!
 //! If the smallest round-trip time of a round is above that of the round before by an eighth (4 ms at least, 16 ms at
-//! most), conservative slow start begins: a quarter of the growth, for five rounds, of which the one that it
-//! begins in is the first. If the round-trip time then falls below what it was, the rise was spurious, and slow
-//! start goes on. L of section 4.3 is `abc_limit`.
+//! most), conservative slow start (CSS) begins: a quarter of the growth, for five rounds, of which the one that it
+//! begins in is the first. Then ssthresh is cwnd, and congestion avoidance begins. If the round-trip time falls below the
+//! baseline before, the rise was spurious, and slow start goes on. An acknowledgement first opens the window as the phase
+//! demands, by at most L segments (`hystart_limit`), and then counts as a sample.
+//!
+//! A round ends when everything below windowEnd has been acknowledged. Departure: an acknowledgement that may not open
+//! the window (it carries ECE, or the window was not used) gives no sample.
 
 use super::rtt_sample::{rise, AckSample, SlowStartDecision, SAMPLES};
 use marqueue_core::Dur;
@@ -53,7 +57,7 @@ impl HyStartPlusPlus {
             }
         }
         if seen.una >= self.round_end && self.end_round(seen.max) {
-            return SlowStartDecision::End;
+            return SlowStartDecision::End(growth);
         }
         SlowStartDecision::Grow(growth)
     }

@@ -33,6 +33,14 @@ impl SlowStartMonitor {
         }
     }
 
+    /// Most segments that an acknowledgement opens the window by.
+    pub fn limit(&self, config: &Config) -> f64 {
+        match self {
+            SlowStartMonitor::HyStartPlusPlus(_) => config.hystart_limit,
+            SlowStartMonitor::HyStart(_) => config.abc_limit,
+        }
+    }
+
     /// An acknowledgement in slow start.
     pub fn on_ack(&mut self, seen: &AckSample) -> SlowStartDecision {
         match self {

@@ -33,6 +33,6 @@ pub struct AckSample {
 pub enum SlowStartDecision {
     /// Slow start continues: the window grows by this share of the normal growth.
     Grow(f64),
-    /// Slow start ends: ssthresh becomes the present window.
-    End,
+    /// Slow start ends after a last growth by this share: ssthresh becomes the window.
+    End(f64),
 }

@@ -74,7 +74,8 @@ impl Lead {
         lead.sent.clear();
         lead.sender.start(&lead.config, Time::ZERO, &mut lead.sent);
         lead.now = at(0.1);
-        lead.ack(1);
+        let ece = lead.config.ecn;
+        lead.hear(Ack { ack: 1, ece, ..Ack::default() });
         lead
     }
 

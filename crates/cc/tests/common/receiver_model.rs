@@ -20,6 +20,8 @@ pub struct Watch {
     arrived: BTreeSet<u32>,
     /// The echo as the latest segment left it.
     echo: bool,
+    /// The segment whose acknowledgement is held back had CE.
+    held_ce: bool,
     /// The next segment expected when the latest acknowledgement was sent.
     acknowledged: u32,
     delivered: u32,
@@ -33,6 +35,7 @@ impl Watch {
             now: Time::ZERO,
             arrived: BTreeSet::new(),
             echo: false,
+            held_ce: false,
             acknowledged: 0,
             delivered: 0,
         }
@@ -62,8 +65,14 @@ impl Watch {
         let twice = !self.arrived.insert(seq) && self.config.dsack;
         let timestamp = self.config.timestamp(self.now);
         let per_segment = self.config.echo == EchoMode::PerSegment;
+        // CE does not count on a SYN (RFC 8257, 3.6), nor on a segment below the window (RFC 3168, 6.1.5).
+        let counts = self.config.dialect == Dialect::Ns2 || seq > 0 && seq >= before;
         // RFC 3168, 6.1.3: from CE until CWR. RFC 8257, 3.2: as the segment says.
-        self.echo = ecn == Ecn::Ce || !per_segment && self.echo && !flags.has(Flags::CWR);
+        self.echo = match per_segment {
+            false => counts && ecn == Ecn::Ce || self.echo && !flags.has(Flags::CWR),
+            true if counts => ecn == Ecn::Ce,
+            true => self.echo,
+        };
         let turned = per_segment && self.echo != echo_before;
 
         let mut options = Options::NONE;
@@ -77,19 +86,25 @@ impl Watch {
         let delays = self.config.delayed_ack > Dur::ZERO && in_order && seq > 0;
         match got.ack {
             None => assert!(delays && !held && !turned, "only the first of two segments in order is held back"),
-            Some(ack) if held && turned => {
+            Some(ack) if held && turned && self.config.dctcp_two_acks => {
                 assert_eq!((ack.ack, ack.ece), (before, echo_before), "what was held back has its own echo");
-                self.options(&ack, options, Some(seq), twice);
+                assert_eq!(self.receiver.deadline(), self.now, "and the newest segment is acknowledged at once");
+                self.acknowledged = before;
+                return self.wait(Dur::ZERO);
             }
             Some(ack) => {
                 assert!(held || turned || !delays, "the first of two segments is held back");
                 let negotiates = flags.has(Flags::SYN | Flags::ECE);
-                assert_eq!((ack.ack, ack.ece), (self.next(), self.echo || negotiates));
+                // RFC 3168, 6.1.3: if any of the segments had CE.
+                let held_ce = held && self.held_ce && !per_segment;
+                assert_eq!((ack.ack, ack.ece), (self.next(), self.echo || held_ce || negotiates));
                 self.options(&ack, options, Some(seq), twice);
             }
         }
         if let Some(ack) = got.ack {
             self.acknowledged = ack.ack;
+        } else {
+            self.held_ce = ecn == Ecn::Ce && self.config.ecn_echo_held;
         }
         self.timer_is_right();
     }

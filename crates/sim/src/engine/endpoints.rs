@@ -45,6 +45,10 @@ impl Engine {
         flow.delivered += bytes;
         if let Some(ack) = ack {
             let head = flow.head.with(packet.head().flags() & Flags::SYN);
+            // A second acknowledgement may be due at once.
+            if matches!(&flow.kind, FlowKind::Tcp(tcp) if tcp.receiver.deadline() != Time::NEVER) {
+                self.rearm(packet.flow());
+            }
             return Some((self.acknowledgement(packet.flow(), head, &ack), packet.stage() + 1));
         }
         flow.in_flight -= 1;
@@ -57,8 +61,14 @@ impl Engine {
     #[inline(always)]
     fn acknowledgement(&mut self, flow: u32, head: Head, ack: &OutgoingAck) -> Packet {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
-        let flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
-        packet = packet.with_head(head.with(flags));
+        let mut flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
+        let mut ecn = Ecn::NotEct;
+        if ack.ect {
+            let transport = self.flows[flow as usize].transport;
+            flags |= Flags::ANSWERS_CE;
+            ecn = self.configs[transport as usize].ecn_field;
+        }
+        packet = packet.with_head(head.with(flags).with_ecn(ecn));
         if ack.has_options {
             packet = packet.with_options(self.store_options(PacketOptions::Tcp(self.ack_options)));
         }

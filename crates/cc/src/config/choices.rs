@@ -1,0 +1,128 @@
+//! The values of parameters that are one of a list of names.
+
+use marqueue_core::Ecn;
+
+marqueue_core::choice! {
+    /// How losses are repaired.
+    pub enum Recovery {
+        /// Fast retransmit and fast recovery, left at the first new acknowledgement (RFC 5681).
+        Reno = "reno",
+        /// Stays in fast recovery until all that was outstanding is acknowledged (RFC 6582).
+        NewReno = "newreno",
+        /// Selective acknowledgements (RFC 2018, RFC 6675).
+        Sack = "sack",
+    }
+}
+
+marqueue_core::choice! {
+    /// The ECN field of data whose sender reacts to CE.
+    pub enum EcnField {
+        /// ECT: a queue may mark it (RFC 3168).
+        Ect = "ect",
+        /// 00, the initial state of DRQ, which to a queue under RFC 3168 is not ECN-capable.
+        Initial = "initial",
+    }
+}
+
+impl From<EcnField> for Ecn {
+    fn from(field: EcnField) -> Ecn {
+        match field {
+            EcnField::Ect => Ecn::Ect,
+            EcnField::Initial => Ecn::NotEct,
+        }
+    }
+}
+
+marqueue_core::choice! {
+    /// The rules to follow where the RFCs and ns-2 differ.
+    pub enum Dialect {
+        /// The RFCs.
+        Rfc = "rfc",
+        /// ns-2.35's Agent/TCP/Reno, Newreno and Sack1 with their default settings.
+        Ns2 = "ns2",
+    }
+}
+
+marqueue_core::choice! {
+    /// How the window is reduced to ssthresh during recovery.
+    pub enum Reduction {
+        /// At once; data outstanding above it must drain first (RFC 5681, RFC 6675).
+        Cut = "cut",
+        /// In proportion to delivered data: proportional rate reduction (RFC 9937).
+        Prr = "prr",
+    }
+}
+
+marqueue_core::choice! {
+    /// How losses are detected.
+    pub enum LossDetection {
+        /// By duplicate acknowledgements, or segments sacked above (RFC 5681, RFC 6675).
+        Dupack = "dupack",
+        /// A segment sent later has arrived and the time for reordering is over, and a probe at the tail
+        /// of a flight (RACK-TLP, RFC 8985). Needs recovery by SACK.
+        Rack = "rack",
+    }
+}
+
+marqueue_core::choice! {
+    /// What ends the first slow start beside losses and echoes.
+    pub enum SlowStart {
+        /// Nothing (RFC 5681).
+        Standard = "standard",
+        /// A rise of the round-trip time, after some rounds of slower growth (RFC 9406).
+        HyStartPlusPlus = "hystart++",
+        /// A rise of the round-trip time or a long train of acknowledgements, at once (Ha and Rhee 2011); a part of
+        /// CUBIC in Linux, and of no other law.
+        HyStart = "hystart",
+    }
+}
+
+marqueue_core::choice! {
+    /// The window of a sender after an idle period longer than the retransmission timeout.
+    pub enum AfterIdle {
+        /// It is kept.
+        Keep = "keep",
+        /// It is reduced to the initial window (RFC 5681, 4.1).
+        Restart = "restart",
+        /// It is halved for each timeout of idle time, down to the initial window (RFC 2861, Linux).
+        Decay = "decay",
+    }
+}
+
+marqueue_core::choice! {
+    /// What an ECN echo reduces. [`Config`] holds the resolved value.
+    pub enum EcnReductionBase {
+        /// What the specification of the window law says: FlightSize under cubic (RFC 9438, 4.6) and with ABE (RFC
+        /// 8511, 3.1), cwnd otherwise (RFC 3168, 6.1.2; RFC 8257, 3.3).
+        Law = "law",
+        /// FlightSize, at most cwnd.
+        FlightSize = "flight_size",
+        /// cwnd.
+        Cwnd = "cwnd",
+    }
+}
+
+marqueue_core::choice! {
+    /// Which packets of a DCTCP connection are ECN-capable.
+    pub enum DctcpEct {
+        /// Data sent for the first time (RFC 3168, 6.1).
+        Data = "data",
+        /// SYN and SYN-ACK, too (RFC 8257, 3.6).
+        Handshake = "handshake",
+        /// All: acknowledgements and retransmissions, too (RFC 8257, 4.1; Linux).
+        All = "all",
+    }
+}
+
+marqueue_core::choice! {
+    /// When an acknowledgement may not open the window, because the window was not used.
+    pub enum WindowValidation {
+        /// Never: ns-2.
+        None = "none",
+        /// When the sender had less outstanding than cwnd allows, or cwnd is the receiver's window (RFC 9438, 5.8).
+        CwndLimited = "cwnd_limited",
+        /// As by new CWV: growth stops, and cwnd is kept for some time, while less than half of it is acknowledged in a
+        /// round trip (RFC 7661).
+        Rfc7661 = "rfc7661",
+    }
+}
