@@ -2,7 +2,7 @@
 //
 // DCTCP (RFC 8257) as a congestion control that is registered from outside the kernel, for kernels that
 // are built without TCP_CONG_DCTCP. Sender: section 3.3. Receiver: section 3.2. alpha has ten binary digits and
-// g is 1/16, as in the kernel's own; alpha starts at 1 (section 3.3, "DCTCP.Alpha ... SHOULD be 1").
+// g is 1/16, as in the kernel's own; alpha starts at 1 (section 3.3).
 
 #include <linux/bpf.h>
 #include <linux/types.h>
