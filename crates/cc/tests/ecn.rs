@@ -43,20 +43,6 @@ fn cwr_is_on_the_first_new_segment_after_a_timeout() {
 }
 
 #[test]
-fn the_loss_of_the_segment_with_cwr_reduces_the_window_again() {
-    let mut l = open("newreno");
-    l.echo(2);
-    assert_eq!(l.ssthresh(), 5.0);
-    let mut told = Vec::new();
-    for next in (3..=11).chain([11; 9]) {
-        l.ack(next);
-        told.extend(with_cwr(&l));
-    }
-    assert!(l.ssthresh() < 5.0, "{}", l.ssthresh());
-    assert!(told.len() == 2 && told[0] == 11 && told[1] > 11, "{told:?}: once more, on a new segment");
-}
-
-#[test]
 fn an_echo_from_a_window_that_a_loss_has_reduced_reduces_nothing() {
     for recovery in ["reno", "newreno"] {
         let mut l = open(recovery);
@@ -91,4 +77,18 @@ fn a_delayed_acknowledgement_echoes_a_mark_on_either_segment() {
         let ack = r.on_segment(&mut rx, 2, Flags::NONE, second, 0).ack.expect("every second one");
         assert!(ack.ack == 3 && ack.ece);
     }
+}
+
+#[test]
+fn without_ecn_nothing_asks_for_it_or_grants_it() {
+    let mut l = Lead::new(config("rfc", "newreno", &[], &[("ecn", false)]), None);
+    assert!(!l.sent[0].flags.has(Flags::ECE) && !l.sent[0].ect, "the SYN");
+    l.echo(1);
+    assert!(l.sent.iter().all(|segment| !segment.ect), "not even if the other end does");
+
+    let c = config("rfc", "newreno", &[], &[("ecn", true)]);
+    let (mut r, mut options) = (Receiver::default(), Options::NONE);
+    let mut rx = ReceiveContext { now: at(1.0), config: &c, options: &mut options };
+    let ack = r.on_segment(&mut rx, 0, Flags::SYN, Ecn::NotEct, 0).ack.expect("a SYN at once");
+    assert!(!ack.ece, "a SYN that does not ask");
 }
