@@ -1,4 +1,4 @@
-"""Single bits that flip in results and checkpoints: every one is found, and named."""
+"""Single flipped bits in results and checkpoints: each is detected, and its file is named."""
 
 import random
 import shutil

@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 
 import marqueue as package
-from conftest import EXAMPLES, SMALL, interrupted
+from conftest import EXAMPLES, interrupted
+from small_scenario import SMALL
 
 
 def test_a_run_prints_a_table_and_writes_a_result(marqueue, small_file: Path, tmp_path: Path):

@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import EXAMPLES, SMALL
+from conftest import EXAMPLES
 from marqueue import run
 from marqueue.scenario import class_names, compile, from_toml, load, route_classes
 from marqueue.scenario.model import Scenario
+from small_scenario import SMALL
 
 BACK = 'topology.reverse={rate="10 Mbit/s",delay="5 ms",buffer="50 packets"}'
 TURNED = "traffic.long.direction=reverse"

@@ -16,13 +16,14 @@ import typer
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
-from conftest import EXAMPLES, SMALL, called
+from conftest import EXAMPLES, called
 from marqueue.cli import app
 from marqueue.cli.commands import COMMANDS
 from marqueue.papers import PAPERS
 from marqueue.scenario import load, schema
 from marqueue.scenario.parameters import aqms
 from marqueue.scenario.reference import sections
+from small_scenario import SMALL
 
 ROOT = Path(__file__).parents[2]
 

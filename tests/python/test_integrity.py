@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import SMALL
 from marqueue import MarqueueError, Result, Scenario, from_toml, run
 from marqueue.errors import ResultError
 from marqueue.results.comparison import compare
 from marqueue.results.integrity import Fault, check_directory, read_sealed, write_sealed
 from marqueue.simulation.sweep import sweep
+from small_scenario import SMALL
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SMALL
 from marqueue.errors import ScenarioError
 from marqueue.errors.foreign_names import KIN, NAMES, UNITS
 from marqueue.scenario import from_toml, load
 from marqueue.scenario.parameters import aqms
 from marqueue.scenario.reference import DIMENSIONS, sections
+from small_scenario import SMALL
 
 NECK = "topology.bottleneck"
 

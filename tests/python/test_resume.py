@@ -12,7 +12,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from conftest import COMMAND, SMALL
+from conftest import COMMAND
 from marqueue import MarqueueError, Result, Scenario, from_toml, run, with_overrides
 from marqueue.reports import report, save_with_report
 from marqueue.results import PartialResult
@@ -20,6 +20,7 @@ from marqueue.results.comparison import compare
 from marqueue.results.integrity import CIRCUMSTANCES, read_sealed, write_sealed
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.limits import Limits
+from small_scenario import SMALL
 
 LONG = ["--set", "duration=60 s", "--set", "warmup=10 s", "--jobs", "2"]
 """A replication takes long enough to be killed, and not much longer."""

@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 import pytest
 
-from conftest import COMMAND, SMALL
+from conftest import COMMAND
 from marqueue.reports.run_report import report
 from marqueue.results.summary import MOST_LISTED
 from marqueue.scenario import from_toml, load
 from marqueue.scenario.reading import LARGEST
 from marqueue.simulation.run import run
+from small_scenario import SMALL
 
 NETWORK = SMALL[: SMALL.index("[[traffic]]")]
 

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import marqueue as package
-from conftest import SMALL
 from marqueue import MarqueueError, Scenario, ScenarioError, run, with_overrides
 from marqueue.reports import write_sweep_report
 from marqueue.simulation.parameter_grid import Axis, grid, labels
 from marqueue.simulation.sweep import Sweep, sweep
+from small_scenario import SMALL
 
 COUNTS = "traffic.long.count=2,6"
 AQMS = 'topology.bottleneck.aqm=red,{name="pie"}'

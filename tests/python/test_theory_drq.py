@@ -1,5 +1,7 @@
-"""The fluid model of DRQ: equations with delays and their roots against closed forms, equilibrium
-against optimum, bound against boundary."""
+"""The fluid model of DRQ: solver and roots compared with closed forms, equilibrium with optimum.
+
+The bound of Proposition 2 is compared with the exact boundary.
+"""
 
 import json
 import math
@@ -133,7 +135,7 @@ def test_the_fluid_model_goes_to_the_optimum_where_it_is_stable() -> None:
     assert found.y[-1] == pytest.approx(stable.equilibrium, rel=1e-3)
 
 
-def test_the_linear_form_is_the_derivative_of_the_fluid_model() -> None:
+def test_the_linearization_is_the_derivative_of_the_fluid_model() -> None:
     model = dumbbell()
     state, size = model.equilibrium, 8
     rest = np.tile(state, (len(model.delays), 1))

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from marqueue.cli.console import errors
 from marqueue.cli.link_status import LastSamples, in_words
-from marqueue.live.recording import EVERY, Looks
+from marqueue.live.recording import EVERY, LinkSamples
 
 SPAN = 60.0
 """Seconds that the curves show."""
@@ -43,7 +43,7 @@ class Page:
         self.written = written
         self.live = live
 
-    def __call__(self, looks: Looks) -> None:
+    def __call__(self, looks: LinkSamples) -> None:
         """Takes in new samples and draws the page."""
         self.recent.add(looks)
         # Where the terminal is gone the link goes on.

@@ -22,9 +22,9 @@ from marqueue.cli.link_status import StatusLine
 from marqueue.errors import RunError
 from marqueue.live import internet as internet_access
 from marqueue.live import requirements
-from marqueue.live.audit import in_words
+from marqueue.live.audit import audit_summary
 from marqueue.live.link import LinkOutcome, run_behind
-from marqueue.live.link_result import as_dict, result_of, table
+from marqueue.live.link_result import as_dict, link_measurements, table
 from marqueue.live.process_tree import INHERITED, Pipes
 from marqueue.live.recording import EVERY, Recording, Watcher
 from marqueue.live.termination import signals_raise
@@ -62,7 +62,7 @@ def run_and_tell(
     """Runs a command behind a link; gives its exit code."""
     if internet:
         requirements.require(["nft"])
-        for each in internet_access.obstacles():
+        for each in internet_access.blocking_settings():
             say(f"Warning: {each}")
     names = {n: link["name"] for n, link in enumerate(plan["links"])}
     recording = Recording()
@@ -80,7 +80,7 @@ def run_and_tell(
                 watchers=[*keep, *watchers],
                 pipes=pipes,
             )
-        result = result_of(scenario, plan, command, ended, recording)
+        result = link_measurements(scenario, plan, command, ended, recording)
         _keep(result, wanted)
         # A terminal that is gone can be told nothing.
         with suppress(OSError):
@@ -138,8 +138,8 @@ def _tell(result: Result, ended: LinkOutcome, wanted: Display) -> None:
     """Says what the link measured."""
     assert result.provenance.live
     errors.print(table(result))
-    say(f"Link: {in_words(ended.raw['audit'])}")
-    for each in result.provenance.live["complaints"]:
+    say(f"Link: {audit_summary(ended.raw['audit'])}")
+    for each in result.provenance.live["invalid_reasons"]:
         say(f"Error: invalid: {each}")
     if wanted.report:
         say(f"Report: {wanted.report.shown / 'report.html'}")

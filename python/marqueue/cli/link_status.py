@@ -18,7 +18,7 @@ from contextlib import suppress
 from threading import RLock
 from typing import Any
 
-from marqueue.live.recording import EVERY, Looks
+from marqueue.live.recording import EVERY, LinkSamples
 
 PATIENCE = 1.0
 """Seconds before the line appears: short commands have none, and others may take the terminal."""
@@ -41,7 +41,7 @@ class LastSamples:
         self.last = {link: deque[dict[str, Any]](maxlen=round(seconds / EVERY)) for link in names}
         self.totals = {link: {"drops": 0, "marks": 0} for link in names}
 
-    def add(self, looks: Looks) -> None:
+    def add(self, looks: LinkSamples) -> None:
         """Takes in new samples."""
         for look in looks:
             self.last[look["link"]].append(look)
@@ -91,7 +91,7 @@ class StatusLine:
         """How many rows the terminal has, as long as the last of them is taken."""
         self.lock = RLock()
 
-    def __call__(self, looks: Looks) -> None:
+    def __call__(self, looks: LinkSamples) -> None:
         """Takes in new samples and draws the line, if it is time."""
         self.recent.add(looks)
         with self.lock:

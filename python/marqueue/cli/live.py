@@ -78,10 +78,10 @@ def live(
     else:
         output.print(result.table())
         options.tell_where(directory)
-    complaints = (result.provenance.live or {}).get("complaints", [])
-    for each in complaints:
+    invalid_reasons = (result.provenance.live or {}).get("invalid_reasons", [])
+    for each in invalid_reasons:
         say(f"Error: invalid: {each}")
-    if complaints:
+    if invalid_reasons:
         raise typer.Exit(INVALID)
 
 

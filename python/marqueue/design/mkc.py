@@ -108,16 +108,16 @@ class Mkc:
                     "the virtual capacity would stay at 0"
                 )
             return point
-        return equilibrium.of_mkc(self.network, self.law, price)
+        return equilibrium.mkc_fixed_point(self.network, self.law, price)
 
     @property
     def root(self) -> complex:
         """1/step: the logarithm of the largest eigenvalue."""
         price = self.of_price
         if isinstance(price, Virtual):
-            system = linear.of_virtual(self.point, self.law, price)
+            system = linear.linearize_adaptive(self.point, self.law, price)
         else:
-            system = linear.of_mkc(self.point, self.law, price)
+            system = linear.linearize_mkc(self.point, self.law, price)
         if (size := system.size * max(system.lags)) > 4 * LARGEST_SCALED:
             raise ModelError(
                 f"delay: got {max(self.delays)} steps, expected at most about "

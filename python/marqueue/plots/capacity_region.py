@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 
 from marqueue.plots import style
 from marqueue.statistics.estimates import Floats
-from marqueue.theory.allocation.single_bottleneck import OnePair
+from marqueue.theory.allocation.single_bottleneck import SingleBottleneck
 
 #: From which to which C/B, in arithmetic means of the densities.
 BEGIN, END, POINTS = 0.05, 1.6, 241
 
 
-def pair_allocations(flows: OnePair) -> Mapping[str, Floats]:
+def pair_allocations(flows: SingleBottleneck) -> Mapping[str, Floats]:
     """What :func:`pair_shares` draws: ``C/B``, and of each scheme a row a C/B and a column a flow
     with the share of the link and of the CPU that flows get, as Figure 2 of Shin, Chong and Rhee
     (2008)."""
@@ -32,7 +32,7 @@ def pair_allocations(flows: OnePair) -> Mapping[str, Floats]:
     return out
 
 
-def pair_shares(flows: OnePair) -> Figure:
+def pair_shares(flows: SingleBottleneck) -> Figure:
     """Draws the shares of link (left) and CPU (right) that flows get, at the optimum (above) and
     TCP-like (below); dashes are the means of the densities, where regions meet."""
     shares = pair_allocations(flows)

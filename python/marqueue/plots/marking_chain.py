@@ -139,7 +139,7 @@ def beside(points: list[Point]) -> Figure:
         flows = [each.flows for each in row]
         sides = {
             "packets": [each.packets.h for each in row],
-            "TCP at its least": [each.minimal.h for each in row],
+            "minimal TCP": [each.minimal.h for each in row],
         }
         for (name, found), look in zip(sides.items(), looks(2), strict=True):
             widths = [each.half_width or 0.0 for each in found]

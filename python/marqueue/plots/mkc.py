@@ -12,7 +12,7 @@ from marqueue.plots import lines, panels
 from marqueue.plots.timeseries import thin
 from marqueue.theory.mkc import linear, lossfree, paper_data
 from marqueue.theory.mkc.conditions import condition_3, condition_4
-from marqueue.theory.mkc.equilibrium import of_kelly
+from marqueue.theory.mkc.equilibrium import kelly_fixed_point
 from marqueue.theory.mkc.laws import Aimd, Kelly, Mkc
 from marqueue.theory.mkc.maps import Trajectory
 from marqueue.theory.mkc.network import Floats, Network
@@ -156,11 +156,11 @@ def conditions() -> Figure:
     for delay in DELAYS:
         network = Network.single(1e6, 2, [FIRST, int(delay)])
         law, price = Kelly(1.0, 1e4), Loss(network.capacity)
-        point = of_kelly(network, law, price)
+        point = kelly_fixed_point(network, law, price)
         allowed = 1 / condition_3(point, law, price).share
         third.append(allowed)
         fourth.append(1 / condition_4(point, law, price).share)
-        system = partial(linear.of_kelly, point, law, price)
+        system = partial(linear.linearize_kelly, point, law, price)
         found = linear.boundary(partial(_radius, system), 0.1 * allowed, 20 * allowed)
         exact.append(np.nan if found is None else found)
     x = DELAYS.astype(float)

@@ -55,11 +55,11 @@ def aim(result: Result) -> FairOptimum | str | None:
     except MissingExtra as missing:
         return str(missing)
     # Brings scipy, which a run without CPUs has no use for.
-    from marqueue.theory.allocation.from_scenario import of_scenario
+    from marqueue.theory.allocation.from_scenario import allocation_problem
     from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 
     try:
-        shared = of_scenario(Scenario.model_validate(result.scenario))
+        shared = allocation_problem(Scenario.model_validate(result.scenario))
         best = proportionally_fair(shared.sharing)
     except ScenarioError as error:
         return "; ".join(problem.message for problem in error.problems)

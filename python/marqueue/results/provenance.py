@@ -67,7 +67,7 @@ class Provenance:
     live: dict[str, Any] | None = None
     """Where packets were real: the window ``law`` that replaced those of the scenario, or the
     ``command`` whose packets they were; the ``audits`` of the replications (docs/live.md), and the
-    ``complaints`` that make the result invalid. Such a result is no function of scenario, seed and
+    ``invalid_reasons`` if the result is invalid. Such a result is no function of scenario, seed and
     version."""
 
     @property
@@ -81,8 +81,8 @@ class Provenance:
         """What a reader must know of a result that was measured, not simulated."""
         if self.live is None:
             return None
-        if self.live["complaints"]:
-            return " ".join(["Invalid:", *self.live["complaints"]])
+        if self.live["invalid_reasons"]:
+            return " ".join(["Invalid:", *self.live["invalid_reasons"]])
         if self.command:
             return f"Measured with real packets, those of the command: {shlex.join(self.command)}"
         worst = max(audit["release_error"]["p99"] for audit in self.live["audits"])

@@ -69,8 +69,8 @@ def run(
         Model(n, ct, a, marking, b, buffer, queue, greatest, of_rtt, slots)
         for n in options.flows(flows)
     ]
-    if models[0].at.caution is not None:
-        say(f"Warning: {models[0].at.caution}")
+    if models[0].at.warning is not None:
+        say(f"Warning: {models[0].at.warning}")
     found = []
     for model in models:
         with progress_bar(f"N = {model.flows:,}") as progress:

@@ -8,7 +8,7 @@ from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.errors import ScenarioError
 from marqueue.scenario import load
-from marqueue.theory.chokew.from_scenario import Law, of_scenario
+from marqueue.theory.chokew.from_scenario import Law, solve_scenario
 from marqueue.theory.chokew.model import Equilibrium
 
 
@@ -44,7 +44,7 @@ def chokew(
         raise typer.BadParameter(f"got {law!r}, {expected}", param_hint="--law")
     scenario = load(file, set_ or [])
     try:
-        solved = of_scenario(scenario, laws[law], queue)
+        solved = solve_scenario(scenario, laws[law], queue)
     except ScenarioError as error:
         raise ScenarioError(error.problems, str(file)) from None
     if json:

@@ -300,9 +300,9 @@ def _point(network: Network, law: Law, price: Loss | Virtual | Power) -> FixedPo
         case Mkc(), Virtual():
             return lossfree.fixed_point(network, law, price)
         case Mkc(), Loss() | Power():
-            return equilibrium.of_mkc(network, law, price)
+            return equilibrium.mkc_fixed_point(network, law, price)
         case Kelly(), Loss() | Power():
-            return equilibrium.of_kelly(network, law, price)
+            return equilibrium.kelly_fixed_point(network, law, price)
     raise ModelError(
         f"--law: got {law.name} with this price, expected mkc, or kelly with loss or power: others "
         "have no stationary rates"
