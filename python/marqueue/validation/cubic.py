@@ -80,7 +80,7 @@ def regular(bench: TaskRunner, every: int, rtt: float) -> list[Check]:
     return [
         Check(f"{what}: from a cut back to W_max", "K, RFC 9438 equation (2)",
               Estimate.of(k), expected, 2 * rtt, K_BECAUSE, unit="s"),
-        Check(f"{what}: average window", "RFC 9438, section 5",
+        Check(f"{what}: average window", "RFC 9438, section 5.1",
               Estimate.of(every * rtt / lasted), law, (2 * rtt / expected + 0.03) * law,
               AVERAGE_BECAUSE, unit="packets/RTT"),
     ]  # fmt: skip

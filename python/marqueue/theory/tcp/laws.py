@@ -115,7 +115,7 @@ def pftk(p: float, rtt: float, timeout: float, per_ack: int = 1) -> float:
 
 
 def regular_cubic(p: float, rtt: float, c: float = 0.4, beta: float = 0.7) -> float:
-    """RFC 9438, section 5: every 1/p-th packet is lost, outside the Reno-friendly region."""
+    """RFC 9438, section 5.1: every 1/p-th packet is lost, outside the Reno-friendly region."""
     scale = (c * (3 + beta) / (4 * (1 - beta))) ** 0.25
     return float(scale * (rtt / p) ** 0.75)
 
