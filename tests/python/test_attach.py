@@ -214,7 +214,7 @@ def test_it_outlives_the_command_and_leaves_nothing_when_detached(hosts: Pair, m
     assert "No AVQ" in CliRunner().invoke(app, ["detach", *place]).stderr
     done = marqueue("stats", *place)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no AVQ of ours" in done.stderr
+    assert "no AVQ is attached" in done.stderr
 
 
 OTHER = "tc filter add dev v egress protocol ip prio 5 u32 match u32 0 0 flowid 1:1"

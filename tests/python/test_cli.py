@@ -173,7 +173,7 @@ def test_the_catalogue_is_shown(marqueue):
     listed = marqueue("aqm", "list").stdout
     assert "droptail" in listed
     shown = marqueue("aqm", "show", "red").stdout
-    for expected in ("max_p", "Default: 0.1", "Takes 0 to 1", "Floyd", "Recorded: avg (packets)"):
+    for expected in ("max_p", "Default: 0.1", "Values: 0 to 1", "Floyd", "Recorded: avg (packets)"):
         assert expected in " ".join(shown.split())
     tcp = marqueue("tcp", "show").stdout
     assert "min_rto" in tcp

@@ -122,7 +122,7 @@ class TestCommand:
         done = marqueue("check", saved)
         assert done.returncode == 0, done.stderr
         assert "output of marqueue run" in done.stdout
-        assert done.stdout.rstrip().endswith("all as written")
+        assert done.stdout.rstrip().endswith("all unchanged")
 
     def test_what_is_not_is_named(self, marqueue, copy: Path, tmp_path: Path):
         flip(copy / "series.parquet", 4000, 3)

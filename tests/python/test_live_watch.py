@@ -20,7 +20,7 @@ from marqueue.results import Result
 from terminal import Terminal
 
 LINK = [*COMMAND, "link", "--rate", "5Mbit/s"]
-LINE = r"uplink [\d.]+ Mbit/s, queue \d+, delay \S+ ms, lost \d+, marked \d+"
+LINE = r"uplink [\d.]+ Mbit/s, queue \d+, delay \S+ ms, dropped \d+, marked \d+"
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_a_recorded_result_can_be_plotted(kept, source):
     ("arguments", "said"),
     [
         (("nowhere.json", "-o", "x.svg"), "nowhere.json: cannot be read"),
-        (("other.json", "-o", "x.svg"), "other.json: expected what marqueue link --json wrote"),
+        (("other.json", "-o", "x.svg"), "other.json: expected a file of marqueue link --json"),
         (("other.json", "-o", "x.gif"), "x.gif: expected a name that ends in .svg, .png, .pdf"),
         (("other.json", "-o", "there.svg"), "there.svg: exists, expected a new file"),
     ],
@@ -154,7 +154,7 @@ def test_a_link_that_is_stopped_gives_the_row_back_until_it_goes_on():
     terminal.type("fg\n")
     terminal.read_until(LINE)
     terminal.type("\x03")
-    terminal.read_until(r"\x1b\[r.*Packets lost.*ready> ")
+    terminal.read_until(r"\x1b\[r.*Packets dropped.*ready> ")
     terminal.type("exit\n")
     terminal.wait()
 

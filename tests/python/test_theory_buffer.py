@@ -144,8 +144,8 @@ def test_the_command_prints_its_results() -> None:
     assert found["recommendation"]["rule"] == "C x RTT"
     assert found["recommendation"]["by"] == "prediction"
     shown = CliRunner().invoke(app, [*LINK, "--aqm", "codel"])
-    assert "cannot say" in shown.output
-    assert "No rule is known to be enough" in shown.output
+    assert "no model" in shown.output
+    assert "No rule is known to be sufficient" in shown.output
 
 
 @pytest.mark.parametrize(

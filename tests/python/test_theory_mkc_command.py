@@ -73,7 +73,7 @@ def test_stability(arguments: list[str], verdict: str) -> None:
     assert found["exact"]["verdict"] == verdict
     assert found["conditions"][0]["holds"] == (verdict == "stable")
     spoken = CliRunner().invoke(app, [*MKC, "stability", *arguments])
-    assert f"exactly: {verdict}" in spoken.output
+    assert f"delays: {verdict}" in spoken.output
 
 
 def test_convergence() -> None:
@@ -87,7 +87,7 @@ def test_a_beta_outside_0_to_2_warns_with_theorem_4(beta: str) -> None:
     done = CliRunner().invoke(app, [*MKC, "stability", "--beta", beta])
     assert done.exit_code == 0
     assert "Theorem 4" in done.stderr
-    assert "exactly: stable" not in done.stdout
+    assert "delays: stable" not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from marqueue.errors import Problem, ScenarioError, named, show
+from marqueue.errors import Problem, ScenarioError, show, with_names
 from marqueue.live.flows import LAWS, LONGER, UDP
 from marqueue.live.requirements import LEAST6
 from marqueue.scenario import Scenario
@@ -30,7 +30,7 @@ def refuse(
     if not problems:
         problems += _in_transports(scenario, available, LEAST6 if ipv6 else SMALLEST)
     if problems:
-        raise ScenarioError(named(problems, scenario.to_dict()), scenario.name)
+        raise ScenarioError(with_names(problems, scenario.to_dict()), scenario.name)
 
 
 def _in_network(scenario: Scenario, plan: Mapping[str, Any]) -> Iterator[Problem]:

@@ -1,7 +1,8 @@
 """Results: named arrays, figures with confidence intervals, and their files."""
 
+from marqueue.results.data import CONFIDENCE, ResultData
 from marqueue.results.link import Link
-from marqueue.results.result import CONFIDENCE, PartialResult, Result
+from marqueue.results.result import PartialResult, Result
 from marqueue.results.subject import (
     ChosenFigure,
     Subject,
@@ -24,6 +25,7 @@ __all__ = [
     "Link",
     "PartialResult",
     "Result",
+    "ResultData",
     "Subject",
     "Window",
     "choose",

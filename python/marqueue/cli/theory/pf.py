@@ -20,13 +20,13 @@ def pf(
         str,
         typer.Option(
             metavar="tcp|equal",
-            help="What flows weigh: sqrt(3/2) packet / round trip, as TCP Reno does; or all alike.",
+            help="Weights of flows: sqrt(3/2) packet / round trip, like TCP Reno; or equal.",
         ),
     ] = "tcp",
     json: options.PlainJson = False,
 ) -> None:
-    """Solve for the proportionally fair rates over CPUs and links, with their prices; beside them
-    what TCP gets under RED on every queue, and what fair queueing on every resource gives.
+    """Compute the proportionally fair rates over CPUs and links with their prices, the rates of TCP
+    under RED on every queue, and the max-min fair rates of fair queueing on every resource.
 
     Example: marqueue theory pf scenarios/cpu.toml --set "topology.bottleneck.cpu.clock=10 MHz"
     """

@@ -113,7 +113,7 @@ def histogram(runs: Runs) -> PaperFigure:
     density, edges = np.histogram(total, BINS, density=True)
     middle = (edges[1:] + edges[:-1]) / 2
     fit = norm.pdf(middle, total.mean(), total.std())
-    figure, axes = style.on(None)
+    figure, axes = style.figure_and_axes(None)
     axes.bar(middle, density, width=np.diff(edges), color="0.85", label="samples every 20 ms")
     lines({"Gaussian": (middle, fit)}, "Sum of windows, packets", "Density", axes=axes)
     table = pa.table({"packets": middle, "density": density, "gaussian": fit})

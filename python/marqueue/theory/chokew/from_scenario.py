@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
-from marqueue.scenario.parameters import aqms, dscp_value
+from marqueue.scenario.dscp import dscp_value
+from marqueue.scenario.parameters import aqms
 from marqueue.theory.chokew.model import Equilibrium, Flows, equilibrium
 from marqueue.theory.plan_inputs import round_trip, tcp_settings
 
