@@ -75,8 +75,8 @@ class Pair:
         for host in "ab":
             self.run(host, f"ethtool -K v tso {state} gso {state} gro off tx {state}")
 
-    def tcp(self, to: str = "10.98.0.2", control: str = "cubic") -> None:
-        """1.5 MB from ``a`` to ``b`` over two connections."""
+    def tcp(self, to: str = "10.98.0.2", control: str = "cubic", size: str = "1500K") -> Any:
+        """Bytes from ``a`` to ``b`` over two connections. Returns iperf3's report."""
         server = subprocess.Popen(
             self.at("b", "iperf3", "-s", "-1", "--forceflush"), stdout=subprocess.PIPE, text=True
         )
@@ -85,7 +85,7 @@ class Pair:
             try:
                 while "listening" not in server.stdout.readline():
                     assert server.poll() is None
-                self.run("a", f"iperf3 -c {to} -C {control} -n 1500K -P 2")
+                return json.loads(self.run("a", f"iperf3 -c {to} -C {control} -n {size} -P 2 -J"))
             finally:
                 server.kill()
                 server.wait()
@@ -274,6 +274,24 @@ def test_dctcp_carries_tcp_through_it_and_is_gone_afterwards(hosts: Pair):
         hosts.tcp(control=name)
     assert hosts.stats().marked > 0
     assert comes_true(lambda: name not in kernel.AVAILABLE.read_text())
+
+
+@needs_kernel
+@needs_dctcp
+def test_dctcp_answers_a_loss_like_reno(hosts: Pair):
+    """RFC 8257, section 3.5. Without marks alpha falls to 0, and would leave the whole window."""
+
+    def retransmissions(control: str) -> int:
+        return hosts.tcp(control=control, size="8M")["end"]["sum_sent"]["retransmits"]
+
+    shaper = "tc qdisc change dev v root tbf rate 20mbit burst 1600"
+    hosts.run("a", f"{shaper} limit 60kb")
+    try:
+        reno = retransmissions("reno")
+        with kernel.dctcp() as name:
+            assert 0 < retransmissions(name) < 3 * reno
+    finally:
+        hosts.run("a", f"{shaper} limit 4mb")
 
 
 @needs_kernel

@@ -69,6 +69,7 @@ struct tcp_congestion_ops {
 #define TCP_CONG_NEEDS_ECN 2
 #define TCP_ECN_DEMAND_CWR 4
 #define ICSK_ACK_TIMER 2
+#define TCP_CA_RECOVERY 3
 #define TCP_CA_LOSS 4
 
 #define ONE 1024 // alpha = 1
@@ -144,14 +145,14 @@ __u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
 	return left > 2 ? left : 2;
 }
 
-// A timeout is answered as by any TCP (section 3.5).
+// A loss, found by duplicates or by the timer, is answered as by Reno (section 3.5).
 SEC("struct_ops")
 void BPF_PROG(dctcp_set_state, struct sock *sk, __u8 state)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	__u32 half = tp->snd_cwnd >> 1;
 
-	if (state == TCP_CA_LOSS) {
+	if (state == TCP_CA_RECOVERY || state == TCP_CA_LOSS) {
 		state_of(sk)->loss_cwnd = tp->snd_cwnd;
 		tp->snd_ssthresh = half > 2 ? half : 2;
 	}
