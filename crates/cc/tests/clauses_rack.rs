@@ -42,7 +42,7 @@ fn report_duplicate(l: &mut Lead) {
 }
 
 /// How long the sender waits for the first segment that is out, once the second has arrived a round trip after it was
-/// sent: in quarters of a round trip of 100 ms. Everything is acknowledged afterwards.
+/// sent: in quarters of a round trip of 100 ms. Everything is acknowledged in the end.
 fn patience(l: &mut Lead) -> f64 {
     finish(l);
     let sent: Time = l.now;
@@ -50,8 +50,7 @@ fn patience(l: &mut Lead) -> f64 {
     l.now += Dur::from_secs(0.1);
     l.sack(first, &[(first + 1, first + 2)]);
     let quarters = ((l.sender.deadline() - sent).secs() - 0.1) / 0.025;
-    let end = l.sender.core().max;
-    l.ack(end);
+    finish(l);
     quarters
 }
 
