@@ -3,13 +3,26 @@
 mod common;
 
 use common::{at, config_of, Lead};
+use marqueue_cc::Config;
+use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Dur, Time};
+
+#[test]
+fn it_needs_selective_acknowledgements() {
+    // Section 4.
+    for (preset, recovery) in [("rfc", "reno"), ("rfc", "newreno"), ("ns2", "sack")] {
+        let values = [("recovery", recovery), ("loss_detection", "rack")];
+        let values: ParamValues = values.map(|(k, x)| (k.to_string(), Value::Choice(x.into()))).into();
+        let error = Config::with_preset(preset, &values).expect_err("it cannot work").to_string();
+        assert!(error.starts_with("loss_detection: got rack"), "{preset}, {recovery}: {error}");
+    }
+}
 
 fn rack(numbers: &[(&str, f64)], dsack: bool) -> Lead {
     Lead::open(settings(numbers, dsack), None)
 }
 
-fn settings(numbers: &[(&str, f64)], dsack: bool) -> marqueue_cc::Config {
+fn settings(numbers: &[(&str, f64)], dsack: bool) -> Config {
     let numbers = [&[("initial_window", 10.0), ("delayed_ack", 0.0)], numbers].concat();
     config_of("rfc", &[("loss_detection", "rack")], &numbers, &[("dsack", dsack)])
 }
