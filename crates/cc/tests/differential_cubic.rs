@@ -47,7 +47,7 @@ impl Pair {
         };
         let config = config_of(
             "rfc",
-            &[("control", "cubic"), ("recovery", "newreno")],
+            &[("control", "cubic"), ("recovery", "newreno"), ("flight_size", "outstanding")],
             &[
                 ("delayed_ack", 0.0),
                 ("initial_window", initial_window),

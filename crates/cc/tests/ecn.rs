@@ -92,3 +92,17 @@ fn without_ecn_nothing_asks_for_it_or_grants_it() {
     let ack = r.on_segment(&mut rx, 0, Flags::SYN, Ecn::NotEct, 0).ack.expect("a SYN at once");
     assert!(!ack.ece, "a SYN that does not ask");
 }
+
+#[test]
+fn the_loss_of_the_segment_with_cwr_reduces_the_window_again() {
+    let mut l = open("newreno");
+    l.echo(2);
+    assert_eq!(l.ssthresh(), 5.0);
+    let mut told = Vec::new();
+    for next in (3..=11).chain([11; 9]) {
+        l.ack(next);
+        told.extend(with_cwr(&l));
+    }
+    assert!(l.ssthresh() < 5.0, "{}", l.ssthresh());
+    assert!(told.len() == 2 && told[0] == 11 && told[1] > 11, "{told:?}: once more, on a new segment");
+}

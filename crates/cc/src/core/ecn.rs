@@ -74,6 +74,11 @@ impl Core {
     /// Has an ECN echo already reduced the window in which a loss is detected, so that the loss does not reduce it
     /// again (RFC 3168, section 6.1.2)? Never if an echo is a weaker signal than a loss (RFC 8257, section 3.5).
     pub fn ecn_has_cut(&self, config: &Config) -> bool {
-        self.last_cut == LastCut::Ecn && self.una <= self.recover && config.echo == EchoMode::UntilCwr
+        let in_reduced_window = match config.dialect {
+            // The first segment after the reduction carries CWR; its loss reduces the window again.
+            Dialect::Rfc => self.una < self.recover,
+            Dialect::Ns2 => self.una <= self.recover,
+        };
+        self.last_cut == LastCut::Ecn && in_reduced_window && config.echo == EchoMode::UntilCwr
     }
 }
