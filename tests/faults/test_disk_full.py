@@ -64,7 +64,7 @@ def test_a_full_disk(folder: Path, disk: Path):
             assert "No space left on device" in ended.said
             assert seed == 1
             if (disk / "out.checkpoints").exists():
-                assert "--resume continues from there" in ended.said
+                assert "--resume continues from them" in ended.said
             resize(disk, LARGEST)
             again = Child(folder, *new, "--resume").wait()
             assert again.code == 0, again.said

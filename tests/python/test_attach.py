@@ -208,7 +208,7 @@ def test_it_outlives_the_command_and_leaves_nothing_when_detached(hosts: Pair, m
     told = json.loads(CliRunner().invoke(app, ["stats", *place, "--json"]).stdout)
     assert told == hosts.stats().as_dict()
     assert "virtual capacity" in CliRunner().invoke(app, ["stats", *place]).stdout
-    assert "gone" in CliRunner().invoke(app, ["detach", *place]).stderr
+    assert "was removed" in CliRunner().invoke(app, ["detach", *place]).stderr
     assert not hosts.has_hook()
     assert hosts.pinned() == []
     assert "No AVQ" in CliRunner().invoke(app, ["detach", *place]).stderr

@@ -198,7 +198,11 @@ def test_summary_tables_and_report_show_both_resources(result: Result, tmp_path:
     assert groups["light"]["share"]["n"] == 2
     assert Result.load(saved) == result
     page = (saved / "report.html").read_text()
-    for text in ("400 kcycles/s, 2 cores", "What packets take of each CPU", "[Mcycles/s]"):
+    for text in (
+        "400 kcycles/s, 2 cores",
+        "CPU cycles that packets of each group of traffic need",
+        "[Mcycles/s]",
+    ):
         assert text in page
     assert "(per_bit" in page
     assert "{&#39;" not in page
@@ -240,7 +244,7 @@ def test_flows_under_rfc_3168_at_a_drq_queue_are_named():
     scenario = load(SCENARIOS / "cpu.toml")
     changes = ["transport.default.ecn=true", "duration=3 s", "warmup=1 s", "replications=1"]
     said = run(with_overrides(scenario, changes)).summary()["warnings"]
-    assert any("takes ECT for its state 10" in each and "transcode" in each for each in said)
+    assert any("reads ECT as its state 10" in each and "transcode" in each for each in said)
     drq = [*changes, "transport.default.ecn_field=initial"]
     said = run(with_overrides(scenario, drq)).summary()["warnings"]
     assert not any("state 10" in each for each in said)

@@ -117,4 +117,4 @@ def test_the_commands() -> None:
     found = run("red", "--min-th 150 --max-th 700 --max-p 0.1")
     assert found["bound"] == pytest.approx(1.43e-6, rel=1e-3)
     missing = CliRunner().invoke(app, ["design", "rem", "--capacity", "15Mbit/s", "--flows", "60"])
-    assert "--rtt: got none" in str(missing.exception)
+    assert "--rtt: missing, expected a value" in str(missing.exception)

@@ -196,8 +196,8 @@ def test_a_page_shows_curves_and_then_what_the_command_wrote():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--watch", "--", "true"), "--watch: expected a terminal as standard error"),
-        (("--status", "--", "true"), "--status: expected a terminal as standard error"),
+        (("--watch", "--", "true"), "--watch: expected standard error to be a terminal"),
+        (("--status", "--", "true"), "--status: expected standard error to be a terminal"),
         (("--json", "no/link.json", "--", "true"), "no/link.json: cannot be written"),
         (("--report", "there", "--", "true"), "there: holds thesis.tex"),
     ],

@@ -66,7 +66,7 @@ def test_the_command_prints_the_warning(tmp_path: Path):
 
 def test_a_law_without_a_price_on_its_route_gets_a_warning():
     [said] = scenario_warnings(from_toml(SMALL, [EMKC.format("")]))
-    assert "no queue on its way tells a" in said
+    assert "no queue on its route writes one" in said
     assert "mkc_lossfree" in said
     mended = from_toml(SMALL, [EMKC.format(""), "topology.bottleneck.aqm='mkc'"])
     assert not scenario_warnings(mended)

@@ -143,7 +143,7 @@ def test_a_bad_checkpoint_is_set_aside_and_its_replication_runs_again(
             bad.unlink()
             bad.mkdir()
     told: list[str] = []
-    checkpoints.tell = told.append
+    checkpoints.report = told.append
     resumed = run(small, checkpoints=checkpoints)
     assert resumed.provenance.circumstances.from_checkpoints == 1
     assert resumed.summary() == run(small).summary()

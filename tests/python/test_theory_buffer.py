@@ -69,7 +69,7 @@ def test_small_buffers_are_a_fixed_point_of_tcp_and_random_arrivals() -> None:
 def test_models_without_a_prediction_say_why() -> None:
     few = predict(demand(flows=4), 100)
     assert (few.utilization, few.loss, few.model) == (None, None, "none")
-    assert "halve together" in few.doubt
+    assert "synchronized" in few.doubt
     codel = predict(demand(aqm="codel"), 200)
     assert codel.utilization is None
     assert "fixed point" in codel.doubt

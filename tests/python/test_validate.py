@@ -158,7 +158,7 @@ def test_the_table_and_the_report(marqueue, tmp_path: Path):
     assert done.returncode == 0, done.stderr
     assert "arrivals = departures + losses + queue" in done.stdout
     assert "exact [1]" in done.stdout
-    assert "[1] Packets and bytes are counted in whole numbers" in done.stdout
+    assert "[1] Packets and bytes are integers" in done.stdout
     assert "checks:" in done.stdout
     page = (tmp_path / "out/report.html").read_text()
     assert "parking lot" in page

@@ -1,4 +1,4 @@
-//! Every window law under preset `rfc` over every kind of queue, with 1, 4 and 16 flows: the link is used at least as
+//! Every window law under preset `rfc` over every kind of queue, with 1 to 64 flows: the link is used at least as
 //! much as the law's saw-tooth says.
 //!
 //! The bound takes the worst queue that still lets a window fill the path: one that signals as soon as the window reaches
@@ -6,6 +6,9 @@
 //! mean utilization is (1 + beta)/2. Every queue that absorbs packets is above this, CUBIC's concave growth is, and so is
 //! Scalable TCP's exponential growth to within 0.002: (1 - beta)/ln(1/beta) = 0.936 for beta = 7/8. Several flows that are
 //! not cut together only raise it. DCTCP is cut by half at most.
+//!
+//! GKVQ is not here: it signals for every packet until its virtual queue, served at .9 C or less, is empty again, so that
+//! windows are cut several times (utilization .32 to .70).
 
 mod common;
 
@@ -25,7 +28,7 @@ const BUFFER: u32 = 33;
 const DURATION: f64 = 40.0;
 
 fn queues(signal: Signal) -> Vec<QueuePlan> {
-    ["droptail", "codel", "fq_codel", "pie", "red"]
+    ["droptail", "codel", "fq_codel", "pie", "red", "pi", "rem", "blue", "choke", "chokew", "sfq", "drr", "wfq", "avq"]
         .into_iter()
         .map(|name| {
             let params = match name {
@@ -37,13 +40,18 @@ fn queues(signal: Signal) -> Vec<QueuePlan> {
         .collect()
 }
 
-/// Checks the law over all queues and numbers of flows from `fewest` on. `beta`: what a loss leaves.
-fn check(control: &str, beta: f64, fewest: u32) {
+/// Checks the law over all queues and numbers of flows. `beta`: what a loss leaves.
+fn check(control: &str, beta: f64) {
     let ecn = control == "dctcp";
     let bound = (1.0 + beta) / 2.0;
     for queue in queues(if ecn { Signal::Ecn } else { Signal::Drop }) {
-        for flows in [1, 4, 16].into_iter().filter(|&n| n >= fewest) {
-            let name = queue.policy.name.clone();
+        let name = queue.policy.name.clone();
+        // Scalable TCP returns from a deep cut only after seconds. BLUE goes on dropping after a queue is gone (utilization
+        // .55 with one flow, .89 with four), CHOKe drops two packets of a flow at once (.90 and .92 with 16 and 64).
+        if control == "scalable" && ["blue", "choke"].contains(&name.as_str()) {
+            continue;
+        }
+        for flows in [1, 4, 16, 64] {
             let mut plan = Dumbbell {
                 rate: RATE,
                 access: 10 * RATE,
@@ -65,28 +73,25 @@ fn check(control: &str, beta: f64, fewest: u32) {
 
 #[test]
 fn reno() {
-    check("reno", 0.5, 1);
+    check("reno", 0.5);
 }
 
 #[test]
 fn cubic() {
-    check("cubic", 0.7, 1);
+    check("cubic", 0.7);
 }
 
 #[test]
 fn dctcp() {
-    check("dctcp", 0.5, 1);
+    check("dctcp", 0.5);
 }
 
 #[test]
 fn aimd() {
-    check("aimd", 0.5, 1);
+    check("aimd", 0.5);
 }
 
-/// Of Scalable TCP with 16 flows only. The bound takes all cuts for cuts by beta; one flow and four have timeouts, of which
-/// ssthresh by FlightSize includes what SACK has reported, so that slow start overshoots once more, and a window that grows
-/// by 1% a round trip takes seconds to return.
 #[test]
 fn scalable() {
-    check("scalable", 0.875, 16);
+    check("scalable", 0.875);
 }

@@ -173,7 +173,7 @@ def table(result: Result) -> Table:
     each = windows.values()
     out.add_row(Text("Rate [Mbit/s]"), *(f"{rate_of(w) / 1e6:.3f}" for w in each))
     out.add_row("Packets in", *(str(w.arrivals) for w in each))
-    out.add_row("Packets lost", *(_by_reason(w.drops) for w in each))
+    out.add_row("Packets dropped", *(_by_reason(w.drops) for w in each))
     out.add_row("Packets marked", *(_by_reason(w.marks) for w in each))
     for figure in LINK_FIGURES:
         if figure.name in SHOWN:

@@ -97,8 +97,8 @@ def result_warnings(result: ResultData) -> list[str]:
     if misread:
         out.append(
             "DRQ reads ECT as its state 10, which means that another resource is congested, and "
-            "marks "
-            f'these groups too often: {_named(misread)}. Expected ecn_field = "initial" with ecn.'
+            f"marks these groups too often: {_named(misread)}. "
+            'Expected ecn_field = "initial" with ecn.'
         )
     unmanaged = _without_queue(result)
     if unmanaged:
