@@ -119,7 +119,7 @@ bare-rust:
 
 bare-python:
 	$(BIN)/pytest --collect-only --quiet --quiet
-	$(BIN)/pytest --hypothesis-seed=0 $(shell grep -l '^from real import' tests/python/test_*.py)
+	$(BIN)/pytest --hypothesis-seed=0 $(shell grep -l '^from live_requirements import' tests/python/test_*.py)
 
 fuzz: ## Fuzz every target for a fixed number of runs
 	cargo fuzz build --sanitizer none

@@ -2,10 +2,11 @@
 
     python -m benches.design_packets [DIRECTORY]
 
-What `marqueue design ... --packets` says of all controllers, and how much arrivals swing from far
-inside the boundary to far beyond it, with as many flows as designed for and with ten times as many
-of everything: of what chance does to flows on their own that leaves a share of 1/sqrt(10), of what
-they do together all. Writes packets.svg and its data, packets.json, into docs/theory/design.
+The results of `marqueue design ... --packets` for all controllers, and the oscillation of arrivals
+from far inside to far beyond the boundary: with the designed number of flows, and with ten times as
+many flows, capacity and buffer. Independent fluctuations of flows then fall by a factor of
+sqrt(10); common oscillations do not. Writes packets.svg and its data, packets.json, into
+docs/theory/design.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ HERE = Path("docs/theory/design")
 LINK = 3750.0, 60.0, 0.246
 
 MULTIPLES = (0.12, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)
-"""Of the boundary."""
+"""Multiples of the boundary."""
 FROM_AFAR = (0.02, 0.5, 1.0, 2.0, 4.0, 10.0)
 NEAR = (0.5, 1.0, 1.4, 2.0, 4.0, 10.0)
 MANY = 300
@@ -39,7 +40,7 @@ SHOWN = "queue_mean", "queue_std", "utilization", "mark_ratio"
 
 
 def designs() -> dict[str, Design]:
-    """What stands in the table."""
+    """A row of the table."""
     cpu = load("scenarios/cpu.toml", ["traffic.forward.count=40"])
     return {
         "red": red.design(*LINK, 150, 700, max_p=0.1),
@@ -57,8 +58,8 @@ def designs() -> dict[str, Design]:
 
 @dataclass(frozen=True)
 class Paced(avq.Avq):
-    """Sources as AVQ's model has them, which TCP is not: a rate that grows by ``increase`` packets
-    a round trip every round trip, and of which a mark takes the share ``cut``."""
+    """Sources of AVQ's model, unlike TCP: the rate grows by ``increase`` packets per round trip in
+    every round trip, and a mark reduces it by the share ``cut``."""
 
     increase: float = 0.5
     cut: float = 0.1
@@ -135,7 +136,7 @@ SWEEPS: dict[str, tuple[Callable[[], Design], tuple[float, ...], float, float]] 
 def sweep(
     design: Design, multiples: tuple[float, ...], warmup: float, measured: float
 ) -> dict[str, Any]:
-    """How much arrivals swing at multiples of the boundary."""
+    """Oscillation of arrivals at multiples of the boundary."""
     assert design.boundary is not None
     frequency = abs(complex(design.at(design.boundary).root).imag)
     scenarios = [
@@ -157,7 +158,7 @@ def sweep(
 
 
 def draw(sweeps: dict[str, Any], file: Path) -> None:
-    """Swings against the multiple of the boundary."""
+    """Oscillation by the multiple of the boundary."""
     with themed():
         figure, axes = panels(3, 2.6)
         kinds = {"PI, TCP": "pi", "AVQ, TCP": "avq", "AVQ, paced sources": "paced"}
@@ -197,7 +198,7 @@ def row(design: Design) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Writes everything, and what there is after each part."""
+    """Writes figure and data, and intermediate results after each part."""
     place = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
     place.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"designs": {}, "sweeps": {}}

@@ -1,7 +1,6 @@
-"""The theory of DRQ: how long the optimum of a large network takes, and the figures of
-docs/theory/drq.md.
+"""The theory of DRQ: time to solve the optimum of a large network, and the figures of its page.
 
-Run as ``python -m benches.drq``.
+Run as ``python -m benches.drq``; the page is docs/theory/drq.md.
 """
 
 from pathlib import Path
@@ -15,7 +14,7 @@ from marqueue.plots.capacity_region import pair_shares
 from marqueue.theory.allocation.allocations import max_min, tcp_like
 from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 from marqueue.theory.allocation.resources import Flows, Resource, Sharing
-from marqueue.theory.allocation.single_bottleneck import OnePair
+from marqueue.theory.allocation.single_bottleneck import SingleBottleneck
 from marqueue.theory.drq import marking as recursion
 from marqueue.theory.drq.fluid import Drq, Red, Reno
 from marqueue.theory.drq.stability import Stability, stability
@@ -26,8 +25,8 @@ PACKET = 4000.0
 
 
 def large(flows: int = 10_000, resources: int = 1_000, crossed: int = 8) -> Sharing:
-    """Random ways over CPUs and links of 10 Mbit/s to 3 Gbit/s or cycles/s, round trips of 10 to
-    300 ms."""
+    """Random routes over CPUs and links of 10 Mbit/s to 3 Gbit/s or cycles/s, round-trip times of
+    10 to 300 ms."""
     rng = np.random.default_rng(1)
     some = tuple(
         Resource(f"r{i}", "cpu" if i % 2 else "link", float(10 ** rng.uniform(7, 9.5)))
@@ -51,7 +50,7 @@ def large(flows: int = 10_000, resources: int = 1_000, crossed: int = 8) -> Shar
 
 
 def dumbbell(count: int) -> Drq:
-    """Section IV-B of the paper at 25 Mcycles/s, with so many flows a class."""
+    """Section IV-B of the paper at 25 Mcycles/s, with this number of flows per class."""
     red = Red.of_packets(50, 550, 0.1, 1e-4, PACKET, 40e6)
     resources = (Resource("cpu", "cpu", 25e6), Resource("link", "link", 40e6))
     flows = tuple(
@@ -61,7 +60,7 @@ def dumbbell(count: int) -> Drq:
 
 
 def slopes(found: dict[int, Stability]) -> Figure:
-    """Bound, boundaries and what is configured, against the number of flows."""
+    """Bound, boundaries and configured slope by the number of flows."""
     figure, [axes] = panels()
     curves = {
         "Proposition 2": [s.bound for s in found.values()],
@@ -80,7 +79,7 @@ def slopes(found: dict[int, Stability]) -> Figure:
 
 
 def marking() -> Figure:
-    """What the recursion (24)-(27) marks over equal resources, over what (30) and (15) have."""
+    """Marking by the recursion (24)-(27) over equal resources, relative to (30) and (15)."""
     total = np.linspace(0.01, 1.0, 100)
     figure, axes = panels(2, height=2.2)
     for panel, of, name in (
@@ -112,7 +111,7 @@ def main() -> None:
     for count, each in found.items():
         print(count, each)
     FOLDER.mkdir(exist_ok=True)
-    (FOLDER / "drq-allocations.svg").write_text(svg(pair_shares(OnePair.of([1, 2, 4, 8]))))
+    (FOLDER / "drq-allocations.svg").write_text(svg(pair_shares(SingleBottleneck.of([1, 2, 4, 8]))))
     (FOLDER / "drq-recursion.svg").write_text(svg(marking()))
     (FOLDER / "drq-slopes.svg").write_text(svg(slopes(found)))
 

@@ -1,8 +1,8 @@
-"""How long ten thousand fluid models take on all processors, and one of them alone.
+"""Time to solve ten thousand fluid models on all processors, and one of them alone.
 
     python -m benches.fluid [MODELS]
 
-Reno of one class over AVQ, 60 s: parameter sets of a stability map (alpha, gamma, flows, delay).
+Reno of one class over AVQ, 60 s: the parameters of a stability map (alpha, gamma, flows, delay).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The figures and numbers of docs/theory/fluid.md: fluid models on top of packets, an AQM each.
+"""Figures and numbers of docs/theory/fluid.md: fluid models on top of packets, for each AQM.
 
     python -m benches.fluid_overlay [DIRECTORY]
 
-Writes NAME.svg and the data of all figures and tables, errors.json, into docs/theory/fluid.
+Writes NAME.svg, and the data of all figures and tables, errors.json, into docs/theory/fluid.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AQMS: dict[str, dict[str, Any]] = {
 }
 
 FLOWS = (5, 10, 20, 40, 80, 160)
-"""Of the table that shows where the model ends."""
+"""Numbers of flows in the table that shows the limits of the model."""
 
 
 def scenario(aqm: dict[str, Any], flows: int = 40, late: int = 20) -> dict[str, Any]:

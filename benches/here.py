@@ -1,8 +1,8 @@
-"""Running the engine without Python: benches/once and crates/sim/examples/floor.rs.
+"""Runs the engine without Python: benches/once and crates/sim/examples/floor.rs.
 
     python -m benches.here PROGRAM SCENARIO...
 
-runs scenarios with a build of ``once``: what `make fast` takes the profile of.
+runs scenarios with a build of ``once``, for the profile of `make fast`.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The AVQ paper's Experiments 1 and 2, and the cases that show what ties do."""
+"""Experiments 1 and 2 of the AVQ paper, and cases that show the effect of ties."""
 
 from dataclasses import replace
 

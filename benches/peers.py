@@ -1,16 +1,16 @@
-"""Speed and memory side by side with ns-2 and ns-3.
+"""Speed and memory compared with ns-2 and ns-3.
 
     python -m benches.peers [--rounds N] [--ns3-share X]
 
-All simulators run the same dumbbells, in turns, each run a process of its own: here the engine
-without Python (benches/once), as `make build` builds it and as `make fast` does, for which
-`make bench-peers` has taken the profile. Compared are packets through the bottleneck per second of
-CPU time, once with all of the process and once without set-up: for the others without the time
-before the first event, here without what passes before the plan is handed to the engine; building
-the network from the plan is then still part of our time. Memory per flow is the difference in peak
-memory between many flows and few.
+All simulators run the same dumbbells in turns, each run in its own process. marqueue is represented
+by its engine without Python (benches/once), built as by `make build` and as by `make fast`, for
+which `make bench-peers` has taken the profile. The compared figure is the number of packets through
+the bottleneck per second of CPU time: for the whole process, and without set-up. Set-up of the
+others is the time before the first event; here it is the time before the engine receives the plan,
+so building the network from the plan still counts. Memory per flow is the difference of peak memory
+between many flows and few.
 
-ns-3 simulates a share of the time only, and is left out where libns3-dev is missing. Measurements
+ns-3 simulates a share of the time only, and is skipped where libns3-dev is missing. Measurements
 and table go to docs/performance.
 """
 
@@ -40,13 +40,14 @@ SPEED = {
 }  # fmt: skip
 
 OURS = {"here": here.ONCE, "here, fast": here.FAST}
-"""As `make build` builds the engine, and as `make fast` does."""
+"""The engine as built by `make build` and by `make fast`."""
 
 FEW, MANY = 1_000, 5_000
 
 
 def memory_case(flows: int) -> Case:
-    """Long flows that have all begun; two of these tell what a flow takes."""
+    """Long flows that have all started; the difference of two numbers gives the memory of a
+    flow."""
     return Case(
         f"{flows} flows", droptail(1000), flows=flows, rate=100_000_000, duration=3.0, edges=()
     )
@@ -57,7 +58,7 @@ class Cost:
     """One run."""
 
     packets: int
-    """Through the bottleneck."""
+    """Packets through the bottleneck."""
     cpu: float
     """User time of the whole process, s."""
     engine: float
@@ -112,7 +113,7 @@ def in_turns(
 
 
 def rows(name: str, costs: Mapping[str, list[Cost]]) -> list[list[str]]:
-    """Rates and how many times those of the others ours are, set-up excluded and included."""
+    """Packet rates, and their ratios to the other simulators, without and with set-up."""
     made = []
     for what, label in (("excluded", f"{name}; set-up excluded"), ("included", "set-up included")):
         rates = {side: [getattr(cost, what) for cost in each] for side, each in costs.items()}
@@ -125,7 +126,7 @@ def rows(name: str, costs: Mapping[str, list[Cost]]) -> list[list[str]]:
 
 
 def pairs(sides: Iterable[str]) -> list[tuple[str, str]]:
-    """Each of our builds beside each of the others."""
+    """Each build of marqueue relative to each other simulator."""
     sides = list(sides)
     return [(ours, other) for other in sides for ours in OURS if other not in OURS]
 

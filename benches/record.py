@@ -1,7 +1,7 @@
-"""Where measurements go: docs/performance/NAME.json, and their tables in docs/performance.md.
+"""Stores measurements in docs/performance/NAME.json and their tables in docs/performance.md.
 
-A table stands between the comments ``<!-- NAME -->`` and ``<!-- end NAME -->``; nobody writes there
-by hand.
+A table is placed between the comments ``<!-- NAME -->`` and ``<!-- end NAME -->`` and must not be
+edited by hand.
 """
 
 import json

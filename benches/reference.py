@@ -1,4 +1,4 @@
-"""Makes tests/reference/ns2: what ns-2 measured, for tests on machines without it.
+"""Makes tests/reference/ns2: measurements by ns-2, for tests on machines without ns-2.
 
 python -m benches.reference
 """
@@ -14,7 +14,7 @@ from typing import Any
 from benches.papers import EXPERIMENT_1, EXPERIMENT_1_UNTIED, EXPERIMENT_2, TIES
 from marqueue import ns2
 from marqueue.ns2.case import Case, avq, droptail, red
-from marqueue.ns2.simulator_output import FIGURES, theirs
+from marqueue.ns2.simulator_output import FIGURES, ns2_output
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "ns2"
 
@@ -31,7 +31,7 @@ SEEDS = (1, 2, 3)
 """Of ns-2."""
 
 APART = 0.5
-"""Losses or marks further apart than this, in s, belong to different bursts."""
+"""Losses or marks that are further apart belong to different bursts, s."""
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def write(name: str, data: Any) -> None:
-    """Writes data with where they come from."""
+    """Writes data with their origin."""
     version = subprocess.run(
         ["dpkg-query", "-W", "-f", "${Version}", ns2.PACKAGE],
         check=True,
@@ -71,12 +71,12 @@ def windows(case: Case) -> list[dict[str, float]]:
     return [
         {"begin": side.begin, "end": side.end}
         | {name: round(getattr(side, name).mean, 6) for name in FIGURES}
-        for side in theirs([ns2.run(case.ns2_arguments(seed)) for seed in SEEDS])
+        for side in ns2_output([ns2.run(case.ns2_arguments(seed)) for seed in SEEDS])
     ]
 
 
 def one_flow(case: Case) -> dict[str, Any]:
-    """Bursts of losses and marks at the bottleneck, and what the sender's window was cut to."""
+    """Bursts of losses and marks at the bottleneck, and the window after each reduction."""
     with tempfile.TemporaryDirectory() as directory:
         packets, windows = Path(directory, "packets"), Path(directory, "windows")
         files = {"trace": str(packets), "windows": str(windows)}
@@ -93,7 +93,8 @@ def one_flow(case: Case) -> dict[str, Any]:
 
 
 def losses_and_marks(lines: Sequence[str]) -> tuple[list[float], list[float]]:
-    """When packets arrived that were lost, and that left marked ("E" among the flags)."""
+    """Arrival times of packets that were lost, and of packets that left marked ("E" among the
+    flags)."""
     arrived: dict[str, float] = {}
     drops, marks = [], []
     for line in lines:
@@ -108,7 +109,7 @@ def losses_and_marks(lines: Sequence[str]) -> tuple[list[float], list[float]]:
 
 
 def bursts(times: Sequence[float]) -> list[tuple[float, int]]:
-    """When each burst begins, and how many it has."""
+    """Start and size of each burst."""
     out: list[tuple[float, int]] = []
     last = float("-inf")
     for t in times:

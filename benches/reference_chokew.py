@@ -1,4 +1,4 @@
-"""Makes reference.toml of the CHOKeW paper: what ns-2 measured of its RIO, RED and droptail.
+"""Makes reference.toml of the CHOKeW paper: ns-2's measurements of RIO, RED and droptail.
 
 python -m benches.reference_chokew
 """
@@ -28,7 +28,7 @@ Numbers = dict[str, float]
 
 
 def figure_4(scheme: str, window: Window, when: str) -> Numbers:
-    """What the out and the in flows got."""
+    """Goodput of `out` and `in` flows."""
     out = FIGURE_4[scheme].flows - FIGURE_4[scheme].inside
     levels = {"low": window.tcp_bytes[:out], "high": window.tcp_bytes[out:]}
     numbers: Numbers = {}
@@ -41,7 +41,7 @@ def figure_4(scheme: str, window: Window, when: str) -> Numbers:
 
 
 def figure_9(scheme: str, window: Window) -> Numbers:
-    """What TCP and UDP got, and the queue."""
+    """Goodput of TCP and UDP, and the queue."""
     return {
         f"goodput.{scheme}-tcp": megabits(sum(window.tcp_bytes), window),
         f"goodput.{scheme}-udp": megabits(sum(window.udp_bytes), window),
@@ -56,12 +56,12 @@ def megabits(received: float, window: Window) -> float:
 
 
 def by_name(seeds: list[Numbers]) -> dict[str, list[float]]:
-    """One value a seed, by name."""
+    """One value per seed, by name."""
     return {name: [float(f"{each[name]:.5g}") for each in seeds] for name in seeds[0]}
 
 
 def toml(single: dict[str, list[float]], swept: dict[str, dict[int, list[float]]]) -> Iterator[str]:
-    """The file, a line a number."""
+    """The content of the file, a line per number."""
     yield f'{HEAD}name = "ns-2.35"\nmade = {json.dumps(MADE)}\n\n[number]'
     for name, values in single.items():
         yield f'"{name}" = {values}'
@@ -72,7 +72,7 @@ def toml(single: dict[str, list[float]], swept: dict[str, dict[int, list[float]]
 
 
 def main() -> None:
-    """Runs them all, which takes some five minutes, and writes the file."""
+    """Runs all cases, which takes about five minutes, and writes the file."""
     single: dict[str, list[float]] = {}
     for scheme, case in FIGURE_4.items():
         seeds = []

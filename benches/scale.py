@@ -1,13 +1,13 @@
-"""How CPU time and memory grow with the number of flows, beside the floor.
+"""CPU time and memory by the number of flows, compared with the floor.
 
     python -m benches.scale [--flows N ...] [--rounds N]
 
-N long-lived Reno flows with ECN, 100 kbit/s each, through one RED bottleneck whose capacity grows
-with N: packets of 500 bytes, round-trip times evenly from 120 to 280 ms, 10 simulated seconds, or
-more where that would be too few packets to time; starts are spread over the first five. The floor
-(crates/sim/examples/floor.rs) sends as many packets through the same dumbbell and does nothing but
-what cannot be avoided. In turns, each run a process of its own; the fastest of the rounds counts.
-Measurements, table and picture go to docs/performance.
+N long-lived Reno flows with ECN, 100 kbit/s each, share one RED bottleneck whose capacity is
+proportional to N. Packets have 500 bytes, round-trip times are evenly spaced from 120 to 280 ms,
+starts are spread over the first five seconds. A run lasts 10 simulated seconds, or longer if that
+would be too few packets to time. The floor (crates/sim/examples/floor.rs) sends the same number of
+packets through the same dumbbell with only the unavoidable work. Programs run in turns, each run in
+its own process; the fastest round counts. Measurements, table and picture go to docs/performance.
 """
 
 import argparse
@@ -26,9 +26,9 @@ PER_FLOW = 100_000
 PACKET = 500
 SECONDS = 10.0
 JITTER = 5.0
-"""Flows start one after the other over this time, s: the second half of the run is full."""
+"""Time over which flows start, s: in the second half of the run all are active."""
 PACKETS = 5_000_000
-"""As many at least."""
+"""Smallest number of packets."""
 
 
 def case(flows: int) -> Case:
@@ -61,7 +61,7 @@ def case(flows: int) -> Case:
 
 @dataclass(frozen=True)
 class Point:
-    """What ``flows`` flows took."""
+    """The measurements for ``flows`` flows."""
 
     flows: int
     here: here.Run
@@ -69,12 +69,12 @@ class Point:
 
     @property
     def ns(self) -> float:
-        """CPU time a packet, ns."""
+        """CPU time per packet, ns."""
         return self.here.engine / self.here.packets * 1e9
 
     @property
     def floor_ns(self) -> float:
-        """The same of the floor."""
+        """CPU time per packet of the floor, ns."""
         return self.floor.engine / self.floor.packets * 1e9
 
     def row(self) -> list[str]:
@@ -111,7 +111,8 @@ def measure(flows: int, rounds: int) -> Point:
 
 
 def picture(points: Sequence[Point]) -> str:
-    """CPU time a packet here and at the floor, and memory a flow, over the number of flows."""
+    """CPU time per packet of marqueue and of the floor, and memory per flow, by the number of
+    flows."""
     figure, [time, memory] = style.panels(2)
     look, floor_look = style.looks(2)
     with style.themed():

@@ -2,9 +2,9 @@
 
     python -m benches.small_buffer [--flows N ...] [--schemes NAME ...]
 
-What experiment 4 of the paper runs, one replication with its windows sampled, each in a process
-of its own: CPU time, memory, and the figures of the link. A million flows take about 25 million
-packets a simulated second; the whole takes about half an hour.
+Runs experiment 4 of the paper, one replication with sampled windows, each in its own process, and
+reports CPU time, memory, and the figures of the link. A million flows take about 25 million packets
+per simulated second; all runs take about half an hour.
 """
 
 import argparse
@@ -22,13 +22,13 @@ FLOWS = (10_000, 100_000, 1_000_000)
 
 @dataclass(frozen=True)
 class Point:
-    """What a number of flows took and gave."""
+    """Measurements for a number of flows."""
 
     scheme: str
     flows: int
     packets: int
     cpu: float
-    """Of the process, s."""
+    """CPU time of the process, s."""
     peak_kb: int
     utilization: float
     delay_ms: float

@@ -66,12 +66,12 @@ def scenario(aqm: dict[str, Any], flows: int) -> Scenario:
 
 
 def marked(aqm: str, price: float) -> float:
-    """Of the share of a link; of DRQ's price (15)."""
+    """The share of marked packets; for DRQ computed from the price (15)."""
     return price**2 / (1 + price**2) if aqm == "drq" else price
 
 
 def main() -> None:
-    """Writes everything."""
+    """Writes the figure and its data."""
     place = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
     place.mkdir(parents=True, exist_ok=True)
     every = {name: [scenario(aqm, n) for n in FLOWS] for name, aqm in AQMS.items()}
@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def draw(found: dict[str, Any]) -> Any:
-    """Lines are fixed points, marks are packets."""
+    """Fixed points as lines, packet simulation as marks."""
     colors = (*COLORS, "#000000")
     with themed():
         figure, axes = panels(len(PANELS), 2.4)

@@ -100,10 +100,10 @@ def live(peer: Peer, rounds: int) -> list[Figures]:
     if requirements.missing(TOOLS):
         return []
     result = run_live(from_dict(scenario(peer, rounds)))
-    complaints = (result.provenance.live or {})["complaints"]
-    for each in complaints:
+    invalid_reasons = (result.provenance.live or {})["invalid_reasons"]
+    for each in invalid_reasons:
         print(f"{peer.name}, live: {each}", file=sys.stderr)
-    return [] if complaints else figures(result)
+    return [] if invalid_reasons else figures(result)
 
 
 def figures(result: Result) -> list[Figures]:

@@ -1,4 +1,4 @@
-//! Compiles `c/*.bpf.c` for the kernel. Where that is not possible the crate builds without them and says why.
+//! Compiles `c/*.bpf.c` for the kernel. If this fails, the crate is built without the programs and reports the reason.
 
 use std::env;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ fn compile(name: &str) -> Result<(), String> {
         .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter"])
         .arg("-I")
         .arg(set("DEP_BPF_INCLUDE"))
-        // Where Debian keeps <asm/types.h>, which no compiler for BPF looks for.
+        // Debian has <asm/types.h> here, where compilers for BPF do not look.
         .args(["-idirafter", &format!("/usr/include/{architecture}-linux-gnu")])
         .arg("-c")
         .arg(format!("c/{name}.bpf.c"))

@@ -1,7 +1,6 @@
-//! Plans, as text and as values of the plan's types: one that passes `check` runs without a panic.
+//! Plans that pass `check` run without a panic.
 //!
-//! Input that begins with a brace is JSON; all other input is decoded into a plan that makes sense
-//! more often than chance would have it.
+//! Input that begins with a brace is parsed as JSON. Other input is decoded into plans that are mostly valid.
 #![no_main]
 
 use arbitrary::{Result, Unstructured};
@@ -14,11 +13,11 @@ use marqueue_sim::impair::{Jitter, Loss, Reorder};
 use marqueue_sim::plan::*;
 use marqueue_sim::{check, run, Control, RunError};
 
-/// How much of a plan is run: nothing but patience bounds what `check` lets through.
-const LONGEST: Time = Time(500_000_000);
-const MOST_FLOWS: u64 = 2_000;
-const MOST_WINDOWS: usize = 1_000;
-const MOST_LINKS: usize = 100;
+/// Limits of the plans that are run, so that each run is short. `check` accepts larger ones.
+const MAX_DURATION: Time = Time(500_000_000);
+const MAX_FLOWS: u64 = 2_000;
+const MAX_WINDOWS: usize = 1_000;
+const MAX_LINKS: usize = 100;
 
 fn rate(u: &mut Unstructured<'_>) -> Result<Rate> {
     Ok(Rate(match u.int_in_range(0..=3)? {
@@ -28,13 +27,13 @@ fn rate(u: &mut Unstructured<'_>) -> Result<Rate> {
     }))
 }
 
-/// Nanoseconds: mostly within the run.
+/// A number of nanoseconds, mostly within the run.
 fn ns(u: &mut Unstructured<'_>) -> Result<u64> {
     Ok(match u.int_in_range(0..=7)? {
         0 => magnitude(u, u64::MAX)?,
         1 => 0,
         2..=4 => one_of(u, &[1_000_000, 5_000_000, 10_000_000, 20_000_000])?,
-        _ => magnitude(u, LONGEST.0)?,
+        _ => magnitude(u, MAX_DURATION.0)?,
     })
 }
 
@@ -61,7 +60,7 @@ fn queue(u: &mut Unstructured<'_>) -> Result<QueuePlan> {
     })
 }
 
-/// Mostly one that the check lets through.
+/// A CPU that is mostly valid.
 fn cpu(u: &mut Unstructured<'_>) -> Result<CpuPlan> {
     let work = |u: &mut Unstructured<'_>| {
         Ok(WorkPlan {
@@ -101,7 +100,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
     Ok(LinkPlan { delay, schedule, pipe, cpu: Some(cpu(u)?), ..link })
 }
 
-/// One of a catalogue, with parameters in their ranges.
+/// An entry of a catalogue, with parameters in their ranges.
 fn one_with_params(u: &mut Unstructured<'_>, entries: &[(&'static str, Vec<ParamSpec>)]) -> Result<PolicySpec> {
     let (name, specs) = u.choose(entries)?;
     Ok(PolicySpec { name: (*name).into(), params: params(u, specs, 0)? })
@@ -130,12 +129,12 @@ fn write(u: &mut Unstructured<'_>) -> Result<Option<WritePlan>> {
     }))
 }
 
-fn way(u: &mut Unstructured<'_>, links: usize) -> Result<Vec<usize>> {
+fn route_links(u: &mut Unstructured<'_>, links: usize) -> Result<Vec<usize>> {
     let n = u.int_in_range(0..=5)?.max(usize::from(u.ratio(7, 8)?));
     (0..n).map(|_| index(u, links)).collect()
 }
 
-/// An index below `n`, rarely `n`, which is one too far.
+/// An index below `n`, or rarely `n`, which is invalid.
 fn index(u: &mut Unstructured<'_>, n: usize) -> Result<usize> {
     if n == 0 || u.ratio(1, 64)? {
         return Ok(n);
@@ -226,13 +225,13 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
     Ok(TrafficPlan { name: format!("traffic {i}"), dscp: u.int_in_range(0..=63)?, class: u.int_in_range(0..=3)?, kind })
 }
 
-/// A dumbbell of several classes or any routes over any links.
+/// Any traffic on any routes over any links.
 fn plan(u: &mut Unstructured<'_>) -> Result<Plan> {
-    let duration = Time(if u.ratio(1, 8)? { magnitude(u, u64::MAX)? } else { magnitude(u, LONGEST.0)? });
+    let duration = Time(if u.ratio(1, 8)? { magnitude(u, u64::MAX)? } else { magnitude(u, MAX_DURATION.0)? });
     let links = (0..u.int_in_range(1..=8)?).map(|i| link(u, i)).collect::<Result<Vec<_>>>()?;
     let l = links.len();
     let routes = (0..u.int_in_range(1..=4)?)
-        .map(|_| Ok(RoutePlan { forward: way(u, l)?, reverse: way(u, l)? }))
+        .map(|_| Ok(RoutePlan { forward: route_links(u, l)?, reverse: route_links(u, l)? }))
         .collect::<Result<Vec<_>>>()?;
     let transports = (0..u.int_in_range(0..=2)?)
         .map(|_| {
@@ -262,13 +261,12 @@ fn try_out(mut plan: Plan, seed: u64) {
     if check(&plan).is_err() {
         return;
     }
-    if flows(&plan) > MOST_FLOWS || plan.boundaries.len() > MOST_WINDOWS || plan.links.len() > MOST_LINKS {
+    if flows(&plan) > MAX_FLOWS || plan.boundaries.len() > MAX_WINDOWS || plan.links.len() > MAX_LINKS {
         return;
     }
-    plan.duration = plan.duration.min(LONGEST);
+    plan.duration = plan.duration.min(MAX_DURATION);
     plan.boundaries.retain(|&edge| edge < plan.duration);
-    // Whoever watches a run looks at it every few thousand events: cancelled before it begins, it
-    // ends at the first look.
+    // A run checks its control every few thousand events. Cancelled before it starts, it ends at the first check.
     let control = Control::default();
     control.cancel();
     match run(&plan, seed, &control) {

@@ -11,7 +11,7 @@ use marqueue_aqm::{Densities, Discipline, Env, Limit, Signal};
 use marqueue_core::{Bytes, Dscp, Dur, Rate, Rng};
 use marqueue_fuzz::{ecn, magnitude, one_of, policy};
 
-/// Wider than any link of a plan may be (see `marqueue_sim::run`).
+/// Larger than any packet of a plan.
 const LARGEST_PACKET: u64 = 65_535 * 40;
 
 fn env(u: &mut Unstructured<'_>) -> Result<Env> {
@@ -54,7 +54,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let (spec, env, seed) = (policy(u, 2)?, env(u)?, u.arbitrary::<u16>()?);
     let Ok(queue) = Discipline::build(&spec, env, Rng::named(seed.into(), "queue")) else { return Ok(()) };
     let mut watch = Watch::new(queue);
-    // A virtual queue's timers are followed at the next arrival, however many they are.
+    // All due timers of a virtual queue are processed at the next arrival.
     let horizon = Dur(10_000_000_000);
     while !u.is_empty() && watch.now.since(marqueue_core::Time::ZERO) < horizon && watch.arrived < 5_000 {
         watch.apply(&op(u)?);
@@ -64,6 +64,6 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    // Bytes that end too early end the sequence.
+    // The sequence ends when the bytes are used up.
     let _ = run(&mut Unstructured::new(data));
 });

@@ -1,4 +1,4 @@
-//! Any stream of segments, with any flags and marks, for a receiver with any settings.
+//! Passes any stream of segments with any flags and marks to a receiver with any settings.
 #![no_main]
 
 #[path = "../../crates/cc/tests/common/receiver_model.rs"]
@@ -10,10 +10,10 @@ use marqueue_core::{Dur, Flags};
 use marqueue_fuzz::{config, ecn, magnitude, one_of};
 use receiver_model::Watch;
 
-/// The model looks at everything that has arrived at every step.
-const MOST_SEGMENTS: u32 = 300;
+/// Limits the time of a run: the model goes through all segments at every step.
+const MAX_SEGMENTS: u32 = 300;
 
-/// Mostly near what is expected next, at times anywhere; the largest number is never sent.
+/// A sequence number, mostly near the next expected one, sometimes any but the largest.
 fn number(u: &mut Unstructured<'_>, next: u32) -> Result<u32> {
     Ok(match u.int_in_range(0..=5)? {
         0..=1 => next,
@@ -26,7 +26,7 @@ fn number(u: &mut Unstructured<'_>, next: u32) -> Result<u32> {
 
 fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let mut watch = Watch::new(config(u)?);
-    for _ in 0..MOST_SEGMENTS {
+    for _ in 0..MAX_SEGMENTS {
         if u.is_empty() {
             break;
         }
@@ -47,6 +47,6 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    // Bytes that end too early end the stream.
+    // The stream ends when the bytes are used up.
     let _ = run(&mut Unstructured::new(data));
 });

@@ -1,5 +1,5 @@
-//! Any sequence of acknowledgements, honest and absurd, for every way to repair losses and every window
-//! law with any settings: the SACK scoreboard, windows, timers.
+//! Passes any sequence of acknowledgements, valid or not, to senders with every loss recovery and window law and any
+//! settings. Checks the SACK scoreboard, windows and timers.
 #![no_main]
 
 #[path = "../../crates/cc/tests/common/sender_watch.rs"]
@@ -11,9 +11,9 @@ use marqueue_core::Dur;
 use marqueue_fuzz::{config, magnitude};
 use sender_watch::Watch;
 
-const MOST_STEPS: u32 = 400;
+const MAX_STEPS: u32 = 400;
 
-/// A number by its distance from the oldest segment outstanding: near, or anywhere.
+/// A sequence number near the oldest outstanding segment, or anywhere.
 fn number(u: &mut Unstructured<'_>, una: u32) -> Result<u32> {
     Ok(match u.int_in_range(0..=7)? {
         0..=2 => una.saturating_add(u.int_in_range(0..=7)?),
@@ -51,7 +51,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let size = 1 + magnitude(u, 3_000)? as u32;
     let phase = f64::from(u.arbitrary::<u8>()?) / 256.0;
     let mut watch = Watch::new(config, Some(size), phase);
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         if u.is_empty() || watch.sender.is_done() {
             break;
         }
@@ -62,6 +62,6 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    // Bytes that end too early end the sequence.
+    // The sequence ends when the bytes are used up.
     let _ = run(&mut Unstructured::new(data));
 });

@@ -1,5 +1,5 @@
-//! Values drawn from a fuzzer's bytes: whatever the declarations allow, their bounds more often than
-//! chance would have them.
+//! Draws values from a fuzzer's bytes: anything that the declarations allow, with their bounds more often than by
+//! chance.
 
 use arbitrary::{Result, Unstructured};
 use marqueue_core::params::{Kind, ParamSpec, ParamValues, PolicySpec, Value};
@@ -20,7 +20,7 @@ pub fn one_of<T: Copy>(u: &mut Unstructured<'_>, items: &[T]) -> Result<T> {
     u.choose(items).copied()
 }
 
-/// A number between two bounds: one of them, or anything between, on a linear or a logarithmic scale.
+/// A number between two bounds, or one of them, on a linear or a logarithmic scale.
 fn number(u: &mut Unstructured<'_>, min: f64, max: f64) -> Result<f64> {
     let share = f64::from(u.arbitrary::<u16>()?) / f64::from(u16::MAX);
     Ok(match u.int_in_range(0..=4)? {
@@ -34,7 +34,7 @@ fn number(u: &mut Unstructured<'_>, min: f64, max: f64) -> Result<f64> {
     })
 }
 
-/// Values for some of the parameters declared. `depth`: how many policies may still be nested.
+/// Values for some of the declared parameters, with policies nested up to `depth` levels.
 pub fn params(u: &mut Unstructured<'_>, specs: &[ParamSpec], depth: u32) -> Result<ParamValues> {
     let mut values = ParamValues::new();
     for spec in specs {
@@ -76,7 +76,7 @@ pub fn ecn(u: &mut Unstructured<'_>) -> Result<Ecn> {
     one_of(u, &[Ecn::NotEct, Ecn::Ect, Ecn::Ce])
 }
 
-/// Any settings of TCP that do not contradict each other.
+/// Any consistent settings of TCP.
 pub fn config(u: &mut Unstructured<'_>) -> Result<marqueue_cc::Config> {
     use marqueue_core::params::ParamSet;
     let preset = one_of(u, &marqueue_cc::preset::PRESETS)?;

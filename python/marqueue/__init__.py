@@ -4,8 +4,8 @@ scenario = marqueue.load("scenario.toml")
 result = marqueue.run(scenario)
 print(result.summary())
 
-Importing the package brings what every command needs; scenarios and results, which bring pydantic
-and Arrow, are loaded when one is asked for.
+Importing the package is fast: scenarios and results, which need pydantic and Arrow, are imported on
+first use.
 """
 
 from importlib import import_module
@@ -37,11 +37,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What is loaded when it is asked for (PEP 562)."""
+    """Imports a public name on first use (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    of = "marqueue.results" if name == "Result" else "marqueue.scenario"
-    return getattr(import_module(of), name)
+    module = "marqueue.results" if name == "Result" else "marqueue.scenario"
+    return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:

@@ -68,18 +68,18 @@ class RateMap:
         seed: int,
     ) -> None:
         """Source ``i`` crosses ``resource[h]``, ``forward[h]`` steps away, for ``h`` from
-        ``route_edges[i]`` to ``route_edges[i + 1]``; the prices that answer its rate come back
-        ``delay[i]`` steps after it was set, up to ``jitter`` later."""
+        ``route_edges[i]`` to ``route_edges[i + 1]``. The prices for its rate return ``delay[i]``
+        steps after the rate was set, plus a random delay of up to ``jitter`` steps."""
     def arrivals(self) -> Floats:
-        """What arrives at each resource now."""
+        """The present arrival rate at each resource."""
     def rates(self, sources: npt.NDArray[np.int64]) -> Floats:
         """The present rates of some sources."""
     def step(self, prices: Floats) -> tuple[Floats, float, float, float, float]:
-        """One step on, from the prices that the resources set last: what arrives at each then, and
-        of all rates the sum, the sum of squares, the least and the greatest."""
+        """Advance by one step with the present ``prices``. Returns the arrivals, and sum, sum of
+        squares, minimum and maximum of the rates."""
 
 class FluidError(ValueError):
-    """A description of a fluid model that makes no sense; its arguments are path and message."""
+    """An invalid description of a fluid model; the arguments are path and message."""
 
 class FluidModel:
     """A fluid model of a description in JSON; see marqueue.theory.fluid.model."""
@@ -92,30 +92,32 @@ class FluidModel:
     def start(self) -> Floats:
         """The states at the beginning."""
     def lags(self, t: float, y: Floats) -> Floats:
-        """How long ago each look back is, s."""
-    def rhs(self, t: float, y: Floats, then: Floats) -> Floats:
-        """The slopes of all states."""
-    def jacobian(self, t: float, y: Floats, mute: bool) -> tuple[Floats, Floats, Floats, Floats]:
-        """Lags, slopes, derivatives by present states and by those at each look, at rest; with
-        ``mute`` as if links told the same for ever."""
+        """The delays in the state ``y``, s."""
+    def rhs(self, t: float, y: Floats, delayed: Floats) -> Floats:
+        """The slopes of all states; ``delayed`` has the states at each delay, ``(delays, n)``."""
+    def jacobian(
+        self, t: float, y: Floats, constant_feedback: bool
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Delays, slopes, and the derivatives of slopes by the present states and by the states at
+        each delay, at rest. With ``constant_feedback``, links' feedback counts as constant."""
     def observe(self, t: float, y: Floats) -> dict[str, Floats]:
-        """What is seen at rest."""
+        """Observations of links and classes at rest."""
     def integrate(
-        self, times: Floats, start: Floats, tolerance: float, longest: float
+        self, times: Floats, start: Floats, tolerance: float, max_step: float
     ) -> dict[str, Any]:
-        """From 0 to the last time; raises ArithmeticError if that cannot be."""
+        """Solve from 0 to the last of ``times``. Raises ArithmeticError if the solver fails."""
 
 def fluid_batch(
-    descriptions: str, times: Floats, tolerance: float, longest: float
+    descriptions: str, times: Floats, tolerance: float, max_step: float
 ) -> list[dict[str, Floats] | str]:
-    """What is seen of each model of a list, or why it cannot be solved."""
+    """The observations of each model of a JSON list, or its error message."""
 
 @final
 class LiveLink:
-    """The network of a plan between two TUN devices, crossed by real packets."""
+    """The network of a plan between two TUN devices, for real packets."""
 
     packet_time: float | None
-    """How long the fastest managed queue takes for a packet of usual size, s."""
+    """Transmission time of a packet of mean size on the fastest managed queue, s."""
 
     def __init__(
         self,
@@ -126,25 +128,25 @@ class LiveLink:
         mtu: int,
         hosts: list[int],
         *,
-        watched: bool = False,
+        share_samples: bool = False,
     ) -> None:
-        """Makes both devices, each with its name and the file of its network namespace (None: that
-        of the caller); ``hosts`` gives the route of each address at the far end, by its last 16
-        bits, and is empty where all packets take the only route. If it is ``watched``, samples are
-        given by :meth:`looks` and are no part of what :meth:`finish` gives. Raises PlanError if the
-        plan cannot be run, OSError if a device cannot be made."""
+        """Create both devices, each given by its name and the file of its network namespace (None:
+        that of the caller). ``hosts`` has the route of each host at the far end, by the last 16
+        bits of its address; it is empty if all packets take the only route. With ``share_samples``,
+        samples are returned by :meth:`samples` instead of :meth:`finish`. Raises PlanError if the
+        plan cannot be run, OSError if a device cannot be created."""
     def start(self) -> float:
-        """Start to forward packets, in a thread of its own; what the system's monotonic clock says
-        when its own is at zero, s."""
-    def looks(self) -> list[dict[str, Any]]:
+        """Start to forward packets in a thread of its own. Returns the time on the system's
+        monotonic clock at which the link's clock is zero, s."""
+    def samples(self) -> list[dict[str, Any]]:
         """The samples since the last call, one for each queue and instant: ``link`` (index into the
         plan's), ``rate`` (bit/s since the one before), ``delay_p50`` and ``delay_p99`` (s, of the
         packets since the one before, NaN without any), ``series`` (columns of one row)."""
     def finish(self) -> dict[str, Any]:
-        """Stop it; what it measured, and under ``audit`` whether it kept up. The devices stay as
-        long as this object. Raises OSError if one went away meanwhile."""
+        """Stop the link. Returns its measurements, and under ``audit`` whether the machine kept up.
+        The devices stay open as long as this object. Raises OSError if one was removed."""
 
-def red_in_force(given: str, per_second: float, delay: float) -> tuple[float, float, float]:
+def red_parameters(given: str, per_second: float, delay: float) -> tuple[float, float, float]:
     """RED's thresholds (packets) and weight, computed where JSON parameters do not give them."""
 
 class WindowChain:
@@ -157,7 +159,7 @@ class WindowChain:
         classes: Sequence[tuple[int, int]],
         slots: int,
         ct: float,
-        greatest: int,
+        max_window: int,
         seed: int,
         name: str,
         start: Sequence[float] | None = None,
@@ -166,8 +168,8 @@ class WindowChain:
         in its round trip, of which T has ``slots``. ``start`` has a share of flows for each
         window."""
     def run(self, steps: int) -> tuple[Floats, Floats, Floats]:
-        """So many slots on: the load and the sum of windows with which each began, and how many
-        flows had each window, summed over slots; shape (classes, windows)."""
+        """Advance by ``steps`` slots. Returns the load and the sum of windows at the start of each
+        slot, and the number of flows at each window summed over slots, ``(classes, windows)``."""
 
 class ChainQueue:
     """A queue (mm1 or md1) under a scaled curve of marking."""
@@ -177,42 +179,43 @@ class ChainQueue:
     def buffer(self) -> int:
         """Packets."""
     @property
-    def caution(self) -> str | None:
-        """What is to be said of the exponents."""
+    def warning(self) -> str | None:
+        """A warning about the exponents, or None."""
     def curve(self, queue: Floats) -> Floats:
-        """How likely a packet is marked that finds so many."""
+        """The marking probability at each queue length."""
     def marking(self, loads: Floats, packets: Floats) -> Floats:
-        """How likely one of so many packets is marked, a row a load, a column a number."""
+        """The probability that at least one of ``packets[j]`` packets is marked at ``loads[i]``,
+        ``(loads, packets)``."""
     def tail(self, loads: Floats, lengths: Floats) -> Floats:
-        """P(Q >= n) for each n, on the average over loads; 1 at a load of 1 and more."""
+        """P(Q >= n) for each n, averaged over loads; 1 at loads of 1 and more."""
     def full(self, loads: Floats, buffer: int) -> Floats:
         """P(Q >= buffer) at each load; 1 at a load of 1 and more."""
     def loss(self, loads: Floats, buffer: int) -> Floats:
         """The share of packets that find a buffer full, at each load, in equilibrium."""
 
-class HybridFlows:
-    """Flows packet by packet under scaled marking, between the chain of windows and TCP."""
+class PacketLevelChain:
+    """A packet-level version of the chain of windows, between the chain and TCP."""
 
     def __init__(
         self,
         curve: tuple[str, float, float, float, float],
-        answers: str,
-        meets: str,
-        waits: bool,
+        sending: str,
+        queue: str,
+        adds_delay: bool,
         classes: Sequence[tuple[int, float]],
         ct: float,
-        greatest: float,
+        max_window: float,
         seed: int,
         name: str,
     ) -> None:
-        """``curve`` as of WindowChain; ``answers`` is rounds, echoes or clock, ``meets`` own, mm1
-        or md1; each class has flows and a round-trip time over T."""
+        """``curve`` as in WindowChain; ``sending`` is rounds, echoes or clock; ``queue`` is own,
+        mm1 or md1. Each class has a number of flows and a round-trip time in units of T."""
     def run(self, samples: int, every: float) -> tuple[Floats, Floats, Floats]:
-        """So many samples on, ``every`` T apart: the sums of windows, and each flow's window and
-        its square, summed over samples."""
+        """Advance by ``samples`` samples, ``every`` T apart. Returns the sum of windows at each
+        sample, and for each flow the sum of its windows and of their squares."""
     @property
     def entered(self) -> int:
-        """Packets that came to the link so far and were not lost."""
+        """Number of packets that entered the queue so far."""
 
 def version() -> str:
     """The version of the engine."""

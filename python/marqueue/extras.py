@@ -1,6 +1,6 @@
-"""Packages that only some of the work needs: which extra of the installation brings them.
+"""Optional dependencies: which extra of the installation provides which packages.
 
-The table is that of ``[project.optional-dependencies]`` in pyproject.toml.
+The table repeats ``[project.optional-dependencies]`` of pyproject.toml.
 """
 
 from importlib.util import find_spec
@@ -14,20 +14,20 @@ EXTRAS = {
     "pandas": ("pandas",),
     "polars": ("polars",),
 }
-"""By extra, what it brings; the extra ``all`` brings everything."""
+"""The modules of each extra. The extra ``all`` has all of them."""
 
 
 class MissingExtra(MarqueueError, ImportError):
-    """Something needs a package that is not installed; the message says how to install it."""
+    """A required package is not installed; the message says how to install it."""
 
 
 def has(extra: str) -> bool:
-    """Whether everything that an extra brings is installed."""
+    """Whether all modules of an extra are installed."""
     return not _missing(extra)
 
 
 def require(extra: str, what: str) -> None:
-    """Raises MissingExtra if a package is missing that ``what`` needs, which begins the message."""
+    """Raises MissingExtra if a module of an extra is missing. ``what`` begins the message."""
     missing = _missing(extra)
     if missing:
         *others, last = missing

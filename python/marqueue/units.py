@@ -1,7 +1,7 @@
-"""Quantities of scenarios: text with a unit, such as "10 Mbit/s", read into exact values.
+"""Quantities of scenarios: texts with a unit, such as "10 Mbit/s", and their exact values.
 
-Prefixes are decimal but for KiB and MiB; B is a byte. Values are whole numbers of a base unit (bits
-per second, nanoseconds, bytes, packets), so that they mean the same to Python and to the engine.
+Prefixes are decimal, except for KiB and MiB; B is a byte. Values are whole numbers of a base unit
+(bits per second, nanoseconds, bytes, packets), so Python and the engine agree on them exactly.
 """
 
 import re
@@ -14,34 +14,34 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from marqueue.errors import show
-from marqueue.errors.foreign_names import unit as unit_meant
+from marqueue.errors.foreign_names import known_unit
 
 _NUMBER = r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?"
-"""Without sign. What has a longer exponent is no quantity of any world; Decimal would overflow."""
+"""A number without a sign. Longer exponents would overflow Decimal."""
 
 _TEXT = re.compile(rf"\s*(?P<number>[+-]?{_NUMBER})\s*(?P<unit>\S*)\s*")
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """What a quantity measures, and the units in which it may be given."""
+    """A physical dimension and its units."""
 
     noun: str
-    """With its article: "a rate"."""
+    """The dimension with its article: "a rate"."""
     example: str
     units: dict[str, Decimal]
-    """Each unit in base units, from the smallest."""
+    """Each unit in base units, from the smallest to the largest."""
     written: tuple[str, ...]
-    """The units in which it is written, from the smallest."""
+    """The units used in output, from the smallest to the largest."""
 
     @property
     def expected(self) -> str:
-        """What an error message says."""
+        """What was expected, for an error message."""
         return f'{self.noun} such as "{self.example}" (units: {", ".join(self.units)})'
 
     @property
     def pattern(self) -> str:
-        """A regular expression for editors: no sign, a unit of the list."""
+        """A regular expression for the JSON Schema: a number without minus sign, and a unit."""
         units = "|".join(re.escape(unit) for unit in self.units)
         return rf"^\s*\+?{_NUMBER}\s*({units})\s*$"
 
@@ -52,19 +52,22 @@ class Dimension:
         """
         match = _TEXT.fullmatch(text) if isinstance(text, str) else None
         if match is None or match["unit"] not in self.units:
-            raise ValueError(f"got {show(text)}, expected {self.expected}{self.meant(text)}")
+            raise ValueError(f"got {show(text)}, expected {self.expected}{self.suggestion(text)}")
         return Decimal(match["number"]) * self.units[match["unit"]]
 
-    def meant(self, text: object) -> str:
-        """The end of an error message: the text with the unit that was meant, if it is known."""
+    def suggestion(self, text: object) -> str:
+        """The end of an error message: the text with the unit that the user probably meant."""
         match = _TEXT.fullmatch(text) if isinstance(text, str) else None
         if match is None or match["unit"] in self.units:
             return ""
-        unit = unit_meant(match["unit"], self.units)
+        unit = known_unit(match["unit"], self.units)
         return f'; did you mean "{match["number"]} {unit}"?' if unit else ""
 
     def write(self, value: Decimal) -> str:
-        """The value in the largest unit that keeps it short; zero in the unit of the example."""
+        """The value in the largest unit that needs at most one decimal place.
+
+        Zero is written in the unit of the example.
+        """
         if value == 0:
             return f"0 {self.example.split()[1]}"
         for unit in reversed(self.written):
@@ -157,11 +160,11 @@ CYCLES = Dimension(
 
 @dataclass(frozen=True, order=True)
 class Quantity:
-    """A whole number of base units; in scenarios a text."""
+    """A whole number of base units, written as a text with a unit."""
 
     dimension: ClassVar[Dimension]
     largest: ClassVar[int] = 10**18
-    """In base units: what the engine can count, with room for sums."""
+    """The largest value, in base units, that the engine can add up without overflow."""
     base: int
 
     @classmethod
@@ -176,7 +179,8 @@ class Quantity:
 
     @classmethod
     def _whole(cls, value: Decimal, text: object) -> int:
-        """Rounded to the nearest base unit; only what is nothing but rounding error may vanish."""
+        """The value rounded to a base unit. Raises ValueError if it is too large, or rounds to
+        0."""
         if value > cls.largest:
             limit = cls(cls.largest)
             raise ValueError(f"got {show(text)}, expected {cls.dimension.expected}, up to {limit}")
@@ -227,21 +231,21 @@ class Duration(Quantity):
 
 
 class Rate(Quantity):
-    """Bits per second."""
+    """A rate in bits per second."""
 
     dimension = RATE
     largest = 10**15
 
 
 class Size(Quantity):
-    """Bytes."""
+    """A size in bytes."""
 
     dimension = SIZE
     largest = 10**15
 
 
 class Packets(Quantity):
-    """Packets, all of them whole."""
+    """A whole number of packets."""
 
     dimension = PACKETS
     largest = 10**9
@@ -254,7 +258,7 @@ class Packets(Quantity):
 
 
 class Frequency(Quantity):
-    """Events in a thousand million seconds."""
+    """A frequency in events per 10^9 seconds."""
 
     dimension = FREQUENCY
 

@@ -1,7 +1,7 @@
-"""Faults: the command is killed, started twice, or runs out of disk, and what is left is checked.
+"""The command in forked processes that can be killed at any file operation, and checks afterwards.
 
-Each test tries a few faults, so that the suite takes at most three minutes. MARQUEUE_FAULT_TRIALS
-is how many of each kind `make faults` tries.
+By default tests try a few faults, so that the suite takes at most three minutes.
+MARQUEUE_FAULT_TRIALS is the number of faults of each kind.
 """
 
 import os
@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-# Everything that a child would import first.
+# All imports of the command, so that forked children start quickly.
 import marqueue.cli.paper
 import marqueue.cli.run
 import marqueue.cli.sweep
@@ -24,41 +24,40 @@ from marqueue.results.integrity import check_directory, read_provenance
 from marqueue.simulation.checkpoints import _engine
 
 TRIALS = int(os.environ.get("MARQUEUE_FAULT_TRIALS", "0"))
-"""How many faults of each kind are tried; 0 stands for a few."""
+"""Number of faults of each kind; 0: a few."""
 
 FILE_OPERATIONS = {"open", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
-"""Events of Python's audit hooks that come before a change of a file system (open: also before
-reading)."""
+"""Audit events of Python before changes of the file system (open: also before reading)."""
 
 
 USERS_FILES = ("notes.txt", "out.new/notes.txt", ".out.aaaaaaaaaaaa.partial/notes.txt")
-"""Files that nobody may touch; some have names like temporary ones."""
+"""Files of the user, which must not change; some are named like temporary files."""
 
 
 def trials(few: int, *, of_each: int = 1) -> int:
-    """How many faults of a kind to try: a few, or so many for each that was asked for."""
+    """Number of faults of a kind: ``few``, or ``of_each`` times the requested number."""
     return TRIALS * of_each or few
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended."""
+    """The outcome of a child process."""
 
     code: int
-    """The exit code; negative: the signal that killed it."""
+    """Exit code; negative: number of the signal that killed it."""
     said: str
-    """What it wrote on standard output and standard error."""
+    """Its standard output and standard error."""
     operations: int
-    """How many changes of files it began, if it was not killed."""
+    """Number of file operations, if it was not killed."""
 
 
 class Child:
-    """The command in a forked process, which needs none of the imports of a new one."""
+    """The command in a forked process, which starts without imports."""
 
     def __init__(self, folder: Path, *arguments: str, kill_before: int | None = None) -> None:
         """``kill_before`` is the number, counted from 1, of the file operation below ``folder``
         before which the process kills itself with SIGKILL."""
-        # Known once for all children: it asks git.
+        # Cached for all children, because it runs git.
         _engine()
         self.folder = folder
         self.log = folder.parent / f"{folder.name}.{random.getrandbits(40):010x}.log"
@@ -113,18 +112,18 @@ class Child:
             os._exit(code)
 
     def kill_after(self, seconds: float) -> "Child":
-        """Kills it so long after its start, if it has not ended."""
+        """Kills the process this long after its start, unless it has ended."""
         self.pause(seconds)
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
         return self
 
     def pause(self, seconds: float) -> None:
-        """Lets it run until so long after its start."""
+        """Waits until this long after its start."""
         time.sleep(max(0.0, self.began + seconds - time.monotonic()))
 
     def wait(self) -> Ended:
-        """How it ends."""
+        """Waits for the end and returns the outcome."""
         _, status = os.waitpid(self.pid, 0)
         said = self.log.read_text(errors="replace") if self.log.exists() else ""
         counted = self.log.with_suffix(".count")
@@ -136,13 +135,13 @@ class Child:
 
 
 def assert_users_files_are_there(folder: Path) -> None:
-    """Whatever happened, a user's files are as they were."""
+    """Checks that the files of the user are unchanged."""
     for name in USERS_FILES:
         assert (folder / name).read_text() == "mine"
 
 
 def assert_whole_or_absent(directory: Path) -> None:
-    """An output directory is as marqueue wrote it, if there is one."""
+    """Checks that an output directory, if there is one, is complete and unchanged."""
     assert not directory.exists() or check_directory(directory) == []
 
 
@@ -160,7 +159,7 @@ def seed_of(directory: Path) -> int | None:
 
 
 def temporary(folder: Path) -> list[str]:
-    """The names of what a killed run may leave beside its output."""
+    """Names of temporary files that a killed run may leave next to its output."""
     return [
         each.name
         for each in folder.iterdir()

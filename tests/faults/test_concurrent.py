@@ -1,4 +1,4 @@
-"""Two processes that start at the same time: one result each, or one and a refusal; never a mix."""
+"""Two processes started at the same time: two results, or one result and an error; never a mix."""
 
 import random
 from pathlib import Path
@@ -8,7 +8,7 @@ from marqueue.results.integrity import read_provenance
 
 
 def pair(folder: Path, generator: random.Random, *arguments: str) -> list[Ended]:
-    """Two starts within 50 ms, with seeds 1 and 2."""
+    """Starts two processes within 50 ms, with seeds 1 and 2."""
     children = []
     for seed in ("1", "2"):
         children.append(Child(folder, *arguments, "--seed", seed))
@@ -18,7 +18,7 @@ def pair(folder: Path, generator: random.Random, *arguments: str) -> list[Ended]
     return [child.wait() for child in children]
 
 
-def test_two_starts_into_one_place(folder: Path):
+def test_two_runs_with_the_same_output_directory(folder: Path):
     generator = random.Random(7)
     for number in range(trials(8)):
         out = f"out-{number}"
@@ -33,7 +33,7 @@ def test_two_starts_into_one_place(folder: Path):
         assert_users_files_are_there(folder)
 
 
-def test_two_starts_without_a_place(folder: Path):
+def test_two_runs_without_an_output_directory(folder: Path):
     generator = random.Random(8)
     for number in range(1, trials(8) + 1):
         ended = pair(folder, generator, "run", "faults.toml")
@@ -45,7 +45,7 @@ def test_two_starts_without_a_place(folder: Path):
     assert all(seed_of(each) for each in results)
 
 
-def test_two_that_resume(folder: Path):
+def test_two_processes_that_resume_the_same_run(folder: Path):
     generator = random.Random(9)
     for number in range(trials(6)):
         out = f"out-{number}"

@@ -1,4 +1,4 @@
-"""A disk that fills up, by steps of a page: the old result or the new one, and a message."""
+"""A disk that fills up, in steps of a page: the old or the new result is whole, with a message."""
 
 import os
 import random
@@ -18,7 +18,7 @@ LARGEST = 500
 
 @pytest.fixture
 def disk(folder: Path) -> Iterator[Path]:
-    """A file system of its own."""
+    """A small file system."""
     if os.geteuid() != 0:
         pytest.skip("mounting a file system needs root")
     place = folder / "disk"
@@ -36,12 +36,12 @@ def disk(folder: Path) -> Iterator[Path]:
 
 
 def resize(disk: Path, pages: int) -> None:
-    """Gives the disk so much room."""
+    """Sets the size of the file system, pages."""
     options = f"remount,size={pages * PAGE}"
     subprocess.run(["mount", "-o", options, disk], check=True)
 
 
-def test_a_disk_that_is_full(folder: Path, disk: Path):
+def test_a_full_disk(folder: Path, disk: Path):
     old = ("run", "faults.toml", "--seed", "1", "-o", "disk/out")
     new = ("run", "faults.toml", "--seed", "2", "-o", "disk/out", "--force")
     assert Child(folder, *old).wait().code == 0

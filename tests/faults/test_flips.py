@@ -1,4 +1,4 @@
-"""Single bits that flip in results and checkpoints: every one is found, and named."""
+"""Single flipped bits in results and checkpoints: each is detected, and its file is named."""
 
 import random
 import shutil
@@ -56,7 +56,7 @@ def test_every_flip_in_a_checkpoint_sets_it_aside(folder: Path):
     scenario = load(folder / "faults.toml")
     asked: list[Replication] = replications_of(scenario, NO_LIMITS)
     told: list[str] = []
-    checkpoints = Checkpoints(folder / "out.checkpoints", tell=told.append)
+    checkpoints = Checkpoints(folder / "out.checkpoints", report=told.append)
     assert all(checkpoints.find(each) for each in asked)
     for number in range(trials(200, of_each=10)):
         replication = asked[number % len(asked)]

@@ -27,8 +27,7 @@ KINDS = {"run": RUN, "sweep": SWEEP, "paper": PAPER}
 
 
 def complete(folder: Path, arguments: tuple[str, ...]) -> None:
-    """Starts again after a kill: the work is completed, and nothing is left over but what is named
-    as temporary."""
+    """Restarts after a kill: the work is completed, and only temporary files may be left."""
     last = Child(folder, *arguments, "--resume").wait()
     if last.code == 2:
         # Killed after the output was in its place.
@@ -44,7 +43,7 @@ def complete(folder: Path, arguments: tuple[str, ...]) -> None:
 
 
 def reset(folder: Path, *, old: Path | None = None) -> None:
-    """Removes what a trial left, and puts an old result in place if one is given."""
+    """Removes the files of a trial, and restores an old result if one is given."""
     for name in ("out", "out.checkpoints"):
         shutil.rmtree(folder / name, ignore_errors=True)
     if old is not None:

@@ -1,7 +1,7 @@
-"""``marqueue link`` killed by SIGKILL at random moments of its start, its work and its end.
+"""``marqueue link`` killed by SIGKILL at random times.
 
-After each kill no process of the command is left, and the next start works and removes what the
-killed one has left. ``MARQUEUE_FAULT_TRIALS`` is the number of kills.
+After each kill no process of the command survives, and the next start works and removes what is
+left of the killed one. ``MARQUEUE_FAULT_TRIALS`` is the number of kills.
 """
 
 import os
@@ -9,24 +9,24 @@ import random
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from live_requirements import becomes_true, processes_with
 from marqueue.live import requirements
 from marqueue.live.namespaces import LOCKS, NAMES, PREFIX
 
 TRIALS = int(os.environ.get("MARQUEUE_FAULT_TRIALS", "6"))
 PATIENCE = 30.0
-"""Seconds after which nothing more is to be expected of any machine."""
+"""Seconds within which every process must have ended."""
 LINK = [sys.executable, "-m", "marqueue", "link", "--rate", "10Mbit/s", "--"]
 FAMILY = 'for n in 1 2 3; do setsid sh -c "sleep $0 & sleep $0" & done; sleep 0.2'
-"""A command that leaves children in sessions of their own, and children of these."""
+"""A command that leaves children in their own sessions, which have children, too."""
 PROBE = "unshare --net --pid --fork --mount-proc ip tuntap add dev probe mode tun"
 
 
-def no_links() -> str | None:
-    """Why there can be no links here, found out by the system's own tools."""
+def why_no_links() -> str | None:
+    """The reason why links cannot be made here, found with the system's own tools."""
     why = requirements.missing()
     if why:
         return why
@@ -34,22 +34,8 @@ def no_links() -> str | None:
     return done.stderr.strip() if done.returncode else None
 
 
-def processes_with(word: str) -> list[str]:
-    """The command lines with ``word`` of processes that run."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = each.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            # It has ended meanwhile.
-            continue
-        if word in line:
-            found.append(line)
-    return found
-
-
 def left_of(pid: int) -> list[str]:
-    """The names and locks of a process's namespaces."""
+    """The names and lock files of a process's namespaces."""
     mine = f"{PREFIX}{pid}-"
     return [str(p) for where in (NAMES, LOCKS) for p in where.iterdir() if p.name.startswith(mine)]
 
@@ -60,16 +46,16 @@ def start(sleep: str) -> subprocess.Popen[str]:
 
 @pytest.fixture(scope="module")
 def lifetime() -> float:
-    """How long an undisturbed link takes here, s."""
+    """Duration of an undisturbed link, s."""
     began = time.monotonic()
     with start("3600") as link:
         assert link.wait(PATIENCE) == 0
     return time.monotonic() - began
 
 
-@pytest.mark.skipif(no_links() is not None, reason=f"no links here: {no_links()}")
+@pytest.mark.skipif(why_no_links() is not None, reason=f"no links here: {why_no_links()}")
 @pytest.mark.parametrize("trial", range(TRIALS))
-def test_a_link_that_is_killed_leaves_nothing_that_lasts(trial: int, lifetime: float) -> None:
+def test_a_killed_link_leaves_nothing_behind(trial: int, lifetime: float) -> None:
     rng = random.Random(trial)
     sleep = f"3600.{os.getpid()}{trial:06}"
     with start(sleep) as link:
@@ -79,10 +65,9 @@ def test_a_link_that_is_killed_leaves_nothing_that_lasts(trial: int, lifetime: f
         except subprocess.TimeoutExpired:
             link.kill()
         link.wait(PATIENCE)
-    deadline = time.monotonic() + PATIENCE
-    while there := processes_with(sleep):
-        assert time.monotonic() < deadline, f"killed after {moment:.3f} s, still there: {there}"
-        time.sleep(0.01)
+    assert becomes_true(lambda: not processes_with(sleep), PATIENCE), (
+        f"killed after {moment:.3f} s, still there: {processes_with(sleep)}"
+    )
     following = subprocess.run(
         [*LINK, "true"], capture_output=True, text=True, timeout=PATIENCE, check=False
     )

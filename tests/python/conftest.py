@@ -1,4 +1,4 @@
-"""What several tests share: example scenarios, a small scenario, the command as people run it."""
+"""Fixtures and helpers of several tests: example scenarios, and the command as users run it."""
 
 import os
 import pty
@@ -17,6 +17,7 @@ from marqueue.papers.claims import read_claims
 from marqueue.papers.verdict import judge
 from marqueue.scenario import Scenario, from_toml
 from marqueue.simulation.run import run
+from small_scenario import SMALL
 
 SYSTEM = Path(__file__).parents[2] / "requirements" / "system.txt"
 """Programs and headers that tests use, each with its Debian package."""
@@ -32,40 +33,6 @@ settings.register_profile(
 )
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
-
-SMALL = """\
-name = "Small"
-duration = "4 s"
-warmup = "1 s"
-replications = 3
-
-[topology]
-kind = "dumbbell"
-rtts = ["40 ms", "80 ms"]
-access = { rate = "1 Gbit/s", delay = "5 ms" }
-
-[topology.bottleneck]
-rate = "10 Mbit/s"
-delay = "5 ms"
-buffer = "50 packets"
-aqm = { name = "red", min_th = "10 packets", max_th = "30 packets" }
-
-[transport.default]
-preset = "ns2"
-ecn = true
-
-[[traffic]]
-name = "long"
-kind = "tcp"
-count = 5
-
-[[traffic]]
-name = "short"
-kind = "poisson"
-rate = "5 /s"
-size = "10 packets"
-"""
-"""A scenario that runs in a moment."""
 
 COMMAND = [sys.executable, "-m", "marqueue"]
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from live_requirements import has_ipv6, needs_dctcp, needs_ipv6, not_installed, why_no_hosts
 from marqueue.cli import app
 from marqueue.errors import MarqueueError
 from marqueue.live import kernel, namespaces, requirements
-from real import absent, has_ipv6, needs_dctcp, needs_ipv6, no_hosts
 
-WHY_NOT = kernel.missing() or no_hosts() or absent("tc", "ethtool")
+WHY_NOT = kernel.missing() or why_no_hosts() or not_installed("tc", "ethtool")
 needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no programs here: {WHY_NOT}")
 
 BPF = Path("/sys/fs/bpf")
@@ -214,7 +214,7 @@ def test_it_outlives_the_command_and_leaves_nothing_when_detached(hosts: Pair, m
     assert "No AVQ" in CliRunner().invoke(app, ["detach", *place]).stderr
     done = marqueue("stats", *place)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "no AVQ of ours" in done.stderr
+    assert "no AVQ is attached" in done.stderr
 
 
 OTHER = "tc filter add dev v egress protocol ip prio 5 u32 match u32 0 0 flowid 1:1"
@@ -366,7 +366,7 @@ def alone(prepare: str) -> subprocess.CompletedProcess[str]:
 
 
 @needs_kernel
-@pytest.mark.skipif(absent("unshare") is not None, reason="no unshare here")
+@pytest.mark.skipif(not_installed("unshare") is not None, reason="no unshare here")
 def test_where_process_1_is_hidden_bpffs_is_mounted_or_it_is_said_what_could_not_be_read():
     done = alone("true")
     assert done.returncode == 0, done.stderr

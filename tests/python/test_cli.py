@@ -10,7 +10,8 @@ import jsonschema
 import pytest
 
 import marqueue as package
-from conftest import EXAMPLES, SMALL, interrupted
+from conftest import EXAMPLES, interrupted
+from small_scenario import SMALL
 
 
 def test_a_run_prints_a_table_and_writes_a_result(marqueue, small_file: Path, tmp_path: Path):
@@ -172,7 +173,7 @@ def test_the_catalogue_is_shown(marqueue):
     listed = marqueue("aqm", "list").stdout
     assert "droptail" in listed
     shown = marqueue("aqm", "show", "red").stdout
-    for expected in ("max_p", "Default: 0.1", "Takes 0 to 1", "Floyd", "Recorded: avg (packets)"):
+    for expected in ("max_p", "Default: 0.1", "Values: 0 to 1", "Floyd", "Recorded: avg (packets)"):
         assert expected in " ".join(shown.split())
     tcp = marqueue("tcp", "show").stdout
     assert "min_rto" in tcp

@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
-from conftest import SMALL
 from marqueue import Result, run
 from marqueue.errors import ScenarioError
 from marqueue.scenario import compile, from_toml
+from small_scenario import SMALL
 
 SAMPLED = ["traffic.0.sample_cwnd=true", "sample='20 ms'"]
 

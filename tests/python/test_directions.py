@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import EXAMPLES, SMALL
+from conftest import EXAMPLES
 from marqueue import run
 from marqueue.scenario import class_names, compile, from_toml, load, route_classes
 from marqueue.scenario.model import Scenario
+from small_scenario import SMALL
 
 BACK = 'topology.reverse={rate="10 Mbit/s",delay="5 ms",buffer="50 packets"}'
 TURNED = "traffic.long.direction=reverse"
@@ -58,7 +59,7 @@ def test_a_reader_is_warned_of_one_way_traffic_and_of_tcp_without_a_queue(
 ):
     warnings = run(from_toml(SMALL, overrides)).summary()["warnings"]
     assert any(w.startswith("One-way traffic") for w in warnings) == one_way
-    told = "TCP without a queue that could tell it to slow down: long."
+    told = "TCP flows without a managed queue on their route: long."
     assert any(w.startswith(told) for w in warnings) == unheld
 
 

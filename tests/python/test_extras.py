@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import SMALL
 from marqueue.extras import EXTRAS
+from small_scenario import SMALL
 
 ROOT = Path(__file__).parents[2]
 OPTIONAL = {"matplotlib", "mpl_toolkits", "pandas", "polars", "scipy"}

@@ -16,13 +16,14 @@ import typer
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
-from conftest import EXAMPLES, SMALL, called
+from conftest import EXAMPLES, called
 from marqueue.cli import app
 from marqueue.cli.commands import COMMANDS
 from marqueue.papers import PAPERS
 from marqueue.scenario import load, schema
 from marqueue.scenario.parameters import aqms
 from marqueue.scenario.reference import sections
+from small_scenario import SMALL
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,10 +68,11 @@ def test_help_begins_with_three_commands_that_run_one_after_the_other(marqueue):
 
 
 @pytest.mark.parametrize("command", every_command(), ids=" ".join)
-def test_flags_show_no_type(command: list[str]):
-    text = help_of(*command).lower()
-    assert "<bool>" not in text
-    assert "boolean" not in text
+def test_help_names_values_and_no_types_of_python(command: list[str]):
+    """A value is called FILE, RATE or N; an argument has its name alone; a flag has none."""
+    text = help_of(*command)
+    assert not re.search(r"<[a-z][^>]*>|\b(BOOLEAN|INTEGER|FLOAT|TEXT|PATH) {2,}", text)
+    assert not re.search(r"[{\[][a-z_]+[}\]](\.\.\.)?\s", text.split("Usage:")[1].split("\n")[0])
 
 
 def test_help_of_a_command_is_that_of_the_command(marqueue):
@@ -169,7 +171,7 @@ def test_the_report_says_that_the_rate_of_cbr_is_that_of_a_flow(marqueue, tmp_pa
     done = marqueue("run", star, "-r", "1", "--set", "duration=21 s", "-o", "out")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert re.search(r"rate \S+ [kM]bit/s a flow", page)
+    assert re.search(r"rate \S+ [kM]bit/s per flow", page)
 
 
 def test_examples_are_listed_copied_and_run(marqueue, tmp_path: Path):
@@ -189,7 +191,7 @@ def test_a_file_that_exists_is_not_overwritten_without_saying(command, marqueue,
     (tmp_path / name).write_text("precious")
     done = marqueue(*command)
     assert done.returncode == 2
-    assert f"{name}: exists already" in done.stderr
+    assert f"{name}: exists, expected a new file" in done.stderr
     assert (tmp_path / name).read_text() == "precious"
     forced = marqueue(*command, "--force")
     assert forced.returncode == 0

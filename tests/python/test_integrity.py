@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import SMALL
 from marqueue import MarqueueError, Result, Scenario, from_toml, run
 from marqueue.errors import ResultError
 from marqueue.results.comparison import compare
 from marqueue.results.integrity import Fault, check_directory, read_sealed, write_sealed
 from marqueue.simulation.sweep import sweep
+from small_scenario import SMALL
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ class TestCommand:
         done = marqueue("check", saved)
         assert done.returncode == 0, done.stderr
         assert "output of marqueue run" in done.stdout
-        assert done.stdout.rstrip().endswith("all as written")
+        assert done.stdout.rstrip().endswith("all unchanged")
 
     def test_what_is_not_is_named(self, marqueue, copy: Path, tmp_path: Path):
         flip(copy / "series.parquet", 4000, 3)

@@ -1,6 +1,7 @@
-"""Real packets: namespaces, TUN devices, Linux's TCP. Needs root; a machine that cannot is skipped.
+"""Real packets: namespaces, TUN devices and Linux's TCP.
 
-Timing is only spoken of where the audit says that the machine kept up.
+Needs root; skipped where the machine lacks something. Timing is checked only if the audit says that
+the machine kept up.
 """
 
 import json
@@ -12,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from conftest import COMMAND, called
+from live_requirements import needs_ipv6, needs_links
 from marqueue.cli.link import aqm_table, plan_of
 from marqueue.errors import RunError
 from marqueue.live import capacity, namespaces, requirements
 from marqueue.live.link import run_behind
-from real import needs_ipv6, real
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def server(outside):
             process.kill()
 
 
-@real
+@needs_links
 def test_a_command_sends_through_the_link_and_its_exit_code_is_passed_on(link, server, tmp_path):
     script = "iperf3 -c $MARQUEUE_OUTSIDE -C cubic -t 2 -J > sent.json && exit 7"
     options = "--rate", "20Mbit/s", "--delay", "5ms", "--buffer", "10 packets"
@@ -68,7 +69,7 @@ def test_a_command_sends_through_the_link_and_its_exit_code_is_passed_on(link, s
     assert 0 < told["audit"]["near"]["sent"] <= down["departures"]
 
 
-@real
+@needs_links
 @needs_ipv6
 def test_marks_are_received_as_they_were_set_in_ipv6_too(link, server, outside, tmp_path):
     script = "echo 1 > /proc/sys/net/ipv4/tcp_ecn; iperf3 -6 -c $MARQUEUE_OUTSIDE6 -C cubic -t 2"
@@ -82,7 +83,7 @@ def test_marks_are_received_as_they_were_set_in_ipv6_too(link, server, outside, 
     assert told["audit"]["near"]["malformed"] == told["audit"]["far"]["malformed"] == 0
 
 
-@real
+@needs_links
 @needs_ipv6
 def test_nested_links_lead_to_the_outermost_side_in_ipv6_too(link, server):
     inner = [*COMMAND, "link", "--rate", "20Mbit/s", "--", "sh", "-c"]
@@ -92,7 +93,7 @@ def test_nested_links_lead_to_the_outermost_side_in_ipv6_too(link, server):
     assert "receiver" in done.stdout
 
 
-@real
+@needs_links
 def test_without_ipv6_a_link_has_ipv4_alone(monkeypatch, capfd):
     monkeypatch.setattr(requirements, "IPV6", Path("/nowhere"))
     plan = plan_of(*[{"rate": "1Mbit/s", "delay": "0 ms", "aqm": "droptail"}] * 2, 1500, 1)
@@ -103,7 +104,7 @@ def test_without_ipv6_a_link_has_ipv4_alone(monkeypatch, capfd):
     assert [line for line in said if "fd6d" in line] == []
 
 
-@real
+@needs_links
 def test_links_nest(link):
     inner = [*COMMAND, "link", "--rate", "5Mbit/s", "--", "ip", "-json", "-4", "addr"]
     done = link("--rate", "40Mbit/s", "--", *inner)
@@ -112,14 +113,14 @@ def test_links_nest(link):
     assert sorted(addresses) == ["100.64.1.2", "127.0.0.1"]
 
 
-@real
+@needs_links
 def test_what_a_killed_link_leaves_the_next_start_removes(marqueue):
     command = [*COMMAND, "link", "--rate", "1Mbit/s", "--", "sh", "-c", "echo on; exec sleep 600"]
     victim = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert victim.stdout.readline() == "on\n"
     name = f"{namespaces.PREFIX}{victim.pid}-inside"
     # Nobody else who starts meanwhile clears it away.
-    with namespaces.one_at_a_time():
+    with namespaces.setup_lock():
         victim.kill()
         victim.wait()
         assert (namespaces.NAMES / name).exists()
@@ -130,17 +131,17 @@ def test_what_a_killed_link_leaves_the_next_start_removes(marqueue):
     victim.stdout.close()
 
 
-@real
+@needs_links
 def test_what_was_killed_before_its_namespace_was_made_is_cleared_too():
     name = f"{namespaces.PREFIX}0-inside"
-    with namespaces.one_at_a_time():
+    with namespaces.setup_lock():
         for half_made in namespaces.LOCKS / name, namespaces.NAMES / name:
             half_made.touch()
         assert name in namespaces.clear_leftovers()
     assert not (namespaces.NAMES / name).exists()
 
 
-def test_a_mistake_is_answered_by_its_option(marqueue):
+def test_an_error_names_the_option(marqueue):
     mistakes = "--rate", "40", "--uplink", "x", "--aqm", "avq:gama=1", "--loss", "2"
     done = marqueue("link", *mistakes, "--", "true")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
@@ -176,7 +177,7 @@ def test_an_aqm_whose_parameter_has_no_value_is_refused():
         aqm_table("avq:gamma")
 
 
-@real
+@needs_links
 def test_a_trace_of_mahimahi_is_the_capacity(link, server, tmp_path):
     """Ten times in 100 ms 1504 bytes: 1.2 Mbit/s, whatever TCP would like."""
     (tmp_path / "cellular").write_text(
@@ -190,7 +191,7 @@ def test_a_trace_of_mahimahi_is_the_capacity(link, server, tmp_path):
     assert 0 < told["links"][0]["departed_bytes"] <= 15040 * laps
 
 
-@real
+@needs_links
 def test_the_rate_changes_at_its_time(link, server, tmp_path):
     options = "--rate", "50Mbit/s", "--schedule", "1ms=2Mbit/s", "--json", "link.json"
     done = link(*options, "--", "sh", "-c", "iperf3 -c $MARQUEUE_OUTSIDE -C cubic -t 1")
@@ -221,7 +222,7 @@ def test_a_schedule_that_is_wrong_is_refused(marqueue, options, said):
         ("0\n", "expected at least one time above 0 ms"),
     ],
 )
-def test_a_trace_that_is_none_is_answered_with_its_line(text, said, tmp_path):
+def test_an_invalid_trace_is_refused_with_its_line(text, said, tmp_path):
     (tmp_path / "trace").write_text(text)
     with pytest.raises(RunError, match=re.escape(said)):
         capacity.read(tmp_path / "trace")

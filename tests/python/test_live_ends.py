@@ -1,5 +1,7 @@
-"""How a link ends: by whatever signal, nothing of it stays. Needs root; a machine that cannot is
-skipped."""
+"""Termination of a link: whatever signal ends it, nothing is left behind.
+
+Needs root; skipped where the machine lacks something.
+"""
 
 import json
 import os
@@ -13,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, SMALL, called
+from conftest import COMMAND, called
+from live_requirements import becomes_true, needs_links, processes_with
 from marqueue.live import namespaces
-from real import eventually, processes_with, real
+from small_scenario import SMALL
 from terminal import Terminal
 
 LINK = [*COMMAND, "link", "--rate", "1Mbit/s"]
@@ -54,12 +57,12 @@ def traces(pid: int) -> list[str]:
     ]
 
 
-@real
+@needs_links
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_ends_the_link_and_keeps_what_it_measured(number, tmp_path):
     sleep, measured = unique(), tmp_path / "link.json"
     with started(*LINK, "--json", measured, "--", "sh", "-c", FAMILY, sleep) as link:
-        assert eventually(lambda: len(processes_with(sleep)) > 10)
+        assert becomes_true(lambda: len(processes_with(sleep)) > 10)
         link.send_signal(number)
         assert link.wait(timeout=60) == 128 + number
     assert processes_with(sleep) == []
@@ -67,7 +70,7 @@ def test_a_signal_ends_the_link_and_keeps_what_it_measured(number, tmp_path):
     assert json.loads(measured.read_text())["seconds"] > 0
 
 
-@real
+@needs_links
 def test_a_command_may_end_in_its_own_way_when_it_is_told_to():
     script = "trap 'echo told; exit 3' TERM; echo on; while :; do sleep 0.05; done"
     with started(*LINK, "--", "sh", "-c", script) as link:
@@ -76,7 +79,7 @@ def test_a_command_may_end_in_its_own_way_when_it_is_told_to():
         assert link.wait(timeout=60) == 128 + signal.SIGTERM
 
 
-@real
+@needs_links
 def test_signals_that_were_ignored_before_stay_ignored():
     script = "echo on; read end; echo still here"
     with started("nohup", *LINK, "--", "sh", "-c", script, stdin=subprocess.PIPE) as link:
@@ -85,18 +88,18 @@ def test_signals_that_were_ignored_before_stay_ignored():
     assert (said, link.returncode) == ("still here\n", 0)
 
 
-@real
+@needs_links
 def test_all_processes_of_the_command_die_with_a_link_that_is_killed():
     sleep = unique()
     with started(*LINK, "--", "sh", "-c", FAMILY, sleep) as link:
-        assert eventually(lambda: len(processes_with(sleep)) > 10)
+        assert becomes_true(lambda: len(processes_with(sleep)) > 10)
         link.kill()
         link.wait()
         # Without another start.
-        assert eventually(lambda: not processes_with(sleep))
+        assert becomes_true(lambda: not processes_with(sleep))
 
 
-@real
+@needs_links
 def test_what_the_command_leaves_in_the_background_ends_with_it(tmp_path):
     sleep = unique()
     script = 'setsid sleep "$0" & exit 5'
@@ -105,7 +108,7 @@ def test_what_the_command_leaves_in_the_background_ends_with_it(tmp_path):
     assert processes_with(sleep) == []
 
 
-@real
+@needs_links
 @pytest.mark.parametrize("files", [16, 24, 32, 40, 48])
 def test_too_few_files_are_refused_and_leave_nothing(files, tmp_path):
     script = f'ulimit -n {files}; echo $$; exec "$@"'
@@ -115,7 +118,7 @@ def test_too_few_files_are_refused_and_leave_nothing(files, tmp_path):
     assert traces(int(done.stdout)) == []
 
 
-@real
+@needs_links
 def test_packets_that_came_faster_than_they_were_read_make_it_invalid(tmp_path):
     """The link is stopped while a few thousand packets come, so that they must be lost."""
     script = (
@@ -138,10 +141,10 @@ def test_packets_that_came_faster_than_they_were_read_make_it_invalid(tmp_path):
     assert not told["valid"]
     assert f"{lost} lost before the link" in said
     [why] = [line for line in said.splitlines() if line.startswith(f"Error: invalid: {lost} ")]
-    assert why.removeprefix("Error: invalid: ") in told["complaints"]
+    assert why.removeprefix("Error: invalid: ") in told["invalid_reasons"]
 
 
-@real
+@needs_links
 def test_ctrl_c_is_for_the_command():
     terminal = Terminal(
         *LINK, "--", "sh", "-c", "trap 'exit 9' INT; echo on; while :; do sleep 0.05; done"
@@ -151,7 +154,7 @@ def test_ctrl_c_is_for_the_command():
     assert terminal.wait() == 9
 
 
-@real
+@needs_links
 def test_a_terminal_that_is_closed_ends_the_link_and_keeps_what_it_measured(tmp_path):
     sleep, measured = unique(), tmp_path / "link.json"
     command = ["sh", "-c", "trap '' HUP; echo on; sleep $0; echo end", sleep]
@@ -162,7 +165,7 @@ def test_a_terminal_that_is_closed_ends_the_link_and_keeps_what_it_measured(tmp_
     assert json.loads(measured.read_text())["seconds"] > 0
 
 
-@real
+@needs_links
 def test_a_shell_behind_the_link_has_job_control():
     terminal = Terminal(*LINK, "--", "env", "TERM=dumb", "bash", "--norc", "-i")
     terminal.type("PS1='ready> '\n")
@@ -179,20 +182,20 @@ def test_a_shell_behind_the_link_has_job_control():
     assert terminal.wait() == 4
 
 
-@real
+@needs_links
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_no_sender_survives_a_scenario_that_is_ended(number, tmp_path):
     (tmp_path / "small.toml").write_text(SMALL.replace('"4 s"', '"600 s"'))
     command = [*COMMAND, "live", "small.toml", "--set", "transport.default.preset=linux"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
         mine = f"{namespaces.PREFIX}{run.pid}-"
-        assert eventually(lambda: processes_of(run.pid, "iperf3") or run.poll() is not None)
+        assert becomes_true(lambda: processes_of(run.pid, "iperf3") or run.poll() is not None)
         senders = processes_of(run.pid, "iperf3")
         run.send_signal(number)
         _, said = run.communicate(timeout=60)
     assert run.returncode in (128 + number, -number), said
     assert senders
-    assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in senders))
+    assert becomes_true(lambda: not any(Path(f"/proc/{pid}").exists() for pid in senders))
     if number == signal.SIGTERM:
         assert [each for each in namespaces.NAMES.iterdir() if each.name.startswith(mine)] == []
     assert list(tmp_path.glob("results/[!.]*")) == []

@@ -1,12 +1,13 @@
-"""Real flows that end, that arrive, and that do not listen, beside the simulator's.
+"""Real finite, arriving and constant-rate flows, compared with the simulator's.
 
-Timing is only spoken of where the audit says that the machine kept up.
+Timing is checked only if the audit says that the machine kept up.
 """
 
 import pytest
 
+from live_requirements import needs_ipv6, needs_links
 from marqueue.errors import ScenarioError
-from marqueue.live.audit import complaints
+from marqueue.live.audit import invalid_reasons
 from marqueue.live.flows import flows_of, hosts_of
 from marqueue.live.run import run_live
 from marqueue.live.unsupported import refuse
@@ -14,7 +15,6 @@ from marqueue.results import Result
 from marqueue.results.comparison import compare
 from marqueue.scenario import Scenario, compile, from_toml
 from marqueue.simulation.run import run
-from real import needs_ipv6, real
 
 RATE = 10e6
 TRAFFIC = """
@@ -89,7 +89,7 @@ def ending(request) -> tuple[Scenario, Result]:
     return wanted, run_live(wanted, ipv6=request.param)
 
 
-@real
+@needs_links
 def test_finite_flows_carry_what_they_are_to_and_tell_how_long_it_took(ending):
     wanted, measured = ending
     ipv6 = measured.provenance.live["ipv6"]
@@ -108,12 +108,12 @@ def test_finite_flows_carry_what_they_are_to_and_tell_how_long_it_took(ending):
             # The handshake takes a round trip, and what comes last is answered after another.
             round_trip = {"20 ms": 20e-3, "40 ms": 40e-3}[row["class"]]
             assert row["fct"] >= 2 * round_trip + 8 * payload / RATE
-    if not measured.provenance.live["complaints"]:
+    if not measured.provenance.live["invalid_reasons"]:
         assert any(row["fct"] for row in rows if row["group"] == "files")
         assert any(row["fct"] for row in rows if row["group"] == "short")
 
 
-@real
+@needs_links
 def test_completion_times_are_compared_with_the_simulators(ending):
     wanted, measured = ending
     comparison = compare(run(wanted, replications=2), measured)
@@ -125,7 +125,7 @@ def test_completion_times_are_compared_with_the_simulators(ending):
             assert told["fct_mean"].a.mean > 0
 
 
-@real
+@needs_links
 @pytest.mark.parametrize("aqm", ["droptail", "choke", "fq_codel"])
 def test_a_flow_that_does_not_listen_gets_what_the_aqm_leaves_it(aqm):
     text = TRAFFIC + GREEDY + FLOOD
@@ -137,7 +137,7 @@ def test_a_flow_that_does_not_listen_gets_what_the_aqm_leaves_it(aqm):
     received = sum(value for name, value in flood.items() if name.startswith("delivered_"))
     assert 0 < received <= 1500 * flood["sent"]
     assert measured.provenance.live["audits"][0]["far"]["no_room"] == 0
-    if measured.provenance.live["complaints"]:
+    if measured.provenance.live["invalid_reasons"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     shares = [each.traffic(group="flood")["goodput"].mean / RATE for each in (simulated, measured)]
     # 0.99, 0.65 and 0.33 of the link: which one is no matter of chance.
@@ -189,18 +189,18 @@ def test_a_group_more_changes_no_others_flows():
         (FLOOD.replace('"cbr"', '"paced"'), 'traffic.flood.kind: got "paced", expected "tcp"'),
     ],
 )
-def test_what_no_real_flow_does_is_refused(traffic, said):
+def test_unsupported_traffic_is_refused(traffic, said):
     wanted = scenario(traffic)
     with pytest.raises(ScenarioError) as error:
         refuse(wanted, compile(wanted), ["reno", "cubic"])
     assert said in str(error.value)
 
 
-def test_packets_of_constant_rate_that_came_in_bunches_make_a_result_invalid():
+def test_packets_of_constant_rate_that_are_late_make_a_result_invalid():
     ends = {"no_memory": 0, "ce_sent": 0}
     audit = {"release_error": {"packets": 0}, "near": ends, "far": ends}
-    assert complaints(audit | {"constant": {"late": 1e-3, "gap": 1e-3}}, None) == []
-    [late] = complaints(audit | {"constant": {"late": 1.1e-3, "gap": 1e-3}}, None)
-    assert "were late is 1100.0 us, expected at most the time between two (1000.0 us)" in late
-    [lost] = complaints(audit | {"far": ends | {"no_room": 2}}, None)
-    assert "2 packets of UDP were lost behind the link, at the far end" in lost
+    assert invalid_reasons(audit | {"constant": {"late": 1e-3, "gap": 1e-3}}, None) == []
+    [late] = invalid_reasons(audit | {"constant": {"late": 1.1e-3, "gap": 1e-3}}, None)
+    assert "is 1100.0 us, expected at most the time between two packets (1000.0 us)" in late
+    [lost] = invalid_reasons(audit | {"far": ends | {"no_room": 2}}, None)
+    assert "2 UDP packets were lost after the link, at the far end" in lost

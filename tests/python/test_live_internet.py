@@ -1,5 +1,7 @@
-"""The way beyond the machine: one namespace is the machine, another, which knows nothing of links,
-is what lies beyond."""
+"""Internet access of a link.
+
+One namespace stands for the machine; another, which knows nothing of links, for the internet.
+"""
 
 import json
 import subprocess
@@ -7,11 +9,11 @@ import subprocess
 import pytest
 
 from conftest import COMMAND
+from live_requirements import needs_links, needs_nat
 from marqueue.live import internet, namespaces, requirements
-from real import needs_translation, real
 
 MACHINE, BEYOND = "192.0.2.1", "192.0.2.9"
-pytestmark = [real, needs_translation]
+pytestmark = [needs_links, needs_nat]
 
 
 @pytest.fixture(scope="module")

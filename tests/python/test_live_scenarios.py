@@ -1,7 +1,7 @@
-"""Scenarios with real TCP beside the simulator, and what is refused. Whatever needs namespaces and
-TUN devices is skipped where the machine has none.
+"""Scenarios with real TCP compared with the simulator, and unsupported scenarios.
 
-Timing is only spoken of where the audit says that the machine kept up.
+Tests that need namespaces and TUN devices are skipped where the machine lacks them. Timing is
+checked only if the audit says that the machine kept up.
 """
 
 import json
@@ -9,9 +9,10 @@ import json
 import pytest
 
 from conftest import EXAMPLES
+from live_requirements import needs_bbr, needs_dctcp, needs_ipv6, needs_links
 from marqueue.errors import ScenarioError
 from marqueue.live import kernel
-from marqueue.live.audit import complaints
+from marqueue.live.audit import invalid_reasons
 from marqueue.live.run import run_live
 from marqueue.live.sockets import Samples, parse
 from marqueue.live.unsupported import refuse
@@ -20,7 +21,6 @@ from marqueue.results import Result
 from marqueue.results.comparison import compare
 from marqueue.scenario import Scenario, compile, load
 from marqueue.simulation.run import run
-from real import needs_bbr, needs_dctcp, needs_ipv6, real
 
 [AVQ] = [path for path in EXAMPLES if path.name == "dumbbell-avq.toml"]
 SHORT = ("duration=3 s", "warmup=1 s", "replications=1", "traffic.bulk.jitter=200 ms")
@@ -42,7 +42,7 @@ def pairs() -> dict[str, tuple[Result, Result]]:
     return {}
 
 
-@real
+@needs_links
 @pytest.mark.parametrize("aqm", AQMS)
 def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
     scenario = under(aqm)
@@ -60,13 +60,13 @@ def test_real_tcp_gets_what_the_queue_lets_through(aqm, pairs):
     assert audit["near"]["refused"] == audit["near"]["malformed"] == audit["near"]["no_route"] == 0
     carried = sum(w.departed_bytes for w in windows)
     assert 0 < 8 * measured.flows["delivered_1"].to_numpy().sum() <= 8 * carried
-    if measured.provenance.live["complaints"]:
+    if measured.provenance.live["invalid_reasons"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     assert flows["goodput"].mean > 0.8 * 20e6 * 1448 / 1500
     assert (audit["far"]["ce_set"] > 0) == (aqm not in ("droptail", "chokew"))
 
 
-@real
+@needs_links
 @needs_ipv6
 def test_marks_of_ipv6_are_received_as_they_were_set():
     measured = run_live(under("avq"), ipv6=True)
@@ -76,29 +76,29 @@ def test_marks_of_ipv6_are_received_as_they_were_set():
     assert audit["far"]["bad_checksums"] == audit["near"]["malformed"] == 0
     carried = sum(w.departed_bytes for w in link.by_replication[0])
     assert 0 < measured.flows["delivered_1"].to_numpy().sum() <= carried
-    if measured.provenance.live["complaints"]:
+    if measured.provenance.live["invalid_reasons"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     assert flows["goodput"].mean > 0.8 * 20e6 * 1428 / 1500
 
 
-@real
+@needs_links
 @needs_bbr
 @pytest.mark.parametrize("ipv6", [False, pytest.param(True, marks=needs_ipv6)])
-def test_bbr_sends_though_it_does_not_listen(ipv6):
+def test_bbr_ignores_marks_and_loses_packets(ipv6):
     measured = run_live(under("avq"), law="bbr", ipv6=ipv6)
     [audit] = measured.provenance.live["audits"]
     assert measured.provenance.live["law"] == "bbr"
     assert audit["far"]["ce_sent"] == audit["far"]["ce_received"] > 0
-    if measured.provenance.live["complaints"]:
+    if measured.provenance.live["invalid_reasons"]:
         pytest.skip("the machine did not keep up: nothing is said of its timing")
     # Of the laws that listen none loses anything here after the first second.
     assert measured.link().figures()["drops"].mean > 0
 
 
-@real
+@needs_links
 def test_aqms_are_in_the_order_that_the_simulator_predicts(pairs):
     """Wherever the simulator says that one AQM has half the delay of another."""
-    valid = {a: p for a, p in pairs.items() if not p[1].provenance.live["complaints"]}
+    valid = {a: p for a, p in pairs.items() if not p[1].provenance.live["invalid_reasons"]}
     delays = {a: [r.link().values("delay_mean").mean() for r in p] for a, p in valid.items()}
     told = [
         (low, high) for low in valid for high in valid if delays[low][0] < 0.5 * delays[high][0]
@@ -109,7 +109,7 @@ def test_aqms_are_in_the_order_that_the_simulator_predicts(pairs):
         assert delays[low][1] < delays[high][1], (low, high, delays)
 
 
-@real
+@needs_links
 def test_simulation_and_reality_are_compared_in_one_table_and_picture(pairs, tmp_path):
     if "avq" not in pairs:
         pairs["avq"] = run(under("avq"), replications=4), run_live(under("avq"))
@@ -127,7 +127,7 @@ def test_simulation_and_reality_are_compared_in_one_table_and_picture(pairs, tmp
     assert "Measured with real TCP" in page or "Invalid" in page
 
 
-@real
+@needs_links
 @needs_dctcp
 def test_dctcp_is_brought_into_the_kernel_for_as_long_as_it_is_needed():
     measured = run_live(short("transport.default.control=dctcp"))
@@ -137,7 +137,7 @@ def test_dctcp_is_brought_into_the_kernel_for_as_long_as_it_is_needed():
     assert kernel.dctcp_name() not in kernel.AVAILABLE.read_text()
 
 
-@real
+@needs_links
 def test_a_link_that_no_machine_keeps_up_with_is_invalid(marqueue):
     fast = ("--set", "topology.bottleneck.rate=50 Gbit/s")
     brief = ("duration=2 s", "warmup=500 ms", "replications=1", "traffic.bulk.jitter=0 s")
@@ -145,11 +145,11 @@ def test_a_link_that_no_machine_keeps_up_with_is_invalid(marqueue):
     done = marqueue("live", AVQ, *fast, *overrides, "-o", "x", "--json")
     assert done.returncode == 4, done.stderr
     assert "invalid" in done.stderr
-    [said] = json.loads(done.stdout)["live"]["complaints"][:1]
+    [said] = json.loads(done.stdout)["live"]["invalid_reasons"][:1]
     assert "release error" in said
 
 
-def test_what_real_senders_do_not_do_is_refused():
+def test_unsupported_scenarios_are_refused():
     laws = ["reno", "cubic"]
     for overrides, said in (
         (["transport.default.control=dctcp"], 'transport.default.control: got "dctcp"'),
@@ -187,13 +187,13 @@ def audit(**far: int) -> dict[str, object]:
 
 
 def test_the_audit_says_what_makes_a_result_invalid():
-    assert complaints(audit(), 201e-6) == []
-    [late] = complaints(audit(), 199e-6)
+    assert invalid_reasons(audit(), 201e-6) == []
+    [late] = invalid_reasons(audit(), 199e-6)
     assert "100.0 us, expected at most half a packet time (99.5 us)" in late
-    assert complaints(audit(ce_sent=5, ce_received=5), 1.0) == []
-    [marks] = complaints(audit(ce_sent=5, ce_received=4), 1.0)
-    assert "5 packets left the link with CE at the far end, but 4 were received" in marks
-    [lost] = complaints(audit(tun_drops=3), 1.0)
+    assert invalid_reasons(audit(ce_sent=5, ce_received=5), 1.0) == []
+    [marks] = invalid_reasons(audit(ce_sent=5, ce_received=4), 1.0)
+    assert "5 packets left the link with CE at the far end, but 4 arrived with CE" in marks
+    [lost] = invalid_reasons(audit(tun_drops=3), 1.0)
     assert "3 packets were lost before the link" in lost
 
 

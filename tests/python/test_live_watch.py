@@ -1,5 +1,7 @@
-"""What is seen of a link while it runs, and kept of it. Needs root; a machine that cannot is
-skipped."""
+"""The display of a running link, and its recorded results.
+
+Needs root; skipped where the machine lacks something.
+"""
 
 import json
 import math
@@ -11,14 +13,14 @@ from xml.etree import ElementTree
 import pytest
 
 from conftest import COMMAND, called
+from live_requirements import needs_links
 from marqueue.cli.link_page import curve, fitted
 from marqueue.live import namespaces, requirements
 from marqueue.results import Result
-from real import real
 from terminal import Terminal
 
 LINK = [*COMMAND, "link", "--rate", "5Mbit/s"]
-LINE = r"uplink [\d.]+ Mbit/s, queue \d+, delay \S+ ms, lost \d+, marked \d+"
+LINE = r"uplink [\d.]+ Mbit/s, queue \d+, delay \S+ ms, dropped \d+, marked \d+"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,7 @@ def kept(tmp_path_factory):
     return where
 
 
-@real
+@needs_links
 def test_quantities_have_units_and_series_are_of_100_ms(kept):
     told = json.loads((kept / "link.json").read_text())
     up, down = told["links"]
@@ -72,7 +74,7 @@ def test_quantities_have_units_and_series_are_of_100_ms(kept):
     assert sum(series["drops"]["values"]) <= figures["drops"]["value"]
 
 
-@real
+@needs_links
 def test_a_table_tells_of_each_direction(kept):
     said = (kept / "said").read_text()
     assert re.search(r"^ +uplink +downlink$", said, re.MULTILINE)
@@ -81,7 +83,7 @@ def test_a_table_tells_of_each_direction(kept):
     assert re.search(r"^Lost on the wire +\d+ +\d+$", said, re.MULTILINE)
 
 
-@real
+@needs_links
 def test_a_report_is_a_result_that_can_be_read_and_compared(kept):
     result = Result.load(kept / "report")
     told = json.loads((kept / "link.json").read_text())
@@ -99,9 +101,9 @@ def test_a_report_is_a_result_that_can_be_read_and_compared(kept):
     assert "downlink" in done.stdout
 
 
-@real
+@needs_links
 @pytest.mark.parametrize("source", ["link.json", "report"])
-def test_what_was_kept_can_be_drawn(kept, source):
+def test_a_recorded_result_can_be_plotted(kept, source):
     done = called(kept, *COMMAND, "plot", source, "--out", f"{source}.svg")
     assert done.returncode == 0, done.stderr
     text = "".join(ElementTree.parse(kept / f"{source}.svg").getroot().itertext())
@@ -113,19 +115,19 @@ def test_what_was_kept_can_be_drawn(kept, source):
     ("arguments", "said"),
     [
         (("nowhere.json", "-o", "x.svg"), "nowhere.json: cannot be read"),
-        (("other.json", "-o", "x.svg"), "other.json: expected what marqueue link --json wrote"),
+        (("other.json", "-o", "x.svg"), "other.json: expected a file of marqueue link --json"),
         (("other.json", "-o", "x.gif"), "x.gif: expected a name that ends in .svg, .png, .pdf"),
         (("other.json", "-o", "there.svg"), "there.svg: exists, expected a new file"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(marqueue, tmp_path, arguments, said):
+def test_files_that_cannot_be_plotted_are_refused(marqueue, tmp_path, arguments, said):
     (tmp_path / "other.json").write_text('{"links": [{"name": "uplink"}]}')
     (tmp_path / "there.svg").touch()
     done = marqueue("plot", *arguments)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-@real
+@needs_links
 def test_the_state_line_keeps_out_of_the_way_of_the_command():
     """It has the last row, and leaves the cursor where it was."""
     script = "for n in $(seq 40); do echo line $n; sleep 0.1; done; printf done; exit 3"
@@ -140,7 +142,7 @@ def test_the_state_line_keeps_out_of_the_way_of_the_command():
     assert terminal.wait() == 3
 
 
-@real
+@needs_links
 def test_a_link_that_is_stopped_gives_the_row_back_until_it_goes_on():
     terminal = Terminal("bash", "--norc", "-i")
     terminal.type("PS1='ready> '\n")
@@ -152,12 +154,12 @@ def test_a_link_that_is_stopped_gives_the_row_back_until_it_goes_on():
     terminal.type("fg\n")
     terminal.read_until(LINE)
     terminal.type("\x03")
-    terminal.read_until(r"\x1b\[r.*Packets lost.*ready> ")
+    terminal.read_until(r"\x1b\[r.*Packets dropped.*ready> ")
     terminal.type("exit\n")
     terminal.wait()
 
 
-@real
+@needs_links
 @pytest.mark.parametrize(
     "command",
     [
@@ -168,13 +170,13 @@ def test_a_link_that_is_stopped_gives_the_row_back_until_it_goes_on():
         ["--", "bash", "--norc", "-ic", "set -m; sleep 2.5; echo over"],
     ],
 )
-def test_there_is_no_state_line_where_it_would_disturb(command):
+def test_no_state_line_is_shown_while_the_command_uses_the_terminal(command):
     terminal = Terminal(*LINK, *command)
     assert "Mbit/s, queue" not in terminal.read_until("over")
     assert terminal.wait() == 0
 
 
-@real
+@needs_links
 def test_nothing_moves_where_there_is_no_terminal(tmp_path):
     done = called(tmp_path, *LINK, "--", "sleep", "2.5")
     assert done.returncode == 0
@@ -182,7 +184,7 @@ def test_nothing_moves_where_there_is_no_terminal(tmp_path):
     assert "Mbit/s, queue" not in done.stderr
 
 
-@real
+@needs_links
 def test_a_page_shows_curves_and_then_what_the_command_wrote():
     terminal = Terminal(*LINK, "--watch", "--", "sh", "-c", "echo written; sleep 2; exit 3")
     page = terminal.read_until(r"\x1b\[\?1049h.*Rate \[Mbit/s\].*Delay, p99 \[ms\]")

@@ -120,7 +120,7 @@ def test_a_commit_that_git_cannot_tell_is_a_message(small_file: Path, tmp_path: 
             text=True,
         )
         assert done.returncode == 2
-        assert "git cannot tell of which commit" in done.stderr
+        assert "git does not report the commit" in done.stderr
         assert not (tmp_path / "out").exists()
 
 

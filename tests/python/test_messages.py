@@ -1,16 +1,16 @@
-"""What error messages suggest: names of other tools, units, the nearest kin, places by name."""
+"""What error messages suggest: names of other tools, units, similar algorithms, paths by name."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from conftest import SMALL
 from marqueue.errors import ScenarioError
-from marqueue.errors.foreign_names import KIN, NAMES, UNITS
+from marqueue.errors.foreign_names import NAMES, RELATIVES, UNITS
 from marqueue.scenario import from_toml, load
 from marqueue.scenario.parameters import aqms
 from marqueue.scenario.reference import DIMENSIONS, sections
+from small_scenario import SMALL
 
 NECK = "topology.bottleneck"
 
@@ -67,7 +67,7 @@ def test_an_aqm_without_parameters_says_so():
 
 
 def test_what_is_not_there_is_answered_with_its_nearest_kin():
-    kin = '"cake" is not there, its nearest kin is "fq_codel"'
+    kin = '"cake" is not available, the most similar is "fq_codel"'
     message = said(f"{NECK}.aqm=cake")
     assert message.endswith(kin)
     assert "did you mean" not in message
@@ -107,8 +107,8 @@ def test_every_name_that_is_suggested_exists():
     for word, meant in NAMES.items():
         assert word == re.sub(r"[^a-z0-9]", "", word), word
         assert set(meant) <= names, word
-    assert set(KIN.values()) <= set(aqms()) | {"reno", "cubic"}
-    assert not set(KIN) & set(aqms())
+    assert set(RELATIVES.values()) <= set(aqms()) | {"reno", "cubic"}
+    assert not set(RELATIVES) & set(aqms())
     assert set(UNITS.values()) <= {unit for each in DIMENSIONS.values() for unit in each.units}
 
 

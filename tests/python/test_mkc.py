@@ -1,4 +1,4 @@
-"""Max-min Kelly control by packets: scenarios, what is told, where rates settle."""
+"""Max-min Kelly control in packet simulation: scenarios, warnings, stationary rates."""
 
 import json
 import subprocess
@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, EXAMPLES, SMALL
+from conftest import COMMAND, EXAMPLES
 from marqueue import run
 from marqueue.errors import ScenarioError
 from marqueue.plots import Plots
 from marqueue.scenario import compile, from_toml, load, scenario_warnings
+from small_scenario import SMALL
 
 EMKC = 'traffic=[{{kind="paced", rate="1 Mbit/s", control={{name="emkc"{}}}}}]'
 
@@ -51,7 +52,7 @@ def test_a_beta_that_is_not_stable_is_accepted_with_a_warning(beta: float):
     assert f"beta = {beta:g}" in said
 
 
-def test_the_command_tells_the_warning(tmp_path: Path):
+def test_the_command_prints_the_warning(tmp_path: Path):
     path = tmp_path / "unstable.toml"
     overrides = [EMKC.format(", beta=2.5"), "topology.bottleneck.aqm='mkc'", "duration='300 ms'"]
     scenario = from_toml(SMALL, [*overrides, "warmup='0 s'", "replications=1"])
@@ -63,7 +64,7 @@ def test_the_command_tells_the_warning(tmp_path: Path):
     assert any("Theorem 4" in said for said in json.loads(done.stdout)["warnings"])
 
 
-def test_a_law_that_listens_where_nobody_speaks_is_told_so():
+def test_a_law_without_a_price_on_its_route_gets_a_warning():
     [said] = scenario_warnings(from_toml(SMALL, [EMKC.format("")]))
     assert "no queue on its way tells a" in said
     assert "mkc_lossfree" in said
@@ -79,7 +80,7 @@ def test_a_law_that_listens_where_nobody_speaks_is_told_so():
         ("kappa=1", "control.kappa", "unknown"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(given: str, path: str, expected: str):
+def test_an_error_names_its_place(given: str, path: str, expected: str):
     with pytest.raises(ScenarioError) as refused:
         from_toml(SMALL, [EMKC.format(f", {given}")])
     [problem] = refused.value.problems

@@ -3,10 +3,11 @@
 import jsonschema
 import pytest
 
-from conftest import EXAMPLES, SMALL
+from conftest import EXAMPLES
 from marqueue import run
 from marqueue.errors import ScenarioError
 from marqueue.scenario import RateLaw, compile, from_toml, load, schema
+from small_scenario import SMALL
 
 PACED = 'traffic=[{{kind="paced", rate="1 Mbit/s", {}}}]'
 

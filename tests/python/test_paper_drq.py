@@ -1,4 +1,4 @@
-"""The DRQ paper: the optimum beside its set-ups, and claims that must come out as they do."""
+"""The DRQ paper: optima of its set-ups, and claims with known verdicts."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_dotted_lines_of_the_dumbbell_are_the_closed_forms(clock: int):
         assert found == pytest.approx(rates, abs=6e-4)
 
 
-def test_what_others_take_leaves_the_optimum_of_the_rest():
+def test_other_load_is_subtracted_from_capacities():
     less = {"bottleneck": 20e6, "bottleneck/cpu": 15e6}
     best = proportionally_fair(sharing(dumbbell("drq", 25), taken=less))
     half = proportionally_fair(sharing(dumbbell("drq", 10, rate="20 Mbit/s")))
@@ -70,5 +70,5 @@ MUST = {
 
 
 @pytest.mark.parametrize("experiment", MUST)
-def test_verdicts_that_do_not_hang_on_the_seed(experiment: str):
+def test_verdicts_that_do_not_depend_on_the_seed(experiment: str):
     check_verdicts("drq", experiment, MUST[experiment])

@@ -1,5 +1,4 @@
-"""The MKC paper: what is measured of rates, fixed points beside its set-ups, and claims that must
-come out as they do."""
+"""The MKC paper: measures of rates, fixed points of its set-ups, and claims with known verdicts."""
 
 from itertools import pairwise
 
@@ -18,7 +17,7 @@ def rate(t: list[float], value: list[float], end: float = 10.0) -> Rate:
     return Rate(np.array(t), np.array(value), end)
 
 
-def test_a_rate_keeps_each_value_until_the_next():
+def test_a_rate_is_piecewise_constant():
     x = rate([1.0, 2.0, 4.0], [3.0, 5.0, 4.0])
     assert x.mean(1.5, 4.5) == pytest.approx((0.5 * 3 + 2 * 5 + 0.5 * 4) / 3)
     assert x.mean(0.0, 2.0) == 3.0  # from where it starts
@@ -26,7 +25,7 @@ def test_a_rate_keeps_each_value_until_the_next():
     assert x.within(0.0, 4.0).fall == 0.0
 
 
-def test_what_holds_for_the_last_time_ends_with_its_value():
+def test_a_condition_ends_with_its_last_value():
     x = rate([1.0, 2.0, 4.0], [3.0, 5.0, 4.0])
     assert x.since(x.value > 4.5) == 3.0
     assert x.since(x.value > 6) == 0.0
@@ -74,7 +73,7 @@ MUST = {
 
 
 @pytest.mark.parametrize("experiment", MUST)
-def test_verdicts_that_do_not_hang_on_the_seed(experiment: str):
+def test_verdicts_that_do_not_depend_on_the_seed(experiment: str):
     check_verdicts("mkc", experiment, MUST[experiment])
 
 

@@ -1,5 +1,4 @@
-"""The small-buffer paper: what is measured of windows and marks, its two forms, and claims that
-must come out as they do."""
+"""The small-buffer paper: measures of windows and marks, its two forms, and known verdicts."""
 
 import numpy as np
 import pytest
@@ -35,7 +34,7 @@ def test_the_distance_from_a_gaussian_is_that_of_distributions():
     assert distance_from_normal(np.array([-1.0, 1.0] * 100)) == pytest.approx(0.5 - norm.cdf(-1))
 
 
-def test_places_with_fewer_replications_leave_the_others_theirs():
+def test_places_may_have_fewer_replications():
     both = side_by_side({1.0: single("x", "", [1, 2, 3]), 9.0: single("x", "", [5, 7])}, "N")
     assert [(e.mean, e.n) for e in both.estimates] == [(2.0, 3), (6.0, 2)]
     ratio = fall(Quantity("x", "", both.values, "", "N", both.places), 1.0, 9.0)
@@ -79,7 +78,7 @@ MUST = {
 }
 
 
-def test_verdicts_that_do_not_hang_on_the_seed():
+def test_verdicts_that_do_not_depend_on_the_seed():
     runs = {
         name: package.run(scenario, replications=1, seed=7)
         for name, scenario in experiment_4.setups().items()

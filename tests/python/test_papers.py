@@ -1,4 +1,4 @@
-"""Papers: claims as data, verdicts on small numbers, and a reproduction as people run it."""
+"""Papers: claims as data, verdicts on small numbers, and a reproduction by the command."""
 
 import json
 import re
@@ -101,7 +101,7 @@ def test_all_checks_of_a_claim_must_hold():
     assert judge(claim(holds, fails), QUANTITIES).outcome == "partly"
 
 
-def test_a_verdict_shows_what_speaks_most_against_the_claim():
+def test_a_verdict_shows_the_least_favourable_finding():
     verdict = judge(claim(VERDICTS["some places of three"][1]), QUANTITIES)
     assert str(verdict.measured).startswith("N 60: 3.0")
     assert "Of 3 comparisons" in verdict.note
@@ -134,7 +134,7 @@ def test_differences_are_taken_replication_by_replication():
     [{"kind": "equal"}, {"tolerance": 0}, {"quantity": ""}, {"bound": 1.0}],
     ids=["unknown kind", "no tolerance", "no quantity", "key of another kind"],
 )
-def test_a_check_that_is_not_one_is_refused(change: dict[str, object]):
+def test_an_invalid_check_is_refused(change: dict[str, object]):
     with pytest.raises(ValidationError):
         claim({**VERDICTS["within the tolerance"][1], **change})
 
@@ -226,7 +226,7 @@ def test_experiment_2_from_end_to_end(marqueue, tmp_path: Path):
     assert marqueue("paper", "run", "avq", "2", "--out", "out").returncode == 2
 
 
-def test_a_stranger_reads_what_came_out(marqueue, tmp_path: Path):
+def test_the_outcome_is_readable_without_other_documents(marqueue, tmp_path: Path):
     done = marqueue("paper", "run", "mkc", "1", "--quick", "--out", "out")
     assert done.returncode == 0, done.stderr
     experiment = PAPERS["mkc"].experiments["1"]

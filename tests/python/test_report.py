@@ -103,7 +103,7 @@ class TestOfAResult:
         text = " ".join(page.text.split())
         for warning in result.summary()["warnings"]:
             assert warning in text
-        assert "warm-up of 3 s that is cut off; 3 replications" in text
+        assert "warm-up of 3 s; 3 replications" in text
         assert result.provenance.scenario_hash in text
         assert "marqueue run scenario.toml" in text
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import EXAMPLES, SMALL
+from conftest import EXAMPLES
+from small_scenario import SMALL
 
 [PARKING] = [path for path in EXAMPLES if path.stem == "parking-lot"]
 BRIEF = ("--set", "duration=41 s", "--set", "sample=1 s")

@@ -12,7 +12,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from conftest import COMMAND, SMALL
+from conftest import COMMAND
 from marqueue import MarqueueError, Result, Scenario, from_toml, run, with_overrides
 from marqueue.reports import report, save_with_report
 from marqueue.results import PartialResult
@@ -20,6 +20,7 @@ from marqueue.results.comparison import compare
 from marqueue.results.integrity import CIRCUMSTANCES, read_sealed, write_sealed
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.limits import Limits
+from small_scenario import SMALL
 
 LONG = ["--set", "duration=60 s", "--set", "warmup=10 s", "--jobs", "2"]
 """A replication takes long enough to be killed, and not much longer."""
@@ -226,7 +227,7 @@ def test_checkpoints_of_other_code_are_refused(small: Scenario, checkpoints: Che
 def test_resume_without_checkpoints_starts(marqueue, small_file: Path):
     done = marqueue("run", small_file, "--resume", "--out", "out")
     assert done.returncode == 0
-    assert done.stderr == "There are no checkpoints in out.checkpoints: starting.\n"
+    assert done.stderr == "No checkpoints in out.checkpoints: starting from the beginning.\n"
 
 
 def test_force_begins_anew(marqueue, small_file: Path, tmp_path: Path, checkpoints: Checkpoints):
@@ -281,7 +282,7 @@ class TestLimits:
         assert "Partial result" in repr(cut)
         with pytest.warns(PartialResult, match=said):
             assert Result.load(cut.save(tmp_path / "out")) == cut
-        with pytest.raises(MarqueueError, match="expected whole results to compare"):
+        with pytest.raises(MarqueueError, match="expected complete results"):
             compare(cut, cut)
 
     def test_what_ends_in_the_warmup_has_no_figures(self, small: Scenario, tmp_path: Path):

@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 import pytest
 
-from conftest import COMMAND, SMALL
+from conftest import COMMAND
 from marqueue.reports.run_report import report
-from marqueue.results.summary import MOST_LISTED
+from marqueue.results.result_warnings import MOST_LISTED
 from marqueue.scenario import from_toml, load
-from marqueue.scenario.reading import LARGEST
+from marqueue.scenario.source_text import LARGEST
 from marqueue.simulation.run import run
+from small_scenario import SMALL
 
 NETWORK = SMALL[: SMALL.index("[[traffic]]")]
 
@@ -125,7 +126,7 @@ def test_a_fifo_is_waited_for_with_a_word(small_file, tmp_path):
     )
     assert process.stderr is not None
     said = process.stderr.readline()
-    assert said == f"{fifo}: waiting for a scenario, nothing has come yet\n"
+    assert said == f"{fifo}: waiting for a scenario, no data yet\n"
     fifo.write_text(small_file.read_text(encoding="utf-8"), encoding="utf-8")
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 0

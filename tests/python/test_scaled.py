@@ -2,10 +2,10 @@
 
 import pytest
 
-from conftest import SMALL
 from marqueue import run
 from marqueue.errors import ScenarioError
 from marqueue.scenario import Scenario, from_toml, scenario_warnings
+from small_scenario import SMALL
 
 AQM = 'topology.bottleneck.aqm={{name="scaled", {}}}'
 

@@ -5,7 +5,7 @@ import tomllib
 import jsonschema
 import pytest
 
-from conftest import EXAMPLES, SMALL
+from conftest import EXAMPLES
 from marqueue.errors import ScenarioError
 from marqueue.scenario import (
     Aqm,
@@ -22,6 +22,7 @@ from marqueue.scenario import (
     with_overrides,
 )
 from marqueue.units import Duration, Frequency, Packets, Rate
+from small_scenario import SMALL
 
 
 def problems(*overrides: str) -> dict[str, str]:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from conftest import EXAMPLES, SMALL
+from conftest import EXAMPLES
 from marqueue import _core
 from marqueue.errors import ScenarioError
 from marqueue.scenario import class_names, compile, from_toml, load
+from small_scenario import SMALL
 
 MS = 10**6
 

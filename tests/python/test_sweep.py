@@ -2,19 +2,23 @@
 
 import csv
 import html
+import io
 import json
 import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 import marqueue as package
-from conftest import SMALL
 from marqueue import MarqueueError, Scenario, ScenarioError, run, with_overrides
 from marqueue.reports import write_sweep_report
 from marqueue.simulation.parameter_grid import Axis, grid, labels
-from marqueue.simulation.sweep import Sweep, sweep
+from marqueue.simulation.sweep import sweep
+from marqueue.simulation.sweep_result import Sweep
+from marqueue.simulation.sweep_table import sweep_table
+from small_scenario import SMALL
 
 COUNTS = "traffic.long.count=2,6"
 AQMS = 'topology.bottleneck.aqm=red,{name="pie"}'
@@ -54,7 +58,7 @@ class TestAxis:
             ("a=1,,2", "expected PATH=VALUE,VALUE"),
             ("=1", "expected PATH=VALUE,VALUE"),
             ("a=1,2,1", 'got "1" again'),
-            ("seed=1,2", "expected a setting that the points differ in"),
+            ("seed=1,2", "expected a setting that affects the simulation"),
         ],
     )
     def test_a_mistake_is_explained(self, text: str, said: str) -> None:
@@ -225,6 +229,21 @@ class TestSweep:
 
 
 class TestCommand:
+    @pytest.mark.parametrize("width", [50, 80, 200])
+    def test_its_table_fits_the_terminal(self, swept: tuple[Sweep, Path], width: int) -> None:
+        """No number is broken, at whatever width; nothing reaches beyond the terminal."""
+        points, _ = swept
+        console = Console(width=width, file=io.StringIO())
+        console.print(sweep_table(points, width=width))
+        assert isinstance(console.file, io.StringIO)
+        lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+        assert max(map(len, lines)) <= width
+        for point in points.points:
+            for each in points.choose():
+                number = str(point.estimate(each))
+                assert any(number in line for line in lines)
+        assert any(line.count("±") > 1 for line in lines) == (width > 50)
+
     def test_prints_a_table_and_writes_a_directory(
         self, marqueue, small_file: Path, tmp_path: Path
     ) -> None:
@@ -327,7 +346,7 @@ class TestCommand:
     ) -> None:
         done = marqueue("sweep", small_file, "--over", COUNTS, "--max-events", "3000", "-o", "out")
         assert done.returncode == 3
-        said = "Partial result: 2 of 2 points were ended by a limit, and say so themselves: 1, 2."
+        said = "Partial result: 2 of 2 points were ended by a limit and are partial: 1, 2."
         assert said in done.stderr
         assert said in (tmp_path / "out/report.html").read_text()
         table = pq.read_table(tmp_path / "out/figures.parquet")
@@ -340,7 +359,7 @@ class TestCommand:
         long = ["--set", "duration=120 s", "-r", "40", "--over", "traffic.long.count=2,3"]
         first = marqueue("sweep", small_file, *long, "--out", "out", "--max-time", "10 ms")
         assert first.returncode == 2
-        assert "before any point had ended" in first.stderr
+        assert "before any point was complete" in first.stderr
         resumed = marqueue("sweep", small_file, *long, "--out", "out", "--resume")
         assert resumed.returncode == 0, resumed.stderr
         assert len(json.loads((tmp_path / "out/summary.json").read_text())["points"]) == 2

@@ -1,4 +1,4 @@
-"""``marqueue theory buffer``: rules, what models say of them, and what decides."""
+"""``marqueue theory buffer``: rules, predictions of models, and the smallest sufficient buffer."""
 
 import json
 import math
@@ -66,7 +66,7 @@ def test_small_buffers_are_a_fixed_point_of_tcp_and_random_arrivals() -> None:
     assert found.loss == pytest.approx(1 - 1 / (idle + load), rel=1e-6)
 
 
-def test_models_say_where_they_say_nothing() -> None:
+def test_models_without_a_prediction_say_why() -> None:
     few = predict(demand(flows=4), 100)
     assert (few.utilization, few.loss, few.model) == (None, None, "none")
     assert "halve together" in few.doubt
@@ -92,7 +92,7 @@ def row(name: int, buffer: int, predicted: Prediction, measured: tuple[float, fl
     return Row(RULES[name], buffer, predicted, Measurement(each[0], each[1]))
 
 
-def test_the_smallest_known_to_be_enough_is_recommended_with_its_margin() -> None:
+def test_the_smallest_sufficient_buffer_is_recommended_with_its_margin() -> None:
     good, bad, dumb = (Prediction(u, p, "", "") for u, p in ((1, 0), (0.9, 0), (None, None)))
     rows = [
         row(0, 100, good, None),
@@ -122,7 +122,7 @@ def test_checks_are_scenarios_that_run(aqm: str) -> None:
     assert 0 <= found.loss.mean < 0.2
 
 
-def test_checks_of_fast_links_are_refused_by_the_time_that_they_take() -> None:
+def test_checks_of_fast_links_are_refused_if_they_take_too_long() -> None:
     # 16 runs of 60 round trips of 833,333 packets, at a million a second: 800 s.
     fast = demand(capacity=1e11, rtt=0.1, flows=10_000)
     with pytest.raises(ModelError, match=r"--check: 4 buffers, .* a core 13 min, .* at most 2 min"):
@@ -135,7 +135,7 @@ def test_checks_of_fast_links_are_refused_by_the_time_that_they_take() -> None:
     assert Duration.parse(slow["duration"]).seconds == pytest.approx(400 * 0.24)
 
 
-def test_the_command_of_the_issue() -> None:
+def test_the_command_prints_its_results() -> None:
     asked = [*LINK, "--utilization", "0.98", "--loss", "0.001", "--json"]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
@@ -144,8 +144,8 @@ def test_the_command_of_the_issue() -> None:
     assert found["recommendation"]["rule"] == "C x RTT"
     assert found["recommendation"]["by"] == "prediction"
     shown = CliRunner().invoke(app, [*LINK, "--aqm", "codel"])
-    assert "cannot say" in shown.output
-    assert "No rule is known to be enough" in shown.output
+    assert "no model" in shown.output
+    assert "No rule is known to be sufficient" in shown.output
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_mistakes_have_one_message(more: list[str], message: str) -> None:
     assert str(done.exception).startswith(message)
 
 
-def test_the_kept_data_are_of_what_the_models_say_today() -> None:
+def test_the_stored_data_agree_with_the_models() -> None:
     for aqm in AQMS:
         kept = json.loads((KEPT / f"{aqm}.json").read_text(encoding="utf-8"))
         link = demand(aqm=aqm)

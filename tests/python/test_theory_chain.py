@@ -1,4 +1,4 @@
-"""The chain of windows against the unlumped chain, whose stationary law linear algebra gives."""
+"""The lumped chain of windows compared with the unlumped chain, solved by linear algebra."""
 
 from functools import lru_cache
 from itertools import product
@@ -156,7 +156,7 @@ def test_the_spectrum_holds_the_variance_and_finds_the_beat() -> None:
     assert found.peak == pytest.approx(0.25, abs=0.01)
 
 
-def test_h_is_one_of_a_single_flow_and_n_of_flows_that_move_as_one() -> None:
+def test_h_is_one_for_a_single_flow_and_n_for_synchronized_flows() -> None:
     assert simulate(Model(1, 5.0), 500, 0, 2).h.mean == pytest.approx(1.0, rel=1e-9)
     together = simulate(Model(10**9, 5.0), 500, 1000, 2)
     assert together.h.mean > 0.8 * 10**9
@@ -204,12 +204,12 @@ def test_runs_repeat_and_replications_differ() -> None:
         ({"slots": 0}, "slots: got 0"),
     ],
 )
-def test_what_is_no_model_is_refused(change: dict[str, object], message: str) -> None:
+def test_invalid_models_are_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         Model(**{"flows": 1000, "ct": 25.0, **change})  # type: ignore[arg-type]
 
 
-def test_the_core_says_what_curve_and_queue_are() -> None:
+def test_errors_of_the_extension_name_curve_and_queue() -> None:
     with pytest.raises(ValueError, match="a marking curve"):
         _core.ChainQueue(("no", 1.0, 0.2, 0.3, 12.0), "mm1")
     with pytest.raises(ValueError, match="mm1 or md1"):

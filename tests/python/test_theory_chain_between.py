@@ -1,4 +1,4 @@
-"""From the chain to packets: what one assumption after the other changes, and the kept data."""
+"""Models between the chain and packets: the effect of each assumption, and the stored data."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_packet_by_packet_is_the_chain_with_the_same_classes() -> None:
     assert 0.4 < single.h.mean < 1
 
 
-def test_a_late_answer_or_a_common_queue_is_enough_to_move_together() -> None:
+def test_late_feedback_or_a_common_queue_synchronizes_flows() -> None:
     apart = h(200, "rounds", "own")
     late, common, both = (
         h(200, *each) for each in (("echoes", "own"), ("rounds", "mm1"), ("echoes", "mm1"))
@@ -70,7 +70,7 @@ def test_points_are_simulated_and_drawn(tmp_path: Path, monkeypatch: pytest.Monk
     assert "around it: packets" in (KEPT / "phases.svg").read_text("utf-8")
 
 
-def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(RunError, match="cannot be written"):
         _write(tmp_path / "file", "packets", [])
@@ -97,7 +97,7 @@ def near(figures: dict[str, Any], kept: dict[str, Any]) -> None:
         assert figures[name]["mean"] == pytest.approx(each["mean"], rel=1e-6), name
 
 
-def test_the_kept_points_are_what_the_code_finds() -> None:
+def test_the_stored_points_agree_with_the_code() -> None:
     kept = json.loads((KEPT / "packets.json").read_text("utf-8"))
     full = chain_packets.FULL
     expected = [each for each in chain_packets.POINTS if each[2] <= full.most]
@@ -116,7 +116,7 @@ def test_the_kept_points_are_what_the_code_finds() -> None:
         assert abs(p["minimal"]["utilization"]["mean"] - p["packets"]["utilization"]["mean"]) < 0.07
 
 
-def test_the_kept_rows_are_what_the_code_finds() -> None:
+def test_the_stored_rows_agree_with_the_code() -> None:
     kept = json.loads((KEPT / "between.json").read_text("utf-8"))["rows"]
     by = {(row["what"], row["flows"]): row["figures"] for row in kept}
     form = chain_assumptions.FULL

@@ -1,4 +1,4 @@
-"""The mean field against the map that it linearises, and against the chain."""
+"""The mean field compared with the map that it linearizes, and with the chain."""
 
 import json
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_one_class_has_the_eigenvalues_of_its_map(flows: int, ct: float) -> None
     assert found.stable == (outside == 0)
 
 
-def test_the_chain_is_at_rest_where_its_mean_field_is_and_not_elsewhere() -> None:
+def test_the_chain_is_quiet_if_and_only_if_its_mean_field_is_stable() -> None:
     for flows, rests in ((1000, True), (3_000_000, False)):
         model = Model(flows, 10.0)
         field, result = mean_field(model), simulate(model, 1500, 1000, 2)
@@ -100,7 +100,7 @@ def test_a_cell_of_the_diagram_knows_chain_and_mean_field() -> None:
     assert boundary(found[1:]) == 0
 
 
-def test_the_kept_diagram_is_what_the_code_finds() -> None:
+def test_the_stored_diagram_agrees_with_the_code() -> None:
     kept = json.loads(KEPT.read_text(encoding="utf-8"))
     assert len(kept) == len(cells())
     for i in (20, 345, 610):
@@ -120,7 +120,7 @@ def invoke(*arguments: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_the_command_of_the_issue_answers_in_json() -> None:
+def test_the_command_prints_json() -> None:
     code, out, _ = invoke(
         *["--flows", "1000", "--flows", "1e9", "--a", "0.2", "--ct", "25"],
         *["--marking", "red:2:10:0.2"],
@@ -154,7 +154,7 @@ def test_mistakes_have_one_message(arguments: str, message: str) -> None:
     assert done.stdout == ""
 
 
-def test_exponents_outside_the_theorems_are_remarked() -> None:
+def test_exponents_outside_the_theorems_get_a_warning() -> None:
     code, _, err = invoke("--flows", "100", "--a", "0.45", "--length", "20", "--warm-up", "0")
     assert code == 0
     assert "0 < a < b < 1/2" in err

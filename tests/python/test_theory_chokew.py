@@ -1,4 +1,4 @@
-"""The model of CHOKeW: the paper's numbers, the equations at the fixed point, refusals."""
+"""The model of CHOKeW: the paper's numbers, the equations at the fixed point, errors."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from marqueue.cli import app
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.scenario import from_dict
-from marqueue.theory.chokew.from_scenario import of_scenario
+from marqueue.theory.chokew.from_scenario import solve_scenario
 from marqueue.theory.chokew.model import (
     Flows,
     entry_probability,
@@ -73,7 +73,7 @@ def test_the_fixed_point_satisfies_16a_to_16d_and_fills_the_link(udp: int, rto: 
         assert p < share.starvation_bound
 
 
-def test_little_holds_for_the_leaky_buffer() -> None:
+def test_littles_law_holds_for_the_leaky_buffer() -> None:
     solved = equilibrium(mix(5), 125.0, 175.0)
     alive = [share for share in solved.shares if not share.starved]
     # (13): packets that survive wait as long as any: L'_i = D lambda'_i is no more than L_i.
@@ -136,13 +136,13 @@ def test_near_starvation_the_faster_flow_gets_less_which_22_does_not_exclude() -
             "a.weight: got 0.5",
         ),
         ([Flows("a", "tcp", 1, 1.0)], 125.0, 175.0, "a.rtt: got 0, expected more than 0 s"),
-        ([Flows("a", "cbr", 1, 1.0, rate=100.0)], 125.0, 175.0, "without congestion"),
+        ([Flows("a", "cbr", 1, 1.0, rate=100.0)], 125.0, 175.0, "the model needs congestion"),
         (mix(), 0.0, 175.0, "capacity: got 0"),
         (mix(), 125.0, math.nan, "queue: got nan"),
         (mix(), 125.0, math.inf, "queue: got inf, expected a finite number"),
     ],
 )
-def test_what_the_model_cannot_say_is_refused(
+def test_flows_outside_the_model_are_refused(
     flows: list[Flows], capacity: float, queue: float, message: str
 ) -> None:
     with pytest.raises(ModelError, match=message):
@@ -173,7 +173,7 @@ SCENARIO: dict[str, Any] = {
 
 
 def test_a_scenario_gives_the_flows_of_the_model() -> None:
-    solved = of_scenario(from_dict(SCENARIO), law="sqrt")
+    solved = solve_scenario(from_dict(SCENARIO), law="sqrt")
     low, high, udp = (share.flows for share in solved.shares)
     assert (low.count, low.weight, high.weight) == (50, 1.0, 2.0)
     # 3 ms of propagation each way; 0.8 ms, 8 ms and 0.8 ms to send 1000 bytes.
@@ -197,7 +197,7 @@ OUTSIDE: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("change", "message"), OUTSIDE)
 def test_a_scenario_outside_the_model_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
-        of_scenario(from_dict(SCENARIO | change))
+        solve_scenario(from_dict(SCENARIO | change))
 
 
 def test_the_command_prints_json_and_refuses_in_one_line(tmp_path: Path) -> None:

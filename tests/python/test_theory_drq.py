@@ -1,5 +1,7 @@
-"""The fluid model of DRQ: equations with delays and their roots against closed forms, equilibrium
-against optimum, bound against boundary."""
+"""The fluid model of DRQ: solver and roots compared with closed forms, equilibrium with optimum.
+
+The bound of Proposition 2 is compared with the exact boundary.
+"""
 
 import json
 import math
@@ -16,10 +18,10 @@ from marqueue.cli import app
 from marqueue.errors import ModelError
 from marqueue.scenario import from_dict
 from marqueue.theory.allocation.resources import Resource
+from marqueue.theory.dde import solve
 from marqueue.theory.drq.fluid import Drq, Red, Reno
 from marqueue.theory.drq.from_scenario import network
 from marqueue.theory.drq.stability import bound, stability
-from marqueue.theory.fluid.dde import solve
 from marqueue.theory.linear.characteristic import Linear, boundary, rightmost
 from test_theory_pf import scenario
 
@@ -133,7 +135,7 @@ def test_the_fluid_model_goes_to_the_optimum_where_it_is_stable() -> None:
     assert found.y[-1] == pytest.approx(stable.equilibrium, rel=1e-3)
 
 
-def test_the_linear_form_is_the_derivative_of_the_fluid_model() -> None:
+def test_the_linearization_is_the_derivative_of_the_fluid_model() -> None:
     model = dumbbell()
     state, size = model.equilibrium, 8
     rest = np.tile(state, (len(model.delays), 1))

@@ -1,4 +1,4 @@
-"""The marking of DRQ over a path: the recursion against every sequence of draws, and its limits."""
+"""The marking of DRQ over a path: the recursion compared with all sequences of draws; limits."""
 
 from itertools import product
 

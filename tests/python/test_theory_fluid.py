@@ -1,4 +1,4 @@
-"""``theory.fluid`` and ``run --theory``: from a scenario to its model, beside its packets."""
+"""``theory.fluid`` and ``run --theory``: from a scenario to its model, compared with packets."""
 
 import json
 from collections.abc import Callable
@@ -185,7 +185,7 @@ def test_an_assumption_that_is_broken_is_named(case: str) -> None:
     assert message in str(raised.value)
 
 
-def test_where_the_model_hardly_holds_it_says_so() -> None:
+def test_inaccurate_models_have_warnings() -> None:
     few = with_aqm(name="droptail")
     few["traffic"][0]["count"] = 4
     assert any(
@@ -231,7 +231,7 @@ def test_a_mistake_gets_one_message(arguments: list[str], message: str, file: Pa
     assert isinstance(done.exception, SystemExit | MarqueueError)
 
 
-def test_a_run_has_the_theory_beside_it(marqueue: Command, file: Path, tmp_path: Path) -> None:
+def test_a_run_can_include_the_fluid_model(marqueue: Command, file: Path, tmp_path: Path) -> None:
     done = marqueue("run", file, "--theory", "--out", "out", "--set", "duration=15 s")
     assert done.returncode == 0, done.stderr
     assert "fluid model" in done.stdout

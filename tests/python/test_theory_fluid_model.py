@@ -1,4 +1,4 @@
-"""Fluid models: equilibria and linear forms against closed forms, and what is refused."""
+"""Fluid models: equilibria and linearizations compared with closed forms; errors."""
 
 import math
 from typing import Any
@@ -125,7 +125,7 @@ def _against_differences(model: Model) -> None:
 
 
 @pytest.mark.parametrize("aqm", ["red", "pi", "rem", "droptail"])
-def test_what_settles_is_at_rest_where_the_formulas_say(aqm: str) -> None:
+def test_equilibria_agree_with_closed_forms(aqm: str) -> None:
     # Thirty flows would oscillate under droptail.
     made = description(aqm, count=90 if aqm == "droptail" else 30)
     if aqm == "red":
@@ -151,7 +151,7 @@ def test_what_settles_is_at_rest_where_the_formulas_say(aqm: str) -> None:
         assert seen.queue[-1] == 100.0
 
 
-def test_a_description_that_makes_no_sense_is_refused_with_its_place() -> None:
+def test_an_invalid_description_is_refused_with_its_place() -> None:
     for path, value, message in (
         (("links", 0, "capacity"), -1.0, "links.0.capacity: got -1, expected a number above 0"),
         (("links", 0, "aqm", "gamma"), 2.0, "links.0.aqm.gamma: got 2, expected above 0, at most"),

@@ -1,5 +1,4 @@
-"""The linear form of scenarios: roots against closed forms, loops against papers, margins against
-roots, and what is refused."""
+"""Linearized scenarios: roots compared with closed forms, loops with papers, margins with roots."""
 
 import json
 import math
@@ -158,7 +157,7 @@ def test_several_links_have_a_locus_each() -> None:
     assert linear.margins() is not None
 
 
-def test_the_command_tells_all(tmp_path) -> None:
+def test_the_command_prints_roots_and_margins(tmp_path) -> None:
     import tomli_w
 
     file = tmp_path / "pi.toml"
@@ -176,10 +175,10 @@ def test_the_command_tells_all(tmp_path) -> None:
     assert "Stable; rightmost roots: -0.62" in shown
 
 
-def test_what_is_outside_is_refused() -> None:
+def test_scenarios_outside_the_model_are_refused() -> None:
     with pytest.raises(ScenarioError, match="outside the fluid model: codel"):
         linearize(from_dict(dumbbell({"name": "codel"})))
-    with pytest.raises(ModelError, match="GKVQ marks all or nothing"):
+    with pytest.raises(ModelError, match="GKVQ marks all packets or none"):
         linearize(from_dict(dumbbell({"name": "gkvq"})))
     ended = dumbbell(PI)
     ended["traffic"][0]["stop"] = "30 s"

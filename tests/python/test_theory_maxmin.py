@@ -1,4 +1,4 @@
-"""Water-filling: what makes an allocation max-min fair, and textbook cases."""
+"""Water-filling: the defining property of max-min fairness, and textbook cases."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_weights_and_densities() -> None:
     assert filling.rates == pytest.approx([100 / 3, 50 / 3])
 
 
-def test_a_source_that_nothing_stops_is_refused() -> None:
+def test_a_source_without_a_limit_is_refused() -> None:
     usage = csr_array(np.array([[1.0, 0.0], [0.0, 1.0]]))
     with pytest.raises(ModelError, match="source 1: no resource"):
         max_min(usage, np.array([1.0, np.inf]))
@@ -33,7 +33,7 @@ def test_a_source_that_nothing_stops_is_refused() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 2**32 - 1))
-def test_each_source_has_a_full_bottleneck_where_nobody_gets_more(
+def test_each_source_has_a_full_bottleneck_where_its_level_is_largest(
     m: int, n: int, seed: int
 ) -> None:
     # Bertsekas and Gallager: an allocation is max-min fair iff every source has a bottleneck.

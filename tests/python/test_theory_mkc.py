@@ -1,4 +1,4 @@
-"""Maps of MKC and its kin: the paper's numbers, closed forms, fixed points on random routes."""
+"""Maps of MKC and related laws: numbers of the paper, closed forms, fixed points on any routes."""
 
 import math
 import warnings
@@ -58,7 +58,9 @@ def test_figure_3_kelly_settles_at_23_436_and_16_042() -> None:
     law, price = Kelly(0.1, 5), Loss(network.capacity)
     settled = iterate(network, law, price, 5, 500).rates[-1]
     assert settled == pytest.approx([23.436, 16.042], abs=5e-4)
-    assert equilibrium.of_kelly(network, law, price).rates == pytest.approx(settled, rel=1e-9)
+    assert equilibrium.kelly_fixed_point(network, law, price).rates == pytest.approx(
+        settled, rel=1e-9
+    )
     assert settled @ [2, 3] == pytest.approx(95)  # (11)
     assert settled.sum() / 20 - 1 == pytest.approx(0.97, abs=0.005)
 
@@ -70,7 +72,7 @@ def test_figure_3_kelly_settles_at_23_436_and_16_042() -> None:
 def test_lemma_1_on_any_routes(seed: int) -> None:
     network = random_network(seed)
     omega = np.random.default_rng(seed).uniform(0.1, 5, network.sources) * 1e6
-    point = equilibrium.of_kelly(network, Kelly(0.1, omega), Loss(network.capacity))
+    point = equilibrium.kelly_fixed_point(network, Kelly(0.1, omega), Loss(network.capacity))
     # (10): multiply each source's equation out; omega may differ.
     assert network.hops @ point.rates == pytest.approx(network.capacity.sum() + omega.sum())
     assert point.rates * (network.usage.T @ point.prices) == pytest.approx(omega)
@@ -83,7 +85,7 @@ def test_the_fixed_point_of_mkc_is_where_the_map_stays(seed: int) -> None:
     rng = np.random.default_rng(seed)
     law = Mkc(rng.uniform(0.5, 2, network.sources) * 1e5, rng.uniform(0.2, 1, network.sources))
     for price in (Loss(network.capacity), Power(network.capacity, 2.0)):
-        point = equilibrium.of_mkc(network, law, price)
+        point = equilibrium.mkc_fixed_point(network, law, price)
         there = iterate(network, law, price, point.rates, 20)
         assert there.rates[-1] == pytest.approx(point.rates[:10], rel=1e-9)
         # The bottleneck of each source is the resource on its route with the highest price.
@@ -97,7 +99,7 @@ def test_emkc_converges_from_anywhere_on_any_routes_under_any_delays(seed: int) 
     network = random_network(seed)
     rng = np.random.default_rng(seed + 1)
     law, price = Mkc(2e6, 0.5), Loss(network.capacity)
-    point = equilibrium.of_mkc(network, law, price)
+    point = equilibrium.mkc_fixed_point(network, law, price)
     start = rng.uniform(0.2, 3, network.sources) * point.rates
     jitter = int(rng.integers(0, 6))
     done = iterate(network, law, price, start, 3000, jitter=jitter, seed=seed)
@@ -119,7 +121,7 @@ def test_the_sum_of_rates_has_a_closed_form(n: int, delay: int, beta: float) -> 
 def test_emkc_settles_at_its_fixed_point_with_its_steady_loss(n: int) -> None:
     network = Network.single(C, n, 1 + np.arange(n) % 4)
     law, price = Mkc(ALPHA, BETA), Loss(network.capacity)
-    point = equilibrium.of_mkc(network, law, price)
+    point = equilibrium.mkc_fixed_point(network, law, price)
     assert point.rates == pytest.approx(C / n + ALPHA / BETA)  # (46)
     assert point.arrivals == pytest.approx([C + n * ALPHA / BETA])  # (47)
     assert point.loss == pytest.approx([n * ALPHA / (C * BETA + n * ALPHA)])
@@ -154,9 +156,9 @@ def test_theorem_6_and_corollary_3() -> None:
 
 def test_figure_5_emkc_fills_a_gigabit_in_16_steps() -> None:
     emkc, scalable = paper_data.figure_5()
-    assert paper_data.saturation(emkc, 1e9) == 16
+    assert paper_data.steps_to_saturation(emkc, 1e9) == 16
     # ln(1 Gb/s / 10 kb/s) / ln 1.01 = 1157.
-    assert paper_data.saturation(scalable, 1e9) == 1158
+    assert paper_data.steps_to_saturation(scalable, 1e9) == 1158
 
 
 def test_figure_4_is_fair_in_the_end_without_oscillations() -> None:
@@ -192,7 +194,7 @@ def test_random_delays_come_from_named_streams() -> None:
     assert not np.array_equal(*varied)
 
 
-def test_only_what_is_watched_is_kept() -> None:
+def test_only_watched_rates_are_stored() -> None:
     network = Network.single(1e9, 5000, 3)
     done = iterate(network, Mkc(1e4, 0.5), Loss(network.capacity), 1e4, 50, watch=[4999, 7])
     assert done.rates.shape == (51, 2)
@@ -211,7 +213,7 @@ def test_a_beta_that_cannot_be_stable_warns_with_theorem_4() -> None:
         iterate(network, Mkc(ALPHA, 1.9), Loss(network.capacity), ALPHA, 4)
 
 
-def test_what_is_no_network_is_refused_with_its_place() -> None:
+def test_invalid_networks_are_refused_with_their_place() -> None:
     refused = {
         r"capacity\[1\]: got 0, expected more than 0": lambda: Network.of([1, 0], [[0, 1]]),
         r"delay\[1\]: got -2, expected a whole": lambda: Network.single(1, 2, [1, -2]),
@@ -230,7 +232,7 @@ def test_what_is_no_network_is_refused_with_its_place() -> None:
             make()
 
 
-def test_what_cannot_be_iterated_is_refused() -> None:
+def test_invalid_iterations_are_refused() -> None:
     network = Network.single(1.0, 2)
     price = Loss(network.capacity)
     for law, message in (

@@ -1,4 +1,4 @@
-"""``marqueue theory mkc`` as people type it."""
+"""The command ``marqueue theory mkc``."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_a_trajectory_with_its_figure(tmp_path: Path) -> None:
     assert figure.read_text(encoding="utf-8").count("source 1") == 1
 
 
-def test_what_diverges_is_said_and_stays_json() -> None:
+def test_divergence_is_reported_and_json_stays_valid() -> None:
     kelly = ["--law", "kelly", "--kappa", "1.9", "--delay", "4", "--sources", "1"]
     found = answer("trajectory", *kelly, "--steps", "3000")
     assert found["diverged_at_step"] is not None
@@ -73,7 +73,7 @@ def test_stability(arguments: list[str], verdict: str) -> None:
     assert found["exact"]["verdict"] == verdict
     assert found["conditions"][0]["holds"] == (verdict == "stable")
     spoken = CliRunner().invoke(app, [*MKC, "stability", *arguments])
-    assert f"exactly: {verdict}" in spoken.output
+    assert f"delays: {verdict}" in spoken.output
 
 
 def test_convergence() -> None:
@@ -87,7 +87,7 @@ def test_a_beta_outside_0_to_2_warns_with_theorem_4(beta: str) -> None:
     done = CliRunner().invoke(app, [*MKC, "stability", "--beta", beta])
     assert done.exit_code == 0
     assert "Theorem 4" in done.stderr
-    assert "exactly: stable" not in done.stdout
+    assert "delays: stable" not in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_beta_outside_0_to_2_warns_with_theorem_4(beta: str) -> None:
         (["trajectory", "--figure", "/no/such/place.svg"], "cannot be written"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(arguments: list[str], message: str) -> None:
+def test_errors_have_one_line(arguments: list[str], message: str) -> None:
     done = CliRunner().invoke(app, [*MKC, *arguments])
     # The command turns this into its message and exit code 2 (tests of the command line).
     assert isinstance(done.exception, MarqueueError)

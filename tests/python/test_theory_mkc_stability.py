@@ -1,5 +1,4 @@
-"""Stability under delays: Theorem 1 and its limits, conditions beside the exact boundary, prices
-without loss."""
+"""Stability under delays: Theorem 1 and its limits, conditions and exact boundaries, no loss."""
 
 import math
 
@@ -31,7 +30,7 @@ from marqueue.theory.mkc.delay_independent_stability import (
     search,
     symmetriser,
 )
-from marqueue.theory.mkc.linear import undirected
+from marqueue.theory.mkc.linear import delayed_system
 from marqueue.theory.mkc.report import report
 
 seeds = st.integers(0, 2**32 - 1)
@@ -57,7 +56,7 @@ def test_theorem_1_no_delays_make_a_symmetric_stable_matrix_unstable(seed: int) 
 def test_theorem_1_delays_do_not_make_an_unstable_one_stable_for_all_of_them(seed: int) -> None:
     a = symmetric(np.random.default_rng(seed), 1.001)
     assert judge(a).answer == "unstable without delays"
-    equal = undirected(a, np.full(4, 2), np.full(4, 1))
+    equal = delayed_system(a, np.full(4, 2), np.full(4, 1))
     assert equal.radius() == pytest.approx(1.001 ** (1 / 3))
 
 
@@ -69,7 +68,7 @@ def test_a_counterexample_that_is_not_symmetric() -> None:
     assert verdict.radius < 1e-7
     assert verdict.answer == "not decided"
     assert verdict.norm == pytest.approx(1.8, rel=1e-3)
-    assert undirected(a, [1, 0], [1, 1]).radius() == pytest.approx(1.5)
+    assert delayed_system(a, [1, 0], [1, 1]).radius() == pytest.approx(1.5)
     assert search(a, np.random.default_rng(1), tries=50, longest=3) is not None
 
 
@@ -103,7 +102,7 @@ def test_corollary_1_finds_the_jacobian_of_a_function() -> None:
     def emkc(x: np.ndarray) -> np.ndarray:
         return x + 1e4 - 0.5 * price(x.sum()) * x
 
-    point = equilibrium.of_mkc(network, Mkc(1e4, 0.5), price)
+    point = equilibrium.mkc_fixed_point(network, Mkc(1e4, 0.5), price)
     found = jacobian(emkc, point.rates)
     # (38): a - b = 1 - beta p*, and all of b is -beta x* C / X*^2.
     p, total = point.prices[0], point.arrivals[0]
@@ -135,10 +134,10 @@ def test_conditions_3_and_4_hold_only_where_kelly_is_stable(seed: int) -> None:
     network = Network.of(rng.uniform(1, 9, 2), [[0], *([[0, 1]] * n)], rng.integers(1, 6, n + 1))
     price = Power(network.capacity, float(rng.uniform(0.5, 3)))
     law = Kelly(rng.uniform(0.5, 1.5, n + 1), rng.uniform(0.1, 1, n + 1))
-    point = equilibrium.of_kelly(network, law, price)
+    point = equilibrium.kelly_fixed_point(network, law, price)
     for condition in report(network, law, price).conditions:
         scale = 0.999 / condition.share
-        assert linear.of_kelly(point, law, price, scale).radius() < 1
+        assert linear.linearize_kelly(point, law, price, scale).radius() < 1
 
 
 def test_theorem_4_bounds_beta_over_all_delays_not_over_each() -> None:
@@ -178,7 +177,7 @@ def test_with_a_steep_price_theorem_3_says_where_mkc_becomes_unstable() -> None:
     assert found.scale == pytest.approx(found.allowed, rel=1e-6)
     # x* = alpha / (beta p*) and p = X^4: beta p (1 + 4) = 2 at the boundary.
     scaled = Mkc(0.05, 0.5 * found.allowed)
-    point = equilibrium.of_mkc(network, scaled, Power(network.capacity, 4.0))
+    point = equilibrium.mkc_fixed_point(network, scaled, Power(network.capacity, 4.0))
     assert 0.5 * found.allowed * point.prices[0] * 5 == pytest.approx(2)
 
 
@@ -203,7 +202,7 @@ def test_the_critical_gain_is_where_the_companion_matrix_says(beta: float, delay
     point = lossfree.fixed_point(network, Mkc(1e3, beta), Virtual(network.capacity, 0.1))
     for share, stable in ((1 - 1e-4, True), (1 + 1e-4, False)):
         price = Virtual(network.capacity, gain * share)
-        assert (linear.of_virtual(point, Mkc(1e3, beta), price).radius() < 1) == stable
+        assert (linear.linearize_adaptive(point, Mkc(1e3, beta), price).radius() < 1) == stable
     if beta <= 1:
         assert lossfree.safe_gain(delay) <= gain * (1 + 1e-12) <= 2 / (delay + 1) * (1 + 1e-9)
     if beta == 1:
@@ -221,10 +220,10 @@ def test_any_gain_below_the_critical_one_of_the_longest_delay_is_stable(seed: in
     law = Mkc(float(rng.uniform(0.001, 1)) * target * 1e6 * beta / n, beta)
     price = Virtual(network.capacity, 0.999 * lossfree.critical_gain(beta, delay.max()), target)
     point = lossfree.fixed_point(network, law, price)
-    assert linear.of_virtual(point, law, price).radius() < 1
+    assert linear.linearize_adaptive(point, law, price).radius() < 1
 
 
-def test_the_map_with_adaptive_prices_goes_as_its_boundary_says() -> None:
+def test_the_map_with_adaptive_prices_agrees_with_its_boundary() -> None:
     network = Network.single(1e6, 2, 4)
     gain = lossfree.critical_gain(0.5, 4)
     amplitude = []
@@ -247,7 +246,7 @@ def test_steady_loss_against_n() -> None:
     assert free.theory == pytest.approx(free.iterated, abs=1e-9)
 
 
-def test_what_has_no_answer_says_so() -> None:
+def test_cases_without_a_result_raise_errors() -> None:
     network = Network.single(1e6, 2)
     with pytest.raises(ModelError, match="law: got aimd"):
         report(network, Aimd(1, 0.5), Loss(network.capacity))
@@ -257,4 +256,4 @@ def test_what_has_no_answer_says_so() -> None:
     assert large.radius is None
     assert large.verdict == "not computed: 300 sources with delays of up to 100 are too many"
     tied = Network.of([1e6, 1e6], [[0, 1]])
-    assert "hears the same price from two" in report(tied, Mkc(1, 1.0), Loss(tied.capacity)).verdict
+    assert "has the same price at two" in report(tied, Mkc(1, 1.0), Loss(tied.capacity)).verdict

@@ -1,5 +1,7 @@
-"""Proportional fairness over CPUs and links: closed forms, what makes an optimum the only one, an
-oracle, the allocations beside it, refusals."""
+"""Proportional fairness over CPUs and links: closed forms, optimality, an independent solver.
+
+Also the TCP-like and max-min allocations, and errors.
+"""
 
 import json
 import math
@@ -17,10 +19,10 @@ from marqueue.errors import ModelError, ScenarioError
 from marqueue.plots.capacity_region import pair_allocations
 from marqueue.scenario import from_dict
 from marqueue.theory.allocation.allocations import feasible, max_min, tcp_like
-from marqueue.theory.allocation.from_scenario import of_scenario, region
+from marqueue.theory.allocation.from_scenario import allocation_problem, region
 from marqueue.theory.allocation.proportional_fairness import proportionally_fair, residuals
 from marqueue.theory.allocation.resources import Flows, Resource, Sharing
-from marqueue.theory.allocation.single_bottleneck import OnePair
+from marqueue.theory.allocation.single_bottleneck import SingleBottleneck
 
 #: Residuals go below 1e-9; rates are as good as the root of what is left at the border of two
 #: regions, where a price is zero without need.
@@ -61,7 +63,7 @@ def network(rng: np.random.Generator, resources: int, flows: int) -> Sharing:
 
 
 def test_the_regions_of_the_paper() -> None:
-    flows = OnePair.of([1, 2, 4, 8])
+    flows = SingleBottleneck.of([1, 2, 4, 8])
     assert flows.harmonic == pytest.approx(2.13, abs=0.005)
     assert flows.arithmetic == 3.75
     shares = pair_allocations(flows)
@@ -91,9 +93,9 @@ def test_the_dumbbell_of_the_paper(cpu: float, rates: tuple[float, ...], where: 
     best = proportionally_fair(pair(cpu))
     assert best.rates / 1e6 == pytest.approx(rates, abs=0.0005)
     assert best.region == best.region_of(("cpu", "link")) == where
-    closed = OnePair.of(PAPER * 10).proportionally_fair(cpu, 40e6)[:4]
+    closed = SingleBottleneck.of(PAPER * 10).proportionally_fair(cpu, 40e6)[:4]
     assert best.rates == pytest.approx(closed, rel=BORDER)
-    equal = OnePair.of(PAPER * 10).tcp_like(cpu, 40e6)[:4]
+    equal = SingleBottleneck.of(PAPER * 10).tcp_like(cpu, 40e6)[:4]
     assert tcp_like(pair(cpu)).rates == pytest.approx(equal, rel=EXACT)
 
 
@@ -132,7 +134,7 @@ def test_no_change_that_is_feasible_gains_in_proportion(seed: int) -> None:
     assert paid == pytest.approx(float(sharing.count @ sharing.weight), rel=EXACT)
 
 
-def test_residuals_see_what_is_no_optimum() -> None:
+def test_residuals_detect_rates_that_are_not_optimal() -> None:
     sharing = pair(25e6)
     best = proportionally_fair(sharing)
     assert residuals(sharing, best.rates * 1.1, best.prices).stationarity == pytest.approx(0.1)
@@ -213,7 +215,7 @@ NOTHING = Flows("video", 1.0, {})
         (LINK * 2, (Flows("video", 1.0, {"link": 1}),), "link: got this name 2 times"),
     ],
 )
-def test_what_has_no_optimum_is_refused_by_name(
+def test_problems_without_an_optimum_are_refused_by_name(
     resources: tuple[Resource, ...], flows: tuple[Flows, ...], message: str
 ) -> None:
     with pytest.raises(ModelError, match=message):
@@ -272,7 +274,9 @@ def test_a_scenario_gives_its_flows_and_resources() -> None:
 
 def test_other_traffic_takes_what_it_offers() -> None:
     udp = {"kind": "cbr", "name": "udp", "rate": "10 Mbit/s", "packet": "500 B"}
-    found = of_scenario(from_dict(scenario("100 MHz", traffic=[*scenario()["traffic"], udp])))
+    found = allocation_problem(
+        from_dict(scenario("100 MHz", traffic=[*scenario()["traffic"], udp]))
+    )
     assert proportionally_fair(found.sharing).rates == pytest.approx([30e6 / 40] * 4, rel=EXACT)
     assert any("udp/40 ms: what it offers, 10 Mbit/s" in said for said in found.assumed)
 
@@ -293,7 +297,7 @@ def test_a_scenario_outside_the_model_is_refused(
     traffic: list[dict[str, Any]], message: str
 ) -> None:
     with pytest.raises(ScenarioError, match=message):
-        of_scenario(from_dict(scenario(traffic=traffic)))
+        allocation_problem(from_dict(scenario(traffic=traffic)))
 
 
 def test_the_command_prints_json_and_refuses_in_one_line(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Laws of TCP against limits, fixed points against closed forms and against packets."""
+"""Laws of TCP compared with limits; fixed points compared with closed forms and with packets."""
 
 import json
 import math
@@ -172,7 +172,7 @@ def lots(scenario: dict[str, Any]) -> Scenario:
     return from_dict(scenario)
 
 
-def test_a_link_that_is_not_full_tells_nothing() -> None:
+def test_a_link_that_is_not_full_sends_no_signals() -> None:
     found = steady(lots(small(RED, ecn=False)))
     first, second = found.links.values()
     assert first.utilization == pytest.approx(1)
@@ -218,5 +218,5 @@ def test_the_command_and_what_it_refuses(tmp_path) -> None:
     mixed["traffic"][1]["control"] = "kelly"
     with pytest.raises(ScenarioError, match="kelly beside mkc, expected one law"):
         steady(from_dict(mixed))
-    with pytest.raises(ModelError, match="got ecn, expected one of losses: a link drops"):
+    with pytest.raises(ModelError, match="got ecn, expected a law of losses: a link drops"):
         steady(from_dict(small(RED, ecn=False)), "ecn")

@@ -10,7 +10,7 @@ import pytest
 
 import marqueue as package
 from conftest import COMMAND
-from real import needs_tshark
+from live_requirements import needs_tshark
 
 SCENARIO = """\
 name = "Traced"

@@ -9,7 +9,7 @@ import pytest
 from marqueue import MarqueueError, Result, Scenario, ScenarioError, from_dict, run, with_overrides
 from marqueue.reports import report
 from marqueue.results import Subject, subjects
-from marqueue.results.subject import OF_LINKS
+from marqueue.results.subject import LINK_FIGURES_BY_NAME
 from marqueue.simulation.stopping_rule import FEWEST, Bound
 from marqueue.statistics.estimates import Estimate
 from sample_runs import SCENARIO, sample_run
@@ -87,7 +87,7 @@ class TestBound:
         of it in every report. Standard deviation of the share over 1000: 0.9%.
         """
         rng = np.random.default_rng(1)
-        bound = Bound("", Subject("link", "a"), OF_LINKS["queue_mean"], 0.05, True)
+        bound = Bound("", Subject("link", "a"), LINK_FIGURES_BY_NAME["queue_mean"], 0.05, True)
         covered = []
         for values in rng.normal(1, 0.1, (1000, 60)):
             estimates = (Estimate.of(values[:n]) for n in range(FEWEST, 61))
@@ -185,7 +185,7 @@ class TestWarmup:
         assert all(table.equals(given.tables[name]) for name, table in found.tables.items())
 
     def test_says_so(self, found: Result, tmp_path: Path) -> None:
-        said = f"Warm-up cut by MSER-5 at {found.warmup:g} s"
+        said = f"The warm-up ends at {found.warmup:g} s, by MSER-5"
         assert any(said in warning for warning in found.summary()["warnings"])
         assert said in report(found).render()
         assert Result.load(found.save(tmp_path / "run")) == found

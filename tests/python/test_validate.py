@@ -1,4 +1,4 @@
-"""The validation ladder: verdicts, laws, that a wrong figure is found out, the command."""
+"""The validation ladder: verdicts, laws, detection of wrong figures, the command."""
 
 import dataclasses
 import json
@@ -17,7 +17,7 @@ from marqueue.cli import app
 from marqueue.ns2.case import droptail
 from marqueue.ns2.chokew import FIGURE_9
 from marqueue.ns2.matrix import EXPLAINED, MATRIX, QUICK
-from marqueue.ns2.simulator_output import ours
+from marqueue.ns2.simulator_output import marqueue_output
 from marqueue.papers import PAPERS
 from marqueue.scenario import compile
 from marqueue.scenario.parameters import aqms
@@ -214,12 +214,13 @@ def test_the_matrix_against_ns2():
         }  # fmt: skip
 
 
-def test_another_queue_than_ns2s_is_found_out():
+def test_a_queue_that_differs_from_ns2s_is_detected():
     """Droptail of 40 packets against one of 60, as if the one were ns-2's."""
     case = dataclasses.replace(MATRIX[0], duration=40.0, edges=(10.0,))
     shorter = dataclasses.replace(case, queue=droptail(40))
     here, there = (
-        ours(each, TaskRunner().run(each.scenario(replications=3)))[1] for each in (case, shorter)
+        marqueue_output(each, TaskRunner().run(each.scenario(replications=3)))[1]
+        for each in (case, shorter)
     )
     assert {each.verdict for each in compare(case, here, here)} == {"pass"}
     verdicts = {each.what: each.verdict for each in compare(case, here, there)}

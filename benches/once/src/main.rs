@@ -1,7 +1,6 @@
-//! One run in a process of its own: `once SEED < plan.json` prints what it took.
+//! Runs one plan and prints what it took: `once SEED < plan.json`.
 //!
-//! The way to time or profile the engine without Python; `make bench-peers` and `make bench-scale`
-//! measure with it.
+//! It serves to time or profile the engine without Python. `make bench-peers` and `make bench-scale` use it.
 
 use marqueue_sim::{run, Control};
 use std::error::Error;

@@ -27,7 +27,7 @@ impl Dctcp {
         let explain = |error| libbpf_error("the kernel (6.4 or later) refused DCTCP", &error);
         let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(explain)?;
         let mut ops = open.maps_mut().find(|map| map.name() == "dctcp").expect("a map dctcp");
-        // The structure begins with its name, of 16 bytes with a zero behind it; zeros are what it has.
+        // The name field has 16 bytes with a terminating zero, and is all zeros initially.
         let value = ops.initial_value_mut().expect("what is in the object");
         value[..name().len()].copy_from_slice(name().as_bytes());
         let mut object = open.load().map_err(explain)?;

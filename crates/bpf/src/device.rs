@@ -27,7 +27,7 @@ const MAPS: [&str; 3] = ["setup", "state", "counters"];
 struct Device {
     index: i32,
     pins: PathBuf,
-    /// Any open file descriptor: looking up a hook needs one.
+    /// An open file descriptor, which looking up a hook needs.
     socket: OwnedFd,
 }
 
@@ -141,7 +141,7 @@ pub fn attach(netns: Option<&Path>, device: &str, law: AvqParams, signal: Signal
         let device = Device::find(device)?;
         device.sweep(requirements::namespace()?);
         let before = device.setup();
-        // The pins of an attach that was killed also record whether the hook was created for it.
+        // The pins of a killed attach still record whether it created the hook.
         let clsact = !tc_hooks::has_clsact(device.index)? || before.is_some_and(|setup| setup.clsact);
         let setup = Setup { law, signal, clsact };
         if before.is_some() && device.filter()?.is_some_and(|id| device.is_pinned(id)) {

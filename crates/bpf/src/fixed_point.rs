@@ -5,9 +5,9 @@
 //! time in nanoseconds. The remainder of each division is carried to the next one, so that rounding does not
 //! accumulate. `tests/equality.rs` compares this with the program, `tests/precision.rs` with `marqueue_aqm`.
 //!
-//! Departures: no real buffer is seen, so that a packet which overflows it counts in the arrival rate (as in
-//! ns-2.35's Queue/Vq); of a segmented packet as many segments enter the virtual queue as fit, and the whole
-//! of it is signalled if not all do.
+//! Departures: the real buffer is unknown, so packets that overflow it count in the arrival rate, as in ns-2.35's
+//! Queue/Vq. As many segments of a segmented packet enter the virtual queue as fit; if not all fit, the whole packet
+//! is marked or dropped.
 
 /// Binary digits of the fraction of a byte.
 pub const FRACTION: u32 = 20;
@@ -33,8 +33,9 @@ pub struct AvqParams {
 }
 
 impl AvqParams {
-    /// A link of `rate` bit/s, `gamma`, `alpha` in 1/s, C~ at first a fraction `initial` of C, B of `buffer`
-    /// bytes. C~ earns in proportion to alpha as rounded, so that it rests where arrivals are gamma C exactly.
+    /// A link of `rate` bit/s, `gamma`, `alpha` in 1/s, initial C~ as the fraction `initial` of C, B of
+    /// `buffer` bytes. The growth of C~ uses the rounded alpha, so that its equilibrium is exactly at
+    /// arrivals of gamma C.
     ///
     /// # Errors
     /// If alpha, or alpha times the rate, is larger than the integers can hold, or so small that it rounds to 0.
@@ -45,7 +46,7 @@ impl AvqParams {
         if alpha > 0.0 && cost == 0.0 {
             return Err(format!("alpha: got {alpha} /s, expected 0 or at least {} /s", 1.0 / one));
         }
-        // A packet of 2^20 bytes at most, so that what it costs fits.
+        // The largest packet has 2^20 bytes, and alpha times its size must fit.
         let growth = cost * gamma * (capacity / one);
         if cost >= LARGEST / one || growth >= LARGEST {
             return Err(format!("alpha: got {alpha} /s, expected alpha times {rate} bit/s below 3.5e13"));
@@ -64,13 +65,13 @@ impl AvqParams {
 /// A packet as it arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When, ns.
+    /// Time, ns.
     pub now: u64,
     /// Its size on the wire with the headers of all its segments, at most 2^20.
     pub bytes: u64,
     /// Number of segments; 1 for a plain packet.
     pub segments: u64,
-    /// True if a mark would drop the packet.
+    /// True if a mark drops the packet.
     pub loses: bool,
 }
 
@@ -108,8 +109,8 @@ impl Avq {
         !fits
     }
 
-    /// VQ <- max(VQ - C~ (t - s), 0). A packet stamped earlier than the one before it finds that no time has
-    /// passed: on several CPUs the later one may come first.
+    /// VQ <- max(VQ - C~ (t - s), 0). For a timestamp earlier than the previous one, which several CPUs can cause, no
+    /// time passes.
     fn drain(&mut self, now: u64) {
         if now <= self.drained {
             return;
@@ -124,7 +125,7 @@ impl Avq {
         }
     }
 
-    /// Segments enter as long as they fit; a packet that will be lost enters whole or not at all.
+    /// Segments enter as long as they fit. A packet that a mark would drop enters as a whole or not at all.
     fn offer(&mut self, law: &AvqParams, packet: Arrival) -> bool {
         let size = packet.bytes << FRACTION;
         let room = law.buffer.saturating_sub(self.level);
@@ -168,7 +169,7 @@ fn produced(rate: u64, mut dt: u64, enough: u64, rest: &mut u64) -> u64 {
         whole = rate * seconds;
         dt %= SECOND;
     }
-    // In two halves, or the product would not fit into 64 bits.
+    // In two halves, because the product would not fit into 64 bits.
     let high = (rate >> 32) * dt;
     let carry = ((high % SECOND) << 32) + (rate & 0xffff_ffff) * dt + *rest;
     *rest = carry % SECOND;
@@ -181,9 +182,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever time is cut into, nothing is lost and nothing comes of it.
+        /// The amount produced does not depend on how the time is divided.
         #[test]
-        fn what_is_left_over_is_carried(rate in 0..1u64 << 62, cuts in prop::collection::vec(1..3_000_000_000u64, 1..50)) {
+        fn remainders_are_carried(rate in 0..1u64 << 62, cuts in prop::collection::vec(1..3_000_000_000u64, 1..50)) {
             let (mut rest, mut sum, mut time) = (0, 0u128, 0u128);
             for dt in cuts {
                 sum += u128::from(produced(rate, dt, u64::MAX, &mut rest));

@@ -58,15 +58,15 @@ pub fn libbpf_error(what: &str, error: &libbpf_rs::Error) -> Error {
         ErrorKind::PermissionDenied => " (may this process load BPF programs?)",
         _ => "",
     };
-    let said = if said.is_empty() { said } else { format!("\n{said}") };
-    Error(format!("{what}: {error}{hint}{said}"))
+    let warnings = if said.is_empty() { said } else { format!("\n{said}") };
+    Error(format!("{what}: {error}{hint}{warnings}"))
 }
 
 /// The mount point of the BPF file system. Mounts it if necessary.
 ///
 /// # Errors
-/// If it cannot be mounted, or if the mount would be visible to this process alone. Where that cannot be known, it is
-/// mounted.
+/// If it cannot be mounted, or if the mount would be visible in a private mount namespace only. If this cannot be
+/// determined, it is mounted.
 pub fn bpffs() -> Result<&'static Path, Error> {
     let path = Path::new(BPFFS);
     let is_there = || statfs(path).is_ok_and(|stat| stat.f_type as u32 == BPFFS_MAGIC);
@@ -75,13 +75,13 @@ pub fn bpffs() -> Result<&'static Path, Error> {
     }
     let namespaces = mount_namespace("self").and_then(|own| Ok((own, mount_namespace("1")?)));
     if namespaces.as_ref().is_ok_and(|(own, first)| own != first) {
-        // As ip netns exec does: what is mounted here vanishes with the last process that sees it.
+        // A private mount namespace, as ip netns exec creates: a mount here disappears with its last process.
         return Err(Error(format!(
             "{BPFFS}: hidden in this mount namespace; run the command outside it, with --netns NAME"
         )));
     }
     match mount("bpf", path, "bpf", MountFlags::empty(), None) {
-        // Another process may have been quicker.
+        // Another process may have mounted it meanwhile.
         Ok(()) => Ok(path),
         Err(_) if is_there() => Ok(path),
         Err(error) => {
@@ -120,7 +120,7 @@ pub fn in_namespace<T: Send>(netns: Option<&Path>, work: impl FnOnce() -> Result
 /// The inode number of the network namespace of this thread.
 ///
 /// # Errors
-/// If /proc is not there.
+/// If /proc is not mounted.
 pub fn namespace() -> Result<u64, Error> {
     let path = "/proc/thread-self/ns/net";
     rustix::fs::statat(CWD, path, rustix::fs::AtFlags::empty())

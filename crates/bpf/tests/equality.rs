@@ -1,5 +1,5 @@
-//! The program in the kernel against the reference in Rust, bit for bit: on the vectors of `crates/aqm`, and on
-//! random packets. Time is what the test says (BPF_PROG_TEST_RUN; no packet leaves the machine).
+//! Compares the program in the kernel with the reference in Rust bit for bit, on the vectors of `crates/aqm` and on
+//! random packets. BPF_PROG_TEST_RUN runs the program with given times and without sending packets.
 #![cfg(programs)]
 
 use libbpf_rs::{Object, ProgramInput};
@@ -51,22 +51,22 @@ impl Header {
     }
 }
 
-/// Both, side by side.
-struct Twins {
+/// The program and its reference.
+struct ProgramAndReference {
     setup: Setup,
     kernel: Object,
     reference: Avq,
     expected: Counters,
 }
 
-impl Twins {
-    fn new(law: AvqParams, signal: Signal) -> Twins {
+impl ProgramAndReference {
+    fn new(law: AvqParams, signal: Signal) -> ProgramAndReference {
         let setup = Setup { law, signal, clsact: false };
         let kernel = program::load("avq_at", &setup).expect("a kernel that takes it");
-        Twins { setup, kernel, reference: Avq::default(), expected: Counters::default() }
+        ProgramAndReference { setup, kernel, reference: Avq::default(), expected: Counters::default() }
     }
 
-    /// Shows both the packet and compares all they say and keep; is it signalled?
+    /// Passes a packet to both, and compares verdicts, packets and states. Returns true if it is marked or dropped.
     fn arrival(&mut self, now: u64, bytes: u64, segments: u64, header: Header) -> bool {
         let loses = header.loses(self.setup.signal);
         let signalled = self.reference.arrival(&self.setup.law, Arrival { now, bytes, segments, loses });
@@ -143,7 +143,7 @@ fn context(now: u64, bytes: u64, segments: u64) -> [u8; 192] {
     context
 }
 
-/// Says so and returns true where no program can be loaded.
+/// Prints a note and returns true if no program can be loaded.
 fn skipped() -> bool {
     let missing = marqueue_bpf::missing();
     if let Some(what) = &missing {
@@ -159,7 +159,7 @@ fn vectors() -> Vec<Value> {
 }
 
 /// The program of a case, and how many bytes every packet counts as in packet mode.
-fn case(line: &Value) -> (Twins, Option<u64>) {
+fn case(line: &Value) -> (ProgramAndReference, Option<u64>) {
     let (params, env) = (&line["policy"]["params"], &line["env"]);
     let number = |name: &str, default: f64| params[name].as_f64().unwrap_or(default);
     let whole = |value: &Value| value.as_u64().expect("a whole number");
@@ -167,7 +167,7 @@ fn case(line: &Value) -> (Twins, Option<u64>) {
     let buffer = number("buffer", env["limit"]["packets"].as_f64().expect("a limit in packets")) as u64 * packet;
     let law = law(whole(&env["rate"]), params, buffer);
     let signal = serde_json::from_value(env["signal"].clone()).expect("a signal");
-    (Twins::new(law, signal), (params["mode"] == "packets").then_some(packet))
+    (ProgramAndReference::new(law, signal), (params["mode"] == "packets").then_some(packet))
 }
 
 fn law(rate: u64, params: &Value, buffer: u64) -> AvqParams {
@@ -176,13 +176,14 @@ fn law(rate: u64, params: &Value, buffer: u64) -> AvqParams {
 }
 
 #[test]
-fn it_is_the_reference_on_the_vectors() {
+fn program_equals_reference_on_the_vectors() {
     if skipped() {
         return;
     }
     let mut seen = 0;
-    let mut replay: Option<(Twins, Option<u64>, Value)> = None;
-    // The real buffer is not seen here. Where a mark is a loss, what overflows it counts here and not there.
+    let mut replay: Option<(ProgramAndReference, Option<u64>, Value)> = None;
+    // The program does not know the real buffer. If marks are drops, overflowing packets count here but not in the
+    // vectors.
     let mut counts_differ = false;
     for line in vectors() {
         if line["about"].is_string() {
@@ -229,7 +230,7 @@ fn header() -> impl Strategy<Value = Header> {
     prop_oneof![(0..4u8).prop_map(Header::Ipv4), (0..4u8).prop_map(Header::Ipv6), Just(Header::Arp)]
 }
 
-/// Nanoseconds since the packet before, which may be negative, as between two CPUs; segments; bytes of each.
+/// Nanoseconds since the previous packet, negative at times as between two CPUs; number of segments; bytes of each.
 fn packets() -> impl Strategy<Value = Vec<(i64, u64, u64, Header)>> {
     let gap = prop_oneof![6 => 0..200_000i64, 2 => 0..100i64, 1 => -2000..0i64, 1 => 0..20_000_000_000i64];
     let segments = prop_oneof![4 => Just(1u64), 1 => 2..44u64];
@@ -237,7 +238,7 @@ fn packets() -> impl Strategy<Value = Vec<(i64, u64, u64, Header)>> {
 }
 
 #[test]
-fn it_is_the_reference_on_any_packets() {
+fn program_equals_reference_on_random_packets() {
     if skipped() {
         return;
     }
@@ -247,7 +248,7 @@ fn it_is_the_reference_on_any_packets() {
     let run = |((rate, gamma, alpha, initial, buffer, signal), packets): (_, Vec<(i64, u64, u64, Header)>)| {
         let rate: f64 = rate;
         let law = AvqParams::new(rate as u64, gamma, alpha, initial, buffer).expect("within the integers");
-        let mut twins = Twins::new(law, signal);
+        let mut twins = ProgramAndReference::new(law, signal);
         let mut now = 1_000_000i64;
         for (gap, segments, each, header) in packets {
             now = (now + gap).max(1);

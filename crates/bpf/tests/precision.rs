@@ -1,12 +1,12 @@
-//! AVQ in integers against AVQ in floating point, on random links and arrivals.
+//! Compares AVQ in integers with AVQ in floating point, on random links and arrivals.
 
 use marqueue_aqm::{Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
 use marqueue_bpf::fixed_point::{Arrival, Avq, AvqParams, FRACTION};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time, Value};
 use proptest::prelude::*;
 
-/// What integers may be off, as a share of C and of B. Seen in 20,000 cases: 4e-5 of both, from rounding
-/// alpha near 0.01 /s to 2^-20 /s; and one packet that just fits into one of the two.
+/// Allowed error of the integers as a share of C and of B. In 20,000 cases the largest was 4e-5 of both, from rounding
+/// alpha near 0.01 /s to 2^-20 /s, apart from packets that just fit into one queue and not into the other.
 const TOLERANCE: f64 = 1e-3;
 
 const MEAN: u64 = 1000;
@@ -28,7 +28,7 @@ fn link() -> impl Strategy<Value = Link> {
         .prop_map(|(rate, gamma, alpha, initial, packets, drops)| Link { rate, gamma, alpha, initial, packets, drops })
 }
 
-/// Each packet's size in bytes, and the time since the one before it in shares of what it takes at the full rate.
+/// The size of each packet, bytes, and the time since the previous one in transmission times at the full rate.
 fn arrivals() -> impl Strategy<Value = Vec<(u32, f64)>> {
     let gap = prop_oneof![4 => 0.0..2.0, 4 => 0.0..0.5, 1 => 0.0..1e6, 1 => Just(0.0)];
     prop::collection::vec((40..9000u32, gap), 1..400)
@@ -72,7 +72,7 @@ proptest! {
             let fate = real.enqueue(Time(now), packet);
             let _ = real.drain_dropped().count();
             if signalled != (fate != EnqueueOutcome::Queued) {
-                // Only of a packet that just fits may they say different things; from then on they are two queues.
+                // Verdicts may differ only for a packet that just fits. The queues differ from then on.
                 let left = buffer as f64 - fixed.level as f64 / unit;
                 let free = if signalled { left } else { left + f64::from(bytes) };
                 prop_assert!(

@@ -1,4 +1,4 @@
-//! What a build without the programs says: `make test-rust` makes one of this crate alone.
+//! The messages of a build without the programs. `make test-rust` builds this crate alone without them.
 #![cfg(not(programs))]
 
 use marqueue_aqm::Signal;
@@ -6,7 +6,7 @@ use marqueue_bpf::fixed_point::AvqParams;
 use marqueue_bpf::{dctcp, device};
 
 #[test]
-fn it_refuses_and_says_what_is_missing() {
+fn every_function_returns_what_is_missing() {
     let law = AvqParams::new(1_000_000, 0.98, 0.15, 1.0, 10_000).expect("a law");
     let missing = marqueue_bpf::missing().expect("the programs");
     assert!(missing.contains("install clang, libelf-dev"), "{missing}");

@@ -7,13 +7,13 @@
 use crate::param_value::{Kind, ParamType, Unit, Value};
 use std::fmt;
 
-/// A probability of marking by queue length: non-decreasing, 0 at 0, 1 at infinity.
+/// The marking probability as a function of the queue length: nondecreasing, 0 at 0, 1 at infinity.
 ///
-/// As text one of three:
+/// The text has one of three forms:
 /// - `red:MIN:MAX:P` is linear from 0 at MIN to P at MAX, and 1 beyond (Figure 1(a));
 /// - `exp:AT:P` is 1 - exp(-x / eta) with eta = -AT / ln(1 - P), so that it is P at AT (Figure 1(b));
-/// - `points:X,P;X,P;...` is linear between these points, 0 before the first and 1 beyond the last; of several
-///   points at one X the first is the value there.
+/// - `points:X,P;X,P;...` is linear between these points, 0 before the first and 1 beyond the last; at an X with
+///   several points, the first one is the value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarkingCurve(Form);
 
@@ -76,7 +76,7 @@ fn numbers(text: &str, mark: char) -> Option<Vec<f64>> {
 fn points(text: &str) -> Result<Vec<(f64, f64)>, String> {
     let point = |part: &str| match numbers(part, ',').as_deref() {
         Some(&[x, p]) if x >= 0.0 && (0.0..=1.0).contains(&p) => Ok((x, p)),
-        _ => Err(format!("points \"X,P\" with 0 <= X and 0 <= P <= 1, apart by semicolons, not \"{part}\"")),
+        _ => Err(format!("points \"X,P\" with 0 <= X and 0 <= P <= 1, separated by semicolons, not \"{part}\"")),
     };
     let points: Vec<_> = text.split(';').map(point).collect::<Result<_, _>>()?;
     if let Some(w) = points.windows(2).find(|w| w[1].0 < w[0].0 || w[1].1 < w[0].1) {
@@ -89,7 +89,7 @@ fn points(text: &str) -> Result<Vec<(f64, f64)>, String> {
     Ok(points)
 }
 
-/// Linear between points, 0 before them, 1 beyond.
+/// Interpolates linearly between points; 0 before the first, 1 beyond the last.
 #[inline]
 fn interpolate(points: &[(f64, f64)], x: f64) -> f64 {
     let Some(next) = points.iter().position(|&(at, _)| x <= at) else { return 1.0 };
@@ -190,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn each_form_is_its_formula() {
+    fn each_form_equals_its_formula() {
         assert_eq!([0.0, 2.0, 6.0, 10.0, 10.1].map(|x| p("red:2:10:0.2", x)), [0.0, 0.0, 0.1, 0.2, 1.0]);
         let eta = -10.0 / 0.8f64.ln();
         for x in [0.0, 1.0, 10.0, 300.0] {
             assert!((p("exp:10:0.2", x) - (1.0 - (-x / eta).exp())).abs() < 1e-15);
         }
         assert!((p("exp:10:0.2", 10.0) - 0.2).abs() < 1e-15);
-        // 0 before the first point, the value at each, linear between, a jump behind (10, 0.5), 1 beyond.
+        // 0 before the first point, the value at each, linear between, a jump after (10, 0.5), 1 beyond.
         let jumps = "points:4,0.25;10,0.5;10,0.75;14,0.875";
         assert_eq!(
             [3.9, 4.0, 7.0, 10.0, 12.0, 14.0, 15.0].map(|x| p(jumps, x)),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_curve_is_refused() {
+    fn invalid_curves_are_refused() {
         let refused = |text: &str| MarkingCurve::parse(text).unwrap_err();
         for text in ["", "red", "blue:1:2", "red:a:b:c", "exp:1:nan"] {
             assert_eq!(refused(text), MarkingCurve::EXPECTED, "{text}");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn scaled_curves_are_the_curve_with_another_unit_of_queue() {
+    fn scaled_curves_scale_the_queue_length() {
         // 1024^0.2 = 4 and 1024^0.3 = 8.
         let scale = |text: &str| ScaledCurve::new(MarkingCurve::parse(text).unwrap(), 1024.0, 0.2, 0.3, 12.0);
         for text in ["red:2:10:0.2", "exp:10:0.2", "points:1,0;2,0.5"] {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn exponents_outside_the_theorems_are_remarked() {
+    fn exponents_outside_the_theorems_give_a_warning() {
         let warning = |a, b| ScaledCurve::new(MarkingCurve::parse("exp:10:0.2").unwrap(), 100.0, a, b, 12.0).warning();
         assert_eq!(warning(0.2, 0.3), None);
         for (a, b) in [(0.0, 0.3), (0.3, 0.3), (0.4, 0.3), (0.2, 0.5), (1.0, 1.0)] {

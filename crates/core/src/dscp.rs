@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_numbers_are_the_same_code_points() {
+    fn names_and_numbers_denote_the_same_code_points() {
         let value = |text: &str| Dscp::parse(text).map(Dscp::value);
         assert_eq!((value("DF"), value("CS0"), value("0")), (Some(0), Some(0), Some(0)));
         assert_eq!((value("AF43"), value("EF"), value("63")), (Some(38), Some(46), Some(63)));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_what_was_given() {
+    fn a_table_returns_the_given_numbers() {
         let given: BTreeMap<_, _> = [("AF11".to_string(), 2.0), ("46".to_string(), 3.5)].into();
         let table = PerDscp::from_value(&Value::Table(given)).unwrap();
         let of = |text| table.get(Dscp::parse(text).unwrap());

@@ -14,7 +14,7 @@ pub enum Ecn {
     Ce = 2,
 }
 
-/// One bit each: what kind of packet this is, and TCP's flags.
+/// The kind of a packet and the flags of TCP, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
@@ -107,7 +107,7 @@ impl Head {
         (self.0 >> Head::CLASS) as u8
     }
 
-    /// With these flags, too.
+    /// The same with these flags added.
     #[inline]
     pub fn with(self, flags: Flags) -> Head {
         Head(self.0 | u32::from(flags.0))
@@ -127,8 +127,8 @@ impl fmt::Debug for Head {
     }
 }
 
-/// A packet, as three words. One word is copied faster than two halves, and reading a word just after its halves were
-/// written stalls. Sequence numbers count packets, not bytes.
+/// A packet of three words. Copying a word is faster than copying two halves, and reading a word just after its halves
+/// were written stalls. Sequence numbers count packets, not bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// [`Packet::flow`] above [`Packet::seq`].
@@ -152,7 +152,7 @@ impl Packet {
         }
     }
 
-    /// Which flow it belongs to.
+    /// The flow that it belongs to.
     #[inline]
     pub fn flow(&self) -> u32 {
         (self.flow_and_seq >> 32) as u32
@@ -208,7 +208,7 @@ impl Packet {
         self.head().dscp()
     }
 
-    /// Its class of processing.
+    /// Its processing class.
     #[inline]
     pub fn class(&self) -> u8 {
         self.head().class()
@@ -259,12 +259,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_stays_small() {
+    fn a_packet_has_24_bytes() {
         assert!(std::mem::size_of::<Packet>() <= 24);
     }
 
     #[test]
-    fn a_head_keeps_its_parts_apart() {
+    fn the_parts_of_a_head_do_not_overlap() {
         let dscp = Dscp::parse("63").unwrap();
         let head = Head::new(dscp, 255).with(Flags::ACK | Flags::SIGNALS);
         for ecn in [Ecn::Ect, Ecn::Ce, Ecn::NotEct] {

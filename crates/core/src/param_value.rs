@@ -1,7 +1,7 @@
-//! Values of parameters: their units, kinds and conversions, and the error that refuses one.
+//! Values of parameters: their units, kinds and conversions, and the error for invalid ones.
 //!
-//! This module knows no particular type of parameter. [`crate::curve`] and [`crate::dscp`] define theirs on top of
-//! it, and [`crate::params`] checks all of them against their declarations.
+//! Particular types of parameters are defined on top of this module ([`crate::curve`], [`crate::dscp`]).
+//! [`crate::params`] checks values against declarations.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit's name as the schema says it.
+    /// The name of the unit in the schema.
     pub fn name(self) -> &'static str {
         match self {
             Unit::One => "1",
@@ -64,9 +64,9 @@ pub type ParamValues = BTreeMap<String, Value>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicySpec {
-    /// A name of the list of algorithms.
+    /// The name of an algorithm.
     pub name: String,
-    /// The parameters that were given; all others take their defaults.
+    /// The given parameters; all others have their defaults.
     #[serde(default)]
     pub params: ParamValues,
 }

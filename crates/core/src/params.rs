@@ -12,13 +12,13 @@ pub use crate::param_value::{whole, Kind, ParamError, ParamType, ParamValues, Po
 pub struct ParamSpec {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// What it does.
+    /// The effect of the parameter.
     pub doc: &'static str,
-    /// What it takes.
+    /// The kind of its value.
     pub kind: Kind,
-    /// Its default; `None` if it must be given or is computed (then `auto` says how).
+    /// Its default; `None` if it is required or computed (see `auto`).
     pub default: Option<Value>,
-    /// How the default is computed, where it is not a constant.
+    /// How the default is computed if it is not constant.
     pub auto: &'static str,
     /// The source of its definition and default.
     pub source: &'static str,
@@ -48,7 +48,7 @@ pub trait ParamSet: Sized {
     fn from_values(values: &ParamValues) -> Result<Self, ParamError>;
 }
 
-/// Two sets as one: the parameters of an algorithm, and those that a variant of it adds. No name is in both.
+/// The union of two sets with different names: the parameters of an algorithm, and those that a variant adds.
 impl<A: ParamSet, B: ParamSet> ParamSet for (A, B) {
     fn specs() -> Vec<ParamSpec> {
         [A::specs(), B::specs()].concat()

@@ -4,9 +4,9 @@ use prefetch_index::prefetch_index;
 use std::collections::VecDeque;
 use std::slice::from_ref;
 
-/// Adds `item` at the end of a ring, which grows by an eighth when it is full. A ring uses all of its capacity as it
-/// turns, so doubling would use up to twice the memory needed. With many rings the end of each has left the cache when
-/// the next item arrives, so the place after it is prefetched.
+/// Adds `item` at the end of a ring, which grows by an eighth when it is full. The contents move through the whole
+/// capacity over time, so doubling would take up to twice the memory. With many rings, the end of each has left the
+/// cache when the next item arrives, so the place after it is prefetched.
 #[inline]
 pub fn push_back<T>(ring: &mut VecDeque<T>, item: T) {
     if ring.len() == ring.capacity() {
@@ -32,9 +32,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ring_has_little_to_spare_and_keeps_its_order() {
+    fn a_ring_has_little_spare_capacity_and_keeps_its_order() {
         let mut ring = VecDeque::new();
-        // It turns as it grows: three in, one out.
+        // Three items in, one out: the ring wraps around as it grows.
         for i in 0..30_000 {
             push_back(&mut ring, i);
             if i % 3 == 2 {

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_childs_stream_is_its_own_and_takes_nothing_from_its_parents() {
+    fn child_streams_are_independent_of_their_parents() {
         let (mut alone, mut parent) = (Rng::named(1, "a"), Rng::named(1, "a"));
         let mut child = parent.child("inner");
         assert_ne!(child.uniform(), parent.child("other").uniform());
@@ -96,7 +96,7 @@ mod tests {
         let mut r = Rng::named(1, "exp");
         let n = 200_000;
         let mean = (0..n).map(|_| r.exponential(2.0)).sum::<f64>() / f64::from(n);
-        // Standard error 2/sqrt(n) = 0.0045: five of them.
+        // Standard error 2/sqrt(n) = 0.0045; five of them are allowed.
         assert!((mean - 2.0).abs() < 0.0225, "{mean}");
     }
 

@@ -71,12 +71,12 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_as_long_as_it_says() {
+    fn the_header_has_the_declared_length() {
         assert_eq!(std::mem::size_of::<Signals>(), Signals::BYTES as usize);
     }
 
     #[test]
-    fn the_most_congested_router_has_its_say() {
+    fn the_highest_price_replaces_lower_ones() {
         let mut signals = Signals::for_max_price(7);
         signals.add_price(price(1, 10, -3.0));
         signals.add_price(price(2, 4, -0.5));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn prices_add_up_where_they_are_asked_to() {
+    fn prices_add_up_in_a_header_for_sums() {
         let mut signals = Signals::for_price_sum(7);
         signals.add_price(price(1, 10, -3.0));
         signals.add_price(price(2, 4, 0.5));

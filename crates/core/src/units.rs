@@ -55,7 +55,7 @@ impl Time {
 }
 
 impl Dur {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Dur = Dur(0);
 
     /// From seconds, rounded to the nearest nanosecond; negative values give zero.
@@ -131,7 +131,7 @@ impl Transmitter {
         Self { rate, carried: 0, sizes: [(0, 0, 0); 2] }
     }
 
-    /// The rate in force.
+    /// The present rate.
     pub fn rate(&self) -> Rate {
         self.rate
     }
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_busy_period_has_the_length_that_the_rate_says() {
+    fn a_busy_period_has_the_length_given_by_the_rate() {
         // 3 Mbit/s: one 1000-byte packet takes 2 666 666.67 ns; 3000 of them take 8 s exactly.
         let mut tx = Transmitter::new(Rate(3_000_000));
         let total: u64 = (0..3000).map(|_| tx.transmit(1000).0).sum();

@@ -1,4 +1,5 @@
-//! Was it the network that was asked for? What tells whether the machine kept up.
+//! Records whether the machine kept up with the network: how late packets were released, and what was lost outside the
+//! network.
 
 use crate::network::End;
 use hdrhistogram::Histogram;
@@ -6,41 +7,41 @@ use marqueue_core::{Dur, Ecn};
 
 /// Significant digits of the histogram.
 const DIGITS: u8 = 3;
-/// Errors beyond are all the same, ns.
+/// Errors above this are recorded as this, ns.
 const LARGEST: u64 = 10_000_000_000;
 
-/// Counts of one end.
+/// Packet counts of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets that came in.
+    /// Packets read from the device.
     pub received: u64,
-    /// Of these: neither IPv4 nor IPv6, or cut off within the header. They pass like others, unmarked.
+    /// Received packets that are neither IPv4 nor IPv6, or end within the header. They are forwarded, never marked.
     pub malformed: u64,
-    /// Of these: lost because all memory for packets was taken.
+    /// Received packets that were dropped because the packet pool was full.
     pub no_memory: u64,
-    /// Of these: lost because they belong to no route.
+    /// Received packets that were dropped because they belong to no route.
     pub no_route: u64,
-    /// Packets that went out.
+    /// Packets written to the device.
     pub sent: u64,
-    /// Packets that the system would not take back, as it does with what is no IP packet.
+    /// Packets that the kernel refused to take, for instance because they are not IP.
     pub refused: u64,
-    /// Packets that went out with a mark, and of these the ones that came in without.
+    /// Packets written with a CE mark.
     pub ce_sent: u64,
-    /// See `ce_sent`.
+    /// Packets written with a CE mark and received without one.
     pub ce_set: u64,
 }
 
-/// See the head of this file.
+/// The record of one run.
 #[derive(Debug)]
 pub struct Audit {
-    errors: Histogram<u64>,
+    release_errors: Histogram<u64>,
     counts: [Counts; 2],
-    /// Time spent waiting without sleep, ns.
-    pub spun: u64,
-    /// Did the thread get real-time priority?
+    /// Time spent polling the clock, ns.
+    pub busy_wait_ns: u64,
+    /// True if the thread has real-time priority.
     pub realtime: bool,
-    /// How often the thread was interrupted; none where the system does not tell.
-    pub interrupted: Option<u64>,
+    /// How often the thread was preempted; `None` if the kernel does not report it.
+    pub preemptions: Option<u64>,
     /// CPU time of the thread.
     pub cpu: Dur,
 }
@@ -48,53 +49,58 @@ pub struct Audit {
 impl Default for Audit {
     fn default() -> Audit {
         Audit {
-            errors: Histogram::new_with_max(LARGEST, DIGITS).expect("a range that is allowed"),
+            release_errors: Histogram::new_with_max(LARGEST, DIGITS).expect("the range is valid"),
             counts: Default::default(),
-            spun: 0,
+            busy_wait_ns: 0,
             realtime: false,
-            interrupted: None,
+            preemptions: None,
             cpu: Dur::ZERO,
         }
     }
 }
 
 impl Audit {
-    /// A packet went out so much later than it was to.
-    pub fn released(&mut self, late: Dur) {
-        self.errors.saturating_record(late.0);
+    /// Records a packet that was released `late` after it was due.
+    pub fn record_release(&mut self, late: Dur) {
+        self.release_errors.saturating_record(late.0);
     }
 
-    /// A packet went out by `end` that came in as `came`.
-    pub fn sent(&mut self, end: End, came: Ecn, left: Ecn) {
-        let counts = self.of(end);
+    /// Records a packet written at `end`, with its ECN fields on arrival and on release.
+    pub fn record_sent(&mut self, end: End, received: Ecn, sent: Ecn) {
+        let counts = self.counts_mut(end);
         counts.sent += 1;
-        counts.ce_sent += u64::from(left == Ecn::Ce);
-        counts.ce_set += u64::from(left == Ecn::Ce && came != Ecn::Ce);
+        counts.ce_sent += u64::from(sent == Ecn::Ce);
+        counts.ce_set += u64::from(sent == Ecn::Ce && received != Ecn::Ce);
     }
 
     /// The counts of one end.
-    pub fn of(&mut self, end: End) -> &mut Counts {
+    pub fn counts(&self, end: End) -> &Counts {
+        &self.counts[end as usize]
+    }
+
+    /// The counts of one end, to be changed.
+    pub fn counts_mut(&mut self, end: End) -> &mut Counts {
         &mut self.counts[end as usize]
     }
 
-    /// The release error: how many packets, and its quantiles in s.
+    /// Quantile `q` of the release error, s.
     pub fn quantile(&self, q: f64) -> f64 {
-        self.errors.value_at_quantile(q) as f64 / 1e9
+        self.release_errors.value_at_quantile(q) as f64 / 1e9
     }
 
-    /// How many releases there were.
+    /// Number of releases recorded.
     pub fn releases(&self) -> u64 {
-        self.errors.len()
+        self.release_errors.len()
     }
 
     /// The largest release error, s.
     pub fn largest(&self) -> f64 {
-        self.errors.max() as f64 / 1e9
+        self.release_errors.max() as f64 / 1e9
     }
 
-    /// The histogram: upper edges in s, and counts.
+    /// The histogram of release errors: upper edges in s, with counts.
     pub fn histogram(&self) -> Vec<(f64, u64)> {
-        self.errors
+        self.release_errors
             .iter_log(100, 2.0)
             .map(|b| (b.value_iterated_to() as f64 / 1e9, b.count_since_last_iteration()))
             .collect()

@@ -1,16 +1,20 @@
-//! The network of a plan, crossed by real packets: two TUN devices, and between them the queues, links
-//! and impairments of the simulator.
+//! Carries real packets through the network of a plan: two TUN devices, and between them the queues, links and
+//! impairments of the simulator.
 //!
-//! The only clock and the only devices of the tree are here. What can be tested without either is apart:
-//! [`header`] (what is read of a packet, and the mark), [`pool`] (where its bytes stand), [`network`] (what
-//! becomes of it, with time as an argument), [`audit`] (whether the clock was kept), [`watch`] (what others see of it meanwhile). [`tun`], [`realtime`]
-//! and [`engine`] are the rest.
+//! This is the only crate that reads a clock or a device. The modules that need neither are testable on their own:
+//! - [`header`] reads the fields of a packet and writes its ECN field.
+//! - [`packet_pool`] stores the bytes of packets.
+//! - [`network`] computes what happens to a packet, with time as an argument.
+//! - [`audit`] records whether the machine kept up.
+//! - [`sample_feed`] passes samples to another thread while the network runs.
+//!
+//! [`event_loop`] connects them to the devices ([`tun`]) and the clock ([`clock`]).
 
 pub mod audit;
-pub mod engine;
+pub mod clock;
+pub mod event_loop;
 pub mod header;
 pub mod network;
-pub mod pool;
-pub mod realtime;
+pub mod packet_pool;
+pub mod sample_feed;
 pub mod tun;
-pub mod watch;

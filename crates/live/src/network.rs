@@ -1,11 +1,12 @@
-//! The network of a plan between two ends, with time as an argument: the same queues, transmitters and
-//! impairments as the simulator's ([`Resource`], [`Wire`], [`Pipe`]), behind each other as the routes of
-//! the plan say. What happens is exact to the nanosecond whenever one looks: [`Network::advance`] lets
-//! everything happen that was due, in the order of time.
+//! The network of a plan between two ends, with time as an argument.
 //!
-//! A packet carries the slot of its bytes as `options`, and as `stage` what comes next on its way.
+//! It connects the queues, transmitters and impairments of the simulator ([`Resource`], [`Wire`], [`Pipe`]) along the
+//! routes of the plan. [`Network::advance`] processes everything that is due, in order of time. Results are therefore
+//! exact to the nanosecond, however late it is called.
+//!
+//! The `options` of a packet are the slot of its bytes in the packet pool, its `stage` is the index of its next stage.
 
-use crate::watch::{Looks, Watch};
+use crate::sample_feed::{SampleFeed, SharedSamples};
 use marqueue_aqm::Qdisc;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Time};
@@ -14,16 +15,16 @@ use marqueue_sim::plan::{LinkPlan, Plan, QueuePlan};
 use marqueue_sim::resource::Resource;
 use marqueue_sim::result::{LinkResult, PipeResult};
 use marqueue_sim::wire::Wire;
-use marqueue_sim::{check_links, queue_of};
+use marqueue_sim::{build_resource, check_links};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// An end of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Where the routes of the plan begin.
+    /// The start of the plan's routes.
     Near,
-    /// Where they lead.
+    /// Their end.
     Far,
 }
 
@@ -31,7 +32,7 @@ impl End {
     /// Both ends.
     pub const BOTH: [End; 2] = [End::Near, End::Far];
 
-    /// The other one.
+    /// The other end.
     pub fn other(self) -> End {
         match self {
             End::Near => End::Far,
@@ -40,14 +41,16 @@ impl End {
     }
 }
 
-/// What comes next on a way.
+/// A stage of a route.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
+    /// The packet enters a link.
     Link(u32),
-    Out(End),
+    /// The packet leaves the network.
+    Exit(End),
 }
 
-/// What a packet enters a link by.
+/// The first part of a link: a queue, or a wire without one.
 #[derive(Debug)]
 enum Entrance {
     Queue(Box<Resource>),
@@ -58,31 +61,32 @@ enum Entrance {
 struct Link {
     entrance: Entrance,
     pipe: Option<Box<Pipe>>,
-    /// Of a pipe that reorders: when the packets in it will arrive.
-    arriving: VecDeque<Time>,
+    /// The arrival times of the packets in a pipe that reorders, ascending.
+    arrival_times: VecDeque<Time>,
+    /// True if its measurements are part of the result.
     metered: bool,
 }
 
-/// A packet on its way to the far end of a link: when it arrives, in what order it came, which link.
-type Arrival = Reverse<(Time, u64, u32, OnWay)>;
+/// The arrival of a packet at the far end of a link: time, sequence number, link, packet.
+type Arrival = Reverse<(Time, u64, u32, PacketInTransit)>;
 
-/// A packet; its order among arrivals is that of what stands before it.
+/// A packet that does not take part in comparisons: arrivals are ordered by time and sequence number.
 #[derive(Clone, Copy, Debug)]
-struct OnWay(Packet);
+struct PacketInTransit(Packet);
 
-impl PartialEq for OnWay {
-    fn eq(&self, _: &OnWay) -> bool {
+impl PartialEq for PacketInTransit {
+    fn eq(&self, _: &PacketInTransit) -> bool {
         true
     }
 }
-impl Eq for OnWay {}
-impl PartialOrd for OnWay {
-    fn partial_cmp(&self, other: &OnWay) -> Option<std::cmp::Ordering> {
+impl Eq for PacketInTransit {}
+impl PartialOrd for PacketInTransit {
+    fn partial_cmp(&self, other: &PacketInTransit) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for OnWay {
-    fn cmp(&self, _: &OnWay) -> std::cmp::Ordering {
+impl Ord for PacketInTransit {
+    fn cmp(&self, _: &PacketInTransit) -> std::cmp::Ordering {
         std::cmp::Ordering::Equal
     }
 }
@@ -90,132 +94,132 @@ impl Ord for OnWay {
 /// A packet that has crossed the network.
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
-    /// When it was to leave.
+    /// When it is due to leave.
     pub due: Time,
-    /// By which end.
+    /// The end at which it leaves.
     pub end: End,
-    /// The packet, as the network has left it.
+    /// The packet, with its ECN field as the network set it.
     pub packet: Packet,
 }
 
-/// See the head of this file.
+/// The network with its state.
 #[derive(Debug)]
 pub struct Network {
     links: Vec<Link>,
     stages: Vec<Stage>,
-    /// Of each route its first stage from the near end, and from the far end.
-    first: Vec<(u32, u32)>,
+    /// For each route its first stage from the near end and from the far end.
+    first_stages: Vec<(u32, u32)>,
     arrivals: BinaryHeap<Arrival>,
-    count: u64,
-    /// Packets that have crossed the network, in the order of time.
+    /// Sequence number of the next arrival.
+    next_arrival: u64,
+    /// Packets that have crossed the network, in order of time.
     pub exits: VecDeque<Exit>,
-    /// Packets that the network has lost since somebody looked.
+    /// Packets dropped or lost that the caller has not drained yet.
     pub lost: Vec<Packet>,
     /// The ends of the measuring windows.
     edges: Vec<Time>,
     next_edge: usize,
-    sample: Time,
+    sample_interval: Time,
     next_sample: Time,
-    watch: Option<Watch>,
+    feed: Option<SampleFeed>,
 }
 
 impl Network {
-    /// The empty network of `plan`, whose AQMs and impairments draw from `seed`. A link without a queue
-    /// is a wire.
+    /// The empty network of `plan`. Its AQMs and impairments draw from `seed`; a link without a queue is a wire.
     ///
     /// # Errors
-    /// Names what cannot be right, or is no part of a network that real packets cross: a CPU does not
-    /// know their class, a trace of packets their sequence numbers.
+    /// Names the first invalid value. CPUs and packet traces are refused: real packets carry no processing class, and
+    /// sequence numbers are not read.
     pub fn new(plan: &Plan, seed: u64) -> Result<Network, ParamError> {
         check_links(plan)?;
         let mut links = Vec::new();
         for (i, link) in plan.links.iter().enumerate() {
-            links.push(link_of(plan, link, seed).map_err(|e| e.within(&format!("links[{i}]")))?);
+            links.push(build_link(plan, link, seed).map_err(|e| e.within(&format!("links[{i}]")))?);
         }
-        let (mut stages, mut first) = (Vec::new(), Vec::new());
+        let (mut stages, mut first_stages) = (Vec::new(), Vec::new());
         for route in &plan.routes {
-            let mut way = |links: &[usize], end| {
-                let begins = stages.len() as u32;
-                stages.extend(links.iter().map(|&l| Stage::Link(l as u32)).chain([Stage::Out(end)]));
-                begins
+            let mut add_stages = |links: &[usize], end| {
+                let first = stages.len() as u32;
+                stages.extend(links.iter().map(|&l| Stage::Link(l as u32)).chain([Stage::Exit(end)]));
+                first
             };
-            first.push((way(&route.forward, End::Far), way(&route.reverse, End::Near)));
+            first_stages.push((add_stages(&route.forward, End::Far), add_stages(&route.reverse, End::Near)));
         }
-        let sample = Time(plan.sample.0);
+        let sample_interval = Time(plan.sample.0);
         Ok(Network {
             links,
             stages,
-            first,
+            first_stages,
             arrivals: BinaryHeap::new(),
-            count: 0,
+            next_arrival: 0,
             exits: VecDeque::new(),
             lost: Vec::new(),
             edges: plan.boundaries.iter().copied().chain([plan.duration]).collect(),
             next_edge: 0,
-            sample,
-            next_sample: if sample == Time::ZERO { Time::NEVER } else { sample },
-            watch: None,
+            sample_interval,
+            next_sample: if sample_interval == Time::ZERO { Time::NEVER } else { sample_interval },
+            feed: None,
         })
     }
 
-    /// From now on samples are for others to take, and are no part of what was measured.
-    pub fn watched(&mut self) -> Looks {
-        self.watch.insert(Watch::new(self.links.len())).looks()
+    /// Passes samples to another thread from now on. They are then no part of the result.
+    pub fn share_samples(&mut self) -> SharedSamples {
+        self.feed.insert(SampleFeed::new(self.links.len())).shared()
     }
 
-    /// How many routes there are.
-    pub fn routes(&self) -> usize {
-        self.first.len()
+    /// Number of routes.
+    pub fn route_count(&self) -> usize {
+        self.first_stages.len()
     }
 
-    /// A packet comes in by `end` at `now` for `route`, once everything due before has happened.
+    /// A packet enters `route` at `end`. Everything due before `now` is processed first.
     pub fn enter(&mut self, now: Time, end: End, route: usize, packet: Packet) {
         self.advance(now);
-        let (forward, reverse) = self.first[route];
+        let (forward, reverse) = self.first_stages[route];
         let stage = if end == End::Near { forward } else { reverse };
-        self.go_on(now, packet.with_stage(stage));
+        self.enter_stage(now, packet.with_stage(stage));
     }
 
-    /// Lets everything happen that is due by `now`: of what is due at the same instant first what is measured,
-    /// then arrivals, then departures.
+    /// Processes everything that is due by `now`. At the same instant measurements come first, then arrivals, then
+    /// departures.
     pub fn advance(&mut self, now: Time) {
         loop {
             let arrival = self.arrivals.peek().map_or(Time::NEVER, |a| a.0 .0);
             let (deadline, l) = self.next_deadline();
-            let agenda = self.next_agenda();
-            if arrival.min(deadline).min(agenda) > now {
+            let measurement = self.next_measurement();
+            if arrival.min(deadline).min(measurement) > now {
                 return;
             }
-            if agenda <= arrival.min(deadline) {
-                self.look(agenda);
+            if measurement <= arrival.min(deadline) {
+                self.measure_due(measurement);
             } else if deadline < arrival {
                 self.catch_up(l, deadline);
-            } else if let Some(Reverse((at, _, from, OnWay(packet)))) = self.arrivals.pop() {
-                self.links[from as usize].arriving.pop_front();
-                self.go_on(at, packet);
+            } else if let Some(Reverse((at, _, from, PacketInTransit(packet)))) = self.arrivals.pop() {
+                self.links[from as usize].arrival_times.pop_front();
+                self.enter_stage(at, packet);
             }
         }
     }
 
-    /// When something will be due next.
+    /// The time at which something is due next.
     pub fn next_due(&self) -> Time {
         let arrival = self.arrivals.peek().map_or(Time::NEVER, |a| a.0 .0);
-        arrival.min(self.next_deadline().0).min(self.next_agenda())
+        arrival.min(self.next_deadline().0).min(self.next_measurement())
     }
 
     /// Has the last measuring window ended?
-    pub fn is_measured(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.next_edge == self.edges.len()
     }
 
-    /// What was measured; a window that has begun is cut at `now`.
+    /// Ends the run at `now`, and with it the current measuring window. Returns the measurements.
     pub fn finish(mut self, now: Time) -> (Vec<LinkResult>, Vec<PipeResult>) {
         self.advance(now);
-        if !self.is_measured() {
+        if !self.has_ended() {
             self.close_windows(now);
         }
-        if let Some(watch) = self.watch {
-            watch.finish();
+        if let Some(feed) = self.feed {
+            feed.finish();
         }
         let (mut links, mut pipes) = (Vec::new(), Vec::new());
         for (i, link) in self.links.into_iter().enumerate() {
@@ -227,8 +231,8 @@ impl Network {
         (links, pipes)
     }
 
-    /// The packets that are somewhere in the network.
-    pub fn inside(&self) -> usize {
+    /// Number of packets in the network, with exits that were not taken yet.
+    pub fn in_flight(&self) -> usize {
         let waiting = |link: &Link| match &link.entrance {
             Entrance::Queue(resource) => resource.qdisc.len() as usize,
             Entrance::Wire(_) => 0,
@@ -236,63 +240,64 @@ impl Network {
         self.arrivals.len() + self.exits.len() + self.links.iter().map(waiting).sum::<usize>()
     }
 
-    /// A packet goes on to its next stage at `now`.
-    fn go_on(&mut self, now: Time, packet: Packet) {
+    /// A packet enters its next stage at `now`.
+    fn enter_stage(&mut self, now: Time, packet: Packet) {
         let stage = self.stages[packet.stage() as usize];
         let packet = packet.with_stage(packet.stage() + 1);
         let l = match stage {
-            Stage::Out(end) => return self.exits.push_back(Exit { due: now, end, packet }),
+            Stage::Exit(end) => return self.exits.push_back(Exit { due: now, end, packet }),
             Stage::Link(l) => l,
         };
-        // Of an arrival and a departure at the same instant the arrival comes first, as in the simulator.
+        // An arrival precedes a departure at the same instant, as in the simulator.
         if now > Time::ZERO {
             self.catch_up(l, Time(now.0 - 1));
         }
-        let gone = match &mut self.links[l as usize].entrance {
+        let departure = match &mut self.links[l as usize].entrance {
             Entrance::Wire(wire) => Some((packet, wire.transit(now, packet.bytes()))),
             Entrance::Queue(resource) => {
                 resource.enqueue(now, packet);
-                let gone = resource.start(now);
+                let started = resource.start(now);
                 self.lost.append(&mut resource.lost);
-                gone
+                started
             }
         };
-        if let Some((packet, at)) = gone {
+        if let Some((packet, at)) = departure {
             self.leave(l, packet, at);
         }
     }
 
-    /// Lets everything happen at the queue of link `l` that was due by `until`.
+    /// Processes everything that is due at the queue of link `l` by `until`.
     fn catch_up(&mut self, l: u32, until: Time) {
         while let Entrance::Queue(resource) = &mut self.links[l as usize].entrance {
-            let gone = resource.next_departure(until);
+            let departure = resource.next_departure(until);
             self.lost.append(&mut resource.lost);
-            let Some((packet, at)) = gone else { return };
+            let Some((packet, at)) = departure else { return };
             self.leave(l, packet, at);
         }
     }
 
-    /// A packet has left the transmitter of link `l`, and is due at the far end at `due`.
+    /// A packet leaves the transmitter of link `l`. Without impairments it arrives at the far end at `due`.
     fn leave(&mut self, l: u32, packet: Packet, due: Time) {
         let link = &mut self.links[l as usize];
         let mut at = due;
         if let Some(pipe) = &mut link.pipe {
             match pipe.pass(due, &self.edges) {
-                Some(arrives) => at = arrives,
+                Some(arrival) => at = arrival,
                 None => return self.lost.push(packet),
             }
             if !pipe.keeps_order() {
-                let waiting = link.arriving.len();
-                let later = link.arriving.iter().rev().take_while(|other| **other > at).count();
-                link.arriving.insert(waiting - later, at);
-                pipe.overtakes(later, waiting);
+                let waiting = link.arrival_times.len();
+                let later = link.arrival_times.iter().rev().take_while(|other| **other > at).count();
+                link.arrival_times.insert(waiting - later, at);
+                pipe.record_overtaking(later, waiting);
             }
         }
-        self.arrivals.push(Reverse((at, self.count, l, OnWay(packet))));
-        self.count += 1;
+        self.arrivals.push(Reverse((at, self.next_arrival, l, PacketInTransit(packet))));
+        self.next_arrival += 1;
     }
 
-    /// By when a queue must be looked at: the packet that it serves next cannot arrive anywhere earlier.
+    /// The earliest time by which departures of a queue must be processed, and its link: the next packet of the queue
+    /// cannot arrive at the far end earlier.
     fn next_deadline(&self) -> (Time, u32) {
         let deadline = |(l, link): (usize, &Link)| match &link.entrance {
             Entrance::Queue(resource) => (resource.deadline(), l as u32),
@@ -301,20 +306,20 @@ impl Network {
         self.links.iter().enumerate().map(deadline).min().unwrap_or((Time::NEVER, 0))
     }
 
-    /// When a measuring window ends or a sample is due.
-    fn next_agenda(&self) -> Time {
+    /// The next end of a measuring window, or the next sample.
+    fn next_measurement(&self) -> Time {
         match self.edges.get(self.next_edge) {
             Some(&edge) => edge.min(self.next_sample),
             None => Time::NEVER,
         }
     }
 
-    /// Takes a sample and closes windows, whatever is due at `at`.
-    fn look(&mut self, at: Time) {
+    /// Takes the sample and closes the window that are due at `at`.
+    fn measure_due(&mut self, at: Time) {
         if at == self.next_sample {
             self.measure(at, |r, speed, ahead| r.meter.sample(at, &r.qdisc, speed, ahead));
-            self.show(at);
-            self.next_sample = Time(at.0 + self.sample.0);
+            self.publish_sample(at);
+            self.next_sample = Time(at.0 + self.sample_interval.0);
         }
         if self.edges.get(self.next_edge) == Some(&at) {
             self.close_windows(at);
@@ -322,15 +327,15 @@ impl Network {
         }
     }
 
-    /// Shows the sample that has been taken at `at` to those who watch.
-    fn show(&mut self, at: Time) {
-        let Some(watch) = &mut self.watch else { return };
+    /// Passes on the sample that was taken at `at`, if samples are shared.
+    fn publish_sample(&mut self, at: Time) {
+        let Some(feed) = &mut self.feed else { return };
         for (l, link) in self.links.iter_mut().enumerate() {
             if let (true, Entrance::Queue(resource)) = (link.metered, &mut link.entrance) {
-                watch.look(at, l, resource);
+                feed.add(at, l, resource);
             }
         }
-        watch.hand_over();
+        feed.publish();
     }
 
     fn close_windows(&mut self, at: Time) {
@@ -340,38 +345,39 @@ impl Network {
         });
     }
 
-    fn measure(&mut self, at: Time, look: impl Fn(&mut Resource, f64, f64)) {
+    /// Calls `record` for each queue, once everything due by `at` is processed, with the speed of its server and the
+    /// work left for packets in service.
+    fn measure(&mut self, at: Time, record: impl Fn(&mut Resource, f64, f64)) {
         for l in 0..self.links.len() as u32 {
             self.catch_up(l, at);
             if let Entrance::Queue(r) = &mut self.links[l as usize].entrance {
                 let (speed, ahead) = (r.speed(), r.ahead(at));
-                look(r, speed, ahead);
+                record(r, speed, ahead);
             }
         }
     }
 }
 
-fn link_of(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Link, ParamError> {
+fn build_link(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Link, ParamError> {
     if link.cpu.is_some() {
-        return Err(ParamError::new("cpu", "got a CPU, expected none: nobody tells the class of a real packet"));
+        return Err(ParamError::new("cpu", "got a CPU, expected none: real packets carry no processing class"));
     }
     if link.trace {
-        return Err(ParamError::new("trace", "got true, expected false: record real packets by tcpdump"));
+        return Err(ParamError::new("trace", "got true, expected false: record real packets with tcpdump"));
     }
-    let resource = queue_of(plan, link, seed).map_err(|e| e.within("queue.policy"))?;
+    let resource = build_resource(plan, link, seed).map_err(|e| e.within("queue.policy"))?;
     Ok(Link {
         entrance: match resource {
             Some(resource) => Entrance::Queue(Box::new(resource)),
             None => Entrance::Wire(Wire::new(link.rate, link.delay)),
         },
-        pipe: Pipe::of(link, plan.boundaries.len() + 1, seed).map_err(|e| e.within("pipe"))?,
-        arriving: VecDeque::new(),
+        pipe: Pipe::build(link, plan.boundaries.len() + 1, seed).map_err(|e| e.within("pipe"))?,
+        arrival_times: VecDeque::new(),
         metered: link.queue.is_some(),
     })
 }
 
-/// The queue that is served fastest, among those that are managed: how long it takes for a packet of
-/// usual size, in seconds.
+/// The transmission time of a packet of mean size on the fastest managed queue, s; `None` without a managed queue.
 pub fn packet_time(plan: &Plan) -> Option<f64> {
     let fastest = |link: &LinkPlan| link.schedule.iter().map(|&(_, rate)| rate).chain([link.rate]).max();
     let time = |link: &LinkPlan, queue: &QueuePlan| {

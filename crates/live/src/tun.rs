@@ -1,7 +1,7 @@
-//! A TUN device: raw IP packets of one network namespace, one a read.
+//! A TUN device: raw IP packets of one network namespace, one for each read.
 //!
-//! No IFF_VNET_HDR: with it Linux would hand over segments of 64 KB with checksums still to be made, and
-//! what the queue holds would be no packets.
+//! IFF_VNET_HDR is not used. With it Linux passes segments of up to 64 KB without checksums, and the queue would not
+//! hold packets as they are on the wire.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{open, Mode, OFlags};
@@ -10,70 +10,70 @@ use rustix::ioctl::{ioctl, Setter};
 use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 use std::path::Path;
 
-/// The longest name of a device, with the zero behind it.
-const NAME: usize = 16;
-/// `TUNSETIFF`, and its flags: IP packets, nothing before them (linux/if_tun.h).
+/// Bytes of a device name with its terminating zero.
+const NAME_BYTES: usize = 16;
+/// `TUNSETIFF` and its flags: IP packets without a header before them (linux/if_tun.h).
 const TUNSETIFF: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<i32>(b'T', 202);
 const IFF_TUN: u16 = 0x0001;
 const IFF_NO_PI: u16 = 0x1000;
 
-/// `struct ifreq`, as far as TUNSETIFF reads it.
+/// The part of `struct ifreq` that TUNSETIFF reads.
 #[repr(C)]
-struct Request {
-    name: [u8; NAME],
+struct InterfaceRequest {
+    name: [u8; NAME_BYTES],
     flags: u16,
     unused: [u8; 22],
 }
 
-/// An open device. It vanishes when it is closed, and so with the process.
+/// An open device. The kernel removes it when it is closed, so at the latest when the process ends.
 #[derive(Debug)]
 pub struct Tun(OwnedFd);
 
 impl Tun {
-    /// A new device called `name` in the network namespace that the file `namespace` stands for; without
-    /// one, in that of the calling thread.
+    /// Creates the device `name` in the network namespace of the file `namespace`, by default in that of the calling
+    /// thread.
     ///
     /// # Errors
-    /// If the namespace or the device cannot be opened: no permission, no such file, no TUN in the
-    /// kernel, a name that is taken.
+    /// If the namespace or the device cannot be opened: no permission, no such file, no TUN in the kernel, or the name
+    /// is in use.
     pub fn open(name: &str, namespace: Option<&Path>) -> Result<Tun> {
         let Some(path) = namespace else { return Tun::open_here(name) };
         let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        // A thread of its own: a namespace is a thread's, and this one goes to its grave with it.
-        let made = std::thread::scope(|scope| {
-            let there = || {
+        // Only a thread of its own may change its namespace without effect on the rest of the process.
+        let created = std::thread::scope(|scope| {
+            let open_there = || {
                 move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
                 Tun::open_here(name)
             };
-            scope.spawn(there).join()
+            scope.spawn(open_there).join()
         });
-        made.expect("nothing there panics")
+        created.expect("the thread does not panic")
     }
 
     fn open_here(name: &str) -> Result<Tun> {
-        if name.is_empty() || name.len() >= NAME {
+        if name.is_empty() || name.len() >= NAME_BYTES {
             return Err(Errno::INVAL);
         }
         let fd = open("/dev/net/tun", OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
-        let mut request = Request { name: [0; NAME], flags: IFF_TUN | IFF_NO_PI, unused: [0; 22] };
+        let mut request = InterfaceRequest { name: [0; NAME_BYTES], flags: IFF_TUN | IFF_NO_PI, unused: [0; 22] };
         request.name[..name.len()].copy_from_slice(name.as_bytes());
         set_interface(fd.as_fd(), request)?;
         Ok(Tun(fd))
     }
 
-    /// Reads a packet into `room`; none if there is none.
+    /// Reads a packet into `buffer`. Returns its length; `None` if no packet waits.
     ///
     /// # Errors
     /// If the device is gone.
-    pub fn read(&self, room: &mut [u8]) -> Result<Option<usize>> {
-        match read(&self.0, room) {
+    pub fn read(&self, buffer: &mut [u8]) -> Result<Option<usize>> {
+        match read(&self.0, buffer) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Hands a packet to the system; false if it would not take it.
+    /// Writes a packet. Returns false if the kernel refuses it.
     ///
     /// # Errors
     /// If the device is gone.
@@ -92,10 +92,10 @@ impl AsFd for Tun {
     }
 }
 
-/// The one call that no safe library has.
+/// rustix has no safe wrapper of TUNSETIFF.
 #[allow(unsafe_code)]
-fn set_interface(fd: BorrowedFd<'_>, request: Request) -> Result<()> {
-    // SAFETY: TUNSETIFF reads a struct ifreq (its opcode says int, for history's sake), and `Request` has
-    // the size of one, 40 bytes.
-    unsafe { ioctl(fd, Setter::<TUNSETIFF, Request>::new(request)) }
+fn set_interface(fd: BorrowedFd<'_>, request: InterfaceRequest) -> Result<()> {
+    // SAFETY: TUNSETIFF reads a struct ifreq (though its opcode is declared with int), and `InterfaceRequest` has the
+    // size of one, 40 bytes.
+    unsafe { ioctl(fd, Setter::<TUNSETIFF, InterfaceRequest>::new(request)) }
 }

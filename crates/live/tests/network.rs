@@ -1,11 +1,11 @@
-//! The datapath with time as an argument: what the simulator would have done with the same packets, and
-//! nothing bad whatever comes.
+//! The network with time as an argument: it gives the simulator's results for the same packets, and survives malformed
+//! ones.
 
 use marqueue_core::params::{ParamValues, PolicySpec, Value};
 use marqueue_core::{Bytes, Dur, Ecn, Head, Packet, Rate, Rng, Time};
 use marqueue_live::header::{write_ecn, Header, Kind};
 use marqueue_live::network::{End, Network};
-use marqueue_live::pool::Pool;
+use marqueue_live::packet_pool::PacketPool;
 use marqueue_sim::plan::{LinkPlan, PipePlan, Plan, QueuePlan, RoutePlan, TrafficKind, TrafficPlan};
 use marqueue_sim::{run, Control};
 
@@ -35,7 +35,7 @@ fn link(name: &str, rate: u64, delay: u64, aqm: Option<&str>) -> LinkPlan {
     }
 }
 
-/// Two queues in a row there, a wire back.
+/// Two queues in series forward, a wire back.
 fn plan(aqm: &str) -> Plan {
     Plan {
         duration: Time(2 * SECOND),
@@ -52,8 +52,8 @@ fn plan(aqm: &str) -> Plan {
     }
 }
 
-/// The arrivals of `Packets` traffic in the simulator, as it records them on the first link.
-fn arrivals_of(plan: &Plan) -> Vec<(Time, u32)> {
+/// The arrivals at the first link in the simulator: time and bytes.
+fn first_link_arrivals(plan: &Plan) -> Vec<(Time, u32)> {
     let mut traced = plan.clone();
     traced.links[0].trace = true;
     let result = run(&traced, 7, &Control::default()).expect("a plan that runs");
@@ -63,11 +63,11 @@ fn arrivals_of(plan: &Plan) -> Vec<(Time, u32)> {
 }
 
 #[test]
-fn it_does_with_packets_what_the_simulator_does() {
+fn measurements_equal_those_of_the_simulator() {
     for entry in marqueue_aqm::catalogue() {
         let mut plan = plan(entry.name);
         if Network::new(&plan, 7).is_err() {
-            continue; // An AQM with parameters that must be given.
+            continue; // An AQM with required parameters.
         }
         plan.links[1].pipe.jitter = Some(policy("", &[("mean", 0.002)]).params);
         let kind = TrafficKind::Packets {
@@ -82,7 +82,7 @@ fn it_does_with_packets_what_the_simulator_does() {
         let simulated = Plan { traffic: vec![group], ..plan.clone() };
         let expected = run(&simulated, 7, &Control::default()).unwrap();
         let mut network = Network::new(&plan, 7).unwrap();
-        for (t, bytes) in arrivals_of(&simulated) {
+        for (t, bytes) in first_link_arrivals(&simulated) {
             network.enter(t, End::Near, 0, Packet::data(0, 0, bytes));
         }
         let (links, pipes) = network.finish(plan.duration);
@@ -100,14 +100,14 @@ fn it_does_with_packets_what_the_simulator_does() {
 }
 
 #[test]
-fn packets_leave_when_they_are_due_and_not_before() {
+fn packets_leave_exactly_when_they_are_due() {
     let mut network = Network::new(&plan("droptail"), 1).unwrap();
     network.enter(Time(100), End::Near, 0, Packet::data(0, 0, 1000));
     network.enter(Time(100), End::Far, 0, Packet::data(0, 0, 500));
-    // 800 us at 10 Mbit/s, 3 ms, and 8000/9 us at 9 Mbit/s, begun nanoseconds carried on.
+    // 800 us at 10 Mbit/s, 3 ms, and 8000/9 us at 9 Mbit/s, rounded down.
     let due = [Time(100 + 400_000 + 5_000_000), Time(100 + 800_000 + 3_000_000 + 888_888)];
     let mut seen = Vec::new();
-    while network.inside() > 0 {
+    while network.in_flight() > 0 {
         let next = network.next_due();
         network.advance(Time(next.0 - 1));
         assert!(network.exits.is_empty(), "before it was due");
@@ -119,48 +119,48 @@ fn packets_leave_when_they_are_due_and_not_before() {
 }
 
 #[test]
-fn a_trace_says_when_packets_leave() {
+fn packets_leave_at_delivery_opportunities() {
     let mut plan = plan("droptail");
     plan.links[1] =
         LinkPlan { delay: Dur(7), opportunities: vec![Dur(20_000_000), Dur(50_000_000)], ..plan.links[1].clone() };
     let mut network = Network::new(&plan, 1).unwrap();
     (0..3).for_each(|n| network.enter(Time(n), End::Near, 0, Packet::data(0, 0, 1000)));
     network.advance(Time(SECOND));
-    // The second packet takes the last 504 bytes of the first instant and 496 of the second, where there is
-    // room for the third.
+    // The second packet takes the last 504 bytes of the first instant and 496 of the second; the third fits into the
+    // rest.
     let due: Vec<_> = network.exits.iter().map(|exit| exit.due).collect();
     assert_eq!(due, [Time(20_000_007), Time(50_000_007), Time(50_000_007)]);
 }
 
-/// What of a packet is nonsense; the rest is what was there before.
+/// Bytes at the start of a packet that are random; the rest is what the buffer held before.
 const HEADERS: usize = 72;
 
-/// Bytes that may be a packet: nonsense, or a header that is right in parts and wrong in others.
-fn nonsense(rng: &mut Rng, room: &mut [u8]) -> usize {
-    let bytes = (rng.bits() as usize >> 8) % room.len() + 1;
-    for chunk in room[..bytes.min(HEADERS)].chunks_mut(8) {
+/// Writes random bytes, or a header with some valid fields. Returns the length.
+fn malformed_packet(rng: &mut Rng, buffer: &mut [u8]) -> usize {
+    let bytes = (rng.bits() as usize >> 8) % buffer.len() + 1;
+    for chunk in buffer[..bytes.min(HEADERS)].chunks_mut(8) {
         let n = chunk.len();
         chunk.copy_from_slice(&rng.bits().to_le_bytes()[..n]);
     }
     match rng.bits() >> 61 {
-        0..=2 => room[0] = 0x40 | (room[0] & 0xf),
-        3..=5 => room[0] = 0x60 | (room[0] & 0xf),
+        0..=2 => buffer[0] = 0x40 | (buffer[0] & 0xf),
+        3..=5 => buffer[0] = 0x60 | (buffer[0] & 0xf),
         _ => {}
     }
     if rng.bits() >> 63 == 0 && bytes >= 20 {
-        (room[0], room[2], room[3]) = (0x45, (bytes >> 8) as u8, bytes as u8);
+        (buffer[0], buffer[2], buffer[3]) = (0x45, (bytes >> 8) as u8, bytes as u8);
     }
-    if rng.bits() >> 63 == 0 && bytes >= 48 && room[0] >> 4 == 6 {
-        room[4..6].copy_from_slice(&((bytes - 40) as u16).to_be_bytes());
-        room[6] = [0, 43, 44, 51, 60, 6, 17][rng.bits() as usize % 7];
+    if rng.bits() >> 63 == 0 && bytes >= 48 && buffer[0] >> 4 == 6 {
+        buffer[4..6].copy_from_slice(&((bytes - 40) as u16).to_be_bytes());
+        buffer[6] = [0, 43, 44, 51, 60, 6, 17][rng.bits() as usize % 7];
     }
     bytes
 }
 
-/// A million packets of nonsense: each comes out, byte for byte but for its mark, or is lost and counted; no
-/// slot of the pool is lost, and none is taken twice.
+/// A million malformed packets: each leaves unchanged but for its mark, or is lost and counted. Each slot of the pool
+/// holds exactly one packet of the network.
 #[test]
-fn nothing_that_comes_can_break_it() {
+fn malformed_packets_are_forwarded_or_counted() {
     let mut plan = plan("avq");
     plan.links[0].rate = Rate(1_000_000_000);
     plan.links[1].rate = Rate(500_000_000);
@@ -168,25 +168,25 @@ fn nothing_that_comes_can_break_it() {
     plan.links[0].pipe.loss = Some(policy("random", &[("probability", 0.01)]));
     plan.duration = Time(1 << 62);
     let mut network = Network::new(&plan, 3).unwrap();
-    let (mut pool, mut rng) = (Pool::new(1500, 600 * 1500), Rng::named(3, "nonsense"));
+    let (mut pool, mut rng) = (PacketPool::new(1500, 600 * 1500), Rng::named(3, "nonsense"));
     let mut kinds = vec![(Kind::Other, Ecn::NotEct, 0u64); 1024];
-    let (mut came, mut out, mut lost, mut full, mut marked, mut ip) = (0u64, 0u64, 0u64, 0u64, 0u64, 0u64);
+    let (mut received, mut sent, mut lost, mut full, mut marked, mut ip) = (0u64, 0u64, 0u64, 0u64, 0u64, 0u64);
     let sum = |bytes: &[u8]| {
         bytes[..bytes.len().min(HEADERS)].iter().fold(bytes.len() as u64, |s, &b| s.wrapping_mul(31) ^ u64::from(b))
     };
     for n in 0..1_000_000u64 {
         let now = Time(n * 7_000);
-        if let Some((slot, room)) = pool.take() {
-            let bytes = nonsense(&mut rng, room);
-            let header = Header::read(&room[..bytes], 1);
-            kinds[slot as usize] = (header.kind, header.ecn, sum(&room[..bytes]));
+        if let Some((slot, buffer)) = pool.allocate() {
+            let bytes = malformed_packet(&mut rng, buffer);
+            let header = Header::read(&buffer[..bytes], 1);
+            kinds[slot as usize] = (header.kind, header.ecn, sum(&buffer[..bytes]));
             pool.set_length(slot, bytes);
             ip += u64::from(header.kind != Kind::Other);
             let head = Head::new(header.dscp, 0).with_ecn(header.ecn);
             let packet = Packet::data(header.flow, 0, bytes as u32).with_head(head).with_options(slot);
             let end = if n % 3 == 0 { End::Far } else { End::Near };
             network.enter(now, end, 0, packet);
-            came += 1;
+            received += 1;
         } else {
             network.advance(now);
             full += 1;
@@ -196,53 +196,52 @@ fn nothing_that_comes_can_break_it() {
             let (kind, ecn, before) = kinds[slot as usize];
             assert!(exit.due <= now);
             if packet.ecn() == ecn {
-                assert_eq!(sum(pool.packet(slot)), before);
+                assert_eq!(sum(pool.packet_mut(slot)), before);
             } else {
-                write_ecn(pool.packet(slot), kind, packet.ecn());
-                assert_eq!((Header::read(pool.packet(slot), 1).ecn, kind == Kind::Other), (Ecn::Ce, false));
+                write_ecn(pool.packet_mut(slot), kind, packet.ecn());
+                assert_eq!((Header::read(pool.packet_mut(slot), 1).ecn, kind == Kind::Other), (Ecn::Ce, false));
                 marked += 1;
             }
-            pool.give(slot);
-            out += 1;
+            pool.free(slot);
+            sent += 1;
         }
         for packet in network.lost.drain(..) {
-            pool.give(packet.options());
+            pool.free(packet.options());
             lost += 1;
         }
         if n % 1000 == 0 {
-            assert_eq!(pool.taken(), network.inside(), "each slot holds a packet that is somewhere");
+            assert_eq!(pool.used(), network.in_flight(), "each used slot holds a packet of the network");
         }
     }
-    assert_eq!(came, out + lost + network.inside() as u64);
-    assert_eq!(came + full, 1_000_000);
+    assert_eq!(received, sent + lost + network.in_flight() as u64);
+    assert_eq!(received + full, 1_000_000);
     assert!(lost > 1000 && marked > 1000 && full > 0 && ip > 100_000, "{lost} {marked} {ip} {full}");
 }
 
-/// Whoever watches sees every sample, once, and the delays of the packets between two of them.
+/// Every sample is shared once, with the delays of the packets since the previous one.
 #[test]
-fn samples_are_for_those_who_watch() {
+fn shared_samples_cover_the_run_and_leave_the_result() {
     let plan = plan("red");
     let mut network = Network::new(&plan, 7).expect("a plan that runs");
-    let looks = network.watched();
-    // A packet a millisecond for half a second, of which each takes 0.8 ms: nothing waits at the first queue,
-    // and 0.89 ms at the second.
+    let shared = network.share_samples();
+    // One packet a millisecond for half a second. The service times are 0.8 ms and 0.89 ms, so no packet waits.
     for ms in 0..500u64 {
         let packet = Packet::data(1, 0, 1000);
         network.enter(Time(ms * 1_000_000), End::Near, 0, packet);
     }
     network.advance(Time(SECOND));
-    let seen = std::mem::take(&mut *looks.lock().expect("nobody panicked"));
-    let first: Vec<_> = seen.iter().filter(|look| look.link == 0).collect();
-    assert_eq!((seen.len(), first.len()), (20, 10));
-    for (n, look) in first.iter().enumerate() {
-        assert_eq!(look.series.t, [(n + 1) as f64 / 10.0]);
+    let samples = std::mem::take(&mut *shared.lock().expect("nobody panicked"));
+    let first: Vec<_> = samples.iter().filter(|sample| sample.link == 0).collect();
+    assert_eq!((samples.len(), first.len()), (20, 10));
+    for (n, sample) in first.iter().enumerate() {
+        assert_eq!(sample.series.t, [(n + 1) as f64 / 10.0]);
         let (rate, delay) = if n < 5 { (8e6, Some([0.0, 0.0])) } else { (0.0, None) };
-        // At the edges a packet more or less.
-        assert!((look.rate - rate).abs() <= 80e3, "{look:?}");
-        assert_eq!(look.delay, delay, "{look:?}");
+        // One packet more or less, by where the interval is cut.
+        assert!((sample.rate - rate).abs() <= 80e3, "{sample:?}");
+        assert_eq!(sample.delay, delay, "{sample:?}");
     }
     network.advance(Time(SECOND * 3 / 2));
     let (links, _) = network.finish(Time(SECOND * 3 / 2));
-    assert_eq!(looks.lock().expect("nobody panicked").len(), 10);
+    assert_eq!(shared.lock().expect("nobody panicked").len(), 10);
     assert!(links.iter().all(|link| link.series.t.is_empty()));
 }

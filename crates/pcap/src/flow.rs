@@ -7,7 +7,7 @@ const IP_HEADER: u32 = 20;
 const TCP_HEADER: u32 = 20;
 const LONGEST: u32 = 65_535;
 
-/// Both ends' servers: the discard service (RFC 863), which is what receivers here do.
+/// Port of servers: the discard service (RFC 863), because receivers discard what they get.
 const DISCARD: u16 = 9;
 /// Ports of clients (RFC 6335, section 6).
 const EPHEMERAL: u16 = 49_152;
@@ -24,12 +24,12 @@ pub enum Ecn {
     Ce,
 }
 
-/// What a simulated packet says of itself.
+/// The flags of a simulated packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpFlags {
-    /// It is an acknowledgement on its way back; otherwise data on its way out.
-    pub back: bool,
-    /// It opens a connection, or answers what does.
+    /// True for an acknowledgement, false for data.
+    pub ack: bool,
+    /// True for a SYN and its acknowledgement.
     pub syn: bool,
     /// ECN echo; on a SYN, the request to use ECN.
     pub ece: bool,
@@ -40,21 +40,21 @@ pub struct TcpFlags {
 /// A simulated packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Data: its number, 0 for the SYN. Acknowledgement: the next number expected.
+    /// Data: the sequence number, 0 for the SYN. Acknowledgement: the next sequence number expected.
     pub seq: u32,
     /// Size on the wire.
     pub bytes: u32,
-    /// Flags, of TCP alone.
+    /// Flags; only `ack` applies to UDP.
     pub flags: TcpFlags,
     /// ECN field.
     pub ecn: Ecn,
-    /// The timestamp that data carries, or that an acknowledgement returns.
+    /// The timestamp of data, or the one that an acknowledgement echoes.
     pub timestamp: Option<u32>,
     /// SACK blocks in packets, one past the last: start, end, start, end, at most four blocks.
     pub sack: &'a [u32],
 }
 
-/// What TCP needs to know beside the packet.
+/// The settings of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpSettings {
     /// Payload of a full data packet, bytes.
@@ -69,7 +69,7 @@ pub struct TcpSettings {
     pub timestamps: bool,
 }
 
-/// What a flow speaks.
+/// The transport protocol of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// TCP.
@@ -81,57 +81,57 @@ pub enum Protocol {
 /// A flow: a client in 10.0.0.0/8 that sends to the server of its class in 172.16.0.0/12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Its number: one address a flow, as there are more flows than ports.
+    /// The number of the flow. Each flow has its own client address, because there are more flows than ports.
     pub number: u32,
-    /// Its class: one server a class.
+    /// The traffic class. Each class has its own server.
     pub class: u32,
-    /// What it speaks.
+    /// The protocol.
     pub protocol: Protocol,
 }
 
 impl TcpSettings {
-    /// Bytes of the sequence space that a packet takes: its payload, as far as its size on the wire
-    /// leaves room for headers (ns-2's packets are weighed without them).
-    fn stride(&self) -> u32 {
+    /// Bytes of sequence space for each packet: the payload, or less if size on the wire minus headers is less. (The
+    /// sizes of ns-2's packets do not include headers.)
+    fn packet_payload(&self) -> u32 {
         let room = self.wire.min(LONGEST).saturating_sub(IP_HEADER + TCP_HEADER + self.timestamps_bytes());
         self.segment.min(room).max(1)
     }
 
-    /// Of the option and the padding before it.
+    /// Bytes of the timestamps option with its padding.
     fn timestamps_bytes(&self) -> u32 {
         12 * u32::from(self.timestamps)
     }
 
-    /// The byte at which packet `seq` begins, if the SYN (0) has sequence number 0; it wraps around.
-    fn byte(&self, seq: u32) -> u32 {
+    /// The sequence number in bytes of packet `seq`, modulo 2^32. The SYN has number 0.
+    fn sequence_number(&self, seq: u32) -> u32 {
         match seq {
             0 => 0,
-            n => (n - 1).wrapping_mul(self.stride()).wrapping_add(1),
+            n => (n - 1).wrapping_mul(self.packet_payload()).wrapping_add(1),
         }
     }
 
-    /// The shift of the window scale option (RFC 7323, 2.3) and the window as the header has it.
+    /// The shift of the window scale option (RFC 7323, 2.3), and the window field of the header.
     fn window(&self) -> (u8, u16) {
-        let bytes = u64::from(self.window) * u64::from(self.stride());
+        let bytes = u64::from(self.window) * u64::from(self.packet_payload());
         let shift = (0..14).find(|&s| bytes >> s <= u64::from(u16::MAX)).unwrap_or(14);
         (shift, u16::try_from(bytes >> shift).unwrap_or(u16::MAX))
     }
 
     fn header(&self, packet: &Packet<'_>) -> TcpHeader {
-        let TcpFlags { back, syn, ece, cwr } = packet.flags;
+        let TcpFlags { ack, syn, ece, cwr } = packet.flags;
         let (shift, window) = self.window();
         let mut tcp = TcpHeader {
-            sequence_number: if back { u32::from(!syn) } else { self.byte(packet.seq) },
-            acknowledgment_number: match (back, syn) {
-                (true, _) => self.byte(packet.seq),
+            sequence_number: if ack { u32::from(!syn) } else { self.sequence_number(packet.seq) },
+            acknowledgment_number: match (ack, syn) {
+                (true, _) => self.sequence_number(packet.seq),
                 (false, true) => 0,
                 (false, false) => 1,
             },
             syn,
-            ack: back || !syn,
+            ack: ack || !syn,
             ece,
-            // RFC 3168, 6.1.1: an ECN-setup SYN has both flags, its answer only one.
-            cwr: cwr || syn && ece && !back,
+            // RFC 3168, 6.1.1: an ECN-setup SYN has ECE and CWR, the SYN-ACK only ECE.
+            cwr: cwr || syn && ece && !ack,
             // RFC 7323, 2.2: the window of a SYN is not scaled.
             window_size: if syn { (u64::from(window) << shift).min(u64::from(u16::MAX)) as u16 } else { window },
             ..TcpHeader::default()
@@ -145,19 +145,18 @@ impl TcpSettings {
         use TcpOptionElement::{MaximumSegmentSize, Noop, SelectiveAcknowledgementPermitted, Timestamp, WindowScale};
         let mut options = Vec::new();
         if packet.flags.syn {
-            options.push(MaximumSegmentSize(self.stride() as u16));
+            options.push(MaximumSegmentSize(self.packet_payload() as u16));
             if self.sack {
                 options.extend([Noop, Noop, SelectiveAcknowledgementPermitted]);
             }
             options.extend([Noop, WindowScale(shift)]);
         }
         if let Some(timestamp) = packet.timestamp {
-            // What receivers say of their own clock, and senders return of it, is not simulated: an
-            // acknowledgement shows the timestamp that it returns as its own too.
-            let (own, returned) = if packet.flags.back { (timestamp, timestamp) } else { (timestamp, 0) };
-            options.extend([Noop, Noop, Timestamp(own, returned)]);
+            // The timestamps of receivers are not simulated. An acknowledgement has the echoed one as its own too.
+            let (value, echo) = if packet.flags.ack { (timestamp, timestamp) } else { (timestamp, 0) };
+            options.extend([Noop, Noop, Timestamp(value, echo)]);
         }
-        let mut blocks = packet.sack.chunks_exact(2).map(|b| (self.byte(b[0]), self.byte(b[1])));
+        let mut blocks = packet.sack.chunks_exact(2).map(|b| (self.sequence_number(b[0]), self.sequence_number(b[1])));
         if let Some(first) = blocks.next() {
             let others = std::array::from_fn(|_| blocks.next());
             options.extend([Noop, Noop, TcpOptionElement::SelectiveAcknowledgement(first, others)]);
@@ -165,12 +164,12 @@ impl TcpSettings {
         options
     }
 
-    /// Payload of a packet: none of a SYN or an acknowledgement.
+    /// Payload of a packet, bytes; zero for a SYN and an acknowledgement.
     fn payload(&self, packet: &Packet<'_>) -> u32 {
-        if packet.flags.back || packet.flags.syn {
+        if packet.flags.ack || packet.flags.syn {
             0
         } else {
-            self.stride()
+            self.packet_payload()
         }
     }
 }
@@ -195,7 +194,7 @@ impl Flow {
                 let mut tcp = settings.header(packet);
                 let payload = settings.payload(packet);
                 (tcp.source_port, tcp.destination_port) =
-                    if packet.flags.back { (DISCARD, client) } else { (client, DISCARD) };
+                    if packet.flags.ack { (DISCARD, client) } else { (client, DISCARD) };
                 let ip = self.ip(packet, IpNumber::TCP, tcp.header_len() as u32 + payload);
                 tcp.checksum = tcp.calc_checksum_ipv4(&ip, zeros(payload)).expect("it fits an IP packet");
                 out.extend(ip.to_bytes());
@@ -215,7 +214,7 @@ impl Flow {
 
     fn ip(&self, packet: &Packet<'_>, protocol: IpNumber, payload: u32) -> Ipv4Header {
         let (client, server) = (self.client(), self.server());
-        let (source, destination) = if packet.flags.back { (server, client) } else { (client, server) };
+        let (source, destination) = if packet.flags.ack { (server, client) } else { (client, server) };
         let mut ip = Ipv4Header {
             ecn: match packet.ecn {
                 Ecn::NotEct => IpEcn::NotEct,
@@ -223,7 +222,7 @@ impl Flow {
                 Ecn::Ce => IpEcn::CongestionExperienced,
             },
             total_len: (IP_HEADER + payload) as u16,
-            // RFC 6864, 4.1: of a packet that may not be fragmented the identification says nothing.
+            // RFC 6864, 4.1: with "don't fragment" the identification has no meaning.
             dont_fragment: true,
             time_to_live: 64,
             protocol,
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_counted_from_the_syn_and_wrap_around() {
+    fn sequence_numbers_start_at_the_syn_and_wrap_around() {
         let at = |seq| headers(TCP, &packet(seq, TcpFlags::default())).1.sequence_number;
         assert_eq!((at(1), at(2), at(101)), (1, 1461, 146_001));
         // 2^32 / 1460 = 2941758.4: packet 2941760 begins past the end of the sequence space.
@@ -269,19 +268,19 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_weighed_without_headers_has_less_payload() {
+    fn packets_whose_size_excludes_headers_have_less_payload() {
         let ns2 = TcpSettings { segment: 1000, wire: 1000, ..TCP };
         let (ip, tcp) = headers(ns2, &packet(3, TcpFlags::default()));
         assert_eq!((ip.total_len, tcp.sequence_number), (1000, 1921));
     }
 
     #[test]
-    fn the_handshake_asks_for_ecn_as_rfc_3168_says() {
+    fn the_handshake_negotiates_ecn_as_in_rfc_3168() {
         let syn = TcpFlags { syn: true, ece: true, ..TcpFlags::default() };
         let (ip, tcp) = headers(TCP, &packet(0, syn));
         assert_eq!((ip.source, ip.destination), ([10, 0, 1, 45], [172, 16, 0, 2]));
         assert_eq!((tcp.syn, tcp.ack, tcp.ece, tcp.cwr), (true, false, true, true));
-        let (ip, tcp) = headers(TCP, &packet(1, TcpFlags { back: true, ..syn }));
+        let (ip, tcp) = headers(TCP, &packet(1, TcpFlags { ack: true, ..syn }));
         assert_eq!((ip.source, ip.destination), ([172, 16, 0, 2], [10, 0, 1, 45]));
         assert_eq!((tcp.syn, tcp.ack, tcp.ece, tcp.cwr), (true, true, true, false));
         assert_eq!((tcp.sequence_number, tcp.acknowledgment_number), (0, 1));
@@ -289,8 +288,8 @@ mod tests {
 
     #[test]
     fn sack_blocks_are_in_bytes() {
-        let back = TcpFlags { back: true, ..TcpFlags::default() };
-        let (_, tcp) = headers(TCP, &Packet { sack: &[5, 7, 9, 10], ..packet(3, back) });
+        let ack = TcpFlags { ack: true, ..TcpFlags::default() };
+        let (_, tcp) = headers(TCP, &Packet { sack: &[5, 7, 9, 10], ..packet(3, ack) });
         let options: Vec<_> = tcp.options_iterator().map(|o| o.expect("an option")).collect();
         let blocks = TcpOptionElement::SelectiveAcknowledgement((5841, 8761), [Some((11681, 13141)), None, None]);
         assert_eq!(options, [TcpOptionElement::Noop, TcpOptionElement::Noop, blocks]);
@@ -302,8 +301,8 @@ mod tests {
         let stamped = TcpSettings { segment: 1448, timestamps: true, ..TCP };
         let (ip, tcp) = headers(stamped, &Packet { timestamp: Some(77), ..packet(2, TcpFlags::default()) });
         assert_eq!((ip.total_len, tcp.sequence_number), (1500, 1449));
-        let back = TcpFlags { back: true, ..TcpFlags::default() };
-        let three = Packet { timestamp: Some(77), sack: &[5, 7, 9, 10, 12, 13], ..packet(3, back) };
+        let ack = TcpFlags { ack: true, ..TcpFlags::default() };
+        let three = Packet { timestamp: Some(77), sack: &[5, 7, 9, 10, 12, 13], ..packet(3, ack) };
         let (_, tcp) = headers(stamped, &three);
         assert_eq!(tcp.header_len(), 60, "as much as fits");
         let options: Vec<_> = tcp.options_iterator().map(|o| o.expect("an option")).collect();
@@ -311,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_scaled_as_far_as_it_goes() {
+    fn the_window_is_scaled_up_to_the_largest_shift() {
         assert_eq!(TcpSettings { window: 44, ..TCP }.window(), (0, 44 * 1460));
         assert_eq!(TcpSettings { window: 45, ..TCP }.window(), (1, 45 * 730));
         assert_eq!(TCP.window(), (14, u16::MAX), "1.46 GB is more than 1 GiB");

@@ -15,19 +15,19 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// The longest headers: IPv4 without options, TCP with all the options that it may have.
+/// Length of the longest headers: IPv4 without options, TCP with the most options.
 const SNAP_LENGTH: u32 = 20 + 60;
 
 /// if_tsresol: timestamps count nanoseconds.
 const NANOSECONDS: u8 = 9;
 
-/// epb_flags: which way a packet went past the interface.
+/// The direction of a packet at the interface (epb_flags).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Direction {
-    /// It came in.
+    /// Received.
     Inbound = 1,
-    /// It went out.
+    /// Sent.
     Outbound = 2,
 }
 
@@ -37,12 +37,12 @@ pub struct Capture<W: Write> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a file.
+    /// Starts a file.
     ///
     /// # Errors
     /// If `to` cannot be written.
     pub fn new(to: W, interface: &str) -> io::Result<Capture<W>> {
-        // The same bytes on every machine.
+        // A fixed byte order makes files equal on all machines.
         let mut writer = PcapNgWriter::with_endianness(to, Endianness::Little).map_err(io_error)?;
         let name = InterfaceDescriptionOption::IfName(Cow::Borrowed(interface));
         let description = InterfaceDescriptionBlock {
@@ -54,7 +54,7 @@ impl<W: Write> Capture<W> {
         Ok(Capture { writer })
     }
 
-    /// Adds a packet that was seen `ns` after the start; packets come in the order of time.
+    /// Adds a packet recorded at `ns` nanoseconds. Packets must be in order of time.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -72,7 +72,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-/// Writing fails for no other reason than the writer.
+/// Converts errors of the writer. There are no other errors.
 fn io_error(error: PcapError) -> io::Error {
     match error {
         PcapError::IoError(e) => e,

@@ -45,11 +45,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<rate_maps::RateMap>()?;
     m.add_class::<fluid::FluidModel>()?;
     m.add_function(wrap_pyfunction!(fluid::fluid_batch, m)?)?;
-    m.add_function(wrap_pyfunction!(fluid::red_in_force, m)?)?;
+    m.add_function(wrap_pyfunction!(fluid::red_parameters, m)?)?;
     m.add("FluidError", m.py().get_type::<fluid::FluidError>())?;
     m.add_class::<chain::WindowChain>()?;
     m.add_class::<chain::ChainQueue>()?;
-    m.add_class::<packet_level_chain::HybridFlows>()?;
+    m.add_class::<packet_level_chain::PacketLevelChain>()?;
     m.add_class::<live::LiveLink>()?;
     m.add_function(wrap_pyfunction!(file_system::exchange_paths, m)?)?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
@@ -64,7 +64,7 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The quantile of Student's distribution with so many degrees of freedom.
+/// A quantile of Student's t distribution.
 #[pyfunction]
 fn student_quantile(freedom: f64, share: f64) -> PyResult<f64> {
     let student = StudentsT::new(0.0, 1.0, freedom).map_err(|e| PyValueError::new_err(e.to_string()))?;

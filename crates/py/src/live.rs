@@ -1,13 +1,13 @@
-//! Real packets through the network of a plan.
+//! Carries real packets through the network of a plan.
 
 use crate::convert;
 use crate::run::{parse, PlanError};
 use marqueue_core::Time;
 use marqueue_live::audit::{Audit, Counts};
-use marqueue_live::engine::{Engine, Outcome, Settings, Stop};
+use marqueue_live::event_loop::{EventLoop, Outcome, Settings, StopHandle};
 use marqueue_live::network::{packet_time, End, Network};
+use marqueue_live::sample_feed::{Sample, SharedSamples};
 use marqueue_live::tun::Tun;
-use marqueue_live::watch::{Look, Looks};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -15,92 +15,98 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
+/// The thread of a started link.
 type Running = JoinHandle<Result<Outcome, rustix::io::Errno>>;
 
 /// The network of a plan between two TUN devices.
 #[pyclass(frozen, module = "marqueue._core")]
 pub struct LiveLink {
-    stop: Stop,
-    engine: Mutex<Option<Engine>>,
+    stop: StopHandle,
+    /// The event loop, until it is started.
+    event_loop: Mutex<Option<EventLoop>>,
     running: Mutex<Option<Running>>,
-    /// Once it has ended: they are there as long as this is.
+    /// The devices after the end, kept open so that their counters can be read.
     tuns: Mutex<Option<[Tun; 2]>>,
     edges: Vec<Time>,
     packet_time: Option<f64>,
-    looks: Option<Looks>,
+    samples: Option<SharedSamples>,
 }
 
-/// Where a device is: its name, and the file of its network namespace if that is not ours.
-type Place = (String, Option<PathBuf>);
+/// The name of a device, and the file of its network namespace if that is another one.
+type DeviceAddress = (String, Option<PathBuf>);
+
+/// Why no lock is poisoned.
+const UNPOISONED: &str = "no thread panics while it holds the lock";
 
 #[pymethods]
 impl LiveLink {
-    /// Makes both devices. If it is `watched`, samples are for `looks`.
+    /// Creates both devices. With `share_samples`, samples are returned by `samples` instead of `finish`.
     #[new]
-    #[pyo3(signature = (plan_json, seed, near, far, mtu, hosts, *, watched = false))]
+    #[pyo3(signature = (plan_json, seed, near, far, mtu, hosts, *, share_samples = false))]
     fn new(
         plan_json: &str,
         seed: u64,
-        near: Place,
-        far: Place,
+        near: DeviceAddress,
+        far: DeviceAddress,
         mtu: usize,
         hosts: Vec<u16>,
-        watched: bool,
+        share_samples: bool,
     ) -> PyResult<Self> {
         let plan = parse(plan_json)?;
         let mut network = Network::new(&plan, seed).map_err(|e| PlanError::new_err((e.path, e.message)))?;
-        let looks = watched.then(|| network.watched());
-        let open = |(name, namespace): Place| {
+        let samples = share_samples.then(|| network.share_samples());
+        let open = |(name, namespace): DeviceAddress| {
             Tun::open(&name, namespace.as_deref()).map_err(|e| failed(e, &format!("TUN device {name}")))
         };
         let tuns = [open(near)?, open(far)?];
-        let stop = Stop::new().map_err(|e| failed(e, "eventfd"))?;
+        let stop = StopHandle::new().map_err(|e| failed(e, "eventfd"))?;
         let settings = Settings { mtu, hosts };
-        let engine = Engine::new(&plan, network, tuns, settings, seed, stop.clone()).map_err(|e| failed(e, "epoll"))?;
+        let event_loop =
+            EventLoop::new(&plan, network, tuns, settings, seed, stop.clone()).map_err(|e| failed(e, "epoll"))?;
         let edges = [Time::ZERO].into_iter().chain(plan.boundaries.iter().copied()).chain([plan.duration]);
         Ok(LiveLink {
             stop,
-            engine: Mutex::new(Some(engine)),
+            event_loop: Mutex::new(Some(event_loop)),
             running: Mutex::new(None),
             tuns: Mutex::new(None),
             edges: edges.collect(),
             packet_time: packet_time(&plan),
-            looks,
+            samples,
         })
     }
 
-    /// Starts to forward packets, in a thread of its own; gives what the system's monotonic clock says when
-    /// its own is at zero, s.
+    /// Starts to forward packets in a thread of its own. Returns the time on the system's monotonic clock at which the
+    /// link's clock is zero, s.
     fn start(&self) -> PyResult<f64> {
-        let engine = self.engine.lock().expect("nobody panics with it").take();
-        let mut engine = engine.ok_or_else(|| PyRuntimeError::new_err("it was started before"))?;
-        let clock = engine.set_clock();
-        *self.running.lock().expect("nobody panics with it") = Some(std::thread::spawn(move || engine.run()));
+        let event_loop = self.event_loop.lock().expect(UNPOISONED).take();
+        let mut event_loop = event_loop.ok_or_else(|| PyRuntimeError::new_err("the link was started before"))?;
+        let clock = event_loop.restart_clock();
+        *self.running.lock().expect(UNPOISONED) = Some(std::thread::spawn(move || event_loop.run()));
         Ok(clock.epoch())
     }
 
-    /// How long the fastest managed queue takes for a packet of usual size, s; none without such a queue.
+    /// The transmission time of a packet of mean size on the fastest managed queue, s; `None` without a managed queue.
     #[getter]
     fn packet_time(&self) -> Option<f64> {
         self.packet_time
     }
 
-    /// The samples since the last call, one dict a queue and instant; none if it is not watched.
-    fn looks<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let Some(looks) = &self.looks else { return Ok(Vec::new()) };
-        let taken = std::mem::take(&mut *looks.lock().expect("nobody panics with it"));
-        taken.into_iter().map(|each| look(py, each)).collect()
+    /// The samples since the last call, one dict for each queue and instant; empty unless samples are shared.
+    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let Some(samples) = &self.samples else { return Ok(Vec::new()) };
+        let taken = std::mem::take(&mut *samples.lock().expect(UNPOISONED));
+        taken.into_iter().map(|each| sample(py, each)).collect()
     }
 
-    /// Stops it and gives what it measured, with what tells whether it kept up. The devices stay.
+    /// Stops the link. Returns its measurements and the audit. The devices stay open.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.stop.stop();
-        let handle = self.running.lock().expect("nobody panics with it").take();
-        let handle = handle.ok_or_else(|| PyRuntimeError::new_err("it does not run"))?;
+        let handle = self.running.lock().expect(UNPOISONED).take();
+        let handle = handle.ok_or_else(|| PyRuntimeError::new_err("the link does not run"))?;
         let done = py.detach(|| handle.join());
-        let outcome = done.map_err(|_| PyRuntimeError::new_err("the engine panicked"))?;
+        let outcome = done.map_err(|_| PyRuntimeError::new_err("the event loop panicked"))?;
         let outcome = outcome.map_err(|e| failed(e, "TUN device"))?;
-        *self.tuns.lock().expect("nobody panics with it") = Some(outcome.tuns);
+        *self.tuns.lock().expect(UNPOISONED) = Some(outcome.tuns);
         let dict = PyDict::new(py);
         dict.set_item("edges", convert::seconds(py, &self.edges))?;
         dict.set_item("ended", outcome.ended.secs())?;
@@ -117,14 +123,14 @@ impl Drop for LiveLink {
     }
 }
 
-fn look(py: Python<'_>, look: Look) -> PyResult<Bound<'_, PyDict>> {
-    let [p50, p99] = look.delay.unwrap_or([f64::NAN; 2]);
+fn sample(py: Python<'_>, sample: Sample) -> PyResult<Bound<'_, PyDict>> {
+    let [p50, p99] = sample.delay.unwrap_or([f64::NAN; 2]);
     let dict = PyDict::new(py);
-    dict.set_item("link", look.link)?;
-    dict.set_item("rate", look.rate)?;
+    dict.set_item("link", sample.link)?;
+    dict.set_item("rate", sample.rate)?;
     dict.set_item("delay_p50", p50)?;
     dict.set_item("delay_p99", p99)?;
-    dict.set_item("series", convert::series(py, look.series)?)?;
+    dict.set_item("series", convert::series(py, sample.series)?)?;
     Ok(dict)
 }
 
@@ -132,7 +138,7 @@ fn failed(error: rustix::io::Errno, what: &str) -> PyErr {
     PyOSError::new_err((error.raw_os_error(), format!("{what}: {}", std::io::Error::from(error))))
 }
 
-fn audit(py: Python<'_>, mut a: Audit) -> PyResult<Bound<'_, PyDict>> {
+fn audit(py: Python<'_>, a: Audit) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     let error = PyDict::new(py);
     for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)] {
@@ -143,12 +149,12 @@ fn audit(py: Python<'_>, mut a: Audit) -> PyResult<Bound<'_, PyDict>> {
     error.set_item("histogram", a.histogram())?;
     dict.set_item("release_error", error)?;
     for (name, end) in [("near", End::Near), ("far", End::Far)] {
-        dict.set_item(name, counts(py, *a.of(end))?)?;
+        dict.set_item(name, counts(py, *a.counts(end))?)?;
     }
-    dict.set_item("spun", a.spun as f64 / 1e9)?;
+    dict.set_item("busy_wait", a.busy_wait_ns as f64 / 1e9)?;
     dict.set_item("cpu", a.cpu.secs())?;
     dict.set_item("realtime", a.realtime)?;
-    dict.set_item("interrupted", a.interrupted)?;
+    dict.set_item("preemptions", a.preemptions)?;
     Ok(dict)
 }
 

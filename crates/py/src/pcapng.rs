@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-/// Writes packets, given as columns in the order of time, into a pcapng file of one interface.
+/// Writes packets, given as columns in order of time, to a pcapng file with one interface.
 #[pyfunction]
 pub fn write_pcapng(
     path: PathBuf,
@@ -29,7 +29,7 @@ pub fn write_pcapng(
     Ok(file.flush()?)
 }
 
-/// One flow a row: its class, and its transport or -1 for UDP.
+/// Flows from rows of class and transport; transport -1 is UDP.
 fn flows_of(transports_json: &str, flows: &Bound<'_, PyDict>) -> PyResult<Vec<Flow>> {
     let transports: Vec<TransportPlan> =
         serde_json::from_str(transports_json).map_err(|e| PlanError::new_err((String::new(), e.to_string())))?;
@@ -69,7 +69,7 @@ struct Columns<'py> {
     ece: PyReadonlyArray1<'py, bool>,
     cwr: PyReadonlyArray1<'py, bool>,
     ecn: PyReadonlyArray1<'py, u8>,
-    /// Its own timestamp or the echoed one; -1 for none.
+    /// The timestamp of data, or the one that an acknowledgement echoes; -1 for none.
     timestamp: PyReadonlyArray1<'py, i64>,
     /// The blocks of packet `i` are `sack[sack_edges[i]..sack_edges[i + 1]]`.
     sack_edges: PyReadonlyArray1<'py, i64>,
@@ -106,7 +106,7 @@ impl<'py> Columns<'py> {
             let packet = Packet {
                 seq: seq[i],
                 bytes: bytes[i],
-                flags: TcpFlags { back: ack[i], syn: syn[i], ece: ece[i], cwr: cwr[i] },
+                flags: TcpFlags { ack: ack[i], syn: syn[i], ece: ece[i], cwr: cwr[i] },
                 ecn: [Ecn::NotEct, Ecn::Ect, Ecn::Ce][usize::from(ecn[i])],
                 timestamp: u32::try_from(timestamp[i]).ok(),
                 sack: &sack[edges[i] as usize..edges[i + 1] as usize],

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 #[pyclass(module = "marqueue._core")]
 pub struct RateMap(Box<dyn Map + Send + Sync>);
 
-/// The result of a step: arrivals, then the sum, the sum of squares, the least and the greatest rate.
+/// The result of a step: arrivals, then sum, sum of squares, minimum and maximum of the rates.
 type Step<'py> = (Bound<'py, PyArray1<f64>>, f64, f64, f64, f64);
 
 #[pymethods]
@@ -39,16 +39,16 @@ impl RateMap {
                 delay: delay[i],
                 route: hops.map(|h| Hop { resource: resource[h], forward: forward[h] }).collect(),
                 parameters: (first[i], second[i]),
-                start: start[i],
+                initial_rate: start[i],
             }
         };
         let network = Network::new(resources, (0..start.len()).map(source).collect());
         let map = match law {
-            "kelly" => of::<Kelly>(&network, jitter, seed),
-            "mkc" => of::<Mkc>(&network, jitter, seed),
-            "aimd" => of::<Aimd>(&network, jitter, seed),
-            "scalable" => of::<Scalable>(&network, jitter, seed),
-            _ => return Err(PyValueError::new_err(format!("got \"{law}\", expected the name of a law"))),
+            "kelly" => map_of::<Kelly>(&network, jitter, seed),
+            "mkc" => map_of::<Mkc>(&network, jitter, seed),
+            "aimd" => map_of::<Aimd>(&network, jitter, seed),
+            "scalable" => map_of::<Scalable>(&network, jitter, seed),
+            _ => return Err(PyValueError::new_err(format!("got \"{law}\", expected kelly, mkc, aimd or scalable"))),
         };
         Ok(RateMap(map))
     }
@@ -64,16 +64,16 @@ impl RateMap {
         Ok(PyArray1::from_iter(py, sources.map(|&i| self.0.rate(i as usize))))
     }
 
-    /// Advances by one step, from the prices that the resources set last.
+    /// Advances by one step. `prices` are the present ones of the resources.
     fn step<'py>(&mut self, py: Python<'py>, prices: PyReadonlyArray1<'py, f64>) -> PyResult<Step<'py>> {
         let prices = prices.as_slice()?;
         let map = &mut self.0;
-        let rates = py.detach(|| map.step(prices));
-        Ok((self.arrivals(py), rates.sum, rates.squares, rates.least, rates.greatest))
+        let statistics = py.detach(|| map.step(prices));
+        Ok((self.arrivals(py), statistics.sum, statistics.squares, statistics.min, statistics.max))
     }
 }
 
-fn of<L: Law + Send + Sync + 'static>(network: &Network, jitter: u32, seed: u64) -> Box<dyn Map + Send + Sync> {
+fn map_of<L: Law + Send + Sync + 'static>(network: &Network, jitter: u32, seed: u64) -> Box<dyn Map + Send + Sync> {
     if jitter == 0 {
         Box::new(ConstantDelayMap::<L>::new(network))
     } else {

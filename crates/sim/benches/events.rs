@@ -1,9 +1,8 @@
-//! Pending events in the hold model: take the earliest, enter the next one of the same source, with
-//! 10^2 to 10^6 pending. One table, nanoseconds of CPU time for both together.
+//! Compares event queues in the hold model: take the earliest event and enter the next one of the same source, with
+//! 10^2 to 10^6 pending events. Prints a table of CPU time for both operations together, ns.
 //!
-//! Ours against what others use: binary and 4-ary heaps, a radix heap (monotone: no event may be entered
-//! before the last one taken), a timing wheel with slots fitted to the load, and a balanced tree as in
-//! ns-3 and htsim.
+//! The alternatives are binary and 4-ary heaps, a radix heap (monotone: no event before the last one taken), a timing
+//! wheel with slots fitted to the load, and a balanced tree as in ns-3 and htsim.
 
 use dary_heap::QuaternaryHeap;
 use events::EventQueue;
@@ -18,11 +17,11 @@ use std::hint::black_box;
 #[allow(dead_code, unused_imports, reason = "the engine's module as it is; the bench uses the queue")]
 mod events;
 
-/// Different gaps that are drawn beforehand, and used in turn.
+/// Number of gaps that are drawn in advance and used in turn.
 const GAPS: usize = 1 << 16;
 /// Mean time to the next event of a source, ns.
 const MEAN: f64 = 1e6;
-/// How often each is timed; the least counts.
+/// Number of timings of each queue. The minimum counts.
 const ROUNDS: usize = 3;
 
 /// A set of pending events, one for each source.
@@ -108,7 +107,7 @@ impl Pending for BTreeSet<Entry> {
     }
 }
 
-/// A timing wheel (Varghese and Lauck, SOSP 1987): one event a slot on average, those of a slot in order.
+/// A timing wheel (Varghese and Lauck, SOSP 1987): one event a slot on average, in order within a slot.
 struct Wheel {
     /// Bits of a slot's width.
     width: u32,
@@ -116,7 +115,7 @@ struct Wheel {
     slot: u64,
     /// First source of each slot.
     heads: Vec<u32>,
-    /// The source behind each in its slot.
+    /// The next source in the same slot, for each source.
     next: Vec<u32>,
     times: Vec<u64>,
 }
@@ -127,7 +126,7 @@ const NONE: u32 = u32::MAX;
 impl Pending for Wheel {
     fn new(n: usize) -> Self {
         let width = (MEAN / n as f64).log2().max(0.0) as u32;
-        // Twenty means: no gap is longer.
+        // Twenty mean gaps; no gap is longer.
         let slots = (20.0 * MEAN) as usize >> width;
         Wheel { width, slot: 0, heads: vec![NONE; slots.next_power_of_two()], next: vec![NONE; n], times: vec![0; n] }
     }
@@ -162,13 +161,13 @@ fn cpu() -> f64 {
     spent.split(' ').next().and_then(|ns| ns.parse().ok()).expect("Linux tells CPU time")
 }
 
-/// Nanoseconds for one event taken and one entered.
+/// CPU time to take one event and enter one, ns.
 fn cost<P: Pending>(n: usize, gaps: &[u64]) -> f64 {
     let mut pending = P::new(n);
     for source in 0..n {
         pending.enter(gaps[source % GAPS], source as u32);
     }
-    // Past the first times, which are those of a start.
+    // The initial times are not typical.
     let mut each = gaps.iter().cycle();
     let mut hold = |times: usize| each.by_ref().take(times).for_each(|&gap| pending.hold(black_box(gap)));
     hold(4 * n);

@@ -1,6 +1,4 @@
-//! Whole runs: the three dumbbells on which `make bench-peers` compares with ns-2.
-//!
-//! Time is per packet through the bottleneck.
+//! Times whole runs of the three dumbbells of `make bench-peers`, per packet through the bottleneck.
 
 #![allow(missing_docs)] // criterion_group! declares a function without any.
 

@@ -1,11 +1,10 @@
-//! The floor: what a RED/ECN dumbbell costs when nothing is done but what cannot be avoided.
+//! A minimal RED/ECN dumbbell: a lower bound of the cost of simulating one.
 //!
-//! `floor FLOWS CLASSES PACKETS` prints what it took. Per packet there are two events, its arrival at the
-//! bottleneck and that of its acknowledgement; a line of first-in-first-out arrivals for each way of each
-//! round-trip class; flows of 20 bytes that only grow by 1/cwnd and halve once a window. No losses, no
-//! timers, no measuring, no sizes, no routes. The scenario is that of `make bench-scale`: 100 kbit/s a
-//! flow in packets of 500 bytes, round-trip times evenly from 120 to 280 ms, RED from a quarter of a
-//! packet a flow to one and a quarter.
+//! `floor FLOWS CLASSES PACKETS` prints what a run took. Each packet has two events, its arrival at the bottleneck and
+//! that of its acknowledgement. Each direction of each round-trip class has a first-in-first-out line of arrivals.
+//! Flows take 20 bytes, grow by 1/cwnd and halve once a window. There are no losses, timers, measurements, sizes and
+//! routes. The scenario is that of `make bench-scale`: 100 kbit/s a flow in packets of 500 bytes, round-trip times
+//! evenly from 120 to 280 ms, RED thresholds of 0.25 and 1.25 packets a flow.
 
 use events::EventQueue;
 use marqueue_core::{Dur, Rng, Time};
@@ -17,7 +16,7 @@ use std::fs::read_to_string;
 #[allow(dead_code, unused_imports, reason = "the engine's module as it is; the floor uses the queue")]
 mod events;
 
-/// Propagation from the bottleneck on, s: the rest of a round trip is before it, there and back.
+/// Propagation delay after the bottleneck, s. The rest of a round trip is before it, in both directions.
 const BEHIND: f64 = 0.010;
 
 /// A sender.
@@ -27,7 +26,7 @@ struct Flow {
     in_flight: u32,
     sent: u32,
     acked: u32,
-    /// `sent` when the window was last cut.
+    /// `sent` at the last cut of the window.
     recover: u32,
 }
 
@@ -61,7 +60,7 @@ impl Red {
     }
 }
 
-/// The dumbbell: line `c` leads flows of class `c` to the bottleneck, line `classes + c` back to them.
+/// The dumbbell. Line `c` carries data of class `c` to the bottleneck, line `classes + c` its acknowledgements.
 struct Floor {
     now: Time,
     events: EventQueue,
@@ -69,13 +68,13 @@ struct Floor {
     delays: Vec<Dur>,
     flows: Vec<Flow>,
     red: Red,
-    /// When the bottleneck will have sent all that has arrived.
+    /// The time when the bottleneck has sent all packets that have arrived.
     free: Time,
     transmission: Dur,
     processed: u64,
 }
 
-/// In a line, the bit above a flow: its packet is marked.
+/// Bit above the flow in a word of a line: the packet is marked.
 const MARK: u32 = 1 << 31;
 
 impl Floor {

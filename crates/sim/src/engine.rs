@@ -37,7 +37,7 @@ struct Link {
     arrival_source: u32,
     /// Source of the event by which its departures must have been computed.
     catch_up_source: u32,
-    /// Of packets that arrive at the same instant, that of the link with the lower rank comes first.
+    /// Decides between packets that arrive at the same instant: that of the link with the lower rank comes first.
     rank: u32,
 }
 
@@ -81,18 +81,18 @@ enum Source {
 pub struct PreparedRun {
     /// The transport settings.
     pub configs: Vec<Config>,
-    /// By link, its queue if it has one.
+    /// The queue of each link that has one.
     pub resources: Vec<Option<Resource>>,
-    /// By link, its pipe if it is impaired.
+    /// The pipe of each link that is impaired.
     pub pipes: Vec<Option<Box<Pipe>>>,
 }
 
 /// The parts of a run that has ended, from which results are taken.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// By link, its queue if it has one.
+    /// The queue of each link that has one.
     pub resources: Vec<Option<Resource>>,
-    /// By link, its pipe if it is impaired.
+    /// The pipe of each link that is impaired.
     pub pipes: Vec<Option<Box<Pipe>>>,
     /// All flows.
     pub flows: FlowTable,
@@ -125,7 +125,7 @@ pub struct Engine {
     timers_source: u32,
     arrivals: Vec<Arrivals>,
     configs: Vec<Config>,
-    /// Code points and classes of processing of the traffic groups.
+    /// Code points and processing classes of the traffic groups.
     heads: Vec<Head>,
     /// Ends of the measuring windows; the last is the duration.
     edges: Vec<Time>,
@@ -171,7 +171,7 @@ impl Engine {
             pipes,
             routes,
             // Allocated at once: growing would copy all flows and fragment memory.
-            flows: Vec::with_capacity(plan.flows() as usize),
+            flows: Vec::with_capacity(plan.initial_flows() as usize),
             free_slots: Vec::new(),
             timers: Timers::default(),
             timers_source: NONE,
@@ -225,7 +225,7 @@ impl Engine {
         true
     }
 
-    /// Processes an event that is no arrival; `false` when the run has ended.
+    /// Processes an event other than an arrival; `false` when the run has ended.
     #[inline(never)]
     fn dispatch(&mut self, source: Source) -> bool {
         match source {
@@ -239,8 +239,8 @@ impl Engine {
         true
     }
 
-    /// Rows in the traces of all links.
-    pub fn traced(&self) -> usize {
+    /// Number of rows in the traces of all links.
+    pub fn trace_rows(&self) -> usize {
         let rows = |link: &Link| match &link.entrance {
             Entrance::Resource(r) => r.trace.as_ref().map_or(0, |t| t.rows.len()),
             Entrance::Wire(_) | Entrance::Merged(_) => 0,

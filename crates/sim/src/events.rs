@@ -17,7 +17,7 @@ pub struct EventQueue {
     /// Node 1 is the root, the children of `i` are `2 i` and `2 i + 1`, the leaves begin in the
     /// middle. Each is a time above a source.
     nodes: Vec<u64>,
-    /// Bits of a source.
+    /// Number of bits of a source.
     bits: u32,
 }
 
@@ -72,7 +72,7 @@ impl EventQueue {
 /// moved to an earlier time gets a new entry, and the old one is ignored.
 ///
 /// A calendar (R. Brown, CACM 31(10), 1988): only the entries of the current day are in order, those of
-/// later days wait unsorted. A heap of all of them cost a million flows a cache miss a level.
+/// later days are unsorted. In a heap of all entries, each level would be a cache miss with a million flows.
 #[derive(Debug)]
 pub struct Timers {
     /// Entries before the start of `day`, time above flow; empty only if there is no entry at all.
@@ -159,18 +159,18 @@ impl Timers {
         }
     }
 
-    /// Begins new days until there is an entry for today, if there is any at all.
+    /// Starts new days until `today` has an entry, if there is any entry.
     fn open_days(&mut self) {
         while self.today.is_empty() && self.in_calendar + self.beyond.len() > 0 {
             if self.in_calendar == 0 {
-                // No entry in the calendar: continue at the day of the earliest.
+                // The calendar is empty: continue with the day of the earliest entry beyond it.
                 self.day = self.beyond.iter().map(|e| e.0 .0 >> DAY_BITS).min().unwrap_or(self.day);
                 self.refill_calendar();
             }
-            let morning = self.day << DAY_BITS;
+            let day_start = self.day << DAY_BITS;
             let entries = &mut self.days[(self.day % DAYS) as usize];
             self.in_calendar -= entries.len();
-            let entry = |e: u64| Reverse(join(Time(morning | e >> 32), e as u32));
+            let entry = |e: u64| Reverse(join(Time(day_start | e >> 32), e as u32));
             self.today.extend(entries.drain(..).map(entry));
             self.day += 1;
             if self.day.is_multiple_of(DAYS) {
@@ -179,8 +179,8 @@ impl Timers {
         }
     }
 
-    /// Moves entries into the calendar that are no longer beyond it. Once a lap of all days is often enough, because
-    /// entries beyond the calendar belong to a later lap.
+    /// Moves entries from `beyond` into the calendar if they fit now. Once in each lap of the calendar is enough,
+    /// because entries beyond it belong to a later lap.
     fn refill_calendar(&mut self) {
         for (time, flow) in std::mem::take(&mut self.beyond) {
             self.enter_in_calendar(time, flow);
@@ -244,13 +244,13 @@ mod tests {
             let mut now = Time::ZERO;
             for (step, flow, moved) in ops {
                 let at = Time(now.0 + step);
-                // The same twice is one entry in the model: enter it once.
+                // Equal entries are one entry in the model, so each is pushed once.
                 if model.insert((at, flow)) {
                     timers.push(at, flow);
                 }
                 prop_assert_eq!(timers.first(), model.first().map_or(Time::NEVER, |e| e.0));
                 now = Time(now.0 + step / 3);
-                // The first that is due is moved, or they fire one after the other.
+                // The first due entry is moved, or all fire one after the other.
                 let mut later = moved.map(|by| Time(now.0 + 1 + by));
                 let fired = timers.fire(now, |time, flow| {
                     assert_eq!(model.pop_first(), Some((time, flow)));

@@ -17,6 +17,7 @@ pub mod impair;
 pub mod meter;
 pub mod packet_options;
 pub mod plan;
+mod plan_check;
 pub mod resource;
 pub mod result;
 mod route;
@@ -26,4 +27,5 @@ mod traffic;
 mod window_meter;
 pub mod wire;
 
-pub use run::{check, check_links, queue_of, run, Control, RunError};
+pub use plan_check::check_links;
+pub use run::{build_resource, check, run, Control, RunError};

@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 pub struct Plan {
     /// When the run ends.
     pub duration: Time,
-    /// Where one measuring window ends and the next begins, increasing, inside the run: the end of
-    /// the warm-up and any other cut. `k` boundaries make `k + 1` windows.
+    /// Times that separate measuring windows, such as the end of the warm-up: increasing, inside the run. `k`
+    /// boundaries make `k + 1` windows.
     pub boundaries: Vec<Time>,
-    /// Step of the time series; zero for none.
+    /// Sampling interval of the time series; zero for none.
     pub sample: Dur,
-    /// The links, in the order that results have.
+    /// The links, in the order of the results.
     pub links: Vec<LinkPlan>,
     /// The routes through the network.
     pub routes: Vec<RoutePlan>,
@@ -29,7 +29,7 @@ pub struct Plan {
 
 impl Plan {
     /// Number of processing classes; 0 without a CPU.
-    pub fn classes(&self) -> usize {
+    pub fn class_count(&self) -> usize {
         if self.links.iter().all(|link| link.cpu.is_none()) {
             return 0;
         }
@@ -37,7 +37,7 @@ impl Plan {
     }
 
     /// Number of flows that exist from the start.
-    pub fn flows(&self) -> u64 {
+    pub fn initial_flows(&self) -> u64 {
         let flows = |t: &TrafficPlan| match t.kind {
             TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
                 u64::from(count)
@@ -55,62 +55,63 @@ impl Plan {
 pub struct LinkPlan {
     /// Its name, unique; keys its random stream.
     pub name: String,
-    /// Bits a second.
+    /// Rate, bit/s.
     pub rate: Rate,
-    /// Propagation.
+    /// Propagation delay.
     pub delay: Dur,
     /// Its queue; without one the link is a wire: an unlimited first-in, first-out buffer without measurements.
     pub queue: Option<QueuePlan>,
-    /// Later rates with the times at which they begin, increasing.
+    /// Rate changes: time, increasing, and new rate.
     #[serde(default)]
     pub schedule: Vec<(Time, Rate)>,
-    /// The instants at which it may send, from where they begin anew, not decreasing; then `rate` is their mean.
+    /// Delivery opportunities: the instants at which the link may send, nondecreasing, repeated after the last. `rate`
+    /// is then the mean rate.
     #[serde(default)]
     pub opportunities: Vec<Dur>,
-    /// Record every arrival, mark, loss and departure.
+    /// Whether to record every arrival, mark, drop and departure.
     #[serde(default)]
     pub trace: bool,
     /// Impairments behind the transmitter.
     #[serde(default)]
     pub pipe: PipePlan,
-    /// The server is this CPU, not a transmitter: then `rate` is what it processes at the mean density, and
-    /// nothing comes behind it, no delay and no pipe.
+    /// The CPU that serves the queue in place of a transmitter. `rate` is then its rate at the mean density, and the
+    /// link has neither delay nor pipe.
     #[serde(default)]
     pub cpu: Option<CpuPlan>,
 }
 
-/// A CPU that processes packets before they go on.
+/// A CPU that processes packets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CpuPlan {
-    /// Clock of a core.
+    /// Clock frequency of a core.
     pub clock: Hz,
-    /// Cores, which serve one queue.
+    /// Number of cores. They serve one queue.
     pub cores: u32,
-    /// By class of processing, what packets take.
+    /// The processing of each class.
     pub work: Vec<WorkPlan>,
-    /// Weight of a new measurement in the estimated densities; without it they are fixed.
+    /// Weight of a new measurement in the estimated densities; `None` for fixed densities.
     #[serde(default)]
     pub lambda: Option<f64>,
 }
 
 impl CpuPlan {
-    /// The densities for its queue, where `rate` is its rate at the mean density.
+    /// The densities that the queue uses. `rate` is the rate at the mean density.
     pub fn densities(&self, rate: Rate) -> Densities {
         let speed = self.clock.0 as f64 * f64::from(self.cores);
         Densities::new(self.work.iter().map(|w| w.density).collect(), speed / rate.0 as f64, self.lambda)
     }
 }
 
-/// What the packets of one class take of a CPU.
+/// The processing of the packets of one class.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkPlan {
     /// Cycles a bit.
     pub per_bit: MicroCycles,
-    /// Cycles a packet, whatever its size.
+    /// Cycles a packet, independent of its size.
     pub per_packet: MicroCycles,
-    /// Cycles a bit that the queue is told.
+    /// Density that the queue uses, cycles/bit.
     pub density: f64,
 }
 
@@ -121,7 +122,7 @@ pub struct PipePlan {
     /// The model of loss and its parameters.
     #[serde(default)]
     pub loss: Option<PolicySpec>,
-    /// Parameters of delay that varies.
+    /// Parameters of jitter.
     #[serde(default)]
     pub jitter: Option<ParamValues>,
     /// Parameters of reordering.
@@ -137,13 +138,13 @@ impl PipePlan {
 }
 
 impl LinkPlan {
-    /// Has it a queue? A link whose capacity changes or whose packets are traced has one too, though it need not be
-    /// managed or measured.
+    /// Has the link a queue, managed or not? A link whose capacity changes or whose packets are traced has one without
+    /// measurements.
     pub fn has_queue(&self) -> bool {
         self.queue.is_some() || !self.schedule.is_empty() || !self.opportunities.is_empty() || self.trace
     }
 
-    /// May packets leave its server in another order than they entered it?
+    /// May packets leave the server in another order than they entered it?
     pub fn overtakes(&self) -> bool {
         self.cpu.as_ref().is_some_and(|cpu| cpu.cores > 1)
     }
@@ -159,13 +160,13 @@ pub struct QueuePlan {
     pub limit: Limit,
     /// How marks reach senders.
     pub signal: Signal,
-    /// The usual size of a data packet.
+    /// Mean size of a data packet.
     pub mean_packet: Bytes,
 }
 
 impl QueuePlan {
     /// A queue that never drops a packet, for a link without a managed queue.
-    pub fn endless() -> QueuePlan {
+    pub fn unlimited() -> QueuePlan {
         QueuePlan {
             policy: PolicySpec { name: "droptail".into(), params: ParamValues::new() },
             limit: Limit::Packets(u32::MAX),
@@ -175,7 +176,7 @@ impl QueuePlan {
     }
 }
 
-/// A way there and back, as indices into [`Plan::links`].
+/// A route forward and back, as indices into [`Plan::links`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoutePlan {
@@ -185,7 +186,7 @@ pub struct RoutePlan {
     pub reverse: Vec<usize>,
 }
 
-/// Settings of TCP: a preset by name and what differs from it.
+/// Settings of TCP: a preset, and the parameters that differ from it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransportPlan {
@@ -196,7 +197,7 @@ pub struct TransportPlan {
     pub params: ParamValues,
 }
 
-/// A group of like flows.
+/// A group of equal flows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficPlan {
@@ -205,10 +206,10 @@ pub struct TrafficPlan {
     /// Code point of its packets and of their acknowledgements.
     #[serde(default)]
     pub dscp: u8,
-    /// Class of processing of its packets and of their acknowledgements: index into [`CpuPlan::work`].
+    /// Processing class of its packets and of their acknowledgements: index into [`CpuPlan::work`].
     #[serde(default)]
     pub class: u8,
-    /// What its flows are.
+    /// The kind of its flows.
     pub kind: TrafficKind,
 }
 
@@ -222,22 +223,22 @@ pub enum TrafficKind {
         transport: usize,
         /// Index into [`Plan::routes`].
         route: usize,
-        /// How many flows.
+        /// Number of flows.
         count: u32,
         /// When the first may start.
         start: Time,
-        /// Over how long the starts are spread.
+        /// Time over which starts are spread.
         jitter: Dur,
         /// When they stop sending new data.
         stop: Option<Time>,
-        /// How many packets of data each sends; endless if absent.
+        /// Data packets of each flow; unlimited if absent.
         size: Option<u32>,
-        /// Record every change of cwnd, ssthresh, round-trip time and timeout.
+        /// Whether to record every change of cwnd, ssthresh, round-trip time and timeout.
         trace: bool,
-        /// Their applications write in pieces; without it all data is at hand from the start.
+        /// How applications write their data in pieces; without it all data is available from the start.
         #[serde(default)]
         write: Option<WritePlan>,
-        /// Sample the congestion windows, every [`Plan::sample`].
+        /// Whether to sample the congestion windows every [`Plan::sample`].
         #[serde(default)]
         sample_cwnd: bool,
     },
@@ -249,13 +250,13 @@ pub enum TrafficKind {
         routes: Vec<usize>,
         /// Flows a second.
         rate: f64,
-        /// The process runs from here ...
+        /// Start of the process.
         start: Time,
-        /// ... to here.
+        /// End of the process.
         stop: Time,
-        /// How many packets of data a flow sends in the mean.
+        /// Mean number of data packets of a flow.
         size: u32,
-        /// Distribution of that.
+        /// Distribution of that number.
         #[serde(default)]
         law: FlowSizes,
     },
@@ -263,15 +264,15 @@ pub enum TrafficKind {
     Cbr {
         /// Index into [`Plan::routes`].
         route: usize,
-        /// How many flows.
+        /// Number of flows.
         count: u32,
-        /// Bits a second on the wire, each.
+        /// Rate of each flow on the wire, bit/s.
         rate: Rate,
         /// Size on the wire.
         packet: Bytes,
         /// When the first may start.
         start: Time,
-        /// Over how long the starts are spread.
+        /// Time over which starts are spread.
         jitter: Dur,
         /// When they stop.
         stop: Option<Time>,
@@ -282,9 +283,9 @@ pub enum TrafficKind {
         control: PolicySpec,
         /// Index into [`Plan::routes`].
         route: usize,
-        /// How many flows.
+        /// Number of flows.
         count: u32,
-        /// Bits a second on the wire with which each starts.
+        /// Initial rate of each flow on the wire, bit/s.
         rate: Rate,
         /// Size on the wire.
         packet: Bytes,
@@ -292,11 +293,11 @@ pub enum TrafficKind {
         ecn: bool,
         /// When the first may start.
         start: Time,
-        /// Over how long the starts are spread.
+        /// Time over which starts are spread.
         jitter: Dur,
         /// When they stop.
         stop: Option<Time>,
-        /// Record every change of the rate and of the price that is obeyed.
+        /// Whether to record every change of the rate and of the price in use.
         #[serde(default)]
         trace: bool,
     },
@@ -318,11 +319,11 @@ pub enum TrafficKind {
     },
 }
 
-/// How an application writes its data: a piece at the start of its flow, and then one after each gap.
+/// How an application writes its data: one piece at the start of the flow, and one after each gap.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WritePlan {
-    /// Packets a piece.
+    /// Size of a piece, packets.
     pub packets: u32,
     /// Mean gap between two pieces.
     pub every: Dur,
@@ -330,41 +331,40 @@ pub struct WritePlan {
     pub gaps: Gaps,
 }
 
-/// How gaps are distributed.
+/// The distribution of gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gaps {
-    /// All alike.
+    /// Constant.
     Constant,
     /// Exponential.
     Exponential,
 }
 
-/// How the sizes of flows are distributed, before they are rounded to whole packets, at least one.
+/// The distribution of flow sizes, before they are rounded to whole packets, at least one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FlowSizes {
-    /// All alike.
+    /// Constant.
     #[default]
     Constant,
-    /// Pareto: the chance to exceed x falls as x^-shape.
+    /// Pareto: the probability of a size above x decreases as x^-shape.
     Pareto {
-        /// More than 1, so that there is a mean.
+        /// Above 1, so that the mean is finite.
         shape: f64,
     },
 }
 
-/// How packet sizes are distributed.
+/// The distribution of packet sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SizeLaw {
-    /// All alike.
+    /// Constant.
     Constant,
     /// Exponential, rounded up to whole bytes.
     Exponential,
-    /// One of two exponentials, rounded up to whole bytes, of which each brings half of all bytes
-    /// (balanced means; W. Whitt, "Approximating a point process by a renewal process", Oper. Res.
-    /// 30(1), 1982).
+    /// A mixture of two exponentials, each with half of all bytes, rounded up to whole bytes (balanced means; W. Whitt,
+    /// "Approximating a point process by a renewal process", Oper. Res. 30(1), 1982).
     Hyperexponential {
         /// Squared coefficient of variation, at least 1, before rounding.
         scv: f64,

@@ -37,7 +37,7 @@ pub struct RunResult {
 pub struct LinkResult {
     /// Index into the plan's links.
     pub link: usize,
-    /// One for each measuring window that was begun; the last one ends with the run.
+    /// One for each measuring window that began. The last one ends with the run.
     pub windows: Vec<LinkWindow>,
     /// Sampled every `Plan::sample`.
     pub series: Series,
@@ -50,13 +50,12 @@ pub struct LinkWindow {
     pub counters: Counters,
     /// Capacity of the server: bits that a link could have sent, cycles that a CPU could have spent.
     pub capacity: f64,
-    /// The part of the capacity that was used.
+    /// The capacity that was used, in the same unit.
     pub used: f64,
     /// The same by processing class, if the plan has classes. A packet in service at the end of the window counts in
     /// full.
     pub used_by_class: Vec<f64>,
-    /// `queue_ns[q]`: for how many nanoseconds `q` packets were waiting (the one in transmission
-    /// does not wait).
+    /// `queue_ns[q]`: time with `q` packets in the queue, ns. The packet in transmission does not count.
     pub queue_ns: Vec<u64>,
     /// Queueing delay (from arrival to the start of transmission): sum in seconds.
     pub delay_sum: f64,
@@ -79,15 +78,15 @@ pub struct PipeResult {
     pub windows: Vec<PipeWindow>,
 }
 
-/// Counts over one measuring window of one pipe: of the packets that were due at its far end then.
+/// Counts over one measuring window of one pipe, for the packets that were due at its far end in that window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PipeWindow {
     /// Packets that entered the pipe.
     pub packets: u64,
     /// Number of them that were lost.
     pub lost: u64,
-    /// Packets that were overtaken by later ones (RFC 4737, section 4.1), counted when the first
-    /// that overtakes is due.
+    /// Packets that were overtaken by later ones (RFC 4737, section 4.1), counted when the first overtaking packet is
+    /// due.
     pub reordered: u64,
     /// Total number of packets that overtook them.
     pub overtakings: u64,
@@ -114,14 +113,14 @@ pub struct Series {
     pub probes: Vec<(&'static str, &'static str, Vec<f64>)>,
 }
 
-/// Flows as columns; one row a flow.
+/// A table of flows, by columns, with one row for each flow.
 #[derive(Clone, Debug, Default)]
 pub struct FlowTable {
     /// Index into the plan's traffic.
     pub group: Vec<u32>,
     /// Index into the plan's routes.
     pub route: Vec<u32>,
-    /// When it began.
+    /// Start time.
     pub start: Vec<Time>,
     /// When its last packet was acknowledged; `Time::NEVER` if it never was.
     pub end: Vec<Time>,
@@ -175,7 +174,7 @@ pub struct CwndResult {
 
 impl CwndResult {
     /// The result of a group without samples.
-    pub fn of(group: usize) -> CwndResult {
+    pub fn empty(group: usize) -> CwndResult {
         CwndResult { group, t: Vec::new(), sum: Vec::new(), variances: Vec::new() }
     }
 }

@@ -2,14 +2,15 @@
 //!
 //! A wire that is entered from one other link only is *chained* to it. Packets enter it in the order in which they
 //! leave that link, so the time at which a packet leaves the wire is known as soon as the time at which it leaves the
-//! link. The same holds for a receiver that acknowledges at once.
+//! link. The same holds for a receiver without delayed
+//! acknowledgements.
 //!
 //! A wire that is entered from several links, all of them chained to the same link (its *root*), is *merged*. Packets
 //! may reach it in another order than they left the root. Once a packet leaves the root at `e`, no later one can reach
 //! the wire before `e` plus the shortest delay between (the *lead*), so the order of all earlier arrivals is final.
 //!
-//! Both hold for links whose pipe loses packets or delays them in order, since no delay gets shorter;
-//! not behind one that reorders, nor behind a CPU of several cores.
+//! Links may be chained and merged behind a pipe that loses packets or delays them in order, since no delay gets
+//! shorter, but neither behind a pipe that reorders packets nor behind a CPU of several cores.
 
 use crate::impair::Pipe;
 use crate::plan::{Plan, TrafficKind};
@@ -74,7 +75,7 @@ impl Routes {
     /// Lays out the routes of a plan. `configs` are its transport settings; `pipes[l]` is the pipe of link `l`, if
     /// it is impaired.
     pub fn new(plan: &Plan, configs: &[Config], pipes: &[Option<Box<Pipe>>]) -> Routes {
-        let feeders = feeders(plan, &answers_at_once(plan, configs), pipes);
+        let feeders = feeders(plan, &acks_at_once(plan, configs), pipes);
         let mut entries: Vec<Entry> = (0..plan.links.len())
             .map(|l| match (is_plain(plan, l), feeders[l].host, feeders[l].links.as_slice()) {
                 (true, false, &[only]) => Entry::Chained(only),
@@ -90,7 +91,7 @@ impl Routes {
             Entry::Chained(_) => Stage::Chained(l as u32),
             Entry::Merged => Stage::Merged(l as u32),
         };
-        let behind = |l: usize| match &pipes[l] {
+        let pipe_stage = |l: usize| match &pipes[l] {
             Some(pipe) if pipe.keeps_order() => Some(Stage::Pipe(l as u32)),
             Some(_) => Some(Stage::ReorderingPipe(l as u32)),
             None => plan.links[l].overtakes().then_some(Stage::Cores(l as u32)),
@@ -98,13 +99,13 @@ impl Routes {
         let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead };
         for route in &plan.routes {
             routes.first.push(routes.stages.len() as u32);
-            let stages = |way: &[usize]| -> Vec<Stage> {
-                way.iter().flat_map(|&l| [Some(stage(l)), behind(l)]).flatten().collect()
+            let stages = |links: &[usize]| -> Vec<Stage> {
+                links.iter().flat_map(|&l| [Some(stage(l)), pipe_stage(l)]).flatten().collect()
             };
             routes.stages.extend(stages(&route.forward));
-            let answer = route.reverse.first().map(|&l| stage(l));
-            let known = matches!(answer, Some(Stage::Chained(_) | Stage::Merged(_)));
-            routes.stages.push(if known { Stage::ReceiveChained } else { Stage::Receive });
+            let ack_entry = route.reverse.first().map(|&l| stage(l));
+            let is_chained = matches!(ack_entry, Some(Stage::Chained(_) | Stage::Merged(_)));
+            routes.stages.push(if is_chained { Stage::ReceiveChained } else { Stage::Receive });
             routes.stages.extend(stages(&route.reverse));
             routes.stages.push(Stage::Sender);
         }
@@ -112,15 +113,15 @@ impl Routes {
     }
 
     /// The first stage of acknowledgements of data that starts at `stage`.
-    pub fn behind_receiver(&self, stage: u32) -> u32 {
+    pub fn ack_stage(&self, stage: u32) -> u32 {
         let receives = |s: &Stage| matches!(s, Stage::Receive | Stage::ReceiveChained);
         let ahead = self.stages[stage as usize..].iter().position(receives);
         stage + ahead.expect("every route has a receiver") as u32 + 1
     }
 }
 
-/// For each route: do all receivers on it answer every segment at once?
-fn answers_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
+/// For each route, whether all its receivers acknowledge every segment at once.
+fn acks_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
     let mut at_once = vec![true; plan.routes.len()];
     for traffic in &plan.traffic {
         match &traffic.kind {
@@ -138,9 +139,10 @@ fn answers_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
     at_once
 }
 
-fn feeders(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Vec<Feeders> {
-    // Behind a pipe that reorders, or several cores, packets come as from a host: in no order that is known
-    // before.
+/// The sources of packets that enter each link.
+fn feeders(plan: &Plan, acks_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Vec<Feeders> {
+    // After a pipe that reorders, or a CPU of several cores, the order of packets is not known in advance. They count
+    // as packets from a host.
     let in_order = |l: usize| {
         let keeps_order = pipes[l].as_ref().is_none_or(|pipe| pipe.keeps_order()) && !plan.links[l].overtakes();
         keeps_order.then_some(l)
@@ -154,7 +156,7 @@ fn feeders(plan: &Plan, answers_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -
             Some(_) => {}
         }
     };
-    for (route, &at_once) in plan.routes.iter().zip(answers_at_once) {
+    for (route, &at_once) in plan.routes.iter().zip(acks_at_once) {
         let mut by = None;
         for &link in &route.forward {
             feed(link, by);
@@ -174,8 +176,7 @@ fn is_plain(plan: &Plan, l: usize) -> bool {
     !plan.links[l].has_queue()
 }
 
-/// The lead of link `l`, if it can be merged: several feeders, all chained to the same root, which
-/// itself does not hang on `l`.
+/// The lead of link `l`, if it can be merged: it has several feeders, all chained to the same root other than `l`.
 fn lead(plan: &Plan, entries: &[Entry], feeders: &Feeders, l: usize) -> Option<Dur> {
     if !is_plain(plan, l) || feeders.host || feeders.links.len() < 2 {
         return None;
@@ -183,8 +184,8 @@ fn lead(plan: &Plan, entries: &[Entry], feeders: &Feeders, l: usize) -> Option<D
     let mut root = None;
     let mut lead = Dur(u64::MAX);
     for &feeder in &feeders.links {
-        let (this, delay) = root_of(plan, entries, feeder)?;
-        if *root.get_or_insert(this) != this || this == l {
+        let (feeder_root, delay) = root_of(plan, entries, feeder)?;
+        if *root.get_or_insert(feeder_root) != feeder_root || feeder_root == l {
             return None;
         }
         lead = lead.min(delay);
@@ -192,8 +193,7 @@ fn lead(plan: &Plan, entries: &[Entry], feeders: &Feeders, l: usize) -> Option<D
     Some(lead)
 }
 
-/// The link to which `l` is chained at last, and the propagation delay from its far end to the far
-/// end of `l`; `None` for a ring.
+/// The root of `l`, and the propagation delay from the far end of the root to that of `l`; `None` for a ring.
 fn root_of(plan: &Plan, entries: &[Entry], mut l: usize) -> Option<(usize, Dur)> {
     let mut delay = Dur::ZERO;
     for _ in 0..=entries.len() {

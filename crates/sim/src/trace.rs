@@ -8,8 +8,8 @@ use marqueue_aqm::{Counters, Reason};
 use marqueue_cc::Options;
 use marqueue_core::{Dur, Flags, Packet, Time};
 
-/// Most rows of one run, for all links together: half a gigabyte.
-pub const MOST_ROWS: usize = 10_000_000;
+/// Largest number of rows of one run, for all links together. They take half a gigabyte.
+pub const MAX_ROWS: usize = 10_000_000;
 
 /// What happened to a packet at a traced link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,34 +25,34 @@ pub enum TraceKind {
     Depart,
 }
 
-/// One line of a packet trace.
+/// One row of a packet trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceRow {
-    /// When.
+    /// The time.
     pub t: Time,
     /// The packet as it was then. Its `flow` is a row of the flow table, the `options` of an
     /// acknowledgement are an index into [`Trace::options`].
     pub packet: Packet,
-    /// From arrival to departure; zero for what is no departure.
+    /// Time from arrival to departure; zero for other kinds.
     pub sojourn: Dur,
-    /// Packets that waited then, this one not counted.
+    /// Number of other packets in the queue.
     pub queue: u32,
-    /// What.
+    /// The kind of row.
     pub kind: TraceKind,
-    /// Why it was marked or lost.
+    /// The reason of a mark or drop.
     pub reason: Option<Reason>,
 }
 
 /// The packet trace of one link.
 #[derive(Debug, Default)]
 pub struct Trace {
-    /// Its rows, in the order of time.
+    /// The rows, in order of time.
     pub rows: Vec<TraceRow>,
-    /// The options of the acknowledgements among them.
+    /// The options of the acknowledgements in the rows.
     pub options: Vec<Options>,
     /// Number of rows that are resolved.
     settled: usize,
-    /// The marks of the queue that have rows already.
+    /// The marks of the queue that are recorded.
     marks: [u64; Reason::ALL.len()],
 }
 

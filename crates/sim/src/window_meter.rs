@@ -22,7 +22,7 @@ impl WindowMeter {
     /// A sampler of the traffic group `group`, whose `count` flows have consecutive slots and rows.
     pub fn new(group: usize, first_slot: usize, first_row: u32, count: u32) -> WindowMeter {
         let moments = vec![(0.0, 0.0); count as usize];
-        WindowMeter { first_slot, first_row, moments, samples: 0, result: CwndResult::of(group) }
+        WindowMeter { first_slot, first_row, moments, samples: 0, result: CwndResult::empty(group) }
     }
 
     /// Takes a sample at `now`. A flow that has not started or has ended has a window of 0.

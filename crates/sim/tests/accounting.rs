@@ -1,4 +1,4 @@
-//! Every packet is accounted for, whatever the queue, the traffic and the settings.
+//! Tests that every packet is accounted for, with all queues and kinds of traffic.
 
 mod common;
 
@@ -41,7 +41,7 @@ fn finite(count: u32, size: u32) -> TrafficPlan {
     traffic
 }
 
-/// All flows ended, and each delivered all of its data once.
+/// Asserts that all flows ended, and that each delivered all of its data once.
 fn assert_complete(r: &RunResult, segment: u64) {
     let windows = r.edges.len() - 1;
     for (i, &size) in r.flows.size.iter().enumerate() {
@@ -84,7 +84,7 @@ fn every_queue_conserves_packets_with_and_without_ecn() {
 }
 
 #[test]
-fn finite_flows_deliver_everything_once() {
+fn finite_flows_deliver_all_data_once() {
     let every_transport = ["rfc", "ns2"].into_iter().flat_map(|preset| {
         ["reno", "newreno", "sack"].into_iter().flat_map(move |recovery| {
             [(false, 0.0), (true, 0.0), (true, 0.1)].map(move |(ecn, delayed)| {
@@ -120,7 +120,7 @@ fn flows_of_a_poisson_process_complete() {
     plan.traffic = vec![TrafficPlan { name: "short".into(), dscp: 0, class: 0, kind }];
     let r = go(&plan, 1);
     let n = r.flows.start.len() as f64;
-    // 200 are expected; five standard deviations.
+    // 200 are expected; five standard deviations are allowed.
     assert!((n - 200.0).abs() < 5.0 * 200f64.sqrt(), "{n}");
     assert!(r.flows.start.iter().all(|&t| t >= secs(5.0) && t < secs(25.0)));
     assert!(r.flows.route.contains(&0) && r.flows.route.contains(&1));
@@ -183,7 +183,7 @@ fn cbr(name: &str, route: usize, count: u32, rate: u64) -> TrafficPlan {
 }
 
 #[test]
-fn constant_rate_flows_share_what_there_is() {
+fn constant_rate_flows_share_the_capacity() {
     let mut plan = dumbbell(droptail(20), 21.0);
     plan.traffic = vec![cbr("cbr", 0, 4, 1_000_000)];
     let r = go(&plan, 1);
@@ -202,7 +202,7 @@ fn constant_rate_flows_share_what_there_is() {
 }
 
 #[test]
-fn headers_weigh_what_they_should() {
+fn packets_have_the_configured_sizes() {
     for (count_header, weight) in [(false, 1000), (true, 1040)] {
         let mut plan = dumbbell(droptail(1000), 30.0);
         plan.transports = vec![transport("ns2", "sack", &[("count_header", count_header)], &[])];
@@ -224,8 +224,8 @@ fn headers_weigh_what_they_should() {
 
 #[test]
 fn ecn_at_a_window_of_one_packet_keeps_the_flow_alive() {
-    // Everything is marked: the virtual queue has no room. The sender of RFC 3168 ends up with one packet a timer of 1 s;
-    // ns-2's backs off, and ns-2.35 itself sends 12 packets here.
+    // The virtual queue has no room, so every packet is marked. The sender of RFC 3168 ends with one packet for each
+    // timeout of 1 s. The ns-2 preset backs off; ns-2.35 itself sends 12 packets here.
     for (preset, packets) in [("rfc", 60..=90), ("ns2", 12..=12)] {
         let all = queue("avq", values(&[("buffer", 0.0)]), 50, Signal::EcnOnly);
         let mut plan = dumbbell(all, 60.0);
@@ -241,7 +241,7 @@ fn ecn_at_a_window_of_one_packet_keeps_the_flow_alive() {
 
 #[test]
 fn a_lost_syn_is_sent_again() {
-    // A constant-rate flood at twice the capacity fills the queue until 2 s.
+    // Constant-rate traffic at twice the capacity fills the queue until 2 s.
     let mut plan = dumbbell(queue("droptail", ParamValues::new(), 1, Signal::Drop), 60.0);
     plan.links[0].queue.as_mut().expect("it has one").limit = Limit::Packets(1);
     plan.transports = vec![transport("rfc", "sack", &[], &[])];

@@ -1,5 +1,4 @@
-//! CPUs among the links of a path: how long packets take there, in which order they leave, and that no way of
-//! saving events changes what happens.
+//! Tests of CPUs on a path: processing times, order of packets, and equal results of all event schemes.
 
 mod common;
 
@@ -16,7 +15,7 @@ fn work(per_bit: f64, per_packet: f64) -> WorkPlan {
     WorkPlan { per_bit: micro(per_bit), per_packet: micro(per_packet), density: per_bit }
 }
 
-/// A CPU of `cores` with this clock, traced; 1 cycle a bit is its mean density.
+/// A traced CPU with a mean density of 1 cycle a bit.
 fn cpu(name: &str, clock: u64, cores: u32, work: &[WorkPlan], queue: QueuePlan) -> LinkPlan {
     let cpu = CpuPlan { clock: Hz(clock), cores, work: work.to_vec(), lambda: None };
     let rate = clock * u64::from(cores);
@@ -27,7 +26,7 @@ fn droptail(limit: u32) -> QueuePlan {
     queue("droptail", ParamValues::new(), limit, Signal::Drop)
 }
 
-/// Packets of constant size that arrive at an even rate.
+/// Packets of constant size at constant gaps.
 fn cbr(name: &str, class: u8, rate: u64, packet: u64, start: Time, stop: Time) -> TrafficPlan {
     let (packet, rate) = (Bytes(packet), Rate(rate));
     let kind = TrafficKind::Cbr { route: 0, count: 1, rate, packet, start, jitter: Dur::ZERO, stop: Some(stop) };
@@ -46,16 +45,16 @@ fn plan(links: Vec<LinkPlan>, traffic: Vec<TrafficPlan>, duration: f64) -> Plan 
     }
 }
 
-/// When packets arrived at the queue of the `l`th traced link, by flow and number.
+/// The arrivals at the queue of the `l`-th traced link: time, flow, sequence number.
 fn arrivals(r: &RunResult, l: usize) -> Vec<(u64, u32, u32)> {
     let rows = r.traces[l].1.rows.iter().filter(|row| row.kind == TraceKind::Arrive);
     rows.map(|row| (row.t.0, row.packet.flow(), row.packet.seq())).collect()
 }
 
 #[test]
-fn a_packet_takes_its_cycles_and_a_busy_period_loses_nothing_to_rounding() {
-    // 1000 bytes at 0.25 cycles a bit and 1000 cycles a packet: 3000 cycles, at 7 Mcycles/s 428 571 3/7 ns.
-    // They come every 100 us, so that the CPU never rests: the n-th leaves after n * 3000/7e6 s, cut to whole ns.
+fn processing_times_of_a_busy_period_are_exact() {
+    // 1000 bytes at 0.25 cycles a bit and 1000 cycles a packet are 3000 cycles: 428 571 3/7 ns at 7 Mcycles/s. Packets
+    // arrive every 100 us, so the CPU is never idle, and the n-th leaves after n * 3000/7e6 s, rounded down to ns.
     let cpu = cpu("cpu", 7_000_000, 1, &[work(0.25, 1000.0)], droptail(1000));
     let behind = LinkPlan { trace: true, ..link("behind", 1_000_000_000, Dur::ZERO, Some(droptail(10))) };
     let traffic = vec![cbr("cbr", 0, 80_000_000, 1000, Time::ZERO, secs(0.05))];
@@ -75,8 +74,8 @@ fn a_packet_takes_its_cycles_and_a_busy_period_loses_nothing_to_rounding() {
 
 #[test]
 fn cores_serve_one_queue_and_short_packets_overtake_long_ones() {
-    // At t = 0 a packet of 10 ms, then every millisecond one of 2 ms, at two cores: the second core serves
-    // those one after the other, until at 10 ms the first helps.
+    // Two cores: a packet of 10 ms at t = 0, then packets of 2 ms every millisecond. The second core serves these alone
+    // until the first is free at 10 ms.
     let cpu = cpu("cpu", 1_000_000, 2, &[work(0.0, 10_000.0), work(0.0, 2000.0)], droptail(1000));
     let behind = LinkPlan { trace: true, ..link("behind", 1_000_000_000, Dur::ZERO, Some(droptail(10))) };
     let traffic = vec![
@@ -93,9 +92,9 @@ fn cores_serve_one_queue_and_short_packets_overtake_long_ones() {
     assert!((cycles - (10_000.0 + 12.0 * 2000.0)).abs() < 1e-6);
 }
 
-/// M/M/c: exponential sizes, Poisson arrivals. The mean number waiting by Erlang's formula C.
+/// M/M/c: the mean number of waiting packets by Erlang's formula C.
 #[test]
-fn several_cores_wait_as_erlang_says() {
+fn waiting_at_several_cores_follows_erlang_c() {
     let (cores, load) = (3.0_f64, 2.4_f64);
     let kind = TrafficKind::Packets {
         route: 0,
@@ -106,7 +105,7 @@ fn several_cores_wait_as_erlang_says() {
         stop: None,
     };
     let traffic = vec![TrafficPlan { name: "packets".into(), dscp: 0, class: 0, kind }];
-    // 32000 cycles a packet in the mean at 9.6 Mcycles/s: 300 packets a second each core.
+    // A mean of 32000 cycles a packet at 9.6 Mcycles/s: 300 packets a second for each core.
     let mut cpu = cpu("cpu", 9_600_000, 3, &[work(1.0, 0.0)], droptail(u32::MAX));
     cpu.trace = false;
     let mut plan = plan(vec![cpu], traffic, 155.0);
@@ -114,8 +113,8 @@ fn several_cores_wait_as_erlang_says() {
     let powers = [1.0, load, load * load / 2.0];
     let last = load.powi(3) / 6.0 * cores / (cores - load);
     let waiting = last / (powers.iter().sum::<f64>() + last) * load / (cores - load);
-    // Standard error of the mean of M/M/1-like queues (Whitt 1989): about L sqrt(4/(n (1-rho)^2)) with n the
-    // services: 2.6 * sqrt(4/(1.1e5 * 0.04)) = 0.08; four of them. One fast server would have 3.2 waiting.
+    // Standard error of the mean of M/M/1-like queues (Whitt 1989): about L sqrt(4/(n (1-rho)^2)) for n
+    // services: 2.6 * sqrt(4/(1.1e5 * 0.04)) = 0.08. Four are allowed. One fast server would have 3.2 waiting.
     let got = mean_queue(&go(&plan, 1).links[0].windows[1]);
     assert!((got - waiting).abs() < 0.32, "{got} packets wait, Erlang C says {waiting}");
 }
@@ -126,7 +125,7 @@ fn red_cpu(name: &str, clock: u64, cores: u32) -> LinkPlan {
     cpu(name, clock, cores, &[work(0.5, 0.0), work(2.0, 100.0), work(0.0, 0.0)], queue)
 }
 
-/// Two sources at different distances each way, over CPUs and links in turn.
+/// Two sources at different distances in each direction, over CPUs and links alternately.
 fn network(cores: u32, links_between: bool) -> Plan {
     let mut links = vec![red_cpu("first cpu", 4_000_000, cores), red_cpu("second cpu", 5_000_000, 1)];
     let red = queue("red", values(&[("min_th", 5.0), ("max_th", 15.0)]), 40, Signal::Ecn);
@@ -140,7 +139,7 @@ fn network(cores: u32, links_between: bool) -> Plan {
         }
         let middle = if links_between { vec![0, 3, 1, 2] } else { vec![0, 1, 2] };
         let forward = [first].into_iter().chain(middle).chain([first + 1]).collect();
-        // The acknowledgements of some are processed too.
+        // CPUs process the acknowledgements of some flows too.
         let reverse = if delay > 1.0 { vec![first + 2, 1, first + 3] } else { vec![first + 2, first + 3] };
         routes.push(RoutePlan { forward, reverse });
     }
@@ -159,7 +158,7 @@ fn network(cores: u32, links_between: bool) -> Plan {
 }
 
 #[test]
-fn with_cpus_too_merged_and_hop_by_hop_are_the_same_trace() {
+fn merged_and_hop_by_hop_traces_are_equal_with_cpus() {
     for cores in [1, 3] {
         for links_between in [false, true] {
             let plan = network(cores, links_between);
@@ -175,7 +174,7 @@ fn with_cpus_too_merged_and_hop_by_hop_are_the_same_trace() {
 }
 
 #[test]
-fn a_cpu_is_refused_where_it_cannot_be() {
+fn invalid_cpus_are_refused() {
     let base = || plan(vec![red_cpu("cpu", 1_000_000, 1)], vec![cbr("cbr", 1, 8000, 100, Time::ZERO, secs(1.0))], 1.0);
     type Change = fn(&mut Plan);
     let cases: [(&str, Change); 8] = [

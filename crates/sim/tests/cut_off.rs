@@ -1,4 +1,4 @@
-//! Runs that are cut off: what they measured up to there is what the whole run measured.
+//! Runs that are cut off have the same measurements up to that time as the whole run.
 
 mod common;
 
@@ -28,7 +28,7 @@ fn cut_after(events: u64) -> RunResult {
 }
 
 #[test]
-fn a_limit_of_events_is_kept_to_the_event() {
+fn a_run_ends_exactly_at_its_limit_of_events() {
     let whole = go(&plan(), 1);
     assert_eq!(whole.ended, plan().duration);
     for events in [1, whole.events / 3, whole.events - 1] {
@@ -40,7 +40,7 @@ fn a_limit_of_events_is_kept_to_the_event() {
 }
 
 #[test]
-fn what_is_cut_off_began_like_the_whole() {
+fn a_run_that_is_cut_off_equals_the_start_of_the_whole_run() {
     let whole = go(&plan(), 1);
     let cut = cut_after(whole.events / 2);
     let (long, short) = (&whole.links[0], &cut.links[0]);
@@ -56,7 +56,7 @@ fn what_is_cut_off_began_like_the_whole() {
 }
 
 #[test]
-fn a_run_that_is_stopped_at_once_has_measured_nothing() {
+fn a_run_that_is_stopped_at_once_has_no_measurements() {
     let control = Control::default();
     control.stop();
     let stopped = run(&plan(), 1, &control).expect("a run that is stopped has a result");

@@ -1,4 +1,4 @@
-//! A run is a function of plan and seed, and what does not take part changes nothing.
+//! A run depends on plan and seed only, and parts of the plan without traffic do not change it.
 
 mod common;
 
@@ -9,7 +9,7 @@ use marqueue_core::{Dur, Time};
 use marqueue_sim::plan::*;
 use marqueue_sim::result::RunResult;
 
-/// Ten flows of two classes under RED, one of them traced packet for packet.
+/// Ten flows of two classes under RED, with a traced bottleneck.
 fn plan() -> Plan {
     let red = queue("red", values(&[("min_th", 10.0), ("max_th", 30.0)]), 60, Signal::Ecn);
     let mut plan = Dumbbell {
@@ -29,7 +29,7 @@ fn plan() -> Plan {
     plan
 }
 
-/// Every field of a result but what is only looked at: measuring windows, samples, counts of events.
+/// A result without what only depends on measurement: windows, samples, counts of events.
 fn happened(r: &RunResult) -> String {
     let f = &r.flows;
     let windows = r.edges.len() - 1;
@@ -39,7 +39,7 @@ fn happened(r: &RunResult) -> String {
 }
 
 #[test]
-fn the_same_seed_is_the_same_result_and_another_is_another() {
+fn results_are_equal_for_equal_seeds_only() {
     let mut plan = plan();
     plan.sample = ms(10.0);
     plan.boundaries = vec![secs(2.0)];
@@ -48,7 +48,7 @@ fn the_same_seed_is_the_same_result_and_another_is_another() {
     assert!(a != c, "the seed has no effect");
 }
 
-/// The link that nobody uses has timers, and its queue draws at random.
+/// Adds an unused link whose queue has timers and random draws.
 fn unused_link(plan: &mut Plan) {
     plan.links.push(link("unused", 1_000_000, ms(3.0), Some(queue("pi", ParamValues::new(), 50, Signal::Ecn))));
 }
@@ -79,14 +79,14 @@ fn late_process(plan: &mut Plan) {
     plan.traffic.push(TrafficPlan { name: "late process".into(), dscp: 0, class: 0, kind });
 }
 
-/// A host that could send into the way back: arrivals there become events of their own, where before
-/// they were settled as packets left the bottleneck. Not a nanosecond may change.
-fn host_on_the_way_back(plan: &mut Plan) {
+/// Adds a host that could send into the return path. Arrivals there then need events, while before they were computed
+/// when packets left the bottleneck.
+fn host_on_the_return_path(plan: &mut Plan) {
     plan.routes.push(RoutePlan { forward: vec![1], reverse: vec![] });
 }
 
-/// Flows on links of their own.
-fn elsewhere(plan: &mut Plan) {
+/// Adds flows on other links.
+fn flows_elsewhere(plan: &mut Plan) {
     unused_link(plan);
     plan.links.push(link("unused back", 1_000_000, ms(3.0), None));
     let l = plan.links.len();
@@ -95,13 +95,13 @@ fn elsewhere(plan: &mut Plan) {
 }
 
 #[test]
-fn what_does_not_take_part_changes_nothing() {
+fn parts_without_traffic_change_nothing() {
     let alone = happened(&go(&plan(), 1));
     type Addition = fn(&mut Plan);
     let idle: [(&str, Addition); 5] = [
         ("an unused link", unused_link),
         ("an unused route", unused_route),
-        ("a host on the way back", host_on_the_way_back),
+        ("a host on the way back", host_on_the_return_path),
         ("flows after the end", late_flows),
         ("a process after the end", late_process),
     ];
@@ -127,7 +127,7 @@ fn what_does_not_take_part_changes_nothing() {
 fn flows_on_other_links_change_no_packet() {
     let alone = go(&plan(), 1);
     let mut with = plan();
-    elsewhere(&mut with);
+    flows_elsewhere(&mut with);
     let beside = go(&with, 1);
     let trace = |r: &RunResult| format!("{:?} {:?}", r.traces, r.senders);
     assert!(trace(&alone) == trace(&beside));
@@ -170,7 +170,7 @@ fn tracing_more_links_changes_nothing() {
 }
 
 #[test]
-fn looking_changes_nothing() {
+fn measuring_changes_nothing() {
     for entry in catalogue() {
         let mut unseen = plan();
         unseen.links[0].queue = Some(queue(entry.name, ParamValues::new(), 60, Signal::Ecn));
@@ -186,10 +186,10 @@ fn looking_changes_nothing() {
     }
 }
 
-/// The second flow's acknowledgement overtakes the first's on the way to the merged wire, and nobody else
-/// sends: only the wire's own event can let it in.
+/// The acknowledgement of the second flow overtakes that of the first before the merged wire. No other packet follows,
+/// so only the event of the wire can release it.
 #[test]
-fn a_merged_wire_is_entered_in_time_by_who_overtakes() {
+fn a_packet_that_overtakes_enters_a_merged_wire_in_time() {
     let mut merged = plan();
     let (source, destination, source_back) = (2, 3, 9);
     merged.links[destination].delay = ms(9.0);
@@ -202,7 +202,7 @@ fn a_merged_wire_is_entered_in_time_by_who_overtakes() {
         (*start, *size) = (at, Some(1));
     }
     let mut by_events = merged.clone();
-    host_on_the_way_back(&mut by_events);
+    host_on_the_return_path(&mut by_events);
     let (a, b) = (go(&merged, 1), go(&by_events, 1));
     assert!(a.flows.end[1] < a.flows.end[0]);
     assert!(happened(&a) == happened(&b));

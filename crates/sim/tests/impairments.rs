@@ -1,4 +1,4 @@
-//! Pipes that lose, delay and reorder packets: how many, in which pattern, and that nothing else changes.
+//! Tests of pipes that lose, delay and reorder packets: their statistics, and that nothing else changes.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn loss(name: &str, params: &[(&str, f64)]) -> Option<PolicySpec> {
     Some(policy(name, values(params)))
 }
 
-/// Ten TCP flows of two classes under RED, a constant-rate flow and a paced one beside them.
+/// Ten TCP flows of two classes, a constant-rate flow and a paced one under RED.
 fn dumbbell(duration: f64) -> Plan {
     let red = queue("red", values(&[("min_th", 10.0), ("max_th", 30.0)]), 60, Signal::Ecn);
     let mut plan = Dumbbell {
@@ -61,7 +61,7 @@ fn paced(route: usize) -> TrafficPlan {
     TrafficPlan { name: "paced".into(), dscp: 0, class: 0, kind }
 }
 
-/// Every link but the bottleneck is entered by events, because a host might send into it.
+/// The plan with a host at every link, so that packets enter all links but the bottleneck by events.
 fn event_by_event(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     for l in 1..plan.links.len() {
@@ -70,13 +70,13 @@ fn event_by_event(plan: &Plan) -> Plan {
     plan
 }
 
-/// Everything that happened, but for how many events it took.
+/// A result without its number of events.
 fn happened(r: &RunResult) -> String {
     format!("{:?} {:?} {:?} {:?} {:?}", r.links, r.traces, r.pipes, r.flows, r.senders)
 }
 
 #[test]
-fn random_losses_are_as_many_as_asked_for() {
+fn random_losses_have_the_configured_probability() {
     for probability in [0.0, 0.001, 0.03, 0.5, 1.0] {
         let mut plan = dumbbell(40.0);
         plan.traffic = vec![cbr(0), cbr(1)];
@@ -86,16 +86,16 @@ fn random_losses_are_as_many_as_asked_for() {
         let w = &r.pipes[0].windows[0];
         let (n, lost) = (w.packets as f64, w.lost as f64);
         assert!(n > 19_000.0, "{n}");
-        // Binomial: four standard deviations, and nothing by chance at the ends.
+        // Four standard deviations of the binomial law, which are zero for probabilities of 0 and 1.
         let sd = (n * probability * (1.0 - probability)).sqrt();
         assert!((lost - n * probability).abs() <= 4.0 * sd, "{lost} of {n} at {probability}");
-        // Constant-rate flows are not answered, so what is sent is received, lost or on its way.
+        // Packets of constant-rate flows are received, lost or in flight.
         let sent: u64 = r.flows.sent.iter().sum();
         let received = r.flows.delivered.iter().sum::<u64>() / 250;
         let on_the_way = sent - received - w.lost;
-        // 250 packets a second and flow, at most 35 ms from end to end.
+        // 250 packets a second for each flow, at most 35 ms from end to end.
         assert!(on_the_way <= 2 * 10, "{on_the_way} of {sent}");
-        // The link was used all the same.
+        // Lost packets have used the link.
         assert_eq!(r.links[0].windows[0].counters.dropped(), 0);
         assert!(r.links[0].windows[0].counters.departures >= w.packets);
     }
@@ -116,7 +116,7 @@ fn losses_are_counted_in_the_window_in_which_packets_are_due() {
 }
 
 #[test]
-fn a_loss_of_zero_is_none() {
+fn a_loss_probability_of_zero_loses_nothing() {
     let plan = dumbbell(10.0);
     let mut zero = plan.clone();
     for link in &mut zero.links {
@@ -131,7 +131,7 @@ fn a_loss_of_zero_is_none() {
 }
 
 #[test]
-fn chained_and_merged_wires_lose_the_same_packets_as_with_an_event_for_each() {
+fn chained_and_merged_wires_lose_the_same_packets_as_hop_by_hop() {
     let models = [
         loss("random", &[("probability", 0.02)]),
         loss("gilbert", &[("to_bad", 0.005), ("to_good", 0.3)]),
@@ -153,7 +153,7 @@ fn chained_and_merged_wires_lose_the_same_packets_as_with_an_event_for_each() {
     }
 }
 
-/// Delay that varies by 3 ms on average.
+/// Jitter with a mean of 3 ms.
 fn jitter(distribution: &str, order: &str) -> Option<ParamValues> {
     let mut params = values(&[("mean", 0.003)]);
     params.insert("distribution".into(), Value::Choice(distribution.into()));
@@ -166,7 +166,7 @@ fn reorder(probability: f64, delay: f64) -> Option<ParamValues> {
 }
 
 #[test]
-fn wires_with_every_impairment_behave_as_with_an_event_for_each() {
+fn wires_with_every_impairment_equal_hop_by_hop() {
     type Impair = fn(usize) -> PipePlan;
     let mixtures: [(&str, Impair); 4] = [
         ("jitter in order", |_| PipePlan { jitter: jitter("exponential", "kept"), ..PipePlan::default() }),
@@ -194,7 +194,7 @@ fn wires_with_every_impairment_behave_as_with_an_event_for_each() {
     }
 }
 
-/// One packet each 4 ms over a pipe of this kind, for 100 s.
+/// One packet every 4 ms over `pipe`, for 100 s.
 fn paced_over(pipe: PipePlan) -> RunResult {
     let mut plan = dumbbell(100.0);
     plan.traffic = vec![cbr(0)];
@@ -203,7 +203,7 @@ fn paced_over(pipe: PipePlan) -> RunResult {
 }
 
 #[test]
-fn as_many_overtake_a_packet_as_are_sent_while_it_is_held_back() {
+fn the_reordering_extent_is_the_number_of_packets_sent_during_the_delay() {
     for (delay, extent) in [(0.003, 0.0), (0.009, 2.0), (0.021, 5.0)] {
         let r = paced_over(PipePlan { reorder: reorder(0.01, delay), ..PipePlan::default() });
         let w = &r.pipes[0].windows[0];
@@ -214,8 +214,8 @@ fn as_many_overtake_a_packet_as_are_sent_while_it_is_held_back() {
         if extent == 0.0 {
             assert_eq!((w.reordered, w.overtakings), (0, 0), "held back by less than the distance of packets");
         } else {
-            // Those that follow are held back themselves with probability 0.01 each; and the last may
-            // not have been overtaken yet.
+            // Later packets are delayed too with probability 0.01 each, and the last delayed packet may not have been
+            // overtaken yet.
             assert!((w.reordered as f64 - held).abs() <= 2.0, "{} reordered, {held} held back", w.reordered);
             let mean = w.overtakings as f64 / w.reordered as f64;
             assert!(mean <= extent && mean > extent * 0.96, "{mean} overtake, expected {extent}");
@@ -224,7 +224,7 @@ fn as_many_overtake_a_packet_as_are_sent_while_it_is_held_back() {
 }
 
 #[test]
-fn jitter_has_its_mean_and_keeps_the_order_if_told_to() {
+fn jitter_has_its_mean_and_keeps_the_order_if_configured() {
     for distribution in ["uniform", "exponential"] {
         let free = paced_over(PipePlan { jitter: jitter(distribution, "free"), ..PipePlan::default() });
         let kept = paced_over(PipePlan { jitter: jitter(distribution, "kept"), ..PipePlan::default() });
@@ -235,9 +235,9 @@ fn jitter_has_its_mean_and_keeps_the_order_if_told_to() {
         assert!((mean - 0.003).abs() < 4.0 * 0.003 / n.sqrt(), "{distribution}: {mean}");
         assert!(kept.extra_delay > free.extra_delay, "{distribution}: whoever waits arrives later");
         assert_eq!((kept.reordered, kept.overtakings), (0, 0));
-        // A packet is overtaken by the next, 4 ms behind, if its delay is so much longer: with
-        // uniform delays up to 6 ms with probability (1/3)^2/2 = 1/18, with exponential ones exp(-4/3)/2;
-        // by a later one more rarely.
+        // The next packet, 4 ms later, overtakes a packet whose delay is longer by 4 ms or more. The probability is
+        // (1/3)^2/2 = 1/18 for uniform delays up to 6 ms and exp(-4/3)/2 for exponential ones. Later packets overtake
+        // more rarely.
         let next = if distribution == "uniform" { 1.0 / 18.0 } else { (-4.0 / 3.0f64).exp() / 2.0 };
         let share = free.reordered as f64 / n;
         let sd = (next * (1.0 - next) / n).sqrt();
@@ -246,7 +246,7 @@ fn jitter_has_its_mean_and_keeps_the_order_if_told_to() {
 }
 
 #[test]
-fn tcp_takes_reordering_beyond_its_threshold_for_loss() {
+fn tcp_retransmits_for_reordering_beyond_its_threshold() {
     let retransmits = |delay: f64| {
         let mut plan = dumbbell(30.0);
         plan.traffic = vec![tcp("one", 0, 1, 0.0)];
@@ -256,7 +256,7 @@ fn tcp_takes_reordering_beyond_its_threshold_for_loss() {
         let r = go(&plan, 1);
         (r.flows.retransmits[0], r.pipes[0].windows[0].reordered)
     };
-    // A segment takes 1.6 ms: two overtake within 4 ms, three duplicates retransmit.
+    // A segment takes 1.6 ms, so two overtake within 4 ms. Three duplicate acknowledgements cause a retransmission.
     let (few, reordered) = retransmits(0.004);
     assert!(reordered > 50, "{reordered}");
     assert_eq!(few, 0);
@@ -265,7 +265,7 @@ fn tcp_takes_reordering_beyond_its_threshold_for_loss() {
 }
 
 #[test]
-fn a_wires_losses_do_not_depend_on_those_of_another() {
+fn losses_of_a_wire_do_not_depend_on_other_wires() {
     let lost = |more: bool| {
         let mut plan = dumbbell(10.0);
         plan.traffic = vec![cbr(0)];
@@ -279,7 +279,7 @@ fn a_wires_losses_do_not_depend_on_those_of_another() {
 }
 
 #[test]
-fn a_bad_impairment_is_told_with_its_place() {
+fn an_invalid_impairment_is_refused_with_its_path() {
     let message = |spec: Option<PolicySpec>| {
         let mut plan = dumbbell(1.0);
         plan.links[3].pipe.loss = spec;
@@ -291,7 +291,7 @@ fn a_bad_impairment_is_told_with_its_place() {
     assert_eq!(message(loss("random", &[])), "links[3].pipe.loss.probability: missing, expected a value");
     assert_eq!(
         message(loss("gilbert", &[("to_bad", 0.0), ("to_good", 0.0)])),
-        "links[3].pipe.loss.to_good: got 0 with to_bad 0, expected a chain that moves"
+        "links[3].pipe.loss.to_good: got 0 with to_bad 0, expected at least one above 0"
     );
     assert_eq!(
         message(Some(policy("bernoulli", ParamValues::new()))),

@@ -1,5 +1,4 @@
-//! Wires and receivers that need no event change nothing: the same packets at the same nanosecond as
-//! with an event for every end of every hop.
+//! Chained and merged wires give the same packets at the same nanosecond as an event for each end of each hop.
 
 mod common;
 
@@ -32,7 +31,7 @@ fn network(links: Vec<LinkPlan>, routes: Vec<RoutePlan>) -> Plan {
     }
 }
 
-/// Classes that send both ways over two queues, from hosts at several distances.
+/// Classes that send in both directions over two queues, from hosts at several distances.
 fn dumbbell() -> Plan {
     let mut links = vec![red_link("right", 4_000_000, 5.0), red_link("left", 3_000_000, 5.0)];
     let mut routes = Vec::new();
@@ -49,7 +48,7 @@ fn dumbbell() -> Plan {
     network(links, routes)
 }
 
-/// Only the way there is queued: the way back is one merged wire.
+/// Queues in the forward direction only; the return path is one merged wire.
 fn one_way_dumbbell() -> Plan {
     let mut plan = dumbbell();
     plan.links[1].queue = None;
@@ -58,7 +57,7 @@ fn one_way_dumbbell() -> Plan {
     plan
 }
 
-/// Hosts around a hub, three of them send to each of the others. Every way down to a host is queued.
+/// Hosts around a hub, three of which send to all others. Each link from the hub to a host has a queue.
 fn star() -> Plan {
     let mut links = Vec::new();
     for (host, delay) in [2.0, 2.0, 7.0, 11.0, 30.0].into_iter().enumerate() {
@@ -71,7 +70,7 @@ fn star() -> Plan {
     network(links, routes)
 }
 
-/// Three queues in a row each way; some flows pass all of them, others one.
+/// Three queues in series in each direction. Some flows cross all of them, others one.
 fn parking_lot() -> Plan {
     let mut links = Vec::new();
     for hop in 0..3 {
@@ -103,7 +102,7 @@ fn parking_lot() -> Plan {
 }
 
 #[test]
-fn merged_and_hop_by_hop_are_the_same_trace() {
+fn merged_and_hop_by_hop_traces_are_equal() {
     type Network = fn() -> Plan;
     let networks: [(&str, Network); 4] = [
         ("dumbbell", dumbbell),
@@ -120,7 +119,7 @@ fn merged_and_hop_by_hop_are_the_same_trace() {
             let apart = go(&hop_by_hop(&plan), 1);
             let departures: u64 = merged.links.iter().map(|l| l.windows[0].counters.departures).sum();
             assert!(departures > 2000, "{name}: little traffic, {departures} packets");
-            // Receivers that hold back acknowledgements leave nothing to merge in the star.
+            // With delayed acknowledgements the star has nothing to merge.
             let fewer = merged.events < apart.events || delayed_ack > 0.0;
             assert!(fewer, "{name}, {recovery}: nothing was merged");
             assert!(happened(&merged) == happened(&apart), "{name}, {recovery}: merging changes what happens");

@@ -1,4 +1,4 @@
-//! Max-min Kelly control by packets, against the closed forms of Zhang, Kang and Loguinov, SIGCOMM 2004.
+//! Compares packet simulations of MKC with the closed forms of Zhang, Kang and Loguinov, SIGCOMM 2004.
 
 mod common;
 
@@ -8,13 +8,13 @@ use marqueue_core::{Bytes, Rate, Time};
 use marqueue_sim::plan::*;
 use marqueue_sim::result::{RateTrace, RunResult};
 
-/// The paper's packets, bytes, and its link, bit/s: Figures 10 to 12.
+/// Packet size, bytes, and capacity, bit/s, of Figures 10 to 12.
 const PACKET: u64 = 200;
 const C: u64 = 10_000_000;
 /// Defaults of the laws: alpha, bit/s, and beta.
 const ALPHA: f64 = 100_000.0;
 const BETA: f64 = 0.9;
-/// Of the routers, s.
+/// Measuring interval of the routers, s.
 const DELTA: f64 = 0.05;
 
 /// A flow that starts with 125 kb/s at `start` s.
@@ -68,7 +68,7 @@ fn mean_rate(r: &RunResult, trace: &RateTrace, seconds: f64) -> f64 {
     sum / seconds * trace.bytes as f64 * 8.0
 }
 
-/// `n` flows, 10 ms of round-trip time between each and the next, of packets of 500 bytes.
+/// `n` flows with packets of 500 bytes, and round-trip times 10 ms apart.
 fn many(n: u32, law: &str, duration: f64) -> Plan {
     let rtts = (0..n).map(|i| 50.0 + 10.0 * f64::from(i)).collect();
     let flows = (0..n).map(|i| flow(&i.to_string(), law, i as usize, 0.1 * f64::from(i))).collect();
@@ -81,18 +81,18 @@ fn many(n: u32, law: &str, duration: f64) -> Plan {
     plan
 }
 
-/// Lost packets of the last window, as a share.
+/// The share of lost packets in the last window.
 fn loss(r: &RunResult) -> f64 {
     let c = &r.links[0].windows.last().expect("a window").counters;
     c.dropped() as f64 / c.arrivals as f64
 }
 
-/// (46), (47) and section 5.3: x* = C/N + alpha/beta and p* = N alpha / (C beta + N alpha), whatever the delays.
-/// Over 10 s a mean rate is known to a packet, 400 bit/s; what is left of the beginning falls by e in
+/// (46), (47) and section 5.3: x* = C/N + alpha/beta and p* = N alpha / (C beta + N alpha), for all delays.
+/// A mean rate over 10 s is exact to one packet, 400 bit/s. The initial deviation decreases by the factor e in
 /// (C + N alpha/beta)/(N alpha) steps of less than 0.2 s each (Theorem 5), to less than 1 % by then. The buffer
 /// holds 200 of the 25,000 packets of a window.
 #[test]
-fn n_flows_settle_at_the_fixed_point_whatever_their_delays() {
+fn n_flows_converge_to_the_fixed_point_for_all_delays() {
     for (n, duration) in [(1u32, 15.0), (4, 50.0), (8, 25.0)] {
         let r = go(&many(n, "emkc", duration), 1);
         let expected = C as f64 / f64::from(n) + ALPHA / BETA;
@@ -105,9 +105,9 @@ fn n_flows_settle_at_the_fixed_point_whatever_their_delays() {
     }
 }
 
-/// Section 5.3, done: X* = gamma C. V needs some time constants, 20 intervals each, to find its place.
+/// Section 5.3: X* = gamma C. V converges with a time constant of 20 intervals.
 #[test]
-fn with_an_adaptive_price_nothing_is_lost_whatever_the_number_of_flows() {
+fn with_adaptive_prices_nothing_is_lost_for_any_number_of_flows() {
     for n in [1, 8] {
         let mut plan = many(n, "emkc", 25.0);
         plan.links[0].queue = Some(router("mkc_lossfree"));
@@ -118,14 +118,14 @@ fn with_an_adaptive_price_nothing_is_lost_whatever_the_number_of_flows() {
     }
 }
 
-/// The rates of one flow that starts alone, Mbit/s, at a round-trip time of `rtt` ms.
+/// The rates of a single flow from its start, Mbit/s, at a round-trip time of `rtt` ms.
 fn start(law: &str, rtt: f64) -> Vec<f64> {
     let r = go(&dumbbell(vec![rtt], 2.0, vec![flow("one", law, 0, 0.0)]), 1);
     r.rate_traces[0].rows.iter().map(|&(_, (rate, _))| rate * PACKET as f64 * 8e-6).collect()
 }
 
-/// Figure 11. The router and the sender count the same packets, so that x(n) = (1 - beta) r + beta C + alpha with
-/// r never above what was sent, but for the packet that is at the edge of an interval: that is 0.032 Mbit/s.
+/// Figure 11. Router and sender count the same packets, so x(n) = (1 - beta) r + beta C + alpha, and r is at most the
+/// rate sent, apart from one packet at the edge of an interval, 0.032 Mbit/s.
 #[test]
 fn the_proper_reference_rate_makes_the_start_monotone() {
     let packet = PACKET as f64 * 8e-6 / DELTA;
@@ -138,8 +138,8 @@ fn the_proper_reference_rate_makes_the_start_monotone() {
     }
 }
 
-/// Figure 10: "overshoots C by over 200%" within the first quarter of a second. The paper does not say at which
-/// round-trip time; feedback that is about half an interval old belongs to the rate before the last.
+/// Figure 10: "overshoots C by over 200%" within the first quarter of a second. The paper does not state the
+/// round-trip time. Feedback that is about half an interval old belongs to the rate before the last.
 #[test]
 fn the_naive_reference_rate_overshoots() {
     let rates = start("emkc_naive", 30.0);
@@ -148,8 +148,8 @@ fn the_naive_reference_rate_overshoots() {
     assert!(rates.last().is_some_and(|&x| (x / settled - 1.0).abs() < 0.01), "{rates:?}");
 }
 
-/// When, after `from` s, the rate changes by more than a tenth, s.
-fn reacts(r: &RunResult, from: f64) -> f64 {
+/// The first time after `from` at which the rate changes by more than a tenth, s.
+fn reaction_time(r: &RunResult, from: f64) -> f64 {
     let rows = &r.rate_traces[0].rows;
     let first = rows.iter().rposition(|row| row.0 <= secs(from)).expect("it has sent");
     let before = rows[first].1 .0;
@@ -157,26 +157,26 @@ fn reacts(r: &RunResult, from: f64) -> f64 {
     turn.expect("it reacts").0.secs() - from
 }
 
-/// The router that is congested from 5 s on is the same as before, or the one before it on the way, whose feedback
-/// is as old. In that case the flow reacts a round-trip time later, to the next interval.
+/// From 5 s on, the congested router is the same as before, or the previous one on the route, with feedback of the same
+/// age. In the second case the flow reacts one round-trip time later, to the next interval.
 #[test]
-fn another_bottleneck_is_obeyed_one_round_trip_later() {
+fn a_flow_follows_another_bottleneck_one_round_trip_later() {
     let mut plan = dumbbell(vec![100.0], 10.0, vec![flow("one", "emkc", 0, 0.0)]);
     plan.links[0].schedule = vec![(secs(5.0), Rate(C / 2))];
-    let same = reacts(&go(&plan, 1), 5.0);
+    let same = reaction_time(&go(&plan, 1), 5.0);
     plan.links[0].schedule = vec![];
     plan.links.push(link("first", 2 * C, ms(0.0), Some(router("mkc"))));
     let first = plan.links.len() - 1;
     plan.routes[0].forward.insert(1, first);
     plan.links[first].schedule = vec![(secs(5.0), Rate(C / 2))];
     let r = go(&plan, 1);
-    let waited = reacts(&r, 5.0) - same;
+    let waited = reaction_time(&r, 5.0) - same;
     assert!((0.1..0.1 + 1.5 * DELTA).contains(&waited), "{waited} s");
     let settled = mean_rate(&r, &r.rate_traces[0], 2.0);
     assert!((settled / (C as f64 / 2.0 + ALPHA / BETA) - 1.0).abs() < 0.01, "{settled} bit/s");
 }
 
-/// Feedback that is lost or out of order makes steps rarer, not wrong.
+/// Lost and reordered feedback makes steps rarer, but not wrong.
 #[test]
 fn lost_and_reordered_feedback_does_not_move_the_fixed_point() {
     let mut plan = many(4, "emkc", 50.0);
@@ -191,9 +191,9 @@ fn lost_and_reordered_feedback_does_not_move_the_fixed_point() {
     }
 }
 
-/// 125 kb/s for 2 s, half of it, which is less than alpha, from then on: alpha is the least.
+/// Without feedback, 125 kb/s for 2 s, then alpha: half of the rate would be less than the minimum alpha.
 #[test]
-fn silence_halves_the_rate_down_to_the_least() {
+fn missing_feedback_halves_the_rate_down_to_the_minimum() {
     let mut plan = dumbbell(vec![50.0], 10.0, vec![flow("one", "emkc", 0, 0.0)]);
     plan.links[1].pipe.loss = Some(policy("random", values(&[("probability", 1.0)])));
     let r = go(&plan, 1);
@@ -202,18 +202,18 @@ fn silence_halves_the_rate_down_to_the_least() {
     assert!(r.flows.timeouts[0] > 0);
 }
 
-/// What the flows of a plan did, and what their senders showed.
+/// The flow table and the sender traces of a result.
 fn happened(r: &RunResult) -> String {
     format!("{:?} {:?} {:?} {:?}", r.rate_traces, r.flows.sent, r.flows.delivered, r.links[0].windows)
 }
 
 #[test]
-fn runs_are_the_same_again_and_event_by_event() {
+fn runs_repeat_and_equal_hop_by_hop() {
     let mut plan = many(3, "emkc_naive", 12.0);
     plan.links[1].pipe.loss = Some(policy("random", values(&[("probability", 0.1)])));
     let once = happened(&go(&plan, 1));
     assert!(once == happened(&go(&plan, 1)), "one seed, two results");
-    // Hosts that might send into every link: packets enter by events what they passed without.
+    // With a host at every link, packets enter links by events that they otherwise pass without.
     for l in 1..plan.links.len() {
         plan.routes.push(RoutePlan { forward: vec![l], reverse: vec![] });
     }
@@ -221,7 +221,7 @@ fn runs_are_the_same_again_and_event_by_event() {
 }
 
 #[test]
-fn flows_that_listen_elsewhere_change_nothing() {
+fn rate_controlled_flows_on_other_links_change_nothing() {
     let mut plan = dumbbell(vec![50.0], 5.0, vec![tcp("tcp", 0, 3, 1.0)]);
     plan.transports = vec![ns2("newreno", false)];
     let alone = go(&plan, 1);
@@ -237,12 +237,12 @@ fn flows_that_listen_elsewhere_change_nothing() {
     assert!(beside.flows.sent[3] > 10_000);
 }
 
-/// (10), Lemma 1: sum M_i x_i* = sum C_j + N omega. Of one flow and two routers: the mean of their rates, though one
-/// of them is overloaded. The wide link comes first, so that both see the whole rate. Here (3) says
-/// 2 kappa < 2 sin(pi/(2(2D-1))): stable at kappa = 0.1 up to D = 8, and a sum of two prices may be
-/// new twice an interval.
+/// (10), Lemma 1: sum M_i x_i* = sum C_j + N omega. For one flow and two routers x* is the mean of their rates, though
+/// one is overloaded. The wide link comes first, so both have the whole rate as arrivals. (3) requires
+/// 2 kappa < 2 sin(pi/(2(2D-1))), which holds at kappa = 0.1 up to D = 8. A sum of two prices may change twice an
+/// interval.
 #[test]
-fn kelly_control_pays_both_routers() {
+fn kelly_control_uses_the_sum_of_prices() {
     let mut plan = dumbbell(vec![40.0], 20.0, vec![flow("one", "kelly", 0, 0.0)]);
     let TrafficKind::Paced { control, .. } = &mut plan.traffic[0].kind else { unreachable!("flow() paces") };
     control.params = values(&[("kappa", 0.1)]);
@@ -255,7 +255,7 @@ fn kelly_control_pays_both_routers() {
     assert!((rate / expected - 1.0).abs() < 0.01, "{rate} bit/s, {expected} by Lemma 1");
 }
 
-/// Rates of a through flow and a cross flow a hop over three hops, bit/s.
+/// Rates of a flow over three hops and of one cross flow at each hop, bit/s.
 fn parking_lot(rates: [u64; 3], packet_size: u64, duration: f64) -> Vec<f64> {
     let flows = (0..4).map(|i| flow(&i.to_string(), "emkc", i, 0.1 * i as f64)).collect();
     let mut plan = dumbbell(vec![20.0], duration, flows);
@@ -272,11 +272,11 @@ fn parking_lot(rates: [u64; 3], packet_size: u64, duration: f64) -> Vec<f64> {
     r.rate_traces.iter().map(|trace| mean_rate(&r, trace, 10.0)).collect()
 }
 
-/// Max-min: the middle hop, the narrowest, is shared in equal parts, and the others' flows have what is left.
-/// The fixed point: x p = alpha/beta with p = 1 - C/X, where `o` is what others send. A packet is 1/500 of an
-/// interval, a tenth of p* = 2.2 %. Rates within 2 %.
+/// Max-min fairness: flows share the narrow middle hop equally, and the other cross flows get the rest of their hops.
+/// The fixed point is x p = alpha/beta with p = 1 - C/X, where `o` is the rate of other flows. A packet is 1/500 of an
+/// interval, a tenth of p* = 2.2 %, so rates within 2 % are accepted.
 #[test]
-fn rates_on_unlike_hops_are_max_min_fair() {
+fn rates_on_different_hops_are_max_min_fair() {
     let settled = |c: f64, o: f64| (0..100).fold(c - o, |x, _| c - o + ALPHA / BETA * (x + o) / x);
     let shared = 5e6 + ALPHA / BETA;
     let expected = [shared, settled(15e6, shared), shared, settled(20e6, shared)];
@@ -286,10 +286,10 @@ fn rates_on_unlike_hops_are_max_min_fair() {
     }
 }
 
-/// Where hops are alike their routers take turns, and a flow over all of them obeys now one, now another: if it
-/// waited anew at each change, or took one router's interval for another's, it would be left with next to nothing.
+/// With equal hops, the router with the highest price alternates. A flow over all hops that waited again at each
+/// change, or confused the intervals of routers, would get almost no rate.
 #[test]
-fn a_flow_over_hops_that_are_alike_is_not_starved() {
+fn a_flow_over_equal_hops_is_not_starved() {
     let rates = parking_lot([10_000_000; 3], 250, 20.0);
     assert!(rates[0] > 0.9 * 5e6, "{rates:?}");
 }

@@ -1,9 +1,8 @@
-//! One flow over a 10 Mbit/s, 104 ms bottleneck against ns-2.35: the same losses, marks and window cuts.
+//! Compares losses, marks and window cuts of one flow over a 10 Mbit/s, 104 ms bottleneck with ns-2.35.
 //!
-//! Droptail must agree to the last packet and to the digits that ns-2 prints. RED draws its own random
-//! numbers, and AVQ follows its paper where ns-2.35 caps the virtual capacity a step later (see
-//! `avq.rs`): there the losses must agree to the packet, and marks and cuts must come within a
-//! fraction of a round trip. docs/validation.md has the figures.
+//! Droptail must agree packet for packet and to the digits that ns-2 prints. RED has different random numbers, and AVQ
+//! follows its paper, while ns-2.35 caps the virtual capacity a step later (see `avq.rs`). For these two, losses must
+//! agree packet for packet, and marks and cuts within a fraction of a round trip. docs/validation.md has the figures.
 
 mod common;
 
@@ -18,19 +17,19 @@ use std::collections::BTreeMap;
 /// Made by `python -m benches.reference`.
 const REFERENCE: &str = include_str!("../../../tests/reference/ns2/one_flow.json");
 
-/// Losses or marks further apart than this belong to different bursts.
+/// Losses or marks that are further apart than this belong to different bursts, s.
 const APART: f64 = 0.5;
 
-/// What happened to the flow. Times are in seconds.
+/// The events of the flow. Times are in seconds.
 #[derive(Debug, Deserialize)]
 struct Events {
     arrivals: u64,
     departures: u64,
-    /// When each burst of losses began, and how many there were.
+    /// The start of each burst of losses, and its number of packets.
     drops: Vec<(f64, u32)>,
     /// The same for marks.
     marks: Vec<(f64, u32)>,
-    /// When the window was cut, from what, to what.
+    /// Time, old and new window of each cut.
     cuts: Vec<(f64, f64, f64)>,
 }
 
@@ -39,7 +38,7 @@ fn ns2_events(case: &str) -> Events {
     serde_json::from_value(cases.remove(case).expect("the case is in the reference")).expect("it has all events")
 }
 
-/// `recovery` over `queue`, as `benches/reference.py` has it.
+/// The plan of `benches/reference.py` with this recovery and queue.
 fn plan(recovery: &str, queue: QueuePlan, ecn: bool) -> Plan {
     let mut plan = Dumbbell {
         rate: 10_000_000,
@@ -89,7 +88,7 @@ fn events(plan: &Plan) -> Events {
     }
 }
 
-/// `within` seconds of ns-2's time, and with at most `more_or_less` packets a burst of difference.
+/// Asserts that bursts are within `within` seconds and `more_or_less` packets of ns-2's.
 fn assert_bursts(case: &str, got: &[(f64, u32)], expected: &[(f64, u32)], within: f64, more_or_less: u32) {
     assert_eq!(got.len(), expected.len(), "{case}: {got:?} {expected:?}");
     for (g, e) in got.iter().zip(expected) {
@@ -97,7 +96,7 @@ fn assert_bursts(case: &str, got: &[(f64, u32)], expected: &[(f64, u32)], within
     }
 }
 
-/// Each cut within `within` seconds and `segments` of ns-2's.
+/// Asserts that cuts are within `within` seconds and `segments` segments of ns-2's.
 fn assert_cuts(case: &str, got: &Events, expected: &Events, within: f64, segments: f64) {
     assert_eq!(got.cuts.len(), expected.cuts.len(), "{case}: {got:?} {expected:?}");
     for (g, e) in got.cuts.iter().zip(&expected.cuts) {
@@ -110,8 +109,8 @@ fn assert_cuts(case: &str, got: &Events, expected: &Events, within: f64, segment
 /// and three of windows.
 const PRINTED: f64 = 1.1e-5;
 
-/// Losses packet for packet, marks and cuts within a fraction of a round trip, in which the window
-/// grows by one segment.
+/// Asserts equal losses, and marks and cuts within a fraction of a round trip, in which the window grows by one
+/// segment.
 fn assert_alike(case: &str, plan: &Plan) {
     let (got, expected) = (events(plan), ns2_events(case));
     assert_bursts(case, &got.drops, &expected.drops, PRINTED, 0);
@@ -122,7 +121,7 @@ fn assert_alike(case: &str, plan: &Plan) {
 }
 
 #[test]
-fn droptail_is_ns2s_packet_for_packet() {
+fn droptail_equals_ns2_packet_for_packet() {
     for recovery in ["reno", "newreno", "sack"] {
         // ns-2's DropTail holds one packet less than its limit of 30.
         let queue = queue("droptail", ParamValues::new(), 29, Signal::Drop);
@@ -135,7 +134,7 @@ fn droptail_is_ns2s_packet_for_packet() {
 }
 
 #[test]
-fn avq_is_ns2s_but_for_the_cap() {
+fn avq_equals_ns2_apart_from_the_cap() {
     for recovery in ["reno", "newreno", "sack"] {
         let mut params = values(&[("initial", 0.8)]);
         params.insert("mode".into(), Value::Choice("packets".into()));
@@ -145,7 +144,7 @@ fn avq_is_ns2s_but_for_the_cap() {
 }
 
 #[test]
-fn red_is_ns2s_but_for_its_draws() {
+fn red_equals_ns2_apart_from_its_draws() {
     for recovery in ["reno", "newreno", "sack"] {
         let params = values(&[("min_th", 5.0), ("max_th", 15.0), ("w_q", 0.002)]);
         let queue = queue("red", params, 30, Signal::Ecn);

@@ -1,7 +1,7 @@
-//! Queueing theory: M/M/1, M/D/1 and M/G/1 within confidence intervals, Little's law to the nanosecond.
+//! Compares queues with queueing theory: M/M/1, M/D/1 and M/G/1 within confidence intervals, Little's law exactly.
 //!
-//! Packets arrive as a Poisson process straight at the queue: a wire before it would space them by
-//! its own transmission times.
+//! Packets arrive at the queue directly as a Poisson process. A wire before it would space them by its transmission
+//! times.
 
 mod common;
 
@@ -43,8 +43,8 @@ fn transmission(size: SizeLaw) -> (f64, f64) {
     let (first, second) = match size {
         SizeLaw::Constant => (MEAN as f64, (MEAN * MEAN) as f64),
         SizeLaw::Exponential => geometric(MEAN as f64),
-        // Two exponentials that bring half of the bytes each have the means m/2p and m/2(1 - p), and
-        // together the second moment m^2/2p(1 - p) = m^2 (1 + scv).
+        // The two exponentials, each with half of the bytes, have means m/2p and m/2(1 - p). The second moment is
+        // m^2/2p(1 - p) = m^2 (1 + scv).
         SizeLaw::Hyperexponential { scv } => {
             let p = 0.5 * (1.0 + (1.0 - 2.0 / (1.0 + scv)).sqrt());
             [p, 1.0 - p].iter().fold((0.0, 0.0), |(first, second), share| {
@@ -62,8 +62,8 @@ fn measure(rho: f64, size: SizeLaw) -> Vec<LinkWindow> {
     (1..=REPLICATIONS).map(|seed| go(&plan, seed).links.remove(0).windows.remove(1)).collect()
 }
 
-/// Is `expected` in the 99.9 % confidence interval of the mean, and is that no wider than `width`
-/// of it?
+/// Asserts that `expected` is in the 99.9 % confidence interval of the mean, and that the interval is narrower than the
+/// share `width` of it.
 fn assert_mean(what: &str, values: &[f64], expected: f64, width: f64) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -74,9 +74,9 @@ fn assert_mean(what: &str, values: &[f64], expected: f64, width: f64) {
 }
 
 #[test]
-fn waiting_is_as_pollaczek_and_khinchine_say() {
+fn waiting_times_follow_pollaczek_khinchine() {
     for size in [SizeLaw::Constant, SizeLaw::Exponential, SizeLaw::Hyperexponential { scv: 4.0 }] {
-        // Sizes that vary more make means that vary more.
+        // Means vary more if sizes vary more.
         let wider = if matches!(size, SizeLaw::Hyperexponential { .. }) { 2.0 } else { 1.0 };
         for (rho, width) in [(0.3, 0.08), (0.6, 0.12), (0.85, 0.3)] {
             let width = width * wider;
@@ -101,7 +101,7 @@ fn the_queue_of_m_m_1_is_geometric() {
     for n in 0..8 {
         let share = |w: &LinkWindow| w.queue_ns[n] as f64 / w.queue_ns.iter().sum::<u64>() as f64;
         let shares: Vec<f64> = windows.iter().map(share).collect();
-        // n wait when n + 1 are there; nobody waits when there are none or one.
+        // With n + 1 packets in the system n wait; with none or one nobody waits.
         let expected = match n {
             0 => 1.0 - rho * rho,
             _ => (1.0 - rho) * rho.powi(n as i32 + 1),
@@ -111,7 +111,7 @@ fn the_queue_of_m_m_1_is_geometric() {
 }
 
 #[test]
-fn the_variance_of_the_wait_in_m_m_1_is_the_formulas() {
+fn the_variance_of_waiting_in_m_m_1_equals_the_formula() {
     // P(W > t) = rho exp(-(mu - lambda) t): E W^2 = 2 rho / (mu - lambda)^2.
     let rho = 0.5;
     let mu = 1.0 / transmission(SizeLaw::Exponential).0;
@@ -121,7 +121,7 @@ fn the_variance_of_the_wait_in_m_m_1_is_the_formulas() {
 }
 
 #[test]
-fn littles_law_holds_to_the_nanosecond() {
+fn littles_law_holds_exactly() {
     for size in [SizeLaw::Constant, SizeLaw::Exponential] {
         let mut plan = plan(950.0, size, 60.0);
         let TrafficKind::Packets { stop, .. } = &mut plan.traffic[0].kind else { unreachable!("it is above") };
@@ -131,7 +131,7 @@ fn littles_law_holds_to_the_nanosecond() {
         let waiting: u64 = windows.iter().flat_map(|w| w.queue_ns.iter().enumerate()).map(|(q, t)| q as u64 * t).sum();
         let waited: f64 = windows.iter().map(|w| w.delay_sum).sum::<f64>() * 1e9;
         assert!(waited > 1e9, "somebody waited");
-        // Both are sums of whole nanoseconds; delays are added up in floating point.
+        // Both are sums of whole nanoseconds, but delays are added in floating point.
         assert!((waiting as f64 - waited).abs() < 1e-6 * waited.sqrt() + 1.0, "{waiting} {waited}");
         let (arrived, left): (u64, u64) =
             windows.iter().fold((0, 0), |s, w| (s.0 + w.counters.arrivals, s.1 + w.counters.departures));

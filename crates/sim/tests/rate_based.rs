@@ -1,4 +1,4 @@
-//! Paced flows under AIMD: the throughput law, fairness, and what they do when nothing comes back.
+//! Tests of rate-based flows under AIMD: throughput, fairness, and behaviour without feedback.
 
 mod common;
 
@@ -45,15 +45,15 @@ fn droptail(limit: u32) -> QueuePlan {
     queue("droptail", ParamValues::new(), limit, Signal::Drop)
 }
 
-/// Packets a second that the flow's receiver got after the first quarter of the run.
+/// The receiving rate after the first quarter of the run, packets/s.
 fn rate(r: &RunResult, flow: usize) -> f64 {
     r.flows.delivered[2 * flow + 1] as f64 / 1000.0 / (r.edges[2] - r.edges[1]).secs()
 }
 
 #[test]
-fn under_periodic_loss_the_rate_is_that_of_the_saw_tooth() {
-    // A cut comes a feedback delay late, and the interval in which it comes adds nothing: an error of
-    // about one in the number of intervals a saw-tooth.
+fn the_rate_under_periodic_loss_is_that_of_the_sawtooth() {
+    // A cut is late by the feedback delay, and the rate does not grow in the interval of the cut. The error is about
+    // one interval of a sawtooth.
     for (alpha, beta, interval, every) in
         [(10.0, 0.5, 0.2, 5000.0), (2.0, 0.8, 0.1, 5000.0), (5.0, 0.5, 0.05, 2000.0), (40.0, 0.3, 0.5, 10_000.0)]
     {
@@ -88,14 +88,14 @@ fn two_flows_converge_to_equal_rates() {
 
 #[test]
 fn a_round_trip_of_congestion_cuts_once() {
-    // A burst of losses every 5 s, from a rate far above the link's: never two cuts a round trip, so
-    // that the rate is not driven to nothing.
+    // Bursts of losses at a rate far above the capacity. At most one cut a round trip keeps the rate from falling to
+    // zero.
     let traffic = vec![paced("one", 4_000_000, false, &[])];
     let mut plan = plan(100_000_000, droptail(1000), 400.0, traffic);
     plan.links[0].pipe.loss = Some(policy("gilbert", values(&[("to_bad", 0.0002), ("to_good", 0.1)])));
     let r = go(&plan, 1);
     let w = &r.pipes[0].windows[1];
-    // One loss event for each bad stay: 1/5000 a packet, in a saw-tooth of mean sqrt(1.5/p)/RTT.
+    // One loss event in each bad period, p = 1/5000 a packet. The sawtooth has the mean sqrt(1.5/p)/RTT.
     let law = (1.5f64 / 0.0002).sqrt() / 0.04;
     let got = w.packets as f64 / 300.0;
     assert!((got / law - 1.0).abs() < 0.15, "{got} packets/s, {law} with one cut a burst");
@@ -103,17 +103,17 @@ fn a_round_trip_of_congestion_cuts_once() {
 }
 
 #[test]
-fn silence_slows_a_sender_down() {
+fn a_sender_without_feedback_slows_down() {
     let mut plan = plan(100_000_000, droptail(1000), 100.0, vec![paced("one", 800_000, false, &[])]);
     plan.links[1].pipe.loss = Some(policy("random", values(&[("probability", 1.0)])));
     let r = go(&plan, 1);
-    // 100 packets/s for 2 s, 50 for the next, and so on: 400 in all, and a few at the slowest rate.
+    // 100 packets/s for 2 s, 50 packets/s after that, and so on: 400 packets, and a few at the lowest rate.
     assert!((395..420).contains(&r.flows.sent[0]), "{}", r.flows.sent[0]);
     assert!(r.flows.timeouts[0] > 7, "{}", r.flows.timeouts[0]);
 }
 
 #[test]
-fn lost_reports_alone_are_no_congestion() {
+fn lost_reports_do_not_count_as_congestion() {
     let law = [("interval", 0.2), ("alpha", 10.0)];
     let sent = |loss: f64| {
         let mut plan = plan(100_000_000, droptail(1000), 60.0, vec![paced("one", 800_000, false, &law)]);
@@ -127,12 +127,12 @@ fn lost_reports_alone_are_no_congestion() {
 }
 
 #[test]
-fn a_flow_that_stops_sends_no_more() {
+fn a_stopped_flow_sends_nothing() {
     let mut plan = plan(100_000_000, droptail(1000), 20.0, vec![paced("one", 800_000, false, &[("alpha", 1e-6)])]);
     let TrafficKind::Paced { stop, jitter, .. } = &mut plan.traffic[0].kind else { unreachable!("paced() paces") };
     (*stop, *jitter) = (Some(secs(9.999)), ms(0.0));
     let r = go(&plan, 1);
-    // 100 packets/s from 0 s on, and nearly no growth.
+    // 100 packets/s from 0 s on, with almost no growth.
     assert_eq!(r.flows.sent[0], 1000);
     assert_eq!(r.flows.delivered.iter().sum::<u64>(), 1_000_000);
 }

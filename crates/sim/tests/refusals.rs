@@ -1,4 +1,4 @@
-//! Plans that no machine can hold or finish are refused before anything of them is built.
+//! Plans that are too large to run are refused before anything is built.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn packets(rate: f64) -> TrafficPlan {
 }
 
 #[test]
-fn a_value_that_cannot_be_run_is_refused_with_its_place() {
+fn values_out_of_range_are_refused_with_their_path() {
     type Change = fn(&mut Plan);
     let cases: [(&str, &str, Change); 10] = [
         ("links[1].rate", "got 0 bit/s", |p| p.links[1].rate = Rate(0)),
@@ -68,14 +68,14 @@ fn a_value_that_cannot_be_run_is_refused_with_its_place() {
 }
 
 #[test]
-fn the_sample_that_is_asked_for_is_accepted() {
+fn the_suggested_sampling_interval_is_accepted() {
     let mut plan = plan();
     plan.sample = Dur(10_000_000_000 / 100_000_000 + 1);
     assert_eq!(check(&plan), Ok(Vec::new()));
 }
 
 #[test]
-fn delays_longer_than_any_run_add_up() {
+fn delays_longer_than_any_run_do_not_overflow() {
     let mut plan = plan();
     for link in &mut plan.links {
         link.delay = Dur(1 << 62);

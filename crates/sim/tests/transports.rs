@@ -1,4 +1,4 @@
-//! TCP's options and applications that write in pieces, over a link.
+//! Tests of TCP settings, and of applications that write in pieces, over a link.
 
 mod common;
 
@@ -9,7 +9,7 @@ use marqueue_sim::plan::{Gaps, Plan, TrafficKind, TransportPlan, WritePlan};
 use marqueue_sim::result::RunResult;
 use marqueue_sim::{check, RunError};
 
-/// 10 Mbit/s and 40 ms for `count` flows; the transport's preset and what differs from it.
+/// `count` flows with these TCP settings over 10 Mbit/s and 40 ms.
 fn plan(preset: &str, params: &[(&str, Value)], count: u32, limit: u32) -> Plan {
     let mut plan = Dumbbell {
         rate: 10_000_000,
@@ -60,8 +60,8 @@ fn a_window_without_scaling_bounds_the_rate() {
     let unscaled = plan("rfc", &[("window_scale", Value::Number(0.0)), ("delayed_ack", Value::Number(0.0))], 1, 1000);
     let mut unscaled = Plan { duration: secs(100.0), ..unscaled };
     unscaled.links[0].rate.0 = 100_000_000;
-    // 44 segments of 1460 bytes, the most of 65,535 bytes, in a round trip of 40 ms and the time that a
-    // packet of 1500 bytes takes over three links there, and its acknowledgement back.
+    // 44 segments of 1460 bytes fit into 65,535 bytes. The round trip is 40 ms and the transmission times of a packet
+    // of 1500 bytes over three links and of its acknowledgement back.
     let round_trip = 0.04 + 3.0 * (1500.0 + 40.0) * 8.0 / 100e6;
     let expected = 44.0 * 1460.0 / round_trip * 100.0;
     let got = delivered(&go(&unscaled, 1)) as f64;
@@ -69,8 +69,8 @@ fn a_window_without_scaling_bounds_the_rate() {
 }
 
 #[test]
-fn what_is_written_arrives_and_no_more() {
-    // 10 packets every 100 ms from the start; the last writing before 20 s is at 19.9 s.
+fn exactly_the_written_data_arrives() {
+    // 10 packets every 100 ms from the start. The last ones before 20 s are written at 19.9 s.
     let mut constant = plan("linux", &[], 1, 100);
     write(&mut constant, 10, 100.0, Gaps::Constant, None);
     assert_eq!(delivered(&go(&constant, 1)), 200 * 10 * 1448);
@@ -80,7 +80,7 @@ fn what_is_written_arrives_and_no_more() {
     let result = go(&ends, 1);
     assert_eq!(delivered(&result), 3 * 45 * 1460);
     for end in &result.flows.end {
-        // The fifth piece, cut short, is written at 0.4 s.
+        // The fifth piece is shorter, and is written at 0.4 s.
         assert!((0.44..0.6).contains(&end.secs()), "{end:?}");
     }
 }
@@ -89,7 +89,7 @@ fn what_is_written_arrives_and_no_more() {
 fn random_gaps_have_their_mean_and_their_own_stream() {
     let mut random = plan("rfc", &[], 20, 1000);
     write(&mut random, 1, 50.0, Gaps::Exponential, None);
-    // 20 flows, 20 s, 20 writings a second: 8000, give or take four standard deviations of a Poisson number.
+    // 20 flows, 20 s and 20 pieces a second are 8000. Four standard deviations of a Poisson number are allowed.
     let pieces = delivered(&go(&random, 1)) as f64 / 1460.0;
     assert!((pieces - 8000.0).abs() < 4.0 * 8000f64.sqrt(), "{pieces}");
     assert_eq!(delivered(&go(&random, 1)), delivered(&go(&random, 1)));
@@ -97,7 +97,7 @@ fn random_gaps_have_their_mean_and_their_own_stream() {
 }
 
 #[test]
-fn a_group_that_stops_writes_no_more() {
+fn a_stopped_group_writes_nothing() {
     let mut stops = plan("rfc", &[], 1, 100);
     write(&mut stops, 1, 100.0, Gaps::Constant, None);
     let TrafficKind::Tcp { stop, .. } = &mut stops.traffic[0].kind else { unreachable!("tcp() makes TCP") };
@@ -108,7 +108,7 @@ fn a_group_that_stops_writes_no_more() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn inconsistent_settings_are_refused() {
     let refused = |preset: &str, params: &[(&str, Value)]| match check(&plan(preset, params, 1, 10)) {
         Err(RunError::Invalid(e)) => e.to_string(),
         other => panic!("{other:?}"),
@@ -125,9 +125,9 @@ fn what_does_not_go_together_is_refused() {
     assert!(matches!(check(&never), Err(RunError::Invalid(e)) if e.path == "traffic[0].every"));
 }
 
-/// A pipe of 33 packets and a buffer of 200. Standard slow start ends by losing about as many as fit. Linux's HyStart leaves
-/// before the buffer is full, and then the window grows by a twentieth a round trip: not up to 233 within a second.
-/// HyStart++ still grows by a quarter for five rounds, which may be too much.
+/// A pipe of 33 packets and a buffer of 200. Standard slow start ends with about as many losses as packets fit. Linux's
+/// HyStart ends slow start before the buffer is full, and the window then grows by a twentieth a round trip, not up to
+/// 233 within a second. HyStart++ continues to grow by a quarter for five rounds, which may cause losses.
 #[test]
 fn a_slow_start_that_ends_by_delay_loses_less() {
     let lost = |slow_start: &str| {
@@ -142,13 +142,13 @@ fn a_slow_start_that_ends_by_delay_loses_less() {
     assert_eq!(lost("hystart"), 0);
 }
 
-/// After the first slow start.
+/// Considers the time after the first slow start.
 #[test]
 fn linux_leaves_codel_in_control() {
     let mut under_codel = plan("linux", &[], 4, 500);
     under_codel.links[0].queue = Some(queue("codel", values(&[]), 500, Signal::Drop));
     under_codel.boundaries = vec![secs(10.0)];
-    // More would have windows of a few segments, and lose more by the square-root law alone.
+    // More flows would have windows of a few segments, and more losses by the square-root law.
     for flows in [1, 2, 4] {
         let TrafficKind::Tcp { count, .. } = &mut under_codel.traffic[0].kind else { unreachable!("tcp() makes TCP") };
         *count = flows;

@@ -1,9 +1,9 @@
-//! Data both ways: acknowledgements wait among data packets and arrive in bunches.
+//! Tests of data in both directions: acknowledgements wait among data packets and arrive in bursts.
 //!
 //! Zhang, Shenker and Clark, "Observations on the dynamics of a congestion control algorithm: the effects
-//! of two-way traffic", SIGCOMM 1991: acknowledgements that queue behind data of the other direction leave
-//! spaced by their own transmission time (ACK compression), and what they clock out in bunches fills
-//! the other buffer while this line runs idle, so that neither line is full.
+//! of two-way traffic", SIGCOMM 1991: acknowledgements that queue behind data of the other direction leave at gaps
+//! of their own transmission time (ACK compression). The data that they trigger in bursts fills the other buffer while
+//! this line is idle, so neither line is fully used.
 
 mod common;
 
@@ -14,10 +14,10 @@ use marqueue_sim::plan::*;
 use marqueue_sim::result::RunResult;
 use marqueue_sim::trace::TraceKind;
 
-/// Seconds that a data packet of 1000 bytes takes on a bottleneck of 5 Mbit/s.
+/// Transmission time of a data packet of 1000 bytes on a bottleneck of 5 Mbit/s, s.
 const DATA: f64 = 0.0016;
 
-/// One flow each way, or only the first of them, over queues of 20 packets in both directions.
+/// One flow in each direction, or only the first one, over queues of 20 packets.
 fn flows(each_way: bool) -> RunResult {
     let droptail = || queue("droptail", ParamValues::new(), 20, Signal::Drop);
     let mut plan = Dumbbell {
@@ -42,7 +42,7 @@ fn flows(each_way: bool) -> RunResult {
     go(&plan, 1)
 }
 
-/// Gaps between the acknowledgements of the first flow as they leave the way back, s.
+/// Gaps between the acknowledgements of the first flow at the end of the return path, s.
 fn gaps(r: &RunResult) -> Vec<f64> {
     let (_, trace) = r.traces.iter().find(|(link, _)| *link == 1).expect("it was asked for");
     let left: Vec<f64> = trace
@@ -59,7 +59,7 @@ fn share(gaps: &[f64], within: impl Fn(f64) -> bool) -> f64 {
 }
 
 #[test]
-fn acknowledgements_bunch_where_they_share_a_queue_with_data() {
+fn acknowledgements_are_compressed_in_a_queue_with_data() {
     let compressed = |gap: f64| gap < DATA / 4.0;
     let alone = gaps(&flows(false));
     assert!(alone.len() > 100_000, "{}", alone.len());
@@ -67,14 +67,14 @@ fn acknowledgements_bunch_where_they_share_a_queue_with_data() {
     let among_data = gaps(&flows(true));
     let bunched = share(&among_data, compressed);
     assert!(bunched > 0.5, "{bunched}");
-    // Within a bunch they follow each other as closely as 40 bytes can.
+    // Within a burst the gaps are the transmission time of 40 bytes.
     let tight = 40.0 * 8.0 / 5e6;
     let back_to_back = share(&among_data, |gap| (gap - tight).abs() < 1e-8);
     assert!(back_to_back > 0.9 * bunched, "{back_to_back} of {bunched}");
 }
 
 #[test]
-fn neither_line_is_full_with_data_both_ways() {
+fn neither_line_is_fully_used_with_data_in_both_directions() {
     let (one, two) = (flows(false), flows(true));
     let used = |r: &RunResult, l: usize| utilization(&r.links[l].windows[1]);
     assert!(used(&one, 0) > 0.99, "{}", used(&one, 0));

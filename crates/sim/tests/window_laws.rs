@@ -1,4 +1,4 @@
-//! Window laws over a link: what each was made for.
+//! Tests of window laws over a link: the purpose of each.
 
 mod common;
 
@@ -12,7 +12,7 @@ use marqueue_sim::plan::{Plan, QueuePlan, TrafficKind, TrafficPlan, TransportPla
 const PACKET: u64 = 1500;
 
 /// One flow under `control` over a bottleneck of `mbps` Mbit/s with a round trip of `rtt` ms; the
-/// first `warm_up` of `duration` seconds are a measuring window of their own.
+/// first `warm_up` of `duration` seconds are a separate measuring window.
 fn plan(control: &str, mbps: u64, rtt: f64, mut queue: QueuePlan, warm_up: f64, duration: f64) -> Plan {
     queue.mean_packet = Bytes(PACKET);
     let mut plan = Dumbbell {
@@ -37,8 +37,8 @@ fn plan(control: &str, mbps: u64, rtt: f64, mut queue: QueuePlan, warm_up: f64, 
 #[test]
 fn dctcp_keeps_the_link_busy_and_the_queue_at_the_marking_threshold() {
     // 50 Mbit/s * 10 ms are 41.7 packets; K = 10 is more than a seventh of that (Alizadeh et al. 2010,
-    // equation 13). RED that neither averages nor spreads its signals marks what finds K waiting, up to 2 K,
-    // beyond which only slow start goes.
+    // equation 13). RED without averaging and spreading marks packets that find K waiting. Only slow start
+    // exceeds 2 K.
     const K: f64 = 10.0;
     let mut step = values(&[("min_th", K), ("max_th", K + 1e-6), ("w_q", 1.0), ("max_p", 1.0)]);
     step.extend([("gentle".into(), Value::Flag(true)), ("wait".into(), Value::Flag(false))]);
@@ -46,15 +46,15 @@ fn dctcp_keeps_the_link_busy_and_the_queue_at_the_marking_threshold() {
     let r = go(&plan("dctcp", 50, 10.0, queue, 5.0, 25.0), 1);
     let w = &r.links[0].windows[1];
     assert!(utilization(w) > 0.95, "{}", utilization(w));
-    // The queue swings by some sqrt(2 (C R + K)) = 10 packets around the threshold (there, equation 8).
+    // The queue oscillates by about sqrt(2 (C R + K)) = 10 packets around the threshold (equation 8).
     assert!((mean_queue(w) - K).abs() < 2.5, "{}", mean_queue(w));
     assert_eq!(w.counters.dropped(), 0);
 }
 
 #[test]
-fn cubic_takes_a_long_fat_link_back_sooner_than_reno() {
-    // The buffer is the bandwidth-delay product, so that one cut alone never empties the queue. From 10 to
-    // 11 s a flood of twice the capacity takes the link; the windows that it leaves must grow again.
+fn cubic_recovers_a_long_fat_link_sooner_than_reno() {
+    // The buffer is the bandwidth-delay product, so a single cut never empties the queue. From 10 to 11 s traffic at
+    // twice the capacity takes the link. After that the windows must grow again.
     let bdp = (100_000_000.0 * Dur::from_secs(0.1).secs() / 8.0 / PACKET as f64) as u32;
     let after_the_flood = |control| {
         let queue = queue("droptail", ParamValues::new(), bdp, Signal::Drop);

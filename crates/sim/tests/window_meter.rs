@@ -1,4 +1,4 @@
-//! Sampled windows are those that traces show, and to look at them changes nothing.
+//! Sampled windows equal those of traces, and sampling changes nothing.
 
 mod common;
 
@@ -8,7 +8,7 @@ use marqueue_core::Time;
 use marqueue_sim::plan::*;
 use marqueue_sim::result::{RunResult, SenderTrace};
 
-/// Flows without end and flows that end, all traced; others share the link with them.
+/// Unlimited and finite flows, all traced, that share a link with others.
 fn plan(sample_cwnd: bool) -> Plan {
     let red = queue("red", values(&[("min_th", 10.0), ("max_th", 30.0)]), 60, Signal::Ecn);
     let mut plan = Dumbbell {
@@ -31,7 +31,7 @@ fn plan(sample_cwnd: bool) -> Plan {
     plan
 }
 
-/// The window that a traced sender had at `t`; 0 before its start and after its end.
+/// The window of a traced sender at `t`; 0 before its start and after its end.
 fn window(r: &RunResult, s: &SenderTrace, t: f64) -> f64 {
     let end = r.flows.end[s.flow as usize];
     if end != Time::NEVER && end.secs() <= t {
@@ -41,7 +41,7 @@ fn window(r: &RunResult, s: &SenderTrace, t: f64) -> f64 {
 }
 
 #[test]
-fn sums_and_variances_are_those_of_traces() {
+fn sums_and_variances_equal_those_of_traces() {
     let r = go(&plan(true), 1);
     assert_eq!(r.cwnds.iter().map(|c| c.group).collect::<Vec<_>>(), [0, 1]);
     assert!(r.flows.end.iter().any(|&end| end < secs(8.0)), "some end");
@@ -67,7 +67,7 @@ fn sums_and_variances_are_those_of_traces() {
 }
 
 #[test]
-fn to_look_changes_nothing() {
+fn sampling_changes_nothing() {
     let [with, without] = [true, false].map(|sampled| go(&plan(sampled), 1));
     let seen = |r: &RunResult| format!("{:?} {:?} {:?} {}", r.links, r.flows, r.senders, r.events);
     assert!(seen(&with) == seen(&without));

@@ -1,4 +1,4 @@
-//! A round trip of the chain, however many flows there are.
+//! Time of a step of the chain for different numbers of flows.
 
 #![allow(missing_docs)] // criterion_group! declares a function without any.
 
@@ -25,7 +25,7 @@ fn chain(flows: u64, queue: Queue) -> Chain {
     let curve = MarkingCurve::parse("red:2:10:0.2").expect("a curve");
     let curve = ScaledCurve::new(curve, flows as f64, 0.2, 0.3, 12.0);
     let classes = vec![Class { flows, slots: 1 }];
-    Chain::new(Setup { curve, queue, classes, slots: 1, ct: 25.0, greatest: 100 }, 1, "chain")
+    Chain::new(Setup { curve, queue, classes, slots: 1, ct: 25.0, max_window: 100 }, 1, "chain")
 }
 
 criterion_group!(benches, steps);

@@ -10,17 +10,16 @@ use marqueue_core::Rng;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// When packets are sent, and when the window reacts to a mark.
+/// When packets are sent, and when a window reacts to marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendingModel {
-    /// As the chain with groups and classes: a flow of window w sends w packets at independent, uniform instants of
-    /// its round trip, and changes its window at its end: half a round trip after the mark, on average.
+    /// As in the chain: a flow of window w sends w packets at independent, uniform instants of its round trip, and
+    /// changes its window at the end of the round trip, on average half a round trip after the mark.
     Rounds,
-    /// Packets are sent as a Poisson process at the rate of window over round trip; each is acknowledged a round trip
-    /// later.
-    Echoes,
-    /// Acknowledgements clock packets out, as many as the window allows.
-    Clock,
+    /// Packets are sent as a Poisson process of rate window over round trip. Each is acknowledged a round trip later.
+    Poisson,
+    /// Each acknowledgement triggers as many packets as the window allows.
+    AckClocked,
 }
 
 /// The distribution of service times in the shared queue.
@@ -28,47 +27,47 @@ pub enum SendingModel {
 pub enum Service {
     /// Exponentially distributed.
     Exponential,
-    /// The same for all.
+    /// Constant.
     Constant,
 }
 
-/// The queue that a packet finds.
+/// The queue that a packet meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueModel {
-    /// An independent draw from M/M/1 in equilibrium at the present load.
-    Own,
-    /// The queue of the packets of all flows.
-    Common {
+    /// A queue length drawn independently for each packet from M/M/1 in equilibrium at the present load.
+    Stationary,
+    /// One queue that the packets of all flows share.
+    Shared {
         /// The distribution of service times.
         service: Service,
-        /// Whether the queueing delay lengthens the round trip.
-        waits: bool,
+        /// Whether the queueing delay is added to the round trip.
+        adds_delay: bool,
     },
 }
 
-/// Flows of one round-trip time.
+/// The flows of one round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Class {
-    /// How many.
+    /// Number of flows.
     pub flows: u32,
-    /// Over T.
+    /// Round-trip time in units of T.
     pub rtt: f64,
 }
 
 /// The parameters of a simulation. Times are in units of T.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// p_N and the buffer.
+    /// Marking curve p_N and buffer.
     pub curve: ScaledCurve,
-    /// Flows by round-trip time.
+    /// The flows, by round-trip time.
     pub classes: Vec<Class>,
-    /// Packets a flow that the link carries in T.
+    /// CT: packets for each flow that the link carries in T.
     pub ct: f64,
-    /// The greatest window, packets.
-    pub greatest: f64,
-    /// When packets are sent and marks answered.
+    /// The largest window, packets.
+    pub max_window: f64,
+    /// When packets are sent and windows react.
     pub sending: SendingModel,
-    /// What packets find.
+    /// The queue that packets meet.
     pub queue_model: QueueModel,
 }
 
@@ -77,15 +76,16 @@ pub struct Setup {
 pub struct PacketLevelChain {
     sending: SendingModel,
     queue_model: QueueModel,
-    greatest: f64,
+    max_window: f64,
     flows: Vec<Flow>,
     queue: SharedQueue,
-    /// What the link carries in T, packets.
-    rate: f64,
-    /// Packets that flows send in T.
-    sent: f64,
+    /// Packets that the link carries in T.
+    capacity: f64,
+    /// Packets that all flows send in T.
+    sending_rate: f64,
     pending: BinaryHeap<Event>,
-    order: u64,
+    /// Sequence number of the last event.
+    sequence: u64,
     entered: u64,
     draws: Rng,
 }
@@ -94,15 +94,16 @@ pub struct PacketLevelChain {
 struct Flow {
     rtt: f64,
     window: f64,
-    /// Marked since its round began.
+    /// True if a packet was marked in the current round.
     marked: bool,
-    /// Packets sent, and those not answered yet.
+    /// Number of packets sent.
     sent: u64,
-    flight: u64,
-    /// Packets before this were sent before the last halving: no answer to them changes the window.
-    since: u64,
-    /// How often its rate changed, which makes the next packet that was drawn for the old one void.
-    rate: u64,
+    /// Packets that are not acknowledged yet.
+    in_flight: u64,
+    /// The first packet sent after the last halving. Acknowledgements of earlier packets do not change the window.
+    first_after_halving: u64,
+    /// Number of changes of the rate. A packet that was drawn for an earlier rate is not sent.
+    rate_version: u64,
 }
 
 /// The shared queue.
@@ -111,26 +112,26 @@ struct SharedQueue {
     curve: ScaledCurve,
     buffer: u32,
     length: u32,
-    /// When the packet in service leaves.
+    /// When the packet in service departs.
     departure: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum EventKind {
-    /// A packet comes to the link.
+    /// A packet arrives at the link.
     Packet,
-    /// The next packet of a flow that sends at random, drawn for its rate of then.
-    Random { rate: u64 },
-    /// A packet is answered.
-    Answer { packet: u64, marked: bool },
-    /// A flow's own round trip ends.
+    /// The next packet of a Poisson flow, unless the rate has changed since it was drawn.
+    PoissonPacket { rate_version: u64 },
+    /// A packet is acknowledged.
+    Acknowledgement { packet: u64, marked: bool },
+    /// A round trip of a flow ends.
     Round,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Event {
     time: f64,
-    order: u64,
+    sequence: u64,
     flow: u32,
     kind: EventKind,
 }
@@ -143,145 +144,148 @@ impl PartialOrd for Event {
     }
 }
 
-/// The earliest is the greatest, as a heap wants it.
+/// The earliest event is the maximum, because a heap returns the maximum first.
 impl Ord for Event {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.time.total_cmp(&self.time).then(other.order.cmp(&self.order))
+        other.time.total_cmp(&self.time).then(other.sequence.cmp(&self.sequence))
     }
 }
 
 impl PacketLevelChain {
-    /// Windows spread over 1 to 2CT, each flow at a random place of its round trip.
+    /// A simulation whose windows are spread over 1 to 2CT, each flow at a random point of its round trip. Draws come
+    /// from the stream `name`.
     ///
     /// # Panics
-    /// Without flows, or if CT is 0.
+    /// If there are no flows, or CT is 0.
     pub fn new(setup: Setup, seed: u64, name: &str) -> PacketLevelChain {
         let population: u32 = setup.classes.iter().map(|c| c.flows).sum();
-        assert!(population > 0 && setup.ct > 0.0, "flows that send nothing");
-        let most = (2.0 * setup.ct).round().max(1.0).min(setup.greatest) as u32;
-        let each = setup.classes.iter().flat_map(|c| (0..c.flows).map(move |i| (c.rtt, 1 + i % most)));
-        let flows = each.map(|(rtt, window)| Flow {
+        assert!(population > 0 && setup.ct > 0.0, "expected flows and a CT above 0");
+        let spread = (2.0 * setup.ct).round().max(1.0).min(setup.max_window) as u32;
+        let rtts_and_windows = setup.classes.iter().flat_map(|c| (0..c.flows).map(move |i| (c.rtt, 1 + i % spread)));
+        let flows = rtts_and_windows.map(|(rtt, window)| Flow {
             rtt,
             window: f64::from(window),
             marked: false,
             sent: 0,
-            flight: 0,
-            since: 0,
-            rate: 0,
+            in_flight: 0,
+            first_after_halving: 0,
+            rate_version: 0,
         });
         let buffer = setup.curve.buffer();
         let mut chain = PacketLevelChain {
             sending: setup.sending,
             queue_model: setup.queue_model,
-            greatest: setup.greatest,
+            max_window: setup.max_window,
             flows: flows.collect(),
             queue: SharedQueue { curve: setup.curve, buffer, length: 0, departure: f64::INFINITY },
-            rate: f64::from(population) * setup.ct,
-            sent: 0.0,
+            capacity: f64::from(population) * setup.ct,
+            sending_rate: 0.0,
             pending: BinaryHeap::new(),
-            order: 0,
+            sequence: 0,
             entered: 0,
             draws: Rng::named(seed, name),
         };
-        (0..population).for_each(|flow| chain.begin(flow));
+        (0..population).for_each(|flow| chain.start_flow(flow));
         chain
     }
 
-    /// Until this time.
+    /// Advances to time `until`.
     pub fn run(&mut self, until: f64) {
         while let Some(&event) = self.pending.peek().filter(|event| event.time < until) {
             self.pending.pop();
             let Event { time, flow, .. } = event;
             match event.kind {
                 EventKind::Packet => self.arrive(time, flow),
-                EventKind::Random { rate } if rate == self.flows[flow as usize].rate => {
+                EventKind::PoissonPacket { rate_version } if rate_version == self.flows[flow as usize].rate_version => {
                     self.arrive(time, flow);
                     self.draw_next(time, flow);
                 }
-                EventKind::Random { .. } => {}
-                EventKind::Answer { packet, marked } => self.answer(time, flow, packet, marked),
+                EventKind::PoissonPacket { .. } => {}
+                EventKind::Acknowledgement { packet, marked } => self.acknowledge(time, flow, packet, marked),
                 EventKind::Round => self.end_round(time, flow),
             }
         }
     }
 
     /// The sum of all windows, packets.
-    pub fn windows(&self) -> f64 {
-        self.each().sum()
+    pub fn total_window(&self) -> f64 {
+        self.windows().sum()
     }
 
-    /// Each flow's window, packets.
-    pub fn each(&self) -> impl Iterator<Item = f64> + '_ {
+    /// The window of each flow, packets.
+    pub fn windows(&self) -> impl Iterator<Item = f64> + '_ {
         self.flows.iter().map(|flow| flow.window)
     }
 
-    /// Packets that came to the link so far and were not lost.
+    /// Number of packets that entered the queue so far.
     pub fn entered(&self) -> u64 {
         self.entered
     }
 
-    fn begin(&mut self, flow: u32) {
+    fn start_flow(&mut self, flow: u32) {
         let Flow { rtt, window, .. } = self.flows[flow as usize];
-        self.sent += window / rtt;
+        self.sending_rate += window / rtt;
         match self.sending {
             SendingModel::Rounds => {
                 let time = rtt * self.draws.uniform();
                 self.push(time, flow, EventKind::Round);
             }
-            SendingModel::Echoes => self.draw_next(0.0, flow),
-            SendingModel::Clock => {
+            SendingModel::Poisson => self.draw_next(0.0, flow),
+            SendingModel::AckClocked => {
                 for _ in 0..window as u64 {
                     let time = rtt * self.draws.uniform();
-                    self.let_go(time, flow);
+                    self.send_packet(time, flow);
                 }
             }
         }
     }
 
     fn push(&mut self, time: f64, flow: u32, kind: EventKind) {
-        self.order += 1;
-        self.pending.push(Event { time, order: self.order, flow, kind });
+        self.sequence += 1;
+        self.pending.push(Event { time, sequence: self.sequence, flow, kind });
     }
 
+    /// Draws the next packet of a Poisson flow.
     fn draw_next(&mut self, now: f64, flow: u32) {
-        let Flow { rtt, window, rate, .. } = self.flows[flow as usize];
+        let Flow { rtt, window, rate_version, .. } = self.flows[flow as usize];
         let time = now + self.draws.exponential(rtt / window);
-        self.push(time, flow, EventKind::Random { rate });
+        self.push(time, flow, EventKind::PoissonPacket { rate_version });
     }
 
-    fn let_go(&mut self, time: f64, flow: u32) {
-        self.flows[flow as usize].flight += 1;
+    fn send_packet(&mut self, time: f64, flow: u32) {
+        self.flows[flow as usize].in_flight += 1;
         self.push(time, flow, EventKind::Packet);
     }
 
+    /// A packet arrives at the link.
     fn arrive(&mut self, now: f64, flow: u32) {
-        let (found, lost, waited) = match self.queue_model {
-            QueueModel::Own => (self.draw_stationary(), false, 0.0),
-            QueueModel::Common { service, waits } => {
-                let found = self.queue.length_at(now, || service.time(&mut self.draws) / self.rate);
-                let lost = found >= self.queue.buffer;
+        let (queue, lost, delay) = match self.queue_model {
+            QueueModel::Stationary => (self.draw_stationary(), false, 0.0),
+            QueueModel::Shared { service, adds_delay } => {
+                let length = self.queue.length_at(now, || service.time(&mut self.draws) / self.capacity);
+                let lost = length >= self.queue.buffer;
                 if !lost {
-                    self.queue.enter(now, || service.time(&mut self.draws) / self.rate);
+                    self.queue.enter(now, || service.time(&mut self.draws) / self.capacity);
                 }
-                let found = f64::from(found);
-                (found, lost, if waits { found / self.rate } else { 0.0 })
+                let queue = f64::from(length);
+                (queue, lost, if adds_delay { queue / self.capacity } else { 0.0 })
             }
         };
-        let marked = lost || self.draws.uniform() < self.queue.curve.p(found);
+        let marked = lost || self.draws.uniform() < self.queue.curve.p(queue);
         self.entered += u64::from(!lost);
-        let of = &mut self.flows[flow as usize];
+        let state = &mut self.flows[flow as usize];
         if self.sending == SendingModel::Rounds {
-            of.marked |= marked;
+            state.marked |= marked;
             return;
         }
-        let (packet, time) = (of.sent, now + of.rtt + waited);
-        of.sent += 1;
-        self.push(time, flow, EventKind::Answer { packet, marked });
+        let (packet, time) = (state.sent, now + state.rtt + delay);
+        state.sent += 1;
+        self.push(time, flow, EventKind::Acknowledgement { packet, marked });
     }
 
-    /// How many packets are in M/M/1 in equilibrium at the present load; without end from a load of 1 on.
+    /// Draws the length of M/M/1 in equilibrium at the present load; infinite at loads of 1 and more.
     fn draw_stationary(&mut self) -> f64 {
-        let load = self.sent / self.rate;
+        let load = self.sending_rate / self.capacity;
         let u = 1.0 - self.draws.uniform();
         if load < 1.0 {
             (u.ln() / load.ln()).floor()
@@ -290,26 +294,26 @@ impl PacketLevelChain {
         }
     }
 
-    fn answer(&mut self, now: f64, flow: u32, packet: u64, marked: bool) {
-        let of = &mut self.flows[flow as usize];
-        let window = of.window;
-        if packet >= of.since {
+    fn acknowledge(&mut self, now: f64, flow: u32, packet: u64, marked: bool) {
+        let state = &mut self.flows[flow as usize];
+        let window = state.window;
+        if packet >= state.first_after_halving {
             if marked {
-                of.since = of.sent;
-                self.change(flow, (window / 2.0).max(1.0));
+                state.first_after_halving = state.sent;
+                self.set_window(flow, (window / 2.0).max(1.0));
             } else {
-                self.change(flow, window + 1.0 / window);
+                self.set_window(flow, window + 1.0 / window);
             }
         }
         match self.sending {
-            SendingModel::Echoes if self.flows[flow as usize].window != window => {
-                self.flows[flow as usize].rate += 1;
+            SendingModel::Poisson if self.flows[flow as usize].window != window => {
+                self.flows[flow as usize].rate_version += 1;
                 self.draw_next(now, flow);
             }
-            SendingModel::Clock => {
-                self.flows[flow as usize].flight -= 1;
-                while self.flows[flow as usize].flight < self.flows[flow as usize].window as u64 {
-                    self.let_go(now, flow);
+            SendingModel::AckClocked => {
+                self.flows[flow as usize].in_flight -= 1;
+                while self.flows[flow as usize].in_flight < self.flows[flow as usize].window as u64 {
+                    self.send_packet(now, flow);
                 }
             }
             _ => {}
@@ -318,7 +322,7 @@ impl PacketLevelChain {
 
     fn end_round(&mut self, now: f64, flow: u32) {
         let Flow { rtt, window, marked, .. } = self.flows[flow as usize];
-        self.change(flow, if marked { (window / 2.0).floor().max(1.0) } else { window + 1.0 });
+        self.set_window(flow, if marked { (window / 2.0).floor().max(1.0) } else { window + 1.0 });
         self.flows[flow as usize].marked = false;
         for _ in 0..self.flows[flow as usize].window as u64 {
             let time = now + rtt * self.draws.uniform();
@@ -327,34 +331,36 @@ impl PacketLevelChain {
         self.push(now + rtt, flow, EventKind::Round);
     }
 
-    fn change(&mut self, flow: u32, window: f64) {
-        let of = &mut self.flows[flow as usize];
-        let more = window.min(self.greatest) - of.window;
-        of.window += more;
-        self.sent += more / of.rtt;
+    /// Sets a window, at most the largest one.
+    fn set_window(&mut self, flow: u32, window: f64) {
+        let flow = &mut self.flows[flow as usize];
+        let change = window.min(self.max_window) - flow.window;
+        flow.window += change;
+        self.sending_rate += change / flow.rtt;
     }
 }
 
 impl SharedQueue {
-    /// How many are there, once everyone has left who is served by now.
-    fn length_at(&mut self, now: f64, mut time: impl FnMut() -> f64) -> u32 {
+    /// The length at `now`. `service_time` draws the service times of packets that start service until then.
+    fn length_at(&mut self, now: f64, mut service_time: impl FnMut() -> f64) -> u32 {
         while self.departure <= now {
             self.length -= 1;
-            self.departure = if self.length > 0 { self.departure + time() } else { f64::INFINITY };
+            self.departure = if self.length > 0 { self.departure + service_time() } else { f64::INFINITY };
         }
         self.length
     }
 
-    fn enter(&mut self, now: f64, mut time: impl FnMut() -> f64) {
+    /// A packet enters the queue.
+    fn enter(&mut self, now: f64, mut service_time: impl FnMut() -> f64) {
         if self.length == 0 {
-            self.departure = now + time();
+            self.departure = now + service_time();
         }
         self.length += 1;
     }
 }
 
 impl Service {
-    /// Over the mean.
+    /// Draws a service time in units of its mean.
     fn time(self, draws: &mut Rng) -> f64 {
         match self {
             Service::Exponential => draws.exponential(1.0),

@@ -1,8 +1,8 @@
-//! The models against another solver, that of the crate differential-equations, and against equations written
-//! down once more from the papers.
+//! Compares a model with the solver of the crate differential-equations, applied to the equations of the paper written
+//! independently.
 
 use differential_equations::prelude::{ExplicitRungeKutta, DDE, IVP};
-use marqueue_theory::fluid::{Description, Model, Run};
+use marqueue_theory::fluid::{Description, Model, SolverSettings};
 use serde_json::json;
 
 /// Hollot, Misra, Towsley and Gong 2001, (1) and (2), with RED; states W1, W2, q, average.
@@ -65,7 +65,7 @@ fn reno_over_red_with_delays_that_depend_on_the_queue() {
         follow: -(-w_q).ln_1p() * capacity,
     };
     let past = start.to_vec();
-    // Its tracking of corners is coarser than its error control: short steps make it an oracle.
+    // The other solver tracks breaks less exactly than errors. Short steps make it exact enough for a reference.
     let method = ExplicitRungeKutta::dopri5().rtol(1e-9).atol(1e-9).h_max(2e-3).max_steps(1_000_000).max_delay(0.5);
     let oracle = IVP::dde(&reno, 0.0, 8.0, start.to_vec(), move |_| past.clone()).even(0.5).method(method).solve();
     let oracle = oracle.unwrap();
@@ -73,7 +73,7 @@ fn reno_over_red_with_delays_that_depend_on_the_queue() {
     let model = Model::new(description).unwrap();
     let times: Vec<f64> = oracle.iter().map(|(t, _)| *t).collect();
     let tolerance = marqueue_theory::fluid::solver::Tolerance { relative: 1e-9, ..Default::default() };
-    let solution = Run { times, tolerance }.solve(&model, &start).unwrap();
+    let solution = SolverSettings { times, tolerance }.solve(&model, &start).unwrap();
     let mut swing = 0.0f64;
     for (t, expected) in oracle.iter() {
         let mut y = [0.0; 4];
@@ -83,7 +83,7 @@ fn reno_over_red_with_delays_that_depend_on_the_queue() {
         }
         swing = swing.max((y[2] - start[2]).abs());
     }
-    // It moves, and comes to no bound.
+    // The queue moves, and no state reaches a bound.
     assert!(swing > 5.0, "{swing}");
-    assert!(solution.bounds.is_empty());
+    assert!(solution.bound_events.is_empty());
 }

@@ -1,17 +1,17 @@
-//! Equations with delays against closed forms: order, bounds, delays that depend on the state.
+//! Compares solutions of delay equations with closed forms: order of convergence, bounds, state-dependent delays.
 
 use marqueue_theory::fluid::solver::{solve, System, Tolerance};
 use marqueue_theory::fluid::{State, View};
 
-/// y' = f(t, y, y(t - d)) with one look back.
-struct One<F, D, P> {
+/// y' = f(t, y, y(t - d)) with one delay.
+struct SingleDelay<F, D, P> {
     states: Vec<State>,
     slope: F,
     delay: D,
     past: P,
 }
 
-impl<F, D, P> System for One<F, D, P>
+impl<F, D, P> System for SingleDelay<F, D, P>
 where
     F: Fn(f64, f64, f64) -> f64,
     D: Fn(f64, f64) -> f64,
@@ -21,7 +21,7 @@ where
         &self.states
     }
 
-    fn looks(&self) -> usize {
+    fn delay_count(&self) -> usize {
         1
     }
 
@@ -29,8 +29,8 @@ where
         out[0] = (self.delay)(now.t, now.y[0]);
     }
 
-    fn slopes(&self, now: &View<'_, f64>, looks: &[View<'_, f64>], out: &mut [f64]) {
-        out[0] = (self.slope)(now.t, now.y[0], looks[0].y[0]);
+    fn slopes(&self, now: &View<'_, f64>, delayed: &[View<'_, f64>], out: &mut [f64]) {
+        out[0] = (self.slope)(now.t, now.y[0], delayed[0].y[0]);
     }
 
     fn past(&self, t: f64, out: &mut [f64]) {
@@ -49,20 +49,20 @@ fn end<S: System>(system: &S, start: f64, end: f64, tolerance: Tolerance) -> f64
     y[0]
 }
 
-/// y' = -y(t - 1) from a past of 1: a polynomial between whole numbers.
-fn steps_of_y(t: f64) -> f64 {
+/// The solution of y' = -y(t - 1) with y = 1 in the past, by the method of steps.
+fn exact_y(t: f64) -> f64 {
     let factorial = |k: i32| (1..=k).map(f64::from).product::<f64>();
     (0..=(t as i32 + 1)).map(|k| (-1f64).powi(k) * (t - f64::from(k) + 1.0).powi(k) / factorial(k)).sum()
 }
 
 fn fixed(step: f64) -> Tolerance {
-    Tolerance { relative: 1e6, longest: step, ..Tolerance::default() }
+    Tolerance { relative: 1e6, max_step: step, ..Tolerance::default() }
 }
 
 #[test]
 fn the_error_falls_with_the_fifth_power_of_the_step() {
     // cos solves y' = -pi/2 y(t - 1); its past is known.
-    let cosine = One {
+    let cosine = SingleDelay {
         states: free(),
         slope: |_, _, then: f64| -std::f64::consts::FRAC_PI_2 * then,
         delay: |_, _| 1.0,
@@ -77,21 +77,21 @@ fn the_error_falls_with_the_fifth_power_of_the_step() {
 }
 
 #[test]
-fn corners_that_delays_bring_back_cost_no_order() {
-    let system = One { states: free(), slope: |_, _, then: f64| -then, delay: |_, _| 1.0, past: |_| 1.0 };
-    // Steps of 0.3 do not fall on the corners at 1, 2 and 3. Up to 6 the solution is a polynomial of degree 7.
+fn breaks_repeated_by_delays_keep_the_order() {
+    let system = SingleDelay { states: free(), slope: |_, _, then: f64| -then, delay: |_, _| 1.0, past: |_| 1.0 };
+    // Steps of 0.3 do not end at the breaks at 1, 2 and 3. Up to 6 the solution is a polynomial of degree 7.
     for (t, step) in [(2.5, 0.3), (6.0, 0.07)] {
-        let error = (end(&system, 1.0, t, fixed(step)) - steps_of_y(t)).abs();
+        let error = (end(&system, 1.0, t, fixed(step)) - exact_y(t)).abs();
         assert!(error < 2e-9, "{t}: {error}");
     }
 }
 
 #[test]
 fn errors_follow_the_tolerance() {
-    let system = One { states: free(), slope: |_, _, then: f64| -then, delay: |_, _| 1.0, past: |_| 1.0 };
+    let system = SingleDelay { states: free(), slope: |_, _, then: f64| -then, delay: |_, _| 1.0, past: |_| 1.0 };
     for relative in [1e-4, 1e-6, 1e-8, 1e-10] {
         let found = end(&system, 1.0, 9.7, Tolerance { relative, ..Tolerance::default() });
-        assert!((found - steps_of_y(9.7)).abs() < 20.0 * relative, "{relative}: {found} {}", steps_of_y(9.7));
+        assert!((found - exact_y(9.7)).abs() < 20.0 * relative, "{relative}: {found} {}", exact_y(9.7));
     }
 }
 
@@ -99,7 +99,7 @@ fn errors_follow_the_tolerance() {
 fn a_delay_may_depend_on_the_state_and_vanish() {
     // y = sin t + 2: y' = cos t, written with y(t - (1 - sin(t)^2) / 4), a delay that is zero at pi/2.
     let delay = |_: f64, y: f64| (1.0 - (y - 2.0) * (y - 2.0)).max(0.0) / 4.0;
-    let system = One {
+    let system = SingleDelay {
         states: free(),
         slope: move |t: f64, y, then| t.cos() + (then - ((t - delay(t, y)).sin() + 2.0)),
         delay,
@@ -113,7 +113,7 @@ fn a_delay_may_depend_on_the_state_and_vanish() {
 fn a_state_rests_at_its_bounds_until_its_slope_points_inwards() {
     // A queue: y' = cos t within 0 and 1/2, from 0. Full at pi/6, leaves at pi/2, empty where sin t = 1/2.
     let states = vec![State::free("y", "1", 1.0).within(0.0, 0.5)];
-    let system = One { states, slope: |t: f64, _, _| t.cos(), delay: |_, _| 1.0, past: |_| 0.0 };
+    let system = SingleDelay { states, slope: |t: f64, _, _| t.cos(), delay: |_, _| 1.0, past: |_| 0.0 };
     let solution = solve(&system, &[0.0], 0.0, 6.0, Tolerance { relative: 1e-9, ..Tolerance::default() }).unwrap();
     let pi = std::f64::consts::PI;
     let exact = |t: f64| match t {
@@ -129,7 +129,7 @@ fn a_state_rests_at_its_bounds_until_its_slope_points_inwards() {
         solution.at(&system, t, &mut y);
         assert!((y[0] - exact(t).min(0.5)).abs() < 1e-7, "{t}: {} {}", y[0], exact(t));
     }
-    let times: Vec<f64> = solution.bounds.iter().map(|b| b.0).collect();
+    let times: Vec<f64> = solution.bound_events.iter().map(|b| b.0).collect();
     let expected = [pi / 6.0, pi / 2.0, 5.0 * pi / 6.0, 1.5 * pi];
     let late: Vec<f64> = times.into_iter().filter(|t| *t > 0.01).collect();
     assert_eq!(late.len(), 5, "{late:?}");
@@ -140,8 +140,8 @@ fn a_state_rests_at_its_bounds_until_its_slope_points_inwards() {
 }
 
 #[test]
-fn what_grows_without_bound_says_so() {
-    let system = One { states: free(), slope: |_, y, _| y * y, delay: |_, _| 1.0, past: |_| 1.0 };
+fn unbounded_solutions_fail_with_the_time() {
+    let system = SingleDelay { states: free(), slope: |_, y, _| y * y, delay: |_, _| 1.0, past: |_| 1.0 };
     let failure = solve(&system, &[1.0], 0.0, 3.0, Tolerance::default()).unwrap_err();
     assert!(failure.to_string().contains("at 1.0") || failure.to_string().contains("at 0.99"), "{failure}");
 }

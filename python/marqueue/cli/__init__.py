@@ -46,12 +46,15 @@ def root(
 
 
 CATALOGUE = "marqueue.cli.catalogue"
-"""Its commands load little."""
+"""The module whose commands need little memory."""
 
 
 def main() -> None:
-    """Runs the command; a user's mistake becomes a message and exit code 2, and so does a machine
-    that cannot do what was asked, such as a disk that is full."""
+    """Runs the command and exits with its code.
+
+    Mistakes of the user and failures of the machine, such as a full disk, give a message and exit
+    code 2.
+    """
     sys.exit(run_to_end(_command))
 
 

@@ -1,4 +1,4 @@
-"""``marqueue aqm``, ``tcp``, ``paced``, ``impairments``, ``schema``: what there is."""
+"""``marqueue aqm``, ``tcp``, ``paced``, ``impairments`` and ``schema``: models and parameters."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -43,10 +43,12 @@ def aqm_list() -> None:
 def aqm_show(
     name: Annotated[
         str,
-        typer.Argument(help="Its name, as in: marqueue aqm list.", autocompletion=complete.aqms),
+        typer.Argument(
+            metavar="AQM", help="A name of: marqueue aqm list.", autocompletion=complete.aqms
+        ),
     ],
 ) -> None:
-    """Show an AQM: its source, its parameters, the variables that it records.
+    """Show an AQM: its source, its parameters and the variables that it records.
 
     Example: marqueue aqm show red
     """
@@ -67,7 +69,7 @@ def aqm_show(
 
 @tcp.command("show")
 def tcp_show() -> None:
-    """Show TCP's parameters and what each preset sets."""
+    """Show the parameters of TCP and the values of each preset."""
     output.print(_parameters(tcp_declarations()))
     output.print()
     presets = table("parameter", *tcp_presets())
@@ -92,9 +94,9 @@ def impairments_show() -> None:
     """Show the models of loss, jitter and reordering, and their parameters."""
     for entry in losses().values():
         _model(entry, "loss, model ")
-    output.print("[bold]jitter[/bold]: Delay that varies")
+    output.print("[bold]jitter[/bold]: Random extra delay")
     output.print(_parameters(jitter_declarations()))
-    output.print("\n[bold]reorder[/bold]: A share of packets is held back")
+    output.print("\n[bold]reorder[/bold]: Delays a share of packets, so that others overtake them")
     output.print(_parameters(reorder_declarations()))
 
 
@@ -114,19 +116,19 @@ def schema() -> None:
 
 
 def _parameters(declared: Sequence[Declaration]) -> Table:
-    """Of each its name, what it does, its default, its range and its source."""
+    """A table of parameters: name, meaning, default, range and source."""
     listing = table("parameter", "what it does")
     for spec in declared:
         default = spec.auto if spec.default is None else _show(spec.write(spec.default))
         allowed = "an AQM" if spec.kind == "policy" else spec.range or spec.expected
         listing.add_row(
             f"[bold]{spec.name}[/bold]",
-            f"{escape(spec.doc)}\n[dim]Default: {escape(default) or 'none, must be given'}. "
-            f"Takes {escape(allowed)}. Source: {escape(spec.source)}.[/dim]",
+            f"{escape(spec.doc)}\n[dim]Default: {escape(default) or 'none (required)'}. "
+            f"Values: {escape(allowed)}. Source: {escape(spec.source)}.[/dim]",
         )
     return listing
 
 
 def _show(value: object) -> str:
-    """As a scenario file writes it, but for quotes."""
+    """A value as in a scenario file, without quotes."""
     return str(value).lower() if isinstance(value, bool) else str(value)

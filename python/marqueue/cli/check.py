@@ -13,18 +13,17 @@ from marqueue.results.integrity import check_directory, read_provenance
 def check(
     directories: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Directories that marqueue wrote."),
+        typer.Argument(metavar="DIR", help="Output directories of marqueue.", show_default=False),
     ],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
 ) -> None:
     """Check every file of a result, a sweep or a reproduced paper against its digest.
 
-    Names each file that is missing, that was changed since it was written, or that marqueue did not
-    write.
+    Lists files that are missing, changed or not written by marqueue.
 
     Example: marqueue check results/dumbbell-under-red
 
-    Exit codes: 0 everything is as it was written, 2 something is not.
+    Exit codes: 0 all files are unchanged, 2 otherwise.
     """
     answers = {}
     for directory in directories:
@@ -46,7 +45,7 @@ def check(
         print_json(answers)
     else:
         for name, answer in answers.items():
-            verdict = "; all as written" if not answer["findings"] else ""
+            verdict = "; all unchanged" if not answer["findings"] else ""
             _print(f"{name}: {answer['what']}{verdict}")
             for finding in answer["findings"]:
                 _print(f"  {finding}")

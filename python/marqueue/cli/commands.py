@@ -1,4 +1,4 @@
-"""The list of commands, each with the module that it is imported from when it is wanted."""
+"""All commands, with the modules that they are imported from on demand."""
 
 from marqueue.cli.lazy import Entry
 
@@ -14,34 +14,35 @@ COMMANDS = {
     "check": Entry("marqueue.cli.check", "check"),
     "compare": Entry("marqueue.cli.compare", "compare"),
     "plot": Entry("marqueue.cli.plot", "plot"),
-    "example": Entry(
-        "marqueue.cli.example", "example", help="Scenarios to start from.", panel=LOOK_UP
-    ),
+    "example": Entry("marqueue.cli.example", "example", help="Example scenarios.", panel=LOOK_UP),
     "help": Entry("marqueue.cli.help", "help_", settings={}, panel=LOOK_UP),
     "aqm": Entry(
         "marqueue.cli.catalogue", "aqm", help="The AQMs and their parameters.", panel=LOOK_UP
     ),
-    "tcp": Entry("marqueue.cli.catalogue", "tcp", help="The settings of TCP.", panel=LOOK_UP),
+    "tcp": Entry(
+        "marqueue.cli.catalogue", "tcp", help="The parameters and presets of TCP.", panel=LOOK_UP
+    ),
     "paced": Entry(
         "marqueue.cli.catalogue", "paced", help="The rate laws of paced flows.", panel=LOOK_UP
     ),
     "impairments": Entry(
         "marqueue.cli.catalogue",
         "impairments",
-        help="What links may do to packets.",
+        help="Models of loss, jitter and reordering.",
         panel=LOOK_UP,
     ),
     "schema": Entry("marqueue.cli.catalogue", "schema", settings={}, panel=LOOK_UP),
-    "paper": Entry(
-        "marqueue.cli.paper", "paper", help="The papers that are reproduced here.", panel=MODELS
-    ),
+    "paper": Entry("marqueue.cli.paper", "paper", help="Reproductions of papers.", panel=MODELS),
     "theory": Entry(
-        "marqueue.cli.theory", "theory", help="What models say of a scenario.", panel=MODELS
+        "marqueue.cli.theory",
+        "theory",
+        help="Models of scenarios: fluid, steady state, stability, buffers.",
+        panel=MODELS,
     ),
     "design": Entry(
         "marqueue.cli.design",
         "design",
-        help="Gains for AQMs, with their margins.",
+        help="Gains of AQMs, with stability margins.",
         extra="theory",
         panel=MODELS,
     ),

@@ -6,43 +6,49 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.errors import RunError
 from marqueue.extras import require
 from marqueue.results import Result
 from marqueue.results.comparison import Comparison
 from marqueue.results.comparison import compare as compare_results
+from marqueue.results.output_file import check_output_file
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="DIR_A", help="A result.", show_default=False)],
-    b: Annotated[Path, typer.Argument(metavar="DIR_B", help="Another.", show_default=False)],
+    a: Annotated[
+        Path, typer.Argument(metavar="DIR_A", help="The result directory A.", show_default=False)
+    ],
+    b: Annotated[
+        Path, typer.Argument(metavar="DIR_B", help="The result directory B.", show_default=False)
+    ],
     figure: Annotated[
         list[str] | None,
         typer.Option(
             "--figure",
             metavar="FIGURE",
-            help="A figure to compare; may be given again: delay_p99 of every link, jain of all "
-            "flows, or NAME.FIGURE of a link, group or class.",
+            help="A figure to compare (repeatable): delay_p99 of every link, jain of all flows, or "
+            "NAME.FIGURE of a link, group or class.",
             show_default="all of links and groups",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Write a report there.", show_default=False
+            "--out", "-o", metavar="FILE", help="Write a report to FILE (HTML).", show_default=False
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    force: options.ForceFile = False,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the comparison as JSON, and nothing else.")
+        bool, typer.Option("--json", help="Print the comparison as JSON only.")
     ] = False,
 ) -> None:
-    """Compare two results: the settings that differ, and B − A of every figure of a link and of a
-    group of flows.
+    """Compare two results: the settings that differ, and B − A of every figure of links and groups
+    of flows.
 
-    With the same seed and as many replications these are pairs that share their random numbers,
-    which makes the interval of a difference narrow; otherwise both are taken as independent.
+    With the same seed and number of replications, replications are compared in pairs with common
+    random numbers, which makes intervals narrow. Otherwise the results count as independent.
 
     [bold]Examples[/bold]
 
@@ -56,11 +62,12 @@ def compare(
     """
     if out:
         require("plots", f"The report {out}")
-    if out and out.exists() and not force:
-        raise RunError(f"{out}: exists, expected a new file; --force replaces it")
+        check_output_file(out, replace=force)
     comparison = compare_results(Result.load(a), Result.load(b), figure or ())
     if not comparison.differences:
-        raise RunError(f"{a}, {b}: no figure that both have, expected a link or a group in common")
+        raise RunError(
+            f"{a}, {b}: no common figure, expected a link or a group that both results have"
+        )
     if out:
         _write(comparison, out)
     if json:
@@ -72,13 +79,10 @@ def compare(
 
 
 def _write(comparison: Comparison, out: Path) -> None:
-    # The page brings the fonts and the drawing, which take longer than the comparison.
+    # Loading fonts and matplotlib takes longer than the comparison.
     from marqueue.reports.comparison_report import comparison_report
 
-    try:
-        comparison_report(comparison).write(out)
-    except OSError as error:
-        raise RunError(f"{out}: cannot be written: {error.strerror or error}") from None
+    comparison_report(comparison).write(out)
 
 
 def _print(comparison: Comparison) -> None:
@@ -91,7 +95,7 @@ def _print(comparison: Comparison) -> None:
     for subject, differences in comparison.by_subject().items():
         figures = table(subject.name or str(subject), "A", "B", "B − A", "excludes zero")
         for difference in differences:
-            values = map(str, difference.shown())
+            values = map(str, difference.in_unit())
             excludes = {True: "yes", False: "no", None: ""}[difference.excludes_zero]
             figures.add_row(Text(difference.figure.title), *values, excludes)
         output.print()

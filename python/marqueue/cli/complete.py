@@ -1,7 +1,6 @@
-"""What tab completion offers: scenario files, AQMs, papers, experiments, parameters and their
-values.
+"""Tab completion of scenario files, AQMs, papers, experiments, and scenario keys with their values.
 
-Whatever takes long to load is loaded when a word is to be completed.
+Slow imports happen inside functions, only when a word is completed.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ if TYPE_CHECKING:
     from marqueue.scenario.reference import Key, Section
 
 VARIABLE = "_MARQUEUE_COMPLETE"
-"""By which the shell asks for completions."""
+"""The environment variable with which the shell requests completions."""
 
-_begun = ""
-"""What of the word at the cursor bash holds for words of their own: PATH=."""
+_typed_path = ""
+"""The PATH= in front of the cursor, which bash treats as separate words."""
 
 
 def join_words(environ: MutableMapping[str, str]) -> None:
-    """Makes PATH=VALUE one word again, which bash cuts at the sign; at the cursor only VALUE is
-    left, because that is what bash replaces, and PATH= is remembered."""
-    global _begun
+    """Joins PATH=VALUE into one word, because bash splits it at the sign. At the cursor only VALUE
+    is left, which is the part that bash replaces, and PATH= is remembered."""
+    global _typed_path
     if environ.get(VARIABLE) != "complete_bash":
         return
     words = environ["COMP_WORDS"].split("\n")
@@ -35,7 +34,7 @@ def join_words(environ: MutableMapping[str, str]) -> None:
     if before[-1:] == ["="]:
         before.append("")
     if before[-2:-1] == ["="] and len(before) > 2:
-        _begun = f"{before[-3]}="
+        _typed_path = f"{before[-3]}="
         before[-3:] = before[-1:]
     joined: list[str] = []
     for word in before[:-1]:
@@ -48,7 +47,7 @@ def join_words(environ: MutableMapping[str, str]) -> None:
 
 
 def scenario_files(incomplete: str) -> list[str]:
-    """Files in TOML, and directories, which may hold some."""
+    """TOML files and directories."""
     typed = Path(incomplete)
     folder = typed if incomplete.endswith("/") else typed.parent
     shown = incomplete[: incomplete.rfind("/") + 1]
@@ -65,14 +64,14 @@ def scenario_files(incomplete: str) -> list[str]:
 
 
 def examples() -> list[str]:
-    """The examples that come with the package."""
+    """The example scenarios of the package."""
     from marqueue.cli.example_files import paths
 
     return list(paths())
 
 
 def aqms() -> list[tuple[str, str]]:
-    """The AQMs with what they do."""
+    """The AQMs with their descriptions."""
     from marqueue.scenario import parameters
 
     return [(name, entry.summary) for name, entry in parameters.aqms().items()]
@@ -86,7 +85,7 @@ def papers() -> list[tuple[str, str]]:
 
 
 def experiments(context: typer.Context) -> list[tuple[str, str]]:
-    """The experiments of the paper that stands before."""
+    """The experiments of the paper that was typed before."""
     from marqueue.papers import PAPERS
 
     paper = PAPERS.get(context.params.get("key") or "")
@@ -94,22 +93,22 @@ def experiments(context: typer.Context) -> list[tuple[str, str]]:
 
 
 def topics() -> list[str]:
-    """What there is help for."""
+    """The topics of ``marqueue help``."""
     from marqueue.cli.commands import COMMANDS
 
     return ["scenario", *COMMANDS]
 
 
 def settings(context: typer.Context, incomplete: str) -> list[str]:
-    """PATH=VALUE, step by step: the keys of the scenario, then values that a key takes."""
-    path, equals, value = (_begun + incomplete).partition("=")
+    """Completions of PATH=VALUE: first keys of the scenario, then values of the key."""
+    path, equals, value = (_typed_path + incomplete).partition("=")
     data = _scenario(context)
     if not equals:
         return _paths(path, data)
     *above, last = path.split(".")
     earlier = value[: value.rfind(",") + 1]
     return [
-        f"{path}={earlier}{each}".removeprefix(_begun)
+        f"{path}={earlier}{each}".removeprefix(_typed_path)
         for key in _keys(above, data)
         if key.name == last
         for each in _values(key)
@@ -117,10 +116,10 @@ def settings(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _scenario(context: typer.Context) -> Any:
-    """The scenario that the command names, as far as it can be read."""
+    """The data of the scenario file in the command; empty if it cannot be read."""
     from marqueue.scenario.syntax import read_toml
 
-    # An option that still lacks its value keeps arguments from being assigned.
+    # Arguments are not assigned while an option lacks its value.
     file = context.params.get("file") or next(iter(context.args), None)
     try:
         return read_toml(Path(file).read_text(encoding="utf-8-sig")) if file else {}
@@ -129,8 +128,8 @@ def _scenario(context: typer.Context) -> Any:
 
 
 def _paths(typed: str, data: Any) -> list[str]:
-    """The next steps of a path. A shell ends a word that can only be completed in one way, so that
-    a table alone is followed by its keys, and a key alone by values."""
+    """The next steps of a path. A shell ends a word with a single completion, so a single table is
+    offered with its keys, and a single key with its values."""
     *above, begun = typed.split(".")
     place = "".join(f"{step}." for step in above)
     names = [name for name in _names(above, data) if name.startswith(begun)]
@@ -151,7 +150,7 @@ def _paths(typed: str, data: Any) -> list[str]:
 
 
 def _names(way: list[str], data: Any) -> list[str]:
-    """The steps into a list of tables, or into tables by name."""
+    """The names of the tables in a list, or of named tables."""
     from marqueue.scenario.reference import sections
 
     if not any(section.stands_at([*way, "NAME"]) for section in sections()):
@@ -169,7 +168,7 @@ def _name(table: Any, index: int) -> str:
 
 
 def _keys(way: list[str], data: Any) -> list[Key]:
-    """The keys of the table at a path; of a table that may be of several kinds those of its own."""
+    """The keys of the table at a path; only those of its kind, if that is known."""
     from marqueue.scenario.reference import sections
 
     there = [section for section in sections() if section.stands_at(way)]
@@ -187,7 +186,7 @@ def _own(kinds: Iterable[Section], table: Any) -> list[Section]:
 
 
 def _at(way: list[str], data: Any) -> Any:
-    """What stands at a path."""
+    """The value at a path; None if there is none."""
     for step in way:
         match data:
             case Mapping():
@@ -201,7 +200,7 @@ def _at(way: list[str], data: Any) -> Any:
 
 
 def _values(key: Key) -> list[str]:
-    """Values that a key takes, or one as an example; without spaces, which shells cut at."""
+    """The values of a key, or an example; without spaces, at which shells split words."""
     if key.choices:
         return list(key.choices)
     value = key.example.partition(" = ")[2].strip('"').replace(" ", "")

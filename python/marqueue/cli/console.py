@@ -1,4 +1,4 @@
-"""Where the command speaks: results on standard output, everything else on standard error."""
+"""Output of the command: results on standard output, everything else on standard error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 
 from marqueue.errors import RunError
@@ -25,46 +26,64 @@ errors = Console(stderr=True)
 PATIENCE = 1.0
 """Seconds before a progress bar appears."""
 
+_ANY_WIDTH = 100_000
+"""Columns, more than any table has."""
+
 LINE_EVERY = 30.0
-"""Seconds between lines of progress where there is no terminal."""
+"""Seconds between lines of progress if standard error is not a terminal."""
 
 
 def table(*columns: str) -> Table:
-    """An empty table with these columns, without lines."""
+    """An empty table with these columns, without borders."""
     empty = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         empty.add_column(column)
     return empty
 
 
+def terminal_width() -> int | None:
+    """The width of standard output in columns; None if it is not a terminal."""
+    return output.width if output.is_terminal else None
+
+
+def print_table(content: RenderableType) -> None:
+    """Prints a table. Where standard output is not a terminal, it is as wide as the table needs."""
+    if output.is_terminal:
+        output.print(content)
+    else:
+        options = output.options.update(max_width=_ANY_WIDTH)
+        natural = Measurement.get(output, options, content).maximum
+        Console(width=max(output.width, natural)).print(content)
+
+
 def print_json(value: Any) -> None:
-    """JSON alone on standard output."""
+    """Prints JSON on standard output."""
     print(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False))
 
 
 def say(remark: str) -> None:
-    """A remark beside the result."""
+    """Prints a remark on standard error."""
     errors.print(remark, markup=False, highlight=False, soft_wrap=True)
 
 
 def announce_report() -> None:
-    """Says beforehand that there will be no report, where its figures cannot be drawn."""
+    """Says before the run that there will be no report, if matplotlib is missing."""
     if not has("plots"):
         say(f"No report will be written: its figures need matplotlib ({hint('plots')}).")
 
 
 class ReportedInterrupt(KeyboardInterrupt):
-    """An interrupt of which the user has been told what it left."""
+    """An interrupt that has been reported to the user."""
 
 
 @contextmanager
 def resumable(checkpoints: Checkpoints) -> Iterator[None]:
-    """Tells of checkpoints: at the start if they are to be used, and when the work ends early."""
+    """Reports checkpoints: at the start if the run continues from them, and if it ends early."""
     if checkpoints.resume:
         say(
             f"Continuing from {checkpoints.path}."
             if checkpoints.exists
-            else f"There are no checkpoints in {checkpoints.path}: starting."
+            else f"No checkpoints in {checkpoints.path}: starting from the beginning."
         )
     try:
         yield
@@ -83,12 +102,12 @@ def resumable(checkpoints: Checkpoints) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callback]:
-    """How far long work is, with an estimate of the time left: a bar, or now and then a line where
-    there is no terminal."""
+    """Shows progress with an estimate of the time left: a bar on a terminal, otherwise a line every
+    :data:`LINE_EVERY` seconds."""
     if not errors.is_terminal:
         yield _Lines(what)
         return
-    # Wanted by who waits only.
+    # Slow to import, and not needed without a terminal.
     from rich.progress import (
         BarColumn,
         Progress,
@@ -115,13 +134,13 @@ def progress_bar(what: str) -> Iterator[Callback]:
 
 
 class _Lines:
-    """Progress for files and logs."""
+    """Progress as lines, for files and logs."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         self.last = time.monotonic()
         self.first: tuple[float, float] | None = None
-        """When work was first seen, and how much was done then: what was kept took no time."""
+        """Time and progress of the first call; checkpoints count as progress but took no time."""
 
     def __call__(self, done: float, total: float) -> None:
         now = time.monotonic()

@@ -1,5 +1,4 @@
-"""``marqueue example`` and ``marqueue init``: scenarios to start from, which come with the
-package."""
+"""``marqueue example`` and ``marqueue init``: the example scenarios of the package."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +11,7 @@ from marqueue.cli.example_files import paths
 from marqueue.errors import RunError, unknown
 
 FIRST = "first"
-"""What init writes."""
+"""The example that ``marqueue init`` writes."""
 
 example = typer.Typer(no_args_is_help=True)
 
@@ -25,11 +24,13 @@ def example_list() -> None:
 
     Example: marqueue example list
     """
-    listing = table("name", "what it shows")
+    listing = table("name", "description")
     for name, path in paths().items():
         listing.add_row(f"[bold]{name}[/bold]", about(path))
     output.print(listing)
-    output.print("\nmarqueue example copy NAME puts one into this directory.", highlight=False)
+    output.print(
+        "\nmarqueue example copy NAME copies one into the current directory.", highlight=False
+    )
 
 
 @example.command("copy", no_args_is_help=True)
@@ -38,17 +39,18 @@ def example_copy(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Its name, as in: marqueue example list.",
+            help="A name of: marqueue example list.",
             autocompletion=complete.examples,
             show_default=False,
         ),
     ],
     directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where to.", show_default="here")
+        Path,
+        typer.Argument(metavar="DIR", help="The directory to copy it to.", show_default="here"),
     ] = Path(),
     force: Force = False,
 ) -> None:
-    """Copy an example, to run and to change.
+    """Copy an example scenario into a directory.
 
     Example: marqueue example copy access-link && marqueue run access-link.toml
     """
@@ -64,11 +66,11 @@ def example_copy(
 def init(
     file: Annotated[
         Path,
-        typer.Argument(metavar="[FILE]", help="The file to write.", show_default="scenario.toml"),
+        typer.Argument(metavar="FILE", help="The file to write.", show_default="scenario.toml"),
     ] = Path("scenario.toml"),
     force: Force = False,
 ) -> None:
-    """Write a commented scenario, which runs as it is and says what may be changed.
+    """Write a commented scenario that runs as it is and explains what can be changed.
 
     Example: marqueue init first.toml && marqueue run first.toml
     """
@@ -80,7 +82,7 @@ def init(
 
 
 def about(path: Path) -> str:
-    """The first sentence of the comment at the head of a scenario."""
+    """The first sentence of the comment at the top of a scenario."""
     head = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
@@ -90,9 +92,11 @@ def about(path: Path) -> str:
 
 
 def _write(source: Path, target: Path, force: bool) -> None:
-    """Copies a file; one that exists is refused, or replaced if that is asked for."""
-    there = target.exists()
-    if there and not force:
-        raise RunError(f"{target}: exists already, expected a new file, or --force to replace it")
-    target.write_bytes(source.read_bytes())
-    say(f"{'Replaced' if there else 'Wrote'} {target}. Run it: marqueue run {target}")
+    """Copies a file. Raises RunError if the target exists and ``force`` is false."""
+    # It loads pyarrow, which the list of examples does without.
+    from marqueue.results.output_file import check_output_file, write_output_file
+
+    exists = target.exists()
+    check_output_file(target, replace=force)
+    write_output_file(target, source.read_bytes())
+    say(f"{'Replaced' if exists else 'Wrote'} {target}. Run it: marqueue run {target}")

@@ -1,4 +1,4 @@
-"""The example scenarios that come with the package."""
+"""The example scenarios of the package."""
 
 from pathlib import Path
 
@@ -6,5 +6,5 @@ FOLDER = Path(__file__).parents[1] / "examples"
 
 
 def paths() -> dict[str, Path]:
-    """The examples by name."""
+    """The files of the examples by name."""
     return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}

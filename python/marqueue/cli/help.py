@@ -18,20 +18,21 @@ def help_(
     topic: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[scenario [KEY]] | [COMMAND]",
-            help="scenario, with a key if one is wanted; or a command.",
+            metavar="TOPIC",
+            help='A command, or "scenario", alone or followed by KEY.',
             show_default=False,
             autocompletion=complete.topics,
         ),
     ] = None,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="The whole reference of scenarios as Markdown.")
+        bool,
+        typer.Option("--markdown", help="Print the reference of all scenario keys as Markdown."),
     ] = False,
 ) -> None:
     """Explain the keys of scenarios, or a command.
 
-    KEY is a path as --set takes it, such as topology.bottleneck.aqm.max_p; or the name of a key, of
-    a kind of traffic, of an AQM.
+    KEY is a path as for --set, such as topology.bottleneck.aqm.max_p, or the name of a key, a kind
+    of traffic or an AQM.
 
     [bold]Examples[/bold]
 
@@ -52,16 +53,16 @@ def help_(
 
 
 def _explain(path: str) -> None:
-    """The reference, or what it says of a path or a name."""
+    """Prints the reference, or its entries for a path or a name."""
     if not path:
         for section in sections():
             if not section.model:
                 _table(section)
         names = ", ".join(s.title.partition(": ")[2] for s in sections() if s.model)
-        output.print(f"[bold]Chosen by name[/bold], each with keys of its own: {names}.\n")
+        output.print(f"[bold]Chosen by name[/bold], each with its own keys: {names}.\n")
         output.print(
-            "marqueue help scenario KEY says more: of a path, such as topology.bottleneck.aqm, or "
-            "of a name, such as buffer, cbr or pie.",
+            "marqueue help scenario KEY has the details of a path, such as "
+            "topology.bottleneck.aqm, or of a name, such as buffer, cbr or pie.",
             highlight=False,
         )
         return
@@ -76,7 +77,7 @@ def _explain(path: str) -> None:
 
 
 def _table(section: Section) -> None:
-    """A table with a line for each key."""
+    """Prints a table with a line for each key."""
     listing = table("key", "type", "default", "meaning")
     for key in section.keys:
         listing.add_row(
@@ -89,7 +90,7 @@ def _table(section: Section) -> None:
 
 
 def _key(key: Key, where: Sequence[Section]) -> None:
-    """All that is known of a key, which several tables may have."""
+    """Prints all details of a key, which may occur in several tables."""
     tables = "; ".join(section.title + _where(section) for section in where)
     output.print(f"[bold]{key.name}[/bold] of {escape(tables)}", highlight=False)
     output.print(escape(key.meaning), highlight=False)
@@ -103,7 +104,7 @@ def _key(key: Key, where: Sequence[Section]) -> None:
 
 
 def _where(section: Section) -> str:
-    """Where it stands, in a few words."""
+    """The location of a table, in a few words."""
     places = [place for place in section.places if place]
     if not places:
         return ", at the top of the file"
@@ -115,10 +116,10 @@ def _where(section: Section) -> str:
 PREFACE = """\
 # Scenario files: every key
 
-Made from the JSON Schema by `make scenario-reference`: do not edit. `marqueue help scenario KEY`
-says the same in a terminal; `marqueue init` writes a commented scenario to start from. Quantities
-are texts with a unit. `NAME` and `N` in a path stand for the name of a table in a list, or its
-number from 0."""
+Generated from the JSON Schema by `make scenario-reference`: do not edit. `marqueue help scenario
+KEY` prints the same in a terminal; `marqueue init` writes a commented scenario. Quantities are
+texts with a unit. `NAME` and `N` in a path stand for the name of a table in a list, or its index
+from 0."""
 
 
 def page() -> Iterator[str]:
@@ -129,9 +130,7 @@ def page() -> Iterator[str]:
         yield f"{'###' if section.model else '##'} {section.title}"
         yield ""
         places = [f"`{place}`" for place in section.places if place]
-        where = (
-            "Stands at the top of the file." if not places else f"Stands at {', '.join(places)}."
-        )
+        where = "At the top of the file." if not places else f"At {', '.join(places)}."
         if section.model:
             where = f"A value of `{places[0].strip('`').rpartition('.')[2]}`."
         yield f"{_cell(section.about)} {where}".strip()
@@ -148,5 +147,5 @@ def _rows(keys: Sequence[Key]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Of a table in Markdown, where a bar would end it."""
+    """The text of a cell in Markdown, with escaped bars."""
     return text.replace("|", "\\|")

@@ -1,4 +1,5 @@
-"""``marqueue attach``, ``detach`` and ``stats``: AVQ inside the kernel, at a device."""
+"""``marqueue attach``, ``detach`` and ``stats``: AVQ inside the kernel, at the egress of a
+device."""
 
 from typing import Annotated
 
@@ -15,7 +16,7 @@ Netns = Annotated[
     typer.Option(
         "--netns",
         metavar="NAME",
-        help="Its network namespace: a name of ip-netns, or a file.",
+        help="The network namespace of the device: a name as for ip-netns, or a file.",
         show_default=False,
     ),
 ]
@@ -26,11 +27,11 @@ def attach(
     rate: Annotated[
         str,
         typer.Option(
-            "--rate", metavar="RATE", help='What the shaper below lets through: "100 Mbit/s".'
+            "--rate", metavar="RATE", help='Rate of the shaper at the device, such as "100 Mbit/s".'
         ),
     ],
     aqm: Annotated[
-        str, typer.Option("--aqm", metavar="NAME", help="Which AQM; avq is the one there is.")
+        str, typer.Option("--aqm", metavar="NAME", help="The AQM; only avq is available.")
     ] = "avq",
     gamma: Annotated[
         float | None,
@@ -41,7 +42,7 @@ def attach(
         typer.Option(
             "--alpha",
             metavar="FREQUENCY",
-            help="How fast the virtual capacity follows the traffic.",
+            help="How fast the virtual capacity adapts to the traffic.",
             show_default="0.15 /s",
         ),
     ] = None,
@@ -50,7 +51,7 @@ def attach(
         typer.Option(
             "--buffer",
             metavar="SIZE",
-            help=f'The virtual queue: "30 kB", or "20 packets" of {kernel.FRAME} B.',
+            help=f'Size of the virtual queue: "30 kB", or "20 packets" of {kernel.FRAME} B.',
             show_default="100 packets",
         ),
     ] = None,
@@ -58,17 +59,17 @@ def attach(
         str,
         typer.Option(
             "--signal",
-            metavar="HOW",
-            help="How a mark reaches the sender: ecn (CE; loss without ECN), drop, ecn-only.",
+            metavar="SIGNAL",
+            help="How a mark reaches the sender: ecn (CE, or a drop without ECN), drop, ecn-only.",
         ),
     ] = "ecn",
     netns: Netns = None,
 ) -> None:
-    """Put AVQ at the egress of a device, in front of what shapes it; it stays until detach.
+    """Attach AVQ to the egress of a device, in front of its shaper (needs root).
 
-    The program marks or drops packets on their way into the device's queue, so that the queue stays
-    short: give the rate of the shaper there. Attach again to change values; counters go on. Needs
-    root.
+    The program marks or drops packets before they enter the queue of the device, so that the queue
+    stays short; --rate is the rate of the shaper there. It stays until detach. Attach again to
+    change values; counters continue.
 
     [bold]Example[/bold]
 
@@ -78,50 +79,48 @@ def attach(
     """
     if aqm != "avq":
         raise MarqueueError(
-            f"--aqm: got {show(aqm)}, expected avq: only arrivals are seen at this hook, no queue"
+            f"--aqm: got {show(aqm)}, expected avq: this hook sees arrivals, but no queue"
         )
     avq = kernel.Avq.read(rate, gamma, alpha, buffer, signal)
     if kernel.attach(device, avq, netns):
-        say(f"AVQ stands at {device}.")
+        say(f"AVQ is attached to {device}.")
     else:
-        say(f"AVQ stood at {device} already; it has been told the new values.")
+        say(f"AVQ was attached to {device} already; it has the new values.")
 
 
 def detach(device: Device, netns: Netns = None) -> None:
-    """Remove AVQ from a device, with all that attach made and nothing else.
+    """Remove AVQ from a device, and nothing that attach did not add.
 
     Example: marqueue detach eth0
     """
-    gone = kernel.detach(device, netns)
-    say(f"AVQ is gone from {device}." if gone else f"No AVQ of ours stood at {device}.")
+    removed = kernel.detach(device, netns)
+    say(f"AVQ was removed from {device}." if removed else f"No AVQ was attached to {device}.")
 
 
 def stats(device: Device, netns: Netns = None, json: options.Json = False) -> None:
-    """Show what AVQ at a device was told and has done, in packets on the wire.
+    """Show the settings and the counters of AVQ at a device, in packets on the wire.
 
     Example: marqueue stats eth0 --json
     """
-    told = kernel.stats(device, netns)
-    if told is None:
-        raise MarqueueError(
-            f"{device}: no AVQ of ours stands there, expected one by marqueue attach"
-        )
+    state = kernel.stats(device, netns)
+    if state is None:
+        raise MarqueueError(f"{device}: no AVQ is attached, expected one by marqueue attach")
     if json:
-        print_json(told.as_dict())
+        print_json(state.as_dict())
         return
     rows = table("at " + device, "")
-    gamma = "–" if told.gamma is None else f"{told.gamma:.4g}"
-    rows.add_row("rate", f"{told.rate / 1e6:.6g} Mbit/s")
-    rows.add_row("gamma, alpha", f"{gamma}, {told.alpha:.4g} /s")
-    rows.add_row("virtual buffer", f"{told.buffer:.0f} B")
-    rows.add_row("signal", told.signal)
-    rows.add_row("virtual capacity", f"{told.virtual_capacity / 1e6:.6g} Mbit/s")
-    rows.add_row("virtual queue", f"{told.virtual_queue:.0f} B")
+    gamma = "–" if state.gamma is None else f"{state.gamma:.4g}"
+    rows.add_row("rate", f"{state.rate / 1e6:.6g} Mbit/s")
+    rows.add_row("gamma, alpha", f"{gamma}, {state.alpha:.4g} /s")
+    rows.add_row("virtual buffer", f"{state.buffer:.0f} B")
+    rows.add_row("signal", state.signal)
+    rows.add_row("virtual capacity", f"{state.virtual_capacity / 1e6:.6g} Mbit/s")
+    rows.add_row("virtual queue", f"{state.virtual_queue:.0f} B")
     for name in ("packets", "bytes", "marked", "dropped", "already_ce", "unmarked", "segmented"):
-        rows.add_row(name.replace("_", " "), str(getattr(told, name)))
+        rows.add_row(name.replace("_", " "), str(getattr(state, name)))
     output.print(rows)
-    if told.segmented:
+    if state.segmented:
         say(
-            f"{told.segmented} buffers were of several packets, of which all are marked or none: "
-            "ethtool -K DEV tso off gso off at their sender makes marks finer."
+            f"{state.segmented} buffers contained several packets, which are marked together or "
+            "not at all. To mark single packets, run at the sender: ethtool -K DEV tso off gso off"
         )

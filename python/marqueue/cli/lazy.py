@@ -1,8 +1,7 @@
-"""Groups whose commands are imported when one of them is wanted.
+"""Groups of commands that are imported on demand.
 
-A list of commands, as help and completion show it, needs no more of a command than its name and
-its docstring, which is read from the source. So ``marqueue --help`` does without what commands
-bring, which takes ten times as long to load.
+The list of commands in help and completion needs only their names and docstrings, which are read
+from the source. Importing all commands would take ten times as long.
 """
 
 from __future__ import annotations
@@ -25,34 +24,34 @@ SETTINGS: dict[str, Any] = {
     "rich_markup_mode": "rich",
     "pretty_exceptions_enable": False,
 }
-"""Of the whole command line."""
+"""Settings of all Typer applications."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a command is, or a group of commands."""
+    """The location of a command or of a group of commands."""
 
     module: str
     name: str
-    """Of the function, or of the group."""
+    """The name of the function or of the group in its module."""
     documented: str | None = None
-    """The function that has the docstring of a group."""
+    """The function with the docstring of a group."""
     help: str | None = None
-    """Of a group that no function documents."""
+    """The help of a group without such a function."""
     extra: str | None = None
-    """The extra of the installation that brings what a command needs (marqueue.extras)."""
+    """The extra that a command needs (:mod:`marqueue.extras`)."""
     settings: Mapping[str, Any] = field(default_factory=lambda: {"no_args_is_help": True})
-    """Of a command."""
+    """Settings of a command."""
     panel: str | None = None
-    """The part of a list of commands in which it stands."""
+    """The heading under which help lists it."""
 
     @property
     def text(self) -> str:
-        """What it does, without importing it."""
+        """Its help text, without importing it."""
         return self.help or docstring(self.module, self.documented or self.name)
 
     def load(self, name: str) -> Any:
-        """The command of this name, or the group; raises MissingExtra if it cannot run here."""
+        """Imports the command or group. Raises MissingExtra if its extra is not installed."""
         if self.extra:
             require(self.extra, f"The command {name}")
         app = typer.Typer(**SETTINGS)
@@ -68,7 +67,7 @@ class Entry:
 
 
 def docstring(module: str, function: str) -> str:
-    """That of a function of a module, which is not imported."""
+    """The docstring of a function in a module, without importing the module."""
     found = find_spec(module)
     assert found is not None
     assert found.origin is not None
@@ -77,24 +76,29 @@ def docstring(module: str, function: str) -> str:
     return ast.get_docstring(node) or ""
 
 
-def typeless(options: list[Any]) -> list[Any]:
-    """The same options; flags, which take no value, show none in help."""
-    for option in options:
-        if getattr(option, "is_flag", False) and option.metavar is None:
-            option.metavar = ""
-    return options
+def without_python_types(parameters: list[Any]) -> list[Any]:
+    """The same parameters; help shows the metavar of an option, and no type of Python's.
+
+    A flag takes no value, and the name of an argument says what it is.
+    """
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = parameter.metavar or ""
+        elif parameter.param_type_name == "argument":
+            parameter.display_type_rich = lambda ctx: None
+    return parameters
 
 
-def hide_types(command: Any, context: Any) -> None:
-    """Makes the flags of a command, and of all below it, show no type in help."""
-    typeless(command.get_params(context))
+def hide_python_types(command: Any, context: Any) -> None:
+    """Applies :func:`without_python_types` to a command and to all commands below it."""
+    without_python_types(command.get_params(context))
     for below in getattr(command, "commands", {}).values():
-        hide_types(below, context)
+        hide_python_types(below, context)
 
 
 def lazy(entries: Mapping[str, Entry], panel: str | None = None) -> type[TyperGroup]:
-    """The class of a group of these commands, which are listed in this order; ``panel`` is the part
-    of the list for those that name none."""
+    """The class of a group with these commands, in this order. ``panel`` is the heading for
+    commands without one."""
 
     class Lazy(TyperGroup):
         def __init__(self, **attrs: Any) -> None:
@@ -105,21 +109,21 @@ def lazy(entries: Mapping[str, Entry], panel: str | None = None) -> type[TyperGr
             )
 
         def get_params(self, ctx: Any) -> list[Any]:
-            """Its options, of which flags show no type."""
-            return typeless(super().get_params(ctx))
+            """The options of the group, without types of Python."""
+            return without_python_types(super().get_params(ctx))
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
-            """As much of it as a list needs, if it has not been loaded."""
+            """A command, with its help if it has not been imported."""
             command = super().get_command(ctx, cmd_name)
             if command is not None and command.callback is None and not command.help:
                 command.help = entries[cmd_name].text
             return command
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-            """The command that is to be run, or whose own help or completion is asked for."""
+            """Imports the command that will run or show its help."""
             if args[0] in entries:
                 command = entries[args[0]].load(args[0])
-                hide_types(command, ctx)
+                hide_python_types(command, ctx)
                 self.commands[args[0]] = command
             return super().resolve_command(ctx, args)
 

@@ -1,5 +1,5 @@
-"""A page on the terminal that shows what a link does: curves of the last minute of each direction,
-and the last lines that the command has written."""
+"""The page of ``marqueue link --watch``: curves of the last minute of each direction, and the last
+lines of the command's output."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from rich.text import Text
 
 from marqueue.cli.console import errors
 from marqueue.cli.link_status import LastSamples, in_words
-from marqueue.live.recording import EVERY, Looks
+from marqueue.live.recording import EVERY, LinkSamples
 
 SPAN = 60.0
-"""Seconds that the curves show."""
+"""The time span of the curves, s."""
 CURVES = {
     "rate": ("Rate", "Mbit/s", 1e-6),
     "queue": ("Queue", "packets", 1.0),
     "delay_p99": ("Delay, p99", "ms", 1e3),
 }
-"""What is drawn: its name, its unit, and the factor from base units."""
+"""The curves: label, unit, and the factor from base units."""
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 MARGIN = 12
-"""Columns left of a curve."""
+"""Columns to the left of a curve."""
 LINES = 6
-"""Lines of the command."""
+"""Lines of the command's output."""
 TAIL = 4096
-"""Bytes from the end in which these are looked for."""
+"""Bytes at the end of the output that are searched for these lines."""
 
 
 class Page:
-    """The page, as a watcher of the link."""
+    """The page; it is called with new samples of the link."""
 
     def __init__(self, names: Mapping[int, str], written: IO[bytes] | None, live: Live) -> None:
         self.recent = LastSamples(names, SPAN)
         self.written = written
         self.live = live
 
-    def __call__(self, looks: Looks) -> None:
-        """Takes in new samples and draws the page."""
+    def __call__(self, looks: LinkSamples) -> None:
+        """Adds new samples and draws the page."""
         self.recent.add(looks)
-        # Where the terminal is gone the link goes on.
+        # The link continues without its terminal.
         with suppress(OSError):
             self.live.update(self._shown(), refresh=True)
 
@@ -82,14 +82,14 @@ class Page:
         self.written.seek(max(end - TAIL, 0))
         text = self.written.read().decode(errors="replace").replace("\r", "\n")
         lines = [line for line in text.split("\n") if line.strip()]
-        # What moves the cursor would do so on this page.
-        kept = ["".join(c for c in line if c.isprintable()) for line in lines[-LINES:]]
-        return Text("\n".join(kept), no_wrap=True, overflow="ellipsis")
+        # Control characters would move the cursor on this page.
+        printable = ["".join(c for c in line if c.isprintable()) for line in lines[-LINES:]]
+        return Text("\n".join(printable), no_wrap=True, overflow="ellipsis")
 
 
 def fitted(values: Sequence[float], columns: int, most: int) -> list[float]:
-    """``values``, of which there may be ``most``, as so many columns, the newest at the right: the
-    largest of what a column stands for; NaN where there is nothing."""
+    """The last ``most`` values in so many columns, the newest on the right: the maximum of each
+    column, NaN without values."""
     padded = [math.nan] * (most - len(values)) + list(values)
     edges = [round(c * most / columns) for c in range(columns + 1)]
     parts = (padded[a : max(b, a + 1)] for a, b in pairwise(edges))
@@ -97,7 +97,8 @@ def fitted(values: Sequence[float], columns: int, most: int) -> list[float]:
 
 
 def curve(values: Sequence[float], top: float, rows: int) -> list[str]:
-    """Columns that reach the first row at ``top``, row by row from above; empty for NaN."""
+    """Rows of a bar chart, from the top; a value of ``top`` fills its column, NaN leaves it
+    empty."""
     steps = len(EIGHTHS) - 1
     heights = [round(v / top * rows * steps) if top > 0 and math.isfinite(v) else 0 for v in values]
     return [
@@ -108,7 +109,7 @@ def curve(values: Sequence[float], top: float, rows: int) -> list[str]:
 
 @contextmanager
 def page(names: Mapping[int, str], written: IO[bytes] | None) -> Iterator[Page]:
-    """The page on the terminal's other screen; it is gone at the end."""
+    """Shows the page on the terminal's alternate screen until the end of the block."""
     live = Live(console=errors, screen=True, auto_refresh=False)
     live.start()
     try:

@@ -1,5 +1,4 @@
-"""What ``marqueue link`` does once its options are read: it runs the command, shows the link
-meanwhile, and keeps what it measured."""
+"""Runs the command of ``marqueue link``, shows the link meanwhile, and writes the measurements."""
 
 from __future__ import annotations
 
@@ -19,24 +18,24 @@ from marqueue.cli import options
 from marqueue.cli.console import errors, say
 from marqueue.cli.link_page import page
 from marqueue.cli.link_status import StatusLine
-from marqueue.errors import RunError
 from marqueue.live import internet as internet_access
 from marqueue.live import requirements
-from marqueue.live.audit import in_words
+from marqueue.live.audit import audit_summary
 from marqueue.live.link import LinkOutcome, run_behind
-from marqueue.live.link_result import as_dict, result_of, table
+from marqueue.live.link_result import as_dict, link_measurements, table
 from marqueue.live.process_tree import INHERITED, Pipes
 from marqueue.live.recording import EVERY, Recording, Watcher
 from marqueue.live.termination import signals_raise
 from marqueue.results import Result
-from marqueue.results.integrity import write_json
+from marqueue.results.integrity import dump_json
 from marqueue.results.output_directory import OutputDirectory
+from marqueue.results.output_file import write_output_file
 from marqueue.scenario import Scenario
 
 
 @dataclass(frozen=True)
 class Display:
-    """What is to be shown while the command runs, and where to keep what was measured."""
+    """What is shown while the command runs, and where measurements are written."""
 
     line: bool
     page: bool
@@ -44,13 +43,7 @@ class Display:
     report: OutputDirectory | None
 
 
-def check_json_place(json: Path | None) -> None:
-    """Raises RunError, before the command runs, if what it measures cannot be written."""
-    if json and (json.is_dir() or not json.absolute().parent.is_dir()):
-        raise RunError(f"{json}: cannot be written, expected a file in a directory that exists")
-
-
-def run_and_tell(
+def run_and_report(
     scenario: Scenario,
     plan: Mapping[str, Any],
     mtu: int,
@@ -59,10 +52,10 @@ def run_and_tell(
     *,
     internet: bool,
 ) -> int:
-    """Runs a command behind a link; gives its exit code."""
+    """Runs a command behind a link and returns its exit code."""
     if internet:
         requirements.require(["nft"])
-        for each in internet_access.obstacles():
+        for each in internet_access.blocking_settings():
             say(f"Warning: {each}")
     names = {n: link["name"] for n, link in enumerate(plan["links"])}
     recording = Recording()
@@ -80,17 +73,17 @@ def run_and_tell(
                 watchers=[*keep, *watchers],
                 pipes=pipes,
             )
-        result = result_of(scenario, plan, command, ended, recording)
-        _keep(result, wanted)
-        # A terminal that is gone can be told nothing.
+        result = link_measurements(scenario, plan, command, ended, recording)
+        _write(result, wanted)
+        # The terminal may be gone.
         with suppress(OSError):
-            _tell(result, ended, wanted)
+            _print(result, ended, wanted)
     return ended.exit_code
 
 
 @contextmanager
 def _shown(wanted: Display, names: Mapping[int, str]) -> Iterator[tuple[list[Watcher], Pipes]]:
-    """Who shows the link, and where the command reads and writes meanwhile."""
+    """The watchers that show the link, and the streams of the command meanwhile."""
     if wanted.page:
         with tempfile.TemporaryFile() as written:
             try:
@@ -111,7 +104,7 @@ def _shown(wanted: Display, names: Mapping[int, str]) -> Iterator[tuple[list[Wat
 
 
 def _aside(written: IO[bytes]) -> Pipes:
-    """What the command would write to the terminal goes to a file, and it reads nothing there."""
+    """Streams of a command without terminal: output goes to a file, input is empty."""
     out = written.fileno()
     nothing = subprocess.DEVNULL if sys.stdin.isatty() else None
     return Pipes(nothing, out if sys.stdout.isatty() else None, out)
@@ -123,23 +116,20 @@ def _show_what_was_written(written: IO[bytes]) -> None:
         shutil.copyfileobj(written, terminal)
 
 
-def _keep(result: Result, wanted: Display) -> None:
+def _write(result: Result, wanted: Display) -> None:
     if wanted.json:
-        try:
-            write_json(wanted.json, as_dict(result), sort_keys=False)
-        except OSError as error:
-            raise RunError(f"{wanted.json}: cannot be written: {error.strerror or error}") from None
+        write_output_file(wanted.json, dump_json(as_dict(result), sort_keys=False))
     if wanted.report:
         with wanted.report.staged() as fresh:
             result.write_files(fresh, options.report_of(result))
 
 
-def _tell(result: Result, ended: LinkOutcome, wanted: Display) -> None:
-    """Says what the link measured."""
+def _print(result: Result, ended: LinkOutcome, wanted: Display) -> None:
+    """Prints the measurements."""
     assert result.provenance.live
     errors.print(table(result))
-    say(f"Link: {in_words(ended.raw['audit'])}")
-    for each in result.provenance.live["complaints"]:
+    say(f"Link: {audit_summary(ended.raw['audit'])}")
+    for each in result.provenance.live["invalid_reasons"]:
         say(f"Error: invalid: {each}")
     if wanted.report:
         say(f"Report: {wanted.report.shown / 'report.html'}")

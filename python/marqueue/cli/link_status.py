@@ -1,8 +1,8 @@
-"""The state of a link on a terminal that its command writes to.
+"""The state line of a link, on a terminal that its command writes to.
 
-The line has the last row of the terminal, which is taken out of the region that scrolls: what the
-command writes goes on above it. The row is given back as soon as the command takes the terminal
-for itself, as editors, pagers and shells with job control do.
+The line is in the last row of the terminal, which is excluded from the scrolling region: the output
+of the command continues above it. The row is released when the command takes control of the
+terminal, as editors, pagers and shells with job control do.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ from contextlib import suppress
 from threading import RLock
 from typing import Any
 
-from marqueue.live.recording import EVERY, Looks
+from marqueue.live.recording import EVERY, LinkSamples
 
 PATIENCE = 1.0
-"""Seconds before the line appears: short commands have none, and others may take the terminal."""
+"""Seconds before the line appears, so that short commands do not show it."""
 REDRAW = 0.5
-"""Seconds between two lines."""
+"""Seconds between two updates."""
 SPAN = 1.0
-"""Seconds over which the figures are taken."""
+"""The time span of the figures, s."""
 LEAST_ROWS = 5
 
 SAVE, RESTORE = "\0337", "\0338"
 ROW_BELOW = "\033D\033[1A"
-"""Moves what is shown up if there is no row below, and leaves the cursor in its column."""
+"""Scrolls up if the cursor is in the last row, and keeps its column."""
 
 
 class LastSamples:
-    """The last samples of each link, and what has been lost and marked in all."""
+    """The last samples of each link, and the total drops and marks."""
 
     def __init__(self, names: Mapping[int, str], seconds: float) -> None:
         self.names = names
         self.last = {link: deque[dict[str, Any]](maxlen=round(seconds / EVERY)) for link in names}
         self.totals = {link: {"drops": 0, "marks": 0} for link in names}
 
-    def add(self, looks: Looks) -> None:
-        """Takes in new samples."""
+    def add(self, looks: LinkSamples) -> None:
+        """Adds new samples."""
         for look in looks:
             self.last[look["link"]].append(look)
             for name, before in self.totals[look["link"]].items():
                 self.totals[look["link"]][name] = before + int(look["series"][name][0])
 
     def column(self, link: int, name: str) -> list[float]:
-        """A series by its name, NaN where there is no value."""
+        """A series by its name; NaN without a value."""
         series = name in ("queue", "queue_bytes", "utilization")
         return [
             float(look["series"][name][0] if series else look[name]) for look in self.last[link]
         ]
 
     def rate(self, link: int) -> float:
-        """What left the queue during the last :data:`SPAN`, bit/s."""
+        """The departure rate over the last :data:`SPAN` seconds, bit/s."""
         rates = self.column(link, "rate")[-round(SPAN / EVERY) :]
         return sum(rates) / len(rates) if rates else 0.0
 
 
 def in_words(recent: LastSamples, link: int) -> str:
-    """A link's state: rate, queue, delay (median and 99th percentile), losses and marks in all."""
+    """The state of a link: rate, queue, delay (median and p99), total drops and marks."""
     last = round(SPAN / EVERY)
     rate = recent.rate(link)
     queue = recent.column(link, "queue")[-1:] or [0.0]
@@ -72,7 +72,7 @@ def in_words(recent: LastSamples, link: int) -> str:
     drops, marks = recent.totals[link].values()
     return (
         f"{recent.names[link]} {rate / 1e6:.2f} Mbit/s, queue {queue[0]:.0f}, "
-        f"delay {delay} ms, lost {drops}, marked {marks}"
+        f"delay {delay} ms, dropped {drops}, marked {marks}"
     )
 
 
@@ -81,18 +81,18 @@ def _finite(values: list[float]) -> list[float]:
 
 
 class StatusLine:
-    """Draws the line on a terminal, as a watcher of the link."""
+    """Draws the line on a terminal; it is called with new samples of the link."""
 
     def __init__(self, terminal: int, names: Mapping[int, str]) -> None:
         self.terminal = terminal
         self.recent = LastSamples(names, SPAN)
         self.next = time.monotonic() + PATIENCE
         self.rows = 0
-        """How many rows the terminal has, as long as the last of them is taken."""
+        """The rows of the terminal while the last one shows the line, otherwise 0."""
         self.lock = RLock()
 
-    def __call__(self, looks: Looks) -> None:
-        """Takes in new samples and draws the line, if it is time."""
+    def __call__(self, looks: LinkSamples) -> None:
+        """Adds new samples, and draws the line if it is due."""
         self.recent.add(looks)
         with self.lock:
             try:
@@ -102,24 +102,24 @@ class StatusLine:
                     self.next = time.monotonic() + REDRAW
                     self._draw()
             except (OSError, termios.error):
-                # The terminal is gone; the link goes on.
+                # The link continues without its terminal.
                 self.rows, self.next = 0, math.inf
 
     def close(self) -> None:
-        """Gives the row back, empty."""
+        """Clears the row and releases it."""
         with self.lock, suppress(OSError):
             if self.rows:
                 self._write(f"{SAVE}\033[r\033[{self.rows};1H\033[2K{RESTORE}")
             self.rows = 0
 
     def stop(self, *_: object) -> None:
-        """Gives the row back while this process is stopped (Ctrl-Z)."""
+        """Releases the row while this process is stopped (Ctrl-Z)."""
         with self.lock:
             self.close()
             os.kill(os.getpid(), signal.SIGSTOP)
 
     def _is_others(self) -> bool:
-        """Has somebody else the terminal, or does not read it line by line?"""
+        """Whether another process controls the terminal, or it is not in line mode."""
         reads_lines = termios.tcgetattr(self.terminal)[3] & termios.ICANON
         return not reads_lines or os.tcgetpgrp(self.terminal) != os.getpgrp()
 
@@ -134,11 +134,11 @@ class StatusLine:
             self.rows = size.lines
         line = " | ".join(in_words(self.recent, link) for link in self.recent.names)
         if len(line) > size.columns:
-            # The direction in which more goes on says more than the beginning of both.
+            # Only the busier direction fits.
             line = in_words(self.recent, max(self.recent.names, key=self.recent.rate))
         line = line[: size.columns]
         self._write(f"{take}{SAVE}\033[{self.rows};1H\033[2K\033[7m{line}\033[0m{RESTORE}")
 
     def _write(self, text: str) -> None:
-        # In one piece, lest the command's own output come in between.
+        # One write, so that output of the command cannot come in between.
         os.write(self.terminal, text.encode())

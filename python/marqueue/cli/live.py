@@ -17,7 +17,7 @@ from marqueue.cli.run import slug
 from marqueue.scenario import Scenario, scenario_warnings
 
 INVALID = 4
-"""Exit code where the machine did not keep up, and the result is not to be trusted."""
+"""Exit code if the machine did not keep up, so that the result is invalid."""
 
 
 def live(
@@ -29,12 +29,12 @@ def live(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Window law of every flow, as the kernel calls it, such as bbr.",
+            help="Window law of every flow, by its name in the kernel, such as bbr.",
             show_default="those of the scenario",
         ),
     ] = None,
     ipv6: Annotated[
-        bool, typer.Option("--ipv6", help="Packets of IPv6, as large as the scenario's.")
+        bool, typer.Option("--ipv6", help="Use IPv6, with packets of the same size.")
     ] = False,
     out: Annotated[Path | None, options.out("results/NAME-live")] = None,
     force: options.Force = False,
@@ -42,8 +42,8 @@ def live(
 ) -> None:
     """Run a scenario with real TCP flows, in real time (needs root and iperf3).
 
-    The network of the scenario, with its queues, is between two network namespaces; Linux sends.
-    The result has the format of those of marqueue run: compare the two.
+    The emulated network of the scenario connects two network namespaces, in which Linux sends and
+    receives. The result has the same format as that of marqueue run, so the two can be compared.
 
     [bold]Examples[/bold]
 
@@ -53,15 +53,15 @@ def live(
 
     marqueue compare sim live -o sim-live.html
 
-    Exit codes: 0 done, 2 a mistake that the message explains, 4 the machine did not keep up and the
-    result is marked as invalid, 130 interrupted, 128 and its number after another signal.
+    Exit codes: 0 success, 2 an error that the message explains, 4 the machine did not keep up and
+    the result is invalid, 130 interrupted, 128 + N after signal N.
     """
     scenario = options.scenario(file, set_, seed, replications)
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
     announce_report()
     say(announcement(scenario))
-    # What real packets need is loaded by whoever wants them.
+    # Slow to import, and not needed for help.
     from marqueue.live.run import run_live
     from marqueue.live.termination import signals_raise
 
@@ -78,21 +78,21 @@ def live(
     else:
         output.print(result.table())
         options.tell_where(directory)
-    complaints = (result.provenance.live or {}).get("complaints", [])
-    for each in complaints:
+    invalid_reasons = (result.provenance.live or {}).get("invalid_reasons", [])
+    for each in invalid_reasons:
         say(f"Error: invalid: {each}")
-    if complaints:
+    if invalid_reasons:
         raise typer.Exit(INVALID)
 
 
 def announcement(scenario: Scenario) -> str:
-    """How many replications there will be, and how long they take."""
+    """The number of replications and their duration, as a sentence."""
     number = scenario.replications
     minutes, seconds = divmod(round(scenario.duration.seconds * number), 60)
     time = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
     if number == 1:
-        return f"1 replication in real time: {time}, and a few seconds to set up."
+        return f"1 replication in real time: {time}, plus a few seconds for setup."
     return (
         f"{number} replications of {scenario.duration}, one after the other in real time: {time}, "
-        "and a few seconds to set up each. --replications 1 is a first look."
+        "plus a few seconds for setup of each. --replications 1 runs a single one."
     )

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="The scenario, in TOML, of up to 64 MiB; - for standard input.",
+        help="Scenario file in TOML, up to 64 MiB; - is standard input.",
         show_default=False,
         autocompletion=complete.scenario_files,
     ),
@@ -32,14 +32,15 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Replace a value; may be given again. Lists take a number from 0 or a name.",
+        help="Override a value of the scenario (repeatable). Entries of lists are given by index, "
+        "from 0, or by name.",
         show_default=False,
         autocompletion=complete.settings,
     ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(min=0, metavar="N", help="Replace the scenario's seed.", show_default=False),
+    typer.Option(min=0, metavar="N", help="Override the seed.", show_default=False),
 ]
 Replications = Annotated[
     int | None,
@@ -48,7 +49,7 @@ Replications = Annotated[
         "-r",
         min=1,
         metavar="N",
-        help="How many replications; with --until, at most how many.",
+        help="Number of replications; with --until, the largest number.",
         show_default=False,
     ),
 ]
@@ -57,10 +58,10 @@ Until = Annotated[
     typer.Option(
         "--until",
         metavar="'FIGURE ±WIDTH'",
-        help="Add replications until the 95% interval of this figure is that narrow "
-        f"(from {FEWEST} to {MOST} of them); may be given again. FIGURE is one of the only link, "
-        "one of all flows (jain), or NAME.FIGURE of a link, group or class. Write +- for ± if you "
-        "like; the width is in percent or in the figure's unit.",
+        help="Add replications until the half width of the figure's 95% interval is at most WIDTH, "
+        f"which is in percent or in the figure's unit (repeatable; {FEWEST} to {MOST} "
+        "replications). FIGURE is a figure of the only link, of all flows (jain), or NAME.FIGURE "
+        "of a link, group or class. +- can be written for ±.",
         show_default=False,
     ),
 ]
@@ -71,25 +72,24 @@ Jobs = Annotated[
         "-j",
         min=1,
         metavar="N",
-        help="How many replications at a time.",
-        show_default="one a processor",
+        help="Number of parallel threads.",
+        show_default="one per processor",
     ),
 ]
 
 
-def out(default: str | bool, what: str = "The result directory.") -> Any:
-    """Where a result goes, and where if nothing is said."""
+def out(default: str | bool, what: str = "Output directory.") -> Any:
+    """The option --out with this default and help."""
     return typer.Option("--out", "-o", metavar="DIR", help=what, show_default=default)
 
 
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace the result that is in the directory.")
-]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing result.")]
+ForceFile = Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")]
 Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Continue from what an interrupted run has completed, if there is any; the result is "
+        help="Continue from the checkpoints of an interrupted run, if there are any. The result is "
         "the same as without the interruption.",
     ),
 ]
@@ -97,8 +97,8 @@ Theory = Annotated[
     bool,
     typer.Option(
         "--theory",
-        help="Solve the fluid model of the scenario too, and show it on top of the simulation; "
-        "refused if the scenario is outside the model.",
+        help="Also solve the fluid model of the scenario and compare it with the simulation; an "
+        "error if the scenario is outside the model.",
     ),
 ]
 MaxEvents = Annotated[
@@ -107,7 +107,7 @@ MaxEvents = Annotated[
         "--max-events",
         min=1,
         metavar="N",
-        help="Cut each replication off after so many events.",
+        help="End each replication after N events.",
         show_default=False,
     ),
 ]
@@ -116,7 +116,7 @@ MaxTime = Annotated[
     typer.Option(
         "--max-time",
         metavar="TIME",
-        help='End the run after so much time, such as "10 min".',
+        help='End the run after this wall-clock time, such as "10 min".',
         show_default=False,
     ),
 ]
@@ -125,25 +125,25 @@ MaxMemory = Annotated[
     typer.Option(
         "--max-memory",
         metavar="SIZE",
-        help='End the run when it takes so much memory, such as "4000 MB".',
+        help='End the run when its memory exceeds this size, such as "4000 MB".',
         show_default=False,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
-PlainJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON only.")]
+PlainJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
 
 REPORT = "report.html"
 
 RESULTS = Path("results")
-"""Where results go if nothing else is said."""
+"""The default parent directory of results."""
 
 
 @contextmanager
 def claimed(
     out: Path | None, name: str, force: bool, resume: bool = False
 ) -> Iterator[OutputDirectory]:
-    """Claims the directory of --out; without that option the first of results/NAME,
-    results/NAME-2, ... that is free, or results/NAME with --force."""
+    """Claims the directory of --out, or by default the first free one of results/NAME,
+    results/NAME-2, ... (with --force results/NAME). Raises RunError."""
     if out is not None or force:
         claiming = claim(out or RESULTS / name, replace=force, resume=resume)
     else:
@@ -153,26 +153,26 @@ def claimed(
             directory.link = RESULTS / LATEST
             if directory.shown != RESULTS / name:
                 say(f"{RESULTS / name} is taken; the output goes to {directory.shown}.")
-        told = len(directory.notes)
+        reported = len(directory.notes)
         for note in directory.notes:
             say(note)
         yield directory
-        for note in directory.notes[told:]:
+        for note in directory.notes[reported:]:
             say(note)
 
 
 def report_of(result: Result) -> Callable[[Path], object] | None:
-    """Writes the report of a result into a directory; None where its figures cannot be drawn."""
+    """A function that writes the report of a result into a directory; None without matplotlib."""
     if not has("plots"):
         return None
-    # It brings fonts and drawing, which take longer than many a run.
+    # Loading fonts and matplotlib can take longer than the run.
     from marqueue.reports import write_report
 
     return lambda directory: write_report(result, directory / REPORT)
 
 
 def tell_where(directory: OutputDirectory) -> None:
-    """Prints where the report is, or the directory if there is none."""
+    """Prints the path of the report, or of the directory if there is none."""
     has_report = (directory.path / REPORT).exists()
     also = f" (also {directory.link / (REPORT if has_report else '')})" if directory.link else ""
     where = f"Report: {directory.shown / REPORT}" if has_report else f"Result: {directory.shown}"
@@ -180,20 +180,20 @@ def tell_where(directory: OutputDirectory) -> None:
 
 
 LIMIT_REACHED = 3
-"""Exit code where a limit ended a run, and the result is partial."""
+"""Exit code if a limit ended a run and the result is partial."""
 
 
 def scenario(
     file: Path, set_: Sequence[str] | None, seed: int | None, replications: int | None
 ) -> Scenario:
-    """The scenario of a file with everything that options replace in it."""
+    """The scenario of a file with the overrides of options. Raises ScenarioError."""
     given = {"seed": seed, "replications": replications}
     overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
     return load(file, [*(set_ or ()), *overrides])
 
 
 def limits(max_events: int | None, max_time: str | None, max_memory: str | None) -> Limits:
-    """The limits as given; raises RunError with the option, the value and what was expected."""
+    """The limits from options. Raises RunError with the option, the value and what was expected."""
     try:
         option = "--max-time"
         seconds = None if max_time is None else Duration.parse(max_time).seconds

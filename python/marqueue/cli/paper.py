@@ -1,4 +1,4 @@
-"""``marqueue paper``: the papers that are reproduced here."""
+"""``marqueue paper``: reproductions of papers."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ paper = typer.Typer(no_args_is_help=True)
 @paper.command("list")
 def paper_list() -> None:
     """List the papers and their experiments."""
-    listing = table("paper", "experiment", "what it is about")
+    listing = table("paper", "experiment", "description")
     for key, each in PAPERS.items():
         listing.add_row(f"[bold]{key}[/bold]", "", each.title)
         for number, about in each.experiments.items():
@@ -32,32 +32,32 @@ def paper_run(
         str,
         typer.Argument(
             metavar="PAPER",
-            help="Its key, as in: marqueue paper list.",
+            help="A key of: marqueue paper list.",
             autocompletion=complete.papers,
         ),
     ],
     experiments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[EXPERIMENT]...",
-            help="Which of them.",
+            metavar="EXPERIMENT",
+            help="The experiments to run.",
             show_default="all",
             autocompletion=complete.experiments,
         ),
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Fewer replications: wider intervals, but sooner."),
+        typer.Option("--quick", help="Fewer replications: faster, with wider intervals."),
     ] = False,
     jobs: options.Jobs = None,
     out: Annotated[
-        Path | None, options.out("results/paper-PAPER", "Where the report goes.")
+        Path | None, options.out("results/paper-PAPER", "Output directory of the report.")
     ] = None,
     force: options.Force = False,
     resume: options.Resume = False,
     json: Annotated[
         bool,
-        typer.Option("--json", help="Print quantities and verdicts as JSON, and nothing else."),
+        typer.Option("--json", help="Print quantities and verdicts as JSON only."),
     ] = False,
 ) -> None:
     """Reproduce a paper's experiments; print a verdict for each claim and write a report.
@@ -90,9 +90,11 @@ def paper_run(
         output.print()
         options.tell_where(directory)
         output.print(
-            "It has the figures, the criterion of each verdict, and why claims do not hold.",
+            "It has the figures, the criterion of each verdict, and the reasons why claims fail.",
             highlight=False,
             soft_wrap=True,
         )
         setup = sorted((directory.shown / "scenarios").glob("*.toml"))[0]
-        output.print(f"One set-up alone: marqueue run {setup}", highlight=False, soft_wrap=True)
+        output.print(
+            f"To run a single set-up: marqueue run {setup}", highlight=False, soft_wrap=True
+        )

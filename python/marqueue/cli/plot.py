@@ -10,6 +10,7 @@ import typer
 
 from marqueue.cli import options
 from marqueue.errors import RunError
+from marqueue.results.output_file import check_output_file
 
 if TYPE_CHECKING:
     from marqueue.plots.queues import Series
@@ -22,7 +23,7 @@ def plot(
         Path,
         typer.Argument(
             metavar="SOURCE",
-            help="A result directory, or what marqueue link --json wrote.",
+            help="A result directory, or a file of marqueue link --json.",
             show_default=False,
         ),
     ],
@@ -32,13 +33,13 @@ def plot(
             "--out",
             "-o",
             metavar="FILE",
-            help="Where to draw: .svg, .png or .pdf.",
+            help="The file to write: .svg, .png or .pdf.",
             show_default=False,
         ),
     ],
-    force: options.Force = False,
+    force: options.ForceFile = False,
 ) -> None:
-    """Draw what queues did over time: rate or utilization, queue, delay, losses, marks.
+    """Draw queues over time: rate or utilization, queue, delay, drops and marks.
 
     [bold]Examples[/bold]
 
@@ -46,29 +47,20 @@ def plot(
 
     marqueue plot link.json --out link.svg
     """
-    kind = out.suffix.removeprefix(".")
-    if kind not in FORMATS:
+    if out.suffix.removeprefix(".") not in FORMATS:
         raise RunError(f"{out}: expected a name that ends in .{', .'.join(FORMATS)}")
-    if out.exists() and not force:
-        raise RunError(f"{out}: exists, expected a new file; --force replaces it")
-    links = _of_result(source) if source.is_dir() else _of_link(source)
+    check_output_file(out, replace=force)
+    links = _series_of_result(source) if source.is_dir() else _series_of_link(source)
     if not any(series.t.size for link in links.values() for series in link.values()):
         raise RunError(f'{source}: no time series, expected a run with sample, such as "100 ms"')
-    # It brings fonts and drawing.
-    from marqueue.plots import svg
+    # Loading fonts and matplotlib takes longer than reading the data.
+    from marqueue.plots.figure_file import write_figure
     from marqueue.plots.queues import queues
 
-    figure = queues(links)
-    try:
-        if kind == "svg":
-            out.write_text(svg(figure), encoding="utf-8")
-        else:
-            figure.savefig(out, dpi=150, facecolor="white")
-    except OSError as error:
-        raise RunError(f"{out}: cannot be written: {error.strerror or error}") from None
+    write_figure(queues(links), out)
 
 
-def _of_result(directory: Path) -> "Mapping[str, Mapping[str, Series]]":
+def _series_of_result(directory: Path) -> "Mapping[str, Mapping[str, Series]]":
     from marqueue.plots.queues import Series
     from marqueue.results import Result
 
@@ -80,14 +72,14 @@ def _of_result(directory: Path) -> "Mapping[str, Mapping[str, Series]]":
     }
 
 
-def _of_link(path: Path) -> "Mapping[str, Mapping[str, Series]]":
+def _series_of_link(path: Path) -> "Mapping[str, Mapping[str, Series]]":
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return {link["name"]: _series(link["series"]) for link in data["links"]}
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise RunError(f"{path}: expected what marqueue link --json wrote") from None
+        raise RunError(f"{path}: expected a file of marqueue link --json") from None
 
 
 def _series(data: Mapping[str, Any]) -> "dict[str, Series]":
@@ -100,5 +92,5 @@ def _series(data: Mapping[str, Any]) -> "dict[str, Series]":
         if name != "t"
     }
     if any(each.values.shape != t.shape for each in found.values()):
-        raise ValueError("as many values as times")
+        raise ValueError("a series has not one value per time")
     return found

@@ -1,4 +1,4 @@
-"""The command as a process: its standard streams, its memory, how it ends."""
+"""The command as a process: standard streams, memory limits and exit codes."""
 
 import errno
 import os
@@ -11,21 +11,20 @@ from marqueue.cli.console import ReportedInterrupt, say
 from marqueue.errors import MarqueueError
 
 MISTAKE = 2
-"""Exit code of a user's mistake, and of a machine that cannot do what was asked."""
+"""Exit code for mistakes of the user and failures of the machine."""
 INTERRUPTED = 128 + signal.SIGINT
 NO_READER = 1
-"""Exit code where nobody reads what is printed: that of programs which do not die of the signal."""
+"""Exit code if standard output is a closed pipe."""
 
 LEAST_MEMORY = 768 * 2**20
-"""Bytes of address space. What a run loads takes 0.6 GB of it before there is any data; with less
-its libraries end by a crash, or not at all."""
+"""Bytes of address space. The libraries of a run take 0.6 GB; with less they crash or hang."""
 
 
 def run_to_end(command: Callable[[], object]) -> int:
-    """Runs the command; its exit code.
+    """Runs the command and returns its exit code.
 
-    A mistake, an interrupt and a machine that cannot go on become a message. From when the code is
-    settled on, an interrupt changes nothing.
+    Mistakes, interrupts and failures of the machine become messages. After the command has ended,
+    interrupts are ignored.
     """
     try:
         code = _code(command)
@@ -58,8 +57,8 @@ def _code(command: Callable[[], object]) -> int:
 
 
 def _ended(end: SystemExit) -> int:
-    """The exit code of a command that ended by itself. The command line's parser turns an interrupt
-    and a broken pipe into exit codes, and keeps what they came from."""
+    """The exit code of a command that called exit. The parser of the command line turns an
+    interrupt and a broken pipe into exit codes, with the original error as their cause."""
     for error in _causes(end):
         if isinstance(error, KeyboardInterrupt) and end.code == INTERRUPTED:
             raise error
@@ -77,7 +76,7 @@ def _ended(end: SystemExit) -> int:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """What an exception came from, the nearest first."""
+    """The causes of an exception, the nearest first."""
     found = error.__cause__ or error.__context__
     while found is not None:
         yield found
@@ -85,7 +84,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _no_reader(error: Exception) -> bool:
-    """Nobody reads standard output any more: nothing to say, and nobody to say it to."""
+    """Whether standard output is a closed pipe. If so, further output is discarded."""
     if not isinstance(error, OSError) or error.errno != errno.EPIPE or error.filename:
         return False
     _discard_output()
@@ -93,19 +92,19 @@ def _no_reader(error: Exception) -> bool:
 
 
 def _discard_output() -> None:
-    """What could not be written is not tried again when Python ends."""
+    """Redirects standard output to the null device, so that Python's final flush succeeds."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _machine(error: Exception) -> str:
-    """What the machine could not do; raises again what is none of its limits."""
+    """The message for a failure of the machine; raises other errors again."""
     match error:
         case MemoryError():
-            return f"memory: none is left{_said(error)}{_limit()}"
+            return f"out of memory{_said(error)}{_limit()}"
         case ImportError() if "map segment" in str(error) or "allocate memory" in str(error):
-            return f"memory: none is left to load {error.name or 'a library'}{_limit()}"
+            return f"out of memory while loading {error.name or 'a library'}{_limit()}"
         case RuntimeError() if "start new thread" in str(error):
-            return f"memory: none is left for another thread{_limit()}"
+            return f"out of memory for another thread{_limit()}"
         case OSError():
             return f"{error.filename or 'output'}: {error.strerror or error}"
     raise error
@@ -116,7 +115,7 @@ def _said(error: Exception) -> str:
 
 
 def address_space() -> int | None:
-    """How many bytes of address space the process may have; None without a limit."""
+    """The limit of the process' address space, bytes; None without a limit."""
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if soft == resource.RLIM_INFINITY else soft
 
@@ -127,11 +126,11 @@ def _limit() -> str:
 
 
 def refuse_little_memory() -> None:
-    """Raises :class:`MarqueueError` where the libraries of a run do not fit."""
+    """Raises MarqueueError if the address space is too small for the libraries of a run."""
     bytes_ = address_space()
     if bytes_ is None:
         return
-    # It reserves tens of MB a processor, and hangs where they are not to be had.
+    # OpenBLAS reserves tens of MB per processor, and hangs if it cannot get them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if bytes_ < LEAST_MEMORY:
         raise MarqueueError(
@@ -141,14 +140,14 @@ def refuse_little_memory() -> None:
 
 
 def check_streams() -> None:
-    """Takes the place of a standard stream that is closed, so that no file opened later does, and
-    nothing meant for the stream is written into it.
+    """Opens the null device in place of closed standard streams, so that no file opened later gets
+    their number and their output.
 
-    Raises :class:`MarqueueError` where standard output is closed.
+    Raises MarqueueError if standard output is closed.
     """
     closed = [number for number in range(3) if not _is_open(number)]
     for number in closed:
-        # Reading from it fails, as it would from a stream that is closed.
+        # Write-only, so that reading fails like reading from a closed stream.
         opened = os.open(os.devnull, os.O_WRONLY)
         if opened != number:
             os.dup2(opened, number)

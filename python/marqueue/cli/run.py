@@ -17,7 +17,8 @@ from marqueue.cli.console import (
     table,
 )
 from marqueue.extras import require
-from marqueue.results.output_directory import LATEST
+from marqueue.results import Result
+from marqueue.results.output_directory import LATEST, OutputDirectory
 from marqueue.scenario import scenario_warnings
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.run import run as run_scenario
@@ -42,7 +43,7 @@ def run(
     theory: options.Theory = False,
     json: options.Json = False,
 ) -> None:
-    """Run a scenario; print a summary and write a result directory with a report.
+    """Run a scenario: print a summary and write a result directory with a report.
 
     [bold]Examples[/bold]
 
@@ -56,8 +57,8 @@ def run(
 
     marqueue run scenarios/dumbbell.toml --until 'utilization ±0.5%' --until 'delay_mean ±1 ms'
 
-    Exit codes: 0 done, 2 a mistake that the message explains, 3 a limit was reached and the result
-    is partial, 130 interrupted.
+    Exit codes: 0 success, 2 an error that the message explains, 3 a limit was reached and the
+    result is partial, 130 interrupted.
     """
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
@@ -68,7 +69,7 @@ def run(
         require("theory", "--theory")
         from marqueue.results.fluid_overlay import refuse_without_theory
 
-        # A scenario outside the model is refused before it runs.
+        # Before the run, so that an error costs no time.
         refuse_without_theory(scenario)
     with options.claimed(out, slug(scenario.name), force, resume) as output_directory:
         checkpoints = Checkpoints.beside(output_directory.shown, resume, force, say)
@@ -88,6 +89,15 @@ def run(
                 result.write_files(fresh, options.report_of(result))
         if not result.partial:
             checkpoints.discard()
+    _print_result(result, output_directory, json)
+    if result.partial:
+        if checkpoints.exists:
+            say(checkpoints.remark)
+        raise typer.Exit(options.LIMIT_REACHED)
+
+
+def _print_result(result: Result, directory: OutputDirectory, json: bool) -> None:
+    """Prints warnings, and the summary or the table of a result."""
     for each in result.theory.fluid.warnings if result.theory else ():
         say(f"Warning: fluid model: {each}")
     provenance = result.provenance
@@ -101,15 +111,11 @@ def run(
         output.print(result.table())
         if result.theory is not None:
             show_theory(result.theory)
-        options.tell_where(output_directory)
-    if result.partial:
-        if checkpoints.exists:
-            say(checkpoints.remark)
-        raise typer.Exit(options.LIMIT_REACHED)
+        options.tell_where(directory)
 
 
 def show_theory(overlay: "Overlay") -> None:
-    """How far the fluid model is from the simulation."""
+    """Prints the error of the fluid model."""
     from marqueue.results.fluid_overlay import QUANTITIES
 
     listing = table("link", "mean over time", "packets", "fluid model", "difference")
@@ -128,11 +134,11 @@ def show_theory(overlay: "Overlay") -> None:
 
 
 LONGEST_SLUG = 50
-"""Characters, each of which may take four bytes of a file name."""
+"""Characters; each can take four bytes in a file name."""
 
 
 def slug(name: str) -> str:
-    """A name as the name of a directory: letters, digits and dashes."""
+    """The name of a directory for a scenario: letters, digits and dashes."""
     text = re.sub(r"[^\w]+", "-", name.lower())[:LONGEST_SLUG].strip("-") or "scenario"
-    # This name is that of the link to the newest result.
+    # The link to the newest result has this name.
     return f"scenario-{text}" if text == LATEST else text

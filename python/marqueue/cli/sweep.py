@@ -8,16 +8,19 @@ import typer
 from marqueue.cli import complete, options
 from marqueue.cli.console import (
     announce_report,
-    output,
     print_json,
+    print_table,
     progress_bar,
     resumable,
     say,
+    terminal_width,
 )
 from marqueue.cli.run import slug
 from marqueue.extras import has
 from marqueue.simulation.checkpoints import Checkpoints
-from marqueue.simulation.sweep import SHOWN, ReportWriter, SweepRequest, sweep_into
+from marqueue.simulation.sweep import ReportWriter, SweepRequest, sweep_into
+from marqueue.simulation.sweep_result import DEFAULT_FIGURES
+from marqueue.simulation.sweep_table import sweep_table
 
 
 def sweep(
@@ -27,8 +30,8 @@ def sweep(
         typer.Option(
             "--over",
             metavar="'PATH=V1,V2,...'",
-            help="Replace a value by each of these; given again, all combinations are run. PATH is "
-            "as for --set.",
+            help="Run the scenario with each of these values (repeatable: all combinations). PATH "
+            "is as for --set.",
             show_default=False,
             autocompletion=complete.settings,
         ),
@@ -39,9 +42,9 @@ def sweep(
         typer.Option(
             "--figure",
             metavar="FIGURE",
-            help="A figure to print and to draw; may be given again: delay_p99 of every link, "
-            "jain of all flows, or NAME.FIGURE of a link, group or class. All are in the tables.",
-            show_default=", ".join(SHOWN),
+            help="A figure to print and to plot (repeatable): delay_p99 of every link, jain of all "
+            "flows, or NAME.FIGURE of a link, group or class. The files have all figures.",
+            show_default=", ".join(DEFAULT_FIGURES),
         ),
     ] = None,
     seed: options.Seed = None,
@@ -56,10 +59,9 @@ def sweep(
     resume: options.Resume = False,
     json: options.Json = False,
 ) -> None:
-    """Run a scenario over a grid of values; write a result a point, a table of all, and a report.
+    """Run a scenario over a grid of values; write a result for each point, a table and a report.
 
-    Points and their replications share all processors. They have the same seeds: what chance does
-    is common to them.
+    All points run in parallel and have the same seeds (common random numbers).
 
     [bold]Examples[/bold]
 
@@ -68,18 +70,22 @@ def sweep(
     marqueue sweep scenarios/dumbbell.toml --over 'topology.bottleneck.buffer=50 packets,90 packets'
     --over topology.bottleneck.aqm=red,pie,codel --figure delay_p99 --figure utilization
 
-    Exit codes: 0 done, 2 a mistake that the message explains, 3 a limit was reached and the result
-    is partial, 130 interrupted.
+    Exit codes: 0 success, 2 an error that the message explains, 3 a limit was reached and the
+    result is partial, 130 interrupted.
     """
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
-    asked = SweepRequest.of(scenario, over or (), replications, until or (), figure or SHOWN)
+    request = SweepRequest.of(
+        scenario, over or (), replications, until or (), figure or DEFAULT_FIGURES
+    )
     announce_report()
     with options.claimed(out, f"sweep-{slug(scenario.name)}", force, resume) as output_directory:
         checkpoints = Checkpoints.beside(output_directory.shown, resume, force, say)
         with progress_bar(scenario.name) as progress, resumable(checkpoints):
-            report = _write_report(asked)
-            swept = sweep_into(output_directory, checkpoints, asked, jobs, progress, limits, report)
+            report = _write_report(request)
+            swept = sweep_into(
+                output_directory, checkpoints, request, jobs, progress, limits, report
+            )
         if not swept.stopped:
             checkpoints.discard()
     if swept.partial_remark:
@@ -87,7 +93,7 @@ def sweep(
     if json:
         print_json(swept.summary())
     else:
-        output.print(swept.table(asked.figures))
+        print_table(sweep_table(swept, request.figures, terminal_width()))
         options.tell_where(output_directory)
     if swept.stopped:
         say(checkpoints.remark)
@@ -95,10 +101,10 @@ def sweep(
         raise typer.Exit(options.LIMIT_REACHED)
 
 
-def _write_report(asked: SweepRequest) -> ReportWriter | None:
-    """Writes the report; None where its figures cannot be drawn."""
+def _write_report(request: SweepRequest) -> ReportWriter | None:
+    """A function that writes the report of a sweep; None without matplotlib."""
     if not has("plots"):
         return None
     from marqueue.reports import write_sweep_report
 
-    return lambda swept, directory: write_sweep_report(swept, directory, asked.figures)
+    return lambda swept, directory: write_sweep_report(swept, directory, request.figures)

@@ -15,14 +15,14 @@ from marqueue.errors import MarqueueError, RunError, unknown
 from marqueue.results.provenance import here
 
 WIDTH = 160
-"""Columns that the table takes at least: a narrower one could not be read."""
+"""The least width of the table in columns."""
 
 
 def validate(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", metavar="RUNG", help="Only this rung; may be given again.", show_default="all"
+            "--only", metavar="RUNG", help="Run only this rung (repeatable).", show_default="all"
         ),
     ] = None,
     quick: Annotated[
@@ -35,20 +35,18 @@ def validate(
             "-j",
             min=1,
             metavar="N",
-            help="How many runs at a time.",
-            show_default="one a processor",
+            help="Number of parallel threads.",
+            show_default="one per processor",
         ),
     ] = None,
-    out: Annotated[Path | None, options.out(False, "Write a report with pictures there.")] = None,
+    out: Annotated[Path | None, options.out(False, "Write a report with figures to DIR.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace DIR if it exists.")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the checks as JSON, and nothing else.")
-    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON only.")] = False,
 ) -> None:
-    """Check the simulator against theory and against ns-2, and print what was compared.
+    """Check the simulator against theory and ns-2.
 
-    Each check has a figure with its confidence interval, what it should be and by which law, how
-    far apart the two may be and why, and a verdict.
+    Each check has a measured figure with its confidence interval, the expected value with its
+    source, a tolerance with its reason, and a verdict.
 
     [bold]Examples[/bold]
 
@@ -56,10 +54,9 @@ def validate(
 
     marqueue validate --only loss-laws --out results/validation
 
-    Exit codes: 0 all passed, 1 some did not, 2 a mistake that the message explains, 130
-    interrupted.
+    Exit codes: 0 all passed, 1 some failed, 2 an error that the message explains, 130 interrupted.
     """
-    # The rungs bring everything that runs and draws, which other commands do without.
+    # Slow to import, and not needed for help.
     from marqueue.validation import RUNGS, Effort, climb, ladder_table, write_report
 
     for name in only or ():

@@ -1,8 +1,8 @@
-"""Which gains to choose: a module a controller.
+"""Design of gains for AQMs and rate laws, one module per controller.
 
-Each takes what is known of a link and its flows, and says what a theorem allows, how far that is
-from the exact boundary of the linear model, with what margins, and under which assumptions.
-docs/theory/design.md has the theorems side by side.
+Each takes the parameters of a link and its flows, and returns the bound of a theorem, its distance
+from the exact stability boundary of the linear model, the margins and the assumptions.
+docs/theory/design.md compares the theorems.
 """
 
 from marqueue.design.check import SideOfBoundary, check

@@ -1,6 +1,6 @@
-"""AVQ: which smoothing alpha, delay d, number of flows N or utilization gamma is stable.
+"""AVQ: stable values of the smoothing alpha, delay d, number of flows N or utilization gamma.
 
-Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, sections II and IV. Rates x of N like flows in
+Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, sections II and IV. Rates x of N equal flows in
 packets/s, virtual capacity C~:
 
     x' = 1/d^2 - beta x(t) x(t-d) p(t-d),  p = max(0, lambda - C~) / lambda,  beta = 2/3   (2), (6)
@@ -9,7 +9,7 @@ packets/s, virtual capacity C~:
     s + K11 + e^(-sd) (K12 + alpha K2 / s) = 0,
     K11 = N / (gamma C d^2),  K12 = K2 = beta gamma C / N                                  (9), (12)
 
-p* = N^2 / (beta (d gamma C)^2) must be below 1, which says K11 < K12.
+p* = N^2 / (beta (d gamma C)^2) must be below 1, which is equivalent to K11 < K12.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ BETA = 2 / 3
 SOURCE = "Kunniyur and Srikant 2004"
 Quantity = Literal["alpha", "rtt", "flows", "gamma"]
 UNITS = {"alpha": "1/s", "rtt": "s", "flows": "", "gamma": ""}
-#: By which theorem each is designed, and on which side of its bound it is stable.
+#: The theorem for each quantity, and the side of its bound that is stable.
 THEOREM: dict[str, tuple[str, Side]] = {
     "alpha": ("Theorem 2.1", "below"),
     "rtt": ("Theorem 4.2", "below"),
     "flows": ("Theorem 4.6", "above"),
     "gamma": ("Theorem 4.7", "below"),
 }
-#: Values of a quantity at which a first crossing is looked for before it is refined.
+#: Number of values that are searched for the first crossing.
 SCAN = 2000
-#: Of the virtual queue in a scenario: that of the paper's experiments.
+#: Size of the virtual queue in scenarios, as in the paper's experiments.
 VIRTUAL_BUFFER = "100 packets"
 
 
 @dataclass(frozen=True)
 class Avq(OverTcp):
-    """AVQ with N like flows of constant round trip d; all above zero."""
+    """AVQ with N equal flows of constant round trip d. All values must be above zero."""
 
     capacity: float
     """C, packets/s."""
@@ -70,7 +70,7 @@ class Avq(OverTcp):
 
     @property
     def marked(self) -> float:
-        """p*, the share of packets that are marked."""
+        """p*, the share of marked packets."""
         return self.flows**2 / (BETA * (self.rtt * self.gamma * self.capacity) ** 2)
 
     @property
@@ -111,7 +111,7 @@ class Avq(OverTcp):
 
     @property
     def loop(self) -> Loop:
-        """(4), (5): lambda and C~; cut where marks and the window of a round trip ago act."""
+        """The loop of (4) and (5) in lambda and C~, cut at the delayed marks and windows."""
         self._require_equilibrium()
         now = np.array([[-self.k11, 0.0], [-self.alpha, 0.0]])
         marks = np.array([[-self.k2, self.k2], [0.0, 0.0]])
@@ -119,7 +119,7 @@ class Avq(OverTcp):
 
     @property
     def fluid(self) -> Nonlinear:
-        """(2), (3), (6): x and C~."""
+        """The equations (2), (3) and (6) in x and C~."""
         self._require_equilibrium()
         n, target = self.flows, self.gamma * self.capacity
 
@@ -134,7 +134,7 @@ class Avq(OverTcp):
 
     @property
     def aqm(self) -> dict[str, Any]:
-        """As a scenario has it."""
+        """The AQM as a table of a scenario."""
         return {
             "name": "avq",
             "gamma": self.gamma,
@@ -144,17 +144,18 @@ class Avq(OverTcp):
 
     @property
     def settled_queue(self) -> float:
-        """Packets at the equilibrium."""
+        """The queue at the equilibrium, packets."""
         return 0.0
 
     def guaranteed(self) -> bool:
-        """By Theorem 2.1, which theorems 4.2, 4.6 and 4.7 say for other quantities."""
+        """Whether Theorem 2.1 holds; theorems 4.2, 4.6 and 4.7 are its forms for other
+        quantities."""
         bound = theorem_2_1(self)
         return self.marked < 1 and bound is not None and self.alpha < bound
 
 
 def theorem_2_1(at: Avq) -> float | None:
-    """alpha-hat (7), 1/s; None if the root is of a negative number."""
+    """alpha-hat (7), 1/s; None if the radicand is negative."""
     inside = (math.pi / (2 * at.rtt)) ** 2 - at.k2**2 + at.k11**2
     if inside <= 0:
         return None
@@ -162,7 +163,7 @@ def theorem_2_1(at: Avq) -> float | None:
 
 
 def theorem_4_1(at: Avq, of: Quantity, start: float, end: float) -> float | None:
-    """The value nearest to ``start`` at which (15) holds, exact; None up to ``end``."""
+    """The first value from ``start`` at which (15) holds; None if there is none up to ``end``."""
     return _first(lambda x: _with(at, of, x).phase - math.pi, start, end)
 
 
@@ -196,7 +197,7 @@ def theorem_4_6(at: Avq) -> float:
 
 
 def theorem_4_7(at: Avq) -> float:
-    """gamma-hat (27); at most 1, which is all."""
+    """gamma-hat (27), at most 1."""
     crossing = _first(_to_quarter(at, "gamma"), 1e-9, 1.0)
     return min(at.flows / (at.capacity * at.rtt**2 * at.alpha), crossing or 1.0, 1.0)
 
@@ -216,7 +217,7 @@ def _with(at: Avq, of: Quantity, value: float) -> Avq:
 
 
 def _first(f: Callable[[float], float], start: float, end: float) -> float | None:
-    """The first root on the way from ``start`` to ``end``, in logarithmic steps."""
+    """The first root from ``start`` to ``end``, searched in logarithmic steps."""
     before, sign = start, f(start)
     for value in np.geomspace(start, end, SCAN)[1:]:
         now = f(float(value))
@@ -233,10 +234,11 @@ def design(
     gamma: float | None = None,
     alpha: float | None = None,
 ) -> Design:
-    """The bound on the one of ``flows``, ``rtt``, ``gamma`` and ``alpha`` that is None.
+    """The bound on the one of ``flows``, ``rtt`` (s), ``gamma`` and ``alpha`` (1/s) that is None;
+    ``capacity`` is in packets/s.
 
-    Raises :class:`ModelError` if not exactly one is, if there is no equilibrium (p* is not below
-    1), or if the theorem guarantees nothing.
+    Raises :class:`ModelError` if not exactly one is None, if there is no equilibrium (p* >= 1), or
+    if the theorem guarantees no value.
     """
     given: dict[str, float | None] = {
         "flows": flows, "rtt": rtt, "gamma": gamma, "alpha": alpha
@@ -249,7 +251,7 @@ def design(
         )
     of: Quantity = missing[0]  # type: ignore[assignment]
     known = {name: value for name, value in given.items() if value is not None}
-    # Any value: the theorems replace it.
+    # The value 1.0 is a placeholder, which the theorems replace.
     at = Avq(capacity=capacity, **{of: 1.0}, **known)
     rules = _rules(at, of)
     _, side = THEOREM[of]

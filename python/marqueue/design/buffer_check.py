@@ -1,5 +1,5 @@
-"""What the simulator says of the same buffers: N long-lived Reno flows of round trips within
-+-40 %, with ECN under every AQM but droptail."""
+"""Simulations of buffers: N long-lived Reno flows with round trips within ±40 %, with ECN except
+under droptail."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from marqueue.theory.buffer_sizing.models import red_thresholds
 from marqueue.theory.buffer_sizing.rules import OF_ONE, A, B, Demand
 
 PACKETS = 1_200_000
-"""Of the link in one replication, all time together, if that is LEAST round trips or more."""
+"""Packets over the link in one replication, unless that is less than LEAST round trips."""
 
 LEAST, MOST = 60.0, 400.0
-"""Round trips in a replication; a third of them is warm-up. Fewer would say nothing."""
+"""Range of round trips in a replication; a third of them is warm-up."""
 
 SPEED = 1e6
-"""Packets of the link that a core simulates in a second at the least: a quarter to a half of what
-is measured (docs/performance.md)."""
+"""Packets that a core simulates per second, a quarter to a half of the measured rates
+(docs/performance.md)."""
 
 LIMIT = 120.0
-"""s of one core that a check may take, unless more is allowed."""
+"""Default limit of a check, s of CPU time."""
 
 SPREAD = (0.6, 0.8, 1.0, 1.2, 1.4)
-"""Round trips over their mean, the same number of flows each."""
+"""Round trips relative to their mean, with equal numbers of flows."""
 
 REPLICATIONS = 4
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured."""
+    """The measurements of one buffer."""
 
     utilization: Estimate
     loss: Estimate
@@ -47,8 +47,8 @@ def check(
     limit: float = LIMIT,
     progress: Callable[[float, float], None] | None = None,
 ) -> list[Measurement]:
-    """A buffer each. Raises :class:`ModelError` if it is likely to take a core more than ``limit``
-    seconds."""
+    """Simulates the demand with each buffer (packets). Raises :class:`ModelError` if that is likely
+    to take more than ``limit`` seconds of CPU time."""
     needed = len(buffers) * REPLICATIONS * _trips(demand) * demand.pipe / SPEED
     if needed > limit:
         raise ModelError(
@@ -65,7 +65,7 @@ def check(
 
 
 def _trips(demand: Demand) -> float:
-    """Round trips in a replication."""
+    """The number of round trips in a replication."""
     return min(MOST, max(LEAST, PACKETS / demand.pipe))
 
 
@@ -74,7 +74,7 @@ def _clock(seconds: float) -> str:
 
 
 def scenario(demand: Demand, buffer: int) -> Scenario:
-    """The check of a buffer as a scenario."""
+    """The scenario that checks a buffer of so many packets."""
     seconds = _trips(demand) * demand.rtt
     plain: dict[str, Any] = {
         "name": f"{buffer} packets under {demand.aqm}",

@@ -1,4 +1,4 @@
-"""One recommendation with its margin."""
+"""The recommendation of a buffer, with its margins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from marqueue.theory.buffer_sizing.rules import Demand, Rule
 
 @dataclass(frozen=True)
 class Row:
-    """A rule with all that is known of it."""
+    """A rule with its prediction and its measurement."""
 
     rule: Rule
     buffer: int
@@ -21,37 +21,37 @@ class Row:
 
     @property
     def utilization(self) -> float | None:
-        """Measured if it was, with the lower end of the interval; else predicted."""
+        """The lower end of the measured interval, or the prediction."""
         if self.checked is None:
             return self.predicted.utilization
         return self.checked.utilization.mean - (self.checked.utilization.half_width or 0.0)
 
     @property
     def loss(self) -> float | None:
-        """Measured if it was, with the upper end of the interval; else predicted."""
+        """The upper end of the measured interval, or the prediction."""
         if self.checked is None:
             return self.predicted.loss
         return self.checked.loss.mean + (self.checked.loss.half_width or 0.0)
 
     def meets(self, demand: Demand) -> bool:
-        """Whether it is known to be enough."""
+        """Whether it is known to meet the demand."""
         enough = self.utilization is not None and self.utilization >= demand.utilization
         return enough and self.loss is not None and self.loss <= demand.loss
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The smallest buffer that is known to be enough."""
+    """The smallest buffer that is known to meet the demand."""
 
     row: Row
     utilization_margin: float
-    """Above what was asked."""
+    """Margin above the demanded utilization."""
     loss_margin: float
-    """Below what was asked."""
+    """Margin below the demanded loss."""
 
 
 def recommend(demand: Demand, rows: Sequence[Row]) -> Recommendation | None:
-    """Of rules that meet the demand the one of the smallest buffer; None if no rule does."""
+    """The rule with the smallest buffer that meets the demand; None if no rule does."""
     enough = [row for row in rows if row.meets(demand)]
     if not enough:
         return None

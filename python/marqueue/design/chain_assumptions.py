@@ -1,5 +1,5 @@
-"""Why packets move together sooner than the chain: from the chain to the packet simulator, one
-assumption changed a row."""
+"""Why packets synchronize sooner than the chain: from the chain to the packet simulator, with one
+assumption changed per row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from marqueue.theory.marking_chain.phases import SPREADS
 from marqueue.theory.marking_chain.simulate import simulate
 
 FLOWS = (50, 200, 800)
-"""N, in both forms but for those that are too many for it."""
+"""Numbers of flows, up to the largest of the form."""
 
 QUICK = Form(most=200, length=150, warm_up=50, replications=1)
 FULL = Form(most=800, length=200, warm_up=100, replications=3)
@@ -28,35 +28,35 @@ STEPS = {
     "all packets as long": Assumptions("clock", "md1"),
     "waiting makes round trips longer": Assumptions("clock", "md1", waits=True),
 }
-"""From the chain with unequal round-trip times to the least that is TCP."""
+"""Steps from the chain with unequal round-trip times to a minimal TCP."""
 
 SHARES = (20.0, 4.0)
-"""Access links of the last rows, over a flow's share of the link: the slower, the further apart the
-packets of a flow."""
+"""Rates of the access links in the last rows, relative to a flow's share of the link. Slower links
+space the packets of a flow."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one set of assumptions gives."""
+    """The figures under one set of assumptions."""
 
     what: str
     flows: int
     figures: Figures
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Ready for JSON."""
         return asdict(self)
 
 
 def rows(
     ct: float, a: float, form: Form, progress: Callable[[float, float], None] | None = None
 ) -> Iterator[Row]:
-    """Every row for every N, one after the other: the chain, what lies between, packets."""
+    """Yields every row for every N: the chain, the steps in between, packets."""
     every = [
         (Model(n, ct, a), what, how)
         for n in FLOWS
         if n <= form.most
-        for what, how in _ways(form).items()
+        for what, how in _simulations(form).items()
     ]
     total, done = sum(model.flows for model, _, _ in every), 0.0
     for model, what, how in every:
@@ -66,8 +66,8 @@ def rows(
             progress(done, total)
 
 
-def _ways(form: Form) -> dict[str, Callable[[Model], Figures]]:
-    """How each row comes about."""
+def _simulations(form: Form) -> dict[str, Callable[[Model], Figures]]:
+    """The simulation of each row."""
     times = form.length, form.warm_up, form.replications
 
     def chain(name: str) -> Callable[[Model], Figures]:

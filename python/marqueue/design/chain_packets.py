@@ -15,18 +15,18 @@ from marqueue.theory.marking_chain.model import Model
 from marqueue.theory.marking_chain.simulate import simulate
 
 T = 0.2
-"""s: the mean two-way propagation, of 120 to 280 ms."""
+"""Mean two-way propagation delay, s; delays are 120 to 280 ms."""
 
 HALF = 0.4
-"""Round trips are T within so much, as the paper's."""
+"""Half width of the range of round trips relative to T, as in the paper."""
 
 PACKET = 500
-"""Bytes on the link."""
+"""Size of a packet on the link, bytes."""
 
 GROUP = "long"
 
 MINIMAL = Assumptions("clock", "md1", waits=True)
-"""The least that is TCP."""
+"""The assumptions of a minimal TCP."""
 
 POINTS = (
     *((0.1, ct, n) for ct, n in ((5.0, 100), (5.0, 1000), (10.0, 1000))),
@@ -34,15 +34,15 @@ POINTS = (
     *((0.2, ct, n) for ct in (10.0, 25.0) for n in (32, 100, 316, 1000)),
     *((0.3, ct, n) for ct, n in ((5.0, 100), (5.0, 1000), (10.0, 100), (10.0, 1000))),
 )
-"""a, CT and N: of the phase diagram, where packets can be simulated."""
+"""Points (a, CT, N) of the phase diagram at which packets are simulated."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """How long and how often. Round-trip times T."""
+    """Size of a simulation: flows, length and warm-up in units of T, replications."""
 
     most: int
-    """Flows, at most."""
+    """The largest number of flows."""
     length: int
     warm_up: int
     replications: int
@@ -54,25 +54,25 @@ FULL = Form(most=3162, length=200, warm_up=100, replications=3)
 
 @dataclass(frozen=True)
 class Point:
-    """What packets, the least TCP and the chain say at one N, CT and a."""
+    """The figures of packets, minimal TCP and the chain at one N, CT and a."""
 
     a: float
     ct: float
     flows: int
     packets: Figures
-    """Of the packet simulator."""
+    """Figures of the packet simulator."""
     minimal: Figures
-    """Of :data:`MINIMAL`."""
+    """Figures of :data:`MINIMAL`."""
     chain: float
     """h of the paper's chain, all flows together."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Ready for JSON."""
         return asdict(self)
 
     @classmethod
     def of(cls, plain: dict[str, Any]) -> Point:
-        """From JSON."""
+        """The reverse of :meth:`as_dict`."""
         sides = {
             side: Figures(**{name: Estimate(**each) for name, each in plain[side].items()})
             for side in ("packets", "minimal")
@@ -83,9 +83,10 @@ class Point:
 def scenario(
     model: Model, length: int, warm_up: int, replications: int, access: float | None = None
 ) -> Scenario:
-    """N flows of TCP through one bottleneck, their windows sampled; with ``access`` each flow has
-    an access link of its own, of so many times its share of the bottleneck; else those of a
-    round-trip time share one that is fast.
+    """N flows of TCP through one bottleneck, with sampled windows.
+
+    With ``access`` each flow has its own access link, whose rate is this multiple of its share of
+    the bottleneck; otherwise flows with the same round-trip time share a fast one.
     """
     each = model.ct * PACKET * 8 / T
     rate = each * model.flows
@@ -141,7 +142,7 @@ def scenario(
 def measured(
     scenarios: Sequence[Scenario], progress: Callable[[float, float], None] | None = None
 ) -> list[Figures]:
-    """What the packet simulator finds."""
+    """h and utilization of each scenario in the packet simulator."""
     return [
         Figures(
             Estimate.of([each.dependence for each in result.cwnds(group=GROUP)]),
@@ -152,12 +153,12 @@ def measured(
 
 
 def placed(form: Form, progress: Callable[[float, float], None] | None = None) -> Iterator[Point]:
-    """All points up to the form's number of flows, one after the other."""
+    """Yields all points up to the form's number of flows."""
     points = [(Model(n, ct, a), n * ct) for a, ct, n in POINTS if n <= form.most]
     total, done = sum(cost for _, cost in points), 0.0
     for model, cost in points:
         [packets] = measured([scenario(model, form.length, form.warm_up, form.replications)])
-        # Once: packet by packet it takes several times as long as the simulator.
+        # One replication: it takes several times as long as the simulator.
         minimal = simulate_hybrid(
             model, MINIMAL, spread_rtts(HALF), form.length, form.warm_up, replications=1
         )

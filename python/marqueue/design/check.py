@@ -1,7 +1,8 @@
-"""A design tried out: the nonlinear model on both sides of the boundary.
+"""Checks a design with the nonlinear model on both sides of the boundary.
 
-Each run begins a millionth off the equilibrium. What it does then is compared with the root of
-the linear model: the rate at which the largest deviation of a period grows or decays.
+Each run starts with a relative deviation of 10^-6 from the equilibrium. The rate at which the
+maximum deviation per period grows or decays is compared with the rightmost root of the linear
+model.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from marqueue.design.design import Design
 from marqueue.errors import ModelError
 from marqueue.statistics.estimates import Floats
 
-#: How far from the boundary, as a factor.
+#: Distance of both runs from the boundary, as a factor.
 ASIDE = 1.1
-#: A run lasts until the linear model has grown or decayed by e to this, but that many periods at
-#: least, and no more than that many oscillations or delays.
+#: A run lasts until the linear model has grown or decayed by a factor of e^FOLD, but at least LEAST
+#: and at most MOST periods.
 FOLD, LEAST, MOST = 4.0, 8, 400
-#: Stretches of a run of which the largest deviations are compared; the first half is left out.
+#: Intervals in the second half of a run whose maximum deviations are compared.
 STRETCHES = 8
 
 Progress = Callable[[float, float], None]
@@ -29,26 +30,25 @@ Progress = Callable[[float, float], None]
 
 @dataclass(frozen=True)
 class SideOfBoundary:
-    """One side."""
+    """A run on one side of the boundary."""
 
     value: float
-    """Of the designed quantity."""
+    """Value of the designed quantity."""
     linear: float
-    """The real part of the rightmost root, 1/s."""
+    """Real part of the rightmost root, 1/s."""
     measured: float
-    """The rate of the nonlinear model, 1/s."""
+    """Growth rate of the nonlinear model, 1/s."""
 
     @property
     def agrees(self) -> bool:
-        """Does it grow where the root says so, and decay where it says so?"""
+        """Whether both grow or both decay."""
         return self.linear * self.measured > 0
 
 
 def check(
     design: Design, progress: Progress = lambda done, total: None
 ) -> tuple[SideOfBoundary, ...]:
-    """A trial on the stable side of the boundary and one on the other; where there is no boundary,
-    one at the design.
+    """Runs the model on both sides of the boundary, or at the design if there is no boundary.
 
     Raises :class:`ModelError` if the model has no equilibrium there.
     """
@@ -77,8 +77,8 @@ def _trial(design: Design, value: float) -> SideOfBoundary:
 
 
 def _rate(t: Floats, deviation: Floats, period: float) -> float:
-    """The slope of the logarithm of the largest deviations of the second half, 1/s; each is taken
-    over a whole number of half periods, so that it is of the envelope."""
+    """The slope of the logarithm of the maximum deviations in the second half, 1/s. Each maximum is
+    over a whole number of half periods, so that it belongs to the envelope."""
     second = t >= t[-1] / 2
     t, deviation = t[second], np.abs(deviation[second])
     length = max(math.ceil((t[-1] - t[0]) / STRETCHES / (period / 2)), 1) * period / 2

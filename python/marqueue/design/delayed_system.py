@@ -1,4 +1,4 @@
-"""What all settings with delays have: roots, margins and a run, from their loop and equations."""
+"""Roots, margins and disturbed runs of settings with delays."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from marqueue.statistics.estimates import Floats
-from marqueue.theory.fluid.dde import Field, solve
+from marqueue.theory.dde import Field, solve
 from marqueue.theory.linear.characteristic import rightmost
 from marqueue.theory.linear.margins import Loop, Margins
 
-#: Of polynomials for roots: enough for those within some 8/d of zero.
+#: Degree of polynomials for roots; accurate within about 8/d of zero.
 DEGREE = 24
-#: Steps of a run in the inverse of the rightmost root and in that of the fastest rate without
-#: delay; and how far it begins from the equilibrium, relative.
+#: Steps of a run per inverse of the rightmost root, and per inverse of the fastest rate without
+#: delay; and the relative deviation from the equilibrium at its start.
 OF_ROOT, OF_RATE, DISTURBANCE = 10, 2, 1e-6
 
 
@@ -32,7 +32,7 @@ class Nonlinear:
 
 
 class DelayedSetting(ABC):
-    """A setting whose model is of delay differential equations."""
+    """A setting with a model of delay differential equations."""
 
     @property
     @abstractmethod
@@ -43,26 +43,26 @@ class DelayedSetting(ABC):
     @property
     @abstractmethod
     def fluid(self) -> Nonlinear:
-        """The model that it is the linear form of."""
+        """The nonlinear model."""
 
     @property
     def root(self) -> complex:
-        """The rightmost, 1/s."""
+        """The rightmost root, 1/s."""
         return complex(rightmost(self.loop.closed, degree=DEGREE)[0])
 
     @property
     def margins(self) -> Margins:
-        """Of its loop."""
+        """The margins of the loop."""
         return self.loop.margins()
 
     def disturbed(self, end: float) -> tuple[Floats, Floats]:
-        """The first state, which begins off its equilibrium, s and in its unit."""
+        """Times (s) and the deviation of the first state, which starts off its equilibrium."""
         fluid = self.fluid
         start = fluid.equilibrium.copy()
         start[0] *= 1 + DISTURBANCE
         fastest = np.abs(np.linalg.eigvals(self.loop.closed.now)).max()
         shortest = min(fluid.delays)
-        # No longer than the shortest delay, of which it is a part, so that the order is kept.
+        # The step divides the shortest delay, which keeps the order of the solver.
         steps = math.ceil(shortest * max(OF_ROOT * abs(self.root), OF_RATE * fastest))
         step = shortest / steps
         done = solve(fluid.field, start, fluid.delays, end, step, fluid.floor)

@@ -1,4 +1,4 @@
-"""What a design says, whatever the controller."""
+"""The design of a gain, for all controllers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from marqueue.theory.linear.margins import Margins
 Side = Literal["below", "above"]
 Kind = Literal["sufficient", "exact"]
 
-#: Factors between values at which the boundary is looked for, and how far from the bound; and how
-#: far inside the bound it begins: a bound that is exact is on the boundary.
+#: Search for the boundary: the factor between values, the largest factor from the bound, and the
+#: factor inside the bound at which it starts (an exact bound is on the boundary).
 STEP, REACH, INSIDE = 1.2, 1e4, 1.001
 
 
@@ -36,7 +36,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Rule:
-    """What one theorem allows."""
+    """The bound of one theorem."""
 
     theorem: str
     source: str
@@ -46,7 +46,7 @@ class Rule:
 
 
 class Setting(Protocol):
-    """A controller with all its gains, on a link or a network with all that is known of it."""
+    """A controller with all gains, on a link or a network."""
 
     @property
     def root(self) -> complex:
@@ -58,34 +58,33 @@ class Setting(Protocol):
 
     @property
     def margins(self) -> Margins | None:
-        """Of its loop; None where it is not stable cut open."""
+        """The margins of its loop; None if the open loop is unstable."""
         ...
 
     def guaranteed(self) -> bool:
-        """Does the theorem guarantee stability here?"""
+        """Whether the theorem guarantees stability."""
         ...
 
     def disturbed(self, end: float) -> tuple[Floats, Floats]:
-        """Times, s, and a deviation of the nonlinear model that begins small beside its
-        equilibrium."""
+        """Times (s) and the deviation of the nonlinear model after a small disturbance."""
         ...
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One side of a stability map."""
+    """An axis of a stability map."""
 
     label: str
-    """With the unit."""
+    """The label, with the unit."""
     values: Floats
-    """Logarithmic."""
+    """Logarithmically spaced values."""
     here: float
     """The value of the design."""
 
 
 @dataclass(frozen=True)
 class Plane:
-    """What a stability map is of."""
+    """The plane of a stability map."""
 
     x: Axis
     y: Axis
@@ -94,7 +93,7 @@ class Plane:
 
 @dataclass(frozen=True)
 class Design:
-    """A gain or a limit, with what it rests on."""
+    """A designed gain or limit, with its rules and assumptions."""
 
     controller: str
     setting: Any
@@ -103,21 +102,21 @@ class Design:
     """The field of ``setting`` that was designed; ``setting`` is a frozen dataclass."""
     unit: str
     side: Side
-    """Where it is stable: below the bound or above it."""
+    """The stable side of the bound."""
     rules: tuple[Rule, ...]
-    """The first one is what was designed by."""
+    """The rules; the design is the bound of the first one."""
     configure: Mapping[str, Value]
-    """What to write into a scenario."""
+    """Values for a scenario."""
     equilibrium: Mapping[str, Value]
     assumptions: tuple[str, ...]
     plane: Plane
-    """For a stability map."""
+    """The plane of its stability map."""
     largest: float = math.inf
-    """A bound beyond which the quantity has no meaning, or the model no equilibrium."""
+    """The largest value for which the model is defined."""
     time: str = "1/s"
-    """In what roots are."""
+    """The unit of roots."""
     reach: float = REACH
-    """By what factor from the bound the boundary is looked for."""
+    """The largest factor between the bound and the boundary in the search."""
 
     @property
     def chosen(self) -> float:
@@ -138,8 +137,8 @@ class Design:
 
     @cached_property
     def boundary(self) -> float | None:
-        """Where the rightmost root of the linear model crosses the imaginary axis; None if it does
-        not within a factor of ``reach``, or before the quantity loses its meaning."""
+        """The value at which the rightmost root crosses the imaginary axis; None if it does not
+        within a factor of ``reach``, or within the range of the quantity."""
         outward = 1.0 if self.side == "below" else -1.0
         factor, inside = STEP**outward, self.chosen / INSIDE**outward
         if self.rate(inside) >= 0:
@@ -161,8 +160,8 @@ class Design:
 
     @property
     def share(self) -> float | None:
-        """The bound as a share of the boundary (or the other way round, where stable is above):
-        1 if the theorem gives nothing away."""
+        """The bound relative to the boundary (inverted if the stable side is above): 1 if the
+        theorem is exact. None without a boundary."""
         if self.boundary is None:
             return None
         share = self.chosen / self.boundary
@@ -170,23 +169,23 @@ class Design:
 
     @cached_property
     def margins(self) -> Margins | None:
-        """At the bound."""
+        """The margins at the bound."""
         margins: Margins | None = self.setting.margins
         return margins
 
     @cached_property
     def root(self) -> complex:
-        """The rightmost at the bound, 1/s."""
+        """The rightmost root at the bound, 1/s."""
         return complex(self.setting.root)
 
     @property
     def damping(self) -> float:
-        """Of the rightmost root at the bound."""
+        """The damping of the rightmost root at the bound."""
         return damping(self.root)
 
 
 def damping(root: complex) -> float:
-    """Of a root: 1 where it is real and stable, 0 at the boundary, -1 real and unstable."""
+    """The damping of a root: 1 if real and stable, 0 at the boundary, -1 if real and unstable."""
     return -root.real / abs(root) if root else 0.0
 
 

@@ -1,9 +1,9 @@
-"""DRQ: how steep its RED may be, for any network.
+"""DRQ: the largest stable slope of its RED, for any network.
 
 Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, Proposition 2: stable if the steeper slope of RED
 times capacity is below psi (32) at every congested resource; see
 :mod:`marqueue.theory.drq.stability`. RED that begins at min_th and reaches max_p at max_th, and 1
-at twice max_th, is that flat if
+at twice max_th, meets this bound if
 
     max_th >= max(min_th + max_p c / psi, (1 - max_p) c / psi).
 """
@@ -26,23 +26,23 @@ from marqueue.theory.drq.stability import bound
 from marqueue.theory.linear.margins import Loop
 
 SOURCE = "Shin, Chong and Rhee 2008"
-#: Packets: how far beyond the boundary, which is five to nine times as far out where round trips
-#: grow with queues, as those of packets do (docs/theory/drq.md); and for how many seconds at least
-#: each run warms up and is measured.
+#: Simulated packets: the factor beyond the boundary, and the least warm-up and measured time (s).
+#: The factor is large because queueing delay moves the boundary outward by five to nine times
+#: (docs/theory/drq.md).
 BEYOND, WARMUP, MEASURED = 20.0, 60.0, 100.0
 
 
 @dataclass(frozen=True)
 class Drq(DelayedSetting):
-    """A network whose congested resources have RED of one slope times capacity."""
+    """A network whose congested resources have RED with one slope times capacity."""
 
     network: Network
     gain: float
     """Slope times capacity, 1/s."""
     stretch: float = 1.0
-    """All round trips are so many times what they are in the network."""
+    """Factor on all round trips."""
     scenario: Scenario | None = None
-    """Of which the network is the model; needed for packets."""
+    """The scenario of the network; needed for packets."""
 
     @property
     def _stretched(self) -> Network:
@@ -53,13 +53,13 @@ class Drq(DelayedSetting):
 
     @property
     def loop(self) -> Loop:
-        """(9) to (15) with constant round trips; cut where RED measures its queues."""
+        """The loop of (9) to (15) with constant round trips, cut where RED measures its queues."""
         network = self._stretched
         return Loop(network.linear(self.gain), network.linear(0.0))
 
     @property
     def fluid(self) -> Nonlinear:
-        """With RED that has this slope where it marks at its price, from an empty queue on."""
+        """The model with RED of this slope, starting at an empty queue."""
         network = self._stretched
         network.equilibrium  # noqa: B018 - refuses where there is none
         red = list(network.red)
@@ -70,8 +70,7 @@ class Drq(DelayedSetting):
 
     @property
     def _red(self) -> dict[int, Red]:
-        """RED of that slope at each congested resource, from an empty queue on to twice its
-        price."""
+        """RED of this slope at each congested resource, from an empty queue to twice its price."""
         network, found = self.network, {}
         for name in network.optimum.congested:
             i = network.sharing.index[name]
@@ -81,10 +80,10 @@ class Drq(DelayedSetting):
         return found
 
     def experiment(self) -> Experiment:
-        """As packets: the scenario, with RED of this slope and buffers that hold four times the
+        """The packet simulation: the scenario with RED of this slope, and buffers of four times the
         queue at its price.
 
-        Its round trips are those of the model without queueing; packets have the queues on top.
+        The model's round trips exclude queueing delay; those of packets include it.
         """
         if self.scenario is None:
             raise ModelError("packets: got a network, expected a scenario that packets can have")
@@ -105,7 +104,7 @@ class Drq(DelayedSetting):
         return Experiment(parts, dearest, load, BEYOND, WARMUP, MEASURED)
 
     def guaranteed(self) -> bool:
-        """Proposition 2."""
+        """Whether Proposition 2 holds."""
         return self.gain < bound(self._stretched)
 
 
@@ -127,8 +126,8 @@ def _queue(topology: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def design(network: Network, scenario: Scenario | None = None) -> Design:
-    """max_th for each congested resource, with the min_th and max_p that it has; ``scenario`` is
-    needed to try it out with packets.
+    """max_th for each congested resource with its min_th and max_p; ``scenario`` is needed for the
+    check with packets.
 
     Raises :class:`~marqueue.errors.ModelError` if a price is not below 1 (C1, C2).
     """

@@ -1,13 +1,13 @@
-"""MKC: its gain beta, and the gain of prices that adapt.
+"""MKC: its gain beta, and the gain of adaptive prices.
 
 Zhang, Kang and Loguinov, SIGCOMM 2004. Whatever the delays are, MKC is stable if and only if
 0 < beta p* < 2 and 0 < beta (p* + N x* dp/dx) < 2 (Theorem 3, Corollary 2); with the packet loss as
 price (EMKC) that is 0 < beta < 2 (Theorem 4), and X(n) = (1 - beta)^(n/D) (X_0 - X*) + X* goes
-there without oscillation if beta <= 1. That prices which adapt (no loss) are stable below
-2 sin(pi/(2 (2D + 1))) is derived in docs/theory/mkc.md. Time is in steps of control.
+there without oscillation if beta <= 1. Adaptive prices (without loss) are stable for gains below
+2 sin(pi/(2 (2D + 1))), as derived in docs/theory/mkc.md. Time is in control steps.
 
-N like sources have two modes, that of their sum and that of their differences; so do two of them
-with N/2 times alpha, which stand for them here.
+N equal sources have two modes, that of their sum and that of their differences. Two sources with
+N/2 times alpha have the same modes, and represent them here.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from marqueue.theory.mkc.report import LARGEST_SCALED, report_mkc
 
 SOURCE = "Zhang, Kang and Loguinov 2004"
 Price = Literal["loss", "power", "virtual"]
-#: How far a run begins from the fixed point, relative.
+#: Relative deviation from the fixed point at the start of a run.
 DISTURBANCE = 1e-6
-#: Values of a delay in a map.
+#: Number of delays in a map.
 DELAYS = 12
-#: Packets: their size, how many a source sends in an interval at an equal share, by how much of an
-#: interval a round trip is longer than D - 1 of them, and how many intervals a run has at least.
+#: Simulated packets: size in bits, packets per source and interval at an equal share, the excess
+#: of a round trip over D - 1 intervals (in intervals), and the least number of intervals in a run.
 PACKET_BITS, A_STEP, LONGER, STEPS = 1600, 25, 0.02, 150
-#: Of a response, for each step of the longest delay, in which L goes round once.
+#: Frequencies of a response per step of the longest delay; L makes one turn in each.
 FREQUENCIES = 500
-#: How far beyond the boundary packets are run: rates have no noise that could blur it, and farther
-#: out go to hundreds of times the link.
+#: Factor beyond the boundary for packets. A small one is enough because rates have no noise; with a
+#: large one they reach hundreds of times the link rate.
 BEYOND = 1.1
 
 
 @dataclass(frozen=True)
 class Mkc:
-    """N like sources on one resource, spread evenly over some delays."""
+    """N equal sources on one resource, spread evenly over the delays."""
 
     capacity: float
     """C, bits/s."""
@@ -66,9 +66,9 @@ class Mkc:
     beta: float
     price: Price
     exponent: float = 4.0
-    """Of the price ``power``."""
+    """Exponent of the price ``power``."""
     gain: float = 1.0
-    """Of the price ``virtual``."""
+    """Gain of the price ``virtual``."""
     target: float = 0.98
     """Utilization, of the price ``virtual``."""
 
@@ -80,7 +80,7 @@ class Mkc:
 
     @property
     def law(self) -> laws.Mkc:
-        """With alpha for as many sources as they stand for."""
+        """The law, with alpha scaled to the number of sources that each one represents."""
         return laws.Mkc(self.alpha * self.flows / (2 * len(self.delays)), self.beta)
 
     @property
@@ -97,7 +97,7 @@ class Mkc:
 
     @cached_property
     def point(self) -> FixedPoint:
-        """Stationary rates of those that stand for all."""
+        """Stationary rates of the representative sources."""
         price = self.of_price
         if isinstance(price, Virtual):
             point = lossfree.fixed_point(self.network, self.law, price)
@@ -108,16 +108,16 @@ class Mkc:
                     "the virtual capacity would stay at 0"
                 )
             return point
-        return equilibrium.of_mkc(self.network, self.law, price)
+        return equilibrium.mkc_fixed_point(self.network, self.law, price)
 
     @property
     def root(self) -> complex:
         """1/step: the logarithm of the largest eigenvalue."""
         price = self.of_price
         if isinstance(price, Virtual):
-            system = linear.of_virtual(self.point, self.law, price)
+            system = linear.linearize_adaptive(self.point, self.law, price)
         else:
-            system = linear.of_mkc(self.point, self.law, price)
+            system = linear.linearize_mkc(self.point, self.law, price)
         if (size := system.size * max(system.lags)) > 4 * LARGEST_SCALED:
             raise ModelError(
                 f"delay: got {max(self.delays)} steps, expected at most about "
@@ -125,19 +125,19 @@ class Mkc:
                 "takes too long"
             )
         values = eigvals(system.companion().toarray()).astype(complex)
-        # Of several as large the slowest: without delays all modes of D steps are one.
+        # Of several eigenvalues of maximum size, the one with the lowest frequency.
         largest = np.abs(values).max()
         values = values[np.abs(values) > largest * (1 - 1e-9)]
         return complex(np.log(values[np.argmin(np.abs(np.angle(values)))]))
 
     def response(self, frequency: Floats) -> Roots:
-        """L of the loop that is cut where the resource tells its price, at frequencies in rad/step,
+        """L of the loop, cut at the price of the resource, at frequencies in rad/step, shape
         ``(n,)``:
 
             L = sum of beta x_i w_i / (1 - (1 - beta p) w_i) times dp/dX,   w_i = z^(-D_i),
 
-        of the price ``virtual`` with 1/X gain / (z - 1) more in the last factor. Only a source's
-        whole delay matters. With the loss as price and equal delays L = -1 at z^D = -1, beta = 2.
+        plus 1/X gain / (z - 1) in the last factor for the price ``virtual``. Only the total delay
+        of a source matters. With the loss as price and equal delays L = -1 at z^D = -1, beta = 2.
         """
         price, point = self.of_price, self.point
         z = np.exp(1j * np.asarray(frequency))[:, np.newaxis]
@@ -155,10 +155,10 @@ class Mkc:
 
     @property
     def margins(self) -> Margins | None:
-        """Of that loop, in steps; None where sources do not settle even if prices stay.
+        """The margins of that loop, in steps; None if sources are unstable at constant prices.
 
-        The delay is one between price and answer that the reference rate does not have: where both
-        are late together, as in (12), none matters (Theorem 3).
+        The delay margin is for a delay between price and answer that the reference rate does not
+        have: if both have it, as in (12), any delay is stable (Theorem 3).
         """
         if abs(1 - self.beta * self.point.prices[0]) >= 1 - linear.MARGIN:
             return None
@@ -171,7 +171,7 @@ class Mkc:
         return margins(w, self.response(w)[:, np.newaxis], at)
 
     def guaranteed(self) -> bool:
-        """By Theorem 3 or 4; of adaptive prices by the condition derived here."""
+        """Whether Theorem 3 or 4 holds, or for adaptive prices the condition derived here."""
         price = self.of_price
         if isinstance(price, Virtual):
             return self.beta <= 1 and self.gain < lossfree.safe_gain(max(self.delays))
@@ -180,7 +180,7 @@ class Mkc:
         return all(each.holds for each in conditions.theorem_3(self.point, self.law, price))
 
     def disturbed(self, end: float) -> tuple[Floats, Floats]:
-        """The rate of the first source, in steps and bits/s."""
+        """Steps and the deviation of the first source's rate (bit/s)."""
         start = self.point.rates.copy()
         price = self.of_price
         if isinstance(price, Virtual):
@@ -194,11 +194,11 @@ class Mkc:
         return np.arange(len(deviation), dtype=float), deviation
 
     def experiment(self) -> Experiment:
-        """As packets: paced sources under EMKC.
+        """The packet simulation: paced sources under EMKC.
 
-        A price is of the interval before, and is answered D intervals after that: a round trip is
-        D - 1 intervals, and a little more, so that the first packet of an interval comes back in
-        its time.
+        A price belongs to the previous interval, and is answered D intervals later. A round trip is
+        therefore slightly longer than D - 1 intervals, so that the first packet of an interval
+        returns in time.
         """
         routers: dict[str, dict[str, Any]] = {
             "loss": {"name": "mkc"},
@@ -221,7 +221,7 @@ class Mkc:
                 "bottleneck": {
                     "rate": f"{self.capacity:.0f} bit/s",
                     "delay": f"{min(trips) / 8:.9f} s",
-                    # What waits delays the prices that packets carry: a packet a source at most.
+                    # A queue delays the prices in packets, so it has one packet per source at most.
                     "buffer": f"{sources} packets",
                     "packet": f"{PACKET_BITS // 8} B",
                     "aqm": routers[self.price] | {"delta": f"{interval:.9f} s"},
@@ -259,10 +259,10 @@ def design(
     beta: float = 0.5,
     target: float = 0.98,
 ) -> Design:
-    """The largest beta; for prices that adapt the largest gain of theirs, at this beta.
+    """The largest beta; for adaptive prices the largest gain of the price at this beta.
 
-    ``capacity`` and ``alpha`` in bits/s; instead of alpha the steady ``loss`` p* may be given, from
-    which alpha = p* C beta / (N (1 - p*)). Raises :class:`ModelError` outside the assumptions.
+    ``capacity`` and ``alpha`` in bit/s. The steady ``loss`` p* can be given instead of alpha, with
+    alpha = p* C beta / (N (1 - p*)). Raises :class:`ModelError` outside the assumptions.
     """
     positive(capacity=capacity, flows=flows, beta=beta)
     if not delays or min(delays) < 1:

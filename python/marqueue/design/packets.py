@@ -1,10 +1,9 @@
-"""A design tried out with packets: its gain, and one beyond the boundary.
+"""Checks a design with packets: one run at the design, and one beyond the boundary.
 
-What swings is looked for in the arrival rate, near the frequency of the root that crosses the
-boundary: from half of that, below which chance makes any queue wander that is controlled slowly, to
-three times that, which leaves out the bursts that come back every round trip. The replications of
-both sides share their random numbers, and are compared in pairs
-(:mod:`marqueue.results.comparison`).
+Oscillations are measured in the arrival rate near the frequency of the root that crosses the
+boundary: from half of it, because slow random fluctuations are below, to three times it, because
+bursts with the period of a round trip are above. The replications of both sides share their random
+numbers and are compared in pairs (:mod:`marqueue.results.comparison`).
 """
 
 from __future__ import annotations
@@ -26,15 +25,14 @@ from marqueue.simulation.run import run_each
 from marqueue.statistics.estimates import Estimate, Floats
 
 REPLICATIONS = 3
-#: A run warms up until the linear model has settled by e to this. It is measured for so many
-#: periods of the boundary's oscillation.
+#: The warm-up lasts until the linear model has settled by e^FOLD; the measured time has PERIODS
+#: periods of the oscillation at the boundary.
 FOLD, PERIODS = 5.0, 20.0
-#: Of a replication; some seconds of computing.
+#: Packets of a replication; some seconds of CPU time.
 MOST_PACKETS = 5_000_000
-#: What swings, between these multiples of the boundary's frequency, of which a period has so many
-#: samples.
+#: The band of oscillations as multiples of the boundary's frequency, and the samples per period.
 FROM, TO, SAMPLES = 0.5, 3.0, 16
-#: How far inside the boundary runs are where those of the design would be too long.
+#: Factor inside the boundary at which packets run if the design would take too long.
 FARTHEST = 4.0
 FIGURES = ("queue_std", "queue_mean", "utilization")
 
@@ -49,50 +47,50 @@ SWING: Figure[Window] = Figure("arrival_swing", "Swing of arrivals over capacity
 
 @dataclass(frozen=True)
 class Experiment:
-    """A setting as packets."""
+    """The packet simulation of a setting."""
 
     parts: Mapping[str, Any]
     """The topology, transport and traffic of a scenario."""
     link: str
-    """Where it is watched."""
+    """The link that is measured."""
     load: float
-    """Packets/s that are simulated."""
+    """Simulated packets/s."""
     beyond: float
-    """How far beyond the boundary the other side is, as a factor."""
+    """Factor beyond the boundary of the unstable side."""
     warmup: float
-    """s: the least."""
+    """The least warm-up, s."""
     measured: float
-    """s: the least."""
+    """The least measured time, s."""
     step: float = 1.0
-    """s, of the unit of time in which the model's roots are."""
+    """The unit of time of the model's roots, s."""
 
 
 class Simulable(Protocol):
-    """A setting that packets can have."""
+    """A setting with a packet simulation."""
 
     def experiment(self) -> Experiment:
-        """Raises :class:`ModelError` where packets cannot be as the model is."""
+        """The packet simulation. Raises :class:`ModelError` if packets cannot follow the model."""
         ...
 
 
 @dataclass(frozen=True)
 class Packets:
-    """Both sides by packets."""
+    """The result of both packet simulations."""
 
     inside: float
-    """The designed quantity, as designed or, where runs of that would be too long, a factor of
-    :data:`FARTHEST` inside the boundary."""
+    """The designed quantity: the design, or :data:`FARTHEST` inside the boundary if that would take
+    too long."""
     beyond: float
-    """The same beyond the boundary."""
+    """The designed quantity beyond the boundary."""
     frequency: float
-    """That of the boundary's root, rad/s."""
+    """The frequency of the root at the boundary, rad/s."""
     figures: tuple[Difference, ...]
-    """Of inside (A) and beyond (B): queue_std, queue_mean, utilization, arrival_swing."""
+    """Inside (A) and beyond (B): queue_std, queue_mean, utilization, arrival_swing."""
 
     @property
     def verdict(self) -> str:
-        """Whether arrivals swing more beyond the boundary: ``more``, ``less`` or ``no
-        difference``, by the 95% interval of the difference of their swing."""
+        """Whether arrivals oscillate more beyond the boundary: ``more``, ``less`` or ``no
+        difference``, by the 95% interval of the difference."""
         swing = self.figures[-1]
         if not swing.excludes_zero:
             return "no difference"
@@ -100,11 +98,10 @@ class Packets:
 
 
 def by_packets(design: Design, progress: Progress | None = None) -> Packets:
-    """Runs the design and the same with the quantity beyond the boundary, or as far as it has a
-    meaning.
+    """Simulates packets at the design and beyond the boundary.
 
-    Raises :class:`ModelError` if there is no boundary, if there are no packets of that kind, or if
-    runs would be too long.
+    Raises :class:`ModelError` if there is no boundary, if the setting has no packet simulation, or
+    if the runs would be too long.
     """
     factor = _experiment(design.setting).beyond
     if design.boundary is None:
@@ -158,13 +155,13 @@ def _experiment(setting: Any) -> Experiment:
 
 
 def _frequency(design: Design) -> float:
-    """Of the boundary's root, in the design's unit of time."""
+    """The frequency of the boundary's root, per unit of time of the design."""
     assert design.boundary is not None
     return abs(complex(design.at(design.boundary).root).imag)
 
 
 def _times(design: Design, inside: float) -> tuple[float, float]:
-    """Seconds of warm-up and of measuring, the same for both sides."""
+    """The warm-up and the measured time of both sides, s."""
     setting = design.at(inside)
     of = _experiment(setting)
     warmup = max(FOLD / abs(complex(setting.root).real) * of.step, of.warmup)
@@ -185,8 +182,8 @@ def _too_long(design: Design, inside: float) -> str | None:
 
 
 def scenario(of: Experiment, warmup: float, measured: float, frequency: float) -> Scenario:
-    """What is run: seconds of warm-up and of measuring, with samples for swings near a frequency,
-    rad/s."""
+    """The scenario of a packet simulation: times in s, samples for oscillations at a frequency
+    (rad/s)."""
     return from_dict(
         {
             "name": "Design",

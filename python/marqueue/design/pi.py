@@ -1,4 +1,4 @@
-"""PI: its gains a and b.
+"""PI: the gains a and b.
 
 Hollot, Misra, Towsley and Gong, "On designing improved controllers for AQM routers supporting TCP
 flows", IEEE INFOCOM 2001, Proposition 2 and section V: C(s) = K (s/z + 1) / s with the zero at the
@@ -29,17 +29,17 @@ from marqueue.errors import ModelError
 from marqueue.theory.linear.margins import Loop
 
 SOURCE = "Hollot, Misra, Towsley and Gong 2001 (PI)"
-#: Degrees: that of the paper's example.
+#: Phase margin of the paper's example, degrees.
 PHASE = 75.0
-#: 1/s: the paper's and the scenario's default of ``w``.
+#: Default of ``w`` in the paper and in scenarios, 1/s.
 SAMPLING = 170.0
-#: A sampled controller is taken for one in continuous time if it looks so many times a round trip.
+#: The least number of samples per round trip for which continuous time is assumed.
 LOOKS = 4
 
 
 @dataclass(frozen=True)
 class Pi(OverTcp):
-    """PI with its gain and zero, on a link."""
+    """A PI controller with its gain and zero, on a link."""
 
     capacity: float
     flows: float
@@ -55,7 +55,7 @@ class Pi(OverTcp):
 
     @property
     def plant(self) -> Plant:
-        """TCP and the queue."""
+        """The model of TCP and the queue."""
         return Plant(self.capacity, self.flows, self.rtt)
 
     @property
@@ -64,17 +64,17 @@ class Pi(OverTcp):
 
     @property
     def loop(self) -> Loop:
-        """Linear."""
+        """The linear model."""
         return self.plant.close(self._controller)
 
     @property
     def fluid(self) -> Nonlinear:
-        """With this reference."""
+        """The nonlinear model with this reference."""
         return self.plant.fluid(self._controller, self.q_ref)
 
     @property
     def aqm(self) -> dict[str, Any]:
-        """As a scenario has it."""
+        """The AQM as a table of a scenario."""
         a, b = sampled(self.gain, self.zero, self.sampling)
         return {
             "name": "pi",
@@ -86,11 +86,11 @@ class Pi(OverTcp):
 
     @property
     def settled_queue(self) -> float:
-        """Packets at the equilibrium."""
+        """The queue at the equilibrium, packets."""
         return self.q_ref
 
     def guaranteed(self) -> bool:
-        """Proposition 2, for what it designs: no more flows' worth of gain than at its N and R."""
+        """Whether Proposition 2 holds for this gain and zero at N and R."""
         plant = self.plant
         return plant.marked < 1 and self.zero <= plant.corner * (1 + 1e-9) and self.gain <= gain(
             plant, theta(0.0)
@@ -98,7 +98,7 @@ class Pi(OverTcp):
 
 
 def theta(phase: float) -> float:
-    """theta = w_g R of a phase margin in degrees. Raises :class:`ModelError`."""
+    """theta = w_g R for a phase margin in degrees. Raises :class:`ModelError`."""
     if not 0 <= phase < 90:
         raise ModelError(f"phase-margin: got {phase:g}, expected 0 to less than 90 degrees")
     left = math.pi / 2 - math.radians(phase)
@@ -111,7 +111,7 @@ def gain(plant: Plant, at: float) -> float:
 
 
 def sampled(k: float, zero: float, frequency: float) -> tuple[float, float]:
-    """a and b, 1/packet."""
+    """The sampled gains a and b, 1/packet."""
     return k / zero + k / (2 * frequency), k / zero - k / (2 * frequency)
 
 

@@ -1,4 +1,4 @@
-"""RED: the weight of its average, or its max_p.
+"""RED: the weight w_q of its average, or its max_p.
 
 Hollot, Misra, Towsley and Gong, "A control theoretic analysis of RED", IEEE INFOCOM 2001,
 Proposition 1: with the slope L = max_p / (max_th - min_th) and the average following the queue at
@@ -41,7 +41,7 @@ class Red(OverTcp):
 
     @property
     def plant(self) -> Plant:
-        """TCP and the queue."""
+        """The model of TCP and the queue."""
         return Plant(self.capacity, self.flows, self.rtt)
 
     @property
@@ -56,9 +56,9 @@ class Red(OverTcp):
 
     @property
     def queue(self) -> float:
-        """Where RED marks as many as the flows need, packets.
+        """The queue at the equilibrium, packets.
 
-        Raises :class:`ModelError` if that is more than max_p.
+        Raises :class:`ModelError` if the equilibrium needs more than max_p.
         """
         if self.plant.marked > self.max_p:
             raise ModelError(
@@ -74,17 +74,17 @@ class Red(OverTcp):
 
     @property
     def loop(self) -> Loop:
-        """Linear."""
+        """The linear model."""
         return self.plant.close(self._controller)
 
     @property
     def fluid(self) -> Nonlinear:
-        """With the queue that this slope leads to."""
+        """The nonlinear model, with the queue at the equilibrium."""
         return self.plant.fluid(self._controller, self.queue)
 
     @property
     def aqm(self) -> dict[str, Any]:
-        """As a scenario has it."""
+        """The AQM as a table of a scenario."""
         return {
             "name": "red",
             "min_th": f"{self.min_th:.6f} packets",
@@ -95,11 +95,11 @@ class Red(OverTcp):
 
     @property
     def settled_queue(self) -> float:
-        """Packets at the equilibrium."""
+        """The queue at the equilibrium, packets."""
         return self.queue
 
     def guaranteed(self) -> bool:
-        """Proposition 1."""
+        """Whether Proposition 1 holds."""
         steep = self.slope * self.plant.size
         return self.plant.marked < 1 and steep <= math.hypot(corner(self.plant) / self.filter, 1.0)
 
@@ -110,7 +110,7 @@ def corner(plant: Plant) -> float:
 
 
 def largest_weight(plant: Plant, slope: float) -> float:
-    """w_q up to which Proposition 1 holds; 1 if it holds for all."""
+    """The largest w_q for which Proposition 1 holds; 1 if it holds for all."""
     steep = slope * plant.size
     if steep <= 1:
         return 1.0
@@ -119,7 +119,7 @@ def largest_weight(plant: Plant, slope: float) -> float:
 
 
 def steepest(plant: Plant, w_q: float) -> float:
-    """The slope, 1/packet, up to which Proposition 1 holds."""
+    """The largest slope for which Proposition 1 holds, 1/packet."""
     rate = -plant.capacity * math.log1p(-w_q)
     return math.hypot(corner(plant) / rate, 1.0) / plant.size
 
@@ -135,8 +135,8 @@ def design(
 ) -> Design:
     """The largest w_q for ``max_p``, or the largest max_p for ``w_q``, whichever is None.
 
-    Raises :class:`ModelError` if not one of them is, if thresholds are not in order, or outside the
-    assumptions.
+    Raises :class:`ModelError` if not exactly one is None, if thresholds are not increasing, or
+    outside the assumptions.
     """
     plant = Plant(capacity, flows, rtt)
     positive(**{"min-th": min_th, "max-th": max_th})

@@ -1,14 +1,14 @@
-"""REM: gamma and alpha, as a PI controller of the price.
+"""REM: the gains gamma and alpha, by its equivalence to a PI controller of the price.
 
 REM (Athuraliya, Li, Low and Yin, IEEE Network 15(3), 2001), every T seconds,
 
     mu <- mu + gamma (q[k+1] - (1 - alpha) q[k] - alpha q_ref),   p = 1 - phi^(-mu),
 
-is in continuous time mu' = gamma (q' + alpha/T (q - q_ref)), and around its equilibrium
-dp = (1 - p) log(phi) dmu: a PI controller with the zero z = alpha/T and the gain
-K = (1 - p) log(phi) gamma alpha/T. So Proposition 2 of Hollot et al. 2001 (PI) designs it: alpha
-so that z is the corner of TCP, gamma for the gain. That REM is PI is derived here; the paper of REM
-has no rule for its gains.
+is in continuous time mu' = gamma (q' + alpha/T (q - q_ref)), and around its equilibrium dp = (1 -
+p) log(phi) dmu: a PI controller with the zero z = alpha/T and the gain K = (1 - p) log(phi) gamma
+alpha/T. Proposition 2 of Hollot et al. 2001 (PI) therefore applies: alpha sets z to the corner of
+TCP, gamma sets the gain. The equivalence is derived here; the paper of REM has no rule for its
+gains.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Rem(OverTcp):
     flows: float
     rtt: float
     gamma: float
-    """How fast the price follows, 1/packet."""
+    """Gain of the price, 1/packet."""
     alpha: float
-    """Weight of the queue against its change."""
+    """Weight of the queue relative to its change."""
     phi: float
     period: float
     """T, s."""
@@ -49,7 +49,7 @@ class Rem(OverTcp):
 
     @property
     def as_pi(self) -> pi.Pi:
-        """The PI controller that it is around its equilibrium."""
+        """The equivalent PI controller around the equilibrium."""
         marked = Plant(self.capacity, self.flows, self.rtt).marked
         k = (1 - marked) * math.log(self.phi) * self.gamma * self.alpha / self.period
         zero = self.alpha / self.period
@@ -57,17 +57,17 @@ class Rem(OverTcp):
 
     @property
     def loop(self) -> Loop:
-        """Linear."""
+        """The linear model."""
         return self.as_pi.loop
 
     @property
     def fluid(self) -> Nonlinear:
-        """TCP as it is, the probability linear in the price."""
+        """The nonlinear model of TCP, with a probability that is linear in the price."""
         return self.as_pi.fluid
 
     @property
     def aqm(self) -> dict[str, Any]:
-        """As a scenario has it."""
+        """The AQM as a table of a scenario."""
         return {
             "name": "rem",
             "gamma": self.gamma,
@@ -79,11 +79,11 @@ class Rem(OverTcp):
 
     @property
     def settled_queue(self) -> float:
-        """Packets at the equilibrium."""
+        """The queue at the equilibrium, packets."""
         return self.q_ref
 
     def guaranteed(self) -> bool:
-        """As PI."""
+        """Whether the theorem for the equivalent PI controller holds."""
         return self.as_pi.guaranteed()
 
 
@@ -96,7 +96,7 @@ def design(
     phi: float = PHI,
     period: float = PERIOD,
 ) -> Design:
-    """gamma and alpha; phi and the period T, s, as given.
+    """gamma and alpha for the given phi and period T (s); ``capacity`` in packets/s, ``rtt`` in s.
 
     Raises :class:`ModelError` outside the assumptions.
     """

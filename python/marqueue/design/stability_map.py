@@ -16,13 +16,13 @@ from marqueue.statistics.estimates import Floats
 
 @dataclass(frozen=True)
 class StabilityMap:
-    """A grid of settings."""
+    """The damping and the guarantee over a grid of settings."""
 
     plane: Plane
     damping: Floats
-    """Of the rightmost root, ``(y, x)``; nan where the model has no equilibrium."""
+    """Damping of the rightmost root, shape ``(y, x)``; NaN without an equilibrium."""
     guaranteed: npt.NDArray[np.bool_]
-    """By the theorem, ``(y, x)``."""
+    """Whether the theorem guarantees stability, shape ``(y, x)``."""
 
 
 def stability_map(

@@ -1,4 +1,4 @@
-"""The plane of most stability maps: round trips against numbers of flows."""
+"""The plane of most stability maps: round trips and numbers of flows."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from marqueue.design.design import Axis, Plane
 
-#: How many values a side, and by what factor they go up and down.
+#: Number of values per axis, and the factor to both ends.
 VALUES, AROUND = 41, 4.0
 
 
 def axis(label: str, here: float, around: float = AROUND) -> Axis:
-    """Values around one, on both sides."""
+    """An axis with logarithmic values around ``here``."""
     return Axis(label, np.geomspace(here / around, here * around, VALUES), here)
 
 
 def rtt_by_flows(setting: Any) -> Plane:
-    """Of a setting with the fields ``rtt`` and ``flows``."""
+    """The plane of a setting with fields ``rtt`` (s) and ``flows``."""
     return Plane(
         axis("Round trip [ms]", 1e3 * setting.rtt),
         axis("Flows", setting.flows),

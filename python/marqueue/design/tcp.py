@@ -51,7 +51,7 @@ class Controller:
 
 @dataclass(frozen=True)
 class Plant:
-    """N like TCP flows over one link, at an equilibrium."""
+    """N equal TCP flows over one link, at an equilibrium."""
 
     capacity: float
     """C, packets/s."""
@@ -70,7 +70,7 @@ class Plant:
 
     @property
     def marked(self) -> float:
-        """p, the share of packets that are marked; what the model says, above 1 too."""
+        """p, the share of marked packets; the model can give values above 1."""
         return 2 / self.window**2
 
     @property
@@ -94,11 +94,11 @@ class Plant:
 
     @property
     def equilibrium(self) -> dict[str, Value]:
-        """For people."""
+        """The equilibrium with units, for output."""
         return {"marked": Value(self.marked), "window": Value(self.window, "packets")}
 
     def close(self, controller: Controller) -> Loop:
-        """With the states W, q, v; cut where marks reach the flows."""
+        """The closed loop with the states W, q and v, cut where marks reach the flows."""
         self.require_equilibrium()
         n, c, r = self.flows, self.capacity, self.rtt
         now, ago = np.zeros((3, 3)), np.zeros((3, 3))
@@ -111,7 +111,7 @@ class Plant:
         return Loop(Linear(now, [(r, marked)]), Linear(now, [(r, ago)]))
 
     def fluid(self, controller: Controller, queue: float) -> Nonlinear:
-        """The equations, W, q and v, with this queue, packets, at the equilibrium."""
+        """The nonlinear equations of W, q and v; ``queue`` is that at the equilibrium, packets."""
         self.require_equilibrium()
         n, c, marked = self.flows, self.capacity, self.marked
         propagation = self.rtt - queue / c

@@ -1,5 +1,6 @@
-"""The packets of designs for TCP over one link: N long Reno flows with ECN over a dumbbell with the
-model's round trip, ns-2's TCP, packets of 1000 bytes (only packets/s matter to the models).
+"""Packet simulations of designs for TCP over one link: N long Reno flows with ECN over a dumbbell
+with the model's round trip. TCP is that of ns-2; packets have 1000 bytes (the models only use
+packets/s).
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ from marqueue.design.delayed_system import DelayedSetting
 from marqueue.design.packets import Experiment
 
 PACKET_BYTES = 1000
-#: How far beyond the boundary: of few flows chance blurs it.
+#: Factor beyond the boundary; few flows blur it by randomness.
 BEYOND = 4.0
-#: Seconds. Slow start drives an integrator to a probability that slow gains take minutes to come
-#: down from.
+#: Seconds. After slow start, an integrator with a slow gain needs minutes to settle.
 SLOW_START, LEAST = 300.0, 300.0
 
 
 class OverTcp(DelayedSetting):
-    """A setting of an AQM on one link with N like flows of TCP."""
+    """A setting of an AQM on one link with N equal flows of TCP."""
 
     capacity: float
     flows: float
@@ -34,18 +34,18 @@ class OverTcp(DelayedSetting):
     @property
     @abstractmethod
     def settled_queue(self) -> float:
-        """Packets at the equilibrium; the round trip includes them."""
+        """The queue at the equilibrium, packets; the round trip includes its delay."""
 
     def experiment(self) -> Experiment:
-        """As packets."""
+        """The packet simulation."""
         propagation = self.rtt - self.settled_queue / self.capacity
-        # No packet is to be lost: twice what windows hold at the equilibrium, and twice its queue.
+        # Large enough to avoid losses: twice the windows and twice the queue at the equilibrium.
         room = math.ceil(2 * (self.rtt * self.capacity + self.settled_queue))
         parts = {
             "topology": {
                 "kind": "dumbbell",
                 "rtts": [f"{propagation:.9f} s"],
-                # Access links have no queue of their own to speak of.
+                # Fast enough that access links have no queue.
                 "access": {"rate": "100 Gbit/s", "delay": f"{propagation / 8:.9f} s"},
                 "bottleneck": {
                     "rate": f"{self.capacity * 8 * PACKET_BYTES:.0f} bit/s",

@@ -1,15 +1,18 @@
-"""What can go wrong through a user's doing; everything else is a bug and keeps its traceback."""
+"""Exceptions with messages for users, and the parts that such messages are made of.
+
+Any other exception is a bug and keeps its traceback.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from marqueue.errors.foreign_names import kin, meant
+from marqueue.errors.foreign_names import known_name, nearest_relative
 
 
 class MarqueueError(Exception):
-    """A mistake that its message explains."""
+    """The base of all errors whose message tells a user what is wrong."""
 
 
 class RunError(MarqueueError):
@@ -17,29 +20,29 @@ class RunError(MarqueueError):
 
 
 class ResultError(MarqueueError):
-    """A directory that is not a result of marqueue, or whose files are not as they were written."""
+    """A directory is not an output of marqueue, or its files have changed since they were
+    written."""
 
 
 class ModelError(MarqueueError, ValueError):
-    """A model says nothing of what it was given; the message names the value or the assumption
-    that fails."""
+    """A model does not cover its input; the message names the value or the violated assumption."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a scenario."""
+    """One mistake in a scenario."""
 
     path: str
-    """Dotted path of the offending key, as ``--set`` takes it; empty for the whole."""
+    """Dotted path of the key, as for ``--set``; empty for the scenario as a whole."""
     message: str
-    """The value and what was expected."""
+    """The value found and what was expected."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
 class ScenarioError(MarqueueError, ValueError):
-    """A scenario that cannot be run, with all that is wrong with it."""
+    """A scenario cannot be run; ``problems`` lists every mistake in it."""
 
     def __init__(self, problems: Iterable[Problem], origin: str = "scenario") -> None:
         self.problems = tuple(dict.fromkeys(problems))
@@ -47,14 +50,14 @@ class ScenarioError(MarqueueError, ValueError):
         super().__init__("\n".join(f"{origin}: {problem}" for problem in self.problems))
 
 
-def dotted(location: Iterable[int | str]) -> str:
-    """The dotted path of a place in a scenario."""
+def dotted_path(location: Iterable[int | str]) -> str:
+    """The dotted path of a location in a scenario."""
     return ".".join(str(step) for step in location)
 
 
-def named(problems: Iterable[Problem], data: object) -> list[Problem]:
-    """The problems of a scenario with tables of lists by their names: ``traffic.web.packet`` in
-    place of ``traffic.1.packet``, as ``--set`` takes it too."""
+def with_names(problems: Iterable[Problem], data: object) -> list[Problem]:
+    """The problems with names instead of list indices in their paths: ``traffic.web.packet``
+    instead of ``traffic.1.packet``. ``--set`` accepts both."""
     return [Problem(_named_path(each.path, data), each.message) for each in problems]
 
 
@@ -74,7 +77,7 @@ def _named_path(path: str, data: object) -> str:
 
 
 def _name_in(tables: list[Any], index: int) -> str:
-    """The name of a table in a list, or its number where the name does not lead back to it."""
+    """The name of a table in a list, or its index if the name does not identify it."""
     names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
     name = names[index]
     if not isinstance(name, str) or names.count(name) > 1:
@@ -97,18 +100,18 @@ def show(value: object) -> str:
         case None:
             text = "nothing"
         case int() if value.bit_length() > 10_000:
-            text = hex(value)  # Python writes no such number in decimal digits.
+            text = hex(value)  # Python refuses to write such a number in decimal.
         case _:
             text = str(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-#: How a value that does not exist is written.
+#: Stands for a missing value.
 MISSING = "\N{EN DASH}"
 
 
 def differing_values(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """The values that are not the same in two scenarios or the like: dotted path, a, b."""
+    """The values that differ between two nested mappings, as (dotted path, a, b)."""
     of_a, of_b = (dict(_flat(each, ())) for each in (a, b))
     return [
         (path, of_a.get(path, MISSING), of_b.get(path, MISSING))
@@ -118,7 +121,7 @@ def differing_values(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[s
 
 
 def _flat(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Each value with its path; a list of plain values is one of them."""
+    """Each value with its dotted path; a list of plain values counts as one value."""
     if isinstance(value, Mapping):
         for key, each in value.items():
             yield from _flat(each, (*path, key))
@@ -132,35 +135,35 @@ def _flat(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def one_of(names: Iterable[str]) -> str:
-    """What was expected, where only some names are."""
+    """The names that were expected, for an error message."""
     return f"one of {', '.join(names) or 'none: there is none'}"
 
 
 def unknown(given: object, names: Iterable[str]) -> str:
-    """The message for a name that is none of those that there are."""
+    """The error message for an unknown name: the name, the known ones and a suggestion."""
     known = list(names)
-    return f"got {show(given)}, expected {one_of(known)}{near(given, known)}"
+    return f"got {show(given)}, expected {one_of(known)}{suggestion(given, known)}"
 
 
 def unknown_key(
     given: str, names: Iterable[str], owner: str = "the table", elsewhere: str | None = None
 ) -> str:
-    """The message for a key that a table does not have.
+    """The error message for an unknown key of a table.
 
-    ``owner`` is who has the keys; ``elsewhere`` says which key of another table is meant.
+    ``owner`` names the table; ``elsewhere`` suggests a key of another table.
     """
     known = list(names)
     expected = one_of(known) if known else f"none: {owner} has no parameters"
-    meant = f"; did you mean {elsewhere}?" if elsewhere else near(given, known)
+    meant = f"; did you mean {elsewhere}?" if elsewhere else suggestion(given, known)
     return f"unknown key, expected {expected}{meant}"
 
 
-def near(given: object, known: list[str]) -> str:
-    """The end of an error message: which name may have been meant, or is the nearest to one that is
-    not there; empty if there is none."""
+def suggestion(given: object, known: list[str]) -> str:
+    """The end of an error message: a known name that the user may have meant, or the most similar
+    algorithm that marqueue has; empty without either."""
     text = str(given)
-    alias, nearest = meant(text, known), kin(text, known)
+    alias, nearest = known_name(text, known), nearest_relative(text, known)
     if alias is None and nearest:
-        return f'; {show(text)} is not there, its nearest kin is "{nearest}"'
+        return f'; {show(text)} is not available, the most similar is "{nearest}"'
     close = [alias] if alias else get_close_matches(text, known, n=1, cutoff=0.5)
     return f'; did you mean "{close[0]}"?' if close else ""

@@ -1,9 +1,7 @@
-"""What other tools call things: ns-2, ns-3, tc and everyday language. Error messages suggest the
-name that it has here.
+"""Names that other tools (ns-2, ns-3, tc) and everyday language use, for suggestions in errors.
 
-This is the one place of such names. A name is compared by its letters and digits alone, so that
-"MinTh", "min-th" and "min_th" are the same; a name that differs from the one here in nothing else
-needs no entry.
+Names are compared by letters and digits only: "MinTh", "min-th" and "min_th" are the same name. A
+name that differs from marqueue's only in case or punctuation needs no entry.
 """
 
 from __future__ import annotations
@@ -123,7 +121,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "vq": ("avq",),
 }
 
-KIN: dict[str, str] = {
+RELATIVES: dict[str, str] = {
     "cake": "fq_codel",
     "cobalt": "codel",
     "fq": "fq_codel",
@@ -144,10 +142,10 @@ KIN: dict[str, str] = {
     "vegas": "reno",
     "westwood": "reno",
 }
-"""What is not here, and its nearest kin that is."""
+"""Algorithms that marqueue does not have, each with the most similar one that it has."""
 
 UNITS: dict[str, str] = {
-    # Rates. What tc calls mbps are megabytes; hardly anybody means them.
+    # Rates. In tc, mbps are megabytes per second, but most users mean megabits.
     "bps": "bit/s",
     "b/s": "bit/s",
     "kbps": "kbit/s",
@@ -192,31 +190,31 @@ UNITS: dict[str, str] = {
     "flows/s": "/s",
     "/sec": "/s",
 }
-"""How units are written elsewhere, in small letters, and how here."""
+"""Spellings of units in other tools, in lower case, and marqueue's."""
 
 
-def plain(name: str) -> str:
-    """The letters and digits of a name, small."""
+def letters_and_digits(name: str) -> str:
+    """The letters and digits of a name, in lower case."""
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
-    """Which of the known names is what other tools call by this one."""
+def known_name(name: str, known: Iterable[str]) -> str | None:
+    """The known name of what other tools call ``name``; None if there is none."""
     here = list(known)
-    word = plain(name)
-    alike = (each for each in here if word and plain(each) == word)
+    word = letters_and_digits(name)
+    alike = (each for each in here if word and letters_and_digits(each) == word)
     called = (each for each in NAMES.get(word, ()) if each in here)
     return next(alike, None) or next(called, None)
 
 
-def kin(name: str, known: Collection[str]) -> str | None:
-    """Which of the known names is the nearest to one that is not there."""
-    nearest = KIN.get(plain(name))
+def nearest_relative(name: str, known: Collection[str]) -> str | None:
+    """The known algorithm that is most similar to one that marqueue lacks."""
+    nearest = RELATIVES.get(letters_and_digits(name))
     return nearest if nearest is not None and nearest in known else None
 
 
-def unit(written: str, known: Iterable[str]) -> str | None:
-    """Which of the known units is meant by a text that is none."""
+def known_unit(written: str, known: Iterable[str]) -> str | None:
+    """The known unit that an unknown one probably stands for."""
     word = written.strip().lower()
     here = list(known)
     alike = [each for each in here if each.lower() == word]

@@ -1,1 +1,1 @@
-"""Real packets: a command behind a link, scenarios with real TCP between network namespaces."""
+"""Live runs with real packets: a command behind an emulated link, and scenarios with real TCP."""

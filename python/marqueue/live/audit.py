@@ -1,8 +1,8 @@
-"""Was it the network that was asked for? What makes a live result invalid, and why.
+"""Checks that the live network had the rates and delays of the scenario.
 
-A link that releases packets half a packet time too late or more is not the link of the scenario:
-it delivers in bunches, to which TCP and AQM react. Marks that nobody received, and packets lost
-where no queue lost them, make its figures those of something else.
+A result is invalid if the link released packets half a packet time late or more: it then delivers
+bursts, to which TCP and AQM react. It is also invalid if ECN marks or packets were lost outside the
+queues of the scenario.
 """
 
 from __future__ import annotations
@@ -10,37 +10,41 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-LATEST = 0.5
-"""The largest 99th percentile of the release error, in packet times."""
+MAX_RELEASE_ERROR = 0.5
+"""The highest 99th percentile of the release error of a valid result, in packet times."""
 
 
-def complaints(audit: Mapping[str, Any], packet_time: float | None) -> list[str]:
-    """What makes the result invalid, a sentence each."""
+def invalid_reasons(audit: Mapping[str, Any], packet_time: float | None) -> list[str]:
+    """The reasons why the result is invalid, a sentence each."""
     return [
         *_late(audit["release_error"], packet_time),
-        *_uneven(audit.get("constant")),
+        *_constant_rate_late(audit.get("constant")),
         *_lost(audit),
         *_marks(audit),
     ]
 
 
-def _uneven(constant: Mapping[str, Any] | None) -> list[str]:
+def _constant_rate_late(constant: Mapping[str, Any] | None) -> list[str]:
     if constant is None or constant["late"] <= constant["gap"]:
         return []
     return [
-        f"The 99th percentile by which packets of constant rate were late is "
-        f"{constant['late'] * 1e6:.1f} us, expected at most the time between two "
-        f"({constant['gap'] * 1e6:.1f} us): they came in bunches."
+        f"The 99th percentile of the lateness of constant-rate packets is "
+        f"{constant['late'] * 1e6:.1f} us, expected at most the time between two packets "
+        f"({constant['gap'] * 1e6:.1f} us): they were sent in bursts."
     ]
 
 
 def _late(error: Mapping[str, Any], packet_time: float | None) -> list[str]:
-    if packet_time is None or not error["packets"] or error["p99"] <= LATEST * packet_time:
+    if (
+        packet_time is None
+        or not error["packets"]
+        or error["p99"] <= MAX_RELEASE_ERROR * packet_time
+    ):
         return []
     return [
         f"The 99th percentile of the release error is {error['p99'] * 1e6:.1f} us, expected at "
-        f"most half a packet time ({LATEST * packet_time * 1e6:.1f} us): the machine did not keep "
-        "up."
+        f"most half a packet time ({MAX_RELEASE_ERROR * packet_time * 1e6:.1f} us): the machine "
+        "did not keep up."
     ]
 
 
@@ -49,18 +53,16 @@ def _lost(audit: Mapping[str, Any]) -> list[str]:
     for end in ("near", "far"):
         counts = audit[end]
         if counts["no_memory"]:
-            out.append(
-                f"{counts['no_memory']} packets were lost at the {end} end for want of memory."
-            )
+            out.append(f"{counts['no_memory']} packets were lost at the {end} end: out of memory.")
         if counts.get("tun_drops"):
             out.append(
                 f"{counts['tun_drops']} packets were lost before the link, in the TUN device of "
-                f"the {end} end: they came faster than they were read."
+                f"the {end} end: they arrived faster than the link read them."
             )
         if counts.get("no_room"):
             out.append(
-                f"{counts['no_room']} packets of UDP were lost behind the link, at the {end} end: "
-                "they came faster than they were read."
+                f"{counts['no_room']} UDP packets were lost after the link, at the {end} end: "
+                "they arrived faster than the receiver read them."
             )
         if counts.get("bad_checksums"):
             out.append(f"{counts['bad_checksums']} packets had a wrong checksum at the {end} end.")
@@ -70,14 +72,14 @@ def _lost(audit: Mapping[str, Any]) -> list[str]:
 def _marks(audit: Mapping[str, Any]) -> list[str]:
     return [
         f"{counts['ce_sent']} packets left the link with CE at the {end} end, but "
-        f"{counts['ce_received']} were received."
+        f"{counts['ce_received']} arrived with CE."
         for end, counts in ((end, audit[end]) for end in ("near", "far"))
         if counts.get("ce_received") not in (None, counts["ce_sent"])
     ]
 
 
-def in_words(audit: Mapping[str, Any]) -> str:
-    """How many packets there were, and the release error, in a sentence."""
+def audit_summary(audit: Mapping[str, Any]) -> str:
+    """The number of packets and the release error, as a sentence."""
     error = audit["release_error"]
     if not error["packets"]:
         return "No packet crossed the link."

@@ -1,5 +1,8 @@
-"""Traces of capacity as mahimahi has them: each line is a time in ms at which 1504 bytes may leave;
-after the last the trace begins anew."""
+"""Capacity traces in the format of mahimahi.
+
+Each line is a time in ms at which a packet of 1504 bytes may leave. After the last line the trace
+starts again.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ BYTES = 1504
 
 
 def read(path: Path) -> list[int]:
-    """The times of a trace, ns. Raises RunError with the line that is wrong."""
+    """The times of a trace, ns. Raises RunError with the number of the first invalid line."""
     try:
         lines = path.read_text(encoding="ascii").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -35,5 +38,5 @@ def read(path: Path) -> list[int]:
 
 
 def mean_rate(times: list[int]) -> int:
-    """What may leave on average, bit/s."""
+    """The mean capacity of a trace, bit/s."""
     return round(len(times) * BYTES * 8 * 1e9 / times[-1])

@@ -1,8 +1,8 @@
-"""Flows that end, and flows of constant rate: a program for each side, run in its namespace.
+"""Sender and receiver of finite and constant-rate flows: a program run in each namespace.
 
-It is run by its path, with nothing of marqueue imported, so that it is ready in a moment. It reads
-its task, a line of JSON, says "ready", reads at what time of the monotonic clock the run begins,
-and when that is over tells what it saw as JSON.
+The file is run by its path and imports nothing of marqueue, so that it starts quickly. It reads a
+task (a line of JSON), prints "ready", reads the start time of the run on the monotonic clock, and
+prints its measurements as JSON at the end.
 """
 
 import contextlib
@@ -18,17 +18,18 @@ from typing import Any
 
 PIECE = 1 << 16
 ROOM = 8 << 20
-"""Bytes that may wait at a receiver of UDP."""
+"""Size of the receive buffer of UDP, bytes."""
 HEADERS = {socket.AF_INET: 28, socket.AF_INET6: 48}
-"""Of IP and UDP, bytes."""
+"""Headers of IP and UDP, bytes."""
 PRIORITY = 40
-"""Real-time priority of constant rates: below that of the link, which is to see them in time."""
-#: struct tcp_info (linux/tcp.h): tcpi_total_retrans, and tcpi_data_segs_out.
+"""Real-time priority of constant-rate senders: below that of the link."""
+#: Offsets of tcpi_total_retrans and tcpi_data_segs_out in struct tcp_info (linux/tcp.h).
 RETRANSMITTED, SENT = 100, 156
 
 
 class Transfer:
-    """A TCP connection that carries so many bytes; it is over when the receiver has closed it."""
+    """A TCP connection that carries a given number of bytes. It ends when the receiver closes
+    it."""
 
     def __init__(self, flow: dict[str, Any], now: float) -> None:
         self.left: int = flow["bytes"]
@@ -36,13 +37,13 @@ class Transfer:
         self.sent = self.retransmitted = 0
         self.socket = _socket(flow, socket.SOCK_STREAM)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow["law"].encode())
-        # What does not fill the last packet is not to wait.
+        # The last, partly filled packet must not wait for more data (Nagle).
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setblocking(False)
         self.socket.connect_ex((flow["far"], flow["to"]))
 
     def write(self) -> bool:
-        """Sends what there is room for; is anything left?"""
+        """Sends as much as the socket takes. Returns whether data are left."""
         try:
             while self.left:
                 self.left -= self.socket.send(bytes(min(self.left, PIECE)))
@@ -51,20 +52,20 @@ class Transfer:
         self.socket.shutdown(socket.SHUT_WR)
         return False
 
-    def look(self) -> None:
-        """Counts its segments."""
+    def count_segments(self) -> None:
+        """Reads the numbers of sent and retransmitted segments."""
         info = self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, SENT + 4)
         if len(info) == SENT + 4:
             [self.retransmitted] = struct.unpack_from("I", info, RETRANSMITTED)
             [self.sent] = struct.unpack_from("I", info, SENT)
 
-    def told(self) -> list[Any]:
-        """When it began and ended, s, and its segments."""
+    def record(self) -> list[Any]:
+        """Start and end, s, segments sent, and segments retransmitted."""
         return [self.start, self.end, self.sent, self.retransmitted]
 
 
 def family(address: str) -> socket.AddressFamily:
-    """IPv4 or IPv6."""
+    """The address family: IPv4 or IPv6."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 
@@ -80,7 +81,7 @@ def _socket(flow: dict[str, Any], kind: socket.SocketKind) -> socket.socket:
 
 
 def transfers(task: dict[str, Any], epoch: float) -> dict[int, Any]:
-    """Begins each flow at its time; by port what became of it."""
+    """Starts each flow at its time. Returns the record of each flow by its port."""
     waiting = sorted(task["flows"], key=lambda flow: flow["start"], reverse=True)
     begun: dict[int, Transfer] = {}
     with selectors.DefaultSelector() as selector:
@@ -97,12 +98,12 @@ def transfers(task: dict[str, Any], epoch: float) -> dict[int, Any]:
                         selector.modify(one.socket, selectors.EVENT_READ, one)
                     elif events & selectors.EVENT_READ and not one.socket.recv(1):
                         one.end = time.monotonic() - epoch
-                        one.look()
+                        one.count_segments()
                 except BlockingIOError:
                     continue
                 except OSError:
-                    # Nobody answered, or it was reset: it has not ended well.
-                    one.look()
+                    # The connection was refused or reset: the flow stays without an end.
+                    one.count_segments()
                     selector.unregister(one.socket)
                     one.socket.close()
                     continue
@@ -111,13 +112,14 @@ def transfers(task: dict[str, Any], epoch: float) -> dict[int, Any]:
                     one.socket.close()
     for one in begun.values():
         if one.socket.fileno() >= 0:
-            one.look()
-    return {port: one.told() for port, one in begun.items()}
+            one.count_segments()
+    return {port: one.record() for port, one in begun.items()}
 
 
 def constant(task: dict[str, Any], epoch: float) -> dict[str, Any]:
-    """Sends packets at even distances; by port how many and since when, and how late they were."""
-    # Without it they may be late, which is counted.
+    """Sends packets at constant intervals. Returns the record of each flow by its port, and the
+    99th percentile of the lateness, s."""
+    # Real-time priority is optional: without it packets may be late, which the audit reports.
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     flows = {flow["port"]: flow for flow in task["flows"]}
@@ -144,28 +146,28 @@ def constant(task: dict[str, Any], epoch: float) -> dict[str, Any]:
 
 
 class Counts:
-    """Bytes by the port that they came from, as of each edge of the measuring windows."""
+    """Bytes received by source port, at each edge of the measuring windows."""
 
     def __init__(self, edges: list[float]) -> None:
         self.edges, self.bytes, self.seen = edges, dict[int, int](), list[dict[int, int]]()
 
-    def until(self, now: float) -> None:
-        """Closes the windows that have ended."""
+    def close_windows(self, now: float) -> None:
+        """Closes the windows that ended before ``now``, s."""
         while len(self.seen) < len(self.edges) and self.edges[len(self.seen)] <= now:
             self.seen.append(dict(self.bytes))
 
     def add(self, port: int, number: int) -> None:
-        """Some bytes came."""
+        """Counts received bytes of a port."""
         self.bytes[port] = self.bytes.get(port, 0) + number
 
-    def told(self) -> dict[int, list[int]]:
-        """Of each port its count at each edge."""
-        self.until(self.edges[-1])
+    def at_edges(self) -> dict[int, list[int]]:
+        """The count of each port at each edge."""
+        self.close_windows(self.edges[-1])
         return {port: [each.get(port, 0) for each in self.seen] for port in self.bytes}
 
 
-def listening(task: dict[str, Any]) -> selectors.BaseSelector:
-    """Sockets that wait for connections and packets."""
+def listen(task: dict[str, Any]) -> selectors.BaseSelector:
+    """The listen TCP sockets and bound UDP sockets of the receiver."""
     selector = selectors.DefaultSelector()
     for address, law in task["hosts"]:
         kind = socket.SOCK_STREAM if law else socket.SOCK_DGRAM
@@ -183,10 +185,10 @@ def listening(task: dict[str, Any]) -> selectors.BaseSelector:
 
 
 def receive(task: dict[str, Any], epoch: float, selector: selectors.BaseSelector) -> Any:
-    """Counts what comes."""
+    """Receives all flows until the last edge, and counts their bytes."""
     counts, last = Counts(task["edges"]), task["edges"][-1]
     while (now := time.monotonic() - epoch) < last:
-        counts.until(now)
+        counts.close_windows(now)
         left = task["edges"][len(counts.seen)] - now
         for key, _ in selector.select(max(left, 0)):
             one = key.fileobj
@@ -209,24 +211,24 @@ def receive(task: dict[str, Any], epoch: float, selector: selectors.BaseSelector
             except OSError:
                 selector.unregister(one)
                 one.close()
-    return counts.told()
+    return counts.at_edges()
 
 
 def main() -> None:
-    """What the first argument says: transfers, constant, receive."""
+    """Runs the role given by the first argument: transfers, constant or receive."""
     role = sys.argv[1]
     task = json.loads(sys.stdin.readline())
-    selector = listening(task) if role == "receive" else None
+    selector = listen(task) if role == "receive" else None
     print("ready", flush=True)
     line = sys.stdin.readline()
     if not line:
         return
     epoch = float(line)
     if selector:
-        told = receive(task, epoch, selector)
+        report = receive(task, epoch, selector)
     else:
-        told = {"transfers": transfers, "constant": constant}[role](task, epoch)
-    json.dump(told, sys.stdout)
+        report = {"transfers": transfers, "constant": constant}[role](task, epoch)
+    json.dump(report, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The two namespaces of a live scenario: addresses, routes, and what Linux's TCP is told."""
+"""Configures the two namespaces of a live scenario: addresses, routes and TCP settings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from marqueue.scenario.parameters import resolved_tcp
 DEVICE = "mq0"
 
 
-def prepare(plan: Mapping[str, Any], near: str, far: str, hosts: Sequence[Host]) -> None:
+def configure(plan: Mapping[str, Any], near: str, far: str, hosts: Sequence[Host]) -> None:
     """Gives every host its address and its route, and TCP its settings.
 
-    A route tells the size of packets and the first window, that of a sender with ECN to ask for it:
-    groups that differ may share a namespace so.
+    Packet size, initial window and ECN are settings of the route, so that groups with different
+    settings can share a namespace.
     """
-    # Without any TCP these are nobody's.
+    # Settings that are the same for all flows of a namespace.
     transport = (plan["transports"] or [{"preset": "linux", "params": {}}])[0]
     tcp = resolved_tcp(transport["preset"], transport["params"])
     mtu, ipv6 = max(host.wire for host in hosts), hosts[0].ipv6
@@ -26,11 +26,11 @@ def prepare(plan: Mapping[str, Any], near: str, far: str, hosts: Sequence[Host])
     for namespace in (near, far):
         requirements.set_parameters(
             namespace,
-            # ECN is for those whose route has it, and for those who are asked.
+            # ECN is requested by flows whose route has the feature, and accepted by all receivers.
             ipv4__tcp_ecn=2,
             ipv4__tcp_timestamps=int(bool(tcp["timestamps"])),
             ipv4__tcp_sack=int(tcp["recovery"] == "sack"),
-            # What an earlier flow found out about the way is no news to the next.
+            # Metrics of earlier connections (tcp_metrics) must not affect later ones.
             ipv4__tcp_no_metrics_save=1,
             ipv6__conf__all__disable_ipv6=int(not ipv6),
         )
@@ -46,7 +46,7 @@ def prepare(plan: Mapping[str, Any], near: str, far: str, hosts: Sequence[Host])
         )
         requirements.batch(
             namespace,
-            # Without an address of its own making a device asks for no routers.
+            # Without a link-local address the device sends no router solicitations.
             f"link set {DEVICE} mtu {mtu} txqueuelen 10000 addrgenmode none",
             f"link set {DEVICE} up",
             *(f"addr add {own}/{prefix} dev {DEVICE}" for own in mine),

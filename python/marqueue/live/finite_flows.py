@@ -1,5 +1,8 @@
-"""Flows that end and flows of constant rate, by programs of ours (``endpoint.py``): iperf3 opens a
-connection of its own before each flow, and does not tell when the last byte was acknowledged."""
+"""Flows with an end and constant-rate flows, sent by the programs of ``endpoint.py``.
+
+iperf3 is not used for them: it opens a control connection before each flow, and does not report
+when the last byte was acknowledged.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,14 @@ from marqueue.statistics.estimates import Floats
 TO = 19_999
 """The port of all receivers."""
 PATIENCE = 60.0
-"""Seconds for a program to tell what it saw, when the run is over."""
+"""Seconds after the run within which a program must report."""
 Process = subprocess.Popen[str]
 
 
 @dataclass(frozen=True)
 class FlowRecord:
-    """What became of a flow: when it began and when its end was known to the sender, s (NaN: not
-    yet), segments, and bytes received at each edge of the measuring windows."""
+    """The record of one flow: start and end as seen by the sender, s (NaN: not ended), segments
+    sent and retransmitted, and bytes received at each edge of the measuring windows."""
 
     start: float
     end: float
@@ -39,22 +42,26 @@ class FlowRecord:
 
 
 class Programs:
-    """The programs of both sides, of which those run that are needed."""
+    """The running endpoint programs, at most one for each role."""
 
     def __init__(self, processes: dict[str, Process], flows: Sequence[Flow], edges: Floats) -> None:
         self.processes, self.flows, self.edges = processes, flows, edges
 
     def begin(self, epoch: float) -> None:
-        """Says when the run begins, by the monotonic clock."""
+        """Tells every program the start of the run, on the monotonic clock."""
         for role, process in self.processes.items():
-            _say(role, process, epoch)
+            _write_line(role, process, epoch)
 
     def end(self) -> tuple[dict[int, FlowRecord], float | None]:
-        """Once the run is over, by index what became of each flow that began, and by how much the
-        packets of constant rates were late, s, 99th percentile (None: there were none)."""
-        told = {role: _told(role, process) for role, process in self.processes.items()}
-        constant = told.get("constant", {"flows": {}, "late": None})
-        sent, received = told.get("transfers", {}) | constant["flows"], told.get("receive", {})
+        """Waits for the reports after the run. Returns the record of each flow that started, by its
+        index, and the 99th percentile of the lateness of constant-rate packets, s (None without
+        any)."""
+        reports = {role: _read_report(role, process) for role, process in self.processes.items()}
+        constant = reports.get("constant", {"flows": {}, "late": None})
+        sent, received = (
+            reports.get("transfers", {}) | constant["flows"],
+            reports.get("receive", {}),
+        )
         nothing = [0] * len(self.edges)
         seen = {}
         for flow in self.flows:
@@ -69,7 +76,8 @@ class Programs:
 
 @contextmanager
 def endpoints(near: str, far: str, flows: Sequence[Flow], edges: Floats) -> Iterator[Programs]:
-    """Programs that are ready to send and to receive ``flows``. Raises RunError if one is not."""
+    """Starts the programs that send and receive ``flows``. Raises RunError if one does not
+    start."""
     tasks: dict[str, tuple[str, dict[str, Any]]] = {}
     ending = [_transfer(flow) for flow in flows if not flow.gap]
     steady = [_constant(flow) for flow in flows if flow.gap]
@@ -88,7 +96,7 @@ def endpoints(near: str, far: str, flows: Sequence[Flow], edges: Floats) -> Iter
                 requirements.inside(namespace, command, requirements.processors())
             )
             stack.callback(_end, processes[role])
-            _say(role, processes[role], task)
+            _write_line(role, processes[role], task)
         for role, process in processes.items():
             assert process.stdout
             if process.stdout.readline() != "ready\n":
@@ -114,7 +122,7 @@ def _start(command: Sequence[str]) -> Process:
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
-def _say(role: str, process: Process, what: Any) -> None:
+def _write_line(role: str, process: Process, what: Any) -> None:
     assert process.stdin
     try:
         print(json.dumps(what), file=process.stdin, flush=True)
@@ -122,11 +130,11 @@ def _say(role: str, process: Process, what: Any) -> None:
         raise _failure(role, process) from None
 
 
-def _told(role: str, process: Process) -> Any:
+def _read_report(role: str, process: Process) -> Any:
     try:
         said, complained = process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
-        raise RunError(f"{role}: has not told what it saw {PATIENCE:g} s after the run") from None
+        raise RunError(f"{role}: no report within {PATIENCE:g} s after the run") from None
     if process.returncode != 0:
         raise RunError(f"{role}: {complained.strip()}")
     return json.loads(said)

@@ -1,4 +1,4 @@
-"""Which real flows stand for those of a scenario."""
+"""The real hosts and flows for the traffic of a scenario."""
 
 from __future__ import annotations
 
@@ -13,50 +13,51 @@ from marqueue._core import TIMESTAMPS_BYTES
 from marqueue.live import kernel, requirements
 from marqueue.scenario.parameters import resolved_tcp
 
-#: What Linux calls the window laws of the simulator.
+#: Linux's names of the simulator's window laws.
 LAWS = {"reno": "reno", "cubic": "cubic", "dctcp": kernel.dctcp_name()}
 NEAR, FAR = (198 << 24) + (18 << 16), (198 << 24) + (19 << 16)
-"""Networks for measurements (RFC 2544): senders are in the first, receivers in the second."""
+"""Networks for measurements (RFC 2544): the first for senders, the second for receivers."""
 FIRST = 256
-"""The number of the first pair: groups of IPv6, to which Linux sends unasked, have smaller ones."""
+"""The first host number. Linux sends to IPv6 multicast groups unasked; their numbers are
+smaller."""
 NO_ROUTE = 65_535
 PORTS = 20_000
-"""The first port of a sender; each flow has its own."""
+"""The first sender port; each flow has its own."""
 LEAST_MTU = 576
-"""What a way must let through, bytes (RFC 1122, section 3.3.3)."""
+"""The packet size that every path must carry, bytes (RFC 1122, section 3.3.3)."""
 UDP, TCP = 28, 40
-"""Headers with that of IPv4, bytes."""
+"""Headers of IPv4 and TCP, bytes."""
 LONGER = 20
-"""Bytes by which the header of IPv6 is longer."""
+"""How much longer the header of IPv6 is than that of IPv4, bytes."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """A pair of addresses: what an entry of the plan's traffic sends from and to, on one route."""
+    """A pair of addresses: the sender and the receiver of one traffic entry on one route."""
 
     number: int
     """The last 16 bits of both addresses."""
     entry: int
-    """In the plan's traffic."""
+    """Index of the entry in the plan's traffic."""
     route: int
-    """In the plan."""
+    """Index of the route in the plan."""
     wire: int
     """Size of the largest packet, bytes."""
     payload: int
-    """Of a full packet, bytes."""
+    """Payload of a full packet, bytes."""
     ecn: bool = False
     window: int = 10
-    """Window after the handshake, packets."""
+    """Initial window, packets."""
     ipv6: bool = False
 
     @property
     def near(self) -> str:
-        """Where it sends from."""
+        """Address of the sender."""
         return self._address(NEAR)
 
     @property
     def far(self) -> str:
-        """Where it sends to."""
+        """Address of the receiver."""
         return self._address(FAR)
 
     @property
@@ -71,37 +72,37 @@ class Host:
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow of TCP, or of UDP at a constant rate."""
+    """A TCP flow, or a constant-rate UDP flow."""
 
     index: int
-    """Among all flows: its row in the table, and its port."""
+    """Index among all flows: the row of the flow in the table; it determines the port."""
     host: Host
     law: str
-    """As Linux calls it; empty for UDP."""
+    """Linux's name of the window law; empty for UDP."""
     start: float
-    """When it starts, s."""
+    """Start time, s."""
     stop: float
-    """When it is stopped, s."""
+    """Stop time, s."""
     dscp: int
     size: int = 0
-    """What it sends, packets; 0: no end."""
+    """Packets to send; 0: unlimited."""
     gap: float = 0
-    """Seconds between two packets of UDP; 0: TCP."""
+    """Seconds between two UDP packets; 0: TCP."""
     trace: bool = False
 
     @property
     def greedy(self) -> bool:
-        """Is it TCP without an end?"""
+        """Whether this is a TCP flow without an end."""
         return not self.size and not self.gap
 
     @property
     def port(self) -> int:
-        """The port of its sender; without an end, of its receiver too."""
+        """The port of the sender. Flows without an end use it at the receiver, too."""
         return PORTS + self.index
 
 
 def hosts_of(plan: Mapping[str, Any], *, ipv6: bool = False) -> list[Host]:
-    """A pair of addresses for each entry of the plan's traffic and each of its routes."""
+    """A pair of addresses for each traffic entry of the plan and each of its routes."""
     out: list[Host] = []
     for entry, group in enumerate(plan["traffic"]):
         [(kind, settings)] = group["kind"].items()
@@ -137,7 +138,8 @@ def _host_of_tcp(place: tuple[int, int, int], transport: Mapping[str, Any], ipv6
 def flows_of(
     plan: Mapping[str, Any], seed: int, law: str | None, *, ipv6: bool = False
 ) -> list[Flow]:
-    """All flows; where they start by chance they draw from ``seed``. ``law`` replaces every law."""
+    """All flows of a replication. Random start times are drawn from ``seed``. ``law`` replaces the
+    window law of every flow."""
     hosts: dict[int, list[Host]] = {}
     for host in hosts_of(plan, ipv6=ipv6):
         hosts.setdefault(host.entry, []).append(host)
@@ -145,7 +147,7 @@ def flows_of(
     flows: list[Flow] = []
     for entry, group in enumerate(plan["traffic"]):
         [(kind, settings)] = group["kind"].items()
-        # Each has a stream of its own: what one draws changes no other.
+        # Each entry has its own random stream, so that entries do not affect each other.
         rng = np.random.default_rng([seed, 0x11FE, entry])
         until = end if settings["stop"] is None else min(settings["stop"] / 1e9, end)
         own: dict[str, Any] = {"law": "", "dscp": group.get("dscp", 0), "stop": until}
@@ -171,7 +173,7 @@ def flows_of(
 def _arrivals(
     rng: np.random.Generator, settings: Mapping[str, Any], hosts: list[Host], until: float
 ) -> Iterator[tuple[float, Host, int]]:
-    """A Poisson process of flows: when each starts, where, and how many packets it has."""
+    """A Poisson process of flows: start time, host and size in packets of each."""
     at = settings["start"] / 1e9
     while (at := at + rng.exponential(1 / settings["rate"])) < until:
         yield at, hosts[rng.integers(len(hosts))], _size(rng, settings)
@@ -188,5 +190,5 @@ def _size(rng: np.random.Generator, settings: Mapping[str, Any]) -> int:
 
 
 def routes_by_host(hosts: Sequence[Host]) -> list[int]:
-    """For the engine: the route of each pair of addresses, by number; small ones are nobody's."""
+    """The route of each host number, as the engine expects it; lower numbers have no route."""
     return [*[NO_ROUTE] * FIRST, *(host.route for host in hosts)]

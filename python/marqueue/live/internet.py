@@ -1,8 +1,8 @@
-"""The way beyond the machine: packets of a link are forwarded, and leave as if they were its own.
+"""Internet access for a link: its packets are forwarded with the address of this machine (NAT).
 
-What is to be undone stands where it was done, in the network namespace: a table of nftables for
-each link, with the devices on which it switched forwarding on. The table of a link whose device is
-gone is nobody's, however its process ended; who comes next undoes it.
+All state is kept in the network namespace itself. Each link has an nftables table, which also lists
+the devices on which the link enabled forwarding. If a process was killed, its table is left without
+the device of the link; the next link to start or stop removes such tables.
 """
 
 from __future__ import annotations
@@ -17,23 +17,25 @@ from pathlib import Path
 
 from marqueue.errors import RunError
 from marqueue.live import requirements
-from marqueue.live.namespaces import one_at_a_time
+from marqueue.live.namespaces import setup_lock
 
 DEVICE, TABLE = "mq-", "marqueue_"
-"""What names begin with: those of the devices of links on this side, and of their tables."""
+"""Prefixes of the names of link devices and of their tables."""
 SWITCHED = "switched_on"
 FORWARDING = "/proc/sys/net/ipv4/conf/{}/forwarding"
 RESOLVERS = Path("/etc/resolv.conf")
 
 
 @contextmanager
-def way_out(device: str, addresses: Sequence[IPv4Interface | IPv6Interface]) -> Iterator[None]:
-    """While it lasts, what comes from the networks of ``addresses`` by ``device`` may leave this
-    machine, and what answers it may come back. Raises RunError if the machine cannot do it."""
+def internet_access(
+    device: str, addresses: Sequence[IPv4Interface | IPv6Interface]
+) -> Iterator[None]:
+    """Context manager: packets from the networks of ``addresses`` on ``device`` may leave this
+    machine, and replies may return. Raises RunError if the machine cannot do it."""
     requirements.require(["nft"])
     table = TABLE + device.removeprefix(DEVICE)
     try:
-        with one_at_a_time():
+        with setup_lock():
             said = json.loads(requirements.run("ip", "-json", "-4", "route"))
             others = {route["dev"] for route in said if not route["dev"].startswith(DEVICE)}
             off = sorted(each for each in others if not _forwards(each))
@@ -42,7 +44,7 @@ def way_out(device: str, addresses: Sequence[IPv4Interface | IPv6Interface]) -> 
                 _switch(each, on=True)
         yield
     finally:
-        with one_at_a_time():
+        with setup_lock():
             _undo(table)
 
 
@@ -64,8 +66,9 @@ def _rules(
     )
 
 
-def sweep() -> None:
-    """Undoes what links have left whose devices are gone. Whoever calls has the turn."""
+def remove_stale_tables() -> None:
+    """Removes the tables of links whose devices are gone. The caller must hold the lock of
+    :func:`setup_lock`."""
     if shutil.which("nft") is None:
         return
     there = {name for _, name in socket.if_nameindex()}
@@ -75,7 +78,7 @@ def sweep() -> None:
 
 
 def _tables() -> dict[str, list[str]]:
-    """The tables of links, and on which devices each switched forwarding on."""
+    """The tables of links, each with the devices on which it enabled forwarding."""
     said = json.loads(requirements.run("nft", "-j", "list", "sets", "inet"))["nftables"]
     sets = (each["set"] for each in said if "set" in each)
     return {
@@ -86,7 +89,8 @@ def _tables() -> dict[str, list[str]]:
 
 
 def _undo(table: str) -> None:
-    """Whoever is killed here has not deleted the table, and leaves the rest to the next."""
+    """Removes a table and disables the forwarding that no other link needs. The table is deleted
+    last, so that an interrupted removal can be repeated."""
     tables = _tables()
     if table not in tables:
         return
@@ -108,18 +112,18 @@ def _switch(device: str, *, on: bool) -> None:
     try:
         path.write_text(str(int(on)), encoding="ascii")
     except FileNotFoundError:
-        # The device has gone meanwhile.
+        # The device was removed in the meantime.
         return
     except OSError as error:
         raise RunError(f"{path}: {error.strerror or error}") from None
 
 
-def obstacles() -> list[str]:
-    """What will keep packets or names from their way, as far as it can be seen, a sentence each."""
+def blocking_settings() -> list[str]:
+    """Settings of this machine that will block packets or name resolution, a sentence each."""
     said = json.loads(requirements.run("nft", "-j", "list", "chains"))["nftables"]
     chains = (each["chain"] for each in said if "chain" in each)
     out = [
-        f"What is forwarded is dropped unless a rule accepts it (chain {each['name']} of table "
+        f"Forwarded packets are dropped unless a rule accepts them (chain {each['name']} of table "
         f"{each['family']} {each['table']}): accept {DEVICE}* there, in and out."
         for each in chains
         if each.get("hook") == "forward" and each.get("policy") == "drop"
@@ -128,7 +132,7 @@ def obstacles() -> list[str]:
     servers = [each[1] for each in words if each[:1] == ["nameserver"] and len(each) > 1]
     if servers and all(each.startswith("127.") or each == "::1" for each in servers):
         out.append(
-            f"{RESOLVERS}: got {', '.join(servers)}, which is another machine's own for the "
-            "command: give it a resolver beyond the machine, or addresses in place of names."
+            f"{RESOLVERS}: got {', '.join(servers)}, a resolver on this machine that the command "
+            "cannot reach: configure a resolver elsewhere, or use addresses in place of names."
         )
     return out

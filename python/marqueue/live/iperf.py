@@ -1,4 +1,4 @@
-"""Real TCP flows: a sender and a receiver of iperf3 for each, all of them gone at the end."""
+"""TCP flows without an end: an iperf3 sender and receiver for each, terminated after the run."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from marqueue.live import requirements
 from marqueue.live.flows import Flow
 
 PATIENCE = 20.0
-"""Seconds for all receivers to be ready."""
+"""Seconds within which all run_receivers must be ready."""
 STEP = 0.02
-"""Seconds between two looks at the clock."""
+"""Seconds between two checks of the clock."""
 Process = subprocess.Popen[str]
 
 
 @contextmanager
-def receivers(namespace: str, flows: Sequence[Flow]) -> Iterator[None]:
-    """A receiver for each flow. Raises RunError if they are not ready in time."""
+def run_receivers(namespace: str, flows: Sequence[Flow]) -> Iterator[None]:
+    """Runs a receiver for each flow. Raises RunError if they are not ready in time."""
     cpus = requirements.processors()
     started: list[Process] = []
     try:
@@ -43,18 +43,19 @@ def _wait_until_ready(namespace: str, number: int) -> None:
     raise RunError(f"iperf3: not all of {number} receivers were ready after {PATIENCE:g} s")
 
 
-def send(
+def run_senders(
     namespace: str,
     flows: Sequence[Flow],
     epoch: float,
     duration: float,
     tell: Callable[[float], None],
-    look: Callable[[], None],
+    read_sockets: Callable[[], None],
 ) -> dict[int, float]:
-    """Starts each flow at its time and stops it at its time; by index, when each was started, s.
+    """Starts and stops each flow at its times. Returns the actual start of each flow by its index,
+    s.
 
-    Before flows are stopped it takes a ``look`` at them. Returns when the run is over. Raises
-    RunError if a sender ends early.
+    ``read_sockets`` is called before flows are stopped. Returns when the run is over. Raises
+    RunError if a sender exits early.
     """
     cpus = requirements.processors()
     waiting = sorted(flows, key=lambda flow: flow.start, reverse=True)
@@ -72,21 +73,21 @@ def send(
             for flow, process in running.values():
                 if process.poll() is not None:
                     said = (process.stderr.read() if process.stderr else "").strip()
-                    raise RunError(f"iperf3 from {flow.host.near}: ended early. {said}")
+                    raise RunError(f"iperf3 from {flow.host.near}: exited early. {said}")
             over = [index for index, (flow, _) in running.items() if flow.stop <= now]
             if over:
-                look()
+                read_sockets()
                 _end([running.pop(index)[1] for index in over])
             tell(now)
             time.sleep(STEP)
-        look()
+        read_sockets()
     finally:
         _end([process for _, process in running.values()])
     return began
 
 
 def command(flow: Flow, duration: float) -> list[str]:
-    """The sender of a flow, which would go on for longer than the run."""
+    """The command of a sender, which would run for longer than the scenario."""
     where = ["-c", flow.host.far, "-B", flow.host.near, "-p", str(flow.port)]
     return [
         *["iperf3", *where, "--cport", str(flow.port), "-C", flow.law],

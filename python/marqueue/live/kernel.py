@@ -1,6 +1,6 @@
-"""AVQ at tc's egress hook, and DCTCP as a congestion control, inside the Linux kernel by BPF.
+"""AVQ at tc's egress hook and DCTCP as a congestion control, inside the Linux kernel by BPF.
 
-Needs root, and a build that has the programs: :func:`missing` says what is not there.
+Both need root and a build with the BPF programs; :func:`missing` says what is missing.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from marqueue.scenario.parameters import Refused, aqms
 from marqueue.units import PACKETS, Rate, Size
 
 FRAME = 1514
-"""Bytes of a packet of 1500 in its Ethernet header, as tc and its shapers count it."""
+"""Bytes of a 1500-byte packet with its Ethernet header, as tc and its shapers count it."""
 
 SIGNALS = ("ecn", "drop", "ecn-only")
-"""How a mark reaches the sender, as in scenarios."""
+"""How a congestion signal reaches the sender, as in scenarios."""
 
 NAMESPACES = Path("/run/netns")
-"""Where ip-netns keeps names."""
+"""Directory of the named namespaces of ip-netns."""
 
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -29,15 +29,15 @@ AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 class KernelRefused(MarqueueError):
-    """What the kernel, this build or this user cannot do; the message says what is missing."""
+    """The kernel, this build or this user cannot do it; the message says what is missing."""
 
 
 @dataclass(frozen=True)
 class Avq:
-    """AVQ as a kernel runs it: Kunniyur and Srikant 2004, section II."""
+    """Parameters of AVQ in the kernel (Kunniyur and Srikant 2004, section II)."""
 
     rate: int
-    """C in bit/s: what the shaper below lets through, counted as it counts."""
+    """C, bit/s: the rate of the shaper below, counted with the same headers."""
     gamma: float
     """Desired utilization."""
     alpha: float
@@ -56,10 +56,10 @@ class Avq:
         buffer: str | None = None,
         signal: str = "ecn",
     ) -> "Avq":
-        """From values as scenarios write them. What is not given is as in the paper: gamma 0.98,
-        alpha 0.15 /s, 100 packets.
+        """Reads values as scenarios write them. Defaults are those of the paper: gamma 0.98, alpha
+        0.15 /s, 100 packets.
 
-        Raises MarqueueError with the name, the value and what was expected.
+        Raises MarqueueError with name, value and what was expected.
         """
         declared = {spec.name: spec for spec in aqms()["avq"].params}
         given = {"gamma": gamma, "alpha": alpha}
@@ -86,32 +86,32 @@ class Avq:
 
 @dataclass(frozen=True)
 class Stats:
-    """What AVQ at a device was told and has done since; packets are those on the wire."""
+    """Settings and counters of AVQ at a device; packets are those on the wire."""
 
     rate: float
     """C, bit/s."""
     gamma: float | None
     """None if alpha is 0, where it has no meaning."""
     alpha: float
-    """1/s, as rounded."""
+    """alpha as rounded by the fixed-point program, 1/s."""
     buffer: float
     """B, bytes."""
     signal: str
     virtual_capacity: float
-    """C~ as of the last packet, bit/s."""
+    """C~ at the last packet, bit/s."""
     virtual_queue: float
-    """VQ as of the last packet, bytes."""
+    """VQ at the last packet, bytes."""
     packets: int
     bytes: int
     marked: int
-    """Those that got CE."""
+    """Packets that were set to CE."""
     dropped: int
     already_ce: int
-    """Those that were signalled and had CE when they came."""
+    """Packets to be marked that already had CE."""
     unmarked: int
-    """Those that were signalled and passed as they were: no IP, or under ecn-only without ECN."""
+    """Packets to be marked that passed unchanged: not IP, or not ECN-capable under ecn-only."""
     segmented: int
-    """Socket buffers of several packets, of which all are marked or none."""
+    """Socket buffers of several packets (GSO), which are marked as a whole."""
 
     def as_dict(self) -> dict[str, Any]:
         """By name."""
@@ -119,15 +119,16 @@ class Stats:
 
 
 def missing() -> str | None:
-    """What is missing for a program to be loaded here, if anything."""
+    """The reason why no program can be loaded here; None if it can."""
     return _core.kernel_missing()
 
 
 def attach(device: str, avq: Avq, netns: str | None = None) -> bool:
-    """Puts AVQ at the egress of a device, in front of what shapes it; True if it was not there.
+    """Attaches AVQ to the egress of a device, before its shaper. Returns False if it was already
+    there.
 
-    Where it is already it is told the new values, and goes on with its state and its counters. It
-    stays until :func:`detach`, or until the device is gone. ``netns`` is a name of ip-netns or the
+    AVQ that is already attached gets the new parameters and keeps its state and counters. It stays
+    until :func:`detach`, or until the device is removed. ``netns`` is a name of ip-netns or the
     file of a network namespace. Raises KernelRefused.
     """
     if avq.buffer < FRAME:
@@ -148,7 +149,7 @@ def attach(device: str, avq: Avq, netns: str | None = None) -> bool:
 
 
 def detach(device: str, netns: str | None = None) -> bool:
-    """Removes what :func:`attach` made, and nothing else; False if nothing was there.
+    """Removes what :func:`attach` attached, and nothing else. Returns False if there was nothing.
 
     Raises KernelRefused.
     """
@@ -159,28 +160,27 @@ def detach(device: str, netns: str | None = None) -> bool:
 
 
 def stats(device: str, netns: str | None = None) -> Stats | None:
-    """What AVQ has done at a device; None if it is not there. Raises KernelRefused."""
+    """The counters of AVQ at a device; None if it is not attached. Raises KernelRefused."""
     try:
-        told = _core.avq_stats(device, _namespace(netns))
+        raw = _core.avq_stats(device, _namespace(netns))
     except _core.KernelError as error:
         raise KernelRefused(str(error)) from None
-    return None if told is None else Stats(**told)
+    return None if raw is None else Stats(**raw)
 
 
 def dctcp_name() -> str:
-    """What :func:`dctcp` calls it in this process."""
+    """The name under which :func:`dctcp` registers in this process."""
     return _core.Dctcp.name()
 
 
 @contextmanager
 def dctcp() -> Iterator[str]:
-    """DCTCP (RFC 8257) as a congestion control of this machine's TCP, under the name that is
-    yielded, as in ``iperf3 -C NAME``.
+    """Context manager: DCTCP (RFC 8257) as a congestion control of this machine's TCP.
 
-    The kernel unregisters it when this ends, or when the process does, however that comes about;
-    connections that use it keep it. Each process registers its own, once. Both ends of a connection
-    must choose it, and have tcp_ecn = 1. Raises KernelRefused where the kernel is older than 6.4,
-    or programs cannot be loaded.
+    Yields its name, as for ``iperf3 -C NAME``. The kernel unregisters it at the end or when the
+    process ends; existing connections keep it. Each process registers its own, once. Both ends of a
+    connection must select it and have tcp_ecn = 1. Raises KernelRefused if the kernel is older than
+    6.4 or programs cannot be loaded.
     """
     name = dctcp_name()
     if name in AVAILABLE.read_text(encoding="ascii").split():
@@ -197,7 +197,7 @@ def dctcp() -> Iterator[str]:
 
 
 def _bytes(text: str) -> int:
-    """A size, or packets of :data:`FRAME`."""
+    """A size in bytes, or in packets of :data:`FRAME` bytes."""
     try:
         return Size.parse(text).base
     except ValueError:

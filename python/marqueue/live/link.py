@@ -1,14 +1,14 @@
-"""A command behind an emulated link, as mahimahi's shells have it.
+"""Runs a command behind an emulated link, like the shells of mahimahi.
 
-The command gets a network namespace of its own, whose only way out is a TUN device; another stands
-in the namespace that it was started from. Links nest: one that is started inside another takes its
-addresses out of that one's.
+The command runs in a network namespace of its own, whose only route leads through a TUN device. The
+other end of the link is a TUN device in the namespace of the caller. Links can be nested: a link
+that is started inside another takes its addresses from the outer one.
 
     started from             inside     inside that
     100.64.0.1/16            100.64.0.2/16
                              100.64.1.1/24            100.64.1.2/24
 
-Each has an address of IPv6 too, which is that of IPv4 behind a prefix of 96 bits.
+Each IPv6 address is a prefix of 96 bits followed by the IPv4 address.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from typing import Any
 import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.live import requirements
-from marqueue.live.internet import DEVICE, sweep, way_out
-from marqueue.live.namespaces import namespaces, one_at_a_time
+from marqueue.live.internet import DEVICE, internet_access, remove_stale_tables
+from marqueue.live.namespaces import namespaces, setup_lock
 from marqueue.live.process_tree import INHERITED, Pipes, run_tree
-from marqueue.live.recording import Watcher, told
+from marqueue.live.recording import Watcher, notify_watchers
 
-#: For carrier-grade NAT (RFC 6598): nobody's addresses, and not those of private networks at home.
+#: Addresses for carrier-grade NAT (RFC 6598): not routed, and not used by private networks.
 ADDRESSES = IPv4Network("100.64.0.0/10")
-#: Prefixes of links and of links within them.
+#: Prefix lengths of a link and of the links nested in it.
 DEPTHS = (16, 24, 30)
 INSIDE = "mq0"
 OUTSIDE, OUTSIDE6 = "MARQUEUE_OUTSIDE", "MARQUEUE_OUTSIDE6"
-"""The variables that tell the command the addresses of the namespace that it was started from."""
+"""Environment variables with the addresses of the namespace from which the command was started."""
 
 
 @dataclass(frozen=True)
 class LinkOutcome:
-    """What became of the command, and what the link measured."""
+    """The exit code of the command and the measurements of the link."""
 
     exit_code: int
     raw: Mapping[str, Any]
@@ -57,17 +57,17 @@ def run_behind(
     watchers: Sequence[Watcher] = (),
     pipes: Pipes = INHERITED,
 ) -> LinkOutcome:
-    """Runs ``command`` behind the links of ``plan``, whose only route leads out; with ``internet``
-    it leads beyond this machine.
+    """Runs ``command`` behind the links of ``plan``, whose only route leads out of the namespace;
+    with ``internet`` it leads beyond this machine.
 
-    ``watchers`` are told of the samples that the plan asks for, which are then no part of what the
-    link measured. Raises RunError if the machine cannot do it, or the links nest too deep.
+    ``watchers`` receive the samples that the plan requests; the outcome then does not contain them.
+    Raises RunError if the machine cannot do it, or if links are nested too deep.
     """
     requirements.require()
     with namespaces("inside") as [namespace]:
         here = f"{DEVICE}{os.getpid()}"
-        with one_at_a_time():
-            sweep()
+        with setup_lock():
+            remove_stale_tables()
             try:
                 link = _core.LiveLink(
                     json.dumps(plan),
@@ -76,11 +76,11 @@ def run_behind(
                     (here, None),
                     mtu,
                     [],
-                    watched=bool(watchers),
+                    share_samples=bool(watchers),
                 )
             except OSError as error:
                 raise RunError(f"{error.strerror or error}") from None
-            outer, inner = free_pair()
+            outer, inner = unused_pair()
             requirements.batch(
                 None, f"addr add {outer} dev {here}", f"link set {here} mtu {mtu} up"
             )
@@ -92,7 +92,7 @@ def run_behind(
         )
         addresses: dict[str, IPv4Interface | IPv6Interface] = {OUTSIDE: outer}
         if mtu >= requirements.LEAST6 and requirements.has_ipv6():
-            outer6, inner6 = in_ipv6(outer), in_ipv6(inner)
+            outer6, inner6 = ipv6_of(outer), ipv6_of(inner)
             requirements.set_parameters(namespace, **{f"ipv6__conf__{INSIDE}__disable_ipv6": 0})
             requirements.batch(None, f"addr add {outer6} dev {here} nodad")
             requirements.batch(
@@ -102,12 +102,12 @@ def run_behind(
             )
             addresses[OUTSIDE6] = outer6
         variables = {name: str(address.ip) for name, address in addresses.items()}
-        with way_out(here, list(addresses.values())) if internet else nullcontext():
+        with internet_access(here, list(addresses.values())) if internet else nullcontext():
             link.start()
-            with told(link, watchers):
+            with notify_watchers(link, watchers):
                 code = run_tree(namespace, command, {**os.environ, **variables}, pipes)
         raw = link.finish()
-        rest = link.looks()
+        rest = link.samples()
         for watcher in watchers:
             watcher(rest)
         for end, (where, device) in {"near": (namespace, INSIDE), "far": (None, here)}.items():
@@ -115,13 +115,13 @@ def run_behind(
         return LinkOutcome(code, raw, link.packet_time)
 
 
-def in_ipv6(address: IPv4Interface) -> IPv6Interface:
-    """What an end has in IPv6 that has ``address``."""
+def ipv6_of(address: IPv4Interface) -> IPv6Interface:
+    """The IPv6 address of the end with this IPv4 address."""
     return IPv6Interface((requirements.PREFIX6 + int(address.ip), 96 + address.network.prefixlen))
 
 
-def free_pair() -> tuple[IPv4Interface, IPv4Interface]:
-    """Addresses for the two ends of a new link that nobody here has."""
+def unused_pair() -> tuple[IPv4Interface, IPv4Interface]:
+    """Unused addresses for the two ends of a new link."""
     taken: list[IPv4Interface] = []
     within, depth = ADDRESSES, 0
     for device in json.loads(requirements.run("ip", "-json", "-4", "addr")):
@@ -131,7 +131,7 @@ def free_pair() -> tuple[IPv4Interface, IPv4Interface]:
             if device["ifname"] == INSIDE:
                 within, depth = address.network, DEPTHS.index(each["prefixlen"]) + 1
     if depth == len(DEPTHS):
-        raise RunError(f"link: {depth} links within each other, expected at most {len(DEPTHS)}")
+        raise RunError(f"link: got {depth} nested links, expected at most {len(DEPTHS)}")
     for subnet in within.subnets(new_prefix=DEPTHS[depth]):
         first, second = subnet[1], subnet[2]
         clash = any(first in t.network and t.network.prefixlen >= subnet.prefixlen for t in taken)

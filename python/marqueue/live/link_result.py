@@ -1,4 +1,4 @@
-"""What a link measured, as a result like those of the simulator, as JSON and as a table."""
+"""The measurements of a link as a result like the simulator's, as JSON and as a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from marqueue.live.audit import complaints
+from marqueue.live.audit import invalid_reasons
 from marqueue.live.link import LinkOutcome
 from marqueue.live.recording import Recording
 from marqueue.results import LINK_FIGURES, Result
@@ -23,29 +23,29 @@ from marqueue.statistics.estimates import Estimate
 from marqueue.units import Duration
 
 COUNTS = dict.fromkeys(("drops", "marks", "packets", "lost"), "packets")
-"""Figures that are numbers of packets."""
+"""Figures that count packets."""
 SHOWN = ("queue_mean", "queue_p99", "delay_mean", "delay_p50", "delay_p99")
-"""Figures of the table, besides rates and counts."""
+"""Figures of the table besides rates and counts."""
 NO_FLOWS = {
     **{name: np.empty(0, np.uint32) for name in ("group", "route", "size")},
     **{name: np.empty(0) for name in ("start", "end")},
     **{name: np.empty(0, np.uint64) for name in ("delivered", "sent", "retransmits")},
     **{name: np.empty(0, np.int64) for name in ("timeouts", "ecn_cuts")},
 }
-"""The table of flows: of those of a command nothing is known."""
+"""The empty table of flows: the flows of a command are unknown."""
 
 
-def result_of(
+def link_measurements(
     scenario: Scenario,
     plan: Mapping[str, Any],
     command: Sequence[str],
     ended: LinkOutcome,
     recording: Recording,
 ) -> Result:
-    """The result of a link whose command has ended: one replication, as long as it took.
+    """The result of a link whose command has ended: one replication, as long as the command ran.
 
-    ``scenario`` has the topology; ``provenance.live`` has the command, the audit and what makes the
-    result invalid.
+    ``scenario`` has the topology. ``provenance.live`` has the command, the audit, and the reasons
+    if the result is invalid.
     """
     raw = ended.raw
     lasted = max(round(raw["ended"] * 1e9), 1)
@@ -53,7 +53,7 @@ def result_of(
     live = {
         "command": list(command),
         "audits": [audit],
-        "complaints": complaints(audit, ended.packet_time),
+        "invalid_reasons": invalid_reasons(audit, ended.packet_time),
     }
     whole = _until(scenario, lasted)
     began = datetime.now(UTC).timestamp() - raw["ended"]
@@ -82,7 +82,7 @@ def result_of(
 
 
 def _until(scenario: Scenario, end: int) -> Scenario:
-    """The scenario up to a time, ns, without the changes of rates that were not reached."""
+    """The scenario up to a time, ns, without later changes of rates."""
     data = scenario.to_dict()
     for link in data["topology"]["links"]:
         changes = link.get("schedule", [])
@@ -91,12 +91,12 @@ def _until(scenario: Scenario, end: int) -> Scenario:
 
 
 def as_dict(result: Result) -> dict[str, Any]:
-    """What is kept as JSON: of each link counts, figures and series with their units."""
+    """The measurements for JSON: counts, figures and series of each link, with units."""
     assert result.provenance.live
     [audit] = result.provenance.live["audits"]
     return {
-        "valid": not result.provenance.live["complaints"],
-        "complaints": result.provenance.live["complaints"],
+        "valid": not result.provenance.live["invalid_reasons"],
+        "invalid_reasons": result.provenance.live["invalid_reasons"],
         "command": result.provenance.live["command"],
         "seconds": audit["duration"],
         "links": [_link(result, name) for name in result.links],
@@ -133,7 +133,7 @@ WAYS = ("arrived", "departed", "dropped")
 
 
 def rate_of(window: Window) -> float:
-    """What left the queue, bit/s."""
+    """The departure rate of the queue, bit/s."""
     return window.departed_bytes * 8 / window.seconds
 
 
@@ -142,12 +142,12 @@ def _unit(name: str, unit: str) -> str:
 
 
 def _value(value: float, unit: str) -> dict[str, Any]:
-    """A quantity; null where nothing was measured."""
+    """A quantity; null if nothing was measured."""
     return {"value": value if math.isfinite(value) else None, "unit": unit}
 
 
 def _series(result: Result, name: str) -> dict[str, Any]:
-    """The samples; null where no packet left since the one before."""
+    """The samples; null if no packet left since the previous sample."""
     link = result.link(name)
     series = {each: (*link.series(each), unit) for each, unit in link.units.items()}
     times = next(iter(series.values()))[0] if series else np.empty(0)
@@ -164,7 +164,7 @@ def _series(result: Result, name: str) -> dict[str, Any]:
 
 
 def table(result: Result) -> Table:
-    """The main figures, a column for each direction."""
+    """The main figures, one column for each direction."""
     out = Table(box=None, pad_edge=False, header_style="bold")
     out.add_column("")
     windows = {name: window for name in result.links for window in result.link(name).windows()}
@@ -191,7 +191,7 @@ def _short(estimate: Estimate) -> str:
 
 
 def _by_reason(counts: Mapping[str, int]) -> str:
-    """A number of packets and, if they have several reasons, how many each has."""
+    """A number of packets, with the number for each reason if there are several."""
     there = {reason: n for reason, n in counts.items() if n}
     total = str(sum(there.values()))
     reasons = ", ".join(f"{reason.replace('_', ' ')} {n}" for reason, n in there.items())

@@ -1,12 +1,12 @@
-"""Process 1 of the PID namespace in which the command of a link runs; a program of its own.
+"""Process 1 of the PID namespace in which the command of a link runs; a separate program.
 
-    init.py FD SIGNALS COMMAND...
+    namespace_init.py FD SIGNALS COMMAND...
 
-The kernel ends all processes of a PID namespace when its process 1 ends. This one ends when the
-command does, and when the other end of the socket FD is closed, which the kernel does for a parent
-that was killed. A byte that comes from there is the number of a signal for all processes of the
-namespace. One byte is sent when the command has been started. SIGNALS, numbers with commas between
-them, are given their default handling in the command.
+The kernel ends all processes of a PID namespace when its process 1 ends. This program ends when the
+command does. It also ends when the other end of the socket FD is closed, which the kernel does if
+the parent is killed. Each byte received on FD is the number of a signal that is passed on to all
+processes of the namespace. One byte is sent on FD when the command has started. SIGNALS (numbers
+separated by commas) are set to their default handling in the command.
 """
 
 import os
@@ -20,26 +20,26 @@ NOT_STARTED = 127
 
 
 class Init:
-    """The command, and what is left of it."""
+    """The command and the processes it left behind."""
 
     def __init__(self, lifeline: socket.socket) -> None:
         self.lifeline = lifeline
         self.ending = False
 
-    def obey(self) -> None:
-        """Passes signals on, until nobody is there who could send any."""
+    def pass_signals_on(self) -> None:
+        """Passes signals on until the parent closes the socket."""
         try:
-            while told := self.lifeline.recv(1):
+            while received := self.lifeline.recv(1):
                 self.ending = True
                 with suppress(ProcessLookupError):
-                    os.kill(-1, told[0])
+                    os.kill(-1, received[0])
         finally:
-            # Without a parent, reading gives nothing or fails.
+            # Reading returns nothing or fails when the parent is gone.
             os._exit(128 + signal.SIGKILL)
 
     def wait(self, command: int) -> int:
-        """The exit code of the command. Whoever is told to end gets the time to do so; otherwise
-        what the command has left in the background ends with it."""
+        """Waits for the command and returns its exit code. After a signal the other processes get
+        time to end; otherwise background processes end with the command."""
         code = NOT_STARTED
         while True:
             try:
@@ -54,7 +54,7 @@ class Init:
 
 
 def main(lifeline: str, defaults: str, *command: str) -> None:
-    """See the head of this file."""
+    """Runs the command; see the module docstring."""
     link = socket.socket(fileno=int(lifeline))
     link.set_inheritable(False)
     init = Init(link)
@@ -67,7 +67,7 @@ def main(lifeline: str, defaults: str, *command: str) -> None:
     except OSError as error:
         print(f"{command[0]}: {error.strerror}", file=sys.stderr, flush=True)
         os._exit(NOT_STARTED)
-    Thread(target=init.obey, daemon=True).start()
+    Thread(target=init.pass_signals_on, daemon=True).start()
     os._exit(init.wait(pid))
 
 

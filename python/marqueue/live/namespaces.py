@@ -1,9 +1,8 @@
-"""Network namespaces that are gone when they are no longer used.
+"""Temporary network namespaces.
 
-Each has a name that ``ip netns`` shows and a file that its owner keeps locked. A TUN device closes
-with the process that opened it, commands die with the process that started them; the name and the
-file are all that an owner who was killed leaves. Whoever comes next finds the file unlocked and
-removes both.
+Each namespace has a name, which ``ip netns`` shows, and a lock file, which its owner keeps locked.
+TUN devices and commands end with the owner's process. If the owner was killed, only the name and
+the unlocked lock file are left; the next live run removes both.
 """
 
 from __future__ import annotations
@@ -28,14 +27,15 @@ PREFIX = "marqueue-"
 
 
 TURN = 60.0
-"""Seconds to wait for others that set up or take down something."""
+"""Seconds to wait for other processes that are setting up or removing namespaces."""
 STEP = 0.01
-"""Seconds between two looks."""
+"""Seconds between two attempts."""
 
 
 @contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """While names and addresses are taken, nobody else takes any; signals are deferred."""
+def setup_lock() -> Iterator[None]:
+    """Context manager: a lock across processes while names and addresses are allocated. Signals are
+    deferred."""
     try:
         LOCKS.mkdir(exist_ok=True)
         with deferred(), (LOCKS / ".turn").open("w") as turn:
@@ -46,7 +46,7 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def _take(turn: IO[str]) -> None:
-    """Locks the file, which others hold for moments only, unless they are stopped."""
+    """Locks the file. Other processes hold the lock only briefly, unless they are stopped."""
     until = time.monotonic() + TURN
     while True:
         try:
@@ -56,15 +56,15 @@ def _take(turn: IO[str]) -> None:
             if time.monotonic() > until:
                 raise RunError(
                     f"{turn.name}: locked by another process for {TURN:g} s, expected a moment: is "
-                    "a marqueue stopped (Ctrl-Z)?"
+                    "a marqueue process stopped (Ctrl-Z)?"
                 ) from None
         time.sleep(STEP)
 
 
 def clear_leftovers() -> list[str]:
-    """Removes the namespaces whose owners are gone, and gives their names."""
+    """Removes the namespaces whose owners are gone. Returns their names."""
     gone = []
-    # A command that was at work when its owner was killed may have made the name alone.
+    # A command interrupted by the death of its owner may have created the name only.
     names = {path.name for where in (LOCKS, NAMES) for path in where.glob(f"{PREFIX}*")}
     for path in (LOCKS / name for name in sorted(names)):
         with path.open("a") as file:
@@ -79,11 +79,11 @@ def clear_leftovers() -> list[str]:
 
 
 def remove(name: str) -> None:
-    """Removes a namespace with all that runs in it, if it is there."""
+    """Removes a namespace, if it exists, and kills its processes."""
     if not (NAMES / name).exists():
         return
     until = time.monotonic() + requirements.PATIENCE
-    # What was about to start another process may have done so meanwhile.
+    # A process may have forked between the listing and the kill.
     while pids := requirements.run("ip", "netns", "pids", name).split():
         for pid in pids:
             with suppress(ProcessLookupError):
@@ -96,8 +96,8 @@ def remove(name: str) -> None:
 
 @contextmanager
 def namespaces(*roles: str) -> Iterator[list[str]]:
-    """Fresh namespaces, one for each role, named after this process; removed at the end, whatever
-    happens. What others have left is removed first."""
+    """Context manager: new namespaces, one for each role, named after this process. Removes them at
+    the end, and those of killed processes first."""
     held: list[tuple[str, IO[str]]] = []
     try:
         with deferred():
@@ -112,8 +112,8 @@ def namespaces(*roles: str) -> Iterator[list[str]]:
 
 
 def _make(roles: Sequence[str], held: list[tuple[str, IO[str]]]) -> None:
-    """Makes a namespace for each role; ``held`` are their names and locked files."""
-    with one_at_a_time():
+    """Creates a namespace for each role and adds its name and locked file to ``held``."""
+    with setup_lock():
         clear_leftovers()
         for name in _free_names(roles):
             held.append((name, (LOCKS / name).open("w")))
@@ -121,7 +121,7 @@ def _make(roles: Sequence[str], held: list[tuple[str, IO[str]]]) -> None:
             requirements.run("ip", "netns", "add", name)
     for name, _ in held:
         requirements.batch(name, "link set lo up")
-        # Nobody asks for routers: such packets would be in every figure.
+        # No router solicitations: they would be counted in every figure.
         requirements.set_parameters(
             name,
             ipv4__ip_forward=1,
@@ -131,7 +131,7 @@ def _make(roles: Sequence[str], held: list[tuple[str, IO[str]]]) -> None:
 
 
 def _free_names(roles: Sequence[str]) -> list[str]:
-    """Names after the number of this process, which in a PID namespace may be another's too."""
+    """Names with the id of this process, and a number if another PID namespace uses the same id."""
     owners = (f"{os.getpid()}{f'.{n}' if n else ''}" for n in count())
     names = ([f"{PREFIX}{owner}-{role}" for role in roles] for owner in owners)
     return next(each for each in names if not any((LOCKS / name).exists() for name in each))

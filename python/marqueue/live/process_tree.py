@@ -1,12 +1,12 @@
-"""A command and all its descendants, which end together.
+"""Runs a command so that it ends together with all its descendants.
 
-The command runs in a PID namespace: when its process 1 (``namespace_init.py``) ends, the kernel
-ends all the others, whatever sessions and groups they are in. Process 1 holds one end of a socket,
-this process the other. The kernel closes it when this process dies, be it by SIGKILL, and process 1
-ends.
+The command runs in a PID namespace. When process 1 of the namespace (``namespace_init.py``) ends,
+the kernel ends all others, in any session or process group. Process 1 and this process are
+connected by a socket. The kernel closes the socket when this process dies, even by SIGKILL, and
+process 1 then ends.
 
-A cgroup can be killed as a whole too, in the same time (5 ms for 17 processes, Linux 6.18), but
-somebody must be alive to do it, and its hierarchy must be writable.
+A cgroup could be killed as a whole, too, in the same time (5 ms for 17 processes, Linux 6.18). But
+that needs a surviving process, and a writable cgroup hierarchy.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from marqueue.live.termination import (
     SIGNALS,
     Terminated,
     deferred,
-    ignore_the_rest,
-    interrupt_is_for_the_command,
+    ignore_further_signals,
+    interrupts_left_to_command,
 )
 
 GRACE = 5.0
-"""Seconds that the command has to end, once a signal was passed on to it."""
+"""Seconds within which the command must end after a signal."""
 RESTORED = (*SIGNALS, signal.SIGPIPE, signal.SIGXFSZ)
-"""Signals that the command handles as if a shell had started it. The processes between this one and
-the command ignore the former; Python ignores the last two."""
+"""Signals that get their default handling in the command, as if a shell had started it. The
+processes between this one and the command ignore the former; Python ignores the last two."""
 
 
 @dataclass(frozen=True)
 class Pipes:
-    """Where a command reads and writes, as :class:`subprocess.Popen` takes it; None: where this
-    process does."""
+    """Standard streams of the command, as :class:`subprocess.Popen` takes them; None: those of this
+    process."""
 
     stdin: int | None = None
     stdout: int | None = None
@@ -55,16 +55,16 @@ def run_tree(
     environment: Mapping[str, str],
     pipes: Pipes = INHERITED,
 ) -> int:
-    """Runs ``command`` in a network namespace, and gives its exit code once no process of it is
-    left. It has the terminal: Ctrl-C there is for it alone.
+    """Runs ``command`` in a network namespace. Returns its exit code when all its processes have
+    ended. The command owns the terminal: Ctrl-C reaches it alone.
 
-    SIGTERM, SIGHUP and SIGQUIT, where :func:`marqueue.live.termination.signals_raise` is in force,
-    are passed on to all its processes, which are killed if they do not end; the exit code is then
-    128 and the signal's number. Raises RunError if it could not be started.
+    Within :func:`marqueue.live.termination.signals_raise`, SIGTERM, SIGHUP and SIGQUIT are passed
+    on to all processes of the command, which are killed if they do not end. The exit code is then
+    128 + the signal's number. Raises RunError if the command could not be started.
     """
     ours, theirs = socket.socketpair()
     process: subprocess.Popen[bytes] | None = None
-    with ours, interrupt_is_for_the_command():
+    with ours, interrupts_left_to_command():
         line = _line(namespace, theirs.fileno(), command)
         try:
             with deferred(), theirs:
@@ -81,7 +81,7 @@ def run_tree(
         except Terminated as ended:
             code = _end(process, ours, ended)
         finally:
-            ignore_the_rest()
+            ignore_further_signals()
             started = _started(ours)
             ours.close()
             if process:
@@ -92,13 +92,13 @@ def run_tree(
 
 
 def _end(process: subprocess.Popen[bytes] | None, ours: socket.socket, ended: Terminated) -> int:
-    """Passes a signal on, and gives the exit code that says so."""
+    """Passes a signal on. Returns 128 + its number as the exit code."""
     try:
         ours.send(bytes([ended.signal]))
         if process:
             process.wait(GRACE)
     except (OSError, subprocess.TimeoutExpired):
-        # It has ended meanwhile, or will be ended.
+        # The process has already ended, or is about to be killed.
         pass
     return 128 + ended.signal
 
@@ -112,8 +112,8 @@ def _started(ours: socket.socket) -> bool:
 
 
 def _line(namespace: str, lifeline: int, command: Sequence[str]) -> list[str]:
-    """The command line. Only network and processes are others than here: /proc shows the latter,
-    and what is mounted in the namespace stays there."""
+    """The command line: a PID namespace within the network namespace. /proc shows the PID
+    namespace, and mounts made inside stay inside."""
     ignored = {number for number in SIGNALS if signal.getsignal(number) == signal.SIG_IGN}
     restored = ",".join(str(int(number)) for number in RESTORED if number not in ignored)
     aside = ",".join(number.name.removeprefix("SIG") for number in SIGNALS)

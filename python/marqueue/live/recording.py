@@ -1,4 +1,4 @@
-"""Samples of the queues of a link while it runs: who is told of them, and who keeps them."""
+"""Samples of the queues of a running link: watchers, and a recording of all samples."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ import numpy as np
 import marqueue._core as _core
 
 EVERY = 0.1
-"""Seconds between two samples, and between two times that somebody is told of them."""
-Looks = Sequence[dict[str, Any]]
-"""Samples as :meth:`marqueue._core.LiveLink.looks` gives them."""
-Watcher = Callable[[Looks], None]
+"""Seconds between two samples, and between two calls of the watchers."""
+LinkSamples = Sequence[dict[str, Any]]
+"""Samples as returned by :meth:`marqueue._core.LiveLink.samples`."""
+Watcher = Callable[[LinkSamples], None]
 PROBES = {"rate": "bit/s", "delay_p50": "s", "delay_p99": "s"}
-"""What is sampled besides the series that every queue has, with its unit."""
+"""Sampled quantities besides the series of every queue, with their units."""
 
 
 @contextmanager
-def told(link: _core.LiveLink, watchers: Sequence[Watcher]) -> Iterator[None]:
-    """While it lasts, and once at its end, watchers are told in a thread of what is new."""
+def notify_watchers(link: _core.LiveLink, watchers: Sequence[Watcher]) -> Iterator[None]:
+    """Context manager: calls the watchers with new samples in a thread, and once more at the
+    end."""
     over = Event()
 
     def tell() -> None:
         while not over.wait(EVERY):
-            looks = link.looks()
+            looks = link.samples()
             for watcher in watchers:
                 watcher(looks)
 
@@ -44,13 +45,13 @@ def told(link: _core.LiveLink, watchers: Sequence[Watcher]) -> Iterator[None]:
 
 
 class Recording:
-    """Keeps all samples, as columns of numbers."""
+    """A watcher that stores all samples in columns."""
 
     def __init__(self) -> None:
         self.links: dict[int, dict[str, array[float]]] = {}
 
-    def __call__(self, looks: Looks) -> None:
-        """Takes in new samples."""
+    def __call__(self, looks: LinkSamples) -> None:
+        """Stores new samples."""
         for look in looks:
             columns = self.links.setdefault(look["link"], {})
             series = look["series"]
@@ -60,8 +61,8 @@ class Recording:
                     columns.setdefault(name, array("d")).append(values[0])
 
     def series(self, link: int, empty: dict[str, Any]) -> dict[str, Any]:
-        """The series of a link as the engine gives them; rate and delays are among the probes.
-        ``empty`` are those without samples."""
+        """The series of a link in the form of the engine, with rate and delays among the probes.
+        ``empty`` is the form without samples."""
         kept = self.links.get(link, {})
         values = {name: np.array(column) for name, column in kept.items()}
         nothing = np.empty(0)

@@ -1,7 +1,7 @@
-"""What the machine must have, and how commands are given to it.
+"""Checks what a live run needs of the machine, and runs the system's commands.
 
-Namespaces, addresses and routes are made by ``ip``, sockets looked at by ``ss`` (iproute2): what a
-user would type, and can type meanwhile to look.
+Namespaces, addresses and routes are set up with ``ip``, and sockets are read with ``ss`` (both
+iproute2), so that users can inspect the same state with the same tools.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from marqueue.errors import RunError
 
 TUN = Path("/dev/net/tun")
 IPV6 = Path("/proc/sys/net/ipv6")
-#: Of addresses of IPv6: a local prefix (RFC 4193), whose 40 bits are no more random than "mqueu".
-#: Each is that of IPv4 behind it.
+#: Prefix of IPv6 addresses (local, RFC 4193; its 40 bits are "mqueu"), followed by the IPv4
+#: address.
 PREFIX6 = IPv6Address("fd6d:7175:6575::")
-#: The least that a link with IPv6 must carry, bytes (RFC 8200, section 5).
+#: Smallest MTU of a link with IPv6, bytes (RFC 8200, section 5).
 LEAST6 = 1280
 BASICS = ("ip", "nsenter", "setpriv", "taskset", "unshare")
-#: In which package of Debian a command is.
+#: The Debian package of each command.
 PACKAGES = {
     "ip": "iproute2",
     "ss": "iproute2",
@@ -37,13 +37,13 @@ PACKAGES = {
     "unshare": "util-linux",
 }
 PATIENCE = 20.0
-"""Seconds for any command that only sets something up."""
+"""Timeout of setup commands, s."""
 FILES = 48
-"""File descriptors that a link needs, those of the commands that set it up included."""
+"""File descriptors needed by a link, including those of setup commands."""
 
 
 def missing(tools: Iterable[str] = ()) -> str | None:
-    """Why this machine cannot carry real packets; None if it can."""
+    """The reason why this machine cannot carry real packets; None if it can."""
     if os.geteuid() != 0:
         return "not root: network namespaces and TUN devices need it"
     if not TUN.exists():
@@ -55,8 +55,8 @@ def missing(tools: Iterable[str] = ()) -> str | None:
 
 
 def require(tools: Iterable[str] = (), files: int = FILES) -> None:
-    """Raises RunError if this machine cannot carry real packets, or this process cannot open so
-    many more ``files``."""
+    """Raises RunError if this machine cannot carry real packets, or if this process cannot open
+    ``files`` more files."""
     why = missing(tools)
     if why:
         raise RunError(why)
@@ -70,8 +70,8 @@ def require(tools: Iterable[str] = (), files: int = FILES) -> None:
 
 
 def run(*command: str, given: str = "") -> str:
-    """The output of a short command that reads ``given``; raises RunError with what it said if it
-    fails."""
+    """The output of a short command with ``given`` as its standard input. Raises RunError with its
+    error output if it fails."""
     try:
         done = subprocess.run(
             command,
@@ -80,7 +80,7 @@ def run(*command: str, given: str = "") -> str:
             text=True,
             timeout=PATIENCE,
             check=False,
-            # Ctrl-C is for this process, which then undoes what was done.
+            # A new session: Ctrl-C reaches only this process, which then cleans up.
             process_group=0,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -92,17 +92,17 @@ def run(*command: str, given: str = "") -> str:
 
 
 def batch(namespace: str | None, *lines: str) -> None:
-    """Several ``ip`` commands in a namespace, of which none may fail."""
+    """Runs several ``ip`` commands in a namespace. Raises RunError if one fails."""
     where = ("-netns", namespace) if namespace else ()
     run("ip", *where, "-batch", "-", given="\n".join(lines))
 
 
 def inside(namespace: str, command: Sequence[str], cpus: Iterable[int] = ()) -> list[str]:
-    """The command line that runs ``command``, a child of this process, in a network namespace.
+    """The command line that runs ``command`` in a network namespace as a child of this process.
 
-    Only the network is another (``ip netns exec`` would change /sys too), and the command dies with
-    whoever started it. The kernel says nothing of a parent that has died before it was asked to, so
-    the shell looks once more.
+    Only the network namespace changes (``ip netns exec`` would also remount /sys), and the command
+    dies with its parent. The kernel does not report a parent that died before the request, so the
+    shell checks the parent once more.
     """
     mine = ["setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"']
     where = [*mine, str(os.getpid()), "nsenter", f"--net=/run/netns/{namespace}", "--"]
@@ -111,39 +111,38 @@ def inside(namespace: str, command: Sequence[str], cpus: Iterable[int] = ()) -> 
 
 
 def processors() -> tuple[int, ...]:
-    """The processors that are left for whoever sends and receives: all but the last, which is the
-    link's, if there are several."""
+    """The CPUs for senders and receivers: all but the last, which the link uses, if there are
+    several."""
     mine = sorted(os.sched_getaffinity(0))
     return tuple(mine[:-1] or mine)
 
 
 def has_ipv6() -> bool:
-    """Do devices that are made here have IPv6?"""
+    """Whether new devices have IPv6."""
     switches = [IPV6 / "conf" / of / "disable_ipv6" for of in ("all", "default")]
     return IPV6.exists() and all(each.read_text().strip() == "0" for each in switches)
 
 
 def set_parameters(namespace: str, **values: str | int) -> None:
-    """Network parameters of a namespace; in their names ``__`` stands for a dot. Where the kernel
-    has no IPv6 there is nothing to tell it."""
+    """Sets network parameters of a namespace. ``__`` in names stands for a dot. Does nothing for
+    IPv6 parameters if the kernel has no IPv6."""
     lines = "; ".join(
         f"echo {value} > /proc/sys/net/{name.replace('__', '/')}"
         for name, value in values.items()
         if IPV6.exists() or not name.startswith("ipv6__")
     )
-    # Without nsenter's --mount, /proc/sys/net is that of the namespace one is in.
+    # nsenter without --mount: /proc/sys/net shows the entered network namespace.
     run(*inside(namespace, ["sh", "-ec", lines or ":"]))
 
 
 def send_drops(namespace: str | None, device: str) -> int:
-    """How many packets the kernel had to send by ``device`` of a namespace, and dropped because
-    the queue of the device was full (``tx_dropped``)."""
+    """Packets that the kernel dropped because the queue of a device was full (``tx_dropped``)."""
     where = ("-netns", namespace) if namespace else ()
     [shown] = json.loads(run("ip", *where, "-json", "-stats", "link", "show", "dev", device))
     return int(shown["stats64"]["tx"]["dropped"])
 
 
 def stolen_seconds() -> float:
-    """CPU time that a hypervisor gave to others, all processors together, s."""
+    """CPU time that the hypervisor gave to other guests (steal time), summed over all CPUs, s."""
     first = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
     return int(first[8]) / os.sysconf("SC_CLK_TCK") if len(first) > 8 else 0.0

@@ -1,9 +1,9 @@
-"""A scenario with real senders: the network of its plan between two namespaces, TCP flows of iperf3
-across it, and a result as the simulator's.
+"""Runs a scenario with real senders: TCP flows between two namespaces, across the links of the
+plan.
 
-Senders are in one namespace, receivers in the other; what of the network lies between, and how it
-is shared, is the plan's. Each entry of the plan's traffic has a pair of addresses, by which the
-engine knows the route.
+Senders are in one namespace and receivers in the other, with the links of the plan between them.
+Each traffic entry of the plan has a pair of addresses, from which the engine derives the route. The
+result has the form of the simulator's.
 """
 
 from __future__ import annotations
@@ -20,31 +20,32 @@ import numpy as np
 import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.live import kernel, requirements
-from marqueue.live.audit import complaints
-from marqueue.live.endpoints import DEVICE, prepare
+from marqueue.live.audit import invalid_reasons
+from marqueue.live.endpoints import DEVICE, configure
 from marqueue.live.finite_flows import FlowRecord, endpoints
 from marqueue.live.flows import LAWS, Flow, Host, flows_of, hosts_of, routes_by_host
-from marqueue.live.iperf import receivers, send
+from marqueue.live.iperf import run_receivers, run_senders
 from marqueue.live.namespaces import namespaces
-from marqueue.live.sockets import SHORTEST, Watcher, counters, rows
+from marqueue.live.sockets import SHORTEST, Samples, SocketReader, counters, rows
 from marqueue.live.unsupported import refuse
 from marqueue.results import Result
 from marqueue.results.provenance import describe, here
 from marqueue.scenario import Scenario, compile
 from marqueue.simulation.executor import Progress
 from marqueue.simulation.experiment import replication_seed
+from marqueue.statistics.estimates import Floats
 
 TOOLS = ("iperf3", "ss")
 
 
 def available_laws() -> list[str]:
-    """The window laws of this kernel, and DCTCP if it can be brought into it."""
+    """The window laws of this kernel, and DCTCP if it can be loaded."""
     own = kernel.AVAILABLE.read_text(encoding="ascii").split()
     return own if kernel.missing() else sorted({*own, LAWS["dctcp"]})
 
 
-def _brought(flows: Sequence[Flow]) -> AbstractContextManager[object]:
-    """What must be brought into the kernel for these flows, for as long as they last."""
+def _laws_loaded(flows: Sequence[Flow]) -> AbstractContextManager[object]:
+    """Context manager: loads DCTCP into the kernel if a flow needs it."""
     return kernel.dctcp() if LAWS["dctcp"] in {flow.law for flow in flows} else nullcontext()
 
 
@@ -55,12 +56,12 @@ def run_live(
     ipv6: bool = False,
     progress: Progress | None = None,
 ) -> Result:
-    """Runs the scenario's replications one after the other, in real time.
+    """Runs the replications of the scenario one after the other, in real time.
 
     ``law`` (such as "bbr") replaces the window law of every flow by one of the kernel's. With
-    ``ipv6`` packets are of IPv6, as large as those of the scenario.
-    ``result.provenance.live`` tells whether the machine kept up. Raises ScenarioError if the
-    scenario has what reality has not, RunError if the machine cannot do it.
+    ``ipv6`` packets are IPv6, of the same size. ``result.provenance.live`` says whether the machine
+    kept up. Raises ScenarioError if live runs do not support the scenario, RunError if the machine
+    cannot do it.
     """
     plan, laws = compile(scenario), available_laws()
     refuse(scenario, plan, laws, ipv6=ipv6)
@@ -82,17 +83,17 @@ def run_live(
             if progress:
                 progress(before + seconds, scenario.duration.seconds * len(seeds))
 
-        with _brought(flows):
+        with _laws_loaded(flows):
             raws.append(_replication(plan, seed, hosts, flows, tell))
     audits = [raw.pop("audit") for raw in raws]
     live = {
         "law": law,
         "ipv6": ipv6,
         "audits": audits,
-        "complaints": [
+        "invalid_reasons": [
             f"Replication {r}: {each}" if len(audits) > 1 else each
             for r, audit in enumerate(audits)
-            for each in complaints(audit, audit["packet_time"])
+            for each in invalid_reasons(audit, audit["packet_time"])
         ],
     }
     spent = time.perf_counter() - started
@@ -108,7 +109,7 @@ def _replication(
     flows: Sequence[Flow],
     tell: Callable[[float], None],
 ) -> dict[str, Any]:
-    """What one run measured, as the engine of the simulator says it, and its audit."""
+    """The measurements of one run in the form of the simulator's engine, with its audit."""
     edges = np.array([0, *plan["boundaries"], plan["duration"]]) / 1e9
     greedy = [flow for flow in flows if flow.greedy]
     others = [flow for flow in flows if not flow.greedy]
@@ -124,16 +125,16 @@ def _replication(
             )
         except OSError as error:
             raise RunError(str(error.strerror or error)) from None
-        prepare(plan, near, far, hosts)
+        configure(plan, near, far, hosts)
         stolen = requirements.stolen_seconds()
-        with receivers(far, greedy), endpoints(near, far, others, edges) as programs:
+        with run_receivers(far, greedy), endpoints(near, far, others, edges) as programs:
             epoch = link.start()
             programs.begin(epoch)
             step = max(plan["sample"] / 1e9, SHORTEST)
             ports = [flow.port for flow in greedy]
-            with Watcher((near, far), ports, epoch, step, edges) as watcher:
-                began = send(near, greedy, epoch, edges[-1], tell, watcher.look)
-                watcher.finish()
+            with SocketReader((near, far), ports, epoch, step, edges) as reader:
+                began = run_senders(near, greedy, epoch, edges[-1], tell, reader.read)
+                reader.finish()
             seen, late = programs.end()
         raw = link.finish()
         raw["audit"] |= {"packet_time": link.packet_time, "duration": float(edges[-1])}
@@ -143,12 +144,8 @@ def _replication(
     if late is not None:
         gap = min(flow.gap for flow in others if flow.gap)
         raw["audit"]["constant"] = {"late": late, "gap": gap}
-    samples = {flow.index: watcher.flows[flow.port] for flow in greedy}
-    for index, each in samples.items():
-        segments = each.number("data_segs_out"), each.number("retrans")
-        # One that was to begin at the very end has not.
-        start = began.get(index, float(edges[-1]))
-        seen[index] = FlowRecord(start, np.nan, *segments, each.received(edges))
+    samples = {flow.index: reader.flows[flow.port] for flow in greedy}
+    seen |= _greedy_records(samples, began, edges)
     there = [flow for flow in flows if flow.index in seen]
     return {
         **raw,
@@ -166,8 +163,21 @@ def _replication(
     }
 
 
+def _greedy_records(
+    samples: Mapping[int, Samples], began: Mapping[int, float], edges: Floats
+) -> dict[int, FlowRecord]:
+    """The records of flows without an end, by index, from readings of their sockets."""
+    records = {}
+    for index, each in samples.items():
+        segments = each.number("data_segs_out"), each.number("retrans")
+        # A flow that was to start at the very end has not started.
+        start = began.get(index, float(edges[-1]))
+        records[index] = FlowRecord(start, np.nan, *segments, each.received(edges))
+    return records
+
+
 def _table(flows: Sequence[Flow], seen: Mapping[int, FlowRecord]) -> dict[str, Any]:
-    """The table of flows. Linux does not tell the timeouts of a flow, nor its cuts by ECN."""
+    """The table of flows. Linux reports neither timeouts of a flow nor its reductions by ECN."""
     rows = [(flow, seen[flow.index]) for flow in flows]
     delivered = np.array([np.diff(each.received) for _, each in rows])
     unknown = np.full(len(rows), -1)

@@ -1,8 +1,7 @@
-"""What sockets tell: ``tcp_info`` by ``ss``, and the counters of a namespace.
+"""Measurements from sockets (``tcp_info``, read by ``ss``) and from counters of a namespace.
 
-A sender tells its window and round-trip time, a receiver how many bytes have come in order. ``ss``
-is asked now and then, and when a measuring window ends; a count between two answers is
-interpolated.
+Senders report windows and round-trip times, receivers the bytes received in order. ``ss`` runs at
+intervals and at the end of each measuring window; counts between two readings are interpolated.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ from marqueue.live import requirements
 from marqueue.statistics.estimates import Floats
 
 SHORTEST = 0.2
-"""Seconds between two looks: each starts two processes."""
+"""Shortest interval between two readings, s: each starts two processes."""
 _PORT = re.compile(r":(\d+)\s+\S*:(\d+)\s")
 _WORD = re.compile(r"(\w+):(\S+)")
 
 
 @dataclass
 class Samples:
-    """What was seen of one flow: rows of times, s, and what ``ss`` said then."""
+    """The readings of one flow: rows of the time, s, and the fields of ``ss``."""
 
     sender: list[tuple[float, dict[str, str]]] = field(default_factory=list)
     receiver: list[tuple[float, dict[str, str]]] = field(default_factory=list)
 
     def received(self, at: Floats) -> Floats:
-        """Bytes that had come in order at some times."""
+        """Bytes received in order at the given times, s."""
         rows = sorted((t, float(row.get("bytes_received", 0))) for t, row in self.receiver)
         if not rows:
             return np.zeros(len(at))
@@ -45,18 +44,18 @@ class Samples:
 
     @property
     def last(self) -> dict[str, str]:
-        """What the sender said last."""
+        """The last reading of the sender."""
         return self.sender[-1][1] if self.sender else {}
 
     def number(self, name: str) -> int:
-        """A count of the sender, zero if it said nothing of it (as ``ss`` does of zeros); of two,
-        such as what is retransmitted now and in all, the second."""
+        """A count of the sender, 0 if ``ss`` omits it. Of two values, such as current and total
+        retransmissions, the second."""
         return int(self.last.get(name, "0").split("/")[-1])
 
 
-class Watcher:
-    """A thread that looks at the sockets of two namespaces, by the ports of their flows; at the end
-    of the run somebody else does."""
+class SocketReader:
+    """A thread that reads the sockets of two namespaces, by the ports of their flows. The caller
+    takes the last reading, before flows are stopped."""
 
     def __init__(
         self,
@@ -72,10 +71,10 @@ class Watcher:
         steps = np.arange(step, edges[-1], step) if step > 0 else np.empty(0)
         self.times = np.unique(np.concatenate([steps, edges[1:-1]]))
         self._end = Event()
-        self._thread = Thread(target=self._watch, name="sockets", daemon=True)
+        self._thread = Thread(target=self._run, name="sockets", daemon=True)
         self.failure: str | None = None
 
-    def __enter__(self) -> Watcher:
+    def __enter__(self) -> SocketReader:
         self._thread.start()
         return self
 
@@ -84,27 +83,27 @@ class Watcher:
         self._thread.join()
 
     def finish(self) -> None:
-        """Waits for the last look. Raises RunError if the thread could not look."""
+        """Waits for the thread. Raises RunError if a reading failed."""
         self._thread.join()
         if self.failure:
             raise RunError(self.failure)
 
-    def _watch(self) -> None:
+    def _run(self) -> None:
         try:
             for at in self.times:
                 left = at + self.epoch - time.monotonic()
                 if self._end.wait(max(left, 0)):
                     return
-                self.look()
+                self.read()
         except (OSError, subprocess.SubprocessError, RunError) as error:
             self.failure = f"ss: {error}"
 
-    def look(self) -> None:
-        """Looks at all sockets now; for any thread."""
-        self._look(self.namespaces[1], sending=False)
-        self._look(self.namespaces[0], sending=True)
+    def read(self) -> None:
+        """Reads all sockets now; safe in any thread."""
+        self._read(self.namespaces[1], sending=False)
+        self._read(self.namespaces[0], sending=True)
 
-    def _look(self, namespace: str, *, sending: bool) -> None:
+    def _read(self, namespace: str, *, sending: bool) -> None:
         before = time.monotonic()
         text = requirements.run(*requirements.inside(namespace, ["ss", "-tinHO"]))
         t = (before + time.monotonic()) / 2 - self.epoch
@@ -115,7 +114,7 @@ class Watcher:
 
 
 def parse(text: str) -> list[tuple[int, dict[str, str]]]:
-    """The connections of ``ss -tinHO`` whose two ports are one, with what is said of each."""
+    """The connections in the output of ``ss -tinHO`` whose two ports are equal: port and fields."""
     out = []
     for line in text.splitlines():
         match = _PORT.search(line)
@@ -125,8 +124,8 @@ def parse(text: str) -> list[tuple[int, dict[str, str]]]:
 
 
 def counters(namespace: str, device: str) -> dict[str, int]:
-    """What a namespace has counted: packets that came with CE and with a wrong checksum, and those
-    that its device had no room for."""
+    """Counters of a namespace: packets received with CE, with wrong checksums, and dropped by its
+    device or sockets for lack of buffer space."""
     show = ["cat", "/proc/net/netstat", "/proc/net/snmp"]
     show += ["/proc/net/snmp6"] if requirements.IPV6.exists() else []
     text = requirements.run(*requirements.inside(namespace, show))
@@ -141,7 +140,7 @@ def counters(namespace: str, device: str) -> dict[str, int]:
     def sum_of(*names: str) -> int:
         return sum(values.get(name, 0) for name in names)
 
-    # Those of IPv6 stand alone on their lines.
+    # Counters of IPv6 have one line each.
     alone = (line.split() for line in lines)
     values |= {words[0]: int(words[1]) for words in alone if len(words) == 2 and "6" in words[0]}
     return {
@@ -154,7 +153,7 @@ def counters(namespace: str, device: str) -> dict[str, int]:
 
 
 def rows(samples: Samples) -> Mapping[str, list[float]]:
-    """The columns of the table of senders, of one flow."""
+    """The columns of one flow in the table of senders."""
 
     def number(row: dict[str, str], name: str, scale: float = 1.0) -> float:
         return float(row[name].split("/")[0]) * scale if name in row else float("nan")

@@ -1,8 +1,8 @@
-"""Signals that end a run with real packets: what was set up is taken down whatever ends it.
+"""Signals that end a live run: the setup is removed whichever signal arrives.
 
-SIGTERM, SIGHUP and SIGQUIT become an exception in the main thread, as SIGINT is KeyboardInterrupt,
-so that context managers clean up. Only the first signal does so: later ones would interrupt the
-cleaning up, and are ignored.
+SIGTERM, SIGHUP and SIGQUIT raise an exception in the main thread, as SIGINT raises
+KeyboardInterrupt, so that context managers clean up. Only the first signal raises. Later ones are
+ignored, because they would interrupt the cleanup.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Terminated(SystemExit):
-    """A signal asked for the end; the exit code is 128 and its number."""
+    """A signal requested the end of the run; the exit code is 128 + its number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -24,11 +24,11 @@ class Terminated(SystemExit):
 
 
 class _Ending:
-    """What is known of the signals of this process."""
+    """The state of signal handling in this process."""
 
     def __init__(self) -> None:
         self.depth = 0
-        """How many parts of the program that must not be interrupted are running."""
+        """How many sections that must not be interrupted are active."""
         self.first: BaseException | None = None
         self.raised = False
         self.over = False
@@ -49,10 +49,9 @@ _ending = _Ending()
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """While it lasts, the first of :data:`SIGNALS` raises; Terminated but for SIGINT, which raises
-    KeyboardInterrupt. Those that the process was told to ignore, as ``nohup`` does, stay ignored.
-    Only for the main thread.
-    """
+    """Context manager: the first of :data:`SIGNALS` raises Terminated, or KeyboardInterrupt for
+    SIGINT. Signals that the process was started to ignore, as by ``nohup``, stay ignored. Main
+    thread only."""
     global _ending
     before = {number: signal.getsignal(number) for number in SIGNALS}
     _ending = _Ending()
@@ -69,8 +68,8 @@ def signals_raise() -> Iterator[None]:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """A part of the program that is short and must be done as a whole: a signal that comes
-    meanwhile raises at its end."""
+    """Context manager: signals that arrive inside raise at its end. For short sections that must be
+    completed."""
     ending = _ending
     ending.depth += 1
     try:
@@ -80,19 +79,20 @@ def deferred() -> Iterator[None]:
         ending.raise_first()
 
 
-def ignore_the_rest() -> None:
-    """From now on signals are ignored: what is left to do is short, and keeps what was measured."""
+def ignore_further_signals() -> None:
+    """Ignores all signals from now on: only a short cleanup is left, which saves the
+    measurements."""
     _ending.over = True
 
 
 @contextmanager
-def interrupt_is_for_the_command() -> Iterator[None]:
-    """While it lasts, Ctrl-C at the terminal is for those who share it, not for this process."""
+def interrupts_left_to_command() -> Iterator[None]:
+    """Context manager: Ctrl-C at the terminal ends the command, not this process."""
     before = signal.getsignal(signal.SIGINT)
     if before == signal.SIG_IGN:
         yield
         return
-    # A handler, because what is ignored here would be ignored by the command too.
+    # A handler, not SIG_IGN: the command would inherit SIG_IGN.
     signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield

@@ -1,42 +1,41 @@
-"""What of a scenario real senders do not do."""
+"""Checks for features of a scenario that live runs do not support."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from marqueue.errors import Problem, ScenarioError, named, show
+from marqueue.errors import Problem, ScenarioError, show, with_names
 from marqueue.live.flows import LAWS, LONGER, UDP
 from marqueue.live.requirements import LEAST6
 from marqueue.scenario import Scenario
 from marqueue.scenario.traffic import Cbr, Poisson, Tcp
 
-#: Of flows without end: a process sends and one receives for each.
+#: Limit for flows without an end: each has a sender and a receiver process.
 MOST_PROCESSES = 100
-#: Of flows that end, and of constant rate: each has a port.
+#: Limit for finite and constant-rate flows: each has a port.
 MOST_PORTS = 20_000
-#: Packets a second of constant rate: one process sends them all.
+#: Limit for constant-rate packets per second: one process sends them all.
 MOST_PACKETS = 20_000
-#: Bytes of a packet on the wire, headers of IP and TCP included.
+#: Largest packet on the wire, bytes, with the headers of IP and TCP.
 SMALLEST, LARGEST = 128, 65_535
 
 
 def refuse(
     scenario: Scenario, plan: Mapping[str, Any], available: list[str], *, ipv6: bool = False
 ) -> None:
-    """Raises ScenarioError with all that is not there in reality; ``available`` laws are."""
+    """Raises ScenarioError with everything that live runs do not support. ``available`` are the
+    window laws of this kernel."""
     problems = [*_in_network(scenario, plan), *_in_traffic(scenario, plan)]
     if not problems:
         problems += _in_transports(scenario, available, LEAST6 if ipv6 else SMALLEST)
     if problems:
-        raise ScenarioError(named(problems, scenario.to_dict()), scenario.name)
+        raise ScenarioError(with_names(problems, scenario.to_dict()), scenario.name)
 
 
 def _in_network(scenario: Scenario, plan: Mapping[str, Any]) -> Iterator[Problem]:
     if scenario.warmup == "auto":
-        yield Problem(
-            "warmup", 'got "auto", expected a time: a pilot with the same packets needs a simulator'
-        )
+        yield Problem("warmup", 'got "auto", expected a time: the pilot run needs the simulator')
     for link in plan["links"]:
         if link.get("cpu"):
             yield Problem(
@@ -80,13 +79,14 @@ def _in_tcp(path: str, table: Tcp) -> Iterator[Problem]:
         )
     if table.sample_cwnd:
         yield Problem(
-            f"{path}.sample_cwnd", "got true, expected false: sockets are looked at one by one"
+            f"{path}.sample_cwnd", "got true, expected false: live runs read sockets one by one"
         )
     if table.size is not None and table.trace:
-        yield Problem(f"{path}.trace", "got true, expected false: flows with a size are too short")
+        yield Problem(f"{path}.trace", "got true, expected false: finite flows are too short")
     if table.size is not None and table.stop is not None:
         yield Problem(
-            f"{path}.stop", f"got {show(str(table.stop))}, expected none: with a size flows end"
+            f"{path}.stop",
+            f"got {show(str(table.stop))}, expected none: finite flows end by themselves",
         )
 
 
@@ -132,4 +132,4 @@ def _in_transports(scenario: Scenario, available: list[str], smallest: int) -> I
                 f"got packets of {transport.wire_bytes} bytes, expected {smallest} to {LARGEST}",
             )
     if len(stamps) > 1:
-        yield Problem("transport", "got timestamps for some, expected them for all or none")
+        yield Problem("transport", "got timestamps for some groups, expected them for all or none")

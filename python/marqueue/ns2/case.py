@@ -1,7 +1,7 @@
-"""A dumbbell as both simulators call it.
+"""A dumbbell for both simulators, and how ns-2 names and counts its parts.
 
-What the two call differently stands here, once. ns-2's DropTail, REM and GK hold one packet less
-than their limit; AVQ, REM and GK never drop a packet that is not ECN-capable; AVQ begins at 0.8 C.
+DropTail, REM and GK of ns-2 hold one packet less than their limit. AVQ, REM and GK never drop a
+packet that is not ECN-capable. AVQ begins at 0.8 C.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,13 +14,13 @@ Settings = Mapping[str, Any]
 Thresholds = tuple[float, float, float]
 """min_th and max_th, packets, and max_p."""
 
-#: The code point of `in` packets.
+#: Code point of `in` packets.
 INSIDE = "AF11"
 
 
 @dataclass(frozen=True)
 class Queue:
-    """A managed queue: ns-2's class with its settings and limit, and the same here."""
+    """A managed queue: ns-2's class with settings and limit, and the same queue here."""
 
     ns2: str
     limit: int
@@ -48,7 +48,7 @@ def red(
     mark_p: float | None = None,
     packet: int = 1000,
 ) -> Queue:
-    """RED in packets; without ``mark_p`` a packet that can be marked is never lost early."""
+    """RED in packets; without ``mark_p`` packets that can be marked are never dropped early."""
     settings = {
         "thresh_": min_th,
         "maxthresh_": max_th,
@@ -77,7 +77,7 @@ def red(
 
 
 def rio(limit: int, inside: Thresholds, outside: Thresholds) -> Queue:
-    """Gentle RIO in packets, told `in` from `out` packets by code point, in ns-2 by flow id."""
+    """Gentle RIO in packets; `in` and `out` packets differ by code point, in ns-2 by flow id."""
     settings = {
         "in_thresh_": inside[0],
         "in_maxthresh_": inside[1],
@@ -105,7 +105,7 @@ def avq(
     mode: str = "packets",
     marks: bool = True,
 ) -> Queue:
-    """AVQ, its virtual buffer ``buffer`` times the real one."""
+    """AVQ with a virtual buffer of ``buffer`` times the real one."""
     settings = {
         "markpkts_": marks,
         "queue_in_bytes_": mode == "bytes",
@@ -124,13 +124,13 @@ def avq(
 
 
 def gkvq(limit: int, *, theta: float = 0.9) -> Queue:
-    """GKVQ, whose virtual buffer is a fraction of the limit, not of what the queue holds."""
+    """GKVQ, whose virtual buffer is a fraction of the limit, not of the queue's capacity."""
     settings = {"ecnlim_": theta, "mean_pktsize_": 1000}
     return Queue("GK", limit, settings, {"name": "gkvq", "theta": theta}, limit, "ecn-only")
 
 
 def rem(limit: int, q_ref: float, *, marks: bool = True) -> Queue:
-    """REM, without ECN marking by loss."""
+    """REM; without ECN its marks are losses."""
     settings = {"markpkts_": marks, "pbo_": q_ref, "mean_pktsize_": 1000, "qib_": False}
     aqm = {"name": "rem_rate", "q_ref": f"{q_ref} packets"}
     return Queue("REM", limit, settings, aqm, limit - 1, "ecn-only" if marks else "drop")
@@ -139,7 +139,7 @@ def rem(limit: int, q_ref: float, *, marks: bool = True) -> Queue:
 def pi(
     limit: int, q_ref: float, *, marks: bool = True, a: float = 1.822e-5, b: float = 1.816e-5
 ) -> Queue:
-    """The PI controller, which without ECN marks by loss."""
+    """The PI controller; without ECN its marks are losses."""
     settings = {
         "qref_": q_ref,
         "a_": a,
@@ -166,8 +166,8 @@ class Case:
     ecn: bool = True
     flows: int = 60
     inside: int = 0
-    """How many of these flows, the last, send `in` packets; if any do, constant-rate flows do "
-    "too."""
+    """Number of these flows, counted from the last, that send `in` packets; if there are any,
+    constant-rate flows send `in` packets, too."""
     rtts: Sequence[float] = (0.04, 0.06, 0.08, 0.1, 0.13)
     rate: int = 10_000_000
     delay: float = 0.005
@@ -183,13 +183,13 @@ class Case:
     cbr_rate: int = 1_000_000
     delayed_ack: float = 0.0
     tcp_set: Settings = field(default_factory=dict)
-    """Settings of Agent/TCP beside those of dumbbell.tcl."""
+    """Settings of Agent/TCP in addition to those of dumbbell.tcl."""
     transport: Settings = field(default_factory=dict)
-    """The same here, beside the preset ns2."""
+    """The same settings here, in addition to the preset ns2."""
 
     @property
     def offered(self) -> int:
-        """Roughly what arrives at the bottleneck, bit/s."""
+        """Approximate arrival rate at the bottleneck, bit/s."""
         return self.rate + self.cbr * self.cbr_rate
 
     def ns2_arguments(self, seed: int) -> dict[str, str]:

@@ -1,14 +1,14 @@
-"""Dumbbells of the CHOKeW paper, under what ns-2 has of the schemes that it compares.
+"""Dumbbells of the CHOKeW paper under the compared schemes that ns-2 has.
 
-Wen, Fang and Sun 2008, section 4; RED's and RIO's parameters are theirs. ns-2 has no CHOKe and no
-CHOKeW.
+Wen, Fang and Sun 2008, section 4, with the paper's parameters of RED and RIO. ns-2 has neither
+CHOKe nor CHOKeW.
 """
 
 from dataclasses import replace
 
 from marqueue.ns2.case import Case, Queue, droptail, red, rio
 
-#: Packets that the buffer holds; ns-2's DropTail holds one less than its limit.
+#: Buffer, packets; ns-2's DropTail holds one less than its limit.
 BUFFER = 500
 OUTSIDE = (100, 200, 0.02)
 #: min_th, max_th and max_p of `in` packets.
@@ -22,12 +22,12 @@ QUEUES = {
     "red": red(BUFFER, *OUTSIDE[:2], max_p=OUTSIDE[2], signal="drop"),
     "rio-3": RIOS["rio-3"],
 }
-#: Numbers of constant-rate flows of the paper's rate.
+#: Numbers of constant-rate flows at the paper's rate.
 UDP = (1, 10)
 
 
 def dumbbell(name: str, queue: Queue) -> Case:
-    """A hundred TCP flows; under RIO half of them, and all of constant rate, are `in`."""
+    """A hundred TCP flows; under RIO half of them and all constant-rate flows are `in`."""
     return Case(
         name,
         queue,
@@ -54,14 +54,14 @@ FIGURE_9 = {
     for n in UDP
 }
 
-#: One that sends about half of what the link carries, so that there are shares to tell apart; of
-#: just half every packet would tie with a departure.
+#: A flow of about half of the link's rate, so that the shares of schemes differ. At exactly half
+#: every packet would arrive together with a departure.
 HALF = [
     replace(dumbbell(f"{scheme}, 1 UDP of 0.47 Mbit/s", queue), cbr=1, cbr_rate=470_000)
     for scheme, queue in QUEUES.items()
 ]
 
-#: Figure 4: 200 flows for the paper's 500 s from the start, and as long again.
+#: Figure 4: 200 flows for the paper's 500 s from the start, and for another 500 s.
 FIGURE_4 = {
     scheme: replace(
         dumbbell(f"{scheme}, 200 flows", queue),

@@ -1,4 +1,4 @@
-"""Configurations that the papers do not have, to see that the model fits and not the numbers; and
+"""Configurations beyond the papers, so that agreement is not limited to the papers' numbers; and
 those of the CHOKeW and small-buffer papers."""
 
 from marqueue.ns2.case import Case, avq, droptail, gkvq, pi, red, rem
@@ -6,7 +6,7 @@ from marqueue.ns2.chokew import CHOKEW
 from marqueue.ns2.small_buffer import LARGE
 
 UNTIED = (0.0437, 0.0619, 0.0783, 0.1021, 0.1297)
-"""Round-trip times whose differences are not multiples of a transmission time."""
+"""Round-trip times with differences that are not multiples of a transmission time."""
 
 LONG = (0.1037, 0.1419, 0.1983, 0.2621)
 SHORT = (0.0237, 0.0319, 0.0483)
@@ -129,8 +129,8 @@ MATRIX = [
         far=0.001,
         access=100_000_000,
     ),
-    # Each queue with each way of loss recovery, and with each of them a number of flows, a rate, a
-    # spread of round-trip times and ECN that the others do not have.
+    # Every queue with every loss recovery, each with a number of flows, rate, spread of round-trip
+    # times and ECN setting that the others do not have.
     Case(
         "droptail, reno, 60 flows, 20 Mbit/s",
         droptail(150),
@@ -205,7 +205,7 @@ TIED = (
 )
 
 EXPLAINED = {"avq, reno, one rtt, 5 Mbit/s, tied": TIED}
-"""Dumbbells on which the two disagree, by name, and why."""
+"""Dumbbells with a known disagreement, by name, with the reason."""
 
 QUICK = (
     "droptail, newreno, 40 flows",
@@ -217,4 +217,4 @@ QUICK = (
     "gkvq, sack, 60 flows",
     "avq gamma 0.9, newreno, 50 flows",
 )
-"""Names of one or two of each queue, for a look in passing."""
+"""Names of one or two dumbbells per queue, for a quick check."""

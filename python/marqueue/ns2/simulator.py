@@ -1,4 +1,4 @@
-"""Running ns-2: dumbbell.tcl with its arguments, and what it prints."""
+"""Runs ns-2 with dumbbell.tcl and reads its output."""
 
 import os
 import resource
@@ -14,14 +14,14 @@ from pathlib import Path
 SCRIPT = Path(__file__).with_name("dumbbell.tcl")
 PACKAGE = "ns2"
 BYTES_WRAP = 2**32
-"""Tcl reads the byte counters of ns-2 modulo this."""
+"""Tcl reads the byte counters of ns-2 modulo this number."""
 POLL = 0.02
-"""How often, in seconds, a running ns-2 is looked at."""
+"""Interval at which a running ns-2 is polled, s."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """The bottleneck between two edges."""
+    """Measurements at the bottleneck between two edges."""
 
     begin: float
     end: float
@@ -31,27 +31,27 @@ class Window:
     marks: int
     utilization: float
     queue: float
-    """Time average, packets, without the one in transmission."""
+    """Time average, packets, without the packet in transmission."""
     tcp_bytes: tuple[int, ...]
-    """What each long TCP flow got, in order; `out` flows come first."""
+    """Bytes received of each long TCP flow, in order; `out` flows come first."""
     udp_bytes: tuple[int, ...]
-    """What each constant-rate flow got."""
+    """Bytes received of each constant-rate flow."""
     rate: float
-    """Of the link, bit/s."""
+    """Rate of the link, bit/s."""
 
     @property
     def loss(self) -> float:
-        """Lost of all that arrived."""
+        """Lost packets / arrivals."""
         return self.drops / max(self.arrivals, 1)
 
     @property
     def tcp(self) -> float:
-        """What long TCP flows got, as a share of the link."""
+        """Goodput of long TCP flows as a share of the link's rate."""
         return self._share(self.tcp_bytes)
 
     @property
     def udp(self) -> float:
-        """What constant-rate flows got, as a share of the link."""
+        """Goodput of constant-rate flows as a share of the link's rate."""
         return self._share(self.udp_bytes)
 
     def _share(self, got: tuple[int, ...]) -> float:
@@ -60,28 +60,28 @@ class Window:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run measured and what it took."""
+    """Measurements of a run, and its CPU time."""
 
     windows: list[Window]
     cpu: float
-    """User time of the process, s."""
+    """User CPU time of the process, s."""
     setup: float
-    """That part of it which passed before the first event."""
+    """The part of it before the first event, s."""
     peak_kb: int
 
     @property
     def departures(self) -> int:
-        """Packets through the bottleneck."""
+        """Packets that left the bottleneck."""
         return sum(w.departures for w in self.windows)
 
 
 def installed() -> bool:
-    """Is there an ns-2?"""
+    """Whether ns-2 is installed."""
     return shutil.which("ns") is not None
 
 
 def install() -> None:
-    """Installs Debian's package if there is no ns-2."""
+    """Installs Debian's package if ns-2 is missing."""
     if not installed():
         subprocess.run(["apt-get", "update", "-qq"], check=True)
         subprocess.run(
@@ -90,7 +90,7 @@ def install() -> None:
 
 
 def run(arguments: Mapping[str, str], look: Callable[[], None] = lambda: None) -> Run:
-    """Runs dumbbell.tcl. ``look`` is called all the while; if it raises, ns-2 is ended."""
+    """Runs dumbbell.tcl. ``look`` is called at intervals; if it raises, ns-2 is killed."""
     command = ["ns", str(SCRIPT), *(each for pair in arguments.items() for each in pair)]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryDirectory() as directory:
         process = subprocess.Popen(
@@ -121,7 +121,7 @@ def run(arguments: Mapping[str, str], look: Callable[[], None] = lambda: None) -
 
 
 def _wait(process: subprocess.Popen[str], look: Callable[[], None]) -> resource.struct_rusage:
-    """Waits for the end of a process, and tells what it took."""
+    """Waits for the end of a process. Returns its resource usage."""
     try:
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -137,7 +137,7 @@ def _wait(process: subprocess.Popen[str], look: Callable[[], None]) -> resource.
 
 
 def _received(sums: list[list[float]]) -> list[tuple[int, ...]]:
-    """What each flow got from one edge to the next."""
+    """Bytes received of each flow between two edges."""
     return [
         tuple(int(y - x) % BYTES_WRAP for x, y in zip(a, b, strict=True))
         for a, b in pairwise([[0.0] * len(sums[0]), *sums])

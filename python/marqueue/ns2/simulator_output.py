@@ -1,4 +1,4 @@
-"""What one simulator measured in a window, and how far two may be apart."""
+"""Measurements of one simulator in a window, and the tolerances between two simulators."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from types import MappingProxyType
 from marqueue.ns2.case import Case
 from marqueue.ns2.simulator import Run
 from marqueue.results import Result
-from marqueue.results.traffic import Flows
+from marqueue.results.flows import Flows
 from marqueue.statistics.estimates import Estimate
 
-#: What flows get of which there are none.
+#: Goodputs of a kind of flows of which there are none.
 NOTHING = Estimate(0.0, None, 1)
 
 
@@ -25,23 +25,23 @@ class SimulatorOutput:
     end: float
     utilization: Estimate
     queue: Estimate
-    """Packets waiting, without the one in transmission."""
+    """Queue, packets, without the packet in transmission."""
     loss: Estimate
-    """Lost of all that arrived."""
+    """Lost packets / arrivals."""
     marks: Estimate
     """Packets marked."""
     tcp: Estimate = NOTHING
-    """What long TCP flows got, in order, as a share of the link."""
+    """Goodput of long TCP flows, in order, as a share of the link's rate."""
     udp: Estimate = NOTHING
-    """What constant-rate flows got, as a share of the link."""
+    """Goodput of constant-rate flows as a share of the link's rate."""
 
     @property
     def span(self) -> str:
-        """When the window begins and ends."""
+        """Begin and end of the window, as text."""
         return f"{self.begin:g}-{self.end:g} s"
 
 
-#: The figures of the link, with the names that they have in results here.
+#: Figures of the link, with their names in results.
 FIGURES: Mapping[str, str] = MappingProxyType(
     {
         "utilization": "utilization",
@@ -51,7 +51,7 @@ FIGURES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-#: What the two kinds of flows got, by their kind here; compared where there are both.
+#: Goodputs of the two kinds of flows, by kind in results; compared if there are both.
 SHARES: Mapping[str, str] = MappingProxyType({"tcp": "tcp", "udp": "cbr"})
 
 BECAUSE: Mapping[str, str] = MappingProxyType(
@@ -71,7 +71,7 @@ BECAUSE: Mapping[str, str] = MappingProxyType(
 
 
 def tolerances(case: Case, there: SimulatorOutput) -> dict[str, float]:
-    """How far each figure may be from ns-2's."""
+    """The tolerance of each figure."""
     packets = case.rate * (there.end - there.begin) / (8 * case.segment)
     shares = {"tcp": min(0.01, max(0.25 * there.tcp.mean, 0.002)), "udp": 0.01}
     return {
@@ -83,7 +83,7 @@ def tolerances(case: Case, there: SimulatorOutput) -> dict[str, float]:
 
 
 def disagreements(case: Case, here: SimulatorOutput, there: SimulatorOutput) -> list[str]:
-    """The figures whose means are further apart than they may be."""
+    """The figures whose means differ by more than the tolerance."""
     return [
         f"{figure}: {a:.5g} here, {b:.5g} in ns-2"
         for figure, most in tolerances(case, there).items()
@@ -92,8 +92,8 @@ def disagreements(case: Case, here: SimulatorOutput, there: SimulatorOutput) -> 
     ]
 
 
-def theirs(runs: Sequence[Run]) -> list[SimulatorOutput]:
-    """ns-2's figures by window, of one run a seed."""
+def ns2_output(runs: Sequence[Run]) -> list[SimulatorOutput]:
+    """Estimates of ns-2 by window, from one run per seed."""
     return [
         SimulatorOutput(
             windows[0].begin,
@@ -107,8 +107,8 @@ def theirs(runs: Sequence[Run]) -> list[SimulatorOutput]:
     ]
 
 
-def ours(case: Case, result: Result) -> list[SimulatorOutput]:
-    """The figures here by window."""
+def marqueue_output(case: Case, result: Result) -> list[SimulatorOutput]:
+    """Estimates of marqueue by window."""
     edges = [0.0, *case.edges, case.duration]
     return [
         SimulatorOutput(
@@ -125,6 +125,6 @@ def ours(case: Case, result: Result) -> list[SimulatorOutput]:
 
 
 def _share(case: Case, flows: Flows, kind: str) -> float:
-    """What the endless flows of a kind got, as a share of the link."""
+    """Goodput of the endless flows of a kind as a share of the link's rate."""
     got = flows.delivered[(flows.kind == kind) & (flows.size == 0)].sum()
     return float(8 * got / (case.rate * (flows.end - flows.begin)))

@@ -1,20 +1,20 @@
-"""Dumbbells of the small-buffer paper, under the RED of ns-2 that it was run with.
+"""Dumbbells of the small-buffer paper under ns-2's RED, with which the paper was simulated.
 
-Eun and Wang 2008, section V. ns-2's RED with a weight of 1 sees the queue as it is, but it is not
-the paper's marking function: beyond the upper threshold it loses every packet, marks keep a
-distance (``wait_``), and while at most one packet waits none is marked.
+Eun and Wang 2008, section V. With a weight of 1, ns-2's RED uses the instantaneous queue, but it is
+not the paper's marking function: beyond the upper threshold it drops every packet, marks keep a
+distance (``wait_``), and none is marked while at most one packet waits.
 """
 
 from marqueue.ns2.case import Case, Queue, red
 
-#: Lower and upper threshold of one flow, packets, and the probability at the upper (Table I).
+#: Lower and upper threshold of one flow, packets, and the probability at the upper one (Table I).
 SCHEMES = {"RED1": (2, 10, 0.2), "RED2": (4, 11, 0.05)}
 #: Exponents of thresholds and buffer, and the buffer of one flow, packets.
 A, B, BUFFER = 0.2, 0.3, 12
-#: Two-way propagation delays, s: uniform in [120, 280] ms, as so many classes.
+#: Two-way propagation delays, s: uniform in [120, 280] ms, in this number of classes.
 CLASSES = 16
 RTTS = [round(0.12 + 0.16 * (i + 0.5) / CLASSES, 6) for i in range(CLASSES)]
-#: Capacity a flow, bit/s.
+#: Capacity per flow, bit/s.
 EACH = 100_000
 #: Numbers of flows.
 FLOWS = (50, 200, 800, 1300)
@@ -51,5 +51,5 @@ def dumbbell(scheme: str, flows: int) -> Case:
 #: By scheme and number of flows.
 SMALL_BUFFER = {(scheme, n): dumbbell(scheme, n) for scheme in SCHEMES for n in FLOWS}
 
-#: Those with so many flows that a few seeds tell a hundredth of utilization.
+#: Dumbbells with enough flows that a few seeds resolve a hundredth of utilization.
 LARGE = [case for (_, n), case in SMALL_BUFFER.items() if n >= 800]

@@ -1,6 +1,6 @@
-"""Papers that are reproduced here: every experiment with its figures and a verdict per claim.
+"""Reproductions of papers: every experiment with its figures, and a verdict on each claim.
 
-A paper is a folder here with a ``paper.toml``; :data:`PAPERS` finds it.
+A paper is a folder here with a ``paper.toml``; :data:`PAPERS` lists them.
 """
 
 from pathlib import Path
@@ -11,4 +11,4 @@ PAPERS: dict[str, Paper] = {
     paper.key: paper
     for paper in map(Paper.read, sorted(Path(__file__).parent.glob("*/paper.toml")))
 }
-"""By key, the name of the folder with hyphens."""
+"""Papers by key: the name of the folder with hyphens."""

@@ -1,4 +1,4 @@
-"""Claims of papers as data: what is claimed, and the checks by which it stands or falls."""
+"""Claims of papers as data: each with the checks that decide it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from marqueue.statistics.estimates import Estimate, Floats
 Text = Annotated[str, Field(min_length=1)]
 
 
-class Entry(BaseModel):
-    """A table of claims.toml; a key that it does not know is a mistake."""
+class TomlTable(BaseModel):
+    """A table of a TOML file; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ClaimCheck(Entry):
-    """What every check has."""
+class ClaimCheck(TomlTable):
+    """Common parts of all checks."""
 
     quantity: Text
-    """The name of the quantity that the experiment measures."""
+    """Name of the measured quantity."""
     at: list[float] | None = None
-    """Only at these places of a sweep; otherwise at all."""
+    """Places of a sweep that are checked; by default all."""
 
     def places(self, quantities: Quantities) -> list[int]:
         """The indices of the places that are checked."""
@@ -35,21 +35,21 @@ class ClaimCheck(Entry):
         return list(range(len(of.places))) if self.at is None else [of.place(at) for at in self.at]
 
     def judged(self, quantities: Quantities, place: int) -> Floats:
-        """What must lie within the permitted range: one value a replication."""
+        """The values that must lie within the permitted range, one per replication."""
         return quantities[self.quantity].values[:, place]
 
     def where(self, quantities: Quantities, place: int) -> str:
-        """The place in words; empty if there is only one."""
+        """The place as text; empty if there is only one."""
         of = quantities[self.quantity]
         return f"{of.variable} {of.places[place]:g}: " if of.variable else ""
 
     def shown(self, quantities: Quantities, place: int) -> list[tuple[str, Estimate]]:
-        """The estimates that the check rests on, named if there are several."""
+        """The estimates shown for the check, with labels if there are several."""
         return [("", quantities[self.quantity].estimates[place])]
 
 
 class Value(ClaimCheck):
-    """The quantity has the expected value, give or take the tolerance."""
+    """The quantity equals the expected value within the tolerance."""
 
     kind: Literal["value"]
     expected: float
@@ -61,12 +61,12 @@ class Value(ClaimCheck):
         return self.expected - self.tolerance, self.expected + self.tolerance
 
     def criterion(self, quantities: Quantities) -> str:
-        """The check in words."""
+        """The check as a sentence."""
         return f"{name(quantities[self.quantity])} is {self.expected:g} ± {self.tolerance:g}"
 
 
 class AtMost(ClaimCheck):
-    """The quantity is not above the bound."""
+    """The quantity is at most the bound."""
 
     kind: Literal["at-most"]
     bound: float
@@ -77,12 +77,12 @@ class AtMost(ClaimCheck):
         return -math.inf, self.bound
 
     def criterion(self, quantities: Quantities) -> str:
-        """The check in words."""
+        """The check as a sentence."""
         return f"{name(quantities[self.quantity])} is at most {self.bound:g}"
 
 
 class AtLeast(ClaimCheck):
-    """The quantity is not below the bound."""
+    """The quantity is at least the bound."""
 
     kind: Literal["at-least"]
     bound: float
@@ -93,18 +93,18 @@ class AtLeast(ClaimCheck):
         return self.bound, math.inf
 
     def criterion(self, quantities: Quantities) -> str:
-        """The check in words."""
+        """The check as a sentence."""
         return f"{name(quantities[self.quantity])} is at least {self.bound:g}"
 
 
 class Below(ClaimCheck):
-    """The quantity is not above others, compared replication by replication."""
+    """The quantity is at most another quantity, compared in each replication."""
 
     kind: Literal["below"]
     other: Text
-    """The name of the other quantity."""
+    """Name of the other quantity."""
     slack: Annotated[float, Field(ge=0)] = 0.0
-    """By how much the quantity may exceed the other."""
+    """Permitted excess over the other quantity."""
 
     @property
     def permitted(self) -> tuple[float, float]:
@@ -123,42 +123,42 @@ class Below(ClaimCheck):
         return [(first.of, first.estimates[place]), (second.of, second.estimates[there])]
 
     def criterion(self, quantities: Quantities) -> str:
-        """The check in words."""
+        """The check as a sentence."""
         first, second = quantities[self.quantity], quantities[self.other]
         more = f" + {self.slack:g}" if self.slack else ""
         return f"{first.label}: {first.of} ≤ {second.of}{more}"
 
 
 class Monotone(ClaimCheck):
-    """Along a sweep the quantity never falls, or never rises, from one place to the next."""
+    """Along a sweep the quantity does not fall, or does not rise, from one place to the next."""
 
     kind: Literal["rising", "falling"]
 
     permitted: ClassVar[tuple[float, float]] = (0.0, math.inf)
-    """The range of the steps that satisfies the check, with the sign of the kind."""
+    """The permitted range of the steps, with the sign of the kind."""
 
     def places(self, quantities: Quantities) -> list[int]:
         """The indices of all places but the first."""
         return list(range(1, len(quantities[self.quantity].places)))
 
     def judged(self, quantities: Quantities, place: int) -> Floats:
-        """The steps to the place."""
+        """The step to the place, one value per replication."""
         values = quantities[self.quantity].values
         step = values[:, place] - values[:, place - 1]
         return step if self.kind == "rising" else -step
 
     def where(self, quantities: Quantities, place: int) -> str:
-        """Nothing: the estimates are named by their places."""
+        """Empty: the estimates are labelled by their places."""
         return ""
 
     def shown(self, quantities: Quantities, place: int) -> list[tuple[str, Estimate]]:
-        """The place before and this one."""
+        """The estimates at the previous place and at this one."""
         of = quantities[self.quantity]
         pair = (place - 1, place)
         return [(f"{of.variable} {of.places[i]:g}:", of.estimates[i]) for i in pair]
 
     def criterion(self, quantities: Quantities) -> str:
-        """The check in words."""
+        """The check as a sentence."""
         of = quantities[self.quantity]
         return f"{name(of)} is {self.kind} with {of.variable}"
 
@@ -166,25 +166,25 @@ class Monotone(ClaimCheck):
 Check = Annotated[Value | AtMost | AtLeast | Below | Monotone, Field(discriminator="kind")]
 
 
-class Claim(Entry):
-    """Something that a paper says, which can be checked."""
+class Claim(TomlTable):
+    """A statement of a paper that can be checked."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
     experiment: Text
-    """The experiment's number in the paper."""
+    """Number of the experiment in the paper."""
     where: Text
-    """Where the paper says it."""
+    """Page, figure or section of the statement."""
     says: Text
-    """What it says, in words of our own."""
+    """The statement in our own words."""
     paper: Text
-    """The paper's number, or its ordering in short."""
+    """The paper's number, or its ordering, in short."""
     reason: Text
-    """Why these checks: what the paper leaves open and how that was settled."""
+    """Reason for these checks: what the paper leaves open, and how it was settled."""
     check: Annotated[list[Check], Field(min_length=1)]
-    """All of them must hold."""
+    """The checks; all must hold."""
 
 
-class Claims(Entry):
+class Claims(TomlTable):
     """A claims.toml."""
 
     claim: list[Claim]
@@ -199,10 +199,10 @@ class Claims(Entry):
 
 
 def read_claims(path: Path) -> list[Claim]:
-    """The claims of a file, in its order."""
+    """The claims of a file, in order."""
     return Claims.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).claim
 
 
 def name(quantity: Quantity) -> str:
-    """A quantity in words."""
+    """A quantity as text."""
     return f"{quantity.label} ({quantity.of})" if quantity.of else quantity.label

@@ -1,7 +1,7 @@
-"""The ledger of a paper: what does not reproduce and why, with the paper's numbers, those of a
-reference simulator and ours side by side.
+"""The ledger of a paper: what does not reproduce and why.
 
-Our numbers are taken from the run that the ledger is printed with; reference numbers are data.
+An entry shows the paper's numbers, those of a reference simulator and ours side by side. Our
+numbers come from the run for which the ledger is printed; reference numbers are data.
 """
 
 from __future__ import annotations
@@ -13,66 +13,66 @@ from typing import Annotated
 
 from pydantic import Field
 
-from marqueue.papers.claims import Entry, Text
+from marqueue.papers.claims import Text, TomlTable
 from marqueue.papers.quantity import Quantities
 from marqueue.statistics.estimates import Estimate
 
 
-class Number(Entry):
-    """One number as the paper, the reference and we have it."""
+class Number(TomlTable):
+    """One number: the paper's, the reference's and ours."""
 
     what: Text
     paper: str = ""
-    """Empty where the paper has none."""
+    """Empty if the paper has no number."""
     reference: str | None = None
-    """The name of a number of the reference."""
+    """Name of the number in the reference."""
     here: str | None = None
-    """The name of a quantity of the experiment."""
+    """Name of the quantity of the experiment."""
     at: float | None = None
-    """Where in a sweep, for both."""
+    """Place in a sweep, for both."""
 
 
-class Note(Entry):
-    """One entry of the ledger."""
+class Note(TomlTable):
+    """An entry of the ledger."""
 
     title: Text
     experiment: Text | None = None
-    """To which it belongs; none for the paper as a whole."""
+    """The experiment; none for the whole paper."""
     text: Annotated[list[Text], Field(min_length=1)]
     """Paragraphs."""
     number: list[Number] = []
 
 
-class Reference(Entry):
-    """Numbers of a reference simulator, one value a seed."""
+class Reference(TomlTable):
+    """Numbers of a reference simulator, one value per seed."""
 
     name: Text
     made: Text
-    """How they were made."""
+    """How the numbers were made."""
     number: dict[str, list[float] | dict[str, list[float]]]
-    """By name; those of a sweep by name and place."""
+    """Values by name; those of a sweep by name and place."""
 
     def estimate(self, name: str, at: float | None) -> Estimate:
-        """A number with its interval over seeds."""
+        """A number with its confidence interval over seeds."""
         values = self.number[name]
         if isinstance(values, Mapping):
             values = values[f"{at:g}"]
         return Estimate.of(values)
 
 
-class Ledger(Entry):
+class Ledger(TomlTable):
     """A ledger.toml."""
 
     note: list[Note]
 
 
 def read_ledger(path: Path) -> list[Note]:
-    """The entries of a file, in its order."""
+    """The entries of a file, in order."""
     return Ledger.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).note
 
 
 def read_reference(path: Path) -> Reference:
-    """The reference's numbers."""
+    """The numbers of the reference simulator."""
     return Reference.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
@@ -80,7 +80,7 @@ Row = tuple[str, str, Estimate | None, Estimate | None]
 
 
 def rows(note: Note, reference: Reference | None, quantities: Quantities) -> list[Row]:
-    """The numbers of an entry: what, the paper's, the reference's, ours."""
+    """The rows of an entry: name, the paper's number, the reference's, ours."""
     out: list[Row] = []
     for number in note.number:
         named = number.reference

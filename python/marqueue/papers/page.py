@@ -1,16 +1,23 @@
-"""The pages of a reproduction: its report, and its ledger as Markdown."""
+"""The pages of a reproduction: its report, and its verdicts and ledger as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.ledger import Note
 from marqueue.papers.reproduction import Reproduction
 from marqueue.reports import Report
 from marqueue.reports.builder import OUTCOMES, Cell, show
 from marqueue.results.integrity import CIRCUMSTANCES
 from marqueue.results.provenance import Provenance
+
+#: How a page of the documentation begins.
+ABOUT = (
+    "This page compares the claims of the paper with what marqueue measures: a verdict for each "
+    "claim, a ledger of what does not reproduce and why, and how open points of the paper are "
+    "read. It is for readers of the paper and for users of its schemes."
+)
 
 
 def page(of: Reproduction) -> Report:
@@ -25,7 +32,7 @@ def page(of: Reproduction) -> Report:
 
 
 def byline(of: Reproduction) -> str:
-    """How it was made."""
+    """Replications, version and seed, as a sentence."""
     return (
         f"{_form(of)}: {of.replications} replications of every set-up{of.fewer}; ± is the half "
         "width of the 95% confidence interval over them (Student). "
@@ -50,7 +57,7 @@ def _seed(of: Reproduction) -> int:
 
 
 def _numbers(of: Reproduction, note: Note) -> tuple[Sequence[str], list[Sequence[Cell]]]:
-    """The table of an entry of the ledger; with a column for the reference if there is one."""
+    """The table of a ledger entry, with a column for the reference if there is one."""
     rows = of.ledger_rows(note)
     if of.reference is None:
         return ("", "Paper", "Here"), [(what, paper, here) for what, paper, _, here in rows]
@@ -66,11 +73,11 @@ def _experiment(report: Report, of: Reproduction, number: str) -> None:
     report.notes(of.paper.experiment(number).readings, "How the paper is read")
     report.verdicts(of.verdicts[c.id] for c in of.claims if c.experiment == number)
     report.text(*of.paper.experiment(number).found)
-    for drawn in of.drawn[number]:
-        if isinstance(drawn, PaperFigure):
-            report.figure(drawn.figure, drawn.caption, drawn.name)
+    for figure in of.figures[number]:
+        if isinstance(figure, PaperFigure):
+            report.figure(figure.figure, figure.caption, figure.name)
         else:
-            report.table(drawn.columns, drawn.rows, f"{drawn.name}. {drawn.caption}")
+            report.table(figure.columns, figure.rows, f"{figure.name}. {figure.caption}")
 
 
 def _ledger(report: Report, of: Reproduction) -> None:
@@ -104,16 +111,18 @@ def _reproduce(report: Report, of: Reproduction) -> None:
 
 
 def command(of: Reproduction) -> str:
-    """The command that makes it."""
+    """The command that reproduces the results."""
     numbers = [] if list(of.runs) == list(of.paper.experiments) else list(of.runs)
     words = ["marqueue", "paper", "run", of.paper.key, *numbers, *["--quick"] * of.quick]
     return " ".join(words)
 
 
 def ledger_page(of: Reproduction) -> str:
-    """Verdicts and ledger as a page of the documentation."""
+    """Verdicts and ledger as a page for the documentation."""
     lines = [
         f"# {of.paper.title}",
+        "",
+        ABOUT,
         "",
         f"{of.paper.source} Reproduced by `{command(of)}`, which wrote this page. {byline(of)}",
         "",

@@ -1,10 +1,10 @@
-"""A paper: a folder with its claims, its set-ups and what is measured of them.
+"""A paper: a folder with claims, set-ups and measures.
 
-paper.toml        who, what, where; the experiments
+paper.toml        title, source, and experiments
 claims.toml       what the paper says, as data (claims.py)
 ledger.toml       what does not reproduce, and why (ledger.py)
 reference.toml    numbers of a reference simulator, if there are any (ledger.py)
-scenarios/        the set-ups, ordinary scenario files
+scenarios/        the set-ups as ordinary scenario files
 experiment_N.py   EXPERIMENT: variations of the set-ups, measures, figures
 """
 
@@ -20,61 +20,61 @@ from typing import TYPE_CHECKING
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
-    from marqueue.papers.drawn import PaperFigure, PaperTable
+    from marqueue.papers.figures import PaperFigure, PaperTable
     from marqueue.papers.quantity import Quantities, Runs
 
-#: Replications of every set-up: enough for intervals, and enough for narrow ones.
+#: Replications of every set-up in the quick and in the full form.
 QUICK, FULL = 4, 10
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run, measured and drawn for one experiment of a paper."""
+    """The runs, measures and figures of one experiment of a paper."""
 
     readings: Sequence[str]
-    """What the paper leaves open and how it is read here."""
+    """What the paper leaves open, and how it is read here."""
     setups: Callable[[], Mapping[str, Scenario]]
-    """What is run, by name."""
+    """The scenarios to run, by name."""
     measure: Callable[[Runs], Quantities]
-    """What claims and ledger speak of."""
+    """Computes the quantities used by claims and ledger."""
     draw: Callable[[Runs, Quantities], Sequence[PaperFigure | PaperTable]]
-    """The paper's figures and tables."""
+    """Draws the figures and tables of the paper."""
     full: Callable[[], Mapping[str, Scenario]] = dict
-    """What is run in the full form alone, by name, with replications of its own: set-ups that take
-    too long for the quick form or for as many replications."""
+    """Additional scenarios of the full form, by name, each with its own number of replications:
+    they take too long for the quick form."""
     found: Sequence[str] = ()
-    """What came out, in paragraphs, where it is not the paper's to say."""
+    """Conclusions, in paragraphs, for experiments beyond the paper."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper and its experiments."""
+    """A paper with its experiments."""
 
     folder: Path
     title: str
-    """What it is called."""
+    """Title."""
     source: str
-    """Authors, where and when."""
+    """Authors, journal and year."""
     experiments: Mapping[str, str]
-    """What each experiment is about, by its number in the paper."""
+    """Title of each experiment, by its number in the paper."""
 
     @classmethod
     def read(cls, path: Path) -> Paper:
-        """The paper that a paper.toml describes."""
+        """Reads a paper.toml."""
         return cls(folder=path.parent, **tomllib.loads(path.read_text(encoding="utf-8")))
 
     @property
     def key(self) -> str:
-        """What it is called on the command line."""
+        """Name of the paper on the command line."""
         return self.folder.name.replace("_", "-")
 
     def experiment(self, number: str) -> Experiment:
-        """One of its experiments."""
+        """The experiment with this number."""
         module = importlib.import_module(f"{__package__}.{self.folder.name}.experiment_{number}")
         experiment: Experiment = module.EXPERIMENT
         return experiment
 
 
 def replicated(scenario: Scenario, replications: int) -> Scenario:
-    """The scenario with so many replications."""
+    """The scenario with the given number of replications."""
     return scenario.model_copy(update={"replications": replications})

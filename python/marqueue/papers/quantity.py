@@ -1,4 +1,4 @@
-"""What experiments measure: numbers by name, of every replication and at every place of a sweep."""
+"""Measured quantities: a value for every replication, at every place of a sweep."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from marqueue.statistics.estimates import Estimate, Floats
 
 @dataclass(frozen=True)
 class Quantity:
-    """A measured number, or one at each place of a sweep: ``values[replication, place]``."""
+    """A measured number, or one for each place of a sweep: ``values[replication, place]``."""
 
     label: str
     """What is measured."""
     of: str
-    """Of which scheme or set-up."""
+    """The scheme or set-up."""
     values: Floats
     unit: str = ""
     variable: str = ""
-    """What is swept; empty for a single number."""
+    """The swept variable; empty for a single number."""
     places: tuple[float, ...] = (0.0,)
     """The values of the variable."""
 
     @property
     def estimates(self) -> list[Estimate]:
-        """One a place, over the replications."""
+        """An estimate over replications for each place."""
         return [Estimate.of(column) for column in self.values.T]
 
     def place(self, at: float | None) -> int:
-        """The index of a place; without one, the only one there is."""
+        """The index of a place; without a value, the only place."""
         if at is None and len(self.places) == 1:
             return 0
         if at not in self.places:
@@ -43,32 +43,32 @@ class Quantity:
 
 Quantities = Mapping[str, Quantity]
 Span = tuple[float, float]
-"""From when to when, s."""
+"""Begin and end, s."""
 Runs = Mapping[str, Result]
-"""What came out of an experiment's set-ups, by their names."""
+"""Results of an experiment's set-ups, by name."""
 
-#: Figures of a link by name: label, unit and how they are taken of a window.
+#: Figures of a link by name: label, unit, and how they are computed from a window.
 FIGURES = {figure.name: figure for figure in LINK_FIGURES}
 #: The same of flows.
 FLOWS = {figure.name: figure for figure in FLOW_FIGURES}
-#: Packets by which a queue may be off the level at which it has settled: a tenth of the buffer.
+#: A settled queue is at most this many packets from its level: a tenth of the buffer.
 NEAR = 10.0
-#: Seconds over which it is averaged for that.
+#: Seconds over which the queue is averaged for that.
 STEP = 5.0
 
 
 def single(label: str, of: str, values: Sequence[float] | Floats, unit: str = "") -> Quantity:
-    """A quantity that is one number, of one value a replication."""
+    """A single number, from one value per replication."""
     return Quantity(label, of, _column(values), unit)
 
 
 def _column(values: Sequence[float] | Floats) -> Floats:
-    # Sums carry errors in their last digits, which would be an interval where there is none.
+    # Rounding errors of sums would give a constant an interval.
     return np.round(np.asarray(values, dtype=float), 12)[:, np.newaxis]
 
 
 def windows_within(result: Result, begin: float, end: float) -> list[int]:
-    """The measuring windows that make up the time from ``begin`` to ``end``."""
+    """Indices of the measuring windows between ``begin`` and ``end``, s."""
     edges = list(result.edges)
     if begin not in edges or end not in edges:
         raise KeyError(f"{begin:g} to {end:g} s, expected edges of windows: {edges}")
@@ -76,22 +76,21 @@ def windows_within(result: Result, begin: float, end: float) -> list[int]:
 
 
 def span(result: Result, begin: float, end: float) -> list[Window]:
-    """What each replication measured at its one link from ``begin`` to ``end``."""
+    """The measurements of each replication at the only link from ``begin`` to ``end``, s."""
     parts = [result.link().windows(w) for w in windows_within(result, begin, end)]
     return [merge(each) for each in zip(*parts, strict=True)]
 
 
 def over_span(result: Result, of: str, figure: str, begin: float, end: float) -> Quantity:
-    """A figure of the one link over a span of time."""
+    """A figure of the only link over a span of time."""
     taken = FIGURES[figure]
     values = [taken.value(window) for window in span(result, begin, end)]
     return single(taken.label, of, values, taken.unit)
 
 
 def side_by_side(parts: Mapping[float, Quantity], variable: str, of: str | None = None) -> Quantity:
-    """One quantity over a sweep, of what was measured at each of its places; NaN where a place has
-    fewer replications than others.
-    """
+    """Joins the quantities measured at each place of a sweep; NaN if a place has fewer replications
+    than others."""
     first = next(iter(parts.values()))
     most = max(len(part.values) for part in parts.values())
     values = np.hstack(
@@ -106,7 +105,7 @@ def side_by_side(parts: Mapping[float, Quantity], variable: str, of: str | None 
 def over_windows(
     result: Result, of: str, figure: str, variable: str, places: Mapping[float, Span]
 ) -> Quantity:
-    """A figure of the one link at each place of a sweep, which has a span of time of its own."""
+    """A figure of the only link at each place of a sweep, which is a span of time each."""
     parts = {place: over_span(result, of, figure, *times) for place, times in places.items()}
     return side_by_side(parts, variable)
 
@@ -114,7 +113,7 @@ def over_windows(
 def over_flows(
     result: Result, of: str, figure: str, variable: str, places: Mapping[float, Span], **which: str
 ) -> Quantity:
-    """A figure of the flows (of a group) at each place of a sweep, each a window of its own."""
+    """A figure of the flows (of a group) at each place of a sweep, which is a window each."""
     taken = FLOWS[figure]
     parts = {}
     for place, times in places.items():
@@ -125,7 +124,7 @@ def over_flows(
 
 
 def series_mean(result: Result, of: str, name: str, begin: float, end: float) -> Quantity:
-    """The mean of the samples of a series from ``begin`` to ``end``."""
+    """The mean of the samples of a series from ``begin`` to ``end``, s."""
     t, values = result.link().series(name)
     inside = (begin <= t) & (t < end)
     return single(name.replace("_", " ").capitalize(), of, values[:, inside].mean(axis=1))
@@ -134,9 +133,8 @@ def series_mean(result: Result, of: str, name: str, begin: float, end: float) ->
 def stepped(
     series: tuple[Floats, Floats], seconds: float, how: Callable[..., Floats]
 ) -> tuple[Floats, Floats]:
-    """A series in longer steps: the times of their ends, and ``how`` (np.sum, np.mean) of the
-    samples in each.
-    """
+    """A series in longer steps: the ends of the steps, and ``how`` (np.sum, np.mean) of the samples
+    in each."""
     t, values = series
     per_step = round(seconds / float(t[1] - t[0]))
     whole = len(t) // per_step * per_step
@@ -147,11 +145,11 @@ def stepped(
 def settling(
     result: Result, of: str, begin: float, end: float, level: float | None = None
 ) -> Quantity:
-    """How long after ``begin`` the queue takes to settle, s.
+    """The time from ``begin`` until the queue has settled, s.
 
-    It has settled when its mean over every 5 s stays within :data:`NEAR` packets of the level, or
-    without one of its mean in the last fifth of the time up to ``end``. If it never does, all of
-    that time.
+    It has settled when its mean over every 5 s stays within :data:`NEAR` packets of the level; by
+    default the level is the mean over the last fifth of the time up to ``end``. If it never
+    settles, the result is all of that time.
     """
     t, queue = stepped(result.link().series("queue"), STEP, np.mean)
     inside = (begin < t) & (t <= end)
@@ -163,7 +161,7 @@ def settling(
 
 
 def peak(result: Result, of: str, begin: float, end: float) -> Quantity:
-    """The largest mean of the queue over a second from ``begin`` to ``end``, packets."""
+    """The largest 1 s mean of the queue from ``begin`` to ``end``, packets."""
     t, queue = stepped(result.link().series("queue"), 1.0, np.mean)
     inside = (begin < t) & (t <= end)
     return single("Largest queue, mean of 1 s", of, queue[:, inside].max(axis=1), "packets")

@@ -1,4 +1,4 @@
-"""What came of some of a paper's experiments: quantities, verdicts, figures, and their files."""
+"""The reproduction of a paper: quantities, verdicts, figures and their files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
-from marqueue.papers.drawn import PaperFigure, PaperTable
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.verdict import judge, least_favourable
 from marqueue.reports import Outcome, Verdict
@@ -30,7 +30,7 @@ VERB: dict[Outcome, tuple[str, str]] = {
     "fails": ("does not hold", "do not hold"),
     "open": ("is not decided", "are not decided"),
 }
-"""What is said of one claim, and of several."""
+"""Verbs for one claim, and for several."""
 
 
 class Reproduction:
@@ -46,12 +46,12 @@ class Reproduction:
 
     @cached_property
     def quantities(self) -> dict[str, Quantities]:
-        """What each experiment measured."""
+        """The quantities measured by each experiment."""
         return {n: self.paper.experiment(n).measure(runs) for n, runs in self.runs.items()}
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """The claims of the experiments that were run."""
+        """The claims of the experiments that ran."""
         every = read_claims(self.paper.folder / "claims.toml")
         return [claim for claim in every if claim.experiment in self.runs]
 
@@ -62,18 +62,18 @@ class Reproduction:
 
     @cached_property
     def notes(self) -> list[ledger.Note]:
-        """The entries of the ledger for the experiments that were run and for the whole."""
+        """Ledger entries of the experiments that ran, and of the paper as a whole."""
         every = ledger.read_ledger(self.paper.folder / "ledger.toml")
         return [note for note in every if note.experiment in (None, *self.runs)]
 
     @cached_property
     def reference(self) -> ledger.Reference | None:
-        """The reference simulator's numbers, if there are any."""
+        """The numbers of the reference simulator, if there are any."""
         path = self.paper.folder / "reference.toml"
         return ledger.read_reference(path) if path.exists() else None
 
     @cached_property
-    def drawn(self) -> dict[str, Sequence[PaperFigure | PaperTable]]:
+    def figures(self) -> dict[str, Sequence[PaperFigure | PaperTable]]:
         """The figures of each experiment."""
         return {
             n: self.paper.experiment(n).draw(runs, self.quantities[n])
@@ -81,30 +81,30 @@ class Reproduction:
         }
 
     def ledger_rows(self, note: ledger.Note) -> list[ledger.Row]:
-        """The numbers of an entry of the ledger."""
+        """The numbers of a ledger entry."""
         quantities = {} if note.experiment is None else self.quantities[note.experiment]
         return ledger.rows(note, self.reference, quantities)
 
     @property
     def replications(self) -> int:
-        """How many replications each set-up had, but for :attr:`fewer` of them."""
+        """Replications of each set-up, except those in :attr:`fewer`."""
         return max(run.replications for runs in self.runs.values() for run in runs.values())
 
     @property
     def fewer(self) -> str:
-        """Which set-ups had fewer, in words; empty if none had."""
+        """The set-ups with fewer replications, as text; empty if there are none."""
         counts = Counter(run.replications for runs in self.runs.values() for run in runs.values())
         few = [f"{n} of {of}" for of, n in sorted(counts.items()) if of < self.replications]
         return f" (set-ups with fewer: {', '.join(few)})" if few else ""
 
     @property
     def counts(self) -> Counter[Outcome]:
-        """How many claims came out how."""
+        """Number of claims by outcome."""
         return Counter(verdict.outcome for verdict in self.verdicts.values())
 
     @property
     def sentence(self) -> str:
-        """What came out, in a sentence."""
+        """The outcome as a sentence."""
         parts = [f"{self.counts[o]} {VERB[o][self.counts[o] > 1]}" for o in VERB if self.counts[o]]
         listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
         n = len(self.claims)
@@ -141,7 +141,7 @@ class Reproduction:
         return out
 
     def summary(self) -> dict[str, Any]:
-        """Quantities and verdicts, ready for JSON: a function of paper, version and form alone."""
+        """Quantities and verdicts for JSON. They depend on paper, version and form only."""
         provenance = next(iter(next(iter(self.runs.values())).values())).provenance
         return {
             "paper": self.paper.key,

@@ -1,4 +1,4 @@
-"""Running experiments of a paper, and writing what came of them."""
+"""Runs experiments of a paper and writes the results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tomli_w
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.page import ledger_page, page
 from marqueue.papers.paper import FULL, QUICK, Paper, replicated
 from marqueue.papers.reproduction import Reproduction
@@ -36,10 +36,10 @@ def run_paper(
     progress: Progress | None,
     checkpoints: Checkpoints,
 ) -> Reproduction:
-    """Runs these experiments and writes data, figures and a report into ``output``.
+    """Runs experiments and writes data, figures and a report into ``output``.
 
-    Completed replications are stored in ``checkpoints``, and those that are there do not run
-    again. Raises RunError if the checkpoints are of another run.
+    Completed replications are stored in ``checkpoints`` and not run again. Raises RunError if the
+    checkpoints belong to another run.
     """
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     started = time.perf_counter()
@@ -79,18 +79,18 @@ def run_paper(
 
 
 def write_files(reproduction: Reproduction, out: Path) -> None:
-    """Writes report, ledger, summary, the figures, the data behind them and the set-ups as run
-    into an empty directory.
+    """Writes report, ledger, summary, figures with their data, and the set-ups into an empty
+    directory.
 
-    All but the circumstances is a function of paper, version, commit and form.
+    All files except the circumstances depend on paper, version, commit and form only.
     """
     for name in ("data", "figures", "scenarios"):
         (out / name).mkdir()
-    for drawn in (each for every in reproduction.drawn.values() for each in every):
-        slug = drawn.name.lower().replace(",", "").replace(" ", "-")
-        write_parquet(drawn.data, out / "data" / f"{slug}.parquet")
-        if isinstance(drawn, PaperFigure):
-            (out / "figures" / f"{slug}.svg").write_text(svg(drawn.figure), encoding="utf-8")
+    for figure in (each for every in reproduction.figures.values() for each in every):
+        slug = figure.name.lower().replace(",", "").replace(" ", "-")
+        write_parquet(figure.data, out / "data" / f"{slug}.parquet")
+        if isinstance(figure, PaperFigure):
+            (out / "figures" / f"{slug}.svg").write_text(svg(figure.figure), encoding="utf-8")
     for number, runs in reproduction.runs.items():
         for name, run in runs.items():
             path = out / "scenarios" / f"experiment-{number}-{name}.toml"

@@ -1,8 +1,9 @@
-"""Verdicts, computed from claims and what was measured; none is ever stored.
+"""Verdicts, computed from claims and measured quantities; never stored.
 
-A check holds at a place if the whole 95% confidence interval lies within what it permits, fails if
-the whole interval lies outside, and is open otherwise: then more replications would decide it.
-Differences between set-ups are taken replication by replication, which share their random numbers.
+At each place a check holds if the whole 95% confidence interval lies within the permitted range and
+fails if the whole interval lies outside. Otherwise it is open, and more replications would decide
+it. Differences between set-ups are taken in each replication, because replications share their
+random numbers.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from marqueue.statistics.estimates import Estimate
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one check at one place."""
+    """The result of one check at one place."""
 
     outcome: Outcome
     distance: float
-    """From the mean to the nearer end of what is permitted, relative to what is compared; negative
-    outside."""
+    """Distance from the mean to the nearer bound, relative to the compared values; negative outside
+    the permitted range."""
     measured: str
     in_words: str
-    """The same with what is measured, its unit and the place in words."""
+    """The same with the quantity, its unit and the place as text."""
 
 
 def judge(claim: Claim, quantities: Quantities) -> Verdict:
-    """The verdict on a claim, with what speaks most against it."""
+    """The verdict on a claim, with the finding least favourable to it."""
     findings = _findings(claim, quantities)
     return Verdict(
         claim=claim.says,
@@ -43,7 +44,7 @@ def judge(claim: Claim, quantities: Quantities) -> Verdict:
 
 
 def least_favourable(claim: Claim, quantities: Quantities) -> str:
-    """What speaks most against a claim, in words that need no other explanation."""
+    """The finding least favourable to a claim, as a self-contained text."""
     findings = _findings(claim, quantities)
     worst = min(findings, key=_worst_first).in_words
     return worst if len(findings) == 1 else f"{worst} (worst of {len(findings)})"
@@ -54,7 +55,7 @@ def _findings(claim: Claim, quantities: Quantities) -> list[Finding]:
 
 
 def find(check: Check, quantities: Quantities) -> list[Finding]:
-    """One finding a place."""
+    """One finding for each place."""
     out = []
     for place in check.places(quantities):
         estimate = Estimate.of(check.judged(quantities, place))
@@ -71,7 +72,7 @@ def find(check: Check, quantities: Quantities) -> list[Finding]:
 
 
 def decide(estimate: Estimate, permitted: tuple[float, float]) -> Outcome:
-    """Where an interval lies; a mean without an interval decides by itself."""
+    """The outcome for an interval; a mean without an interval decides alone."""
     if estimate.n == 0:
         return "open"
     low, high = estimate.interval or (estimate.mean, estimate.mean)
@@ -83,7 +84,7 @@ def decide(estimate: Estimate, permitted: tuple[float, float]) -> Outcome:
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:
-    """The outcome of a claim whose parts came out so."""
+    """The outcome of a claim from the outcomes of its parts."""
     kinds = set(outcomes)
     if len(kinds) == 1:
         return outcomes[0]
@@ -107,7 +108,7 @@ def _measured(check: Check, quantities: Quantities, place: int) -> str:
     return check.where(quantities, place) + values
 
 
-#: What the variables of sweeps count.
+#: Nouns for the variables of sweeps.
 COUNTED_BY = {"N": "flows"}
 
 

@@ -1,10 +1,10 @@
-"""Figures, one module a kind. Each function takes arrays or estimates, draws on the axes given or
-on a new figure, and returns the matplotlib figure.
+"""Figures, one module per kind. Each function takes arrays or estimates, draws on given axes or a
+new figure, and returns the matplotlib figure.
 """
 
 from marqueue.extras import require
 
-# Said here, before matplotlib is looked for.
+# Before the imports of matplotlib, to give a helpful message.
 require("plots", "A figure")
 
 from marqueue.plots.bars import bars

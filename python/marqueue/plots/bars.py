@@ -1,4 +1,4 @@
-"""Estimates side by side: windows, classes, schemes."""
+"""Bar charts of estimates: windows, classes, schemes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def bars(
     *,
     axes: Axes | None = None,
 ) -> Figure:
-    """Draws a group of bars at each place, one a series, with intervals as error bars."""
-    figure, axes = style.on(axes)
+    """Draws a group of bars at each place, one per series, with intervals as error bars."""
+    figure, axes = style.figure_and_axes(axes)
     width = 0.8 / max(1, len(series))
     at = np.arange(len(places), dtype=float)
     for i, ((name, estimates), look) in enumerate(

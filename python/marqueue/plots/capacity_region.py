@@ -1,4 +1,4 @@
-"""How flows share a CPU and a link, against the ratio of the two capacities."""
+"""The shares of flows at a CPU and a link over the ratio of the two capacities."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from matplotlib.figure import Figure
 
 from marqueue.plots import style
 from marqueue.statistics.estimates import Floats
-from marqueue.theory.allocation.single_bottleneck import OnePair
+from marqueue.theory.allocation.single_bottleneck import SingleBottleneck
 
-#: From which to which C/B, in arithmetic means of the densities.
+#: Range of C/B in units of the arithmetic mean of the densities, and number of points.
 BEGIN, END, POINTS = 0.05, 1.6, 241
 
 
-def pair_allocations(flows: OnePair) -> Mapping[str, Floats]:
-    """What :func:`pair_shares` draws: ``C/B``, and of each scheme a row a C/B and a column a flow
-    with the share of the link and of the CPU that flows get, as Figure 2 of Shin, Chong and Rhee
-    (2008)."""
+def pair_allocations(flows: SingleBottleneck) -> Mapping[str, Floats]:
+    """The data of :func:`pair_shares`: ``C/B``, and for each scheme the shares of the link and of
+    the CPU, a row per C/B and a column per flow (Figure 2 of Shin, Chong and Rhee 2008)."""
     ratios = np.linspace(BEGIN, END, POINTS) * flows.arithmetic
     schemes: dict[str, Callable[[float, float], Floats]] = {
         "proportionally fair": flows.proportionally_fair,
@@ -32,9 +31,9 @@ def pair_allocations(flows: OnePair) -> Mapping[str, Floats]:
     return out
 
 
-def pair_shares(flows: OnePair) -> Figure:
-    """Draws the shares of link (left) and CPU (right) that flows get, at the optimum (above) and
-    TCP-like (below); dashes are the means of the densities, where regions meet."""
+def pair_shares(flows: SingleBottleneck) -> Figure:
+    """Draws the flows' shares of link (left) and CPU (right), proportionally fair (top) and
+    TCP-like (bottom). Dashed lines are the means of the densities, at which regions meet."""
     shares = pair_allocations(flows)
     ratios = shares["C/B"]
     with style.themed():

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from marqueue.plots import style
 from marqueue.statistics.estimates import Floats, ecdf
 
-#: More steps than that cannot be seen.
+#: The largest number of steps in a curve.
 STEPS = 1000
 
 
@@ -24,8 +24,8 @@ def cdf(
     log: bool = False,
     axes: Axes | None = None,
 ) -> Figure:
-    """Draws the share of values that are at most x, one curve a sample; empty ones are left out."""
-    figure, axes = style.on(axes)
+    """Draws the empirical distribution of each sample; empty samples are left out."""
+    figure, axes = style.figure_and_axes(axes)
     curves = {name: _thin(*ecdf(values)) for name, values in samples.items()}
     curves = {name: curve for name, curve in curves.items() if len(curve[0])}
     for (name, (x, share)), look in zip(curves.items(), style.looks(len(curves)), strict=True):
@@ -41,7 +41,7 @@ def cdf(
 
 
 def _thin(x: Floats, share: Floats) -> tuple[Floats, Floats]:
-    """At most :data:`STEPS` steps, the first and the last among them."""
+    """At most :data:`STEPS` steps, including the first and the last."""
     if len(x) <= STEPS:
         return x, share
     keep = np.linspace(0, len(x) - 1, STEPS).round().astype(int)

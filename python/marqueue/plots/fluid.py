@@ -14,7 +14,7 @@ from marqueue.theory.fluid.solution import Fluid
 
 
 def fluid_figure(fluid: Fluid) -> Figure:
-    """Queues, probabilities and windows over time, a panel each."""
+    """Draws queues, probabilities and windows over time, one panel each."""
     figure, (queue, probability, window) = panels(3, height=1.9)
     several = len(fluid.links) > 1
 
@@ -31,8 +31,8 @@ def fluid_figure(fluid: Fluid) -> Figure:
 
 
 def overlay_figure(overlay: Overlay, link: str | None = None) -> Figure:
-    """Queue, probability and window of a link, a panel each: the first replication as a line, the
-    range of all as a band, and the model."""
+    """Draws queue, probability and window of a link, one panel each: the first replication as a
+    line, the range of all replications as a band, and the model."""
     result = overlay.result
     of = overlay.series[overlay.links[0] if link is None else link]
     figure, axes = panels(len(of), height=1.9)

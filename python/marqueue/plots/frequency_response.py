@@ -1,4 +1,4 @@
-"""A linear model as people of control draw it: Bode, Nyquist, roots."""
+"""Bode plot, Nyquist plot and characteristic roots of a linear model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 #: Inches.
 HEIGHT = 5.2
-#: What of a Nyquist plot is shown, around 0 and -1.
+#: Half the range of both axes of the Nyquist plot.
 WINDOW = 2.2
 
 
 def loop_figure(linear: Linearized) -> Figure:
-    """Four panels: size and phase of the loop, the same as a curve, and the rightmost roots."""
+    """Draws magnitude and phase of the loop, its Nyquist plot, and the rightmost roots."""
     w = linear.loop.frequencies
     loop = linear.response(w) if linear.signals else np.zeros(len(w), dtype=complex)
     name = "L" if linear.signals < 2 else "det(I + L) - 1"

@@ -13,8 +13,8 @@ from marqueue.statistics.estimates import Floats
 
 
 def queue_histogram(times: Mapping[str, Floats], *, axes: Axes | None = None) -> Figure:
-    """Draws the share of time at each queue length; ``times[name][q]`` are seconds at q packets."""
-    figure, axes = style.on(axes)
+    """Draws the share of time at each queue length; ``times[name][q]`` is in s, q in packets."""
+    figure, axes = style.figure_and_axes(axes)
     for (name, seconds), look in zip(times.items(), style.looks(len(times)), strict=True):
         share = seconds / max(float(seconds.sum()), np.finfo(float).tiny)
         edges = np.arange(len(share) + 1) - 0.5

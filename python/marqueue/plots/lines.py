@@ -1,5 +1,4 @@
-"""Curves against any variable: what theory says as lines, what was computed step by step as
-marks."""
+"""Curves over any variable: theory as lines, iterated or simulated values as marks."""
 
 from __future__ import annotations
 
@@ -22,9 +21,9 @@ def lines(
     log: str = "",
     axes: Axes | None = None,
 ) -> Figure:
-    """Draws a line through each ``(x, y)`` of ``curves``, and marks at those of ``marks``, in the
-    colour of the line of the same name. ``log`` names logarithmic axes: "x", "y", "xy"."""
-    figure, axes = style.on(axes)
+    """Draws a line for each ``(x, y)`` of ``curves``, and marks for those of ``marks`` in the
+    colour of the line with the same name. ``log`` names logarithmic axes: "x", "y" or "xy"."""
+    figure, axes = style.figure_and_axes(axes)
     for (name, (x, y)), look in zip(curves.items(), style.looks(len(curves)), strict=True):
         axes.plot(x, y, color=look["color"], linestyle=look["linestyle"], label=name or None)
         if marks and name in marks:

@@ -18,12 +18,12 @@ from marqueue.theory.marking_chain.phases import CTS, EXPONENTS, SPREADS, Cell
 if TYPE_CHECKING:
     from marqueue.design.chain_packets import Point
 
-WHOLE, FEW = 10.0, 1.0
-"""Where h is greater, flows are drawn as moving together; where it is less, as apart."""
+TOGETHER, APART = 10.0, 1.0
+"""Flows count as synchronized for h above the first value, as independent below the second."""
 
 
-def all_of_them(cells: list[Cell], points: list[Point]) -> dict[str, Figure]:
-    """Every figure whose data are there, by its name."""
+def chain_figures(cells: list[Cell], points: list[Point]) -> dict[str, Figure]:
+    """Every figure that has data, by its name."""
     found: dict[str, Figure] = {}
     if cells:
         found |= {
@@ -41,7 +41,7 @@ def _of(cells: list[Cell], rtts: str, a: float, ct: float) -> list[Cell]:
 
 
 def diagram(cells: list[Cell], points: list[Point]) -> Figure:
-    """N against CT, a panel an exponent; what packets say in larger squares around it."""
+    """Draws h over N and CT, one panel per exponent; squares are packet simulations."""
     with themed():
         figure = Figure(figsize=(7.2, 5.6), layout="constrained")
         axes = figure.subplots(2, 2, sharex=True, sharey=True)
@@ -66,9 +66,9 @@ def diagram(cells: list[Cell], points: list[Point]) -> Figure:
 
 
 def _dot(h: float) -> dict[str, Any]:
-    if h > WHOLE:
+    if h > TOGETHER:
         return {"color": COLORS[1]}
-    return {"color": COLORS[0], "markerfacecolor": "none" if h < FEW else COLORS[5]}
+    return {"color": COLORS[0], "markerfacecolor": "none" if h < APART else COLORS[5]}
 
 
 def _panel(cells: list[Cell], a: float, axes: Axes) -> None:
@@ -95,7 +95,7 @@ def _panel(cells: list[Cell], a: float, axes: Axes) -> None:
 
 
 def growth(cells: list[Cell]) -> Figure:
-    """Utilization and h of the paper's chain as N grows, a = 0.2."""
+    """Draws utilization and h of the paper's chain over N, a = 0.2."""
     figure, (above, below) = panels(2, height=2.3)
     for ct, look in zip((5.0, 10.0, 25.0, 40.0), looks(4), strict=True):
         row = _of(cells, "together", 0.2, ct)
@@ -113,7 +113,7 @@ def growth(cells: list[Cell]) -> Figure:
 
 
 def spread(cells: list[Cell]) -> Figure:
-    """What groups and other round-trip times change, CT = 10 and a = 0.2."""
+    """Draws the effect of groups and of unequal round-trip times, CT = 10 and a = 0.2."""
     figure, (above, below) = panels(2, height=2.3)
     for name, look in zip(SPREADS, looks(len(SPREADS)), strict=True):
         row = _of(cells, name, 0.2, 10.0)
@@ -132,14 +132,14 @@ def spread(cells: list[Cell]) -> Figure:
 
 
 def beside(points: list[Point]) -> Figure:
-    """h of packets, of the least TCP and of the paper's chain as N grows, a panel a CT; a = 0.2."""
+    """Draws h over N for packets, minimal TCP and the paper's chain, one panel per CT; a = 0.2."""
     rows = {ct: [p for p in points if (p.a, p.ct) == (0.2, ct)] for ct in (5.0, 10.0, 25.0)}
     figure, axes = panels(len(rows), height=1.9)
     for (ct, row), panel in zip(rows.items(), axes, strict=True):
         flows = [each.flows for each in row]
         sides = {
             "packets": [each.packets.h for each in row],
-            "TCP at its least": [each.minimal.h for each in row],
+            "minimal TCP": [each.minimal.h for each in row],
         }
         for (name, found), look in zip(sides.items(), looks(2), strict=True):
             widths = [each.half_width or 0.0 for each in found]

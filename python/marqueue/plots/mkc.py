@@ -1,4 +1,4 @@
-"""The figures of docs/theory/mkc.md: the paper's that are maps alone, and two of ours."""
+"""The figures of docs/theory/mkc.md: those of the paper that need no packets, and two others."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from marqueue.plots import lines, panels
 from marqueue.plots.timeseries import thin
 from marqueue.theory.mkc import linear, lossfree, paper_data
 from marqueue.theory.mkc.conditions import condition_3, condition_4
-from marqueue.theory.mkc.equilibrium import of_kelly
+from marqueue.theory.mkc.equilibrium import kelly_fixed_point
 from marqueue.theory.mkc.laws import Aimd, Kelly, Mkc
 from marqueue.theory.mkc.maps import Trajectory
 from marqueue.theory.mkc.network import Floats, Network
 from marqueue.theory.mkc.price import Loss
 
 EPSILON = "1 − min x / max x"
-#: Delays of the second of two Kelly sources; the first has FIRST.
+#: Delays of the second of two Kelly sources, and the delay of the first, in steps.
 DELAYS, FIRST = np.arange(1, 21), 2
 
 
-def all_of_them() -> dict[str, Figure]:
-    """Every figure by its name; it takes some seconds."""
+def mkc_figures() -> dict[str, Figure]:
+    """Every figure by its name; takes some seconds."""
     return {
         "figure-1": figure_1(),
         "figure-4": figure_4(),
@@ -68,7 +68,7 @@ def figure_4() -> Figure:
 
 
 def figure_5() -> Figure:
-    """EMKC and Scalable TCP fill a link."""
+    """The rates of EMKC and Scalable TCP on an empty link."""
     emkc, scalable = paper_data.figure_5()
     curves = {
         "EMKC": _series(emkc.arrivals[:, 0], 1e-6),
@@ -80,14 +80,14 @@ def figure_5() -> Figure:
 
 
 def figure_6() -> Figure:
-    """EMKC at several beta."""
+    """EMKC at several values of beta."""
     runs: Mapping[float, Trajectory] = {b: paper_data.figure_6(b, 20) for b in (0.5, 1.0, 1.5, 1.9)}
     curves = {f"β = {b:g}": _series(run.arrivals[:, 0], 1e-6) for b, run in runs.items()}
     return lines(curves, "Step", "Rate", "Mbit/s")
 
 
 def figure_7() -> Figure:
-    """Steps of EMKC to fairness: theory as lines, iteration as marks."""
+    """Steps of EMKC until rates are fair: theory as lines, iteration as marks."""
     figure, (above, below) = panels(2, shared=False)
     found = paper_data.steps_over_epsilon(Mkc)
     lines(
@@ -114,7 +114,7 @@ def figure_7() -> Figure:
 
 
 def figure_8() -> Figure:
-    """Steps of AIMD to fairness, and how many times as many EMKC takes."""
+    """Steps of AIMD until rates are fair, and the ratio of EMKC to AIMD."""
     figure, (above, below) = panels(2, shared=False)
     found = paper_data.steps_over_epsilon(Aimd)
     lines(
@@ -136,7 +136,7 @@ def figure_8() -> Figure:
 
 
 def steady_loss() -> Figure:
-    """Steady loss against N, with and without adaptive prices."""
+    """Steady loss over N, with and without adaptive prices."""
     each = {"EMKC": paper_data.steady_loss(False), "adaptive prices": paper_data.steady_loss(True)}
     return lines(
         {name: (run.sources, 100 * run.theory) for name, run in each.items()},
@@ -149,18 +149,18 @@ def steady_loss() -> Figure:
 
 
 def conditions() -> Figure:
-    """What conditions allow and what is exact: kappa of two Kelly sources by the delay of one, and
-    the gain of adaptive prices."""
+    """Sufficient conditions and exact boundaries: kappa of two Kelly sources over the delay of one,
+    and the gain of adaptive prices."""
     figure, axes = panels(2, height=2.2)
     exact, third, fourth = [], [], []
     for delay in DELAYS:
         network = Network.single(1e6, 2, [FIRST, int(delay)])
         law, price = Kelly(1.0, 1e4), Loss(network.capacity)
-        point = of_kelly(network, law, price)
+        point = kelly_fixed_point(network, law, price)
         allowed = 1 / condition_3(point, law, price).share
         third.append(allowed)
         fourth.append(1 / condition_4(point, law, price).share)
-        system = partial(linear.of_kelly, point, law, price)
+        system = partial(linear.linearize_kelly, point, law, price)
         found = linear.boundary(partial(_radius, system), 0.1 * allowed, 20 * allowed)
         exact.append(np.nan if found is None else found)
     x = DELAYS.astype(float)

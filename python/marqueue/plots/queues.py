@@ -1,4 +1,4 @@
-"""What queues did over time: a panel a quantity, a curve a link."""
+"""Queues over time: one panel per quantity, one curve per link."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from marqueue.plots.timeseries import Curve, timeseries
 from marqueue.statistics.estimates import Floats
 
 QUANTITIES = ("rate", "utilization", "queue", "delay_p50", "delay_p99", "drops", "marks")
-"""Series that are drawn, as far as they are there and not all zero."""
+"""Series that are drawn if they exist and are not all zero."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """``values[replication, sample]`` at the times ``t``, s; a plain array of one replication."""
+    """``values[replication, sample]`` at the times ``t`` (s); one replication may be a 1-D
+    array."""
 
     t: Floats
     values: Floats
@@ -26,7 +27,7 @@ class Series:
 
 
 def queues(links: Mapping[str, Mapping[str, Series]]) -> Figure:
-    """Draws the series of each link, by its name and theirs; of a rate no utilization too."""
+    """Draws the series of each link. The utilization is left out if there is a rate."""
     there = [
         name
         for name in QUANTITIES

@@ -1,4 +1,4 @@
-"""The figures that every result has."""
+"""The figures of a result."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from marqueue.plots.cdf import cdf
 from marqueue.plots.histogram import queue_histogram
 from marqueue.plots.steps import steps
 from marqueue.plots.timeseries import Curve, timeseries
-from marqueue.results.traffic import Flows
+from marqueue.results.flows import Flows
 from marqueue.statistics.estimates import Estimate, Floats, merge_times
 
 if TYPE_CHECKING:
     from marqueue.results import Result
 
 
-#: What the series that every link has are called in figures.
+#: Labels of the series that every link has.
 LABELS = {
     "queue": "Queue",
     "queue_bytes": "Queue",
     "utilization": "Utilization",
-    "drops": "Lost",
+    "drops": "Dropped",
     "marks": "Marked",
     "rate": "Rate",
     "delay_p50": "Delay, median",
@@ -37,19 +37,19 @@ LABELS = {
 }
 
 
-#: The panels of a sender: quantity, unit, and the columns with what they are called.
+#: The panels of a sender: quantity, unit, and columns with their labels.
 SENDER = (
     ("Window", "packets", {"cwnd": "cwnd", "ssthresh": "ssthresh"}),
     ("Time", "s", {"rtt": "latest RTT", "srtt": "smoothed RTT", "rto": "timeout"}),
 )
 
 
-#: Curves that can still be told apart.
+#: The largest number of curves in a figure.
 MOST_CURVES = 12
 
 
 def _flow_names(result: Result, replication: int) -> dict[int, str]:
-    """What the flows of a replication are called: by group, and by number if it has several."""
+    """The labels of flows: the group, and the number if the group has several flows."""
     flows = result.flows.filter(pc.equal(result.flows["replication"], replication))
     groups = dict(zip(flows["flow"].to_pylist(), flows["group"].to_pylist(), strict=True))
     flows_of = Counter(groups.values())
@@ -60,17 +60,17 @@ def _flow_names(result: Result, replication: int) -> dict[int, str]:
 
 
 class Plots:
-    """The figures of one result; ``link`` may be left out where there is only one."""
+    """The figures of one result. ``link`` may be omitted if there is only one."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
 
     def queue(self, link: str | None = None) -> Figure:
-        """Packets waiting over time."""
+        """The queue over time, packets."""
         return self.series("queue", link)
 
     def series(self, name: str, link: str | None = None, *, axes: Axes | None = None) -> Figure:
-        """A time series of a link by its name: of the queue, or of the AQM's probes."""
+        """A time series of a link by its name: of the queue or a probe of the AQM."""
         result = self._result
         of = result.link(link)
         t, values = of.series(name)
@@ -86,7 +86,7 @@ class Plots:
         )
 
     def load(self, link: str | None = None) -> Figure:
-        """Utilization, losses and marks of each sample, a panel each, as far as there were any."""
+        """Utilization, drops and marks of each sample, one panel each; zero series are left out."""
         of = self._result.link(link)
         names = [n for n in ("utilization", "drops", "marks") if of.series(n)[1].any()]
         figure, axes = style.panels(max(1, len(names)), height=1.5)
@@ -96,7 +96,7 @@ class Plots:
         return figure
 
     def queue_distribution(self, link: str | None = None) -> Figure:
-        """Share of time at each queue length, all replications together, a curve a window."""
+        """Share of time at each queue length over all replications, one curve per window."""
         result = self._result
         windows: list[int | None] = list(result.measured) if len(result.measured) > 1 else [None]
         curves = {}
@@ -107,18 +107,17 @@ class Plots:
         return queue_histogram(curves)
 
     def completion_times(self) -> Figure:
-        """Distribution of the completion times of finite flows, all replications together."""
+        """Distribution of the completion times of finite flows over all replications."""
         samples = self._by_class(lambda flows: flows.completion_times)
         return cdf(samples, "Flow completion time", "s", log=True)
 
     def goodputs(self) -> Figure:
-        """Distribution of the goodputs of endless flows, all replications together."""
+        """Distribution of the goodputs of unlimited flows over all replications."""
         samples = self._by_class(lambda flows: flows.long_rates / 1e6)
         return cdf(samples, "Goodput of a long flow", "Mbit/s")
 
     def _by_class(self, of: Callable[[Flows], Floats]) -> dict[str, Floats]:
-        """What the flows of each class had, all replications together; all flows together where
-        classes are too many for a curve each."""
+        """Values of flows over all replications, by class; not by class if there are too many."""
         result = self._result
         if len(result.classes) > MOST_CURVES:
             return {"all classes": np.concatenate([of(each) for each in result.flow_sets()])}
@@ -128,7 +127,7 @@ class Plots:
         }
 
     def sender(self, flow: int, replication: int = 0) -> Figure:
-        """What a traced flow's sender showed: cwnd and ssthresh, round-trip times and timeout.
+        """The sender of a traced flow: cwnd and ssthresh, round-trip times and timeout.
 
         Raises KeyError if the flow was not traced.
         """
@@ -171,8 +170,8 @@ class Plots:
         return steps(curves, "Rate", "Mbit/s", end=end, warmup=warmup, above=0.0, axes=axes)
 
     def shares(self) -> Figure:
-        """What groups of traffic had of each CPU and link over the measured time, as a share of
-        what it could do; nothing without a CPU."""
+        """Shares of the capacity of CPUs and links by group of traffic over the measured time;
+        empty without a CPU."""
         result = self._result
         shares = {name: result.link(name).shares() for name in result.links}
         groups = list(next(iter(shares.values()), {}))

@@ -1,4 +1,4 @@
-"""A link in two results: its queue over time, and how long packets waited."""
+"""A link in two results: the queue over time, and the distribution of the queueing delay."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def waiting_times(result: Result, link: str) -> tuple[Floats, Floats]:
-    """Upper edges of bins, s, and the share of packets of all replications, over the measured time,
-    that waited no longer."""
+    """The cumulative distribution of the queueing delay over the measured time and all
+    replications: upper edges of bins (s), and the share of packets up to each."""
     counts: dict[float, int] = {}
     for window in result.link(link).windows():
         for upper, packets in zip(window.delays.upper, window.delays.counts, strict=True):
@@ -28,8 +28,8 @@ def waiting_times(result: Result, link: str) -> tuple[Floats, Floats]:
 
 
 def side_by_side(a: tuple[str, Result], b: tuple[str, Result], link: str) -> Figure:
-    """Draws the queue over time (the first replication as a line, the range of all as a band) and
-    the distribution of queueing delay, each of both results under its name."""
+    """Draws the queue over time (line: first replication, band: range of all) and the distribution
+    of the queueing delay of both results, with their names."""
     with style.themed():
         figure = Figure(figsize=(style.WIDTH, style.HEIGHT), layout="constrained")
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))

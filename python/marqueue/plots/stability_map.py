@@ -1,8 +1,9 @@
-"""A stability map as a picture, with its data beside it."""
+"""A stability map as a figure and as CSV."""
 
 from __future__ import annotations
 
 import csv
+import io
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from marqueue.errors import RunError
 from marqueue.plots.style import INK, panels, svg, themed
+from marqueue.results.output_file import write_output_file
 
 if TYPE_CHECKING:
     from marqueue.design.stability_map import StabilityMap
@@ -22,7 +23,7 @@ HEIGHT = 4.2
 
 
 def draw(found: StabilityMap, title: str) -> Figure:
-    """The map as a heat map; above zero is stable."""
+    """The map as a heat map of the damping; above zero the system is stable."""
     plane = found.plane
     figure, [axes] = panels(height=HEIGHT)
     with themed():
@@ -67,24 +68,24 @@ def draw(found: StabilityMap, title: str) -> Figure:
 
 
 def save(found: StabilityMap, title: str, file: Path) -> Path:
-    """Writes the figure, and its data beside it as CSV; returns where.
+    """Writes the figure, and its data beside it as CSV. Returns the path of the data.
 
     Raises :class:`RunError` if they cannot be written.
     """
     data = file.with_suffix(".csv")
-    figure = svg(draw(found, title))
-    try:
-        with data.open("w", newline="", encoding="utf-8") as out:
-            rows = csv.writer(out, lineterminator="\n")
-            rows.writerow([found.plane.x.label, found.plane.y.label, "damping", "guaranteed"])
-            for j, y in enumerate(found.plane.y.values):
-                for i, x in enumerate(found.plane.x.values):
-                    value = found.damping[j, i]
-                    rows.writerow(
-                        [f"{x:.6g}", f"{y:.6g}", "" if math.isnan(value) else f"{value:.6g}",
-                         int(found.guaranteed[j, i])]
-                    )  # fmt: skip
-        file.write_text(figure, encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{file}: cannot be written: {error.strerror}") from None
+    write_output_file(data, _csv(found))
+    write_output_file(file, svg(draw(found, title)))
     return data
+
+
+def _csv(found: StabilityMap) -> str:
+    """The data of a map: a line for each point of the plane."""
+    plane, out = found.plane, io.StringIO(newline="")
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow([plane.x.label, plane.y.label, "damping", "guaranteed"])
+    for j, y in enumerate(plane.y.values):
+        for i, x in enumerate(plane.x.values):
+            value = found.damping[j, i]
+            damping = "" if math.isnan(value) else f"{value:.6g}"
+            rows.writerow([f"{x:.6g}", f"{y:.6g}", damping, int(found.guaranteed[j, i])])
+    return out.getvalue()

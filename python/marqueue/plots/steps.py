@@ -1,4 +1,4 @@
-"""What changes at events and stays in between: the window of a sender, or its rate."""
+"""Step curves: values that change at events, such as the window or the rate of a sender."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from marqueue.plots import style
 from marqueue.plots.timeseries import Curve, thin
 
-#: The share of values that need not be seen: before its first cut, ssthresh is the largest window
-#: that there may be.
+#: The share of values above the axis: before its first reduction, ssthresh is very large.
 ABOVE = 0.02
 
 
@@ -26,11 +25,11 @@ def steps(
     above: float = ABOVE,
     axes: Axes | None = None,
 ) -> Figure:
-    """Draws curves that keep each value until the next, up to ``end``; the warm-up is grey.
+    """Draws curves that keep each value until the next, up to ``end`` (s); the warm-up is grey.
 
-    Values that leave a share ``above`` of all of them above them end the axis.
+    The axis ends at the quantile that leaves a share ``above`` of the values above it.
     """
-    figure, axes = style.on(axes)
+    figure, axes = style.figure_and_axes(axes)
     for curve, look in zip(curves, style.looks(len(curves)), strict=True):
         t, y = thin(np.append(curve.t, end), np.append(curve.values, curve.values[-1]))
         axes.plot(

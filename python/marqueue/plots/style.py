@@ -1,8 +1,8 @@
-"""How figures look, and how they become SVG.
+"""The style of figures, and their conversion to SVG.
 
 Figures are made without pyplot: no global state, no backend, no window. Colours are those of
-M. Okabe and K. Ito (Color Universal Design, 2008), which colour-blind readers can tell apart;
-line styles and markers say the same once more. Backgrounds are transparent.
+M. Okabe and K. Ito (Color Universal Design, 2008), which colour-blind readers can distinguish;
+line styles and markers differ too. Backgrounds are transparent.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-#: Text and axes: dark enough on white. Pages replace it by the colour of their own text, and the
-#: first of the colours, which is too dark on black, by their own blue.
+#: Colour of text and axes. HTML pages replace it by the colour of their text, and the first of
+#: :data:`COLORS`, which is too dark on black, by their own blue.
 INK = "#2a2f36"
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
-#: Inches. Pages scale figures down, hardly ever up.
+#: Inches.
 WIDTH, HEIGHT = 7.2, 2.7
 
 RC: dict[str, Any] = {
@@ -58,7 +58,7 @@ RC: dict[str, Any] = {
 
 
 def themed() -> AbstractContextManager[None]:
-    """Within it, figures are made and drawn in this style."""
+    """A context in which figures are made and drawn in this style."""
     settings: Any = RC  # the stubs want every key as a literal
     return matplotlib.rc_context(settings)
 
@@ -72,16 +72,15 @@ def looks(n: int) -> list[dict[str, Any]]:
 def panels(
     rows: int = 1, height: float = HEIGHT, *, shared: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """An empty figure with ``rows`` panels over one horizontal axis, or, if it is not shared, each
-    over its own."""
+    """An empty figure with ``rows`` panels, which share the horizontal axis if ``shared``."""
     with themed():
         figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
         axes = figure.subplots(rows, 1, sharex=shared, squeeze=False)
     return figure, list(axes[:, 0])
 
 
-def on(axes: Axes | None) -> tuple[Figure, Axes]:
-    """The panel to draw on: the one given, or that of a new figure."""
+def figure_and_axes(axes: Axes | None) -> tuple[Figure, Axes]:
+    """The given axes and their figure, or those of a new figure."""
     if axes is None:
         figure, [axes] = panels()
         return figure, axes
@@ -90,17 +89,17 @@ def on(axes: Axes | None) -> tuple[Figure, Axes]:
     return figure_of, axes
 
 
-#: How many characters a legend is wide, and how many the mark before a name takes.
+#: Width of a legend, and of the mark in front of a name, in characters.
 CHARACTERS, MARK = 100, 8
 
-#: Units of data files that figures show in others, with the factor.
+#: Units of data files, with the unit in figures and the factor.
 SHOWN = {
     "bit/s": ("Mbit/s", 1e-6),
     "bytes/s": ("kB/s", 1e-3),
     "bytes": ("kB", 1e-3),
     "s": ("ms", 1e3),
 }
-#: Units of plain numbers.
+#: Units of dimensionless quantities.
 NONE = ("", "1", "fraction")
 
 
@@ -110,8 +109,8 @@ def label(quantity: str, unit: str = "") -> str:
 
 
 def legend(axes: Axes, columns: int = 5) -> None:
-    """A legend above the panel, where it hides nothing; none for fewer than two curves. Long names
-    take fewer columns, so that it is no wider than the panel."""
+    """A legend above the panel; none for fewer than two curves. Long names reduce the number of
+    columns, so that the legend is not wider than the panel."""
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1:
         columns = min(columns, max(1, CHARACTERS // (max(map(len, names)) + MARK)))
@@ -150,15 +149,15 @@ def svg(figure: Figure) -> str:
     out = io.StringIO()
     with themed():
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-    # A hundredth of a point is more than enough, and hides how machines round. Only in attributes:
-    # the numbers at the axes are text.
+    # Two decimals of a point are enough, and hide rounding differences between machines. Only
+    # attributes are changed: the numbers at the axes are text.
     return re.sub(
         r'"[^"<>]*"', lambda quoted: re.sub(r"(-?\d+\.\d\d)\d+", r"\1", quoted[0]), out.getvalue()
     )
 
 
 def inline_svg(figure: Figure, text: str) -> str:
-    """The figure as an element of an HTML page, in the page's colour, described by ``text``."""
+    """The figure as an element of an HTML page in the colour of its text; ``text`` describes it."""
     document = svg(figure)
     element = document[document.index("<svg") :]
     element = re.sub(r"<metadata>.*?</metadata>\s*", "", element, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""A figure against a swept variable, for several schemes."""
+"""A figure over a swept variable, for several schemes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def sweep(
     floor: float | None = None,
     axes: Axes | None = None,
 ) -> Figure:
-    """Draws one curve a scheme through its estimates, with their intervals as error bars.
+    """Draws one curve per scheme through its estimates, with intervals as error bars.
 
     ``schemes[name][i]`` belongs to ``x[i]``; ``variable`` and ``quantity`` name the axes. ``model``
-    has what a model says of schemes, x and y: a line in the colour of the scheme, whose estimates
-    are then marks alone. The vertical axis begins at ``floor``, if one is given.
+    has the (x, y) of a model for schemes: a line in the colour of the scheme, whose estimates are
+    then marks without a line. The vertical axis begins at ``floor``, if given. Raises ValueError if
+    a scheme has not one estimate per x.
     """
-    figure, axes = style.on(axes)
+    figure, axes = style.figure_and_axes(axes)
     modelled = model or {}
     for (name, estimates), look in zip(schemes.items(), style.looks(len(schemes)), strict=True):
         if len(estimates) != len(x):

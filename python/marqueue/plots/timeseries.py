@@ -1,4 +1,4 @@
-"""Time series: the queue and what goes on inside an AQM."""
+"""Time series, such as the queue and the internal variables of an AQM."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from matplotlib.figure import Figure
 from marqueue.plots import style
 from marqueue.statistics.estimates import Floats
 
-#: Pixels that a panel is at most wide: more points than twice that cannot be seen.
+#: The largest width of a panel in pixels; more than two points per pixel cannot be seen.
 COLUMNS = 800
 
 
 @dataclass(frozen=True)
 class Curve:
-    """``values[replication, sample]`` at the times ``t``; one replication may be a plain array."""
+    """``values[replication, sample]`` at the times ``t`` (s); one replication may be a 1-D
+    array."""
 
     t: Floats
     values: Floats
@@ -37,10 +38,10 @@ def timeseries(
 ) -> Figure:
     """Draws curves over time: the first replication as a line, the range of all as a band.
 
-    A mean over replications would smooth away the oscillations that one looks for. The warm-up is
-    grey, the edges of windows are dotted. ``floor`` is the lower end of the axis.
+    There is no mean over replications because it would hide oscillations. The warm-up is grey, and
+    the boundaries of windows are dotted lines. ``floor`` is the lower end of the axis.
     """
-    figure, axes = style.on(axes)
+    figure, axes = style.figure_and_axes(axes)
     for curve, look in zip(curves, style.looks(len(curves)), strict=True):
         values = np.atleast_2d(curve.values)
         t, low, high = envelope(curve.t, values)
@@ -59,7 +60,7 @@ def timeseries(
 
 
 def thin(t: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """At most two points a column: the least and the greatest value, in their order in time."""
+    """At most two points per column: the minimum and the maximum, in order of time."""
     if len(t) <= 2 * COLUMNS:
         return t, y
     keep = []
@@ -71,7 +72,7 @@ def thin(t: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 
 def envelope(t: Floats, values: Floats) -> tuple[Floats, Floats, Floats]:
-    """The least and the greatest value of all replications, in at most that many columns."""
+    """The minimum and the maximum over all replications, in at most :data:`COLUMNS` columns."""
     low, high = np.fmin.reduce(values), np.fmax.reduce(values)
     if len(t) <= COLUMNS:
         return t, low, high

@@ -1,4 +1,4 @@
-"""Reports: one self-contained page each, built from sections."""
+"""Reports: self-contained HTML pages made of sections."""
 
 from marqueue.reports.builder import Outcome, Report, Verdict
 from marqueue.reports.run_report import report, save_with_report, write_report

@@ -1,4 +1,4 @@
-"""A page made of sections: prose, facts, tables, figures, verdicts. One file, needing no other."""
+"""Builds a self-contained HTML page of sections with text, facts, tables, figures and verdicts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from matplotlib.figure import Figure
 
 from marqueue.errors import MISSING
 from marqueue.plots.style import inline_svg
+from marqueue.results.output_file import write_output_file
 from marqueue.statistics.estimates import Estimate
 
 Cell = str | int | float | Estimate | None
 
-#: What a report says of a claim, from best to worst.
+#: The outcome of a claim, from best to worst.
 Outcome = Literal["holds", "partly", "fails", "open"]
 OUTCOMES: dict[Outcome, str] = {
     "holds": "holds",
@@ -32,7 +33,7 @@ OUTCOMES: dict[Outcome, str] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, where it stands, what it says and what was measured."""
+    """A claim with its source, the expected and the measured value, and the outcome."""
 
     claim: str
     source: str
@@ -56,9 +57,9 @@ class _Section:
 
 
 class Report:
-    """Builds a page from top to bottom; every method returns the report, so that calls chain.
+    """Builds a page from top to bottom. Every method returns the report, so calls can be chained.
 
-    Text is plain: it is escaped, and never read as HTML.
+    All text is plain text; HTML is escaped.
     """
 
     def __init__(self, title: str, lead: str = "", byline: str = "") -> None:
@@ -81,12 +82,12 @@ class Report:
         return self._add("text", paragraphs=paragraphs)
 
     def notes(self, notes: Iterable[str], heading: str = "Read with care") -> Report:
-        """Adds remarks that must not be overlooked; nothing if there are none."""
+        """Adds highlighted remarks; nothing if there are none."""
         notes = list(notes)
         return self._add("notes", heading=heading, notes=notes) if notes else self
 
     def highlights(self, figures: Sequence[tuple[str, Cell, str]]) -> Report:
-        """Adds the few figures that matter most: (label, value, unit)."""
+        """Adds the most important figures: (label, value, unit)."""
         rows = [(label, show(value), unit) for label, value, unit in figures]
         return self._add("highlights", figures=rows)
 
@@ -102,7 +103,10 @@ class Report:
         *,
         folded: bool = False,
     ) -> Report:
-        """Adds a table; a column of numbers is set as such. A folded one opens by a click."""
+        """Adds a table. Numeric columns are aligned; a folded table opens by a click.
+
+        Raises ValueError for a row of the wrong length.
+        """
         body = [list(row) for row in rows]
         for row in body:
             if len(row) != len(columns):
@@ -117,7 +121,7 @@ class Report:
         )
 
     def figure(self, figure: Figure, caption: str, name: str = "") -> Report:
-        """Adds a figure, with a number of its own if it has no name."""
+        """Adds a figure; without a name it gets the next number."""
         if not name:
             self._figures += 1
             name = f"Figure {self._figures}"
@@ -125,25 +129,24 @@ class Report:
         return self._add("figure", name=name, svg=image, caption=caption)
 
     def verdicts(self, verdicts: Iterable[Verdict], caption: str = "") -> Report:
-        """Adds claims with what was measured and what became of them."""
+        """Adds a table of claims with measured values and outcomes."""
         rows = [(v, show(v.measured), OUTCOMES[v.outcome]) for v in verdicts]
         return self._add("verdicts", rows=rows, caption=caption)
 
     def code(self, text: str, caption: str = "", *, folded: bool = False) -> Report:
-        """Adds text to be typed or stored as it stands."""
+        """Adds preformatted text, such as a command or a file."""
         return self._add("code", text=text.rstrip("\n"), caption=caption, folded=folded)
 
     def render(self) -> str:
-        """The page."""
+        """The page as HTML."""
         return (
             _environment().get_template("page.html.j2").render(report=self, sections=self._sections)
         )
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the page and returns its path."""
-        path = Path(path)
-        path.write_text(self.render(), encoding="utf-8")
-        return path
+        """Writes the page, whole or not at all, and returns its path. Raises RunError."""
+        write_output_file(path, self.render())
+        return Path(path)
 
     def _add(self, kind: str, **content: Any) -> Report:
         self._sections[-1].blocks.append(_Block(kind, content))
@@ -151,7 +154,7 @@ class Report:
 
 
 def show(value: Cell) -> str:
-    """A cell as text; a number on its own is an estimate without an interval."""
+    """A cell as text; a plain number is formatted like an estimate without an interval."""
     if value is None:
         return MISSING
     if isinstance(value, int | float):
@@ -159,12 +162,12 @@ def show(value: Cell) -> str:
     return str(value)
 
 
-#: Text of more letters gets a wide column, so that it does not become a tower of words.
+#: Longer text, in characters, gets a wide column.
 LONG = 24
 
 
 def _column_kind(cells: Sequence[Cell]) -> Literal["number", "long", "text"]:
-    """How a column is set."""
+    """The layout of a column."""
     if all(c is None or isinstance(c, int | float | Estimate) for c in cells):
         return "number"
     return "long" if max(len(show(c)) for c in cells) > LONG else "text"

@@ -12,7 +12,7 @@ EXCLUDES_ZERO = {True: "yes", False: "no", None: None}
 
 
 def comparison_report(comparison: Comparison) -> Report:
-    """Settings that differ, then a table for each link and each group of flows."""
+    """The report: settings that differ, then a table for each link and each group of flows."""
     a, b = comparison.a, comparison.b
     page = Report(f"{a.name} and {b.name}", comparison.method, "A and B, with B − A")
     page.notes(comparison.remarks())
@@ -22,7 +22,8 @@ def comparison_report(comparison: Comparison) -> Report:
         page.table(["Setting", "A", "B"], rows)
     else:
         page.text("No setting differs.")
-    links = [link for link in a.links if link in b.links]
+    in_b = set(b.links)
+    links = [link for link in a.links if link in in_b]
     by_link = comparison.by_link()
     if links:
         page.section("Links")
@@ -31,8 +32,8 @@ def comparison_report(comparison: Comparison) -> Report:
             _table(page, by_link[link], f"Link {link}, over the measured time.")
         page.figure(
             side_by_side(("A", a), ("B", b), link),
-            f"Link {link}: its queue, the first replication as a line and the range of all as a "
-            "band, and how long packets of the measured time waited.",
+            f"Link {link}: the queue (line: first replication, band: range of all) and the "
+            "distribution of the queueing delay over the measured time.",
         )
     flows = {of: each for of, each in comparison.by_subject().items() if of.kind != "link"}
     if flows:
@@ -44,7 +45,7 @@ def comparison_report(comparison: Comparison) -> Report:
 
 def _table(page: Report, differences: Sequence[Difference], caption: str) -> None:
     rows: list[list[Cell]] = [
-        [each.figure.title, *each.shown(), EXCLUDES_ZERO[each.excludes_zero]]
+        [each.figure.title, *each.in_unit(), EXCLUDES_ZERO[each.excludes_zero]]
         for each in differences
     ]
     page.table(["", "A", "B", "B − A", "Excludes zero"], rows, caption)

@@ -1,7 +1,6 @@
-"""The command that gives the same result again, with every option that was given and matters.
+"""The command that reproduces a result, with all options that affect its numbers.
 
-What changes no number is left out: where the result went, how many threads there were, a limit that
-was not reached.
+The output directory, the number of threads and limits that were not reached are left out.
 """
 
 from __future__ import annotations
@@ -11,17 +10,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from marqueue.simulation.stopping_rule import MOST
-from marqueue.simulation.sweep import SHOWN
+from marqueue.simulation.sweep_result import DEFAULT_FIGURES
 
 if TYPE_CHECKING:
     from marqueue.results import Result
-    from marqueue.simulation.sweep import Sweep
+    from marqueue.simulation.sweep_result import Sweep
 
 SCENARIO = "scenario.toml"
 
 
-def of_result(result: Result) -> str:
-    """That of a run, simulated or live, whose scenario is saved as :data:`SCENARIO`."""
+def run_command(result: Result) -> str:
+    """The command of a run, simulated or live, with the scenario in :data:`SCENARIO`."""
     made = result.provenance
     stopping, live = made.stopping, made.live
     words = ["marqueue", "live" if live else "run", SCENARIO, "--seed", str(made.seed)]
@@ -35,12 +34,12 @@ def of_result(result: Result) -> str:
     return shlex.join(words)
 
 
-def of_sweep(swept: Sweep, figures: Sequence[str]) -> str:
-    """That of a sweep whose scenario is saved as :data:`SCENARIO`."""
+def sweep_command(swept: Sweep, figures: Sequence[str]) -> str:
+    """The command of a sweep with the scenario in :data:`SCENARIO`."""
     words = ["marqueue", "sweep", SCENARIO]
     for axis in swept.axes:
         words += ["--over", f"{axis.path}={','.join(axis.values)}"]
-    if list(figures) != list(SHOWN):
+    if list(figures) != list(DEFAULT_FIGURES):
         for name in figures:
             words += ["--figure", name]
     summaries = [each.summary for each in swept.points]
@@ -50,7 +49,7 @@ def of_sweep(swept: Sweep, figures: Sequence[str]) -> str:
 
 
 def _rules(stopping: Mapping[str, Any] | None, partial: Mapping[str, Any] | None) -> list[str]:
-    """Rules that ended the replications, or a replication."""
+    """The options of a stopping rule and of a limit of events."""
     words: list[str] = []
     if stopping:
         words += [word for bound in stopping["until"] for word in ("--until", bound)]

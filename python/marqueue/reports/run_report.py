@@ -1,4 +1,4 @@
-"""The report of one result: what came out. What was asked is in
+"""The report of a result. The sections about its input are in
 :mod:`marqueue.reports.run_settings`."""
 
 from __future__ import annotations
@@ -23,39 +23,40 @@ from marqueue.results import (
 )
 from marqueue.results.output_directory import claim
 from marqueue.results.pipe import PIPE_FIGURES
-from marqueue.results.summary import batched_figures, batches_sentence, listed, warnings
+from marqueue.results.result_warnings import listed, result_warnings
+from marqueue.results.summary import batched_figures, batches_sentence
 from marqueue.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from marqueue.results.optimum import FairOptimum
 
-#: Links with a panel of figures each; beyond these the tables must do.
+#: Links with figures; others are only in the tables.
 MOST_LINKS_DRAWN = 6
 
-#: Traced flows with a figure each.
+#: Traced flows with figures.
 MOST_SENDERS_DRAWN = 4
 
-#: Groups or classes of flows with a column each; more have a row each.
+#: Groups or classes of flows in columns; if there are more, each has a row.
 MOST_COLUMNS = 12
-#: Series of packets between two samples, which are not of the AQM.
+#: Series that are measured between two samples, not inside the AQM.
 OBSERVED = {
-    "rate": "What left the queue since the sample before",
-    "delay_p50": "Median of the queueing delay since the sample before",
-    "delay_p99": "99th percentile of the queueing delay since the sample before",
+    "rate": "Departures since the previous sample",
+    "delay_p50": "Median of the queueing delay since the previous sample",
+    "delay_p99": "99th percentile of the queueing delay since the previous sample",
 }
 
 HIGHLIGHTS = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 
 
 def write_report(result: Result, path: str | os.PathLike[str]) -> Path:
-    """Writes the report of a result as one page that needs nothing else."""
+    """Writes the report of a result as one self-contained page, and returns its path."""
     return report(result).write(path)
 
 
 def save_with_report(result: Result, directory: str | os.PathLike[str]) -> Path:
     """Writes a result and its report into a new or empty directory, and returns its path.
 
-    Raises RunError if it cannot be written or holds anything.
+    Raises RunError if it cannot be written or is not empty.
     """
     with claim(directory) as output, output.staged() as fresh:
         result.write_files(fresh, lambda inside: write_report(result, inside / "report.html"))
@@ -63,13 +64,13 @@ def save_with_report(result: Result, directory: str | os.PathLike[str]) -> Path:
 
 
 def report(result: Result) -> Report:
-    """The report of a result; sections may be added to it."""
+    """The report of a result; further sections can be added."""
     title = f"{result.name} (partial)" if result.partial else result.name
     page = Report(title, result.scenario.get("description", ""), _byline(result))
     page.notes(filter(None, [result.provenance.partial_remark]), "A limit ended this run")
     if len(result.links) == 1:
         page.highlights(_highlights(result))
-    page.notes(warnings(result))
+    page.notes(result_warnings(result))
     asked(page, result)
     _links(page, result)
     _shares(page, result)
@@ -88,11 +89,11 @@ def report(result: Result) -> Report:
 def _byline(result: Result) -> str:
     begin, end = result.span()
     n = result.replications
-    cut = f" after a warm-up of {begin:g} s that is cut off" if begin else ", from the start"
+    cut = f" after a warm-up of {begin:g} s" if begin else ", from the start"
     spread = (
-        "± is the half width of the 95% confidence interval over them (Student)."
+        "± is the half width of the 95% Student confidence interval over replications."
         if n > 1
-        else "A single one says nothing of the spread between replications."
+        else "With a single one there are no intervals over replications."
     )
     return (
         f"Measured over {end - begin:g} s{cut}; {n} replication{'s' * (n > 1)}. {spread} "
@@ -110,16 +111,16 @@ def _links(page: Report, result: Result) -> None:
     page.section("Links")
     batched = batched_figures(result)
     figures = [result.link(name).figures() | batched.get(name, {}) for name in result.links]
-    spread = f" Of the one replication, {batches_sentence(batched)}." if batched else ""
+    spread = f" There is one replication: {batches_sentence(batched)}." if batched else ""
     page.table(
         ["", *result.links],
-        _compare(LINK_FIGURES, figures),
-        "Over the measured time. The queue is weighted by time and holds what waits, not the "
-        "packet in transmission; the queueing delay runs from arrival to the start of the "
-        "transmission; the delay variation is the mean absolute difference between the delays of "
-        f"consecutive packets (RFC 3393).{spread}",
+        _rows(LINK_FIGURES, figures),
+        "Over the measured time. The queue is a time average without the packet in transmission. "
+        "The queueing delay is from arrival to the start of the transmission. The delay "
+        "variation is the mean absolute difference between the delays of consecutive packets "
+        f"(RFC 3393).{spread}",
     )
-    for of, heading in (("drops", "Packets lost"), ("marks", "Packets marked")):
+    for of, heading in (("drops", "Packets dropped"), ("marks", "Packets marked")):
         reasons = {name: result.link(name).reasons(of) for name in result.links}
         names = sorted({r for each in reasons.values() for r, e in each.items() if e.mean > 0})
         rows: list[list[Cell]] = [
@@ -133,8 +134,8 @@ def _share(share: float | None) -> Cell:
     return "" if share is None else f"{share:.3f}"
 
 
-def _aimed(optimum: FairOptimum | str | None) -> str:
-    """What is said of the optimum below a table of shares."""
+def _optimum_sentences(optimum: FairOptimum | str | None) -> str:
+    """Sentences about the optimum below the table of shares."""
     if optimum is None:
         return ""
     if isinstance(optimum, str):
@@ -147,7 +148,7 @@ def _aimed(optimum: FairOptimum | str | None) -> str:
 
 
 def _shares(page: Report, result: Result) -> None:
-    """What groups of traffic had of CPUs and links, where there are CPUs."""
+    """Adds the shares of CPUs and links by group of traffic, in scenarios with CPUs."""
     shares = {name: result.link(name).shares() for name in result.links}
     groups = list(next(iter(shares.values()), {}))
     if not groups:
@@ -175,8 +176,8 @@ def _shares(page: Report, result: Result) -> None:
     page.table(
         ["Group", *heads],
         rows,
-        "What each group of traffic had of CPUs and links over the measured time, and which share "
-        "of their capacity that is." + _aimed(optimum),
+        "Work of CPUs and links for each group of traffic over the measured time, and its share of "
+        "their capacity." + _optimum_sentences(optimum),
     )
     page.figure(
         Plots(result).shares(), "Shares of the capacity of CPUs and links, by group of traffic."
@@ -184,21 +185,21 @@ def _shares(page: Report, result: Result) -> None:
 
 
 def _pipes(page: Report, result: Result) -> None:
-    """What happened behind the transmitters of impaired links."""
+    """Adds the impairments of links."""
     if not result.pipes:
         return
     page.table(
         ["", *result.pipes],
-        _compare(PIPE_FIGURES, [result.pipe(name).figures() for name in result.pipes]),
-        "Impaired links over the measured time: what happened on the wire, behind queue and "
-        "transmitter. These losses are not among those of the queues.",
+        _rows(PIPE_FIGURES, [result.pipe(name).figures() for name in result.pipes]),
+        "Impaired links over the measured time, on the wire behind queue and transmitter. These "
+        "losses are not part of the losses of queues.",
     )
 
 
-def _compare(
+def _rows(
     figures: Sequence[Figure[Any]], estimates: Sequence[Mapping[str, Estimate]]
 ) -> list[list[Cell]]:
-    """A row a figure and a column a set of estimates; figures that none has are left out."""
+    """A row per figure and a column per set of estimates; figures without values are omitted."""
     return [
         [f.title, *(f.shown(each) for each in estimates)]
         for f in figures
@@ -216,17 +217,16 @@ def _flows(page: Report, result: Result) -> None:
     heads = ["", *(group or class_ or "all" for group, class_ in parts)]
     page.table(
         heads,
-        _compare(FLOW_FIGURES, [result.traffic(group=g, class_=c) for g, c in parts]),
+        _rows(FLOW_FIGURES, [result.traffic(group=g, class_=c) for g, c in parts]),
         "Over the measured time: all flows, then by group of traffic and by class. Goodput is "
-        "payload delivered in order; that of a flow is taken over the time that it was there. "
-        "Jain's index is that of the endless flows that were there throughout. Completion times "
-        "are those of finite flows that started in the measured time and finished before the run "
-        "ended.",
+        "payload delivered in order; for a flow, over the time for which it was active. Jain's "
+        "index covers the unlimited flows that were active throughout. Completion times cover "
+        "finite flows that started in the measured time and finished before the end of the run.",
     )
     page.table(
         heads,
-        _compare(RUN_FIGURES, [result.run_totals(group=g, class_=c) for g, c in parts]),
-        "What flows counted over the whole run, its warm-up included.",
+        _rows(RUN_FIGURES, [result.run_totals(group=g, class_=c) for g, c in parts]),
+        "Counts of flows over the whole run, including the warm-up.",
     )
     if len(result.groups) > MOST_COLUMNS:
         _many(page, "Group", result.groups, lambda g: result.traffic(group=g))
@@ -237,7 +237,7 @@ def _flows(page: Report, result: Result) -> None:
 def _many(
     page: Report, what: str, names: Sequence[str], of: Callable[[str], Mapping[str, Estimate]]
 ) -> None:
-    """Groups or classes of flows that are too many for a column each: a row each."""
+    """Adds a table with a row for each group or class, if there are too many for columns."""
     estimates = {name: of(name) for name in listed(names)}
     figures = [f for f in FLOW_FIGURES if any(each[f.name].n for each in estimates.values())]
     rows: list[list[Cell]] = [
@@ -259,9 +259,9 @@ def _windows(page: Report, result: Result) -> None:
     heads = ["", *(f"{begin:g} to {end:g} s" for begin, end in spans)]
     for name in result.links:
         link = [result.link(name).figures(w) for w in result.measured]
-        page.table(heads, _compare(LINK_FIGURES, link), f"Link {name}.")
+        page.table(heads, _rows(LINK_FIGURES, link), f"Link {name}.")
     flows = [result.traffic(w) for w in result.measured]
-    page.table(heads, _compare(FLOW_FIGURES, flows), "All flows.")
+    page.table(heads, _rows(FLOW_FIGURES, flows), "All flows.")
 
 
 def _figures(page: Report, result: Result) -> None:
@@ -307,7 +307,7 @@ def _figures(page: Report, result: Result) -> None:
 
 
 def _senders(page: Report, result: Result) -> None:
-    """The first traced flows of the first replication."""
+    """Adds figures of the first traced flows of the first replication."""
     if "tcp" not in result.tables:
         return
     table = result.to_arrow("tcp")

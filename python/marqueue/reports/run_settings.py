@@ -1,5 +1,4 @@
-"""The sections of a report that say what was run: what was asked, all settings, how to do it
-again."""
+"""The sections of a report about the input of a run: scenario, settings and reproduction."""
 
 from __future__ import annotations
 
@@ -11,16 +10,16 @@ from typing import Any
 import tomli_w
 
 from marqueue.reports.builder import Cell, Report
-from marqueue.reports.reproduction_command import of_result
+from marqueue.reports.reproduction_command import run_command
 from marqueue.results import Result
 from marqueue.results.integrity import CIRCUMSTANCES
-from marqueue.results.summary import MOST_LISTED, listed, route_rtts
-from marqueue.scenario.impairments import written
+from marqueue.results.result_warnings import MOST_LISTED, listed, route_rtts
+from marqueue.scenario.impairments import impairment_tables
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
 
-#: What of the provenance a reader sees; the rest is in the result's files. Machine and times are
-#: not here: two runs of the same give the same page.
+#: Fields of the provenance in the report. Machine and times are left out, so that two runs of the
+#: same scenario give the same page.
 MADE = (
     "version",
     "commit",
@@ -30,13 +29,13 @@ MADE = (
 )
 
 SCENARIO = "scenario.toml"
-#: Letters of a scenario that a page still holds.
+#: Scenarios with more characters are not included in the page.
 LARGEST_SCENARIO = 200_000
 
 
 def asked(page: Report, result: Result) -> None:
-    """What was asked: topology, links, traffic."""
-    page.section("What was asked")
+    """Adds the scenario: topology, links, traffic."""
+    page.section("Scenario")
     plan = result.plan
     topology = result.scenario["topology"]
     rtts = sorted(set(route_rtts(plan)))
@@ -57,29 +56,29 @@ def asked(page: Report, result: Result) -> None:
     if cpus:
         groups = list(result.link(cpus[0]["name"]).shares())
         work = [[cpu["name"], *map(_work, cpu["cpu"]["work"])] for cpu in cpus]
-        page.table(["CPU", *groups], work, "What packets take of each CPU, by group of traffic.")
+        page.table(["CPU", *groups], work, "CPU cycles that packets of each group of traffic need.")
     if result.provenance.command:
         return
-    columns = ["Traffic", "Kind", "What", "Classes", "Transport"]
+    columns = ["Traffic", "Kind", "Settings", "Classes", "Transport"]
     traffic = result.scenario["traffic"]
     caption = f"Groups of traffic{rest(traffic, SCENARIO)}" if len(traffic) > MOST_LISTED else ""
     page.table(columns, [_traffic_row(t) for t in listed(traffic)], caption, folded=bool(caption))
 
 
 def rest(names: Sequence[Any], file: str) -> str:
-    """What ends a caption: which part of so many rows is shown, and where the rest is."""
+    """The end of a caption: the number of rows shown, and the file with all of them."""
     if len(names) <= MOST_LISTED:
         return "."
     return f": the first {MOST_LISTED} of {len(names):,}; {file} beside this page has all."
 
 
 def time(ns: float) -> str:
-    """A time with the unit in which it is short."""
+    """A time in ns as text, in the unit that makes it short."""
     return TIME.write(Decimal(round(ns)))
 
 
 def capacity(link: Mapping[str, Any]) -> str:
-    """The rate of a link, or the clock of a CPU with its cores, of an entry of the plan."""
+    """The rate of a link, or the clock and cores of a CPU, from an entry of the plan."""
     cpu = link.get("cpu")
     if not cpu:
         return RATE.write(Decimal(link["rate"]))
@@ -105,14 +104,14 @@ def _link_row(link: Mapping[str, Any]) -> list[Cell]:
 def _pipe_row(link: Mapping[str, Any]) -> list[Cell]:
     impairments = [
         f"{what}: {', '.join(f'{key} {value}' for key, value in table.items())}"
-        for what, table in written(link["pipe"]).items()
+        for what, table in impairment_tables(link["pipe"]).items()
     ]
     rate = RATE.write(Decimal(link["rate"]))
     return [link["name"], rate, time(link["delay"]), "; ".join(impairments)]
 
 
 def _work(work: Mapping[str, Any]) -> str:
-    """What packets of a group take of a CPU, and what its queue is told if not the truth."""
+    """The cycles that packets of a group need, and the declared density if it differs."""
     parts = [DENSITY.write(Decimal(work["per_bit"]))]
     if work["per_packet"]:
         parts.append(f"{CYCLES.write(Decimal(work['per_packet']))} a packet")
@@ -136,17 +135,17 @@ def _value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-#: What a row of traffic says of itself in columns of their own.
+#: Keys of traffic that have their own column.
 _NOT_DETAILS = {"name", "kind", "classes", "transport", "trace"}
 
-#: Keys of kinds of traffic that are of each flow, not of the group.
+#: Kinds of traffic and keys that apply to each flow, not to the group.
 _EACH = {("cbr", "rate"), ("paced", "rate")}
 
 
 def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:
     kind = str(traffic["kind"])
     details = [
-        f"{k} {_in_words(v)}{' a flow' if (kind, k) in _EACH else ''}"
+        f"{k} {_in_words(v)}{' per flow' if (kind, k) in _EACH else ''}"
         for k, v in traffic.items()
         if k not in _NOT_DETAILS
     ]
@@ -160,7 +159,7 @@ def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:
 
 
 def _in_words(value: object) -> str:
-    """A value of a scenario as a reader would write it, tables in parentheses."""
+    """A value of a scenario as text, with tables in parentheses."""
     if isinstance(value, Mapping):
         return f"({', '.join(f'{key} {_in_words(each)}' for key, each in value.items())})"
     if isinstance(value, list):
@@ -171,8 +170,8 @@ def _in_words(value: object) -> str:
 
 
 def settings(page: Report, result: Result) -> None:
-    """Every parameter of AQMs and transports, and who set it."""
-    page.section("Settings in force")
+    """Adds every parameter of AQMs and transports, and where its value comes from."""
+    page.section("Effective settings")
     for name in result.links:
         policy = result.link(name).plan["queue"]["policy"]
         _policy(page, f"{policy['name']} at {name}", policy)
@@ -190,7 +189,7 @@ SETTINGS = ("Parameter", "Value", "Set by", "Meaning")
 
 
 def _policy(page: Report, title: str, policy: Mapping[str, Any]) -> None:
-    """All parameters of an AQM, and of those that stand inside it."""
+    """Adds all parameters of an AQM, and of AQMs inside it."""
     declared = aqms()[policy["name"]].params
     given = policy["params"]
     if not declared:
@@ -208,7 +207,7 @@ def _rows(
     given: Mapping[str, Any],
     otherwise: str,
 ) -> list[list[Cell]]:
-    """Each parameter with the value in force and who set it."""
+    """A row for each parameter: the effective value, its origin and its meaning."""
     rows: list[list[Cell]] = []
     for spec in declared:
         value = values.get(spec.name, spec.default)
@@ -218,11 +217,11 @@ def _rows(
 
 
 def reproduce(page: Report, result: Result) -> None:
-    """What it takes to get the same result again."""
+    """Adds the command and the files that reproduce the result."""
     page.section("How to reproduce this")
     provenance = result.provenance
     if provenance.command:
-        page.text("Give marqueue link the settings above and run this command behind it:")
+        page.text("Start marqueue link with the settings above and this command:")
         page.code(shlex.join(provenance.command))
     else:
         _reproduction(page, result)
@@ -234,15 +233,15 @@ def reproduce(page: Report, result: Result) -> None:
 
 
 def _reproduction(page: Report, result: Result) -> None:
-    """The command that gives the same result, and the scenario that it needs."""
+    """Adds the command that reproduces the result, and its scenario."""
     text = tomli_w.dumps(result.scenario)
     if len(text) <= LARGEST_SCENARIO:
-        page.text("Save the scenario below as scenario.toml, and run it with the same version:")
+        page.text("Save the scenario below as scenario.toml and run it with the same version:")
     else:
         page.text(
-            "Take scenario.toml, which is beside this page and too long to be shown in it, and run "
-            "it with the same version:"
+            "Run scenario.toml, which is beside this page and too long to show here, with the same "
+            "version:"
         )
-    page.code(of_result(result))
+    page.code(run_command(result))
     if len(text) <= LARGEST_SCENARIO:
         page.code(text, SCENARIO, folded=True)

@@ -1,4 +1,4 @@
-"""The report of a sweep: each figure of a link against the values, and a table of all points."""
+"""The report of a sweep: a plot of each figure over the swept values, and a table of all points."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from marqueue.plots import sweep as curves
 from marqueue.reports import reproduction_command
 from marqueue.reports.builder import Cell, Report
 from marqueue.results import ChosenFigure
-from marqueue.simulation.sweep import SHOWN, MeasuredPoint, Sweep, title
+from marqueue.simulation.sweep_result import DEFAULT_FIGURES, MeasuredPoint, Sweep
+from marqueue.simulation.sweep_table import figure_title
 from marqueue.statistics.estimates import Estimate
 
-#: More curves than these cannot be told apart; the tables must do.
+#: With more curves there is no plot, only the table.
 MOST_CURVES = 12
 
 
-def write_sweep_report(swept: Sweep, directory: Path, figures: Sequence[str] = SHOWN) -> Path:
+def write_sweep_report(
+    swept: Sweep, directory: Path, figures: Sequence[str] = DEFAULT_FIGURES
+) -> Path:
     """Writes the report of a sweep into the directory of its result; returns its path."""
     return sweep_report(swept, figures).write(directory / "report.html")
 
 
 def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
-    """The report, with these figures of links and flows."""
+    """The report with these figures."""
     chosen = swept.choose(figures)
     partial = " (partial)" if swept.partial_remark else ""
     page = Report(swept.scenario.name + partial, swept.scenario.description, _byline(swept))
     page.notes(filter(None, [swept.partial_remark]), "A limit ended this sweep")
-    page.section("What was asked")
-    page.table(["Replaced", "By"], [[axis.path, ", ".join(axis.values)] for axis in swept.axes])
+    page.section("Grid")
+    page.table(["Path", "Values"], [[axis.path, ", ".join(axis.values)] for axis in swept.axes])
     page.notes(_warnings(swept))
     page.section("Figures")
     for each in chosen:
@@ -43,12 +46,12 @@ def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
         _table(page, swept, [each for each in chosen if each.subject == subject], f"{subject}")
     _table(page, swept, [each for each in chosen if each.subject.kind != "link"], "flows")
     page.text(
-        "All figures are in figures.csv and figures.parquet; each point is a result in a directory "
-        f"of its own, {swept.points[0].directory} and so on."
+        "All figures are in figures.csv and figures.parquet. Each point is a result in its own "
+        f"directory: {swept.points[0].directory} and so on."
     )
     page.section("How to reproduce this")
-    page.text("Save the scenario below as scenario.toml, and run it with the same version:")
-    page.code(reproduction_command.of_sweep(swept, figures))
+    page.text("Save the scenario below as scenario.toml and run it with the same version:")
+    page.code(reproduction_command.sweep_command(swept, figures))
     page.code(swept.scenario.to_toml(), "scenario.toml", folded=True)
     return page
 
@@ -59,12 +62,12 @@ def _byline(swept: Sweep) -> str:
     return (
         f"{len(swept.points)} points of {replications} replications with common random numbers: "
         f"seed {swept.scenario.seed} at every point. ± is the half width of the 95% confidence "
-        f"interval of a point by itself. marqueue {swept.points[0].summary['version']}."
+        f"interval of each point. marqueue {swept.points[0].summary['version']}."
     )
 
 
 def _warnings(swept: Sweep) -> list[str]:
-    """What a reader must know of all points, or of some."""
+    """The warnings of all points, or of some with their numbers."""
     said: dict[str, list[int]] = {}
     for each in swept.points:
         for warning in each.summary["warnings"]:
@@ -83,11 +86,11 @@ def _of(chosen: ChosenFigure) -> str:
 
 
 def _table(page: Report, swept: Sweep, chosen: Sequence[ChosenFigure], of: str) -> None:
-    """The points with these figures; nothing without figures."""
+    """Adds a table of all points with these figures; nothing without figures."""
     if not chosen:
         return
     links = chosen[0].subject.kind == "link"
-    titles = [each.figure.title if links else title(each) for each in chosen]
+    titles = [each.figure.title if links else figure_title(each) for each in chosen]
     page.table(
         ["Point", *swept.labels, *titles],
         [_row(each, chosen) for each in swept.points],
@@ -101,7 +104,7 @@ def _row(measured: MeasuredPoint, chosen: Iterable[ChosenFigure]) -> list[Cell]:
 
 
 def _figure(swept: Sweep, chosen: ChosenFigure) -> matplotlib.figure.Figure | None:
-    """A figure against the first axis; the others make a curve each of their values."""
+    """A figure over the first axis, with a curve for each combination of the others."""
     first = swept.axes[0]
     variable, *others = swept.labels
     figure = chosen.figure

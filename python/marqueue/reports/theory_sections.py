@@ -1,4 +1,4 @@
-"""The section of a report that has the fluid model beside the simulation."""
+"""The section of a report about the fluid model beside the simulation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 def theory(page: Report, overlay: Overlay, most_links: int) -> None:
-    """Adds warnings, errors, and a figure a link, of at most so many."""
+    """Adds warnings, errors, and figures of at most ``most_links`` links."""
     page.section("Theory beside simulation")
     page.notes(overlay.fluid.warnings, "Where the fluid model may not hold")
     rows = [
@@ -32,10 +32,11 @@ def theory(page: Report, overlay: Overlay, most_links: int) -> None:
     page.table(
         COLUMNS,
         rows,
-        "Over the measured time. Windows of packets are those that flows with equal windows have "
-        "by Little's law. RMS: over time, of the model minus the mean of all replications. Within "
-        "range: the part of the time at which the model is between the least and the greatest of "
-        f"them. Equation for TCP: {overlay.fluid.source}; see docs/theory/fluid.md.",
+        "Over the measured time. The window of packets follows from Little's law, for equal "
+        "windows of all flows. RMS: root mean square over time of the model minus the mean of "
+        "all replications. Within range: share of the time in which the model is within the "
+        f"range of all replications. Equation for TCP: {overlay.fluid.source}; see "
+        "docs/theory/fluid.md.",
     )
     for name in overlay.links[:most_links]:
         caption = f"The fluid model on top of the simulation at {name}."

@@ -1,7 +1,9 @@
 """Results: named arrays, figures with confidence intervals, and their files."""
 
+from marqueue.results.data import CONFIDENCE, ResultData
+from marqueue.results.flows import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.results.link import Link
-from marqueue.results.result import CONFIDENCE, PartialResult, Result
+from marqueue.results.result import PartialResult, Result
 from marqueue.results.subject import (
     ChosenFigure,
     Subject,
@@ -10,7 +12,6 @@ from marqueue.results.subject import (
     subjects,
     subjects_of,
 )
-from marqueue.results.traffic import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.results.window import LINK_FIGURES, Figure, Window
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Link",
     "PartialResult",
     "Result",
+    "ResultData",
     "Subject",
     "Window",
     "choose",

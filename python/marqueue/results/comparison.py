@@ -1,9 +1,9 @@
-"""Two results side by side: what differs in the settings, and what that does to each figure.
+"""Comparison of two results: the settings that differ, and the difference of each figure.
 
-With common random numbers a replication of one and the same replication of the other are a pair,
-and what chance does to both cancels in their difference (Law, *Simulation Modeling and Analysis*,
-5th ed., sections 10.2.1 and 11.2). Random streams belong to components by name, so that a pair
-shares them as far as the two scenarios have the same components.
+With common random numbers, replication i of both results is a pair, and noise that both share
+cancels in their difference (Law, *Simulation Modeling and Analysis*, 5th ed., sections 10.2.1 and
+11.2). Random streams are named after components, so a pair shares the streams of all components
+that both scenarios have.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from marqueue.results import CONFIDENCE, ChosenFigure, Figure, Result, Subject, 
 from marqueue.results.subject import Kind
 from marqueue.statistics.estimates import Estimate
 
-#: What of a scenario does not change a packet.
+#: Keys of a scenario that do not affect the simulation.
 _NOT_SETTINGS = ("name", "description")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A value of the scenario that is not the same in both."""
+    """A value that differs between the two scenarios."""
 
     path: str
     a: str
@@ -33,7 +33,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Difference:
-    """A figure of a link or of flows in both results, in base units, and B - A."""
+    """A figure of a link or of flows in A and B, and B - A, in base units."""
 
     subject: Subject
     figure: Figure[Any]
@@ -41,19 +41,19 @@ class Difference:
     b: Estimate
     difference: Estimate
 
-    def shown(self) -> tuple[Estimate, Estimate, Estimate]:
-        """A, B and B - A in the figure's unit."""
+    def in_unit(self) -> tuple[Estimate, Estimate, Estimate]:
+        """A, B and B - A in the unit that reports show."""
         a, b, difference = (e.scaled(self.figure.scale) for e in (self.a, self.b, self.difference))
         return a, b, difference
 
     @property
     def excludes_zero(self) -> bool | None:
-        """Whether the interval of the difference leaves out zero; None without an interval."""
+        """Whether the interval of the difference excludes zero; None without an interval."""
         interval = self.difference.interval
         return None if interval is None else not interval[0] <= 0 <= interval[1]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; base units."""
+        """Ready for JSON, in base units."""
         return {
             "a": self.a.as_dict(),
             "b": self.b.as_dict(),
@@ -64,7 +64,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two results, compared."""
+    """Two results A and B with their differences."""
 
     a: Result
     b: Result
@@ -95,12 +95,12 @@ class Comparison:
 
     @property
     def paired(self) -> bool:
-        """Whether the replications are pairs."""
+        """Whether the replications are pairs with common random numbers."""
         return are_pairs(self.a, self.b)
 
     @property
     def method(self) -> str:
-        """How the intervals were made."""
+        """How the intervals were computed, as a sentence."""
         n = self.a.replications
         if self.paired and n > 1:
             return (
@@ -113,13 +113,13 @@ class Comparison:
             f"seed {each.provenance.seed} with {each.replications} replications"
             for each in (self.a, self.b)
         )
-        return f"No pairs ({one}, {other}): Welch intervals, as if both were independent."
+        return f"No pairs ({one}, {other}): Welch intervals, for independent samples."
 
     def remarks(self) -> list[str]:
-        """What makes the differences mean less than they seem to."""
+        """Limits of what the differences mean, one sentence each."""
         out = [
-            "Each interval is one of 95% by itself: of twenty figures that do not differ, one is "
-            "expected to exclude zero."
+            "Each interval has a confidence of 95% on its own: of twenty figures that do not "
+            "differ, one is expected to exclude zero."
         ]
         out += [
             f"{letter}: {each.provenance.live_remark}"
@@ -135,7 +135,7 @@ class Comparison:
         return out
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; base units."""
+        """Ready for JSON, in base units."""
         return {
             "a": self.a.name,
             "b": self.b.name,
@@ -158,8 +158,8 @@ def _plain(differences: Mapping[str, Iterable[Difference]]) -> dict[str, Any]:
 
 
 def are_pairs(a: Result, b: Result) -> bool:
-    """Whether replications share their random numbers: they have the same seeds, and nobody real
-    draws others."""
+    """Whether replications share their random numbers: both results are simulated, from the same
+    seeds."""
     measured = a.provenance.live or b.provenance.live
     return not measured and a.provenance.seeds == b.provenance.seeds
 
@@ -168,11 +168,10 @@ def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
     """Compares two results over the measured time: B - A of each figure, with its 95% interval.
 
     ``figures`` are names such as ``"delay_p99"`` (of every link), ``"jain"`` (of all flows) and
-    ``"long.goodput"`` (of a link, group or class); without any, all of links and of groups of flows
-    that both results have. Estimates are in base units: s, bit/s, packets, shares.
+    ``"long.goodput"`` (of a link, group or class). By default they are all figures of links and of
+    groups of flows that both results have. Estimates are in base units: s, bit/s, packets, shares.
 
-    Raises RunError for a figure that the two do not both have, and if a limit ended one of the
-    runs.
+    Raises RunError for a figure that one of them lacks, or if one of them is partial.
 
     >>> from marqueue import load, run, with_overrides
     >>> from marqueue.results.comparison import compare
@@ -188,7 +187,7 @@ def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
     for each in (a, b):
         if each.provenance.partial_remark:
             raise RunError(
-                f"{each.name}: expected whole results to compare. {each.provenance.partial_remark}"
+                f"{each.name}: expected complete results. {each.provenance.partial_remark}"
             )
     settings = (
         {key: value for key, value in each.scenario.items() if key not in _NOT_SETTINGS}
@@ -200,7 +199,8 @@ def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
 
 def _wanted(a: Result, b: Result, figures: Sequence[str]) -> list[ChosenFigure]:
     of_a, of_b = (subjects(each.links, each.groups, each.classes) for each in (a, b))
-    both = [each for each in of_a if each in of_b]
+    in_b = set(of_b)
+    both = [each for each in of_a if each in in_b]
     if figures:
         return choose_all(figures, both)
     return [
@@ -212,7 +212,7 @@ def _wanted(a: Result, b: Result, figures: Sequence[str]) -> list[ChosenFigure]:
 
 
 def _differences(a: Result, b: Result, wanted: Iterable[ChosenFigure]) -> Iterator[Difference]:
-    """Of each figure that has a value in both."""
+    """The difference of each figure that has a value in both results."""
     paired = are_pairs(a, b)
     for subject, chosen in groupby(wanted, lambda each: each.subject):
         in_a, in_b = (subject.samples(each) for each in (a, b))

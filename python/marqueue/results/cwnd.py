@@ -1,4 +1,4 @@
-"""Congestion windows that were sampled: their sum, and how much each of them varies."""
+"""Sampled congestion windows of a group of flows: their sum and their variances."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,20 @@ from marqueue.statistics.estimates import Floats
 
 @dataclass(frozen=True)
 class Cwnds:
-    """The congestion windows of a group of flows in one replication, over one span of time."""
+    """The congestion windows of a group of flows in one replication and one measuring window."""
 
     t: Floats
-    """When they were sampled, s."""
+    """Times of the samples, s."""
     total: Floats
-    """Their sum at these times, packets."""
+    """Sum of the windows at these times, packets."""
     variance: float
-    """The sum over flows of the variance of each over time, packets squared."""
+    """Sum over flows of each window's variance over time, packets squared."""
 
     @property
     def dependence(self) -> float:
-        """h = Var(sum of W) / sum of Var(W): 1 if windows move independently of each other, the
-        number of flows if they all move as one (Eun and Wang 2008, section V-C).
+        """h = Var(sum of W) / sum of Var(W) (Eun and Wang 2008, section V-C).
+
+        It is 1 for independent windows, and the number of flows for windows that are all equal.
         """
         return float(self.total.var() / self.variance)
 
@@ -33,10 +34,10 @@ class Cwnds:
 def cwnd_tables(
     plan: Plan, raws: Sequence[Raw], groups: Sequence[str]
 ) -> Mapping[str, pa.Table | None]:
-    """``cwnd``: the sum of windows of a group of flows at each sample; ``cwnd_variance``: by
-    measuring window the sum of their variances. None of either if none was sampled.
+    """The tables ``cwnd`` (the sum of a group's windows at each sample) and ``cwnd_variance`` (the
+    sum of their variances in each measuring window); None if no windows were sampled.
 
-    ``groups`` names each entry of the plan's traffic.
+    ``groups`` has the name of the group of each entry of the plan's traffic.
     """
     rows = [(r, name, of) for r, raw in enumerate(raws) for name, of in _merged(raw, groups)]
     if not rows:
@@ -59,7 +60,7 @@ def cwnd_tables(
 
 
 def _merged(raw: Raw, groups: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
-    """What each group of the scenario had, which is one of the plan's a class."""
+    """The samples by group of the scenario; a group has one entry in the plan per class."""
     merged: dict[str, dict[str, Any]] = {}
     for part in raw["cwnds"]:
         whole = merged.setdefault(groups[part["group"]], {"t": part["t"], "sum": 0, "variances": 0})
@@ -71,8 +72,8 @@ def _merged(raw: Raw, groups: Sequence[str]) -> list[tuple[str, dict[str, Any]]]
 def cwnds(
     tables: Mapping[str, pa.Table], group: str, window: int, begin: float, end: float
 ) -> list[Cwnds]:
-    """The sampled windows of a group in one measuring window, from ``begin`` to ``end``: an entry a
-    replication. Raises KeyError if they were not sampled.
+    """The sampled windows of a group in one measuring window, from ``begin`` to ``end`` (s): one
+    entry per replication. Raises KeyError if they were not sampled.
     """
     if "cwnd" not in tables or group not in tables["cwnd"]["group"].unique().to_pylist():
         raise KeyError(f"cwnd of {group!r}, expected a group of flows with sample_cwnd")

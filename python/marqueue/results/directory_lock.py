@@ -1,7 +1,7 @@
-"""A lock on an output directory, held by the process that is going to write it.
+"""A lock on an output directory, held by the process that writes it.
 
 The lock is a file ``.NAME.lock`` beside the directory NAME, locked with flock(2): the kernel
-releases it however its holder ends. The file says who holds it.
+releases it when its holder ends. The file contains the identity of the holder.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ from datetime import datetime
 from pathlib import Path
 
 from marqueue.errors import RunError
+from marqueue.results.output_file import unwritable
 
 _PATIENCE = 1.0
-"""Seconds to wait for the holder of a lock to write who it is."""
+"""Seconds to wait until the holder of a lock has written its identity."""
 
 
 class Occupied(RunError):
-    """An output directory that is taken: by another process, or by what is in it."""
+    """An output directory is locked by another process, or is not empty."""
 
 
 @contextmanager
 def locked(directory: Path, shown: Path) -> Iterator[None]:
     """Holds the lock of an output directory whose parent exists.
 
-    Raises Occupied, with the holder, if another process has it; RunError if the file cannot be
-    written or is not a lock.
+    Raises Occupied, naming the holder, if another process has the lock; RunError if the lock file
+    cannot be written or is not a lock of marqueue.
     """
-    # Importing it takes 60 ms, which most commands can do without.
+    # The import takes 60 ms, and most commands do not need it.
     from filelock import FileLock, Timeout
 
     path = directory.with_name(f".{directory.name}.lock")
@@ -45,13 +46,13 @@ def locked(directory: Path, shown: Path) -> Iterator[None]:
     except Timeout:
         raise Occupied(f"{shown}: in use by {_holder(path)}, expected no other run there") from None
     except OSError as error:
-        raise RunError(f"{shown}: cannot be written: {error.strerror or error}") from None
+        raise unwritable(shown, error) from None
     try:
         path.write_text(json.dumps(_identity()), encoding="utf-8")
         yield
     finally:
-        # Removed while it is locked: whoever opened this file meanwhile will find that it has no
-        # name any more, and try again with a new one.
+        # Removed before the release: a process that has opened the file meanwhile notices that its
+        # name is gone, and tries again with a new file.
         with suppress(OSError):
             path.unlink()
         lock.release()
@@ -68,7 +69,7 @@ def _identity() -> dict[str, str | int]:
 
 
 def _is_lock(path: Path) -> bool:
-    """Whether a file is empty, as new locks are, or says that it is a lock of marqueue."""
+    """Whether a file is empty, like a new lock, or contains a lock of marqueue."""
     try:
         text = path.read_text(encoding="utf-8")
         return not text or json.loads(text).get("program") == "marqueue"
@@ -77,7 +78,7 @@ def _is_lock(path: Path) -> bool:
 
 
 def _holder(path: Path) -> str:
-    """Who holds a lock, in words."""
+    """The holder of a lock, for messages."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         try:

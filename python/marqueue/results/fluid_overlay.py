@@ -1,29 +1,27 @@
-"""The fluid model of a scenario on top of its simulation: both in one figure, and how far apart."""
+"""The fluid model of a scenario beside its simulation: time series of both, and the errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from marqueue.errors import ModelError, show
+from marqueue.results.data import ResultData
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Estimate, Floats
 from marqueue.theory.fluid.from_scenario import describe
 from marqueue.theory.fluid.solution import Fluid, FluidLink, solve_fluid
-
-if TYPE_CHECKING:
-    from marqueue.results import Result
 
 QUANTITIES = {
     "queue": ("Queue", "packets"),
     "probability": ("Marked or lost", ""),
     "window": ("Window", "packets"),
 }
-"""What is compared, with label and unit."""
+"""The quantities that are compared, with label and unit."""
 
 
 @dataclass(frozen=True)
@@ -31,34 +29,34 @@ class Series:
     """One quantity at one link."""
 
     times: Floats
-    """s, ``(times,)``."""
+    """Shape ``(times,)``, s."""
     packets: Floats
-    """Of the simulation, ``(replications, times)``."""
+    """The simulation, shape ``(replications, times)``."""
     fluid: Floats
-    """Of the model, ``(times,)``."""
+    """The model, shape ``(times,)``."""
 
 
 @dataclass(frozen=True)
 class Error:
-    """How far the model is from the simulation over the measured time."""
+    """The error of the model over the measured time."""
 
     packets: Estimate
-    """Mean over time of the simulation, over replications."""
+    """Time average of the simulation, estimated over replications."""
     fluid: float
-    """Mean over time of the model."""
+    """Time average of the model."""
     rms: float
-    """Root of the mean square over time of the model minus the mean of all replications."""
+    """Root mean square over time of the model minus the mean of all replications."""
     within: float
-    """The part of the time at which the model is within the range of the replications."""
+    """Share of the time in which the model is within the range of the replications."""
 
     @property
     def difference(self) -> float:
-        """Of the means: model minus simulation."""
+        """Difference of the time averages: model minus simulation."""
         return self.fluid - self.packets.mean
 
     @property
     def relative(self) -> float | None:
-        """The difference in units of the simulation; none where that is zero."""
+        """The difference relative to the simulation; None if that is zero."""
         return self.difference / self.packets.mean if self.packets.mean else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +72,10 @@ class Error:
 
 
 def refuse_without_theory(scenario: Scenario) -> None:
-    """Raises if a run of this scenario could not be laid beside its fluid model."""
+    """Checks that a scenario can be compared with its fluid model.
+
+    Raises ScenarioError if the scenario is outside the model, ModelError if it has no time series.
+    """
     describe(scenario)
     if not scenario.sample.base:
         raise ModelError(
@@ -84,9 +85,12 @@ def refuse_without_theory(scenario: Scenario) -> None:
 
 
 class Overlay:
-    """The fluid model beside a result; raises as :func:`fluid` if its scenario has none."""
+    """The fluid model beside a result.
 
-    def __init__(self, result: Result, model: Fluid | None = None) -> None:
+    Raises ScenarioError or ModelError if the scenario has no fluid model or no time series.
+    """
+
+    def __init__(self, result: ResultData, model: Fluid | None = None) -> None:
         self.result = result
         scenario = Scenario.model_validate(result.scenario)
         refuse_without_theory(scenario)
@@ -94,12 +98,12 @@ class Overlay:
 
     @property
     def links(self) -> list[str]:
-        """Links that both know."""
+        """The links that both have."""
         return [name for name in self.result.links if name in self.fluid.links]
 
     @cached_property
     def series(self) -> Mapping[str, Mapping[str, Series]]:
-        """By link and quantity."""
+        """The series by link and quantity."""
         return {name: dict(self._of(name, self.fluid.links[name])) for name in self.links}
 
     def _of(self, name: str, model: FluidLink) -> list[tuple[str, Series]]:
@@ -120,8 +124,8 @@ class Overlay:
         ]
 
     def _window(self, t: Floats, delay: Floats, served: Floats) -> Floats:
-        """What each flow has under way: by Little's law the rates of flows with equal windows are
-        these over their round trips, which add up to what the link serves."""
+        """The window of each flow, if all are equal: the rates window / RTT add up to the rate that
+        the link serves (Little's law)."""
         per_window = np.zeros_like(served)
         for each, of in zip(
             self.fluid.classes.values(), self.fluid.model.description["classes"], strict=True
@@ -133,7 +137,7 @@ class Overlay:
 
     @cached_property
     def errors(self) -> Mapping[str, Mapping[str, Error]]:
-        """By link and quantity, over the measured time."""
+        """The errors over the measured time, by link and quantity."""
         return {
             name: {
                 quantity: error
@@ -144,7 +148,7 @@ class Overlay:
         }
 
     def _error(self, series: Series) -> Error | None:
-        """None if nothing was measured at the same times in all replications."""
+        """The error; None if no sample is common to all replications."""
         at = (series.times > self.result.warmup) & np.isfinite(series.packets).all(axis=0)
         packets, model = series.packets[:, at], series.fluid[at]
         if not at.any():

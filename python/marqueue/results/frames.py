@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def pandas_frame(table: pa.Table) -> pd.DataFrame:
-    """As a pandas data frame, whose ``attrs["units"]`` has the unit of each column that has one.
+    """A table as a pandas data frame; ``attrs["units"]`` has the unit of each column that has one.
 
     Raises MissingExtra without pandas.
     """
@@ -25,7 +25,7 @@ def pandas_frame(table: pa.Table) -> pd.DataFrame:
 
 
 def polars_frame(table: pa.Table) -> pl.DataFrame:
-    """As a Polars data frame. Raises MissingExtra without Polars."""
+    """A table as a Polars data frame. Raises MissingExtra without Polars."""
     require("polars", "A Polars data frame")
     import polars as pl
 

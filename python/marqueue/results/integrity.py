@@ -1,13 +1,13 @@
-"""Digests of the files of an output directory: writing them, checking them, and telling files that
-marqueue wrote from files that it did not.
+"""Digests of the files of an output directory: they show which files are unchanged since marqueue
+wrote them, and which it did not write.
 
-Every output directory holds two sealed JSON files. ``provenance.json`` says how the output came
-about and lists the SHA-256 digest of every other file; ``circumstances.json`` says on which machine
-and when, and names the provenance that it belongs to. A *sealed* file ends with the digest of its
-own bytes, so that no byte of an output directory is outside a digest.
+Every output directory has two sealed JSON files. ``provenance.json`` describes how the output was
+made and lists the SHA-256 digest of every other file. ``circumstances.json`` has the machine and
+the time, and the digest of the provenance that it belongs to. A *sealed* file ends with the digest
+of its own content, so every byte of an output directory is covered by a digest.
 
 An output directory may contain others, such as the points of a sweep. Their provenance is listed
-like any file, and they are checked by it in turn.
+like any file, and their files are checked against it.
 """
 
 from __future__ import annotations
@@ -34,20 +34,21 @@ _SEAL = re.compile(rb',\n  "sha256": "([0-9a-f]{64})"\n}\n')
 
 
 def dump_json(value: Any, *, sort_keys: bool = True) -> str:
-    """JSON with an indent of two, ended by a newline. Raises ValueError for NaN and infinities,
-    which JSON does not have."""
+    """JSON with an indent of two and a final newline. Raises ValueError for NaN and infinities."""
     text = json.dumps(value, indent=2, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False)
     return f"{text}\n"
 
 
 def write_json(path: Path, value: Any, *, sort_keys: bool = True) -> None:
-    """Writes a value as JSON that people can read."""
+    """Writes a value as indented JSON."""
     path.write_text(dump_json(value, sort_keys=sort_keys), encoding="utf-8")
 
 
 def write_sealed(path: Path, value: Mapping[str, Any]) -> str:
-    """Writes a table as JSON whose last member, ``sha256``, is the digest of all bytes before that
-    member. Returns the digest."""
+    """Writes a mapping as JSON. The last member, ``sha256``, is the digest of all bytes before it.
+
+    Returns the digest.
+    """
     body = dump_json(dict(value), sort_keys=False).removesuffix("\n}\n").encode()
     digest = hashlib.sha256(body).hexdigest()
     path.write_bytes(body + f',\n  "sha256": "{digest}"\n}}\n'.encode())
@@ -57,7 +58,7 @@ def write_sealed(path: Path, value: Mapping[str, Any]) -> str:
 def read_sealed(path: Path) -> dict[str, Any]:
     """Reads what :func:`write_sealed` wrote, with its ``sha256``.
 
-    Raises OSError if the file cannot be read, ResultError if any byte of it was changed.
+    Raises OSError if the file cannot be read, ResultError if its content has changed.
     """
     content = path.read_bytes()
     seal = _SEAL.search(content, max(0, len(content) - 90))
@@ -78,10 +79,10 @@ def file_digest(path: Path) -> str:
 def seal_directory(
     directory: Path, provenance: Mapping[str, Any], circumstances: Mapping[str, Any]
 ) -> None:
-    """Completes an output directory: writes its provenance, with the digests of all files that are
-    there, and its circumstances.
+    """Completes an output directory: writes its provenance, with the digests of all files, and its
+    circumstances.
 
-    A directory without a valid provenance is not a result, so this comes last.
+    This must come last: a directory is a result only with a valid provenance.
     """
     for folder, _, _ in os.walk(directory, topdown=False):
         if not os.listdir(folder):
@@ -100,8 +101,8 @@ def seal_directory(
 def read_provenance(directory: Path) -> dict[str, Any]:
     """The provenance of an output directory, checked against its own digest.
 
-    Raises ResultError if the directory was not written by marqueue, or by a version with another
-    layout, or if the file is damaged.
+    Raises ResultError if the directory has no provenance, or one of another format, or if the file
+    is damaged.
     """
     try:
         provenance = read_sealed(directory / PROVENANCE)
@@ -134,7 +135,7 @@ def read_circumstances(directory: Path, provenance: Mapping[str, Any]) -> dict[s
 
 
 def verified(directory: Path, provenance: Mapping[str, Any], name: str) -> Path:
-    """The path of a file of an output directory whose content is as it was written.
+    """The path of a file of an output directory, after checking its content against its digest.
 
     Raises ResultError if it is missing, changed or not listed in the provenance.
     """
@@ -152,7 +153,7 @@ def verified(directory: Path, provenance: Mapping[str, Any], name: str) -> Path:
 
 
 class Fault(Enum):
-    """What can be wrong with an entry of an output directory."""
+    """A fault of an entry of an output directory."""
 
     MISSING = "missing"
     CHANGED = "changed since marqueue wrote it"
@@ -162,7 +163,7 @@ class Fault(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """An entry of an output directory that is not as marqueue wrote it."""
+    """An entry of an output directory that differs from what marqueue wrote."""
 
     path: str
     """Relative to the directory."""
@@ -173,17 +174,17 @@ class Finding:
 
 
 def check_directory(directory: Path) -> list[Finding]:
-    """Everything in an output directory that is not as marqueue wrote it; empty if all is.
+    """All entries of an output directory that differ from what marqueue wrote.
 
-    Raises ResultError if the directory has no valid provenance, so that nothing in it can be told.
+    Raises ResultError if the directory has no valid provenance to check them against.
     """
     provenance = read_provenance(directory)
     return sorted(_findings(directory, provenance), key=lambda finding: finding.path)
 
 
 def written_paths(directory: Path) -> Iterator[Path]:
-    """The files and folders of an output directory that are as marqueue wrote them, each folder
-    after all that it holds, so that they can be removed in this order."""
+    """The unchanged files and folders of an output directory, each folder after its content, so
+    they can be removed in this order."""
     wrong = {finding.path for finding in check_directory(directory)}
     for folder, folders, files in os.walk(directory, topdown=False):
         for name in [*files, *folders]:
@@ -226,7 +227,7 @@ def _findings(directory: Path, provenance: Mapping[str, Any]) -> Iterator[Findin
 
 
 def _nested_findings(directory: Path, expected: str, name: str) -> Iterator[Finding]:
-    """The findings of an output directory within another, which knows its provenance's digest."""
+    """The findings of a nested output directory; ``expected`` is the digest of its provenance."""
     try:
         provenance = read_provenance(directory)
         if file_digest(directory / PROVENANCE) != expected:

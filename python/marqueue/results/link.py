@@ -1,4 +1,4 @@
-"""One metered link of a result."""
+"""The measurements of one link."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIGURES = {f.name: f for f in LINK_FIGURES}
 
 
 class Link:
-    """What one link measured, over all replications and windows."""
+    """The measurements of one link in all replications and windows."""
 
     def __init__(
         self, plan: Mapping[str, Any], data: Mapping[str, pa.Table], name: str, measured: range
@@ -39,17 +39,17 @@ class Link:
             for table in ("series", "windows", "queue_histogram", "delay_histogram", "shares")
             if table in data
         }
-        #: What its server counts: bits, or cycles of a CPU.
+        #: The unit of its work: bits, or cycles of a CPU.
         self.unit = "cycles" if self.plan.get("cpu") else "bits"
 
     @property
     def replications(self) -> int:
-        """How many replications there are."""
+        """The number of replications."""
         return len(self.by_replication)
 
     @cached_property
     def units(self) -> dict[str, str]:
-        """The time series that there are, with their units: the queue's, then the probes."""
+        """The names of the time series with their units: first those of the queue, then probes."""
         series = self._data["series"]
         return {
             f.name: f.metadata[b"unit"].decode()
@@ -66,10 +66,10 @@ class Link:
     def series(self, name: str) -> tuple[Floats, Floats]:
         """A time series: (t, values[replication, sample]).
 
-        ``t`` is in s. ``queue`` (packets) and ``queue_bytes`` (bytes) wait at ``t``, without what
-        is in transmission; ``utilization`` (share of the capacity), ``drops`` and ``marks``
-        (packets) are since the sample before; all other names are those of :attr:`probes`. What a
-        replication did not come to is NaN.
+        ``t`` is in s. ``queue`` (packets) and ``queue_bytes`` (bytes) are the queue at ``t``,
+        without the packet in transmission. ``utilization`` (share of the capacity), ``drops`` and
+        ``marks`` (packets) cover the time since the previous sample. All other names are those of
+        :attr:`probes`. Samples that a replication did not reach are NaN. Raises KeyError.
         """
         table = self._data["series"]
         if name not in self.units:
@@ -84,10 +84,10 @@ class Link:
     def batch_means(
         self, name: str, batches: int = 20, replication: int = 0, confidence: float = 0.95
     ) -> BatchMeans:
-        """The mean of a time series after the warm-up, out of one long run by batch means.
+        """The mean of a time series of one replication after the warm-up, by batch means.
 
-        ``name`` is that of a series, not of a figure. The estimate's ``lag1`` tells whether the
-        batches are long enough.
+        ``name`` is the name of a series, not of a figure. The estimate's ``lag1`` shows whether the
+        batches are long enough. Raises ValueError if there are fewer samples than batches.
         """
         t, values = self.series(name)
         begin = self._boundaries[0] / 1e9 if self.measured.start else 0.0
@@ -95,7 +95,7 @@ class Link:
 
     @cached_property
     def by_replication(self) -> list[list[Window]]:
-        """The windows that each replication began."""
+        """The windows that each replication reached."""
         rows = self._data["windows"].to_pylist()
         queue = _split(self._data["queue_histogram"], ("queue", "seconds"))
         delay = _split(self._data["delay_histogram"], ("upper", "packets"))
@@ -132,7 +132,7 @@ class Link:
         return out
 
     def _groups(self) -> dict[tuple[int, int], dict[str, float]]:
-        """By (replication, window) what the server did for each group of traffic."""
+        """The work done for each group of traffic, by (replication, window)."""
         out: dict[tuple[int, int], dict[str, float]] = {}
         for row in self._data["shares"].to_pylist() if "shares" in self._data else ():
             key = (row["replication"], row["window"])
@@ -140,21 +140,21 @@ class Link:
         return out
 
     def windows(self, window: int | None = None) -> list[Window]:
-        """What each replication that got there measured in a window; None: in the measured time."""
+        """The measurements in one window (None: in the measured time), one per replication."""
         if window is not None:
             return [w[window] for w in self.by_replication if window < len(w)]
         measured = (w[self.measured.start : self.measured.stop] for w in self.by_replication)
         return [merge(w) for w in measured if w]
 
     def values(self, figure: str, window: int | None = None) -> Floats:
-        """A figure of each replication, in the base unit (see :meth:`figures`)."""
+        """A figure of each replication, in base units (see :meth:`figures`)."""
         return np.array([FIGURES[figure].value(w) for w in self.windows(window)])
 
     def figures(self, window: int | None = None, confidence: float = 0.95) -> dict[str, Estimate]:
         """All figures by name, estimated over replications; base units: s, packets, shares.
 
-        utilization, loss_ratio (lost/arrived packets), mark_ratio (marked/departed), drops, marks,
-        queue_* (time-weighted, packets waiting, without the one in transmission), delay_* (s, from
+        utilization, loss_ratio (dropped/arrived packets), mark_ratio (marked/departed), drops,
+        marks, queue_* (time-weighted, packets, without the one in transmission), delay_* (s, from
         arrival to the start of the transmission), jitter (s, mean absolute difference of the
         queueing delays of consecutive departures).
         """
@@ -164,9 +164,9 @@ class Link:
     def shares(
         self, window: int | None = None, confidence: float = 0.95
     ) -> dict[str, dict[str, Estimate]]:
-        """What groups of traffic had of the server; empty in a scenario without CPUs.
+        """The work done for each group of traffic; empty in a scenario without CPUs.
 
-        By group ``rate`` (bit/s, of a CPU cycles/s) and ``share`` (of what the server could do).
+        By group ``rate`` (bit/s, or cycles/s of a CPU) and ``share`` (of the capacity).
         """
         windows = self.windows(window)
         return {
@@ -177,14 +177,14 @@ class Link:
     def reasons(
         self, of: str, window: int | None = None, confidence: float = 0.95
     ) -> dict[str, Estimate]:
-        """Packets lost (``of="drops"``) or marked (``of="marks"``) by reason."""
+        """Packets dropped (``of="drops"``) or marked (``of="marks"``) by reason."""
         counts: Sequence[dict[str, int]] = [getattr(w, of) for w in self.windows(window)]
         names = _by_reason(dict.fromkeys(self._data["windows"].column_names), f"{of}_")
         return {name: Estimate.of([c[name] for c in counts], confidence) for name in names}
 
 
 def with_figures(windows: pa.Table, links: Mapping[str, Link]) -> pa.Table:
-    """The table of windows with their figures as further columns, in base units."""
+    """The table of windows with an additional column for each figure, in base units."""
     keys = zip(*(windows[c].to_pylist() for c in ("replication", "link", "window")), strict=True)
     rows = [links[name].by_replication[r][w] for r, name, w in keys]
     for figure in LINK_FIGURES:
@@ -195,7 +195,7 @@ def with_figures(windows: pa.Table, links: Mapping[str, Link]) -> pa.Table:
 
 
 def _split(table: pa.Table, columns: tuple[str, str]) -> dict[tuple[int, int], tuple[Any, Any]]:
-    """Two columns of a histogram table by (replication, window), whose rows stand together."""
+    """Two columns of a histogram table by (replication, window); equal keys are contiguous."""
     replication, window = (table[c].to_numpy() for c in ("replication", "window"))
     first, second = (table[c].to_numpy() for c in columns)
     changes = np.flatnonzero(np.diff(replication) | np.diff(window)) + 1

@@ -1,5 +1,5 @@
-"""What groups of traffic should have of CPUs and links: the proportionally fair optimum of a
-scenario, beside what they had."""
+"""The proportionally fair shares of CPUs and links of a scenario, to compare with measured
+shares."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.extras import MissingExtra, require
+from marqueue.results.data import ResultData
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
-    from marqueue.results.result import Result
     from marqueue.theory.allocation.proportional_fairness import Region
 
 
@@ -21,13 +21,13 @@ class FairOptimum:
     """The optimum of problem P (Shin, Chong and Rhee, section II-B) for a scenario as run."""
 
     region: Region
-    """By what the long flows together are limited."""
+    """The resources that limit the long flows together."""
     pairs: Mapping[str, Region]
-    """The same of each CPU with the link behind it, by the name of the link."""
+    """The same for each CPU with the link behind it, by the name of the link."""
     shares: Mapping[str, Mapping[str, float]]
-    """By CPU or link and group of long flows: the share of its capacity."""
+    """The share of the capacity, by CPU or link and group of long flows."""
     assumed: tuple[str, ...]
-    """What the model takes for granted."""
+    """The assumptions of the model, one sentence each."""
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -39,9 +39,11 @@ class FairOptimum:
         }
 
 
-def aim(result: Result) -> FairOptimum | str | None:
-    """The optimum of a scenario with CPUs; why there is none, where the scenario is outside the
-    model; None without a CPU."""
+def fair_optimum(result: ResultData) -> FairOptimum | str | None:
+    """The optimum of a scenario with CPUs; None without a CPU.
+
+    A text explains why there is none, if the scenario is outside the model or an extra is missing.
+    """
     capacities = {
         link["name"]: float(
             cpu["clock"] * cpu["cores"] if (cpu := link.get("cpu")) else link["rate"]
@@ -54,12 +56,12 @@ def aim(result: Result) -> FairOptimum | str | None:
         require("theory", "the optimum")
     except MissingExtra as missing:
         return str(missing)
-    # Brings scipy, which a run without CPUs has no use for.
-    from marqueue.theory.allocation.from_scenario import of_scenario
+    # These import scipy, which other runs do not need.
+    from marqueue.theory.allocation.from_scenario import allocation_problem
     from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 
     try:
-        shared = of_scenario(Scenario.model_validate(result.scenario))
+        shared = allocation_problem(Scenario.model_validate(result.scenario))
         best = proportionally_fair(shared.sharing)
     except ScenarioError as error:
         return "; ".join(problem.message for problem in error.problems)

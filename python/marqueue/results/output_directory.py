@@ -1,12 +1,11 @@
-"""Output directories: where the files of a run, a sweep, a reproduced paper or a report go.
+"""Output directories of runs, sweeps, reproduced papers and reports.
 
 An output directory is *claimed* before the work begins. The claim checks everything that could
-prevent the output from being written, and holds a lock until the work ends. The output is written
-into a *staging directory* beside it and moved into place in one step, so that it appears whole or
-not at all.
+prevent writing the output, and holds a lock until the work ends. The output is written into a
+*staging directory* beside it and moved into place in one step, so it appears whole or not at all.
 
-Nothing that marqueue did not write is ever replaced or removed. A directory is replaced only if its
-provenance accounts for every file in it (see :mod:`marqueue.results.integrity`).
+Files that marqueue did not write are never replaced or removed. A directory is replaced only if its
+provenance lists every file in it, unchanged (see :mod:`marqueue.results.integrity`).
 """
 
 from __future__ import annotations
@@ -27,15 +26,16 @@ import marqueue._core as _core
 from marqueue.errors import ResultError, RunError
 from marqueue.results.directory_lock import Occupied, locked
 from marqueue.results.integrity import Fault, check_directory, read_provenance, written_paths
+from marqueue.results.output_file import unwritable
 
 LATEST = "latest"
-"""The link to the newest of several numbered output directories."""
+"""The name of the symbolic link to the newest of several numbered output directories."""
 
 _LONGEST_NAME = 200
-"""Bytes. Linux allows 255, and temporary names are longer than that of the directory."""
+"""Bytes. Linux allows 255, and temporary names are longer than the name of the directory."""
 
 _NO_EXCHANGE = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
-"""What renameat2 answers where a file system cannot exchange two names."""
+"""Error codes of renameat2 on file systems that cannot exchange two names."""
 
 
 @dataclass
@@ -43,15 +43,15 @@ class OutputDirectory:
     """A claimed output directory."""
 
     path: Path
-    """Absolute."""
+    """The absolute path."""
     shown: Path
-    """As the user wrote it, for messages."""
+    """The path as the user wrote it, for messages."""
     replaces: bool
-    """Whether there is a result that is to be replaced."""
+    """Whether an existing result will be replaced."""
     link: Path | None = None
-    """A symbolic link that is to point to the directory once it is written."""
+    """A symbolic link that will point to the directory once it is written."""
     notes: list[str] = field(default_factory=list)
-    """What a user should know about temporary files of interrupted runs, one sentence each."""
+    """Notes for the user about temporary files of interrupted runs, one sentence each."""
 
     @property
     def checkpoints(self) -> Path:
@@ -61,11 +61,11 @@ class OutputDirectory:
     @contextmanager
     def staged(self) -> Iterator[Path]:
         """A new directory to write the output into. At the end of the block it is moved to
-        :attr:`path`; if the block fails it is removed, and the output directory is as before.
+        :attr:`path`. If the block fails, it is removed and the output directory is unchanged.
 
-        Raises RunError if the output cannot be written, or if files of others appeared in the
-        output directory since it was claimed; the output then stands beside it, and the message
-        says where.
+        Raises RunError if the output cannot be written, or if other files have appeared in the
+        output directory since the claim. In the latter case the output is put beside it, and the
+        message has its path.
         """
         try:
             with staging_directory(self.path) as fresh:
@@ -73,7 +73,7 @@ class OutputDirectory:
                 _flush(fresh)
                 self._publish(fresh)
         except OSError as error:
-            raise RunError(f"{self.shown}: cannot be written: {error.strerror or error}") from None
+            raise unwritable(self.shown, error) from None
 
     def _publish(self, fresh: Path) -> None:
         found = _occupation(self.path, replace=self.replaces)
@@ -82,16 +82,16 @@ class OutputDirectory:
         if self.replaces and self.path.exists():
             self._exchange(fresh)
         else:
-            # Replaces nothing but an empty directory.
+            # This fails unless the target is missing or an empty directory.
             os.rename(fresh, self.path)
         _flush_one(self.path.parent)
         if self.link is not None:
             _point(self.link, self.path)
 
     def _exchange(self, fresh: Path) -> None:
-        """Puts the new output in the place of the old one, and removes the old one."""
+        """Replaces the old output by the new one, and removes the old one."""
         old = _temporary(self.path, "replaced")
-        # Under a name that is not the staging directory's, which is removed whatever it holds.
+        # The staging directory is removed with its content, so the old output needs another name.
         os.rename(fresh, old)
         try:
             _core.exchange_paths(old, self.path)
@@ -99,14 +99,16 @@ class OutputDirectory:
             os.rename(old, fresh)
             if error.errno not in _NO_EXCHANGE:
                 raise
-            # If this is interrupted between the two steps, the next claim undoes the first.
+            # After an interruption between the two steps, the next claim undoes the first.
             os.rename(self.path, old)
             os.rename(fresh, self.path)
         remove_result(old)
         if old.exists():
-            kept = _free_name(self.path, "-old")
-            os.rename(old, kept)
-            self.notes.append(f"{kept} holds files that appeared while the result was replaced.")
+            leftover = _free_name(self.path, "-old")
+            os.rename(old, leftover)
+            self.notes.append(
+                f"{leftover} holds files that appeared while the result was replaced."
+            )
 
     def _publish_beside(self, fresh: Path, found: str) -> None:
         beside = _free_name(self.path, "")
@@ -121,11 +123,11 @@ class OutputDirectory:
 def claim(
     directory: str | os.PathLike[str], *, replace: bool = False, resume: bool = False
 ) -> Iterator[OutputDirectory]:
-    """Claims a directory that does not exist or is empty; with ``replace`` also one that holds a
-    result and nothing else; with ``resume`` also one that holds a partial result.
+    """Claims a directory that does not exist or is empty; with ``replace`` also one that contains
+    only a result; with ``resume`` also one that contains only a partial result.
 
-    Raises Occupied if something else is there or another process has claimed it, RunError if the
-    place cannot be written: before any work is done.
+    Raises Occupied if it contains anything else or another process has claimed it, RunError if it
+    cannot be written.
     """
     shown = Path(directory)
     path = _resolved(shown)
@@ -141,8 +143,8 @@ def claim(
 
 @contextmanager
 def claim_next(folder: Path, name: str, *, resume: bool = False) -> Iterator[OutputDirectory]:
-    """Claims the first of NAME, NAME-2, NAME-3, ... in ``folder`` that is free; with
-    ``resume``, the last of them that has checkpoints.
+    """Claims the first free directory of NAME, NAME-2, NAME-3, ... in ``folder``; with ``resume``,
+    the last one that has checkpoints.
 
     Raises RunError if the folder cannot be written.
     """
@@ -153,7 +155,7 @@ def claim_next(folder: Path, name: str, *, resume: bool = False) -> Iterator[Out
         numbers = count(1)
         while output is None:
             path = folder / _numbered(name, next(numbers))
-            # Another process may be about to write there, so that only a claim tells.
+            # Only a claim shows whether another process is about to write there.
             with suppress(Occupied):
                 if not os.path.lexists(checkpoints_of(path)):
                     output = stack.enter_context(claim(path))
@@ -161,12 +163,13 @@ def claim_next(folder: Path, name: str, *, resume: bool = False) -> Iterator[Out
 
 
 def checkpoints_of(directory: Path) -> Path:
-    """Where the checkpoints of an unfinished run stand whose output goes to ``directory``."""
+    """The directory of the checkpoints of a run whose output goes to ``directory``."""
     return directory.with_name(f"{directory.name}.checkpoints")
 
 
 def remove_result(path: Path) -> None:
-    """Removes what marqueue wrote into a directory, and the directory if nothing else is in it.
+    """Removes the files that marqueue wrote into a directory, and the directory if it is then
+    empty.
 
     Raises ResultError, and removes nothing, if the directory has no valid provenance.
     """
@@ -182,8 +185,8 @@ def remove_result(path: Path) -> None:
 
 @contextmanager
 def staging_directory(directory: Path) -> Iterator[Path]:
-    """A new directory beside ``directory``; at the end of the block it is removed, if it is still
-    there."""
+    """A new directory beside ``directory``. It is removed at the end of the block if it still
+    exists."""
     fresh = _temporary(directory, "partial")
     fresh.mkdir(parents=True)
     try:
@@ -215,7 +218,7 @@ def _resolved(shown: Path) -> Path:
 
 @contextmanager
 def _parents(path: Path) -> Iterator[None]:
-    """Makes the parents of a path; at the end those that were made and are empty go again."""
+    """Makes the missing parents of a path, and removes those at the end that are still empty."""
     missing = [each for each in path.parents if not each.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -227,7 +230,7 @@ def _parents(path: Path) -> Iterator[None]:
 
 
 def _occupation(path: Path, *, replace: bool) -> str | None:
-    """What prevents an output from being put at ``path``, in words; None if nothing does."""
+    """The reason why an output cannot be put at ``path``, for messages; None if it can."""
     if path.is_symlink():
         return f"is a symbolic link to {os.readlink(path)}"
     if not path.exists():
@@ -251,13 +254,13 @@ def _occupation(path: Path, *, replace: bool) -> str | None:
 
 
 def _some(names: list[str]) -> str:
-    """The first few of several names."""
+    """The first three names, and the number of others."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
 
 
 def _is_result(path: Path) -> bool:
-    """Whether a directory holds a result, and nothing else."""
+    """Whether a directory contains an unchanged result and nothing else."""
     try:
         return not check_directory(path)
     except (ResultError, OSError):
@@ -265,7 +268,7 @@ def _is_result(path: Path) -> bool:
 
 
 def _is_partial(path: Path) -> bool:
-    """Whether there is a result that a limit ended before its time."""
+    """Whether a directory contains a partial result."""
     try:
         return read_provenance(path).get("partial") is not None
     except (ResultError, OSError):
@@ -273,9 +276,9 @@ def _is_partial(path: Path) -> bool:
 
 
 def _recover(path: Path) -> list[str]:
-    """Undoes a replacement that was interrupted half-way; tells what other interrupted runs left.
+    """Undoes an interrupted replacement. Returns notes about what interrupted runs have left.
 
-    Nobody else writes there: the lock of ``path`` is held.
+    The caller holds the lock of ``path``.
     """
     notes = []
     replaced, partial = (
@@ -295,12 +298,12 @@ def _recover(path: Path) -> list[str]:
 
 
 def _temporary(path: Path, kind: str) -> Path:
-    """A name beside ``path`` that nothing else has."""
+    """A unique temporary name beside ``path``."""
     return path.with_name(f".{path.name}.{secrets.token_hex(6)}.{kind}")
 
 
 def _free_name(path: Path, suffix: str) -> Path:
-    """A name beside ``path`` that does not exist."""
+    """The first of NAME-2, NAME-3, ... beside ``path`` that does not exist."""
     names = (path.with_name(f"{path.name}{suffix}-{number}") for number in count(2))
     return next(each for each in names if not os.path.lexists(each))
 
@@ -311,8 +314,7 @@ def _numbered(name: str, number: int) -> str:
 
 
 def _begun(folder: Path, name: str) -> list[Path]:
-    """The one of NAME, NAME-2, ... with the highest number of those that have checkpoints, if any
-    has."""
+    """The last of NAME, NAME-2, ... that has checkpoints, in a list; empty if none has."""
     pattern = re.compile(rf"({re.escape(name)}(?:-([0-9]+))?)\.checkpoints")
     found = [pattern.fullmatch(each) for each in (os.listdir(folder) if folder.is_dir() else ())]
     numbers = {int(match[2] or 1): folder / match[1] for match in found if match}
@@ -320,7 +322,7 @@ def _begun(folder: Path, name: str) -> list[Path]:
 
 
 def _point(link: Path, path: Path) -> None:
-    """Makes ``link`` a symbolic link to ``path``, unless something that is not a link is there."""
+    """Makes ``link`` a symbolic link to ``path``, unless it exists and is not a link."""
     if link.exists() and not link.is_symlink():
         return
     fresh = _temporary(link, "link")
@@ -329,8 +331,7 @@ def _point(link: Path, path: Path) -> None:
 
 
 def _flush(directory: Path) -> None:
-    """Writes all files of a directory to the disk, so that what replaces another output is there
-    even if the machine stops."""
+    """Flushes all files of a directory to the disk, before they replace another output."""
     for folder, _, files in os.walk(directory):
         for name in [*files, "."]:
             _flush_one(Path(folder, name))

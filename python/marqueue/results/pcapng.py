@@ -1,28 +1,25 @@
-"""What traced links carried, as pcapng files: from the table of packets to the engine's writer."""
+"""Traced links as pcapng files: from the table of packets to the engine's writer."""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import marqueue._core as _core
+from marqueue.results.data import ResultData
 from marqueue.results.tables import ECN, Array, Plan
 from marqueue.scenario import Scenario, ways_back
-
-if TYPE_CHECKING:
-    from marqueue.results.result import Result
 
 FLAGS = ("ack", "syn", "ece", "cwr")
 
 
-def files(result: Result) -> dict[str, str]:
-    """The traced links that have a file, with its name. The way back of another is in that's."""
+def file_names(result: ResultData) -> dict[str, str]:
+    """The name of the file of each traced link. A reverse direction is in the file of its link."""
     traced = [link["name"] for link in result.plan["links"] if link["trace"]]
     backs = ways_back(Scenario.model_validate(result.scenario))
     within = {backs[name] for name in traced if name in backs}
@@ -35,8 +32,11 @@ def files(result: Result) -> dict[str, str]:
     return out
 
 
-def write(result: Result, path: Path, link: str, replication: int) -> Path:
-    """Writes the packets that left a link and, as they arrived, those of its way back."""
+def write(result: ResultData, path: Path, link: str, replication: int) -> Path:
+    """Writes the departures of a link, and the arrivals over its reverse direction if traced.
+
+    Raises KeyError if the link was not traced.
+    """
     traced = {each["name"]: each for each in result.plan["links"] if each["trace"]}
     if link not in traced:
         raise KeyError(f"link {link!r}, expected a traced one: {', '.join(traced) or 'none is'}")
@@ -57,8 +57,8 @@ def write(result: Result, path: Path, link: str, replication: int) -> Path:
     return path
 
 
-def _departures(result: Result, replication: int, link: str) -> pa.Table:
-    table = result.to_arrow("trace")
+def _departures(result: ResultData, replication: int, link: str) -> pa.Table:
+    table = result.tables["trace"]
     for column, wanted in (("replication", replication), ("link", link), ("kind", "depart")):
         table = table.filter(pc.equal(table[column], wanted))
     return table
@@ -70,7 +70,7 @@ def _nanoseconds(table: pa.Table) -> Array:
 
 
 def _arrivals(left: pa.Table, link: Plan) -> Array:
-    """When packets arrive at the far end; each keeps the rate that it started with."""
+    """Arrival times at the far end, ns. The rate is that at the start of the transmission."""
     since, rates = np.array([(0, link["rate"]), *link.get("schedule", ())]).T
     ns = _nanoseconds(left)
     rate = rates[np.searchsorted(since, ns, side="right") - 1]
@@ -79,7 +79,7 @@ def _arrivals(left: pa.Table, link: Plan) -> Array:
 
 
 def _columns(packets: pa.Table) -> dict[str, Array]:
-    """As the engine takes them."""
+    """The columns that the engine's writer expects."""
     columns = {name: packets[name].to_numpy() for name in ("flow", "seq", "bytes", *FLAGS)}
     columns["ecn"] = pc.index_in(packets["ecn"], pa.array(ECN)).to_numpy().astype(np.uint8)
     columns["timestamp"] = pc.fill_null(packets["timestamp"].cast(pa.int64()), -1).to_numpy()
@@ -89,8 +89,8 @@ def _columns(packets: pa.Table) -> dict[str, Array]:
     return columns
 
 
-def _flows(result: Result, replication: int) -> dict[str, Array]:
-    """The class and the transport (-1: UDP) of each flow, a row of the flow table each."""
+def _flows(result: ResultData, replication: int) -> dict[str, Array]:
+    """The class and the transport (-1: UDP) of each flow, in the order of the flow table."""
     flows = result.flows.filter(pc.equal(result.flows["replication"], replication))
     classes = pc.index_in(flows["class"], pa.array(result.classes)).to_numpy()
     of_group = _transport_of_group(result)
@@ -101,8 +101,8 @@ def _flows(result: Result, replication: int) -> dict[str, Array]:
     }
 
 
-def _transport_of_group(result: Result) -> dict[str, int]:
-    """The index of the transport of each group of traffic; -1 of those that speak UDP."""
+def _transport_of_group(result: ResultData) -> dict[str, int]:
+    """The index of each group's transport; -1 for UDP."""
     settings = [next(iter(entry["kind"].values())) for entry in result.plan["traffic"]]
     return {
         name: s.get("transport", -1) for name, s in zip(result.plan_groups, settings, strict=True)

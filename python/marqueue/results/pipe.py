@@ -1,4 +1,4 @@
-"""One impaired link of a result: what its pipe did to packets behind the transmitter."""
+"""The impairments that packets met on one link, behind its transmitter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from marqueue.results.window import Figure
 from marqueue.statistics.estimates import Estimate
 
-#: What is summed up over a window of a pipe, with its type and unit.
+#: The sums of a pipe over a window, with type and unit.
 PIPE_SUMS = {
     "packets": (pa.uint64(), "packets"),
     "lost": (pa.uint64(), "packets"),
@@ -25,16 +25,16 @@ PIPE_SUMS = {
 
 @dataclass(frozen=True)
 class PipeWindow:
-    """Sums of one pipe over one span of time, of the packets due at its far end then; adding two
-    merges them."""
+    """Sums over the packets due at the far end of a pipe within a window; adding two merges
+    them."""
 
     packets: int
     lost: int
-    #: Packets that later ones overtook (RFC 4737, section 4.1).
+    #: Packets that were overtaken by later ones (RFC 4737, section 4.1).
     reordered: int
-    #: How often that happened: pairs of packets.
+    #: Pairs of packets of which the later one overtook the other.
     overtakings: int
-    #: Time that packets took longer than propagation, s.
+    #: Total delay beyond propagation, s.
     extra_delay: float
 
     def __add__(self, other: PipeWindow) -> PipeWindow:
@@ -52,7 +52,7 @@ PIPE_FIGURES: tuple[Figure[PipeWindow], ...] = (
     Figure("lost", "Packets lost on the wire", "", lambda w: w.lost),
     Figure("wire_loss_ratio", "Loss ratio on the wire", "", lambda w: w.lost, lambda w: w.packets),
     Figure("reordered_ratio", "Reordered, share", "", lambda w: w.reordered, lambda w: w.arrived),
-    # RFC 4737, section 4.2, but for packets overtaken by some that are late themselves.
+    # RFC 4737, section 4.2; differs for packets that were overtaken by packets that are late too.
     Figure(
         "reordering_extent",
         "Reordering extent, mean",
@@ -72,7 +72,7 @@ PIPE_FIGURES: tuple[Figure[PipeWindow], ...] = (
 
 
 class Pipe:
-    """What the pipe of one impaired link did, over all replications and windows."""
+    """The pipe of one impaired link in all replications and windows."""
 
     def __init__(
         self, plan: Mapping[str, Any], table: pa.Table, name: str, measured: range
@@ -88,7 +88,7 @@ class Pipe:
             self._windows[-1].append(PipeWindow(*(row[count] for count in PIPE_SUMS)))
 
     def windows(self, window: int | None = None) -> list[PipeWindow]:
-        """What each replication counted in a window; None: in the measured time."""
+        """The sums in one window (None: in the measured time), one per replication."""
         if window is None:
             return [
                 reduce(PipeWindow.__add__, (w[i] for i in self.measured)) for w in self._windows

@@ -1,4 +1,4 @@
-"""The provenance of a result: what was run, by which version, and on which machine and when."""
+"""The provenance of a result: scenario, version, machine and time."""
 
 import os
 import platform
@@ -18,32 +18,32 @@ from marqueue.scenario.model import Scenario
 
 @dataclass(frozen=True)
 class Circumstances:
-    """Where and when a result was made: what may differ between two runs of the same."""
+    """The machine and the times of a run, which differ between runs that are otherwise the same."""
 
     host: dict[str, str | int | None]
     """Machine, processor, number of processors, kernel."""
     python: str
     numpy: str
     started_at: str
-    """UTC, ISO 8601; of the last part of a run that was resumed."""
+    """UTC, ISO 8601; for a resumed run, of its last part."""
     wall_seconds: float
-    """Of the last part of a run that was resumed."""
+    """For a resumed run, of its last part."""
     cpu_seconds: float
-    """Spent by the engine, over all replications and a pilot."""
+    """CPU time of the engine over all replications, including a pilot."""
     from_checkpoints: int
-    """How many replications, or points of a sweep, an earlier, interrupted part had completed."""
+    """Replications, or points of a sweep, that came from the checkpoints of an interrupted run."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Everything that tells how a result came about. All fields are what JSON can hold.
+    """How a result was made, in types that JSON has.
 
-    But for the circumstances it is a function of scenario, seed, version, and what was asked.
+    All but the circumstances is a function of scenario, seed, version and options of the run.
     """
 
     version: str
     commit: str | None
-    """The commit of the source tree it ran from, if it did; "-dirty" if files differ from it."""
+    """The commit of the source tree, if it ran from one; with "-dirty" if tracked files differ."""
     scenario: dict[str, Any]
     scenario_hash: str
     seed: int
@@ -51,94 +51,91 @@ class Provenance:
     """The seed of each replication."""
     replications: int
     transports: dict[str, dict[str, Any]]
-    """By name: the preset, and every parameter of TCP with the value in force, in base units."""
+    """The preset and the effective value of every parameter of TCP by name, in base units."""
     circumstances: Circumstances
     warmup_cut: dict[str, Any] | None = None
-    """Where the warm-up was to be found: the rule, the cut in s, the link that asked for it,
-    whether its queue had settled, and the replications of the pilot. The scenario has the cut."""
+    """For ``warmup = "auto"``: the rule, the cut in s, the link that determined it, whether all
+    queues had settled, and the replications of the pilot. The scenario contains the cut."""
     stopping: dict[str, Any] | None = None
-    """Where a rule added replications: ``until`` which intervals, the ``cap``, and whether the rule
-    was ``met``. The scenario has the number that was run."""
+    """If a stopping rule was given: its bounds (``until``), the ``cap`` on replications and whether
+    the bounds were ``met``. The scenario contains the number of replications run."""
     partial: dict[str, Any] | None = None
-    """Where a limit ended the run: which ``limit``, in words; ``max_events`` a replication, if that
-    was given; where each replication ``ended``, s;
-    the ``duration`` asked for, s; of how many replications ``asked``; and whether it was in the
-    ``pilot`` of a warm-up to be found."""
+    """If a limit ended the run: the ``limit`` in words, ``max_events`` per replication if given,
+    the time at which each replication ``ended`` (s), the requested ``duration`` (s), the number of
+    replications ``asked`` for, and whether it happened in the ``pilot`` of ``warmup = "auto"``."""
     live: dict[str, Any] | None = None
-    """Where packets were real: the window ``law`` that replaced those of the scenario, or the
-    ``command`` whose packets they were; the ``audits`` of the replications (docs/live.md), and the
-    ``complaints`` that make the result invalid. Such a result is no function of scenario, seed and
-    version."""
+    """If packets were real: the window ``law`` that replaced those of the scenario, or the
+    ``command`` that sent them; the ``audits`` of the replications (docs/live.md); and the
+    ``invalid_reasons`` that make the result invalid. Such a result is not reproducible."""
 
     @property
     def command(self) -> list[str] | None:
-        """The command behind a link that was measured; the scenario's traffic stands for it, and
-        nothing is known of its flows."""
+        """The command behind a live link; the scenario's traffic is a placeholder for it, and its
+        flows are not measured."""
         return None if self.live is None else self.live.get("command")
 
     @property
     def live_remark(self) -> str | None:
-        """What a reader must know of a result that was measured, not simulated."""
+        """A remark on a live result; None for a simulated one."""
         if self.live is None:
             return None
-        if self.live["complaints"]:
-            return " ".join(["Invalid:", *self.live["complaints"]])
+        if self.live["invalid_reasons"]:
+            return " ".join(["Invalid:", *self.live["invalid_reasons"]])
         if self.command:
-            return f"Measured with real packets, those of the command: {shlex.join(self.command)}"
+            return f"Measured with the real packets of a command: {shlex.join(self.command)}"
         worst = max(audit["release_error"]["p99"] for audit in self.live["audits"])
         return (
-            "Measured with real TCP senders, which have Linux's settings, not the scenario's, but "
-            "for law, ECN, timestamps, SACK, segment and first window. Release error of the link: "
+            "Measured with real TCP senders. They have Linux's settings, except for law, ECN, "
+            "timestamps, SACK, segment and initial window. Release error of the link: "
             f"99% within {worst * 1e6:.1f} us."
         )
 
     @property
     def partial_remark(self) -> str | None:
-        """What a reader must know of a run that a limit ended."""
+        """A remark on a result that a limit ended; None for a complete one."""
         if self.partial is None:
             return None
         ended, asked = self.partial["ended"], self.partial["asked"]
         text = (
-            f"Partial result: {self.partial['limit']} was reached. Of {asked} replications "
-            f"{len(ended)} have figures here, which were at {min(ended):g} to {max(ended):g} s of "
-            f"{self.partial['duration']:g} s of simulated time when they ended. Measuring windows "
-            "that were begun are cut there, later ones are missing, and figures weigh replications "
-            "of different length alike."
+            f"Partial result: {self.partial['limit']} was reached. {len(ended)} of {asked} "
+            f"replications are included. They ended at {min(ended):g} to {max(ended):g} s of "
+            f"{self.partial['duration']:g} s of simulated time. Measuring windows are cut there, "
+            "later ones are missing, and replications of different length have the same weight."
         )
         if self.partial["pilot"]:
-            text += " The warm-up had not been found: nothing is cut off the front."
+            text += " The warm-up was not found before the limit, so figures include the start."
         return text
 
     @property
     def warmup_remark(self) -> str | None:
-        """What a reader must know of a warm-up that was found."""
+        """A remark on a warm-up that was found in a pilot; None for a given one."""
         if self.warmup_cut is None:
             return None
         cut = self.warmup_cut
         text = (
-            f"Warm-up cut by {cut['rule']} at {cut['at']:g} s: found in the queue of "
+            f"The warm-up ends at {cut['at']:g} s, by {cut['rule']}: found in the queue of "
             f"{cut['link']}, in a pilot of {cut['pilot_replications']} replications with the same "
             "seeds."
         )
         if cut["settled"]:
             return text
-        return f"{text} Not every queue had settled by half of the run: a longer run is needed."
+        return f"{text} Some queue had not settled in the first half: a longer run is needed."
 
     @property
     def stopping_remark(self) -> str | None:
-        """What a reader must know of a rule that added replications."""
+        """A remark on a stopping rule; None without one."""
         if self.stopping is None:
             return None
         rules, cap = " and ".join(self.stopping["until"]), self.stopping["cap"]
         if not self.stopping["met"]:
             return (
                 f"The cap of {cap} replications was reached before {rules}: intervals are wider "
-                "than was asked."
+                "than requested."
             )
         return (
-            f"Replications were added until {rules}: {self.replications} of at most {cap}. "
-            "Intervals that stop a run cover the truth less often than they say: with normal "
-            "values 91 to 95 times of a hundred."
+            f"Replications were added until {rules}: {self.replications} of at most {cap}. The "
+            "intervals of a stopping rule have a lower coverage than 95%: for normal values, 91 "
+            "to 95%."
         )
 
 
@@ -175,7 +172,7 @@ def describe(
 def here(
     started_at: str, wall_seconds: float, cpu_seconds: float, from_checkpoints: int
 ) -> Circumstances:
-    """The circumstances of a run on this machine."""
+    """The circumstances of a run on this machine; times in s."""
     return Circumstances(
         host={
             "machine": platform.machine(),
@@ -198,8 +195,8 @@ NOT_TRACKED = 1
 
 @cache
 def commit() -> str | None:
-    """The commit, where this package lies in a working tree that tracks it; None elsewhere, and
-    where git is not installed. Raises :class:`RunError` where git fails to answer."""
+    """The commit of the working tree that tracks this package; None if there is none or git is not
+    installed. Raises RunError if git fails."""
     here = Path(__file__).resolve()
     if not any((parent / ".git").exists() for parent in here.parents):
         return None
@@ -227,12 +224,12 @@ def commit() -> str | None:
         reason = error.stderr.strip() or f"exit code {error.returncode}"
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = str(error)
-    raise RunError(f"commit: git cannot tell of which commit {here.parent} is: {reason}")
+    raise RunError(f"commit: git does not report the commit of {here.parent}: {reason}")
 
 
 @cache
 def _cpu() -> str:
-    """The processor's name as Linux tells it."""
+    """The processor's name according to Linux."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

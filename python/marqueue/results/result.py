@@ -1,4 +1,4 @@
-"""The result of a scenario: its data as named arrays, its figures as estimates."""
+"""The result of a scenario: its data, its figures as estimates, and its files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ import tomli_w
 from marqueue.errors import ResultError
 from marqueue.extras import require
 from marqueue.results import labels, pcapng, tables
-from marqueue.results.cwnd import Cwnds, cwnd_tables, cwnds
+from marqueue.results.cwnd import cwnd_tables
+from marqueue.results.data import ResultData
 from marqueue.results.frames import pandas_frame, polars_frame
 from marqueue.results.integrity import (
     read_circumstances,
@@ -27,15 +28,11 @@ from marqueue.results.integrity import (
     verified,
     write_json,
 )
-from marqueue.results.link import Link, with_figures
+from marqueue.results.link import with_figures
 from marqueue.results.output_directory import claim
-from marqueue.results.pipe import Pipe
 from marqueue.results.provenance import Circumstances, Provenance
 from marqueue.results.subject import values_table
-from marqueue.results.timeline import Span, Timeline
-from marqueue.results.traffic import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
-from marqueue.results.window import Figure
-from marqueue.statistics.estimates import Estimate
+from marqueue.results.timeline import Span
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,23 +42,21 @@ if TYPE_CHECKING:
     from marqueue.results.fluid_overlay import Overlay
     from marqueue.results.optimum import FairOptimum
 
-#: The confidence of every interval that is reported.
-CONFIDENCE = 0.95
-
 
 class PartialResult(UserWarning):
-    """A result that a limit ended before its time."""
+    """A loaded result is partial: a limit ended the run."""
 
 
-class Result(Timeline):
-    """What came out of a scenario: all replications, with what was asked and how it was run.
+class Result(ResultData):
+    """The result of a scenario, with all replications.
 
-    ``scenario`` is the scenario as run, ``plan`` what the engine was given, ``provenance`` how, and
-    ``tables`` the data (see :meth:`to_arrow`). Two results are equal if all of these are.
+    ``scenario`` is the scenario as run, ``plan`` the input of the engine, ``provenance`` how the
+    result was made, and ``tables`` the data (see :meth:`to_arrow`). Two results are equal if all of
+    these are equal.
 
-    A ``window`` argument is the index of a measuring window; None stands for the measured time,
-    that is all windows after the warm-up, merged. All values are in base units: s, bit/s, bytes,
-    packets, shares.
+    A ``window`` argument is the index of a measuring window; None is the measured time, which is
+    all windows after the warm-up, merged. All values are in base units: s, bit/s, bytes, packets,
+    shares.
 
     >>> from marqueue import load, run
     >>> result = run(load("scenarios/dumbbell.toml"), replications=2)
@@ -72,7 +67,7 @@ class Result(Timeline):
     >>> t, queue = result.link("bottleneck").series("queue")  # s, packets
     >>> queue.shape == (2, len(t))
     True
-    >>> frame = result.to_pandas("figures")  # a row a replication, figure and part
+    >>> frame = result.to_pandas("figures")  # a row per replication, figure and link or group
     >>> shown = frame[frame.figure == "delay_p99"].pivot(
     ...     index="replication", columns="link", values="value"
     ... )
@@ -89,12 +84,9 @@ class Result(Timeline):
         provenance: Provenance,
         tables: Mapping[str, pa.Table],
     ) -> None:
-        self.scenario = dict(scenario)
-        self.plan = dict(plan)
-        self.provenance = provenance
-        self.tables = dict(tables)
+        super().__init__(scenario, plan, provenance, tables)
         self.theory: Overlay | None = None
-        """The fluid model beside the simulation, if :meth:`add_theory` was asked for it."""
+        """The fluid model beside the simulation, after :meth:`add_theory`."""
 
     @classmethod
     def from_raw(
@@ -104,7 +96,7 @@ class Result(Timeline):
         provenance: Provenance,
         raws: Sequence[tables.Raw],
     ) -> Result:
-        """Makes a result of what the engine returned, one entry a replication."""
+        """Makes a result from the output of the engine, one entry per replication."""
         groups = labels.group_names(scenario, plan)
         classes = labels.route_classes(scenario)
         made = {
@@ -122,8 +114,8 @@ class Result(Timeline):
             "paced": tables.paced_table(raws),
             **cwnd_tables(plan, raws, groups),
         }
-        kept = {name: table for name, table in made.items() if table is not None}
-        result = cls(scenario, plan, provenance, kept)
+        present = {name: table for name, table in made.items() if table is not None}
+        result = cls(scenario, plan, provenance, present)
         result.tables["windows"] = with_figures(result.tables["windows"], result._links)
         return result
 
@@ -147,10 +139,10 @@ class Result(Timeline):
         )
 
     def add_theory(self) -> Overlay:
-        """Puts the fluid model of the scenario beside the simulation, in summary and report too.
+        """Adds the fluid model of the scenario to the result, its summary and its report.
 
-        Raises :class:`ScenarioError` with every assumption of the model that the scenario breaks,
-        :class:`ModelError` if there is no time series to compare with.
+        Raises ScenarioError with every assumption of the model that the scenario violates,
+        ModelError if there is no time series to compare with, MissingExtra without scipy.
         """
         require("theory", "The fluid model")
         from marqueue.results.fluid_overlay import Overlay
@@ -158,141 +150,25 @@ class Result(Timeline):
         self.theory = Overlay(self)
         return self.theory
 
-    # What was asked
-
-    @property
-    def name(self) -> str:
-        """The scenario's name."""
-        return str(self.scenario["name"])
-
-    @property
-    def links(self) -> list[str]:
-        """The names of the metered links."""
-        return tables.link_names(self.plan)
-
-    @cached_property
-    def plan_groups(self) -> list[str]:
-        """The group of the scenario that each entry of the plan's traffic is part of."""
-        return labels.group_names(self.scenario, self.plan)
-
-    @cached_property
-    def groups(self) -> list[str]:
-        """The names of the groups of traffic."""
-        return list(dict.fromkeys(self.plan_groups))
-
-    @cached_property
-    def classes(self) -> list[str]:
-        """The names of the classes of routes, in the order of the scenario."""
-        return labels.class_names(self.scenario)
-
-    # What came out
-
-    @cached_property
-    def _links(self) -> dict[str, Link]:
-        return {name: Link(self.plan, self.tables, name, self.measured) for name in self.links}
-
-    def link(self, name: str | None = None) -> Link:
-        """One metered link; without a name, the only one there is.
-
-        Raises KeyError with the links that there are.
-        """
-        if name is None and len(self.links) == 1:
-            name = self.links[0]
-        if name not in self._links:
-            raise KeyError(f"link {name!r}, expected one of: {', '.join(self.links)}")
-        return self._links[name]
-
-    @property
-    def pipes(self) -> list[str]:
-        """The names of the links whose pipe is impaired."""
-        return tables.pipe_names(self.plan)
-
-    @cached_property
-    def _pipes(self) -> dict[str, Pipe]:
-        table = self.tables.get("pipes")
-        return {name: Pipe(self.plan, table, name, self.measured) for name in self.pipes}
-
-    def pipe(self, name: str | None = None) -> Pipe:
-        """The pipe of one impaired link; without a name, the only one there is.
-
-        Raises KeyError with the pipes that there are.
-        """
-        if name is None and len(self.pipes) == 1:
-            name = self.pipes[0]
-        if name not in self._pipes:
-            raise KeyError(f"pipe {name!r}, expected one of: {', '.join(self.pipes) or 'none'}")
-        return self._pipes[name]
-
-    @property
-    def flows(self) -> pa.Table:
-        """One row a flow, with its unit in each field's metadata.
-
-        Columns: replication, flow, group, kind, class, start, stop, end, fct (s, null if there is
-        none), size (packets, 0 if endless), delivered_W (bytes of payload delivered in order in
-        window W), sent, retransmits (packets), timeouts, ecn_cuts, goodput (bit/s, over the part
-        of the measured time that the flow was there). The counts from sent to ecn_cuts are of the
-        whole run.
-        """
-        return self.tables["flows"]
-
-    @cached_property
-    def _flow_columns(self) -> FlowColumns:
-        return FlowColumns(self.flows)
-
-    def flow_sets(
-        self, window: Span = None, *, group: str | None = None, class_: str | None = None
-    ) -> list[Flows]:
-        """What the flows (of one group, of one class) got in a window: one entry a replication
-        that got there.
-        """
-        windows = self.measured if window is None else (window,)
-        return flow_sets(
-            self._flow_columns, windows, self.span(window), self.ends, group=group, class_=class_
-        )
-
-    def traffic(
-        self, window: Span = None, *, group: str | None = None, class_: str | None = None
-    ) -> dict[str, Estimate]:
-        """The figures of all flows, of one group or of one class, by name: goodput and
-        goodput_per_flow (bit/s), flows, jain, started, done, fct_mean, fct_median, fct_p95 and
-        fct_p99 (s), estimated over replications.
-        """
-        return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
-
-    def cwnds(self, window: Span = None, *, group: str) -> list[Cwnds]:
-        """The congestion windows of a group in a measuring window, one entry a replication; without
-        one the measured time must be a single one. Raises KeyError if they were not sampled.
-        """
-        if window is None:
-            [window] = self.measured
-        return cwnds(self.tables, group, window, *self.span(window))
-
-    def run_totals(
-        self, *, group: str | None = None, class_: str | None = None
-    ) -> dict[str, Estimate]:
-        """The counts that flows keep over the whole run, its warm-up included."""
-        return _estimates(RUN_FIGURES, self.flow_sets(group=group, class_=class_))
-
     @cached_property
     def optimum(self) -> FairOptimum | str | None:
-        """What groups of traffic should have of CPUs and links, and the region that the scenario is
-        in; why that cannot be said, if it cannot; None without a CPU."""
-        # It brings solvers, which few results need.
-        from marqueue.results.optimum import aim
+        """The proportionally fair shares of CPUs and links, and the region of the scenario; a text
+        that explains why there are none; None in a scenario without a CPU."""
+        # It imports solvers, which few results need.
+        from marqueue.results.optimum import fair_optimum
 
-        return aim(self)
+        return fair_optimum(self)
 
     def summary(self) -> dict[str, Any]:
-        """All figures, ready for JSON, in base units: a function of scenario, seed, version and
-        what was asked of the run.
+        """All figures in base units, ready for JSON.
 
         ``measured`` has the figures after the warm-up by ``links``, ``flows``, ``groups`` and
         ``classes``, each as ``mean``, ``half_width`` (of the 95% interval) and ``n``; ``windows``
-        the same by window; ``whole_run`` the counts of flows.
+        has the same by window; ``whole_run`` has the counts of flows.
         """
         from marqueue.results.summary import summary
 
-        return summary(self)
+        return summary(self, self.optimum, self.theory)
 
     def table(self) -> Table:
         """The main figures, for the terminal."""
@@ -305,7 +181,7 @@ class Result(Timeline):
     def figures(self, window: Span = None) -> pa.Table:
         """Every figure of every link, of all flows, and of groups and classes of flows.
 
-        One row a replication, figure, and link, group or class (all null: all flows). Columns:
+        One row per replication, figure, and link, group or class (all null: all flows). Columns:
         replication, link, group, class, figure, unit, value (null where there is none), in base
         units. :meth:`Link.figures` and :meth:`traffic` have the estimates over replications.
         """
@@ -314,10 +190,10 @@ class Result(Timeline):
     def to_arrow(self, name: str = "series") -> pa.Table:
         """A table by name, with the unit of a column in the metadata of its field.
 
-        figures (see :meth:`figures`), series, windows, flows, queue_histogram, delay_histogram;
-        pipes where links are impaired; shares (of groups of traffic in servers) where there is a
-        CPU; trace, tcp, paced, cwnd and cwnd_variance where they were asked for. Raises KeyError
-        with the tables that there are.
+        Tables: figures (see :meth:`figures`), series, windows, flows, queue_histogram and
+        delay_histogram; pipes if links are impaired; shares (of groups of traffic) if there is a
+        CPU; trace, tcp, paced, cwnd and cwnd_variance if the scenario records them. Raises
+        KeyError, with the names of the tables.
         """
         if name == "figures":
             return self.figures()
@@ -338,14 +214,14 @@ class Result(Timeline):
         """
         return pandas_frame(self.to_arrow(name))
 
-    # Keeping
+    # Files
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
-        """Writes the result, without a report, into a new or empty directory and returns its path.
-        :func:`marqueue.reports.save_with_report` writes the report too.
+        """Writes the result without a report into a new or empty directory, and returns its path.
+        See :func:`marqueue.reports.save_with_report` for one with a report.
 
-        The directory appears whole or not at all. Raises RunError if it cannot be written or holds
-        anything.
+        The directory appears whole or not at all. Raises RunError if it cannot be written or is not
+        empty.
         """
         with claim(directory) as output, output.staged() as fresh:
             self.write_files(fresh)
@@ -357,11 +233,11 @@ class Result(Timeline):
 
         ``add`` is called with the directory before it is completed, and may write more files.
 
-        Every file but ``circumstances.json`` is a function of scenario, seed, version, and what was
-        asked of the run.
+        Every file except ``circumstances.json`` is a function of scenario, seed, version and
+        options of the run.
         """
         tables.write(self.tables, directory)
-        for link, file in pcapng.files(self).items():
+        for link, file in pcapng.file_names(self).items():
             self.write_pcapng(directory / file, link)
         text = tomli_w.dumps(self.scenario)
         (directory / "scenario.toml").write_text(text, encoding="utf-8")
@@ -377,21 +253,21 @@ class Result(Timeline):
     def write_pcapng(
         self, path: str | os.PathLike[str], link: str, *, replication: int = 0
     ) -> Path:
-        """Writes what a traced link carried, there and back, as a pcapng file for Wireshark.
+        """Writes the packets of a traced link in both directions as a pcapng file for Wireshark.
 
-        It is what ``tcpdump`` sees at the near end of the link: packets as their transmission
-        begins, and those of the way back, if that is traced too, as they arrive. Raises KeyError if
-        the link was not traced.
+        The file has what ``tcpdump`` would see at the near end of the link: packets at the start of
+        their transmission, and packets of the reverse direction, if traced, on arrival. Raises
+        KeyError if the link was not traced.
         """
         return pcapng.write(self, Path(path), link, replication)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Result:
-        """Reads what :meth:`save` has written; warns of a result that is partial.
+        """Reads a result that :meth:`save` has written. Warns (PartialResult) if it is partial.
 
-        Every file that is read is checked against its digest. Raises ResultError, with the file,
-        if the directory is not the result of a run or if anything in it was changed; OSError if a
-        file cannot be read.
+        Every file is checked against its digest. Raises ResultError, with the file, if the
+        directory is not the result of a run or a file has changed; OSError if a file cannot be
+        read.
         """
         path = Path(directory)
         provenance = read_provenance(path)
@@ -418,7 +294,3 @@ class Result(Timeline):
         if "theory" in summary:
             result.add_theory()
         return result
-
-
-def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:
-    return {f.name: f.estimate(sets, CONFIDENCE) for f in figures}

@@ -1,5 +1,5 @@
-"""What figures are made of, out of what the engine returned: for runs that look at their figures
-before they have a result."""
+"""Samples of figures from the output of the engine, for stopping rules: they need figures before
+there is a result."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from marqueue.results import labels, tables
+from marqueue.results.flows import FlowColumns, flow_sets
 from marqueue.results.link import Link
 from marqueue.results.subject import Subject
-from marqueue.results.traffic import FlowColumns, flow_sets
 from marqueue.scenario import Scenario, compile
 
 
 def samples_of(
     scenario: Scenario, raws: Sequence[tables.Raw], wanted: Sequence[Subject]
 ) -> dict[Subject, Sequence[Any]]:
-    """By subject an entry a replication, over the measured time, of replications that were not
-    cut."""
+    """The samples of each subject over the measured time, one per replication.
+
+    The replications must be complete.
+    """
     plan, plain = compile(scenario), scenario.to_dict()
     measured = range(labels.warmup_windows(plain), len(plan["boundaries"]) + 1)
     links = [each.name for each in wanted if each.kind == "link"]

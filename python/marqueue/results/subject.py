@@ -1,7 +1,7 @@
-"""What figures are taken of: a link, all flows, a group of flows or a class of flows.
+"""Subjects of figures: a link, all flows, a group of flows or a class of flows.
 
-A figure is named by itself (``utilization``, ``jain``) or with the link, group or class that it is
-taken of (``bottleneck.queue_mean``, ``long.goodput``).
+A figure is given by its name (``utilization``, ``jain``), or with the name of a link, group or
+class in front (``bottleneck.queue_mean``, ``long.goodput``).
 """
 
 from __future__ import annotations
@@ -9,57 +9,55 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from marqueue.errors import RunError, show, unknown
+from marqueue.results.data import ResultData
+from marqueue.results.flows import FLOW_FIGURES
 from marqueue.results.labels import class_names, group_names
 from marqueue.results.tables import link_names
-from marqueue.results.traffic import FLOW_FIGURES
 from marqueue.results.window import LINK_FIGURES, Figure
 from marqueue.scenario import Scenario, compile
 
-if TYPE_CHECKING:
-    from marqueue.results.result import Result
-
 Kind = Literal["link", "flows", "group", "class"]
 
-OF_LINKS: Mapping[str, Figure[Any]] = {figure.name: figure for figure in LINK_FIGURES}
-OF_FLOWS: Mapping[str, Figure[Any]] = {figure.name: figure for figure in FLOW_FIGURES}
+LINK_FIGURES_BY_NAME: Mapping[str, Figure[Any]] = {figure.name: figure for figure in LINK_FIGURES}
+FLOW_FIGURES_BY_NAME: Mapping[str, Figure[Any]] = {figure.name: figure for figure in FLOW_FIGURES}
 NAMED: tuple[Kind, ...] = ("link", "group", "class")
-"""The kinds of subjects that have names, which are also columns of tables."""
+"""The kinds of subjects with names; they are also columns of tables."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What figures are taken of."""
+    """The subject of a figure."""
 
     kind: Kind
-    """``flows`` stands for all flows."""
+    """``flows``: all flows."""
     name: str = ""
-    """Its name in the scenario; empty for all flows."""
+    """The name in the scenario; empty for all flows."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}" if self.name else "all flows"
 
     @property
     def figures(self) -> Mapping[str, Figure[Any]]:
-        """The figures that can be taken of it, by name."""
-        return OF_LINKS if self.kind == "link" else OF_FLOWS
+        """Its figures by name."""
+        return LINK_FIGURES_BY_NAME if self.kind == "link" else FLOW_FIGURES_BY_NAME
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """The columns link, group and class of a table: all null for all flows."""
+        """Its values in the columns link, group and class of a table; all null for all flows."""
         return {kind: self.name if kind == self.kind else None for kind in NAMED}
 
     @property
     def selection(self) -> dict[str, str]:
-        """Which flows it is made of, as an argument of :meth:`Result.flow_sets`."""
+        """The arguments of :meth:`Result.flow_sets` that select its flows."""
         return {{"group": "group", "class": "class_"}[self.kind]: self.name} if self.name else {}
 
     def measured(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Its figures in a part of a summary such as ``measured``; empty if it is not there."""
+        """Its figures in a part of a summary, such as ``measured``; empty if it is not included."""
         if self.kind == "flows":
             found = part["flows"]
         else:
@@ -67,9 +65,9 @@ class Subject:
         assert isinstance(found, Mapping)
         return found
 
-    def samples(self, result: Result, window: int | None = None) -> Sequence[Any]:
-        """What figures are made of: an entry a replication that got to the window (None: to the
-        measured time)."""
+    def samples(self, result: ResultData, window: int | None = None) -> Sequence[Any]:
+        """The data for figures in a window (None: the measured time), one entry per replication
+        that reached it."""
         if self.kind == "link":
             return result.link(self.name).windows(window)
         return result.flow_sets(window, **self.selection)
@@ -78,7 +76,7 @@ class Subject:
 def subjects(
     links: Iterable[str], groups: Iterable[str], classes: Iterable[str]
 ) -> tuple[Subject, ...]:
-    """All subjects of these names, in the order of tables; all flows come before groups."""
+    """All subjects with these names, in the order of tables: links, all flows, groups, classes."""
     return (
         *(Subject("link", name) for name in links),
         Subject("flows"),
@@ -105,23 +103,25 @@ class ChosenFigure:
 def choose(text: str, among: Sequence[Subject], option: str = "figure") -> list[ChosenFigure]:
     """The figures that ``FIGURE`` or ``NAME.FIGURE`` stands for.
 
-    A figure of links without a name is taken of every link, a figure of flows of all flows. Raises
-    RunError, whose message begins with ``option`` and lists what exists.
+    Without a name, a figure of links is taken of every link, and a figure of flows of all flows.
+    Raises RunError; its message begins with ``option`` and lists the known names.
     """
     name, _, figure = text.strip().rpartition(".")
-    if figure not in OF_LINKS and figure not in OF_FLOWS:
-        raise RunError(f"{option}: figure: {unknown(figure, [*OF_LINKS, *OF_FLOWS])}")
+    if figure not in LINK_FIGURES_BY_NAME and figure not in FLOW_FIGURES_BY_NAME:
+        raise RunError(
+            f"{option}: figure: {unknown(figure, [*LINK_FIGURES_BY_NAME, *FLOW_FIGURES_BY_NAME])}"
+        )
     fitting = [each for each in among if figure in each.figures]
     if name:
         named = [each for each in fitting if each.name]
         found = [each for each in named if each.name == name]
         if not found:
-            kinds = "link" if figure in OF_LINKS else "group or class"
+            kinds = "link" if figure in LINK_FIGURES_BY_NAME else "group or class"
             raise RunError(f"{option}: {kinds}: {unknown(name, [each.name for each in named])}")
         if len(found) > 1:
             both = " and of a ".join(each.kind for each in found)
             raise RunError(
-                f"{option}: got {show(name)}, the name of a {both}: expected one of them"
+                f"{option}: got {show(name)}, the name of a {both}, expected a unique name"
             )
     else:
         found = [each for each in fitting if each.kind in ("link", "flows")]
@@ -129,12 +129,12 @@ def choose(text: str, among: Sequence[Subject], option: str = "figure") -> list[
 
 
 def choose_all(texts: Iterable[str], among: Sequence[Subject]) -> list[ChosenFigure]:
-    """The figures that several names stand for, each once."""
+    """The figures that several texts stand for, each once."""
     return list(dict.fromkeys(each for text in texts for each in choose(text, among)))
 
 
-def values_table(result: Result, window: int | None = None) -> pa.Table:
-    """One row a replication, subject and figure; see :meth:`Result.figures`."""
+def values_table(result: ResultData, window: int | None = None) -> pa.Table:
+    """One row per replication, subject and figure; see :meth:`Result.figures`."""
     replications = result.replications_in(window)
     rows = [
         {

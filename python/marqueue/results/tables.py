@@ -1,7 +1,7 @@
-"""The data of a result as Arrow tables: made from what the engine returns, kept as Parquet.
+"""The data of a result as Arrow tables, made from the output of the engine and stored as Parquet.
 
-Each column carries its unit in the metadata of its field. What does not exist (the end of a flow
-that did not finish, a probe that a link does not have) is null.
+Each column has its unit in the metadata of its field. Missing values are null: the end of a flow
+that did not finish, or a probe that a link does not have.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Raw = Mapping[str, Any]
 Plan = Mapping[str, Any]
 Array = npt.NDArray[Any]
 
-#: What happened to a packet, in the order of the engine's discriminants.
+#: Events of a packet, in the order of the engine's discriminants.
 TRACE_KINDS = ("arrive", "mark", "drop", "depart")
 NO_REASON = 255
-#: The ECN field of a packet, in the order of the engine's numbers.
+#: Values of the ECN field of a packet, in the order of the engine's numbers.
 ECN = ("not-ect", "ect", "ce")
 TRACE_FLAGS = ("ack", "syn", "ece", "cwr", "retransmit")
 
@@ -38,7 +38,7 @@ SERIES = {
 }
 COUNTERS = ("arrivals", "arrived_bytes", "departures", "departed_bytes", "dropped_bytes")
 WORK = {"bits": ("capacity_bits", "sent_bits"), "cycles": ("capacity_cycles", "used_cycles")}
-"""What servers could do and did, by what they count: links bits, CPUs cycles."""
+"""Columns of capacity and work done, by the unit of the server: bits of links, cycles of CPUs."""
 SUMS = {
     "delay_sum": "s",
     "delay_sum_sq": "s^2",
@@ -47,33 +47,33 @@ SUMS = {
 
 
 class Columns:
-    """Columns of one table, filled part by part."""
+    """Builds a table, column by column."""
 
     def __init__(self) -> None:
         self.fields: list[pa.Field] = []
         self.arrays: list[pa.Array] = []
 
     def add(self, name: str, type_: pa.DataType, unit: str, parts: Iterable[Any]) -> None:
-        """Appends a column made of ``parts``; NaN becomes null."""
+        """Appends a column, the concatenation of ``parts``; NaN becomes null."""
         pieces = [np.asarray(p) for p in parts]
         values = np.concatenate(pieces) if pieces else np.empty(0)
         self.arrays.append(pa.array(values, type=type_, from_pandas=True))
         self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
 
     def add_optional(self, name: str, type_: pa.DataType, unit: str, values: Array) -> None:
-        """Appends a column of whole numbers, of which negative ones become null."""
+        """Appends a column of integers; negative ones become null."""
         self.arrays.append(pa.array(values, mask=values < 0).cast(type_))
         self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
 
     def add_text(self, name: str, parts: Iterable[tuple[str, int]]) -> None:
-        """Appends a column of text, each part repeated so many times."""
+        """Appends a column of text from (text, number of repetitions)."""
         pieces = [pa.repeat(pa.scalar(text, pa.string()), n) for text, n in parts]
         empty = pa.array([], pa.string())
         self.arrays.append(pa.concat_arrays(pieces) if pieces else empty)
         self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
 
     def add_names(self, name: str, names: Sequence[str], index: Array) -> None:
-        """Appends a column of text, each row one of ``names`` by its index, null if masked."""
+        """Appends a column of text from indices into ``names``; masked ones become null."""
         column = pa.array(names, pa.string()).take(pa.array(index))
         self.arrays.append(column)
         self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
@@ -81,9 +81,9 @@ class Columns:
     def add_lists(
         self, name: str, type_: pa.DataType, unit: str, lengths: Array, values: Array
     ) -> None:
-        """Appends a column of lists, of so many of the values each."""
+        """Appends a column of lists; ``lengths[i]`` of the ``values`` are in row i."""
         edges = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        # Parquet calls what is in a list so, and a table read again is written alike.
+        # Parquet names the items of a list like this, so reading and writing keeps the bytes.
         kind = pa.large_list(pa.field("element", type_))
         column = pa.LargeListArray.from_arrays(pa.array(edges), pa.array(values, type_), type=kind)
         self.arrays.append(column)
@@ -100,17 +100,17 @@ def link_names(plan: Plan) -> list[str]:
 
 
 def served_units(plan: Plan) -> dict[str, str]:
-    """By entry of the plan's links what its server counts: bits, or cycles."""
+    """The unit of work of each entry of the plan's links: bits or cycles."""
     return {link["name"]: "cycles" if link.get("cpu") else "bits" for link in plan["links"]}
 
 
 def pipe_names(plan: Plan) -> list[str]:
-    """The names of the links whose pipe is impaired, in the order of the plan."""
+    """The names of the impaired links, in the order of the plan."""
     return [link["name"] for link in plan["links"] if link.get("pipe")]
 
 
 def _links(plan: Plan, raws: Sequence[Raw]) -> list[tuple[int, str, Raw]]:
-    """(replication, link, what it measured), in the order of all tables."""
+    """(replication, link, measurements), in the order of all tables."""
     return [
         (r, plan["links"][link["link"]]["name"], link)
         for r, raw in enumerate(raws)
@@ -119,7 +119,7 @@ def _links(plan: Plan, raws: Sequence[Raw]) -> list[tuple[int, str, Raw]]:
 
 
 def series_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
-    """Time series: one row a replication, link and sample; a column for each probe."""
+    """Time series: one row per replication, link and sample; a column for each probe."""
     links = _links(plan, raws)
     rows = [(r, name, link["series"]) for r, name, link in links]
     out = Columns()
@@ -150,14 +150,14 @@ def _reasons(rows: Iterable[tuple[int, str, int, Raw]], of: str) -> list[str]:
 
 
 def _window_keys(out: Columns, rows: Sequence[tuple[int, str, int, Raw]], n: Sequence[int]) -> None:
-    """The columns that say which window a row belongs to; ``n[i]`` rows for window ``i``."""
+    """Adds the columns that identify a window; ``n[i]`` rows for window ``i``."""
     out.add("replication", pa.uint32(), "", [np.repeat([r for r, *_ in rows], n)])
     out.add_text("link", ((name, k) for (_, name, _, _), k in zip(rows, n, strict=True)))
     out.add("window", pa.uint32(), "", [np.repeat([w for _, _, w, _ in rows], n)])
 
 
 def windows_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
-    """Sums and counts: one row a replication, link and window."""
+    """Sums and counts: one row per replication, link and window."""
     rows = _windows(plan, raws)
     edges = raws[0]["edges"]
     out = Columns()
@@ -183,10 +183,10 @@ def windows_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
 
 
 def shares_table(plan: Plan, raws: Sequence[Raw], groups: Sequence[str]) -> pa.Table | None:
-    """What groups of traffic had of each server: one row a replication, link, window and group.
+    """Work done for each group of traffic: one row per replication, link, window and group.
 
-    ``groups`` names each entry of the plan's traffic. None without a CPU: only there are groups
-    told apart.
+    ``groups`` has the name of the group of each entry of the plan's traffic. None in a scenario
+    without a CPU, in which groups are not told apart.
     """
     classes = {entry.get("class"): g for g, entry in zip(groups, plan["traffic"], strict=True)}
     if None in classes:
@@ -207,7 +207,8 @@ def shares_table(plan: Plan, raws: Sequence[Raw], groups: Sequence[str]) -> pa.T
 
 
 def pipes_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
-    """What impaired pipes did: one row a replication, link and window; None if all are clear."""
+    """Sums of impaired pipes: one row per replication, link and window; None without
+    impairments."""
     rows = [
         (r, plan["links"][p["link"]]["name"], p) for r, raw in enumerate(raws) for p in raw["pipes"]
     ]
@@ -224,7 +225,7 @@ def pipes_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
 
 
 def queue_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
-    """For how many seconds ``queue`` packets were waiting, by replication, link and window."""
+    """Seconds with ``queue`` packets in the queue, by replication, link and window."""
     rows = _windows(plan, raws)
     held = [np.flatnonzero(window["queue_s"]) for *_, window in rows]
     out = Columns()
@@ -236,7 +237,7 @@ def queue_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
 
 
 def delay_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
-    """How many packets had a queueing delay in the bin that ends at ``upper``."""
+    """Packets with a queueing delay in the bin that ends at ``upper``."""
     rows = _windows(plan, raws)
     out = Columns()
     _window_keys(out, rows, [len(window["delay_bins"][0]) for *_, window in rows])
@@ -252,10 +253,10 @@ def flows_table(
     classes: Sequence[str],
     warmup: int,
 ) -> pa.Table:
-    """One row a flow.
+    """One row per flow.
 
-    ``groups`` names each entry of the plan's traffic, ``classes`` each of its routes; the first
-    ``warmup`` windows are not measured.
+    ``groups`` has the name of the group of each entry of the plan's traffic, ``classes`` the class
+    of each route. The first ``warmup`` windows are not part of the measured time.
     """
     flows = [raw["flows"] for raw in raws]
     sizes = [len(f["start"]) for f in flows]
@@ -293,9 +294,10 @@ def flows_table(
 
 
 def _kind_and_stop(traffic: Raw) -> tuple[str, float]:
-    """What an entry of the plan's traffic is, and when its flows are told to stop (NaN: never).
+    """The kind of an entry of the plan's traffic, and the time at which its flows stop (NaN:
+    never).
 
-    The stop of Poisson traffic ends the arrivals of flows, not the flows.
+    The stop time of Poisson traffic ends the arrivals of flows, not the flows.
     """
     [(kind, settings)] = traffic["kind"].items()
     stop = None if kind == "poisson" else settings["stop"]
@@ -303,7 +305,7 @@ def _kind_and_stop(traffic: Raw) -> tuple[str, float]:
 
 
 def trace_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
-    """Every packet of the traced links, or None if none was traced (``docs/traces.md``)."""
+    """Every packet of the traced links (``docs/traces.md``); None if no link was traced."""
     rows = [
         (r, plan["links"][t["link"]]["name"], t)
         for r, raw in enumerate(raws)
@@ -335,8 +337,8 @@ def trace_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
     return out.table()
 
 
-def _of_senders(rows: Sequence[tuple[int, Any]]) -> Columns:
-    """Columns that say of each change of a sender whose and when it was."""
+def _sender_columns(rows: Sequence[tuple[int, Any]]) -> Columns:
+    """The columns of replication, flow and time of each change of a sender."""
     out = Columns()
     out.add("replication", pa.uint32(), "", (np.full(len(s["t"]), r) for r, s in rows))
     out.add("flow", pa.uint32(), "", (np.full(len(s["t"]), s["flow"]) for _, s in rows))
@@ -345,11 +347,11 @@ def _of_senders(rows: Sequence[tuple[int, Any]]) -> Columns:
 
 
 def tcp_table(raws: Sequence[Raw]) -> pa.Table | None:
-    """Every change of the senders of the traced flows, or None if none was traced."""
+    """Every change of the senders of the traced TCP flows; None if no flow was traced."""
     rows = [(r, s) for r, raw in enumerate(raws) for s in raw["senders"]]
     if not rows:
         return None
-    out = _of_senders(rows)
+    out = _sender_columns(rows)
     for column in ("cwnd", "ssthresh"):
         out.add(column, pa.float64(), "packets", (s[column] for _, s in rows))
     for column in ("rtt", "srtt", "rto"):
@@ -358,11 +360,11 @@ def tcp_table(raws: Sequence[Raw]) -> pa.Table | None:
 
 
 def paced_table(raws: Sequence[Raw]) -> pa.Table | None:
-    """Every change of the senders of the traced paced flows, or None if none was traced."""
+    """Every change of the senders of the traced paced flows; None if no flow was traced."""
     rows = [(r, s) for r, raw in enumerate(raws) for s in raw["paced"]]
     if not rows:
         return None
-    out = _of_senders(rows)
+    out = _sender_columns(rows)
     out.add("rate", pa.float64(), "bit/s", (s["rate"] for _, s in rows))
     out.add("price", pa.float64(), "1", (s["price"] for _, s in rows))
     return out.table()
@@ -380,5 +382,5 @@ def write_parquet(table: pa.Table, path: Path) -> None:
 
 
 def read(files: Iterable[Path]) -> dict[str, pa.Table]:
-    """Reads what :func:`write` has written, by the names of the tables."""
+    """Reads files that :func:`write` has written, by the name of the table."""
     return {path.stem: pq.read_table(path, page_checksum_verification=True) for path in files}

@@ -1,4 +1,4 @@
-"""When a run measured: its windows, its warm-up, and where each replication ended."""
+"""The times of a run: measuring windows, warm-up, and the end of each replication."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Span = int | None
 
 
 class Timeline:
-    """The times of a run, out of what was asked and how it was run."""
+    """The times of a run, from its scenario, plan and provenance."""
 
     scenario: dict[str, Any]
     plan: dict[str, Any]
@@ -24,29 +24,29 @@ class Timeline:
 
     @property
     def replications(self) -> int:
-        """How many independent replications were run."""
+        """The number of replications."""
         return self.provenance.replications
 
     @cached_property
     def edges(self) -> Floats:
-        """The edges of the measuring windows, from 0 to the duration, s."""
+        """The boundaries of the measuring windows, from 0 to the duration, s."""
         return np.array([0, *self.plan["boundaries"], self.plan["duration"]]) / 1e9
 
     @property
     def partial(self) -> bool:
-        """Whether a limit ended the run; :attr:`Provenance.partial` tells which and where."""
+        """Whether a limit ended the run; :attr:`Provenance.partial` has the details."""
         return self.provenance.partial is not None
 
     @cached_property
     def ends(self) -> Floats:
-        """Where each replication ended, s: at the duration, but in a partial result."""
+        """The end of each replication, s: the duration, except in a partial result."""
         if self.provenance.partial is None:
             return np.full(self.replications, self.edges[-1])
         return np.array(self.provenance.partial["ended"])
 
     @cached_property
     def begun(self) -> range:
-        """The windows that some replication began: all of them, but in a partial result."""
+        """The windows that some replication reached: all, except in a partial result."""
         return range(int(np.searchsorted(self.edges[:-1], self.ends.max())))
 
     @cached_property
@@ -56,11 +56,12 @@ class Timeline:
 
     @property
     def warmup(self) -> float:
-        """What is cut off the front before anything is measured, s."""
+        """The length of the warm-up, s."""
         return float(self.edges[labels.warmup_windows(self.scenario)])
 
     def span(self, window: Span = None) -> tuple[float, float]:
-        """When a window begins and ends, s; where a limit cut it, in the longest replication."""
+        """The begin and end of a window, s; in a partial result those of the longest
+        replication."""
         begin, end = (
             (self.warmup, self.edges[-1])
             if window is None
@@ -69,6 +70,6 @@ class Timeline:
         return begin, max(begin, float(min(end, self.ends.max())))
 
     def replications_in(self, window: Span = None) -> list[int]:
-        """The replications, from 0, that got to a window: all of them, but in a partial result."""
+        """The replications, from 0, that reached a window: all, except in a partial result."""
         begin, _ = self.span(window)
         return [int(r) for r in np.flatnonzero(self.ends > begin)]

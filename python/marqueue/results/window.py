@@ -1,4 +1,4 @@
-"""What one link measured in one window, and the figures made of it."""
+"""The measurements of one link in one window, and the figures of links."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Window:
-    """Sums and histograms of one link over one span of time; adding two merges them.
+    """Sums and histograms of one link in one window; adding two merges them.
 
-    A packet waits until its own transmission begins: the one in transmission is not part of the
-    queue, and its transmission time is not part of its queueing delay.
+    The packet in transmission is not part of the queue, and the transmission time is not part of
+    the queueing delay.
     """
 
     seconds: float
@@ -37,27 +37,27 @@ class Window:
     departures: int
     departed_bytes: int
     dropped_bytes: int
-    #: What the server could have done, and what it did: a link bits, a CPU cycles.
+    #: The capacity and the work done: bits of a link, cycles of a CPU.
     capacity: float
     used: float
-    #: Sum of |difference of queueing delays| over consecutive departures, s.
+    #: Sum of the absolute differences between queueing delays of consecutive departures, s.
     jitter_sum: float
     drops: dict[str, int]
     marks: dict[str, int]
-    #: ``queue[q]``: for how many seconds ``q`` packets were waiting.
+    #: ``queue[q]``: seconds with ``q`` packets in the queue.
     queue: Floats
     delays: Delays
-    #: What the server did for each group of traffic, where groups are told apart.
+    #: Work done for each group of traffic; empty in a scenario without a CPU.
     groups: dict[str, float]
 
     @property
     def dropped(self) -> int:
-        """Packets lost, for whatever reason."""
+        """Packets dropped, for any reason."""
         return sum(self.drops.values())
 
     @property
     def marked(self) -> int:
-        """Packets marked, for whatever reason."""
+        """Packets marked, for any reason."""
         return sum(self.marks.values())
 
     def __add__(self, other: Window) -> Window:
@@ -84,16 +84,16 @@ def _add(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
 
 
 def merge(windows: Iterable[Window]) -> Window:
-    """One window over the time of several."""
+    """Merges windows into one."""
     return reduce(Window.__add__, windows)
 
 
 @dataclass(frozen=True)
 class Figure(Generic[T]):
-    """A figure that can be taken of a window: what it is called, in which unit, and how.
+    """A figure of a window: its name, its unit and its formula.
 
-    A figure with ``per`` is the ratio of two sums, and is estimated as such over replications.
-    ``scale`` turns the base unit of data files into ``unit``, in which reports show it.
+    A figure with ``per`` is the ratio of two sums, and is estimated as a ratio over replications.
+    ``scale`` converts the base unit of data files to ``unit``, which reports show.
     """
 
     name: str
@@ -114,25 +114,25 @@ class Figure(Generic[T]):
         return f"{self.label} [{self.unit}]" if self.unit else self.label
 
     def shown(self, estimates: Mapping[str, Estimate]) -> Estimate:
-        """Its estimate out of all, in ``unit``."""
+        """The estimate of this figure, in ``unit``."""
         return estimates[self.name].scaled(self.scale)
 
-    def value(self, of: T) -> float:
-        """The figure in the base unit."""
+    def value(self, window: T) -> float:
+        """The figure of a window in the base unit."""
         if self.per is None:
-            return float(self.amount(of))
-        total = self.per(of)
-        return float(self.amount(of)) / total if total > 0 else float("nan")
+            return float(self.amount(window))
+        total = self.per(window)
+        return float(self.amount(window)) / total if total > 0 else float("nan")
 
     def terms(self, replications: Sequence[T]) -> Floats:
-        """One value a replication, whose mean and interval are those of :meth:`estimate`."""
+        """One value per replication; their mean and interval are those of :meth:`estimate`."""
         amounts = [float(self.amount(w)) for w in replications]
         if self.per is None:
             return np.array(amounts)
         return ratio_terms(amounts, [float(self.per(w)) for w in replications])
 
     def estimate(self, replications: Sequence[T], confidence: float) -> Estimate:
-        """The figure in the base unit, over replications."""
+        """The estimate over replications, in the base unit."""
         amounts = [float(self.amount(w)) for w in replications]
         if self.per is None:
             return Estimate.of(amounts, confidence)
@@ -155,7 +155,7 @@ LINK_FIGURES: tuple[Figure[Window], ...] = (
     Figure("utilization", "Utilization", "", lambda w: w.used, lambda w: w.capacity),
     Figure("loss_ratio", "Loss ratio", "", lambda w: w.dropped, lambda w: w.arrivals),
     Figure("mark_ratio", "Mark ratio", "", lambda w: w.marked, lambda w: w.departures),
-    Figure("drops", "Packets lost", "", lambda w: w.dropped),
+    Figure("drops", "Packets dropped", "", lambda w: w.dropped),
     Figure("marks", "Packets marked", "", lambda w: w.marked),
     Figure("queue_mean", "Queue, mean", "packets", lambda w: time_mean(w.queue)),
     Figure("queue_std", "Queue, standard deviation", "packets", lambda w: time_std(w.queue)),
@@ -171,13 +171,13 @@ LINK_FIGURES: tuple[Figure[Window], ...] = (
         Figure(f"delay_{p}", f"Queueing delay, {p}", "ms", _delay_quantile(share), scale=1e3)
         for p, share in SHARES
     ),
-    # RFC 3393, section 4.5, of consecutive packets of the link, without sign.
+    # RFC 3393, section 4.5: absolute values, over consecutive packets of the link.
     Figure("jitter", "Delay variation", "ms", lambda w: w.jitter_sum, lambda w: w.departures, 1e3),
 )
 
 
 def share_figures(group: str) -> tuple[Figure[Window], Figure[Window]]:
-    """The figures of what a group of traffic had of a server, in bits or cycles."""
+    """The figures of the work done for a group of traffic, in bits or cycles."""
     return (
         Figure("rate", "Rate", "", lambda w: w.groups[group] / w.seconds),
         Figure("share", "Share", "", lambda w: w.groups[group], lambda w: w.capacity),

@@ -1,4 +1,5 @@
-"""Scenarios: what is simulated, read from TOML or built in Python, checked, made into a plan."""
+"""Scenarios: reading them from TOML or building them in Python, checking, and compiling to a
+plan."""
 
 from marqueue.scenario.compiler import class_names, compile, route_classes, ways_back
 from marqueue.scenario.fields import Aqm, RateLaw, Transport

@@ -1,33 +1,33 @@
-"""Fields that are read in one form and may be given in others, as type checkers see them.
+"""Types of fields that store one type and accept others, for type checkers.
 
-``duration: Given[Duration, Duration | str]`` reads as a Duration, and a constructor takes a text
-with a unit too. pydantic sees the first of the two types alone.
+``duration: Accepts[Duration, Duration | str]`` stores a Duration, and the constructor also accepts
+a text with a unit. pydantic sees only the first of the two types.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-Kept = TypeVar("Kept")
-Taken = TypeVar("Taken")
+Stored = TypeVar("Stored")
+Accepted = TypeVar("Accepted")
 
 Keys = Mapping[str, Any]
-"""A table as a scenario file has it, by its keys."""
+"""A table of a scenario file."""
 
 if TYPE_CHECKING:
 
-    class Accepts(Generic[Kept, Taken]):
-        """A descriptor: its setter has the type that a constructor takes."""
+    class Accepts(Generic[Stored, Accepted]):
+        """A descriptor whose setter has the type that the constructor accepts."""
 
-        def __get__(self, instance: object, owner: Any = None, /) -> Kept:
-            """The value as it is kept."""
+        def __get__(self, instance: object, owner: Any = None, /) -> Stored:
+            """The stored value."""
             raise NotImplementedError
 
-        def __set__(self, instance: object, value: Taken, /) -> None:
-            """What a constructor takes."""
+        def __set__(self, instance: object, value: Accepted, /) -> None:
+            """Accepts a value of the constructor."""
 else:
 
     class Accepts:
-        """The type in which the value is kept."""
+        """The stored type."""
 
         def __class_getitem__(cls, types: tuple[Any, Any]) -> Any:
             """The first of the two types."""
@@ -35,5 +35,5 @@ else:
 
 
 def by_default(value: object) -> Any:
-    """The value of a field that is not given: of no type, as that of the field is a descriptor."""
+    """The default of a field, typed Any because the field's own type is a descriptor."""
     return value

@@ -1,4 +1,4 @@
-"""What the tables of a scenario are made of: quantities with bounds, an AQM, TCP's settings."""
+"""Types of fields in the tables of a scenario: bounded quantities, AQMs, TCP settings."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -22,6 +22,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 from marqueue._core import TIMESTAMPS_BYTES
 from marqueue.errors import show, unknown
 from marqueue.scenario import parameters
+from marqueue.scenario.dscp import DSCP_SCHEMA, read_dscp
 from marqueue.scenario.parameters import Refused, Value
 from marqueue.units import Clock, Duration, Frequency, Packets, Quantity, Rate, Size
 
@@ -29,7 +30,7 @@ Q = TypeVar("Q", bound=Quantity)
 
 
 class Table(BaseModel):
-    """A table of a scenario: no unknown keys, no silent conversions."""
+    """A table of a scenario. Unknown keys and implicit conversions are errors."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -41,11 +42,11 @@ class Table(BaseModel):
 
 
 LARGEST_PACKET = Size(10**9)
-"""Its transmission time still fits the engine's clock at any rate."""
+"""With larger packets the transmission time could exceed the engine's clock."""
 
 
 def mistake(message: str) -> PydanticCustomError:
-    """A validation error that says just this."""
+    """A validation error with this message."""
     return PydanticCustomError("mistake", "{message}", {"message": message})
 
 
@@ -64,7 +65,7 @@ def _packet_size(size: Size) -> Size:
 
 
 Durations = list[str] | list[Duration] | list[Duration | str]
-"""Times as they may be given."""
+"""The types that a list of times may be given in."""
 
 PositiveDuration = Annotated[Duration, AfterValidator(_above_zero)]
 PositiveRate = Annotated[Rate, AfterValidator(_above_zero)]
@@ -86,8 +87,8 @@ def _read_buffer(value: object) -> Packets | Size:
             return _above_zero(kind.parse(value))
         except ValueError as error:
             raise mistake(str(error)) from None
-    meant = Packets.dimension.meant(value) or Size.dimension.meant(value)
-    raise mistake(f'got {show(value)}, expected a buffer such as "100 packets" or "150 kB"{meant}')
+    hint = Packets.dimension.suggestion(value) or Size.dimension.suggestion(value)
+    raise mistake(f'got {show(value)}, expected a buffer such as "100 packets" or "150 kB"{hint}')
 
 
 Buffer = Annotated[
@@ -112,7 +113,7 @@ Buffer = Annotated[
 
 def _read_dscp(value: object) -> str:
     try:
-        return parameters.read_dscp(value)
+        return read_dscp(value)
     except ValueError as error:
         raise mistake(str(error)) from None
 
@@ -120,22 +121,22 @@ def _read_dscp(value: object) -> str:
 Dscp = Annotated[
     str,
     PlainValidator(_read_dscp),
-    WithJsonSchema(parameters.DSCP_SCHEMA),
+    WithJsonSchema(DSCP_SCHEMA),
 ]
 """A differentiated services code point, by its name or its number."""
 
 
 AUTO = "auto"
-"""As warm-up: found in the time series of a pilot."""
+"""The value of ``warmup`` that finds the warm-up in the time series of a pilot."""
 
 
 def _read_warmup(value: object) -> Duration | Literal["auto"]:
     if value == AUTO:
         return "auto"
     time = Duration.dimension
-    if time.meant(value):
+    if time.suggestion(value):
         raise mistake(
-            f'got {show(value)}, expected {time.expected}, or "{AUTO}"{time.meant(value)}'
+            f'got {show(value)}, expected {time.expected}, or "{AUTO}"{time.suggestion(value)}'
         )
     try:
         return Duration.parse(value)
@@ -160,24 +161,24 @@ Warmup = Annotated[
         }
     ),
 ]
-"""A time, or to be found."""
+"""A time, or "auto"."""
 
 
 DECLARED = "x-declared"
-"""In a JSON Schema: stands for the definition of this name, made of the engine's declarations."""
+"""Key in a JSON Schema that stands for a definition generated from the engine's declarations."""
 
 
 class Declared(ABC):
-    """A table whose keys the engine declares, as a type of field."""
+    """A type of field: a table whose keys the engine declares."""
 
     @classmethod
     @abstractmethod
     def read(cls, value: object) -> Self:
-        """From a scenario; raises :class:`Refused` with all that is wrong."""
+        """Reads a value of a scenario. Raises :class:`Refused` with all problems."""
 
     @abstractmethod
     def table(self) -> dict[str, Any]:
-        """As a scenario writes it."""
+        """The value as in a scenario file."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -204,63 +205,63 @@ class Declared(ABC):
 
 @dataclass(frozen=True)
 class Aqm(Declared):
-    """An AQM by name, with the parameters that were given, in the engine's units."""
+    """The name of an AQM and its given parameters, in the engine's units."""
 
     name: str
     params: Mapping[str, Value] = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: str, **params: object) -> Self:
-        """As a scenario writes it: ``Aqm.of("pie", delay_ref="15 ms")``."""
+        """An AQM with values as in a scenario file: ``Aqm.of("pie", delay_ref="15 ms")``."""
         return cls.read({"name": name, **params})
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """From a name or a table."""
+        """Reads a name or a table."""
         return cls(*parameters.read_policy(value))
 
     def table(self) -> dict[str, Any]:
-        """Name and parameters."""
+        """The table with name and parameters, as in a scenario file."""
         return parameters.write_policy(self.name, self.params)
 
 
 @dataclass(frozen=True)
 class RateLaw(Declared):
-    """A rate law by name, with the parameters that were given, in the engine's units."""
+    """The name of a rate law and its given parameters, in the engine's units."""
 
     name: str = "aimd"
     params: Mapping[str, Value] = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: str, **params: object) -> Self:
-        """As a scenario writes it: ``RateLaw.of("aimd", beta=0.8)``."""
+        """A rate law with values as in a scenario file: ``RateLaw.of("aimd", beta=0.8)``."""
         return cls.read({"name": name, **params})
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """From a name or a table."""
+        """Reads a name or a table."""
         return cls(*parameters.read_named(value, "a rate law", parameters.rate_laws()))
 
     def table(self) -> dict[str, Any]:
-        """Name and parameters."""
+        """The table with name and parameters, as in a scenario file."""
         return parameters.write_model(self.name, self.params, "name", parameters.rate_laws())
 
 
 @dataclass(frozen=True)
 class Transport(Declared):
-    """Settings of TCP: a preset, and what differs from it, in the engine's units."""
+    """Settings of TCP: a preset and the parameters that differ from it, in the engine's units."""
 
     preset: str = "rfc"
     params: Mapping[str, Value] = field(default_factory=dict)
 
     @classmethod
     def of(cls, preset: str = "rfc", **params: object) -> Self:
-        """As a scenario writes it: ``Transport.of("ns2", min_rto="1 s")``."""
+        """Settings with values as in a scenario file: ``Transport.of("ns2", min_rto="1 s")``."""
         return cls.read({"preset": preset, **params})
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """From a table."""
+        """Reads a table."""
         if not isinstance(value, Mapping):
             raise Refused([((), f"got {show(value)}, expected a table of TCP's settings")])
         preset = value.get("preset", "rfc")
@@ -271,17 +272,17 @@ class Transport(Declared):
         return cls(preset, parameters.read_all(parameters.tcp_declarations(), given, "TCP"))
 
     def table(self) -> dict[str, Any]:
-        """Preset and parameters."""
+        """The table with preset and parameters, as in a scenario file."""
         declared = parameters.tcp_declarations()
         return {"preset": self.preset} | parameters.write_all(declared, self.params)
 
     def resolved(self) -> dict[str, Value]:
-        """Every parameter with the value in force."""
+        """The effective value of every parameter."""
         return parameters.resolved_tcp(self.preset, self.params)
 
     @property
     def wire_bytes(self) -> int:
-        """Size on the wire of a full data packet."""
+        """The size of a full data packet on the wire, bytes."""
         values = self.resolved()
         header = float(str(values["header"])) + TIMESTAMPS_BYTES * bool(values["timestamps"])
         return int(float(str(values["segment"])) + header * bool(values["count_header"]))

@@ -1,4 +1,4 @@
-"""What may happen to packets behind a transmitter, as the tables of links have it."""
+"""Impairments of a link: loss, jitter and reordering behind its transmitter."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,24 +12,24 @@ from marqueue.scenario.fields import Declared, Table
 from marqueue.scenario.parameters import Refused, Value
 
 PERCENT = r"^\s*(\d+(\.\d+)?)\s*%\s*$"
-"""A share as text."""
+"""A share in percent, as text."""
 
 
 @dataclass(frozen=True)
 class Loss(Declared):
-    """A model of loss by name, with the parameters that were given, in the engine's units."""
+    """The name of a loss model and its given parameters, in the engine's units."""
 
     model: str
     params: Mapping[str, Value] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: str, **params: object) -> Self:
-        """As a scenario writes it: ``Loss.of("random", probability=0.01)``."""
+        """A loss model with values as in a scenario: ``Loss.of("random", probability=0.01)``."""
         return cls.read({"model": model, **params})
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """From a table, or from a share of packets such as "1%", which are lost at random."""
+        """Reads a table, or a share such as "1%" of packets that are lost at random."""
         if isinstance(value, Mapping):
             return cls(*parameters.read_model(value, "model", parameters.losses()))
         match = re.match(PERCENT, value) if isinstance(value, str) else None
@@ -39,19 +39,19 @@ class Loss(Declared):
         return cls("random", {"probability": float(match[1]) / 100})
 
     def table(self) -> dict[str, Any]:
-        """Model and parameters."""
+        """The table with model and parameters."""
         return parameters.write_model(self.model, self.params, "model", parameters.losses())
 
 
 @dataclass(frozen=True)
 class Jitter(Declared):
-    """Delay that varies: the parameters that were given, in the engine's units."""
+    """The given parameters of jitter, in the engine's units."""
 
     params: Mapping[str, Value] = field(default_factory=dict)
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """From a table, or from the mean of the extra delay alone."""
+        """Reads a table, or only the mean of the extra delay."""
         if isinstance(value, str):
             value = {"mean": value}
         return cls(_read(value, parameters.jitter_declarations(), 'a time such as "2 ms" or '))
@@ -63,13 +63,13 @@ class Jitter(Declared):
 
 @dataclass(frozen=True)
 class Reorder(Declared):
-    """Reordering: the parameters that were given, in the engine's units."""
+    """The given parameters of reordering, in the engine's units."""
 
     params: Mapping[str, Value] = field(default_factory=dict)
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """From a table."""
+        """Reads a table."""
         return cls(_read(value, parameters.reorder_declarations()))
 
     def table(self) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def _read(
 
 
 class Impairments(Table):
-    """What may happen on the way, in this direction of a link, behind its queue and transmitter: a
-    packet that is lost has used the capacity."""
+    """Impairments in this direction of a link, behind its queue and transmitter. A lost packet has
+    used the capacity of the link."""
 
     loss: Accepts[Loss | None, Loss | str | Keys | None] = by_default(None)
     """Losses on the wire: a share such as "1%", or a table with a model and its parameters."""
@@ -98,7 +98,7 @@ class Impairments(Table):
     """Reordering: which share of packets is held back for how long, so that others overtake."""
 
     def pipe(self) -> dict[str, Any]:
-        """For the plan: what there is, empty for a clear pipe."""
+        """The impairments in the plan; empty if there are none."""
         pipe: dict[str, Any] = {}
         if self.loss is not None:
             pipe["loss"] = {"name": self.loss.model, "params": dict(self.loss.params)}
@@ -109,8 +109,8 @@ class Impairments(Table):
         return pipe
 
 
-def written(pipe: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Tables as a scenario has them, of a link's ``pipe`` in the plan."""
+def impairment_tables(pipe: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The tables of a scenario for the ``pipe`` of a link in the plan."""
     tables: dict[str, Declared] = {}
     if "loss" in pipe:
         tables["loss"] = Loss(pipe["loss"]["name"], pipe["loss"]["params"])

@@ -1,4 +1,4 @@
-"""Scenarios from files and texts, with single values replaced."""
+"""Reading scenarios from files, texts and dicts, with overrides of single values."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from marqueue.errors import Problem, ScenarioError, named, show, unknown
+from marqueue.errors import Problem, ScenarioError, show, unknown, with_names
 from marqueue.scenario.compiler import compile
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
-from marqueue.scenario.reading import origin_of, read_scenario
+from marqueue.scenario.source_text import origin_of, read_scenario
 from marqueue.scenario.syntax import TOO_DEEP, read_toml
 
 
@@ -18,8 +18,8 @@ def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
     """Reads a scenario from a TOML file, a pipe, or standard input as ``-``, of at most 64 MiB.
 
     ``overrides`` replace single values, each written as ``"path=value"``; quantities have units,
-    and a list takes a number from 0 or the name of an entry. Raises ScenarioError with all that is
-    wrong: the path of each key, the value, and what was expected; also where there is no such file.
+    and entries of a list are addressed by their index from 0 or by name. Raises ScenarioError with
+    all problems: the path of each key, the value and what was expected. A missing file is one too.
 
     >>> from marqueue import load
     >>> scenario = load("scenarios/dumbbell.toml", ["topology.bottleneck.delay=5 ms", "seed=7"])
@@ -32,7 +32,7 @@ def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
 def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario") -> Scenario:
     """Reads a scenario from a text in TOML.
 
-    ``overrides`` are as for :func:`load`; ``origin`` stands before each error. Raises
+    ``overrides`` are as for :func:`load`; ``origin`` begins each error message. Raises
     ScenarioError.
     """
     try:
@@ -45,10 +45,10 @@ def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario"
 def from_dict(
     data: dict[str, Any], overrides: Iterable[str] = (), origin: str = "scenario"
 ) -> Scenario:
-    """Makes a scenario of nested dicts and lists, as TOML or JSON yield them.
+    """Makes a scenario from nested dicts and lists, such as those that TOML or JSON contain.
 
     Quantities are texts with units, as in a file. ``overrides`` are as for :func:`load`; ``origin``
-    stands before each error. Raises ScenarioError with all that is wrong.
+    begins each error message. Raises ScenarioError with all problems.
 
     >>> from marqueue import from_dict
     >>> scenario = from_dict({
@@ -74,7 +74,7 @@ def from_dict(
         scenario = Scenario.model_validate(data)
         compile(scenario)
     except ValidationError as error:
-        raise ScenarioError(named(problems(error, Scenario, data), data), origin) from None
+        raise ScenarioError(with_names(problems(error, Scenario, data), data), origin) from None
     except ScenarioError as error:
         raise ScenarioError(error.problems, origin) from None
     except RecursionError:
@@ -96,7 +96,7 @@ def with_overrides(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
 
 
 def _override(data: dict[str, Any], override: str) -> dict[str, Any]:
-    """A copy with one value replaced. The value is TOML, or else a text."""
+    """A copy with one value replaced. A value that is not valid TOML is taken as text."""
     path, equals, text = override.partition("=")
     steps = [step.strip() for step in path.split(".")]
     if not equals or not all(steps):
@@ -121,7 +121,7 @@ def _value(text: str) -> object:
 
 
 def _replace(here: object, steps: list[str], value: object, path: str) -> object:
-    """A copy of ``here`` with ``value`` where the steps lead; tables are made on the way."""
+    """A copy of ``here`` with ``value`` at the path ``steps``. Missing tables are added."""
     if not steps:
         return value
     step, *rest = steps
@@ -138,7 +138,7 @@ def _replace(here: object, steps: list[str], value: object, path: str) -> object
 
 
 def _position(items: list[Any], step: str, path: str) -> int:
-    """A place in a list, by its number from 0 or by the name of the table there."""
+    """The index of a list entry that is given by its index or by its name."""
     if step.isdecimal() and int(step) < len(items):
         return int(step)
     names = [item.get("name") for item in items if isinstance(item, dict)]

@@ -14,45 +14,45 @@ from marqueue.scenario.traffic import Name, Traffic, TrafficGroups
 from marqueue.units import Duration
 
 Transports = dict[str, Transport] | dict[str, Keys] | dict[str, Transport | Keys]
-"""Settings of TCP by name, as they may be given."""
+"""The types that settings of TCP may be given in, by name."""
 
 
 class Scenario(Table):
-    """What is simulated: a network, who sends over it, and what is measured."""
+    """A simulation: the network, the traffic and the measurements."""
 
     name: Name
     """Its name, in titles and in the name of the result directory."""
     description: str = ""
-    """What it is about."""
+    """A description, for the report."""
     duration: Accepts[PositiveDuration, Duration | str]
     """How long the run lasts, in simulated time."""
     warmup: Accepts[Warmup, Duration | str] = by_default(Duration(0))
-    """What is reported is measured after it; "auto" finds it in a pilot (MSER-5)."""
+    """Measurements begin after it; "auto" finds it in a pilot (MSER-5)."""
     cuts: Accepts[list[PositiveDuration], Durations] = by_default([])
     """Further times at which a measuring window ends and the next begins."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    """Where the random numbers begin; replications have seeds derived from it."""
+    """Seed of the random numbers; the seeds of replications are derived from it."""
     replications: Annotated[int, Field(ge=1, le=10_000)] = 5
-    """How many runs with different random numbers, for confidence intervals."""
+    """Number of runs with different random numbers, for confidence intervals."""
     sample: Accepts[Duration, Duration | str] = by_default(Duration(100_000_000))
-    """Step of the time series; "0 s" for none."""
+    """Interval between samples of the time series; "0 s" for no series."""
     topology: Accepts[Topology, Topology | dict[str, Any]]
     """The network."""
     transport: Accepts[dict[Name, Transport], Transports] = by_default({"default": Transport()})
     """Settings of TCP, by name."""
     traffic: Accepts[Annotated[list[Traffic], Field(min_length=1)], TrafficGroups]
-    """Who sends."""
+    """The groups of traffic."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As a scenario file holds it: quantities are texts with units."""
+        """The scenario as in a file: quantities are texts with units."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def to_toml(self) -> str:
-        """As a scenario file, with every default written out."""
+        """The text of a scenario file, with every default."""
         return tomli_w.dumps(self.to_dict())
 
     @property
     def hash(self) -> str:
-        """SHA-256 of its canonical JSON: keys sorted, no spaces."""
+        """SHA-256 of the canonical JSON, in hexadecimal: sorted keys, no spaces."""
         text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()

@@ -1,5 +1,8 @@
-"""From a topology to links and routes. Every topology becomes the same: links that go one way, and
-classes of flows that cross some of them there and back."""
+"""From a topology to links and routes.
+
+Every topology becomes a list of one-way links, and classes of flows with a route over them in each
+direction.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -27,34 +30,34 @@ from marqueue.units import Duration, Rate
 
 @dataclass(frozen=True)
 class OneWay:
-    """A link from one node to another."""
+    """A link in one direction."""
 
     name: str
-    """Names it in results and keys its random stream."""
+    """Its name in results, which also selects its random stream."""
     rate: Rate
     delay: Duration
     path: str
-    """The table of the scenario that it comes from."""
+    """The path of its table in the scenario."""
     table: Link | None = None
-    """That table, if the queue and the schedule are this link's own; None for a plain wire."""
+    """That table, if it describes the queue and the schedule of this link; None for a wire."""
     impairments: Impairments | None = None
-    """What may happen on its pipe; None for a clear one."""
+    """Its impairments, if it has any."""
     trace: bool = False
-    """Are its packets recorded?"""
+    """Whether its packets are recorded."""
     back_of: str | None = None
-    """The link whose way back it is."""
+    """The name of the link whose reverse direction this is."""
     cpu: Cpu | None = None
-    """If it is no link but this CPU, whose rate follows from the traffic."""
+    """The CPU that this entry stands for; its rate follows from the traffic."""
 
     @property
     def managed(self) -> bool:
-        """Has it a queue that is measured?"""
+        """Whether it has a measured queue."""
         return self.cpu is not None or (self.table is not None and self.table.buffer is not None)
 
 
 @dataclass(frozen=True)
 class Class:
-    """Flows that share a way, as indices of links."""
+    """A class of flows with its routes, as indices of links."""
 
     name: str
     forward: tuple[int, ...]
@@ -63,20 +66,20 @@ class Class:
 
 @dataclass
 class Network:
-    """Links and classes in a stable order, and what is wrong with the topology."""
+    """Links and classes in a stable order, and the problems of the topology."""
 
     links: list[OneWay] = field(default_factory=list)
     classes: list[Class] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     cpus: dict[int, int] = field(default_factory=dict)
-    """By link that has a CPU in front of it, that CPU; both as indices."""
+    """The CPU in front of a link: index of the link to index of the CPU."""
 
     def refuse(self, path: str, message: str) -> None:
-        """Notes a problem."""
+        """Records a problem."""
         self.problems.append(Problem(path, message))
 
     def add(self, link: OneWay) -> int:
-        """Adds a link, behind its CPU if it has one, and gives its index."""
+        """Adds a link, after its CPU if it has one, and returns its index."""
         cpu = link.table.cpu if link.table else None
         if cpu is not None:
             self.cpus[len(self.links) + 1] = len(self.links)
@@ -94,7 +97,7 @@ class Network:
         return len(self.links) - 1
 
     def add_class(self, name: str, forward: Iterable[int], reverse: Iterable[int]) -> None:
-        """Adds a class of flows that cross these links and the CPUs in front of them."""
+        """Adds a class of flows over these links and the CPUs in front of them."""
         self.classes.append(Class(name, self._way(forward), self._way(reverse)))
 
     def _way(self, links: Iterable[int]) -> tuple[int, ...]:
@@ -102,17 +105,17 @@ class Network:
         return tuple(chain.from_iterable(steps))
 
     def refuse_unmanaged(self, table: Link, path: str) -> None:
-        """What is said of a queue needs one."""
+        """Records a problem if a table has an AQM but no buffer."""
         if table.buffer is None and table.aqm is not None:
             self.refuse(
                 f"{path}.buffer",
-                'missing, expected a buffer such as "100 packets" for what is managed',
+                'missing, expected a buffer such as "100 packets" for the AQM',
             )
 
     def wires(
         self, name: str, rate: Rate, delay: Duration, path: str, table: Access | StarClass
     ) -> tuple[int, int]:
-        """Adds a pair of wires: there, perhaps impaired, and back."""
+        """Adds a pair of wires, of which only the forward one is impaired; returns both indices."""
         trace = isinstance(table, Access) and table.trace
         there = OneWay(name, rate, delay, path, impairments=table, trace=trace)
         back = OneWay(f"{name}/back", rate, delay, path, trace=trace, back_of=name)
@@ -121,7 +124,11 @@ class Network:
     def queue(
         self, name: str, back: str, table: Queue, path: str, reverse: Link | None = None
     ) -> tuple[int, int]:
-        """Adds a link with a queue and its way back: a wire alike, or a link of its own."""
+        """Adds a link with a queue and its reverse: a wire of the same rate and delay, or
+        ``reverse``.
+
+        Returns both indices.
+        """
         there = self.add(
             OneWay(name, table.rate, table.delay, path, table, table, trace=table.trace)
         )
@@ -150,7 +157,8 @@ def network(topology: Topology) -> Network:
 
 
 def _refuse_twins(net: Network) -> None:
-    """Names of classes and of links are unique; those of most links derive from classes."""
+    """Records names that are used twice. If classes are wrong, the links named after them are
+    too."""
     for what, names in (
         ("classes", [each.name for each in net.classes]),
         ("links", [link.name for link in net.links]),
@@ -163,7 +171,7 @@ def _refuse_twins(net: Network) -> None:
 
 
 def _source_delay(net: Network, path: str, rtt: Duration, parts: dict[str, Duration]) -> Duration:
-    """What is left of half a round trip for the source's access link."""
+    """The delay of the source's access link: half a round trip less the other parts."""
     rest = rtt.base / 2 - sum(part.base for part in parts.values())
     if rest < 0:
         named = " + ".join(f"{where} ({delay})" for where, delay in parts.items())
@@ -218,7 +226,7 @@ def _parking_lot(net: Network, topology: ParkingLot) -> None:
 
 
 Edges = dict[str, list[tuple[str, int]]]
-"""From each node: the next node and the link to it."""
+"""The neighbours of each node, each with the link to it."""
 
 
 def _graph(net: Network, topology: Graph) -> None:
@@ -271,8 +279,8 @@ def _graph_class(net: Network, edges: Edges, table: GraphClass, path: str) -> No
 
 
 def _shortest(links: list[OneWay], edges: Edges, start: str, end: str) -> tuple[int, ...]:
-    """The way of least propagation delay; among equals that of fewest links, then the first
-    by their names (Dijkstra 1959). Empty if there is none."""
+    """The route of least propagation delay (Dijkstra 1959); ties are broken by the number of links,
+    then by their names. Empty if there is no route."""
     heap: list[tuple[int, int, tuple[str, ...], str, tuple[int, ...]]] = [(0, 0, (), start, ())]
     done = set()
     while heap:

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import marqueue._core as _core
 from marqueue.errors import MarqueueError, one_of, show, unknown, unknown_key
-from marqueue.errors.foreign_names import meant
+from marqueue.errors.foreign_names import known_name
+from marqueue.scenario.dscp import dscp_expected, read_dscp
 from marqueue.units import FREQUENCY, PACKETS, RATE, SIZE, TIME, Dimension
 
 WRITTEN_OUT: dict[str, tuple[Dimension, int]] = {
@@ -22,64 +23,23 @@ WRITTEN_OUT: dict[str, tuple[Dimension, int]] = {
     "bytes": (SIZE, 1),
     "bit/s": (RATE, 1),
 }
-"""The engine's units that scenarios write out: dimension, and its base units in one of them."""
+"""Units of the engine that scenarios write with a unit: the dimension, and base units in one."""
 
 _UNBOUNDED = 1e9
-"""A largest value from here on is no bound that anybody meets."""
+"""From here on an upper bound is not shown to users."""
 
 Value = bool | float | str | dict[str, Any]
 """A parameter's value as the engine takes it; a policy is a dict of ``name`` and ``params``."""
 
 Location = tuple[str, ...]
 
-DSCP_SCHEMA: dict[str, Any] = {
-    "anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0, "maximum": 63}]
-}
-"""A differentiated services code point in a JSON Schema."""
-
-
-@cache
-def _dscps() -> tuple[str, dict[str, int]]:
-    """What a code point may look like, and those that have names."""
-    return _core.dscps()
-
-
-def dscp_expected() -> str:
-    """What a code point may look like."""
-    return _dscps()[0]
-
-
-def dscp_value(text: str) -> int:
-    """The six bits of a code point as :func:`read_dscp` gives it."""
-    named = _dscps()[1]
-    return named[text] if text in named else int(text)
-
-
-def read_dscp(value: object) -> str:
-    """A code point of a scenario: its name, or its number if it has none.
-
-    Raises :class:`ValueError` with what was expected.
-    """
-    named = _dscps()[1]
-    if isinstance(value, str) and value in named:
-        number = named[value]
-    elif isinstance(value, str) and value.isascii() and value.isdigit():
-        number = int(value)
-    elif isinstance(value, int) and not isinstance(value, bool):
-        number = value
-    else:
-        number = -1
-    if not 0 <= number < 64:
-        raise ValueError(f"got {show(value)}, expected {dscp_expected()}")
-    return next((name for name, each in named.items() if each == number), str(number))
-
 
 class Refused(MarqueueError, ValueError):
-    """Values that the declarations refuse, with all that is wrong with them."""
+    """Values are outside their declarations; ``problems`` lists all of them."""
 
     def __init__(self, problems: Sequence[tuple[Location, str]]) -> None:
         self.problems = tuple(problems)
-        """Keys below the refused value, and the message."""
+        """Each with its path below the value, and its message."""
         super().__init__("; ".join(f"{'.'.join(where)}: {message}" for where, message in problems))
 
 
@@ -100,17 +60,17 @@ class Declaration:
 
     @property
     def required(self) -> bool:
-        """Must it be given?"""
+        """Whether it has no default."""
         return self.default is None and not self.auto
 
     @property
     def written_unit(self) -> str:
-        """What the value is counted in; empty for a plain number."""
+        """The unit of the value; empty for a plain number."""
         return "" if self.unit in (None, "1") else str(self.unit)
 
     @property
     def range(self) -> str:
-        """The smallest and the largest value, with units."""
+        """The allowed range, with units; empty without one."""
         if self.min is None or self.max is None:
             return ""
         if self.max >= _UNBOUNDED:
@@ -119,7 +79,7 @@ class Declaration:
 
     @property
     def expected(self) -> str:
-        """What an error message says."""
+        """What was expected, for an error message."""
         match self.kind:
             case "flag":
                 return "true or false"
@@ -136,7 +96,7 @@ class Declaration:
         return self._expected_number
 
     def read(self, value: object) -> Value:
-        """A value of a scenario in the engine's terms."""
+        """Converts a value of a scenario to the engine's form. Raises :class:`Refused`."""
         match self.kind:
             case "flag" if isinstance(value, bool):
                 return value
@@ -190,7 +150,7 @@ class Declaration:
             else:
                 raise ValueError
         except (ValueError, OverflowError):
-            hint = WRITTEN_OUT[self.unit][0].meant(value) if self.unit in WRITTEN_OUT else ""
+            hint = WRITTEN_OUT[self.unit][0].suggestion(value) if self.unit in WRITTEN_OUT else ""
             message = f"got {show(value)}, expected {self._expected_number}{hint}"
             raise Refused([((), message)]) from None
         if self.min is None or self.max is None or not self.min <= number <= self.max:
@@ -218,40 +178,10 @@ class Declaration:
             return int(value)
         return value
 
-    def json_schema(self) -> dict[str, Any]:
-        """For editors."""
-        match self.kind:
-            case "flag":
-                schema: dict[str, Any] = {"type": "boolean"}
-            case "choice":
-                schema = {"enum": self.choices}
-            case "policy":
-                schema = {"$ref": "#/$defs/Aqm"}
-            case "dscp":
-                schema = DSCP_SCHEMA
-            case "per-dscp":
-                schema = {"type": "object", "additionalProperties": self._number_schema()}
-            case "curve":
-                schema = {"type": "string", "pattern": "^(red|exp|points):"}
-            case _:
-                schema = self._number_schema()
-        allowed = f" Range: {self.range}." if self.range else ""
-        default = f" Default: {self.auto}." if self.auto else ""
-        schema = dict(schema)
-        schema["description"] = f"{self.doc}{allowed}{default} Source: {self.source}."
-        if self.default is not None:
-            schema["default"] = self.write(self.default)
-        return schema
-
-    def _number_schema(self) -> dict[str, Any]:
-        if self.unit in WRITTEN_OUT:
-            return {"type": "string", "pattern": WRITTEN_OUT[self.unit][0].pattern}
-        return {"type": "number", "minimum": self.min, "maximum": self.max}
-
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """What the engine declares of anything that is chosen by name."""
+    """The engine's declaration of something that is chosen by name."""
 
     name: str
     summary: str
@@ -265,7 +195,7 @@ class AqmEntry(ModelEntry):
 
     probes: tuple[tuple[str, str], ...]
     prices: bool
-    """Does it tell packets the price of the link?"""
+    """Whether it writes the price of the link into packets."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +203,7 @@ class RateLawEntry(ModelEntry):
     """A rate law as the engine declares it."""
 
     listens: bool
-    """Do its flows listen to routers that tell a price?"""
+    """Whether its flows follow the price that routers write into packets."""
 
 
 @cache
@@ -294,7 +224,7 @@ def aqms() -> dict[str, AqmEntry]:
 
 @cache
 def losses() -> dict[str, ModelEntry]:
-    """All models of loss by name."""
+    """All loss models by name."""
     return _models(_core.loss_catalogue())
 
 
@@ -320,7 +250,7 @@ def _declarations(specs: Sequence[Mapping[str, Any]]) -> tuple[Declaration, ...]
 
 @cache
 def jitter_declarations() -> tuple[Declaration, ...]:
-    """The parameters of delay that varies."""
+    """The parameters of jitter."""
     return _declarations(_core.jitter_params())
 
 
@@ -338,18 +268,18 @@ def tcp_declarations() -> tuple[Declaration, ...]:
 
 @cache
 def tcp_presets() -> dict[str, dict[str, Value]]:
-    """What each preset of TCP sets."""
+    """The values that each preset of TCP sets."""
     return _core.tcp_presets()
 
 
 def resolved_tcp(preset: str, params: Mapping[str, Value]) -> dict[str, Value]:
-    """Every parameter of TCP with the value in force."""
+    """The effective value of every parameter of TCP."""
     defaults = {spec.name: spec.default for spec in tcp_declarations() if spec.default is not None}
     return {**defaults, **tcp_presets()[preset], **params}
 
 
 BESIDE_AQM = ("buffer", "signal", "packet", "rate", "delay")
-"""Keys of links that are parameters of AQMs elsewhere."""
+"""Keys of links that other tools have as parameters of AQMs."""
 
 
 def read_all(
@@ -358,10 +288,10 @@ def read_all(
     owner: str = "the table",
     beside: Sequence[str] = (),
 ) -> dict[str, Value]:
-    """The given values in the engine's terms; raises :class:`Refused` with all that is wrong.
+    """Converts given values to the engine's form. Raises :class:`Refused` with all problems.
 
-    ``owner`` is who has the parameters; ``beside`` are keys of the table that it stands in, for
-    those who look for them among the parameters.
+    ``owner`` names the table in messages. ``beside`` are keys of the enclosing table, which
+    messages suggest for a misplaced key.
     """
     by_name = {spec.name: spec for spec in declared}
     values: dict[str, Value] = {}
@@ -385,8 +315,8 @@ def read_all(
 
 
 def _unknown(given: str, known: Sequence[str], owner: str, beside: Sequence[str]) -> str:
-    """The message for a parameter that is not declared."""
-    outside = None if meant(given, known) else meant(given, beside)
+    """The error message for an undeclared parameter."""
+    outside = None if known_name(given, known) else known_name(given, beside)
     return unknown_key(given, known, owner, f'"{outside}" of the link' if outside else None)
 
 
@@ -397,7 +327,7 @@ def write_all(declared: Sequence[Declaration], values: Mapping[str, Value]) -> d
 
 
 def read_policy(value: object) -> tuple[str, dict[str, Value]]:
-    """The name and the parameters of an AQM, given by its name alone or as a table."""
+    """The name and the parameters of an AQM, from its name alone or a table."""
     return read_named(value, "an AQM", aqms())
 
 
@@ -409,7 +339,7 @@ def write_policy(name: str, params: Mapping[str, Value]) -> dict[str, Any]:
 def read_named(
     value: object, what: str, models: Mapping[str, ModelEntry]
 ) -> tuple[str, dict[str, Value]]:
-    """The name and the parameters of one of ``models``, given by its name alone or as a table."""
+    """The name and the parameters of one of ``models``, from its name alone or a table."""
     if not isinstance(value, str | Mapping):
         raise Refused([((), f"got {show(value)}, expected the name of {what} or a table with it")])
     if isinstance(value, str) and value not in models:
@@ -420,7 +350,7 @@ def read_named(
 def read_model(
     table: Mapping[str, object], key: str, models: Mapping[str, ModelEntry]
 ) -> tuple[str, dict[str, Value]]:
-    """The name under ``key`` and the parameters beside it of one of ``models``."""
+    """The name of one of ``models`` at ``key`` of a table, and its parameters in the same table."""
     if key not in table:
         raise Refused([((key,), f"missing, expected {one_of(models)}")])
     name = table[key]

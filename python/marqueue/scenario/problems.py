@@ -1,4 +1,4 @@
-"""pydantic's findings in the words of this project: place, value, what was expected."""
+"""Validation errors of pydantic as problems: path, value and what was expected."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args, get_origin
@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from marqueue.errors import Problem, dotted, show, unknown, unknown_key
+from marqueue.errors import Problem, dotted_path, show, unknown, unknown_key
 from marqueue.scenario.fields import Table
 from marqueue.units import Quantity
 
@@ -28,11 +28,11 @@ EXPECTED = {
     "less_than": "less than {lt}",
     "too_short": "at least one",
 }
-"""By pydantic's type of error."""
+"""What was expected, by pydantic's type of error."""
 
 
 def problems(error: ValidationError, root: type[Table], data: object) -> list[Problem]:
-    """All that pydantic found wrong with ``data`` as a ``root``."""
+    """The problems that pydantic found in ``data`` when validating it as ``root``."""
     return [_problem(each, root, data) for each in error.errors(include_url=False)]
 
 
@@ -40,7 +40,7 @@ def _problem(error: ErrorDetails, root: type[Table], data: object) -> Problem:
     path, table = _locate(error["loc"], root, data)
     message = _message(error, table, path[-1] if path else "")
     where = [*path, "kind"] if error["type"].startswith("union_tag") else path
-    return Problem(dotted(where), message)
+    return Problem(dotted_path(where), message)
 
 
 def _message(error: ErrorDetails, table: type[Table] | None, key: int | str) -> str:
@@ -67,7 +67,7 @@ def _message(error: ErrorDetails, table: type[Table] | None, key: int | str) -> 
 def _locate(
     location: tuple[int | str, ...], root: type[Table], data: object
 ) -> tuple[list[int | str], type[Table] | None]:
-    """The path without pydantic's tags of unions, and the kind of table that the last key is in."""
+    """The path without pydantic's union tags, and the type of the table that has the last key."""
     path: list[int | str] = []
     here: object = data
     owner: type[Table] | None = None
@@ -100,7 +100,7 @@ def _keys(table: type[Table]) -> list[str]:
 
 
 def _field(table: type[Table] | None, key: str) -> FieldInfo | None:
-    """What the model says of a key."""
+    """The field of a key; None if there is none."""
     if table is None:
         return None
     return next(
@@ -109,7 +109,7 @@ def _field(table: type[Table] | None, key: str) -> FieldInfo | None:
 
 
 def _parts(annotation: Any) -> Iterator[Any]:
-    """An annotation and all that it is made of."""
+    """An annotation and all its parts."""
     yield annotation
     for part in get_args(annotation):
         yield from _parts(part)
@@ -122,12 +122,12 @@ def _tables(annotation: Any) -> Iterator[type[Table]]:
 
 
 def _literals(field: FieldInfo | None) -> list[str]:
-    """The texts that a field allows."""
+    """The literal texts that a field allows."""
     return [part for part in _parts(field.annotation) if isinstance(part, str)] if field else []
 
 
 def _describe(field: FieldInfo | None) -> str:
-    """What a field takes, where nothing was given."""
+    """What was expected for a missing field."""
     if field is None:
         return "a value"
     quantities = [

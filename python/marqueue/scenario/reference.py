@@ -1,5 +1,5 @@
-"""A reference of every key of a scenario, made from the JSON Schema: type, unit, default, meaning
-and an example of each."""
+"""The reference of scenario keys, generated from the JSON Schema: type, unit, default, meaning and
+an example of each key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from marqueue import units
-from marqueue.errors import MarqueueError, near, one_of
+from marqueue.errors import MarqueueError, one_of, suggestion
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.parameters import aqms, rate_laws
 from marqueue.scenario.schema import schema
@@ -19,7 +19,7 @@ from marqueue.scenario.schema import schema
 Schema = Mapping[str, Any]
 
 DIMENSIONS = {d.pattern: d for d in vars(units).values() if isinstance(d, units.Dimension)}
-"""Of quantities, by their pattern in the schema."""
+"""Dimensions of quantities by their pattern in the schema."""
 
 EXAMPLES = {
     "name": '"web"',
@@ -46,7 +46,7 @@ EXAMPLES = {
     "processing": '"2 cycles/bit"',
     "transport": '"default"',
 }
-"""Values in TOML of keys whose type and default are not enough for a good one."""
+"""Example values in TOML, for keys whose type and default do not give a good one."""
 
 DECLARED = {
     "Aqm": ("an AQM: its name, or a table", '{ name = "red", max_p = 0.05 }'),
@@ -65,10 +65,10 @@ TITLES = {
     "RateLaw": "Rate law",
     "Transport": "TCP",
 }
-"""Of sections, where the name of the definition is not the best one."""
+"""Titles of sections that are not named after their definition."""
 
 ANY = ("NAME", "N")
-"""Steps of a path that stand for the name of a table in a list, or its number."""
+"""Placeholders in a path for the name or the index of a table in a list."""
 
 
 @dataclass(frozen=True)
@@ -78,19 +78,19 @@ class Key:
     name: str
     type: str
     unit: str
-    """The units in which it may be given; empty if there is none."""
+    """The accepted units; empty if it has none."""
     default: str
     meaning: str
     example: str
     """A line of TOML."""
     choices: tuple[str, ...] = ()
-    """The values that it takes, if they can be listed."""
+    """Its possible values, if they can be listed."""
     has_keys: bool = False
-    """Has its value keys of its own?"""
+    """Whether its value can be a table."""
 
     @property
     def is_table(self) -> bool:
-        """Is it nothing but a table, or a list of tables?"""
+        """Whether its value is always a table or a list of tables."""
         return self.has_keys and self.example.startswith("[")
 
 
@@ -102,12 +102,12 @@ class Section:
     about: str
     keys: Sequence[Key]
     model: bool = False
-    """Is it one of those that are chosen by name, such as an AQM?"""
+    """Whether it is chosen by name, such as an AQM."""
     places: list[str] = field(default_factory=list)
-    """Dotted paths at which it may stand."""
+    """The dotted paths at which it may appear."""
 
     def stands_at(self, path: Sequence[str]) -> bool:
-        """May it stand there?"""
+        """Whether it may appear at this path."""
         return any(_matches(place.split(".") if place else [], path) for place in self.places)
 
 
@@ -119,8 +119,7 @@ def _matches(place: Sequence[str], path: Sequence[str]) -> bool:
 
 @cache
 def sections() -> tuple[Section, ...]:
-    """Every table, in the order of the schema from the whole to the parts; behind them those that
-    are chosen by name."""
+    """All tables in the order of the schema, the scenario first; then those chosen by name."""
     document = schema()
     found: dict[str, list[Section]] = {}
     _visit(document, document, "Scenario", "", (), found)
@@ -136,7 +135,7 @@ def _visit(
     above: tuple[str, ...],
     found: dict[str, list[Section]],
 ) -> None:
-    """Adds the sections of a definition that stands at ``place``, and of all below it."""
+    """Adds the sections of a definition at ``place``, and of all definitions below it."""
     if name not in found:
         found[name] = list(_sections(table, name, place))
     for section in found[name]:
@@ -153,8 +152,8 @@ def _visit(
 
 
 def _references(value: Schema) -> Iterator[tuple[str, str]]:
-    """The definitions that a value may be one of, and whether it is one table, a list of tables, or
-    tables that are named."""
+    """The definitions that a value may have, each as "table", "list" of tables or "named"
+    tables."""
     if "$ref" in value:
         yield "table", value["$ref"].rpartition("/")[2]
     for part in (*value.get("oneOf", ()), *value.get("anyOf", ())):
@@ -165,7 +164,7 @@ def _references(value: Schema) -> Iterator[tuple[str, str]]:
 
 
 def _sections(table: Schema, name: str, place: str) -> Iterator[Section]:
-    """One of a table, one each of the models that are chosen by name."""
+    """One section of a table, or one of each model that is chosen by name."""
     title = TITLES.get(name, re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).capitalize())
     if kind := table.get("properties", {}).get("kind"):
         title = f"{place.split('.')[0].capitalize()}: {kind['const']}"
@@ -179,7 +178,7 @@ def _sections(table: Schema, name: str, place: str) -> Iterator[Section]:
 
 
 def _keys(table: Schema, place: str) -> list[Key]:
-    """The keys of a table that stands at ``place``."""
+    """The keys of a table at ``place``."""
     required = table.get("required", ())
     return [
         _key(name, value, place, required=name in required)
@@ -188,7 +187,7 @@ def _keys(table: Schema, place: str) -> list[Key]:
 
 
 def _key(name: str, value: Schema, place: str, *, required: bool) -> Key:
-    text = _line(value.get("description", "Which of these tables it is."))
+    text = _line(value.get("description", "The kind of this table."))
     text, _, source = text.partition(" Source: ")
     text, _, computed = text.partition(" Default: ")
     text, _, allowed = text.partition(" Range: ")
@@ -204,12 +203,12 @@ def _key(name: str, value: Schema, place: str, *, required: bool) -> Key:
 
 
 def _line(text: str) -> str:
-    """In one line, with code as Markdown has it."""
+    """The text in one line, with code quoted as in Markdown."""
     return " ".join(text.split()).replace("``", "`")
 
 
 def _type(value: Schema) -> tuple[str, str]:
-    """Type and units of a value."""
+    """The type and the units of a value."""
     match value:
         case {"$ref": reference}:
             return DECLARED.get(reference.rpartition("/")[2], ("a table", ""))[0], ""
@@ -240,7 +239,7 @@ def _type(value: Schema) -> tuple[str, str]:
 
 
 def _choices(value: Schema) -> tuple[str, ...]:
-    """The values of a key that can be listed."""
+    """The possible values of a key, if they can be listed."""
     for part in _parts(value):
         match part:
             case {"const": str(only)}:
@@ -257,7 +256,7 @@ def _choices(value: Schema) -> tuple[str, ...]:
 
 
 def _bounds(value: Schema) -> str:
-    """The range of a number, if it has one that anybody meets."""
+    """The range of a number; an upper bound above 10^9 is left out."""
     least = value.get("minimum", value.get("exclusiveMinimum"))
     most = value.get("maximum", value.get("exclusiveMaximum"))
     if least is None or "Range: " in value.get("description", ""):
@@ -275,7 +274,7 @@ def _bounds(value: Schema) -> str:
 
 
 def _default(value: Schema) -> str:
-    """The default as a scenario writes it, or as the meaning says it."""
+    """The default as in a scenario, or the one that the description names."""
     said = re.search(r"by default ([^.;,]+)", _line(value.get("description", "")))
     match value.get("default"):
         case None:
@@ -291,7 +290,7 @@ def _default(value: Schema) -> str:
 
 
 def _example(name: str, value: Schema, place: str) -> str:
-    """A line of TOML; for a table its head."""
+    """A line of TOML; for a table its header."""
     path = f"{place}.{name}" if place else name
     first = _parts(value)[0]
     if _is_table(first.get("items", {})):
@@ -305,12 +304,12 @@ def _example(name: str, value: Schema, place: str) -> str:
 
 
 def _is_table(value: Any) -> bool:
-    """Is it a value of a definition of its own, or one of several?"""
+    """Whether a value has a definition of its own, or one of several."""
     return isinstance(value, Mapping) and not value.keys().isdisjoint(("$ref", "oneOf", "anyOf"))
 
 
 def _value(name: str, value: Schema) -> str:
-    """A plain value in TOML: the default, if it is of use, or what the type allows."""
+    """An example value in TOML: a chosen one, the default, or one that the type allows."""
     first, default = _parts(value)[0], value.get("default")
     match first:
         case {"const": only}:
@@ -329,24 +328,24 @@ def _value(name: str, value: Schema) -> str:
 
 
 def _parts(value: Schema) -> Sequence[Schema]:
-    """What a value may be, one after the other."""
+    """The alternatives of a value."""
     parts: Sequence[Schema] = value.get("anyOf") or value.get("oneOf") or [value]
     return [part for part in parts if part.get("type") != "null"]
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a path or a name means."""
+class LookupResult:
+    """The keys and tables that a path or a name stands for."""
 
     keys: Sequence[tuple[Section, Key]]
-    """Keys, each with the table that it is in."""
+    """Keys, each with its table."""
     tables: Sequence[Section]
-    """Tables that stand there or are called so."""
+    """Tables at the path, or with the name."""
 
 
-def lookup(path: str) -> Found:
-    """What ``topology.bottleneck.rate``, ``rate`` or ``pie`` means: a path that key or table, a
-    name all keys and tables of that name.
+def lookup(path: str) -> LookupResult:
+    """Finds the key or table at a path such as ``topology.bottleneck.rate``, or all keys and tables
+    with a name such as ``rate`` or ``pie``.
 
     Raises MarqueueError if there is none.
     """
@@ -365,5 +364,5 @@ def lookup(path: str) -> Found:
     if not keys and not tables:
         known = [k.name for s, k in every if not above or s.stands_at(above)]
         table = ".".join(above) or "a scenario"
-        raise MarqueueError(f"{path}: {table} has no such key{near(last, known)}")
-    return Found(keys, tables)
+        raise MarqueueError(f"{path}: {table} has no such key{suggestion(last, known)}")
+    return LookupResult(keys, tables)

@@ -1,4 +1,4 @@
-"""The JSON Schema of scenarios, from which editors complete and check."""
+"""The JSON Schema of scenarios, for completion and checks in editors."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from marqueue.scenario import parameters
+from marqueue.scenario.dscp import DSCP_SCHEMA
 from marqueue.scenario.fields import DECLARED, Declared
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.model import Scenario
@@ -14,7 +15,7 @@ from marqueue.units import TIME, Quantity
 
 
 class _Generator(GenerateJsonSchema):
-    """Writes defaults as a scenario file does: quantities as texts with units."""
+    """Writes defaults as in a scenario file: quantities are texts with units."""
 
     def encode_default(self, dft: Any) -> Any:
         """A default, ready for JSON."""
@@ -31,7 +32,7 @@ class _Generator(GenerateJsonSchema):
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema, draft 2020-12."""
+    """The JSON Schema of a scenario, draft 2020-12."""
     document: dict[str, Any] = _linked(
         Scenario.model_json_schema(by_alias=True, schema_generator=_Generator)
     )
@@ -49,7 +50,7 @@ def schema() -> dict[str, Any]:
 
 
 def _linked(part: Any) -> Any:
-    """References in the places of what the engine declares."""
+    """Replaces what the engine declares by references to its definitions."""
     match part:
         case dict() if DECLARED in part:
             said = {key: part[key] for key in ("description",) if key in part}
@@ -62,12 +63,12 @@ def _linked(part: Any) -> Any:
 
 
 def _named(models: Mapping[str, parameters.ModelEntry]) -> dict[str, Any]:
-    """A name, or a table for each."""
+    """A name, or a table of one of the models."""
     return {"oneOf": [{"enum": list(models)}, *(_model("name", each) for each in models.values())]}
 
 
 def _loss() -> dict[str, Any]:
-    """A share, or a table for each model."""
+    """A share, or a table of one of the models."""
     tables = [_model("model", entry) for entry in parameters.losses().values()]
     return {"oneOf": [{"type": "string", "pattern": PERCENT}, *tables]}
 
@@ -76,14 +77,45 @@ def _table(declared: Sequence[parameters.Declaration]) -> dict[str, Any]:
     """A table of these parameters."""
     return {
         "type": "object",
-        "properties": {spec.name: spec.json_schema() for spec in declared},
+        "properties": {spec.name: _value(spec) for spec in declared},
         "required": [spec.name for spec in declared if spec.required],
         "additionalProperties": False,
     }
 
 
+def _value(spec: parameters.Declaration) -> dict[str, Any]:
+    """The value of a parameter, with its default and a description."""
+    match spec.kind:
+        case "flag":
+            schema: dict[str, Any] = {"type": "boolean"}
+        case "choice":
+            schema = {"enum": spec.choices}
+        case "policy":
+            schema = {"$ref": "#/$defs/Aqm"}
+        case "dscp":
+            schema = DSCP_SCHEMA
+        case "per-dscp":
+            schema = {"type": "object", "additionalProperties": _number(spec)}
+        case "curve":
+            schema = {"type": "string", "pattern": "^(red|exp|points):"}
+        case _:
+            schema = _number(spec)
+    allowed = f" Range: {spec.range}." if spec.range else ""
+    default = f" Default: {spec.auto}." if spec.auto else ""
+    described = {"description": f"{spec.doc}{allowed}{default} Source: {spec.source}."}
+    given = {} if spec.default is None else {"default": spec.write(spec.default)}
+    return {**schema, **described, **given}
+
+
+def _number(spec: parameters.Declaration) -> dict[str, Any]:
+    """A number within the declared range, or a text with a unit."""
+    if spec.unit in parameters.WRITTEN_OUT:
+        return {"type": "string", "pattern": parameters.WRITTEN_OUT[spec.unit][0].pattern}
+    return {"type": "number", "minimum": spec.min, "maximum": spec.max}
+
+
 def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
-    """A table with a name under ``key`` and the parameters that go with it."""
+    """A table with the name of a model at ``key``, and its parameters."""
     table = _table(entry.params)
     return table | {
         "title": entry.name,
@@ -94,16 +126,16 @@ def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
 
 
 def _transport() -> dict[str, Any]:
-    """A preset and what differs from it."""
+    """A table with a preset and parameters that differ from it."""
     preset = {
         "enum": list(parameters.tcp_presets()),
         "default": "rfc",
-        "description": "Where the values come from that are not given here.",
+        "description": "The source of values that are not given here.",
     }
     return {
         "type": "object",
         "description": "Settings of TCP.",
         "properties": {"preset": preset}
-        | {spec.name: spec.json_schema() for spec in parameters.tcp_declarations()},
+        | {spec.name: _value(spec) for spec in parameters.tcp_declarations()},
         "additionalProperties": False,
     }

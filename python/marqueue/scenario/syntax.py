@@ -1,4 +1,4 @@
-"""TOML as scenarios use it; what is wrong is told with keys as the file writes them."""
+"""Reading TOML, with error messages that show keys as they are in the file."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from typing import Any
 TOO_DEEP = "nested too deeply, expected a few tables within each other"
 
 _NAMED = re.compile(r"(?P<what>Cannot [a-z ]+)(?P<key>\(.+\))(?P<rest>( twice)? \(at [^)]+\))")
-"""A message of tomllib with a key, as a tuple of texts."""
+"""A message of tomllib that shows a key as a tuple of texts."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -19,10 +19,10 @@ _LINE = re.compile(r"\(at line (\d+), column \d+\)$")
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """The tables of a text.
+    """Parses a text in TOML.
 
-    Raises ValueError with the line, also for what Python's parser stumbles over: numbers of
-    thousands of digits, and more brackets than its stack holds.
+    Raises ValueError with the line. This includes texts that make Python's parser fail otherwise,
+    such as numbers of thousands of digits and deeply nested brackets.
     """
     try:
         return tomllib.loads(text)
@@ -33,7 +33,7 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def _explained(message: str, text: str) -> str:
-    """tomllib's message with keys as the file writes them."""
+    """A message of tomllib with keys as they are in the file."""
     if named := _NAMED.fullmatch(message):
         what = named["what"].replace(
             "mutate immutable namespace", "add to the finished table or list"
@@ -47,12 +47,12 @@ def _explained(message: str, text: str) -> str:
 
 
 def _written(key: tuple[str, ...]) -> str:
-    """A key as TOML writes it: ``topology.bottleneck``, with quotes where it needs them."""
+    """A key in TOML, with quotes if it needs them: ``topology.bottleneck``."""
     return ".".join(step if _BARE.fullmatch(step) else f'"{step}"' for step in key)
 
 
 def _key_of(message: str, text: str) -> str | None:
-    """The key of the line that the message is about; it names none if the text ends there."""
+    """The key in the line of an error; messages about the end of the text name no line."""
     lines = text.split("\n")
     place = _LINE.search(message)
     if place is None:

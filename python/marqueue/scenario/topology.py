@@ -29,50 +29,50 @@ class RateChange(Table):
 
 
 class Link(Impairments):
-    """What every link has that a scenario speaks of."""
+    """The keys of every link."""
 
     rate: Accepts[PositiveRate, Rate | str]
     """Capacity."""
     delay: Accepts[Duration, Duration | str]
     """Propagation delay, one way."""
     buffer: Accepts[Buffer | None, Packets | Size | str | None] = by_default(None)
-    """How much may wait, the packet in transmission not counted; without it the link is a wire,
-    with a queue that has no end and is not measured."""
+    """Size of the queue, without the packet in transmission. A link without a buffer is a wire: its
+    queue is unlimited and not measured."""
     aqm: Accepts[Aqm | None, Aqm | str | Keys | None] = by_default(None)
     """The AQM: its name, or a table with its name and parameters; by default droptail."""
     signal: Signal = "ecn"
-    """How a mark reaches the sender. drop: by loss. ecn: by CE, and by loss for a packet that is
-    not ECN-capable. ecn-only: by CE, and a packet that is not ECN-capable passes unharmed."""
+    """How a mark reaches the sender. drop: by loss. ecn: by CE, or by loss if the packet is not
+    ECN-capable. ecn-only: by CE; packets that are not ECN-capable pass unmarked."""
     packet: Accepts[PacketSize | None, Size | str | None] = by_default(None)
-    """Usual size of a data packet on the wire, for AQMs that count in packets; by default that of
+    """Typical size of a data packet on the wire, for AQMs that count in packets; by default that of
     the first traffic."""
     schedule: Accepts[list[RateChange], list[RateChange] | list[dict[str, Any]]] = by_default([])
-    """Later rates, in order of time."""
+    """Changes of the rate, in order of time."""
     trace: bool = False
-    """Record every packet that arrives, is marked, is lost or departs, here and on the way back
-    that is a wire alike: as a table, and as a pcapng file for Wireshark."""
+    """Record every packet that arrives, is marked, is dropped or departs, here and on the reverse
+    direction if that is a wire: as a table, and as a pcapng file for Wireshark."""
     cpu: Accepts[Cpu | None, Cpu | dict[str, Any] | None] = by_default(None)
-    """A CPU that packets pass before they join the queue; its name is that of the link with
-    "/cpu"."""
+    """A CPU that packets pass before they join the queue. Results call it by the name of the link,
+    followed by "/cpu"."""
 
 
 class Queue(Link):
     """A link with a managed queue."""
 
     buffer: Accepts[Buffer, Packets | Size | str]
-    """How much may wait, the packet in transmission not counted."""
+    """Size of the queue, without the packet in transmission."""
 
 
 class Access(Impairments):
-    """The links between end systems and the network; packets are impaired on their way from source
-    to destination, not on their way back."""
+    """The links between end systems and the network. Packets are impaired from source to
+    destination, not in the reverse direction."""
 
     rate: Accepts[PositiveRate, Rate | str] = by_default(Rate(10**9))
     """Capacity."""
     delay: Accepts[Duration, Duration | str] = by_default(Duration(0))
     """Propagation delay, one way."""
     trace: bool = False
-    """Record every packet on every access link, there and back, as ``trace`` of a link does."""
+    """Record every packet on every access link in both directions, as ``trace`` of a link does."""
 
 
 class Dumbbell(Table):
@@ -81,15 +81,15 @@ class Dumbbell(Table):
 
     kind: Literal["dumbbell"] = "dumbbell"
     rtts: Accepts[Annotated[list[PositiveDuration], Field(min_length=1)], Durations]
-    """Two-way propagation delays, each a class of flows named by it."""
+    """Two-way propagation delays. Each is a class of flows and the name of that class."""
     bottleneck: Accepts[Queue, Queue | dict[str, Any]]
     """The shared link."""
     access: Accepts[Access, Access | dict[str, Any]] = by_default(Access())
-    """The access links; the delay is that on the destinations' side, the sources' side has the
-    rest of half the round trip."""
+    """The access links. The delay is that of the destinations; the sources' links have the rest of
+    half the round trip."""
     reverse: Accepts[Link | None, Link | dict[str, Any] | None] = by_default(None)
-    """The bottleneck's way back, with a queue if it has a buffer; by default a wire of the same
-    rate and delay."""
+    """The reverse direction of the bottleneck, with a queue if it has a buffer; by default a wire
+    of the same rate and delay."""
 
 
 class ParkingLot(Table):
@@ -98,14 +98,14 @@ class ParkingLot(Table):
 
     kind: Literal["parking-lot"]
     hops: Accepts[Annotated[list[Queue], Field(min_length=1)], list[Queue] | list[dict[str, Any]]]
-    """The bottlenecks; each way back is a wire of the same rate and delay."""
+    """The bottlenecks. The reverse direction of each is a wire of the same rate and delay."""
     access: Accepts[Access, Access | dict[str, Any]] = by_default(Access())
     """The access links at both ends of every class."""
 
 
 class StarClass(Impairments):
-    """Sources behind an access link of their own; packets are impaired on their way to the hub, not
-    on their way back."""
+    """Sources behind their own access link. Packets are impaired towards the hub, not in the
+    reverse direction."""
 
     name: Annotated[str, Field(min_length=1)]
     """Its name."""
@@ -116,7 +116,7 @@ class StarClass(Impairments):
 
 
 class Star(Table):
-    """Classes with access links of their own meet at a hub, from which one bottleneck leads to all
+    """Classes with their own access links, a hub, and one bottleneck from the hub to all
     destinations."""
 
     kind: Literal["star"]
@@ -127,12 +127,12 @@ class Star(Table):
     bottleneck: Accepts[Queue, Queue | dict[str, Any]]
     """The link from the hub to the destinations."""
     reverse: Accepts[Link | None, Link | dict[str, Any] | None] = by_default(None)
-    """The bottleneck's way back, with a queue if it has a buffer; by default a wire of the same
-    rate and delay."""
+    """The reverse direction of the bottleneck, with a queue if it has a buffer; by default a wire
+    of the same rate and delay."""
 
 
 class GraphLink(Link):
-    """A link between two nodes, which exist by being named."""
+    """A link between two nodes. Nodes need no declaration."""
 
     name: Annotated[str, Field(min_length=1)]
     """Its name, unique."""
@@ -141,20 +141,20 @@ class GraphLink(Link):
     to: Annotated[str, Field(min_length=1)]
     """The node at its end."""
     duplex: bool = True
-    """Is there a way back: a wire of the same rate and delay?"""
+    """Whether there is a reverse direction: a wire of the same rate and delay."""
 
 
 class GraphClass(Table):
-    """Flows from one node to another, on the way of least delay."""
+    """Flows from one node to another, on the route of least delay."""
 
     name: Annotated[str, Field(min_length=1)]
     """Its name, unique."""
     from_: Annotated[str, Field(alias="from", min_length=1)]
-    """Where its sources are."""
+    """The node of its sources."""
     to: Annotated[str, Field(min_length=1)]
-    """Where its destinations are."""
+    """The node of its destinations."""
     via: list[str] = []
-    """Nodes to pass on the way, in this order."""
+    """Nodes that the route passes, in this order."""
 
 
 class Graph(Table):

@@ -25,30 +25,30 @@ from marqueue.units import Packets as NumberOfPackets
 
 Name = Annotated[str, Field(min_length=1)]
 GroupName = Annotated[str, Field(pattern="^[^/]+$")]
-"""Without the slash that sets it apart from the name of a class."""
+"""A name without slash, which separates it from the name of a class."""
 Classes = Annotated[list[str], Field(min_length=1)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class Group(Table):
-    """What every group of flows has."""
+    """The keys of every group of flows."""
 
     name: GroupName | None = None
     """Its name, unique; by default its kind."""
     classes: Classes | None = None
     """The classes of the topology that it uses; by default all."""
     direction: Literal["forward", "reverse"] | None = None
-    """reverse: its data takes the way back of its classes, acknowledgements the way there; by
-    default forward."""
+    """reverse: its data takes the reverse route of its classes, its acknowledgements the forward
+    one; by default forward."""
     start: Accepts[Duration, Duration | str] = by_default(Duration(0))
     """When it starts."""
     stop: Accepts[Duration | None, Duration | str | None] = by_default(None)
-    """When it stops sending anything new; by default never."""
+    """When it stops sending new data; by default never."""
     dscp: Accepts[Dscp, str | int] = by_default("DF")
-    """Code point of its packets and of their acknowledgements."""
+    """Code point of its packets and their acknowledgements."""
     processing: Accepts[BriefProcessing | None, GivenProcessing | None] = by_default(None)
-    """What its packets and their acknowledgements take of each CPU on their way: a density such as
-    "2 cycles/bit", or a table; by default nothing."""
+    """CPU cycles that its packets and their acknowledgements need at each CPU: a density such as
+    "2 cycles/bit", or a table; by default none."""
 
 
 class Tcp(Group):
@@ -56,49 +56,48 @@ class Tcp(Group):
 
     kind: Literal["tcp"]
     count: Count = 1
-    """How many flows."""
+    """Number of flows."""
     jitter: Accepts[Duration, Duration | str] = by_default(Duration(10**9))
-    """Each starts at a random time up to this much later."""
+    """Each flow starts at a random time up to this much later."""
     size: Accepts[PositivePackets | None, NumberOfPackets | str | None] = by_default(None)
-    """What each sends; by default without end."""
+    """Size of each flow; by default unlimited."""
     transport: Name = "default"
-    """Which table of [transport] holds its settings."""
+    """The table of [transport] with its settings."""
     trace: bool = False
     """Record every change of cwnd, ssthresh, round-trip time and timeout."""
     sample_cwnd: bool = False
-    """Record the sum of the congestion windows of the group, at every sample, and how much each
-    varies."""
+    """Record the sum of the group's congestion windows at every sample, and their variances."""
     write: Accepts[PositivePackets | None, NumberOfPackets | str | None] = by_default(None)
-    """How much its application writes at a time; by default all is at hand from the start."""
+    """Amount that the application writes at a time; by default all data is there from the start."""
     every: Accepts[PositiveDuration | None, Duration | str | None] = by_default(None)
-    """The mean time between two writes, of which the first is at the start."""
+    """Mean time between two writes; the first is at the start."""
     gaps: Literal["constant", "exponential"] | None = None
-    """How the times between writes are distributed; by default constant."""
+    """Distribution of the times between writes; by default constant."""
 
     @model_validator(mode="after")
     def _write_and_every(self) -> Self:
         if (self.write is None) != (self.every is None):
-            raise mistake("got one of write and every, expected both, or none for data at hand")
+            raise mistake("got one of write and every, expected both, or neither")
         if self.gaps is not None and self.write is None:
             raise mistake(f'got gaps = "{self.gaps}" without write and every, expected all three')
         return self
 
 
 class Poisson(Group):
-    """TCP flows that arrive as a Poisson process, each on a random class."""
+    """TCP flows that arrive as a Poisson process, each in a random class."""
 
     kind: Literal["poisson"]
     rate: Accepts[PositiveFrequency, Frequency | str]
-    """How many flows arrive per second."""
+    """Mean number of flows that arrive per second."""
     size: Accepts[PositivePackets, NumberOfPackets | str]
-    """What each sends, in the mean."""
+    """Mean size of a flow."""
     sizes: Literal["constant", "pareto"] = "constant"
-    """How sizes are distributed."""
+    """Distribution of sizes."""
     shape: Annotated[float, Field(gt=1, le=1000)] | None = None
-    """Of Pareto sizes, and only of these: the chance to exceed x falls as x to the power of minus
-    this."""
+    """Shape of Pareto sizes, required for these: the probability of more than x falls as x to the
+    power of -shape."""
     transport: Name = "default"
-    """Which table of [transport] holds its settings."""
+    """The table of [transport] with its settings."""
 
     @model_validator(mode="after")
     def _sizes_and_shape(self) -> Self:
@@ -115,35 +114,36 @@ class Cbr(Group):
 
     kind: Literal["cbr"]
     rate: Accepts[PositiveRate, Rate | str]
-    """What each flow sends: together they send ``count`` times as much."""
+    """What each flow sends; all of them send ``count`` times as much."""
     packet: Accepts[PacketSize, Size | str]
     """Size of a packet on the wire."""
     count: Count = 1
-    """How many flows."""
+    """Number of flows."""
     jitter: Accepts[Duration, Duration | str] = by_default(Duration(10**9))
-    """Each starts at a random time up to this much later."""
+    """Each flow starts at a random time up to this much later."""
 
 
 class Paced(Group):
-    """Flows controlled by rate, spread evenly over the classes: each sends packets at even
-    distances and repeats none; a law moves the rate by what the receiver reports lost or marked, or
-    by what routers have written into packets."""
+    """Rate-controlled flows, spread evenly over the classes. Each sends packets at even intervals
+    and retransmits none. A law sets the rate by what the receiver reports lost or marked, or by
+    prices that routers write into packets."""
 
     kind: Literal["paced"]
     control: Accepts[RateLaw, RateLaw | str | Keys] = by_default(RateLaw())
     """The rate law: its name, or a table with its name and parameters; by default aimd."""
     rate: Accepts[PositiveRate, Rate | str]
-    """With what each flow starts."""
+    """Initial rate of each flow."""
     packet: Accepts[PacketSize, Size | str] = by_default(Size(1000))
-    """Size of a packet on the wire; of laws that listen to routers it has 20 bytes for these."""
+    """Size of a packet on the wire. Under laws that follow prices, 20 bytes of it carry the
+    price."""
     ecn: bool = False
-    """Are its packets ECN-capable?"""
+    """Whether its packets are ECN-capable."""
     count: Count = 1
-    """How many flows."""
+    """Number of flows."""
     jitter: Accepts[Duration, Duration | str] = by_default(Duration(10**9))
-    """Each starts at a random time up to this much later."""
+    """Each flow starts at a random time up to this much later."""
     trace: bool = False
-    """Record every change of the rate and of the price that it obeys."""
+    """Record every change of the rate and of the price that it follows."""
 
 
 class Packets(Group):
@@ -152,14 +152,14 @@ class Packets(Group):
 
     kind: Literal["packets"]
     rate: Accepts[PositiveFrequency, Frequency | str]
-    """How many packets arrive per second, over all classes."""
+    """Mean number of packets that arrive per second, over all classes."""
     packet: Accepts[PacketSize, Size | str]
     """Mean size of a packet on the wire."""
     sizes: Literal["constant", "exponential", "hyperexponential"] = "constant"
-    """How sizes are distributed. hyperexponential: one of two exponentials, each of which brings
-    half of all bytes."""
+    """Distribution of sizes. hyperexponential: one of two exponential distributions, each with half
+    of all bytes."""
     scv: Annotated[float, Field(ge=1, le=1000)] | None = None
-    """Squared coefficient of variation of hyperexponential sizes, and only of these."""
+    """Squared coefficient of variation of hyperexponential sizes, required for these."""
 
 
 Traffic = Annotated[Tcp | Poisson | Cbr | Paced | Packets, Field(discriminator="kind")]
@@ -174,12 +174,12 @@ TrafficGroups = (
     | list[Traffic]
     | list[dict[str, Any]]
 )
-"""Groups of traffic as they may be given."""
+"""The types that groups of traffic may be given in."""
 
 
 def group_names(tables: Iterable[Traffic]) -> list[str]:
-    """The name that each group was given, or its kind; unnamed ones of a kind are numbered from the
-    second on."""
+    """The name of each group: the given one, or its kind; unnamed groups of one kind are numbered
+    from the second on."""
     unnamed: Counter[str] = Counter()
     names = []
     for table in tables:

@@ -1,31 +1,32 @@
-"""What a scenario may say, though it will hardly give what its author expects."""
+"""Warnings about valid scenarios that probably do not do what their author expects."""
 
 import json
 from collections.abc import Iterator
 
 import marqueue._core as _core
-from marqueue.scenario.compiler import Plan, compile
+from marqueue.scenario.compilation import Plan
+from marqueue.scenario.compiler import compile
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.parameters import RateLawEntry, aqms, rate_laws
 from marqueue.scenario.traffic import Paced
 
-MOST_CAUTIONS = 20
-"""Sentences that someone may still read."""
+MOST_WARNINGS = 20
+"""Warnings that are shown; of the others, the number."""
 
 
 def scenario_warnings(scenario: Scenario) -> list[str]:
-    """A sentence each; raises ScenarioError with all that contradicts itself."""
+    """The warnings, one sentence each. Raises ScenarioError with all contradictions."""
     plan = compile(scenario)
     paced = [table for table in scenario.traffic if isinstance(table, Paced)]
     said = [each for table in paced for each in _unstable(table)]
     said += _core.check(json.dumps(plan))
     said += [each for entry in plan["traffic"] for each in _unheard(plan, entry)]
-    more = len(said) - MOST_CAUTIONS
-    return [*said[:MOST_CAUTIONS], f"{more:,} more of this kind."] if more > 0 else said
+    more = len(said) - MOST_WARNINGS
+    return [*said[:MOST_WARNINGS], f"{more:,} more of this kind."] if more > 0 else said
 
 
 def _unstable(table: Paced) -> Iterator[str]:
-    """Theorem 4 of Zhang, Kang and Loguinov, SIGCOMM 2004."""
+    """A rate law with an unstable gain (Zhang, Kang and Loguinov, SIGCOMM 2004, Theorem 4)."""
     law = rate_laws()[table.control.name]
     declared = {spec.name: spec.default for spec in law.params}
     beta = table.control.params.get("beta", declared.get("beta"))
@@ -37,7 +38,7 @@ def _unstable(table: Paced) -> Iterator[str]:
 
 
 def _unheard(plan: Plan, entry: Plan) -> Iterator[str]:
-    """A law that listens, on a way where nobody speaks."""
+    """A rate law that follows prices, on a route where no queue writes them."""
     [settings] = entry["kind"].values()
     law = rate_laws().get(settings.get("control", {}).get("name"))
     if not isinstance(law, RateLawEntry) or not law.listens:
@@ -46,6 +47,6 @@ def _unheard(plan: Plan, entry: Plan) -> Iterator[str]:
     if not any(queue and aqms()[queue["policy"]["name"]].prices for queue in queues):
         speak = ", ".join(name for name, aqm in aqms().items() if aqm.prices)
         yield (
-            f"{entry['name']}: {law.name} listens to routers, but no queue on its way tells a "
-            f"price (AQMs that do: {speak}); its rate stays as it starts."
+            f"{entry['name']}: {law.name} follows the price of routers, but no queue on its route "
+            f"writes one (AQMs that do: {speak}); its rate does not change."
         )

@@ -1,4 +1,1 @@
-"""Running scenarios: experiments, threads, checkpoints, stopping rules, limits, sweeps.
-
-Belongs here: how replications are run and become results. Does not: drawing, reports, real links.
-"""
+"""Running scenarios: replications in threads, checkpoints, stopping rules, limits and sweeps."""

@@ -1,15 +1,15 @@
-"""Checkpoints: completed replications of an unfinished run, stored next to its output directory.
+"""Checkpoints: completed replications of an interrupted run, stored next to its output directory.
 
-The checkpoints of the output directory DIR stand in ``DIR.checkpoints``: a file for each completed
-replication, for a sweep also the result of each completed point, and ``run.json``, which says what
-run they belong to.
+The checkpoints of the output directory DIR are in ``DIR.checkpoints``: one file per completed
+replication, the result of each completed point of a sweep, and ``run.json``, which identifies the
+run.
 
-A replication is a function of plan, seed and engine. Its file is named by plan and seed, and starts
-with a line of JSON that says what it is the checkpoint of and gives the digest of the rest, an
-archive of numpy arrays. A file that does not fit is set aside, and its replication runs again.
+A replication is a function of plan, seed and engine. Its file is named after plan and seed. The
+first line is JSON with the identity of the replication and the digest of the rest, an archive of
+numpy arrays. A file that does not match is moved to ``set-aside``, and its replication runs again.
 
-A result names the commit that it was made from, so checkpoints of another commit, or of other
-sources of the same one, are refused.
+A result contains the commit that made it, so checkpoints from another commit, or from modified
+sources of the same commit, are refused.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ import marqueue._core as _core
 from marqueue.errors import ResultError, RunError, differing_values
 from marqueue.results.integrity import read_sealed, write_sealed
 from marqueue.results.output_directory import checkpoints_of, remove_result
+from marqueue.results.output_file import unwritable
 from marqueue.results.provenance import commit
 
 IDENTITY = "run.json"
@@ -43,19 +44,19 @@ POINTS = "points"
 SET_ASIDE = "set-aside"
 
 _FILES = re.compile(r"run\.json|[0-9a-f]{16}-[0-9a-f]{16}\.checkpoint|.+\.part-[0-9a-f]{12}")
-"""The names of the files that are written here."""
+"""The names of files in the directory."""
 _PARTIAL_POINT = re.compile(r"\.[0-9]+\.[0-9a-f]{12}\.partial")
-"""The name of a point's result that was being written."""
+"""The name of an incompletely written result of a point."""
 
 
 @dataclass(frozen=True)
 class Replication:
-    """One run of the engine: a plan as JSON with a seed, cut off after so many events."""
+    """One run of the engine: a plan as JSON, a seed and a limit of events."""
 
     plan: str
     seed: int
     seconds: float
-    """How long it lasts, in simulated time."""
+    """The duration in simulated time."""
     max_events: int | None = None
 
     @property
@@ -71,13 +72,13 @@ class Replication:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the engine returned, and the CPU time that it took, s."""
+    """The output of the engine, and the CPU time that it took (s)."""
 
     replication: Replication
     raw: Mapping[str, Any]
     cpu_seconds: float
     from_checkpoint: bool = False
-    """Whether it was completed by an earlier run that was interrupted."""
+    """Whether it was read from a checkpoint."""
 
 
 def _warn(text: str) -> None:
@@ -86,27 +87,27 @@ def _warn(text: str) -> None:
 
 @dataclass
 class Checkpoints:
-    """A directory of completed replications; without a path nothing is stored."""
+    """A directory of completed replications. Without a path, nothing is stored."""
 
     path: Path | None = None
     resume: bool = False
-    """Whether the run was asked to continue from them; for messages."""
-    tell: Callable[[str], None] = _warn
-    """Is called with a sentence for each file that is set aside."""
+    """Whether the run continues from them, for messages."""
+    report: Callable[[str], None] = _warn
+    """Called with a sentence for each file that is set aside."""
     identity: dict[str, Any] = field(init=False, default_factory=dict)
     _beginning: Lock = field(init=False, default_factory=Lock, repr=False, compare=False)
 
     @classmethod
     def beside(
-        cls, directory: Path, resume: bool, force: bool, tell: Callable[[str], None] = _warn
+        cls, directory: Path, resume: bool, force: bool, report: Callable[[str], None] = _warn
     ) -> Checkpoints:
         """The checkpoints of an output directory, which must be claimed.
 
-        Raises RunError if there are some and neither ``resume`` nor ``force`` is given, or if
-        something else is there.
+        Raises RunError if there are checkpoints and neither ``resume`` nor ``force`` is given, or
+        if the directory contains other files.
         """
         path = checkpoints_of(directory)
-        found = cls(path, resume, tell)
+        found = cls(path, resume, report)
         found._refuse_others()
         if found.exists and not resume:
             if not force:
@@ -119,25 +120,24 @@ class Checkpoints:
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything to continue from."""
+        """Whether there are checkpoints."""
         return self.path is not None and self.path.is_dir() and any(self.path.iterdir())
 
     @property
     def remark(self) -> str:
-        """How an unfinished run can be continued; empty if there is nothing to continue from."""
+        """How to continue an interrupted run, as a sentence; empty without checkpoints."""
         if not self.exists:
             return ""
-        return f"{self.path} holds what was completed: --resume continues from there."
+        return f"{self.path} holds the completed replications: --resume continues from them."
 
     @property
     def points(self) -> Path:
-        """Where the results of completed points of a sweep stand."""
+        """The directory of the results of completed points of a sweep."""
         assert self.path is not None, "a sweep has checkpoints"
         return self.path / POINTS
 
     def belong_to(self, identity: Mapping[str, Any]) -> None:
-        """Says what run the checkpoints are of. Raises RunError if those that are there are of
-        another run."""
+        """Sets the identity of the run. Raises RunError if existing checkpoints have another."""
         self.identity = {**_engine(), **json.loads(json.dumps(identity))}
         if self.path is None or not (self.path / IDENTITY).exists():
             return
@@ -152,13 +152,13 @@ class Checkpoints:
             listed = "; ".join(f"{path}: was {a}, now {b}" for path, a, b in differ[:5])
             more = f"; {len(differ) - 5} more" if len(differ) > 5 else ""
             raise RunError(
-                f"{self.path}: checkpoints of another run, expected those of the same ({listed}"
+                f"{self.path}: checkpoints of another run, expected those of this run ({listed}"
                 f"{more}); without --resume, --force starts again"
             )
 
     def find(self, replication: Replication) -> Outcome | None:
-        """The outcome of a replication, if its checkpoint is there and whole; one that is damaged
-        is set aside."""
+        """The outcome of a replication from its checkpoint; None if there is none. A damaged
+        checkpoint is set aside."""
         if self.path is None:
             return None
         path = self.path / replication.file_name
@@ -180,7 +180,7 @@ class Checkpoints:
         return Outcome(replication, raw, tree["cpu_seconds"], from_checkpoint=True)
 
     def put(self, outcome: Outcome) -> None:
-        """Stores a replication; its file appears whole or not at all."""
+        """Stores a replication. Its file appears whole or not at all."""
         if self.path is None:
             return
         arrays: dict[str, np.ndarray[Any, Any]] = {}
@@ -189,7 +189,7 @@ class Checkpoints:
         self.begin()
         name = outcome.replication.file_name
         try:
-            with _appearing(self.path / name) as file:
+            with _staged_file(self.path / name) as file:
                 header = _header(outcome.replication, "0" * 64)
                 file.write(header)
                 np.savez(file, allow_pickle=False, tree=np.array(tree), **arrays)
@@ -198,13 +198,13 @@ class Checkpoints:
                 file.seek(0)
                 file.write(_header(outcome.replication, digest))
         except OSError as error:
-            raise _unwritable(self.path, error) from None
+            raise unwritable(self.path, error) from None
 
     def begin(self) -> None:
-        """Makes the directory, and writes what run it belongs to."""
+        """Makes the directory and writes the identity of the run."""
         if self.path is None or (self.path / IDENTITY).exists():
             return
-        # Replications that end at the same time come here together.
+        # Several threads may store their first replication at the same time.
         with self._beginning:
             if (self.path / IDENTITY).exists():
                 return
@@ -214,17 +214,17 @@ class Checkpoints:
                 write_sealed(part, self.identity)
                 part.replace(self.path / IDENTITY)
             except OSError as error:
-                raise _unwritable(self.path, error) from None
+                raise unwritable(self.path, error) from None
 
     def forget(self, replications: Iterable[Replication]) -> None:
-        """Removes replications that are part of a point's result."""
+        """Removes checkpoints of replications that are in the result of a point."""
         if self.path is not None:
             for each in replications:
                 (self.path / each.file_name).unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """Removes all checkpoints, once the output is there; files of others stay, and are
-        named."""
+        """Removes all checkpoints, after the output has been written. Other files stay, and are
+        reported."""
         if self.path is None or not self.path.is_dir():
             return
         shutil.rmtree(self.path / SET_ASIDE, ignore_errors=True)
@@ -236,7 +236,9 @@ class Checkpoints:
         try:
             self.path.rmdir()
         except OSError:
-            self.tell(f"{self.path} holds files that marqueue did not write, and stays.")
+            self.report(
+                f"{self.path} contains files that marqueue did not write, so it was not removed."
+            )
 
     def _discard_points(self) -> None:
         for entry in self.points.iterdir():
@@ -249,7 +251,7 @@ class Checkpoints:
             self.points.rmdir()
 
     def set_aside_point(self, path: Path, why: str) -> None:
-        """Moves a damaged result of a point out of the way."""
+        """Moves a damaged result of a point to the set-aside files."""
         self._set_aside(path, why)
 
     def _set_aside(self, path: Path, why: str) -> None:
@@ -258,10 +260,10 @@ class Checkpoints:
         folder.mkdir(exist_ok=True)
         os.rename(path, folder / f"{path.name}.{secrets.token_hex(6)}")
         reason = why.removeprefix(f"{path}: ")
-        self.tell(f"{path}: {reason}; set aside, what it held runs again.")
+        self.report(f"{path}: {reason}; it was set aside and runs again.")
 
     def _refuse_others(self) -> None:
-        """Raises RunError if something that is not of marqueue has the name of the directory."""
+        """Raises RunError if the directory has files that marqueue did not write, or is a file."""
         assert self.path is not None
         if not os.path.lexists(self.path):
             return
@@ -278,8 +280,8 @@ class Checkpoints:
 
 @cache
 def _engine() -> dict[str, Any]:
-    """What runs: version, commit, and the digest of engine and package, since two builds of one
-    version and commit may differ."""
+    """The identity of the program: version, commit and the digest of engine and package, because
+    two builds of one commit may differ."""
     package = Path(_core.__file__).parent
     digest = hashlib.sha256(Path(_core.__file__).read_bytes())
     for file in sorted(package.rglob("*.py")):
@@ -288,7 +290,7 @@ def _engine() -> dict[str, Any]:
 
 
 def _header(replication: Replication, digest: str) -> bytes:
-    """The first line of a checkpoint: what it is of, and the digest of what follows."""
+    """The first line of a checkpoint: its identity, and the digest of the rest."""
     header = {
         "plan": replication.plan_digest,
         "seed": replication.seed,
@@ -299,7 +301,7 @@ def _header(replication: Replication, digest: str) -> bytes:
 
 
 def _difference(found: bytes, expected: bytes) -> str:
-    """How the first line of a checkpoint differs from what it should be."""
+    """The difference between the first line of a checkpoint and the expected one, for messages."""
     try:
         a, b = json.loads(found), json.loads(expected)
         names = [name for name in b if a.get(name) != b[name]]
@@ -311,8 +313,8 @@ def _difference(found: bytes, expected: bytes) -> str:
 
 
 @contextmanager
-def _appearing(path: Path) -> Iterator[BufferedRandom]:
-    """A file that gets its name at the end of the block; if the block fails it is removed."""
+def _staged_file(path: Path) -> Iterator[BufferedRandom]:
+    """A file that gets its name at the end of the block. It is removed if the block fails."""
     part = _part(path)
     try:
         with part.open("w+b") as file:
@@ -324,19 +326,15 @@ def _appearing(path: Path) -> Iterator[BufferedRandom]:
 
 
 def _part(path: Path) -> Path:
-    """A name for a file that is being written."""
+    """A temporary name for a file that is being written."""
     return path.with_name(f"{path.name}.part-{secrets.token_hex(6)}")
-
-
-def _unwritable(path: Path, error: OSError) -> RunError:
-    return RunError(f"{path}: cannot be written: {error.strerror or error}")
 
 
 ARRAY = "array"
 
 
 def _without_arrays(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
-    """What JSON can hold of a tree; its arrays go into ``arrays``, and their names stay."""
+    """A tree with its arrays moved to ``arrays`` and replaced by their names."""
     match value:
         case np.ndarray():
             name = f"{ARRAY}_{len(arrays)}"
@@ -350,7 +348,7 @@ def _without_arrays(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
 
 
 def _with_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
-    """The reverse of :func:`_without_arrays`."""
+    """Puts arrays back into a tree; the reverse of :func:`_without_arrays`."""
     match value:
         case {"array": str(name)} if len(value) == 1:
             return arrays[name]

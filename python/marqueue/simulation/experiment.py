@@ -1,5 +1,4 @@
-"""What a run is asked for, and the steps that it takes: the pilot, rounds of replications, the
-result."""
+"""An experiment: a scenario with its stopping rule, run as a pilot and rounds of replications."""
 
 import json
 import time
@@ -18,12 +17,12 @@ from marqueue.scenario import Scenario, compile, from_dict
 from marqueue.simulation.checkpoints import Outcome, Replication
 from marqueue.simulation.executor import Executor, Steps, Work
 from marqueue.simulation.limits import Limits
-from marqueue.simulation.stopping_rule import FEWEST, MOST, Bound, enough
-from marqueue.simulation.warmup import WarmupCut, find
+from marqueue.simulation.stopping_rule import FEWEST, MOST, Bound, sufficient_replications
+from marqueue.simulation.warmup import WarmupCut, find_warmup
 from marqueue.units import Duration
 
 Rounds = Generator[Sequence[Replication], Sequence[Outcome], tuple[list[Outcome], bool]]
-"""The replications of a run, and whether they are all that were asked for."""
+"""Yields replications; returns the outcomes, and whether all bounds are met."""
 
 
 def replication_seed(seed: int, replication: int) -> int:
@@ -34,7 +33,7 @@ def replication_seed(seed: int, replication: int) -> int:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A scenario with the rules by which replications are added."""
+    """A scenario with the bounds of a stopping rule."""
 
     scenario: Scenario
     bounds: list[Bound]
@@ -43,7 +42,8 @@ class Experiment:
     def of(
         cls, scenario: Scenario, seed: int | None, replications: int | None, until: Sequence[str]
     ) -> "Experiment":
-        """What :func:`marqueue.run` is asked, checked."""
+        """An experiment from the arguments of :func:`marqueue.run`. Raises RunError,
+        ScenarioError."""
         most = replications if replications is not None or not until else MOST
         given = {"seed": seed, "replications": most}
         scenario = from_dict(
@@ -58,14 +58,14 @@ class Experiment:
         return cls(scenario, bounds)
 
     def rules(self, limits: Limits) -> dict[str, Any]:
-        """What else than the scenario decides about the result."""
+        """The options besides the scenario that determine the result."""
         return {"until": [bound.text for bound in self.bounds], "max_events": limits.max_events}
 
     @property
     def pilot(self) -> Scenario | None:
-        """What finds the warm-up, if it is to be found: a run without one.
+        """The run without warm-up that finds one; None if the scenario gives the warm-up.
 
-        Where to cut changes no packet, so that pilot and run have the same series.
+        The warm-up affects no packet, so the pilot and the run have the same time series.
         """
         if isinstance(self.scenario.warmup, Duration):
             return None
@@ -74,40 +74,40 @@ class Experiment:
 
     @property
     def seconds(self) -> float:
-        """How many simulated seconds it takes at most."""
+        """The total duration at most, in simulated seconds."""
         runs = [each for each in (self.pilot, self.scenario) if each]
         return sum(each.duration.seconds * each.replications for each in runs)
 
-    def work(self, pool: Executor[Any], limits: Limits) -> Work[Result | None]:
-        """The steps in a pool."""
-        return Work(_steps(self, pool, limits), self.seconds)
+    def work(self, executor: Executor[Any], limits: Limits) -> Work[Result | None]:
+        """The steps of the experiment for an executor."""
+        return Work(_steps(self, executor, limits), self.seconds)
 
 
 @dataclass
 class _Effort:
-    """What a run has taken so far."""
+    """Time and outcomes of a run so far."""
 
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     started: float = field(default_factory=time.perf_counter)
     outcomes: list[Outcome] = field(default_factory=list)
 
 
-def _steps(asked: Experiment, pool: Executor[Any], limits: Limits) -> Steps[Result | None]:
-    """A pilot, if the warm-up is to be found, and the run; None if nothing was measured."""
+def _steps(experiment: Experiment, executor: Executor[Any], limits: Limits) -> Steps[Result | None]:
+    """The pilot, if there is one, and the run; the result is None if nothing was measured."""
     spent = _Effort()
-    scenario, cut = asked.scenario, None
-    if asked.pilot:
-        outcomes = yield replications_of(asked.pilot, limits)
+    scenario, cut = experiment.scenario, None
+    if experiment.pilot:
+        outcomes = yield replications_of(experiment.pilot, limits)
         spent.outcomes += outcomes
-        pilot = _result(asked.pilot, spent, outcomes, pool, limits, piloting=True)
+        pilot = _result(experiment.pilot, spent, outcomes, executor, limits, piloting=True)
         if pilot is None or pilot.partial:
             return pilot
-        cut = find(pilot)
+        cut = find_warmup(pilot)
         scenario = scenario.model_copy(update={"warmup": cut.at})
-    outcomes, met = yield from _rounds(scenario, asked.bounds, pool, limits)
+    outcomes, met = yield from _rounds(scenario, experiment.bounds, executor, limits)
     spent.outcomes += outcomes
     stopping = {
-        "until": [bound.text for bound in asked.bounds],
+        "until": [bound.text for bound in experiment.bounds],
         "cap": scenario.replications,
         "met": met,
     }
@@ -115,17 +115,17 @@ def _steps(asked: Experiment, pool: Executor[Any], limits: Limits) -> Steps[Resu
         scenario,
         spent,
         outcomes,
-        pool,
+        executor,
         limits,
         cut=cut,
-        stopping=stopping if asked.bounds else None,
+        stopping=stopping if experiment.bounds else None,
     )
 
 
 def _rounds(
-    scenario: Scenario, bounds: Sequence[Bound], pool: Executor[Any], limits: Limits
+    scenario: Scenario, bounds: Sequence[Bound], executor: Executor[Any], limits: Limits
 ) -> Rounds:
-    """All replications, or as many as it takes to meet the bounds; whether they are met."""
+    """All replications, or the number that meets the bounds; whether the bounds are met."""
     every = replications_of(scenario, limits)
     if not bounds:
         return list((yield every)), True
@@ -134,7 +134,7 @@ def _rounds(
     outcomes: list[Outcome] = []
     while len(outcomes) < len(every):
         seen = len(outcomes)
-        batch = every[seen : max(seen + pool.jobs, FEWEST)]
+        batch = every[seen : max(seen + executor.jobs, FEWEST)]
         fresh = yield batch
         outcomes += fresh
         cut = [i for i, each in enumerate(outcomes) if _is_cut(each)]
@@ -144,14 +144,14 @@ def _rounds(
             return outcomes, False
         for subject, more in samples_of(scenario, [each.raw for each in fresh], wanted).items():
             samples[subject] += more
-        number = enough(bounds, samples, seen)
+        number = sufficient_replications(bounds, samples, seen)
         if number is not None:
             return outcomes[:number], True
     return outcomes, False
 
 
 def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
-    """What the engine is asked for a scenario."""
+    """The replications of a scenario."""
     plan = json.dumps(compile(scenario))
     return [
         Replication(
@@ -172,22 +172,26 @@ def _result(
     scenario: Scenario,
     spent: _Effort,
     outcomes: Sequence[Outcome],
-    pool: Executor[Any],
+    executor: Executor[Any],
     limits: Limits,
     *,
     cut: WarmupCut | None = None,
     stopping: dict[str, Any] | None = None,
     piloting: bool = False,
 ) -> Result | None:
-    """The result of these outcomes, partial if a limit was reached; None if there is nothing."""
+    """The result of these outcomes, partial if a limit was reached; None without any data."""
     there = [each for each in outcomes if each.raw["ended"] > 0]
     if not there:
         return None
     partial = None
     missing = stopping is None and len(there) < scenario.replications
-    if missing or any(map(_is_cut, there)) or (pool.stopped and stopping and not stopping["met"]):
+    if (
+        missing
+        or any(map(_is_cut, there))
+        or (executor.stopped and stopping and not stopping["met"])
+    ):
         partial = {
-            "limit": pool.stopped or f"the limit of {limits.max_events:,} events a replication",
+            "limit": executor.stopped or f"the limit of {limits.max_events:,} events a replication",
             "max_events": limits.max_events,
             "ended": [float(each.raw["ended"]) for each in there],
             "duration": scenario.duration.seconds,

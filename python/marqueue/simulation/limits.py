@@ -1,8 +1,8 @@
-"""Limits of a run: how many events, how much time, how much memory.
+"""Limits of a run: events, time and memory.
 
-That of events counts those of each replication, and cuts each off at the same event wherever and
-whenever it runs. Those of time and memory are looked at ten times a second: where they cut is a
-matter of the machine.
+The limit of events applies to each replication and is reproducible: it always cuts at the same
+event. The limits of time and memory are checked ten times a second, so their effect depends on the
+machine.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: Where Linux tells how many pages of this process are in memory: the second number.
+#: The second number in this file is the number of resident pages of this process.
 _STATM = Path("/proc/self/statm")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run may take; None: as much as it likes."""
+    """The limits of a run; None: unlimited."""
 
     max_events: int | None = None
     """Events of one replication."""
@@ -33,13 +33,13 @@ NO_LIMITS = Limits()
 
 @dataclass
 class LimitMonitor:
-    """Looks at the limits that only this machine can tell."""
+    """Checks the limits of time and memory."""
 
     limits: Limits
     started: float = field(default_factory=time.monotonic)
 
     def reached(self) -> str | None:
-        """The limit that is reached now, in words."""
+        """The limit that has been reached, in words; None if none has."""
         most = self.limits.max_seconds
         if most is not None and time.monotonic() - self.started >= most:
             return f"the limit of {most:g} s of time"
@@ -50,6 +50,6 @@ class LimitMonitor:
 
 
 def resident_bytes() -> int:
-    """How much memory this process has, bytes."""
+    """The resident memory of this process, bytes."""
     pages = int(_STATM.read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")

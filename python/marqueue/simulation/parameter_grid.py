@@ -1,4 +1,4 @@
-"""The points of a sweep: a scenario with some of its values replaced, each by every value given."""
+"""The points of a sweep: a scenario with all combinations of given values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ from marqueue.units import (
     Dimension,
 )
 
-#: What is common to all points (seeds: common random numbers), or changes no packet.
+#: Keys that all points share (seed: common random numbers) or that affect no packet.
 COMMON = ("seed", "replications", "name", "description")
-#: Points beyond which a grid is taken for a mistake.
+#: The largest number of points.
 MOST = 10_000
 
 SHARE = Dimension("a share", "1 %", {"%": Decimal("0.01")}, ("%",))
-#: What values of an axis may measure, with the unit that tables have and how much of the
-#: dimension's base unit is in it.
+#: Dimensions of the values of an axis, with the SI unit in tables and its size in base units.
 MEASURED: tuple[tuple[Dimension, str, int], ...] = (
     (TIME, "s", 10**9),
     (RATE, "bit/s", 1),
@@ -46,7 +45,7 @@ _OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
 
 @dataclass(frozen=True)
 class Axis:
-    """A value of the scenario by its path, and what it is replaced by."""
+    """A path in the scenario, and the values that replace the one there."""
 
     path: str
     values: tuple[str, ...]
@@ -63,7 +62,9 @@ class Axis:
             )
         path = path.strip()
         if path in COMMON:
-            raise RunError(f"over: got {show(path)}, expected a setting that the points differ in")
+            raise RunError(
+                f"over: got {show(path)}, expected a setting that affects the simulation"
+            )
         for i, value in enumerate(values):
             if value in values[:i]:
                 raise RunError(f"over: {path}: got {show(value)} again, expected each value once")
@@ -71,7 +72,7 @@ class Axis:
 
     @property
     def places(self) -> tuple[list[float], str] | None:
-        """The values as numbers with the unit of the first; None if they are not numbers."""
+        """The values as numbers, with the unit of the first value; None if they are not numbers."""
         if self._numbers is not None:
             return [float(value) for value in self._numbers], ""
         if self._measure is None:
@@ -82,8 +83,8 @@ class Axis:
 
     @property
     def column(self) -> tuple[str, list[int] | list[float] | list[str]]:
-        """The name of its column in tables, and the values there: numbers in SI units, with the
-        unit in the name as in ``topology.bottleneck.delay [s]``, or texts."""
+        """The name and the values of its column in tables: texts, or numbers in SI units with the
+        unit in the name, as in ``topology.bottleneck.delay [s]``."""
         if self._numbers is not None:
             return self.path, self._numbers
         if self._measure is None:
@@ -98,7 +99,7 @@ class Axis:
 
     @property
     def _numbers(self) -> list[int] | list[float] | None:
-        """The values, if they are numbers without units."""
+        """The values as plain numbers; None if they are not."""
         try:
             return [int(value) for value in self.values]
         except ValueError:
@@ -110,7 +111,7 @@ class Axis:
 
     @property
     def _measure(self) -> tuple[Dimension, str, int] | None:
-        """The entry of MEASURED that reads every value."""
+        """The entry of :data:`MEASURED` that all values have; None if there is none."""
         return next((each for each in MEASURED if _reads(each[0], self._texts)), None)
 
 
@@ -122,8 +123,8 @@ def _reads(dimension: Dimension, texts: Sequence[str]) -> bool:
 
 
 def labels(axes: Sequence[Axis]) -> list[str]:
-    """What each axis is called in tables, reports and figures: the end of its path, as short as
-    it may be while no two are alike."""
+    """The label of each axis in tables, reports and figures: the shortest end of its path that is
+    unique."""
     paths = [axis.path.split(".") for axis in axes]
     return [_shortest(path, [other for other in paths if other is not path]) for path in paths]
 
@@ -135,7 +136,7 @@ def _shortest(path: Sequence[str], others: Sequence[Sequence[str]]) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """At the commas that stand in no list, table or quoted text."""
+    """Splits a text at commas outside of lists, tables and quotes."""
     parts, depth, quote = [""], 0, ""
     for letter in text:
         if quote:
@@ -155,16 +156,16 @@ def _split(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Point:
-    """One choice of values, one an axis."""
+    """One point of a grid: a value for each axis."""
 
     number: int
-    """From 1, the last axis running fastest."""
+    """The number of the point, from 1; the last axis varies fastest."""
     values: tuple[str, ...]
     scenario: Scenario
 
 
 def grid(scenario: Scenario, axes: Sequence[Axis]) -> list[Point]:
-    """All points; raises ScenarioError with all that is wrong with any of them."""
+    """All points of a grid. Raises ScenarioError with the problems of all points."""
     if not axes:
         raise RunError("over: got nothing, expected at least one PATH=VALUE,VALUE,...")
     for i, axis in enumerate(axes):

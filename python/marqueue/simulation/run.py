@@ -1,8 +1,7 @@
-"""Running a scenario: replications in parallel, with one result that does not depend on how many at
-a time, nor on whether it was interrupted and resumed.
+"""Running scenarios. The result depends neither on the number of threads nor on interruptions.
 
-Importing this brings nothing that runs: the package has :func:`run` as its own, and the command
-answers before all else is loaded.
+The import is light: the package exports :func:`run`, and everything else is imported when it is
+called.
 """
 
 from __future__ import annotations
@@ -32,34 +31,35 @@ def run(
     limits: Limits = NO_LIMITS,
     checkpoints: Checkpoints | None = None,
 ) -> Result:
-    """Runs a scenario and gives its result.
+    """Runs a scenario and returns its result.
 
-    ``seed`` and ``replications`` replace the scenario's own; ``jobs`` is how many replications run
-    at a time, by default one a processor. With ``until``, such as ``["utilization ±0.5%"]``,
-    replications are added until the 95% interval of every figure named is that narrow;
-    ``replications`` is then how many there may be. The result is the same for any ``jobs``, and
-    its scenario is the one as run: with the number of replications and with the warm-up, if that
-    was to be found. An interrupt (Ctrl-C) stops the run within a fraction of a second.
+    ``seed`` and ``replications`` replace those of the scenario. ``jobs`` is the number of threads,
+    by default one per processor; it does not affect the result. With ``until``, such as
+    ``["utilization ±0.5%"]``, replications are added until the 95% interval of every named figure
+    is that narrow, and ``replications`` is their largest number. The scenario of the result is the
+    one as run: it has the number of replications and the warm-up that was found. An interrupt
+    (Ctrl-C) stops the run within a fraction of a second.
 
-    A limit that is reached ends the run; the result is then partial, and says so. Completed
-    replications are stored in ``checkpoints``, and those that are there do not run again.
+    If one of the ``limits`` is reached, the run ends with a partial result. Completed replications
+    are stored in ``checkpoints``, and those already there do not run again. ``progress`` is called
+    with the simulated seconds that are done, and their total.
 
-    Raises ScenarioError or RunError if it cannot be run as asked, if the checkpoints are of another
+    Raises ScenarioError or RunError for invalid arguments, if the checkpoints belong to another
     run, or if a limit is reached before anything was measured.
     """
     from marqueue.simulation.checkpoints import Checkpoints
     from marqueue.simulation.executor import Executor
     from marqueue.simulation.experiment import Experiment
 
-    asked = Experiment.of(scenario, seed, replications, until)
+    experiment = Experiment.of(scenario, seed, replications, until)
     checkpoints = checkpoints or Checkpoints()
-    checkpoints.belong_to({"scenario": asked.scenario.to_dict(), **asked.rules(limits)})
-    pool: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
-    work = asked.work(pool, limits)
-    with closing(pool.complete([work], work.seconds)) as results:
+    checkpoints.belong_to({"scenario": experiment.scenario.to_dict(), **experiment.rules(limits)})
+    executor: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
+    work = experiment.work(executor, limits)
+    with closing(executor.complete([work], work.seconds)) as results:
         [(_, result)] = results
     if result is None:
-        raise RunError(f"{pool.stopped} was reached before anything was measured")
+        raise RunError(f"{executor.stopped} was reached before anything was measured")
     return result
 
 
@@ -70,14 +70,15 @@ def run_each(
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> list[Result]:
-    """The results of several scenarios, whose replications share threads and checkpoints."""
+    """Runs several scenarios, which share threads and checkpoints. Returns their results in
+    order."""
     from marqueue.simulation.executor import Executor
     from marqueue.simulation.experiment import Experiment
 
-    pool: Executor[Result | None] = Executor(jobs, checkpoints, progress=progress)
-    works = [Experiment.of(each, None, None, ()).work(pool, NO_LIMITS) for each in scenarios]
+    executor: Executor[Result | None] = Executor(jobs, checkpoints, progress=progress)
+    works = [Experiment.of(each, None, None, ()).work(executor, NO_LIMITS) for each in scenarios]
     found: dict[int, Result] = {}
-    with closing(pool.complete(works, sum(work.seconds for work in works))) as results:
+    with closing(executor.complete(works, sum(work.seconds for work in works))) as results:
         for index, result in results:
             assert result is not None, "without limits everything is measured"
             found[index] = result

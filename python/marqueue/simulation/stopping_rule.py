@@ -1,9 +1,9 @@
-"""Sequential stopping: replications are added until intervals are as narrow as was asked.
+"""Sequential stopping: replications are added until intervals are as narrow as requested.
 
-Source: A. M. Law, *Simulation Modeling and Analysis*, 5th ed., section 9.4.1. A rule that looks at
-the spread stops sooner where the spread happens to be small, so its intervals cover the truth less
-often than they say. With normal values, from four replications on, 95% become 91 to 95, least where
-about fifteen replications are needed (tests/python/test_until.py).
+Source: A. M. Law, *Simulation Modeling and Analysis*, 5th ed., section 9.4.1. The rule stops early
+when the sample variance happens to be small, so the coverage of its intervals is lower than
+nominal. For normal values and at least four replications, 95% intervals cover 91 to 95%; the
+coverage is lowest when about fifteen replications are needed (tests/python/test_until.py).
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from marqueue.results import CONFIDENCE, Figure, Subject, choose
 from marqueue.statistics.estimates import Estimate
 from marqueue.units import RATE, TIME
 
-#: Replications before a rule is looked at.
+#: Replications before the first check.
 FEWEST = 4
-#: Replications after which a rule is given up, where nothing else is said.
+#: Replications at most, unless another number is given.
 MOST = 100
 
 EXAMPLES = '"utilization ±0.5%", "bottleneck.queue_mean ±2%" or "delay_mean ±0.2 ms"'
-#: Base units of figures whose widths are written with a unit, and how much of it is in one.
+#: Base units with which a width is written out: the dimension, and its base units in one.
 WRITTEN_OUT = {"s": (TIME, 1e9), "bit/s": (RATE, 1.0)}
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+")
 
 Measured = Mapping[Subject, Sequence[Any]]
-"""What figures of each subject are made of: an entry a replication, after the warm-up."""
+"""The data for figures of each subject after the warm-up, one entry per replication."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """How narrow the interval of one figure must be."""
+    """The largest half width of the interval of one figure."""
 
     text: str
     subject: Subject
@@ -47,7 +47,7 @@ class Bound:
     def parse(cls, text: str, among: Sequence[Subject]) -> Bound:
         """Reads ``NAME.FIGURE ±WIDTH``, of a link, group or class.
 
-        The name may be left out where there is only one link, and of figures of all flows. Raises
+        The name may be omitted if there is only one link, and for figures of all flows. Raises
         RunError with the text and what was expected.
         """
         parts = [part.strip() for part in re.split(r"±|\+/?-", text)]
@@ -69,7 +69,7 @@ class Bound:
         return cls(f"{place} ±{width}", chosen.subject, chosen.figure, half_width, relative)
 
     def met(self, estimate: Estimate) -> bool:
-        """Whether an estimate is as sharp as that; one without an interval never is."""
+        """Whether the interval of an estimate is narrow enough; false without an interval."""
         if estimate.half_width is None:
             return False
         allowed = self.half_width * (abs(estimate.mean) if self.relative else 1.0)
@@ -77,7 +77,7 @@ class Bound:
 
 
 def _width(text: str, figure: Figure[Any], rule: str) -> tuple[float, bool]:
-    """The width and whether it is a share of the mean."""
+    """The half width, and whether it is a share of the mean."""
     relative = text.endswith("%")
     written = None if relative else WRITTEN_OUT.get(figure.base_unit)
     value: float | None = None
@@ -101,11 +101,11 @@ def _width(text: str, figure: Figure[Any], rule: str) -> tuple[float, bool]:
     return value, relative
 
 
-def enough(bounds: Iterable[Bound], measured: Measured, seen: int) -> int | None:
-    """The least number of replications, above those ``seen`` before, that meets every bound.
+def sufficient_replications(bounds: Iterable[Bound], measured: Measured, seen: int) -> int | None:
+    """The least number of replications, above the ``seen`` ones, that meets every bound; None if
+    there are too few.
 
-    Replications are taken in their order, so that the number does not depend on how many ran at a
-    time.
+    Replications are counted in their order, so the number does not depend on the threads.
     """
     rules = list(bounds)
     total = len(next(iter(measured.values())))

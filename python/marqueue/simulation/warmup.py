@@ -1,4 +1,4 @@
-"""A warm-up that is found rather than given."""
+"""Finding the warm-up of a run in a pilot (``warmup = "auto"``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from marqueue.units import Duration
 
 @dataclass(frozen=True)
 class WarmupCut:
-    """Where the transient ends, and which link has the longest."""
+    """The end of the transient, and the link with the longest one."""
 
     at: Duration
     link: str
@@ -20,7 +20,7 @@ class WarmupCut:
     pilot: Result
 
     def as_dict(self) -> dict[str, Any]:
-        """For the provenance."""
+        """The entry of the provenance."""
         return {
             "rule": "MSER-5",
             "at": self.at.seconds,
@@ -30,11 +30,10 @@ class WarmupCut:
         }
 
 
-def find(pilot: Result) -> WarmupCut:
-    """The latest of the cuts that MSER-5 makes in the links' queues.
+def find_warmup(pilot: Result) -> WarmupCut:
+    """The latest cut of MSER-5 over the queues of all links.
 
-    Each series is averaged over replications first: what they have in common is the transient, and
-    noise goes down.
+    Each series is first averaged over replications, which reduces noise and keeps the transient.
     """
     found = {}
     for name in pilot.links:

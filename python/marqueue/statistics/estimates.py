@@ -1,4 +1,4 @@
-"""Estimates over replications, and moments, quantiles and indices of what a run measured.
+"""Estimates over replications; moments, quantiles and fairness indices of samples.
 
 Sources: A. M. Law, *Simulation Modeling and Analysis*, 5th ed., chapter 9 (replications and
 Student intervals); W. G. Cochran, *Sampling Techniques*, 3rd ed., chapter 6 (ratio estimator);
@@ -33,8 +33,8 @@ BIN_WIDTH = 1 / 128
 def student_t(n: float, confidence: float) -> float:
     """The factor of a two-sided interval over ``n`` independent values.
 
-    Of many values by the expansion of M. Abramowitz and I. Stegun, *Handbook of Mathematical
-    Functions*, 26.7.5, whose error is then below 1e-12.
+    Above :data:`MANY` degrees of freedom it uses the expansion of M. Abramowitz and I. Stegun,
+    *Handbook of Mathematical Functions*, 26.7.5, whose error is then below 1e-12.
     """
     freedom, share = n - 1, 0.5 + confidence / 2
     if freedom <= MANY:
@@ -54,8 +54,8 @@ def student_t(n: float, confidence: float) -> float:
 class Estimate:
     """A mean over ``n`` replications with the half width of its Student interval.
 
-    One replication tells nothing about its own spread: then ``half_width`` is None. Where a
-    replication has no value (no flow finished, say) it is not counted in ``n``.
+    ``half_width`` is None for a single replication. A replication without a value, for example
+    because no flow finished, is not counted in ``n``.
     """
 
     mean: float
@@ -65,7 +65,7 @@ class Estimate:
 
     @classmethod
     def of(cls, values: Iterable[float], confidence: float = 0.95) -> Estimate:
-        """The mean of one value a replication; values that are not finite are left out."""
+        """The mean of one value per replication; values that are not finite are ignored."""
         x = np.array([v for v in values if math.isfinite(v)], dtype=float)
         if x.size == 0:
             return cls(math.nan, None, 0, confidence)
@@ -80,8 +80,9 @@ class Estimate:
     ) -> Estimate:
         """The ratio of two sums taken in each replication (Cochran, section 6.4).
 
-        The estimate is sum/sum, which weighs every packet alike, and its error that of the
-        residuals y - r x. Replications whose denominator is zero are left out.
+        The estimate is the sum of all numerators over the sum of all denominators, which gives
+        every packet the same weight. The error is that of the residuals y - r x. Replications with
+        a denominator of zero are ignored.
         """
         pairs = [(y, x) for y, x in zip(numerators, denominators, strict=True) if x > 0]
         if not pairs:
@@ -97,7 +98,7 @@ class Estimate:
 
     @classmethod
     def welch(cls, a: Floats, b: Floats, confidence: float = 0.95) -> Estimate:
-        """The difference of two means, b - a, of values that have nothing to do with each other.
+        """The difference of two means, b - a, of independent samples.
 
         Degrees of freedom after Welch (Law, section 10.2.2); ``n`` is the size of the smaller
         sample.
@@ -118,7 +119,7 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends of the interval; None for fewer than two replications."""
+        """The ends of the interval; None for fewer than two replications."""
         if self.half_width is None:
             return None
         return self.mean - self.half_width, self.mean + self.half_width
@@ -138,7 +139,7 @@ class Estimate:
         return cls(math.nan if mean is None else float(mean), half, n, confidence)
 
     def as_dict(self) -> dict[str, float | int | None]:
-        """For JSON: a mean that does not exist is null."""
+        """Ready for JSON; a mean that does not exist is null."""
         mean = self.mean if math.isfinite(self.mean) else None
         return {"mean": mean, "half_width": self.half_width, "n": self.n}
 
@@ -163,15 +164,15 @@ class Estimate:
         return f"{self.mean:.{decimals}f} ± {self.half_width:.{decimals}f}"
 
 
-#: Numbers below this power of ten are written with it.
+#: Numbers below this power of ten are written with an exponent.
 SMALL = -3
-#: However narrow an interval is, a double carries no more digits than these: below is rounding.
+#: Decimal digits shown at most; a double carries few more.
 DIGITS = 12
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def plain(x: float) -> str:
-    """A number with four significant digits, or whole if it is."""
+    """A number with four significant digits; a whole number in full."""
     if not math.isfinite(x):
         return MISSING
     if x == 0 or (float(x).is_integer() and abs(x) < 1e9):
@@ -186,8 +187,8 @@ def plain(x: float) -> str:
 def ratio_terms(numerators: Iterable[float], denominators: Iterable[float]) -> Floats:
     """Each replication's part in the ratio of two sums, r + (y - r x) / mean(x).
 
-    Their mean is the ratio r and their Student interval that of :meth:`Estimate.ratio`, so that
-    ratios can be compared as means are. NaN where the denominator is zero.
+    The mean of these terms is the ratio r, and their Student interval is that of
+    :meth:`Estimate.ratio`, so ratios can be compared like means. NaN where the denominator is zero.
     """
     y, x = (np.array(list(values), dtype=float) for values in (numerators, denominators))
     there = x > 0
@@ -199,7 +200,7 @@ def ratio_terms(numerators: Iterable[float], denominators: Iterable[float]) -> F
 
 
 def merge_times(parts: Sequence[Floats]) -> Floats:
-    """Adds histograms of time: ``out[q]`` is for how many seconds ``q`` packets waited."""
+    """Adds histograms of time: ``out[q]`` is the number of seconds with ``q`` packets queued."""
     out = np.zeros(max((len(p) for p in parts), default=0))
     for p in parts:
         out[: len(p)] += p
@@ -222,7 +223,7 @@ def time_std(times: Floats) -> float:
 
 
 def time_quantile(times: Floats, share: float) -> float:
-    """The least level that is not exceeded for at least this share of the time."""
+    """The smallest level that is not exceeded for at least this share of the time."""
     total = times.cumsum()
     if len(total) == 0 or total[-1] <= 0:
         return math.nan
@@ -266,8 +267,8 @@ class Delays:
     def quantile(self, share: float) -> float:
         """The delay that this share of the packets did not exceed, s.
 
-        Linear within a bin. Only bins that hold something are recorded, by their upper edge: a
-        bin begins at :data:`BIN_WIDTH` below its upper edge, or where the one before ends.
+        Linear within a bin. Only bins that hold packets are recorded, by their upper edge. A bin
+        begins :data:`BIN_WIDTH` (relative) below its upper edge, or where the previous one ends.
         """
         total = self.counts.cumsum()
         if len(total) == 0 or total[-1] == 0:
@@ -285,7 +286,7 @@ class Delays:
 
 
 def jain(x: npt.ArrayLike) -> float:
-    """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 if all are alike, 1/n if one has all.
+    """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one has all.
 
     NaN without values, or if all are zero.
     """
@@ -293,7 +294,7 @@ def jain(x: npt.ArrayLike) -> float:
     largest = float(v.max(initial=0.0))
     if largest <= 0:
         return math.nan
-    v = v / largest  # squares of tiny or huge values would leave the range of a double
+    v = v / largest  # Squares of tiny or huge values would leave the range of a double.
     return float(v.sum() ** 2 / (v.size * (v**2).sum()))
 
 

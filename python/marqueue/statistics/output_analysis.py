@@ -1,4 +1,4 @@
-"""Statistics of one autocorrelated series: where its transient ends, how well its mean is known.
+"""Statistics of one autocorrelated series: the end of its transient, and an interval of its mean.
 
 Sources: K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
 Simulation 69(6), 1997 (MSER); K. P. White, M. J. Cobb, S. C. Spratt, "A comparison of five
@@ -20,33 +20,33 @@ from marqueue.statistics.estimates import Estimate, Floats
 
 #: Samples in a batch of MSER-5.
 MSER_BATCH = 5
-#: Batches below which MSER-5 compares noise with noise.
+#: Batches that MSER-5 needs; with fewer it would compare noise.
 MSER_BATCHES = 20
-#: Batches at the end whose few successors are alike by chance.
+#: Batches at the end that are not searched: too few follow them.
 MSER_TAIL = 5
 
 
 @dataclass(frozen=True)
 class Truncation:
-    """How many samples at the front of a series are its transient."""
+    """The length of a series' transient, in samples."""
 
     samples: int
-    #: Whether the error is least before the middle: if not, the series had not settled by then.
+    #: Whether the minimum lies in the first half; if not, the series has not settled by then.
     settled: bool
 
 
 def mser5(series: Floats) -> Truncation:
-    """Cuts where the standard error of the mean of what is left is least.
+    """Finds the cut that minimizes the standard error of the mean of the rest.
 
-    The series is taken in means of five samples. Only the first half is searched: behind it so
-    little is left that its small spread says nothing.
+    The series is averaged over batches of five samples. Only the first half is searched: cuts
+    beyond it leave too few batches. Raises ValueError for a series that is too short.
     """
     m = len(series) // MSER_BATCH
     if m < MSER_BATCHES:
         expected = f"at least {MSER_BATCH * MSER_BATCHES}"
         raise ValueError(f"got {len(series)} samples, expected {expected} for MSER-5")
     batches = series[: m * MSER_BATCH].reshape(m, MSER_BATCH).mean(axis=1)
-    # Sums over the last k batches; about the last one, so that a constant tail has exact zeros.
+    # Sums over the last k batches, relative to the last: a constant tail gives exact zeros.
     backwards = (batches - batches[-1])[::-1]
     k = np.arange(1, m + 1)
     squares = np.maximum((backwards**2).cumsum() - backwards.cumsum() ** 2 / k, 0.0)
@@ -61,12 +61,16 @@ class BatchMeans(Estimate):
     """The mean of one series with a Student interval over the means of its ``n`` batches."""
 
     lag1: float = math.nan
-    """Autocorrelation of successive batch means; NaN if they are all alike. Where it is far above
-    zero the batches are too short and the interval too narrow."""
+    """Lag-1 autocorrelation of the batch means; NaN if they are all equal. Far above zero, the
+    batches are too short and the interval is too narrow."""
 
     @classmethod
     def over(cls, series: Floats, batches: int = 20, confidence: float = 0.95) -> Self:
-        """Of a series without its transient; what does not fill a batch is left out in front."""
+        """The batch means of a series without its transient.
+
+        Samples at the front that do not fill a batch are ignored. Raises ValueError for fewer than
+        two batches or fewer samples than batches.
+        """
         if batches < 2:
             raise ValueError(f"got {batches} batches, expected at least 2")
         size = len(series) // batches

@@ -1,8 +1,8 @@
-"""Theory: models of what the simulator simulates, each a package named after what it models.
+"""Theory: models of what the simulator simulates, one package for each model.
 
 ``theory.solve_fluid(scenario)`` solves the fluid model of a scenario.
-``theory.linearize(scenario)`` gives its linear form at the equilibrium: whether it is stable, and
-with what margins. Both are loaded when they are asked for, because linear models need scipy.
+``theory.linearize(scenario)`` linearizes it at its equilibrium: stability and margins. Both are
+imported on first use, because linear models need scipy.
 """
 
 from importlib import import_module
@@ -18,7 +18,7 @@ __all__ = ["Fluid", "Linearized", "linearize", "solve_fluid"]
 
 
 def __getattr__(name: str) -> Any:
-    """What is loaded when it is asked for (PEP 562)."""
+    """Imports a function on first use (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     require("theory", f"theory.{name}")

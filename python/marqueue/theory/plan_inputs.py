@@ -1,4 +1,4 @@
-"""What models need to know of a plan: sizes and timers of TCP, round trips without queueing."""
+"""Inputs of models from a plan: packet sizes, TCP timers, round-trip times without queueing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ Plan = dict[str, Any]
 
 
 def tcp_settings(plan: Plan, transport: int) -> dict[str, float]:
-    """Of a transport of the plan: ``wire``, the size of a full packet there, bytes;
-    ``min_rto``, the least retransmission timeout, s; ``delayed_ack``, how long one waits, s."""
+    """Settings of a transport of the plan: ``wire``, size of a full packet on the wire, bytes;
+    ``min_rto``, smallest retransmission timeout, s; ``delayed_ack``, delay of acknowledgements,
+    s."""
     of = plan["transports"][transport]
     values = {**_core.tcp_presets()[of["preset"]], **of["params"]}
     defaults = {spec["name"]: spec["default"] for spec in _core.tcp_params()}
@@ -23,8 +24,8 @@ def tcp_settings(plan: Plan, transport: int) -> dict[str, float]:
 
 
 def round_trip(plan: Plan, route: Plan, size: float) -> float:
-    """Without queueing, s: propagation both ways and the transmission of a packet of ``size``
-    bytes; at a CPU its processing, at the mean density of all groups."""
+    """Round-trip time without queueing, s: propagation both ways, and transmission of a packet of
+    ``size`` bytes; at a CPU its processing at the mean density of all groups."""
     there = [plan["links"][i] for i in route["forward"]]
     back = [plan["links"][i] for i in route["reverse"]]
     propagation = sum(link["delay"] for link in there + back) / 1e9

@@ -1,7 +1,7 @@
-"""The validation ladder: what is known to be right, and how it is checked.
+"""The validation ladder: checks of the simulator against theory and ns-2.
 
-A rung is a file that names its tasks; a task runs simulations and gives checks, each with its law,
-its tolerance and the reason for it. ``RUNGS`` is the one list of them, the cheapest proof first.
+A rung is a file with tasks. A task runs simulations and returns checks, each with a law, a
+tolerance and the reason for the tolerance. ``RUNGS`` lists the rungs, the cheapest first.
 """
 
 from marqueue.validation.check import Check

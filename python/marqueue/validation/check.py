@@ -1,4 +1,4 @@
-"""One check: a figure, what it should be, and how far apart the two may be."""
+"""A check: a figure, its expected value, and a tolerance."""
 
 from __future__ import annotations
 
@@ -11,55 +11,55 @@ from marqueue.statistics.estimates import Estimate, plain
 
 Verdict = Literal["pass", "fail", "unclear", "explained"]
 
-#: Where the theory is exact a figure has this confidence: of several dozen such checks less than
-#: one in twenty sets would fail by chance at one seed or another.
+#: Confidence for figures with an exact theory: of several dozen such checks, one fails by chance in
+#: fewer than one of twenty runs.
 EXACT = 0.999
 
 
 @dataclass(frozen=True)
 class Check:
-    """A figure against what it should be.
+    """A figure and its expected value.
 
-    It passes if the interval of the distance reaches into the tolerance, and is unclear if that
-    interval is wider than ``resolution``: then it would have passed for many a wrong figure, too.
-    A figure without an interval is taken as exact.
+    The check passes if the confidence interval of the distance reaches into the tolerance. It is
+    unclear if that interval is wider than ``resolution``, because it would then pass for many wrong
+    figures, too. A figure without an interval counts as exact.
     """
 
     what: str
-    """What was measured, and where."""
+    """The measured quantity, and where it was measured."""
     against: str
-    """The law or the program that says what it should be, with its source."""
+    """The law or program that gives the expected value, with its source."""
     figure: Estimate
     expected: Estimate | float
     tolerance: float
-    """In the figure's unit; 0 where the theory is exact."""
+    """In the unit of the figure; 0 if the theory is exact."""
     because: str
-    """Why the tolerance is what it is."""
+    """Reason for the tolerance."""
     resolution: float | None = None
-    """The widest half width of the distance that decides; by default the tolerance."""
+    """Largest half width of the distance for a decision; by default the tolerance."""
     unit: str = ""
     explained: str = ""
-    """Why the two are known to disagree, if they are."""
+    """Reason for a known disagreement, if there is one."""
     place: tuple[str, float] | None = None
-    """The curve that it is a point of, and where on it."""
+    """The curve to which the figure belongs, and its place on it."""
 
     @property
     def target(self) -> Estimate:
-        """What it should be, as an estimate; a law has no interval."""
+        """The expected value as an estimate; a law has no interval."""
         if isinstance(self.expected, Estimate):
             return self.expected
         return Estimate(self.expected, None, 1)
 
     @property
     def distance(self) -> Estimate:
-        """Figure less expected, with the half width of both."""
+        """Figure minus expected value, with the half width of both."""
         half = math.hypot(*(e.half_width or 0.0 for e in (self.figure, self.target)))
         difference = self.figure.mean - self.target.mean
         return Estimate(difference, half, self.figure.n, self.figure.confidence)
 
     @property
     def verdict(self) -> Verdict:
-        """What became of it; a figure that does not exist fails."""
+        """The verdict; a missing figure fails."""
         half = self.distance.half_width or 0.0
         if not abs(self.distance.mean) <= self.tolerance + half:
             return "explained" if self.explained else "fail"
@@ -68,7 +68,7 @@ class Check:
 
     @property
     def tolerated(self) -> str:
-        """The tolerance as the table shows it."""
+        """The tolerance as shown in the table."""
         return f"± {plain(self.tolerance)}" if self.tolerance else "exact"
 
     def as_dict(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Check:
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    """How many of each there are, as text."""
+    """The number of each verdict, as text."""
     words: Mapping[Verdict, str] = {
         "pass": "passed",
         "fail": "failed",

@@ -1,7 +1,7 @@
-"""No packet and no byte appears or vanishes: arrivals = departures + losses + queue.
+"""Conservation of packets and bytes: arrivals = departures + losses + queue.
 
-Each term is counted for itself: the first three by the queue's counters in each window, the queue
-by the sample that is taken at the window's end.
+Each term is counted independently: the first three by the queue's counters in each window, the
+queue by the sample at the window's end.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 Settings = Mapping[str, Any]
 
 WINDOWS = ["4 s", "9 s"]
-"""Where windows end, beside the end of the run: multiples of the sampling step."""
+"""Ends of windows, besides the end of the run: multiples of the sampling interval."""
 
-EXACT = "Packets and bytes are counted in whole numbers; nothing may be left over."
+EXACT = "Packets and bytes are integers; the sum must be exact."
 
 LONG: Settings = {"name": "long", "kind": "tcp", "count": 12}
 SHORT: Settings = {"name": "short", "kind": "poisson", "rate": "8 /s", "size": "12 packets"}
@@ -46,7 +46,7 @@ def queue(aqm: object, **changes: object) -> dict[str, object]:
 def scenario(
     name: str, topology: Settings, traffic: Sequence[Settings], replications: int
 ) -> Scenario:
-    """Twelve seconds from the very start of the flows, where queues are at their wildest."""
+    """Twelve seconds from the start of the flows, where queues vary most."""
     return from_dict(
         {
             "name": name,
@@ -62,13 +62,13 @@ def scenario(
 
 
 def dumbbell(bottleneck: Settings, **changes: object) -> Settings:
-    """A dumbbell of two round-trip times."""
+    """A dumbbell with two round-trip times."""
     usual: Settings = {"kind": "dumbbell", "rtts": ["31 ms", "74 ms"], "bottleneck": bottleneck}
     return {**usual, **changes}
 
 
 def scenarios(replications: int) -> Iterator[Scenario]:
-    """Every AQM with marks as CE, every AQM with marks as losses, and what else queues can meet."""
+    """Every AQM with signal ecn and with signal drop, and other features of queues."""
     mixed = [LONG, SHORT, CBR, PACKETS]
     for signal in ("ecn", "drop"):
         for aqm in aqms():
@@ -89,7 +89,7 @@ def scenarios(replications: int) -> Iterator[Scenario]:
 
 
 def imbalance(result: Result) -> float:
-    """The largest difference, in packets or in bytes, at any link, window's end and replication."""
+    """The largest difference, in packets or bytes, over all links, windows and replications."""
     most = 0.0
     for name in result.links:
         link = result.link(name)
@@ -107,7 +107,7 @@ def imbalance(result: Result) -> float:
 
 
 def checks(bench: TaskRunner, of: Scenario) -> list[Check]:
-    """Packets and bytes of one scenario."""
+    """The checks of packets and bytes of one scenario."""
     result = bench.run(of)
     seen = sum(w.arrivals for name in result.links for w in result.link(name).windows())
     what = f"{of.name}: {seen:,} arrivals"
@@ -116,7 +116,7 @@ def checks(bench: TaskRunner, of: Scenario) -> list[Check]:
 
 
 def tasks(effort: Effort) -> list[Task]:
-    """One a scenario."""
+    """A task per scenario."""
     replications = effort.pick(4, 1)
     return [
         Task(each.name, 0.15 * replications, partial(checks, of=each))

@@ -1,4 +1,4 @@
-"""CUBIC: the time back to W_max, the average window, the Reno-friendly region (RFC 9438)."""
+"""CUBIC: time back to W_max, average window, Reno-friendly region (RFC 9438)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 C, BETA = 0.4, 0.7
 CUT = 0.9
-"""A window that falls below this share of what it was has been cut."""
+"""A window below this share of its earlier value has been reduced."""
 STEEP = 0.72, 0.97
-"""Shares of W_max between which the curve is steep: from behind the cut to before the plateau."""
+"""Shares of W_max between which the curve is steep: after the reduction and before the plateau."""
 CYCLES = 300
 TRANSPORT = {"control": "cubic", "recovery": "sack", "delayed_ack": "0 s"}
 
@@ -46,12 +46,12 @@ FRIENDLY_BECAUSE = (
 
 
 def stages(result: Result) -> tuple[Floats, Floats, Floats]:
-    """The stages of the second half of the run, in which the only flow has settled: how long each
-    lasted, s; the window at its end; K, s, by the way the window took.
+    """The stages of the second half of the run, in which the only flow has settled: duration of
+    each, s; window at its end; and K, s, from the path of the window.
 
-    The curve is flat at W_max, and the time at which it is there cannot be read off. But
-    W_max - W = C (K - t)^3 gives K at every point of its steep part. W_max is the window at the
-    cut, except after a cut below the one before it (fast convergence, 4.7), which is left out.
+    The curve is flat at W_max, so the time at W_max cannot be read directly. But W_max - W = C (K -
+    t)^3 gives K at every point of its steep part. W_max is the window at the reduction. Stages
+    after a reduction at a lower window than before (fast convergence, 4.7) are left out.
     """
     table = result.to_arrow("tcp")
     t, cwnd = table["t"].to_numpy(), table["cwnd"].to_numpy()
@@ -87,7 +87,7 @@ def regular(bench: TaskRunner, every: int, rtt: float) -> list[Check]:
 
 
 def random(bench: TaskRunner, p: float, rtt: float, events: int, replications: int) -> list[Check]:
-    """Losses at random."""
+    """Random losses."""
     law = random_cubic(p, rtt)
     scenario = lossy("cubic", {"model": "random", "probability": p}, TRANSPORT, rtts=[rtt],
                      seconds=events / p * rtt / law, replications=replications)  # fmt: skip
@@ -100,7 +100,7 @@ def random(bench: TaskRunner, p: float, rtt: float, events: int, replications: i
 
 
 def friendly(bench: TaskRunner, every: int, rtt: float) -> list[Check]:
-    """Where Reno is faster than the cubic curve, CUBIC is as fast as Reno."""
+    """The Reno-friendly region: CUBIC is as fast as Reno."""
     p = 1 / every
     law = regular_aimd(p, a=friendly_alpha(BETA), beta=BETA)
     assert regular_cubic(p, rtt) < 0.7 * law, "this is the Reno-friendly region"
@@ -108,7 +108,7 @@ def friendly(bench: TaskRunner, every: int, rtt: float) -> list[Check]:
                      TRANSPORT, rtts=[rtt], seconds=200 * every * rtt / law,
                      replications=1)  # fmt: skip
     [found] = windows(bench.run(scenario), [rtt])
-    # The top of the saw-tooth, whose mean is (1 + beta)/2 of it.
+    # The peak of the saw-tooth, whose mean is (1 + beta)/2 of it.
     top = 2 * law / (1 + BETA)
     return [
         Check(f"every {every}th packet lost, RTT {rtt * 1e3:g} ms: Reno-friendly",
@@ -118,7 +118,7 @@ def friendly(bench: TaskRunner, every: int, rtt: float) -> list[Check]:
 
 
 def tasks(effort: Effort) -> list[Task]:
-    """Regular and random losses away from the Reno-friendly region, and within it."""
+    """Regular and random losses outside the Reno-friendly region, and regular losses within."""
     curves = effort.pick(((3_000, 0.2), (10_000, 0.1), (30_000, 0.2)), ((3_000, 0.2),))
     randoms = effort.pick(((3e-4, 0.2), (1e-4, 0.2), (1e-4, 0.1)), ((3e-4, 0.2),))
     friends = effort.pick(((1000, 0.01), (1000, 0.03), (200, 0.02)), ((1000, 0.02),))

@@ -18,7 +18,7 @@ RATE = 50_000_000
 RTT = 0.010
 """Seconds."""
 PACKET = 1500
-"""Bytes on the wire."""
+"""Packet size on the wire, bytes."""
 
 ALPHA_BECAUSE = (
     "alpha/(2 T_C): the model's cycle has T_C round trips, a real number, but windows grow from "
@@ -28,8 +28,8 @@ QUEUE_BECAUSE = "N packets: the model's windows are real numbers, N windows are 
 
 
 def scenario(flows: int, threshold: int, seconds: float, replications: int) -> Scenario:
-    """Flows of one round-trip time; RED whose probability goes from 0 to 1 at the threshold marks
-    by steps."""
+    """Flows of one round-trip time. RED with a probability that steps from 0 to 1 at the threshold
+    gives step marking."""
     step = {
         "name": "red", "min_th": f"{threshold - 1} packets", "max_th": f"{threshold} packets",
         "max_p": 1.0, "w_q": 1.0, "wait": False,
@@ -61,21 +61,21 @@ def scenario(flows: int, threshold: int, seconds: float, replications: int) -> S
 def checks(
     bench: TaskRunner, flows: int, threshold: int, seconds: float, replications: int
 ) -> list[Check]:
-    """Three figures of the saw-tooth."""
+    """Checks of three figures of the saw-tooth."""
     link = bench.run(scenario(flows, threshold, seconds, replications)).link()
     figures = link.figures()
-    # The packet in transmission is on its way for its own transmission time.
+    # The pipe includes the packet in transmission.
     in_flight = RATE * RTT / (8 * PACKET) + 1
     w_star = (in_flight + threshold) / flows
     alpha = dctcp_alpha(w_star)
-    # A window grows by one in a round trip: its swing is also the number of them in a cycle, T_C.
+    # Windows grow by one per round trip: the amplitude is also the length of a cycle, T_C.
     swing = (w_star + 1) * alpha / 2
     what = f"{flows} flow{'s' * (flows > 1)}, K = {threshold}"
     mean = threshold + flows - flows * swing / 2
     return [
         Check(f"{what}: share of marks", "alpha, Alizadeh et al. (6)", figures["mark_ratio"],
               alpha, alpha / (2 * swing), ALPHA_BECAUSE),
-        # A saw-tooth is uniform over its amplitude.
+        # The saw-tooth is uniformly distributed over its amplitude.
         Check(f"{what}: amplitude of the queue", "Alizadeh et al. (8)",
               figures["queue_std"].scaled(math.sqrt(12)), flows * swing, float(flows),
               QUEUE_BECAUSE, unit="packets"),
@@ -87,7 +87,7 @@ def checks(
 
 
 def tasks(effort: Effort) -> list[Task]:
-    """One a number of flows and threshold, both above C RTT/7."""
+    """A task per number of flows and threshold, both above C RTT/7."""
     seconds, replications = effort.pick(100.0, 30.0), effort.pick(8, 4)
     per_second = RATE / 8 / PACKET * 1.2e-6
     return [

@@ -1,4 +1,4 @@
-"""Climbing the ladder: the tasks of all rungs side by side, and what came of them."""
+"""Runs the ladder: the tasks of all rungs in parallel, and their results."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from marqueue.validation.check import Check, Verdict, counted
 from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 Progress = Callable[[float, float], None]
-"""Is told how much is done, and of how much."""
+"""Receives the completed and the total work."""
 
 POLL = 0.2
-"""How often, in seconds, the main thread looks at progress and interrupts."""
+"""Interval at which the main thread checks for progress and interrupts, s."""
 
 
 @dataclass(frozen=True)
 class RungResult:
-    """A rung and its checks, or why it could not be climbed."""
+    """The checks of a rung, or why it was skipped."""
 
     rung: Rung
     checks: Sequence[Check]
@@ -40,24 +40,24 @@ class RungResult:
 
 @dataclass(frozen=True)
 class Ladder:
-    """All that was checked."""
+    """The results of all rungs."""
 
     effort: Effort
     rungs: Sequence[RungResult]
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """Of all checks."""
+        """The verdicts of all checks."""
         return [check.verdict for each in self.rungs for check in each.checks]
 
     @property
     def passed(self) -> bool:
-        """Nothing failed, and nothing was left unclear."""
+        """Whether nothing failed or is unclear."""
         return not {"fail", "unclear"} & set(self.verdicts)
 
     @property
     def summary(self) -> str:
-        """How many checks passed, in a sentence."""
+        """The number of passed checks, as a sentence."""
         skipped = [each.rung.name for each in self.rungs if each.skipped]
         text = f"{len(self.verdicts)} checks: {counted(self.verdicts)}"
         return f"{text}; skipped: {', '.join(skipped)}" if skipped else text
@@ -80,9 +80,9 @@ def climb(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Ladder:
-    """Runs the tasks of these rungs, ``jobs`` at a time, by default one a processor.
+    """Runs the tasks of these rungs, ``jobs`` at a time; by default one per processor.
 
-    The verdicts are the same for any ``jobs``. An interrupt stops everything within a fraction of a
+    The verdicts do not depend on ``jobs``. An interrupt stops all tasks within a fraction of a
     second.
     """
     skipped = {rung.name: rung.missing() for rung in rungs}
@@ -107,7 +107,7 @@ def _processors() -> int:
 
 
 def _run(tasks: Sequence[Task], jobs: int, progress: Progress | None) -> list[Sequence[Check]]:
-    """The checks of each task. The longest begin first, so that none is left over at the end."""
+    """The checks of each task. The longest tasks start first, so that none delays the end."""
     bench = TaskRunner()
     total = sum(task.cost for task in tasks)
     with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="task") as pool:

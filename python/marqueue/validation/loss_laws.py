@@ -1,4 +1,4 @@
-"""The square-root law and PFTK for one TCP flow over random and over regular losses."""
+"""The square-root law and PFTK for one TCP flow with random and with regular losses."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 RTT = 0.1
 """Seconds."""
 TIMEOUT = 1.0
-"""The least that RFC 6298 allows, which is all of it at this round-trip time, s."""
+"""Smallest timeout of RFC 6298, s; it applies at this round-trip time."""
 SMALLEST_WINDOW = 20.0
-"""The square-root law is about windows of many packets and losses without timeouts."""
+"""The square-root law holds for large windows and losses without timeouts."""
 
 
 @dataclass(frozen=True)
 class Sender:
-    """A way of loss recovery, of acknowledging, and of growing by acknowledgements."""
+    """A variant of TCP: loss recovery, acknowledgements, and window growth."""
 
     name: str
     transport: Settings
@@ -37,17 +37,18 @@ class Sender:
 
     @property
     def delays(self) -> bool:
-        """Are its acknowledgements delayed?"""
+        """Whether acknowledgements are delayed."""
         return bool(self.transport["delayed_ack"] != "0 s")
 
 
 RFC = {"preset": "rfc", "delayed_ack": "0 s"}
-#: ns-2 counts acknowledgements, as RFC 5681 allows; each is for two segments.
+#: The window grows by acknowledgements, as in ns-2 and as RFC 5681 allows; each covers two
+#: segments.
 COUNTS_ACKS = {"preset": "ns2", "delayed_ack": "0.1 s", "min_rto": f"{TIMEOUT} s"}
 
 SENDERS = (
     *(Sender(name, RFC | {"recovery": name}, 1) for name in ("reno", "newreno", "sack")),
-    # RFC 5681, 3.1: the window grows by the bytes that are acknowledged, however often.
+    # RFC 5681, 3.1: the window grows by acknowledged bytes.
     Sender(
         "sack, delayed ACKs, bytes counted",
         RFC | {"recovery": "sack", "delayed_ack": "0.1 s"},
@@ -82,7 +83,7 @@ NOT_RENO = (
 
 
 def regular(bench: TaskRunner, p: float, sender: Sender, seconds: float) -> list[Check]:
-    """Every 1/p-th packet is lost: nothing is random, so there is nothing to repeat."""
+    """Every 1/p-th packet is lost: deterministic, therefore a single replication."""
     every = round(1 / p)
     scenario = lossy("regular losses", {"model": "periodic", "every": f"{every} packets"},
                      sender.transport, rtts=[RTT], seconds=seconds, replications=1)  # fmt: skip
@@ -123,7 +124,7 @@ def random(
 
 
 def tasks(effort: Effort) -> list[Task]:
-    """One a sender and a loss."""
+    """A task per sender and loss ratio."""
     replications, events = 10, effort.pick(200, 100)
     out = []
     for sender in SENDERS:
@@ -150,7 +151,7 @@ LAWS: Mapping[str, Callable[[float, int], float]] = MappingProxyType(
 
 
 def draw(checks: Sequence[Check]) -> Mapping[str, Figure]:
-    """Throughput against loss, the laws as lines and the flows as points."""
+    """Throughput by loss ratio: laws as lines, flows as points."""
     points = [(check.place, check.figure) for check in checks if check.place]
     if not points:
         return {}

@@ -1,4 +1,4 @@
-"""The same dumbbells on ns-2 and here."""
+"""Comparison with ns-2 on the same dumbbells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from functools import partial
 
 from marqueue import ns2
 from marqueue.ns2.matrix import EXPLAINED, MATRIX, QUICK
-from marqueue.ns2.simulator_output import BECAUSE, SimulatorOutput, ours, theirs, tolerances
+from marqueue.ns2.simulator_output import (
+    BECAUSE,
+    SimulatorOutput,
+    marqueue_output,
+    ns2_output,
+    tolerances,
+)
 from marqueue.validation.check import Check
 from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
@@ -15,7 +21,7 @@ NAMES = {"tcp": "share of TCP", "udp": "share of UDP"}
 
 
 def compare(case: ns2.Case, here: SimulatorOutput, there: SimulatorOutput) -> list[Check]:
-    """The figures of one window, those left out that are zero on both sides."""
+    """The figures of one window, except those that are zero in both."""
     return [
         Check(
             f"{case.name}: {NAMES.get(figure, figure)}",
@@ -33,15 +39,15 @@ def compare(case: ns2.Case, here: SimulatorOutput, there: SimulatorOutput) -> li
 
 
 def checks(bench: TaskRunner, case: ns2.Case, seeds: int) -> list[Check]:
-    """One dumbbell, after its start-up."""
-    mine = ours(case, bench.run(case.scenario(seeds)))
-    its = theirs([bench.run_ns2(case, seed) for seed in range(1, seeds + 1)])
+    """The checks of one dumbbell after its start-up."""
+    mine = marqueue_output(case, bench.run(case.scenario(seeds)))
+    its = ns2_output([bench.run_ns2(case, seed) for seed in range(1, seeds + 1)])
     both = list(zip(mine, its, strict=True))[1:]
     return [check for here, there in both for check in compare(case, here, there)]
 
 
 def tasks(effort: Effort) -> list[Task]:
-    """One a dumbbell; ns-2 takes nearly all of the time."""
+    """A task per dumbbell; ns-2 takes nearly all of the time."""
     seeds = 6
     cases = [case for case in MATRIX if effort is Effort.FULL or case.name in QUICK]
     return [
@@ -52,7 +58,7 @@ def tasks(effort: Effort) -> list[Task]:
 
 
 def missing() -> str | None:
-    """How to install ns-2."""
+    """The reason why ns-2 cannot run, with how to install it."""
     if ns2.installed():
         return None
     return f"no program ns, expected ns-2.35: Debian's package {ns2.PACKAGE}"

@@ -1,4 +1,4 @@
-"""A TCP flow, or several, over a wide link that loses packets: what laws of throughput are of."""
+"""TCP flows over a wide, lossy link: the setting of throughput laws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WARMUP = 30.0
 """Seconds."""
 
 PACKET_COST = 1.2e-6
-"""CPU time of a packet and its acknowledgement, s, roughly."""
+"""CPU time of a packet and its acknowledgement, s (approximate)."""
 
 Settings = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ def lossy(
     replications: int,
     trace: bool = False,
 ) -> Scenario:
-    """A flow for each round-trip time, s, over a link too wide for a queue."""
+    """A flow for each round-trip time, s, over a link wide enough to have no queue."""
     return from_dict(
         {
             "name": name,
@@ -60,7 +60,8 @@ def lossy(
 
 
 def windows(result: Result, rtts: Sequence[float]) -> list[Floats]:
-    """Goodput in segments a round trip: by round-trip time, one value a replication."""
+    """Goodput in segments per round-trip time: for each round-trip time, one value per
+    replication."""
     return [
         np.array(
             [

@@ -1,8 +1,9 @@
-"""Phase effects: with droptail and without jitter the phase of two flows decides who loses.
+"""Phase effects: under droptail without jitter the phase of two flows decides which one loses
+packets.
 
 S. Floyd and V. Jacobson, "On traffic phase effects in packet-switched gateways", Internetworking:
-Research and Experience 3(3), 1992: a bottleneck of 100 packets a second, flows whose round-trip
-times differ by less than a packet. They cure it by a random time before each packet.
+Research and Experience 3(3), 1992: a bottleneck of 100 packets per second, and flows with
+round-trip times that differ by less than a packet time. Random delays of packets remove the effect.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ RESIDUE = (
 
 
 def scenario(phase: float, jitter: int, seconds: float, replications: int) -> Scenario:
-    """Two flows whose round-trip times differ by ``phase`` transmission times, their packets held
-    back by random times of up to ``jitter`` of them. Both flows start at random times."""
+    """Two flows with round-trip times that differ by ``phase`` transmission times, and packets
+    delayed by random times of up to ``jitter`` of them. Start times are random."""
     access: dict[str, object] = {"rate": "8 Mbit/s"}
     if jitter:
         access["jitter"] = f"{jitter * SERVICE / 2} s"
@@ -64,7 +65,7 @@ def scenario(phase: float, jitter: int, seconds: float, replications: int) -> Sc
 
 
 def share(bench: TaskRunner, of: Scenario) -> Floats:
-    """The share of the flow with the longer round-trip time, one value a replication."""
+    """Goodput share of the flow with the longer round-trip time, one value per replication."""
     result = bench.run(of)
     shorter, longer = (
         np.array([flows.delivered.sum() for flows in result.flow_sets(class_=name)])
@@ -77,7 +78,7 @@ def share(bench: TaskRunner, of: Scenario) -> Floats:
 def checks(
     bench: TaskRunner, phases: Sequence[float], seconds: float, replications: int
 ) -> list[Check]:
-    """The worst phase without jitter and with some, and every phase with much."""
+    """The worst phase without jitter and with some; every phase with more."""
 
     def shares(jitter: int) -> list[Floats]:
         return [share(bench, scenario(phase, jitter, seconds, replications)) for phase in phases]
@@ -100,7 +101,7 @@ def checks(
 
 
 def tasks(effort: Effort) -> list[Task]:
-    """All phases in one, as the worst is looked for."""
+    """One task for all phases, because the worst is selected."""
     phases = effort.pick((0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9), (0.25, 0.7, 0.8))
     seconds, replications = effort.pick(1000.0, 500.0), 12
     packets = 3 * len(phases) * seconds * replications / SERVICE

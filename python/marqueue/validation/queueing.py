@@ -1,7 +1,7 @@
-"""Queueing theory: packets that arrive as a Poisson process at an endless queue.
+"""Queueing theory: Poisson arrivals at an unlimited queue.
 
-L. Kleinrock, *Queueing Systems*, volume 1, 1975: the formula of Pollaczek and Khinchine (section
-5.6), of which M/M/1 and M/D/1 are cases; Little's law (section 2.1).
+L. Kleinrock, *Queueing Systems*, volume 1, 1975: the Pollaczek-Khinchine formula (section 5.6),
+with M/M/1 and M/D/1 as cases; Little's law (section 2.1).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MEAN = 1000
 """Bytes."""
 SCV = 4.0
 WARMUP = 5.0
-"""Many times what the queue takes to forget that it was empty at the start, s."""
+"""Warm-up, s: many times the relaxation time of the queue."""
 
 BECAUSE = (
     "Theory is exact: the 99.9% interval must contain it, its half width no more than a tenth of "
@@ -45,13 +45,13 @@ def constant() -> Moments:
 
 
 def exponential(mean: float = MEAN) -> Moments:
-    """Of an exponential size rounded up to whole bytes, which is geometric."""
+    """The same for an exponential size rounded up to whole bytes, which is geometric."""
     p = -math.expm1(-1 / mean)
     return 1 / p, (2 - p) / p**2
 
 
 def hyperexponential() -> Moments:
-    """Of one of two exponentials, each of which brings half of all bytes."""
+    """The same for one of two exponential sizes, each with half of all bytes."""
     p = 0.5 * (1 + math.sqrt((SCV - 1) / (SCV + 1)))
     parts = [(share, exponential(MEAN / (2 * share))) for share in (p, 1 - p)]
     first, second = (sum(share * moments[i] for share, moments in parts) for i in (0, 1))
@@ -68,8 +68,8 @@ LAWS: Mapping[str, tuple[str, Callable[[], Moments], Mapping[str, Any]]] = Mappi
 
 
 def waiting_time(arrivals: float, service: Moments) -> float:
-    """Pollaczek and Khinchine: the mean wait, s, of ``arrivals`` a second that need a service of
-    these moments, s and s^2."""
+    """The mean waiting time of the Pollaczek-Khinchine formula, s; ``arrivals`` per second, moments
+    of the service time in s and s^2."""
     first, second = service
     return arrivals * second / (2 * (1 - arrivals * first))
 
@@ -82,7 +82,7 @@ def queue(
     seconds: float,
     replications: int,
 ) -> Link:
-    """An endless queue straight behind the source."""
+    """An unlimited queue directly after the source."""
     scenario = from_dict(
         {
             "name": sizes,
@@ -114,7 +114,7 @@ def queue(
 def checks(
     bench: TaskRunner, name: str, load: float, seconds: float, replications: int
 ) -> list[Check]:
-    """One queue at one load."""
+    """The checks of one queue at one load."""
     sizes, moments, settings = LAWS[name]
     first, second = moments()
     byte = 8 / RATE
@@ -139,12 +139,13 @@ def checks(
 
 
 def _little(window: Window) -> float:
-    """L / (lambda W), where lambda is what departed: 1 but for those that wait at the edges."""
+    """L / (lambda W) with the departure rate as lambda: 1 except for packets that wait at the
+    edges."""
     return time_mean(window.queue) * window.seconds / (window.departures * window.delays.mean)
 
 
 def tasks(effort: Effort) -> list[Task]:
-    """One a queue and load. The higher the load, the longer a mean takes to settle."""
+    """A task per queue and load. Means converge more slowly at higher loads."""
     replications = 20
     out = []
     for name in LAWS:

@@ -1,4 +1,4 @@
-"""The ladder as a page with pictures."""
+"""The report of the ladder as a page with figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OUTCOMES: dict[check.Verdict, Outcome] = {
 
 
 def ladder_report(of: ladder.Ladder) -> Report:
-    """A section a rung: what is run, figures, checks."""
+    """A section per rung: runs, figures, checks."""
     effort = f"{of.effort.value} form, version {of.as_dict()['version']}"
     page = Report("Validation", of.summary, effort)
     for each in of.rungs:
@@ -46,7 +46,7 @@ def _verdict(each: check.Check) -> Verdict:
 
 
 def write_report(of: ladder.Ladder, made: Circumstances, directory: Path) -> None:
-    """Writes the page and the checks as JSON into an empty directory, and completes it."""
+    """Writes the page, and the checks as JSON, into an empty directory."""
     write_json(directory / "checks.json", of.as_dict())
     ladder_report(of).write(directory / "report.html")
     summary = of.as_dict()

@@ -1,10 +1,10 @@
-"""Two round-trip times at one link: who gets how much.
+"""Goodput of flows with two round-trip times at one link.
 
-Where both lose the same share of their packets both have the same window (the square-root law),
-and rates go as 1/RTT. Where both lose at the same time both grow for as long, by one packet a round
-trip, and rates go as 1/RTT^2. T. V. Lakshman and U. Madhow, "The performance of TCP/IP for networks
-with high bandwidth-delay products and random loss", IEEE/ACM ToN 5(3), 1997, find exponents between
-the two under droptail.
+If both lose the same share of their packets, both have the same window (the square-root law), and
+rates are proportional to 1/RTT. If both lose packets at the same times, both windows grow for the
+same time by one packet per round trip, and rates are proportional to 1/RTT^2. T. V. Lakshman and U.
+Madhow, "The performance of TCP/IP for networks with high bandwidth-delay products and random loss",
+IEEE/ACM ToN 5(3), 1997, find exponents between the two under droptail.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from marqueue.validation.one_flow import PACKET_COST, lossy, windows
 from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 RTTS = 0.0417, 0.1213
-"""Seconds; the difference is no whole number of transmission times."""
+"""Round-trip times, s; the difference is no multiple of the transmission time."""
 PACKET = 1500
 RATE = 10_000_000
 WARMUP = 50.0
@@ -36,7 +36,9 @@ RANDOM_BECAUSE = (
 RED_BECAUSE = (
     "0.2: RED spaces its losses, so that with few flows they depend a little on who sends."
 )
-DROPTAIL_BECAUSE = "From 1, where losses hit packets alike, to 2, where they hit flows together."
+DROPTAIL_BECAUSE = (
+    "From 1, if all packets have the same loss probability, to 2, if flows lose together."
+)
 
 AQMS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -50,7 +52,7 @@ AQMS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 def goodputs(result: Result) -> tuple[Floats, Floats]:
-    """Of the short and of the long round-trip time, bit/s, one value a replication."""
+    """Goodput of the short and of the long round-trip time, bit/s, one value per replication."""
     short, long = (
         np.array([flows.rates.sum() for flows in result.flow_sets(class_=name)])
         for name in result.classes
@@ -59,7 +61,7 @@ def goodputs(result: Result) -> tuple[Floats, Floats]:
 
 
 def over_random_losses(bench: TaskRunner, seconds: float, replications: int) -> list[Check]:
-    """Both flows over one link that loses packets at random."""
+    """Both flows over a link with random losses."""
     scenario = lossy("two flows", {"model": "random", "probability": 0.002},
                      {"delayed_ack": "0 s"}, rtts=RTTS, seconds=seconds,
                      replications=replications)  # fmt: skip
@@ -74,8 +76,7 @@ def over_random_losses(bench: TaskRunner, seconds: float, replications: int) -> 
 def at_a_queue(
     bench: TaskRunner, aqm: str, pairs: int, seconds: float, replications: int
 ) -> list[Check]:
-    """Flows that share a bottleneck, their packets sent with some jitter: without it the phases of
-    packets decide (see the rung on phase effects)."""
+    """Flows that share a bottleneck, with jitter to avoid phase effects (see that rung)."""
     service = 8 * PACKET / RATE
     scenario = from_dict(
         {
@@ -102,7 +103,7 @@ def at_a_queue(
     )
     result = bench.run(scenario)
     short, long = goodputs(result)
-    # The mean of the jitter, and of the queue: part of every round trip.
+    # Mean jitter and mean queueing delay are part of every round-trip time.
     more = service / 2 + result.link().values("delay_mean")
     exponent = np.log(short / long) / np.log((RTTS[1] + more) / (RTTS[0] + more))
     what = f"{aqm}, {pairs} flow{'s' * (pairs > 1)} of each: exponent"

@@ -1,4 +1,4 @@
-"""What the ladder is made of: rungs, each a list of tasks that can run beside each other."""
+"""Rungs of the ladder: lists of tasks that can run in parallel."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ T = TypeVar("T")
 
 
 class Effort(Enum):
-    """How long a ladder may take."""
+    """The form of the ladder: quick or full."""
 
     FULL = "full"
     QUICK = "quick"
 
     def pick(self, full: T, quick: T) -> T:
-        """What is right for this effort."""
+        """The value for this form."""
         return full if self is Effort.FULL else quick
 
 
 class TaskRunner:
-    """Where tasks run their simulations, so that they can be stopped."""
+    """Runs simulations of tasks so that they can be stopped."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Lets whatever runs here end within a fraction of a second."""
+        """Stops all running simulations within a fraction of a second."""
         self._stopped.set()
 
     def run(self, scenario: Scenario) -> Result:
-        """Runs a scenario, one replication at a time: tasks are what runs in parallel."""
+        """Runs a scenario, one replication at a time, because tasks are what runs in parallel."""
         return marqueue.run(scenario, jobs=1, progress=self._look)
 
     def run_ns2(self, case: ns2.Case, seed: int) -> ns2.Run:
@@ -56,11 +56,11 @@ class TaskRunner:
 
 @dataclass(frozen=True)
 class Task:
-    """Runs that give some checks."""
+    """Simulations that give some checks."""
 
     name: str
     cost: float
-    """CPU time, s, roughly: what the time left is estimated from."""
+    """Approximate CPU time, s, for the estimate of the remaining time."""
     checks: Callable[[TaskRunner], Sequence[Check]]
 
 
@@ -71,9 +71,9 @@ class Rung:
     name: str
     title: str
     about: str
-    """What is run, and what a reader must know of the law."""
+    """Description of the simulations and of the law's assumptions."""
     tasks: Callable[[Effort], Sequence[Task]]
     missing: Callable[[], str | None] = lambda: None
-    """What must be installed first, and how."""
+    """The missing program, with how to install it; None if there is none."""
     draw: Callable[[Sequence[Check]], Mapping[str, Figure]] = lambda checks: {}
     """Figures by caption."""

@@ -1,4 +1,4 @@
-"""The ladder on a terminal: one table, and below it why each tolerance is what it is."""
+"""The ladder on a terminal: a table, and the reasons for the tolerances below it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = ("what", "against", "figure", "expected", "tolerance", "verdict")
 
 
 def reasons(checks: Sequence[Check]) -> dict[str, int]:
-    """The reasons of the tolerances, numbered in the order in which they are first given."""
+    """The reasons for the tolerances, numbered by first appearance."""
     texts = dict.fromkeys(each.because for each in checks)
     return {text: number for number, text in enumerate(texts, 1)}
 
@@ -40,7 +40,7 @@ def cells(check: Check, numbers: dict[str, int]) -> list[str]:
 
 
 def ladder_table(ladder: Ladder) -> RenderableType:
-    """All checks by rung, the notes, and how many passed."""
+    """All checks by rung, the notes, and the number of passed checks."""
     numbers = reasons([check for each in ladder.rungs for check in each.checks])
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in COLUMNS:

@@ -1,4 +1,4 @@
-//! Declarations, values and refusals.
+//! Tests of declarations, values and error messages.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn values(pairs: &[(&str, Value)]) -> ParamValues {
 }
 
 #[test]
-fn defaults_are_filled_in_and_values_taken() {
+fn given_values_replace_defaults() {
     let p = Example::from_values(&values(&[("mode", Value::Choice("bytes".into()))])).unwrap();
     assert_eq!(p, Example { w: 0.5, mode: Mode::Bytes, th: None });
 }
@@ -62,7 +62,7 @@ params! {
 }
 
 #[test]
-fn two_sets_are_read_as_one() {
+fn two_sets_are_read_as_their_union() {
     type Both = (Example, Added);
     let (example, added) =
         Both::from_values(&values(&[("w", Value::Number(0.25)), ("n", Value::Number(7.0))])).unwrap();
@@ -76,14 +76,14 @@ fn two_sets_are_read_as_one() {
 }
 
 #[test]
-fn a_count_is_whole() {
+fn counts_are_whole_numbers() {
     assert_eq!(whole("n", 7.0), Ok(7));
     assert_eq!(whole("n", 1.5).unwrap_err().to_string(), "n: got 1.5, expected a whole number up to 4294967295");
     assert!(whole("n", 1e10).is_err() && whole("n", -1.0).is_err());
 }
 
 #[test]
-fn specs_tell_everything_that_was_declared() {
+fn specs_contain_everything_declared() {
     let s = Example::specs();
     assert_eq!(s[0].doc, "Weight.");
     assert_eq!(s[0].kind, Kind::Number { unit: Unit::Fraction, min: 0.0, max: 1.0 });

@@ -24,14 +24,14 @@ impl Engine {
             FlowKind::Tcp(tcp) => {
                 let config = &self.configs[flow.transport as usize];
                 let mut rx = ReceiveContext { now: at, config, options: &mut self.ack_options };
-                let got = tcp.receiver.on_segment(
+                let received = tcp.receiver.on_segment(
                     &mut rx,
                     packet.seq(),
                     packet.head().flags(),
                     packet.ecn(),
                     packet.options(),
                 );
-                (u64::from(got.delivered) * u64::from(config.segment), got.ack)
+                (u64::from(received.delivered) * u64::from(config.segment), received.ack)
             }
             FlowKind::Cbr(_) | FlowKind::Packets => (u64::from(packet.bytes()), None),
             FlowKind::RateBased(rate_based) => {
@@ -204,6 +204,7 @@ impl Engine {
         self.schedule_timers();
     }
 
+    /// A timer of flow `f` is due.
     pub(super) fn flow_timer(&mut self, f: u32) {
         let now = self.now;
         let flow = &mut self.flows[f as usize];
@@ -215,7 +216,7 @@ impl Engine {
                         tcp.receiver.on_timer(&mut ReceiveContext { now, config, options: &mut self.ack_options });
                     flow.in_flight += 1;
                     let head = flow.head;
-                    let stage = self.routes.behind_receiver(flow.data_stage);
+                    let stage = self.routes.ack_stage(flow.data_stage);
                     let packet = self.acknowledgement(f, head, &ack);
                     self.send_from_host(packet, stage, now);
                     return self.flow_timer(f);

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::flow::{add_row, Cbr, Flow, FlowKind, RateBased, Tcp};
-use crate::plan::{Plan, TrafficKind};
+use crate::plan::{Plan, TrafficKind, TrafficPlan};
 use crate::result::{RateTrace, SenderTrace};
 use crate::traffic::{Arrivals, Writer};
 use crate::window_meter::WindowMeter;
@@ -11,66 +11,14 @@ use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Rng, Time};
 
 impl Engine {
+    /// Creates the flows and arrival processes of all traffic groups.
     pub(super) fn add_traffic(&mut self, plan: &Plan, seed: u64) {
-        for (g, traffic) in plan.traffic.iter().enumerate() {
-            let group = g as u32;
+        for (group, traffic) in plan.traffic.iter().enumerate() {
+            let group = group as u32;
             match &traffic.kind {
-                TrafficKind::Tcp { transport, route, count, start, jitter, stop, size, trace, write, sample_cwnd } => {
-                    if *sample_cwnd {
-                        let (slot, row) = (self.flows.len(), self.table.group.len() as u32);
-                        self.cwnds.push(WindowMeter::new(g, slot, row, *count));
-                    }
-                    for i in 0..*count {
-                        let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
-                        let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
-                        let phase = rng.uniform();
-                        let f = self.add_tcp(group, *route as u32, *transport as u32, *size, at, phase);
-                        if let Some(write) = write {
-                            self.write_in_pieces(f, Writer::new(*write, rng, at, *size));
-                        }
-                        if *trace {
-                            self.trace_sender(f);
-                        }
-                        self.enter_timer(f, at);
-                    }
-                    self.stops.extend(stop.map(|t| (t, group)));
-                }
-                TrafficKind::Cbr { route, count, rate, packet, start, jitter, stop } => {
-                    for i in 0..*count {
-                        let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
-                        let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
-                        let stop = stop.unwrap_or(Time::NEVER);
-                        let kind = FlowKind::Cbr(Box::new(Cbr {
-                            spacing: Transmitter::new(*rate),
-                            bytes: packet.0 as u32,
-                            sent: 0,
-                            stop,
-                        }));
-                        let f = self.add_flow(kind, group, *route as u32, at, 0);
-                        self.enter_timer(f, at);
-                    }
-                }
-                TrafficKind::Paced { control, route, count, rate, packet, ecn, start, jitter, stop, trace } => {
-                    let law = rate_based::AnyRateLaw::build(control, *packet).expect("the plan has been checked");
-                    for i in 0..*count {
-                        let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
-                        let at = *start + Dur::from_secs(jitter.secs() * rng.uniform());
-                        let (pace, stop) = (rate.packets_per_sec(*packet), stop.unwrap_or(Time::NEVER));
-                        let kind = FlowKind::RateBased(Box::new(RateBased {
-                            sender: rate_based::Sender::new(law.clone(), pace, at, stop),
-                            receiver: rate_based::Receiver::default(),
-                            bytes: packet.0 as u32,
-                            ecn: if *ecn { Ecn::Ect } else { Ecn::NotEct },
-                            trace: trace.then_some(self.rate_traces.len() as u32),
-                        }));
-                        let f = self.add_flow(kind, group, *route as u32, at, 0);
-                        if *trace {
-                            let flow = self.flows[f as usize].row;
-                            self.rate_traces.push(RateTrace { flow, bytes: packet.0 as u32, rows: Vec::new() });
-                        }
-                        self.enter_timer(f, at);
-                    }
-                }
+                TrafficKind::Tcp { .. } => self.add_tcp_group(traffic, group, seed),
+                TrafficKind::Cbr { .. } => self.add_cbr_group(traffic, group, seed),
+                TrafficKind::Paced { .. } => self.add_rate_based_group(traffic, group, seed),
                 TrafficKind::Packets { route, start, .. } => {
                     let f = self.add_flow(FlowKind::Packets, group, *route as u32, *start, 0);
                     self.arrivals.extend(Arrivals::new(traffic, group, seed, f));
@@ -81,7 +29,72 @@ impl Engine {
         self.stops.sort_by(|a, b| b.cmp(a));
     }
 
-    /// The application of flow `f` writes in pieces.
+    fn add_tcp_group(&mut self, traffic: &TrafficPlan, group: u32, seed: u64) {
+        let TrafficKind::Tcp { transport, route, count, start, jitter, stop, size, trace, write, sample_cwnd } =
+            &traffic.kind
+        else {
+            return;
+        };
+        if *sample_cwnd {
+            let (slot, row) = (self.flows.len(), self.table.group.len() as u32);
+            self.cwnds.push(WindowMeter::new(group as usize, slot, row, *count));
+        }
+        for i in 0..*count {
+            let (mut rng, at) = draw_start(traffic, i, seed, *start, *jitter);
+            let phase = rng.uniform();
+            let f = self.add_tcp(group, *route as u32, *transport as u32, *size, at, phase);
+            if let Some(write) = write {
+                self.write_in_pieces(f, Writer::new(*write, rng, at, *size));
+            }
+            if *trace {
+                self.trace_sender(f);
+            }
+            self.enter_timer(f, at);
+        }
+        self.stops.extend(stop.map(|t| (t, group)));
+    }
+
+    fn add_cbr_group(&mut self, traffic: &TrafficPlan, group: u32, seed: u64) {
+        let TrafficKind::Cbr { route, count, rate, packet, start, jitter, stop } = &traffic.kind else { return };
+        for i in 0..*count {
+            let (_, at) = draw_start(traffic, i, seed, *start, *jitter);
+            let kind = FlowKind::Cbr(Box::new(Cbr {
+                spacing: Transmitter::new(*rate),
+                bytes: packet.0 as u32,
+                sent: 0,
+                stop: stop.unwrap_or(Time::NEVER),
+            }));
+            let f = self.add_flow(kind, group, *route as u32, at, 0);
+            self.enter_timer(f, at);
+        }
+    }
+
+    fn add_rate_based_group(&mut self, traffic: &TrafficPlan, group: u32, seed: u64) {
+        let TrafficKind::Paced { control, route, count, rate, packet, ecn, start, jitter, stop, trace } = &traffic.kind
+        else {
+            return;
+        };
+        let law = rate_based::AnyRateLaw::build(control, *packet).expect("the plan has been checked");
+        let (rate, stop) = (rate.packets_per_sec(*packet), stop.unwrap_or(Time::NEVER));
+        for i in 0..*count {
+            let (_, at) = draw_start(traffic, i, seed, *start, *jitter);
+            let kind = FlowKind::RateBased(Box::new(RateBased {
+                sender: rate_based::Sender::new(law.clone(), rate, at, stop),
+                receiver: rate_based::Receiver::default(),
+                bytes: packet.0 as u32,
+                ecn: if *ecn { Ecn::Ect } else { Ecn::NotEct },
+                trace: trace.then_some(self.rate_traces.len() as u32),
+            }));
+            let f = self.add_flow(kind, group, *route as u32, at, 0);
+            if *trace {
+                let flow = self.flows[f as usize].row;
+                self.rate_traces.push(RateTrace { flow, bytes: packet.0 as u32, rows: Vec::new() });
+            }
+            self.enter_timer(f, at);
+        }
+    }
+
+    /// Makes the application of flow `f` write in pieces.
     fn write_in_pieces(&mut self, f: u32, writer: Writer) {
         if let FlowKind::Tcp(tcp) = &mut self.flows[f as usize].kind {
             tcp.sender.write_in_pieces();
@@ -89,6 +102,7 @@ impl Engine {
         }
     }
 
+    /// Traces the sender of flow `f`.
     fn trace_sender(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
         let (index, row) = (self.senders.len() as u32, flow.row);
@@ -98,6 +112,7 @@ impl Engine {
         self.senders.push(SenderTrace { flow: row, rows: Vec::new() });
     }
 
+    /// Enters the first timer of flow `f`.
     fn enter_timer(&mut self, f: u32, at: Time) {
         self.flows[f as usize].timer = at;
         self.timers.push(at, f);
@@ -153,4 +168,11 @@ impl Engine {
             self.free_slots.push(f);
         }
     }
+}
+
+/// The random stream of flow `i` of a group, and its start time, which is the first draw.
+fn draw_start(traffic: &TrafficPlan, i: u32, seed: u64, start: Time, jitter: Dur) -> (Rng, Time) {
+    let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
+    let at = start + Dur::from_secs(jitter.secs() * rng.uniform());
+    (rng, at)
 }

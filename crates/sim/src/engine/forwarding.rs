@@ -27,7 +27,7 @@ impl Engine {
         self.events.set(source, next);
         let now = self.now;
         let stage = self.routes.stages[packet.stage() as usize];
-        // Half of all arrivals: one comparison decides the branch that cannot be predicted.
+        // Half of all arrivals are at senders. The branch cannot be predicted, so a single comparison decides it.
         if stage == Stage::Sender {
             // The next arrival on this link is most likely at a sender too.
             self.flows[next_flow as usize].fetch_sender();
@@ -88,12 +88,12 @@ impl Engine {
                     l = to;
                 }
                 Stage::ReceiveChained => match self.receive(packet.with_stage(stage), at) {
-                    Some(answer) => (packet, stage) = answer,
+                    Some(ack_and_stage) => (packet, stage) = ack_and_stage,
                     None => return,
                 },
                 Stage::Merged(to) => return self.merge(to, l, packet.with_stage(stage + 1), at, exit),
                 Stage::Pipe(_) => match self.pass(l, packet, at) {
-                    Some(arrives) => (at, stage) = (arrives, stage + 1),
+                    Some(arrival) => (at, stage) = (arrival, stage + 1),
                     None => return,
                 },
                 Stage::ReorderingPipe(_) => return self.pass_reordering(l, packet.with_stage(stage + 1), at),
@@ -118,11 +118,11 @@ impl Engine {
     #[inline(never)]
     fn pass(&mut self, l: u32, packet: Packet, due: Time) -> Option<Time> {
         let pipe = self.pipes[l as usize].as_mut()?;
-        let arrives = pipe.pass(due, &self.edges);
-        if arrives.is_none() {
+        let arrival = pipe.pass(due, &self.edges);
+        if arrival.is_none() {
             self.on_leaving_network(&packet);
         }
-        arrives
+        arrival
     }
 
     /// A packet is due at the far end of link `l` at `due`, whose pipe may reorder packets: inserts it among the
@@ -132,7 +132,7 @@ impl Engine {
         let Some(at) = self.pass(l, packet, due) else { return };
         let (later, waiting) = self.insert_in_order(l, packet, at);
         if let Some(pipe) = &mut self.pipes[l as usize] {
-            pipe.overtakes(later, waiting);
+            pipe.record_overtaking(later, waiting);
         }
     }
 
@@ -177,9 +177,9 @@ impl Engine {
         }
     }
 
-    /// A packet arrives at the queue of link `l`. It finds the queue as it was just before `now`: of an arrival and a
-    /// departure at the same instant, the arrival comes first (as mostly in ns-2, where it was scheduled a propagation
-    /// delay ago).
+    /// A packet arrives at the queue of link `l`. It finds the queue as it was just before `now`: an arrival precedes a
+    /// departure at the same instant, as in most cases in ns-2, where the arrival was scheduled a propagation delay
+    /// earlier.
     #[inline]
     fn offer(&mut self, l: u32, packet: Packet, now: Time) {
         if now > Time::ZERO && resource(&mut self.links, l).is_due(Time(now.0 - 1)) {
@@ -192,9 +192,9 @@ impl Engine {
         if packet.has(Flags::SIGNALS) {
             write_price(resource, &mut self.option_slots, l, packet);
         }
-        let taken = resource.start(now);
+        let departure = resource.start(now);
         let (needs_release, deadline) = (resource.needs_release(), resource.deadline());
-        if let Some((packet, at)) = taken {
+        if let Some((packet, at)) = departure {
             self.leave(l, packet, packet.stage(), at);
         }
         if needs_release {
@@ -272,8 +272,8 @@ impl Engine {
 /// Writes the price of link `l`, if it has one, into a packet with signals that has arrived at its queue.
 #[inline(never)]
 fn write_price(resource: &Resource, option_slots: &mut [PacketOptions], l: u32, packet: Packet) {
-    let said = resource.qdisc.price(&packet);
-    if let (Some(price), PacketOptions::Signals(signals)) = (said, &mut option_slots[packet.options() as usize]) {
+    let price = resource.qdisc.price(&packet);
+    if let (Some(price), PacketOptions::Signals(signals)) = (price, &mut option_slots[packet.options() as usize]) {
         signals.add_price(Price { router: l, ..price });
     }
 }

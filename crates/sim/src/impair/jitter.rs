@@ -1,15 +1,14 @@
-//! Delay that varies: each packet takes a random time longer than propagation.
+//! Jitter: each packet has a random delay in addition to the propagation delay.
 //!
-//! The extra delay is never negative, so that the mean delay is the link's and `mean`. Under `order` = kept a
-//! packet waits for the one before it, as behind a radio link that retransmits in order; the extra
-//! delay is then larger than drawn. Under free it does not (packets over several paths), and packets
-//! that follow each other more closely than delays differ are reordered.
+//! The extra delay is never negative, so the mean delay is the propagation delay plus `mean`. With `order = "kept"` a
+//! packet does not arrive before the previous one, as on a radio link that retransmits in order. Its extra delay may
+//! then be longer than drawn. With `order = "free"` packets may overtake each other, as on several paths.
 
 use marqueue_core::params::{required, ParamError, ParamSet, ParamSpec, ParamValues};
 use marqueue_core::{Dur, Rng, Time};
 
 marqueue_core::choice! {
-    /// How the extra delay is distributed.
+    /// The distribution of the extra delay.
     pub enum Distribution {
         /// Uniform from zero to twice the mean.
         Uniform = "uniform",
@@ -19,39 +18,39 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
-    /// What becomes of the order of packets.
+    /// The order of packets.
     pub enum Order {
-        /// It is kept: a packet waits for the one before it.
+        /// A packet does not arrive before the previous one.
         Kept = "kept",
-        /// It is not.
+        /// Packets may overtake each other.
         Free = "free",
     }
 }
 
 marqueue_core::params! {
-    /// Parameters of delay that varies.
+    /// Parameters of jitter.
     pub struct Params {
         /// Mean of the extra delay.
         mean: Option<f64> { unit: Seconds, range: 0.0 => 3600.0, default: None, source: "marqueue" },
-        /// Its distribution: uniform from zero to twice the mean, or exponential.
+        /// Distribution of the extra delay: uniform from zero to twice the mean, or exponential.
         distribution: Distribution { default: Distribution::Uniform, source: "marqueue" },
-        /// Does a packet wait for the one before it (kept), or may it overtake (free)?
+        /// Order of packets: kept, or free if packets may overtake each other.
         order: Order { default: Order::Kept, source: "marqueue; most links keep the order" },
     }
 }
 
-/// See the head of this file.
+/// Jitter with its state.
 #[derive(Debug)]
 pub struct Jitter {
     mean: f64,
     distribution: Distribution,
     order: Order,
-    /// When the packet before arrives.
-    last: Time,
+    /// When the previous packet arrives.
+    last_arrival: Time,
 }
 
 impl Jitter {
-    /// Its parameters.
+    /// The declared parameters.
     pub fn specs() -> Vec<ParamSpec> {
         Params::specs()
     }
@@ -59,19 +58,19 @@ impl Jitter {
     /// The jitter with these parameters.
     ///
     /// # Errors
-    /// Names the parameter that is refused.
+    /// Names the invalid parameter.
     pub fn build(values: &ParamValues) -> Result<Jitter, ParamError> {
         let params = Params::from_values(values)?;
         let mean = required(params.mean, "mean")?;
-        Ok(Jitter { mean, distribution: params.distribution, order: params.order, last: Time::ZERO })
+        Ok(Jitter { mean, distribution: params.distribution, order: params.order, last_arrival: Time::ZERO })
     }
 
-    /// Do packets keep their order?
+    /// Does it keep the order of packets?
     pub fn keeps_order(&self) -> bool {
         self.order == Order::Kept
     }
 
-    /// When the next packet arrives, which would be due at `due`.
+    /// The arrival time of the next packet, which is `due` without jitter.
     pub fn arrival(&mut self, due: Time, rng: &mut Rng) -> Time {
         let extra = match self.distribution {
             Distribution::Uniform => 2.0 * self.mean * rng.uniform(),
@@ -80,8 +79,8 @@ impl Jitter {
         let at = due + Dur::from_secs(extra);
         match self.order {
             Order::Kept => {
-                self.last = self.last.max(at);
-                self.last
+                self.last_arrival = self.last_arrival.max(at);
+                self.last_arrival
             }
             Order::Free => at,
         }

@@ -1,9 +1,9 @@
-//! The interface of a model of loss.
+//! The interface of loss models.
 
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::Rng;
 
-/// A model of random losses on a pipe.
+/// A model of losses on a pipe.
 pub trait LossModel: Sized {
     /// Its name in scenarios.
     const NAME: &'static str;
@@ -17,7 +17,7 @@ pub trait LossModel: Sized {
     /// The model at the start of a run.
     ///
     /// # Errors
-    /// Names a parameter that is missing or contradicts another.
+    /// Names a missing or inconsistent parameter.
     fn new(params: &Self::Params) -> Result<Self, ParamError>;
 
     /// Is the next packet lost?

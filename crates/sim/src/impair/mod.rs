@@ -20,7 +20,7 @@ macro_rules! losses {
     ($($module:ident :: $model:ident),* $(,)?) => {
         $(mod $module;)*
 
-        /// All models of loss.
+        /// Any loss model.
         #[derive(Debug)]
         pub enum Loss {
             $(#[allow(missing_docs)] $model($module::$model),)*
@@ -45,7 +45,7 @@ macro_rules! losses {
                 match self { $(Loss::$model(model) => model.is_lost(rng),)* }
             }
 
-            /// Every model there is.
+            /// All loss models.
             pub fn catalogue() -> Vec<Entry> {
                 vec![$(Entry {
                     name: $module::$model::NAME,

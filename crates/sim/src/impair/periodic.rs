@@ -1,8 +1,8 @@
-//! Every n-th packet is lost: the loss of the saw-tooth from which the square-root law is derived.
+//! Periodic losses: every n-th packet is lost. The square-root law is derived from this pattern.
 //!
 //! Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance algorithm",
-//! ACM CCR 27(3), 1997, section 2. Without any chance in it, it also serves to see one loss and what
-//! follows.
+//! ACM CCR 27(3), 1997, section 2. As the pattern is deterministic, it also shows the reaction to
+//! a single loss.
 
 use super::loss_model::LossModel;
 use marqueue_core::params::{required, ParamError};
@@ -11,16 +11,17 @@ use marqueue_core::Rng;
 marqueue_core::params! {
     /// Parameters of periodic losses.
     pub struct Params {
-        /// Of so many packets the last is lost.
+        /// Number of packets from one loss to the next.
         every: Option<f64> { unit: Packets, range: 1 => 1e9, default: None, source: "Mathis et al. 1997" },
     }
 }
 
-/// See the head of this file.
+/// Periodic losses with their state.
 #[derive(Debug)]
 pub struct Periodic {
     every: u32,
-    since: u32,
+    /// Packets since the last loss.
+    since_loss: u32,
 }
 
 impl LossModel for Periodic {
@@ -34,14 +35,14 @@ impl LossModel for Periodic {
         if every.fract() != 0.0 {
             return Err(ParamError::new("every", format!("got {every}, expected a whole number of packets")));
         }
-        Ok(Periodic { every: every as u32, since: 0 })
+        Ok(Periodic { every: every as u32, since_loss: 0 })
     }
 
     fn is_lost(&mut self, _: &mut Rng) -> bool {
-        self.since += 1;
-        let lost = self.since == self.every;
+        self.since_loss += 1;
+        let lost = self.since_loss == self.every;
         if lost {
-            self.since = 0;
+            self.since_loss = 0;
         }
         lost
     }

@@ -23,11 +23,11 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// The pipe of `link`, if it is impaired; its random streams are `link/NAME/loss` and so on.
+    /// The pipe of `link`, or `None` without impairments. Its random streams are `link/NAME/loss` and so on.
     ///
     /// # Errors
     /// If a model is unknown or a parameter is refused.
-    pub fn of(link: &LinkPlan, windows: usize, seed: u64) -> Result<Option<Box<Pipe>>, ParamError> {
+    pub fn build(link: &LinkPlan, windows: usize, seed: u64) -> Result<Option<Box<Pipe>>, ParamError> {
         let plan = &link.pipe;
         let stream = |what: &str| Rng::named(seed, &format!("link/{}/{what}", link.name));
         let part = |what: &'static str| move |e: ParamError| e.within(what);
@@ -47,7 +47,7 @@ impl Pipe {
         })))
     }
 
-    /// Does it keep the order of packets?
+    /// Does the pipe keep the order of packets?
     pub fn keeps_order(&self) -> bool {
         self.reorder.is_none() && self.jitter.as_ref().is_none_or(|(jitter, _)| jitter.keeps_order())
     }
@@ -79,16 +79,16 @@ impl Pipe {
     }
 
     /// Counts overtaking: the packet that has just passed will arrive before `later` of the `waiting` others.
-    pub fn overtakes(&mut self, later: usize, waiting: usize) {
+    pub fn record_overtaking(&mut self, later: usize, waiting: usize) {
         self.overtaken.drain(..self.overtaken.len() - waiting);
         let counts = &mut self.windows[self.window];
-        let place = waiting - later;
-        for times in self.overtaken.range_mut(place..) {
-            counts.reordered += u64::from(*times == 0);
-            *times += 1;
+        let position = waiting - later;
+        for overtakings in self.overtaken.range_mut(position..) {
+            counts.reordered += u64::from(*overtakings == 0);
+            *overtakings += 1;
         }
         counts.overtakings += later as u64;
-        self.overtaken.insert(place, 0);
+        self.overtaken.insert(position, 0);
     }
 
     /// The counts of each measuring window.

@@ -1,7 +1,7 @@
 //! Independent losses: each packet is lost with the same probability.
 //!
-//! The channel of the square-root law and of PFTK at its simplest. A probability of zero draws, but
-//! loses nothing.
+//! The square-root law and PFTK assume such a channel in their simplest form. With a probability of zero, random
+//! numbers are drawn but no packet is lost.
 
 use super::loss_model::LossModel;
 use marqueue_core::params::{required, ParamError};
@@ -10,12 +10,12 @@ use marqueue_core::Rng;
 marqueue_core::params! {
     /// Parameters of independent losses.
     pub struct Params {
-        /// Probability with which a packet is lost.
+        /// Loss probability of a packet.
         probability: Option<f64> { unit: Fraction, range: 0.0 => 1.0, default: None, source: "marqueue" },
     }
 }
 
-/// See the head of this file.
+/// Independent losses.
 #[derive(Debug)]
 pub struct Random {
     probability: f64,

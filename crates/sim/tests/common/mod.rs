@@ -1,4 +1,4 @@
-//! Plans that tests share.
+//! Shared plans of tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use marqueue_aqm::{Limit, Signal};
@@ -54,7 +54,7 @@ pub struct Dumbbell {
 }
 
 impl Dumbbell {
-    /// Link 0 is the bottleneck, 1 the way back, then four links a class; route `c` is class `c`.
+    /// Link 0 is the bottleneck, 1 its return link, then four links a class; route `c` is class `c`.
     pub fn plan(self, duration: f64) -> Plan {
         let d0 = ms(self.bottleneck_delay);
         let mut plan = Plan {
@@ -117,14 +117,14 @@ pub fn utilization(w: &LinkWindow) -> f64 {
     w.used / w.capacity
 }
 
-/// A host that could send into every link: nothing can be foretold, every arrival is an event.
+/// The plan with a host that could send into every link, so that every arrival is an event.
 pub fn hop_by_hop(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     plan.routes.extend((0..plan.links.len()).map(|l| RoutePlan { forward: vec![l], reverse: vec![] }));
     plan
 }
 
-/// Everything but the number of events.
+/// A result without its number of events.
 pub fn happened(r: &RunResult) -> String {
     format!("{:?} {:?} {:?} {:?}", r.links, r.traces, r.flows, r.senders)
 }

@@ -1,100 +1,102 @@
-//! The probability that a flow of window w is marked within a round trip, 1 - E[(1 - p_N(Q))^w] (Eun and Wang,
-//! (4)), for all windows at once, in a number of operations that grows as the logarithm of the thresholds.
+//! The probability that a flow of window w is marked within a round trip, 1 - E[(1 - p_N(Q))^w] (Eun and Wang, (4)),
+//! for all windows at once. The number of operations grows as the logarithm of the thresholds.
 //!
-//! The sum over n of P(Q = n) (1 - (1 - p_N(n))^w) is cut where the curve has a knot. The first HEAD terms are added
-//! one by one. The rest is geometric, P(Q = n) = c e^{-δn}, and the curve is smooth there, so that blocks of M numbers
-//! are summed by Gauss rules of K nodes ([`super::gauss_quadrature`]). Beyond the last knot every packet is marked,
-//! which leaves P(Q >= end), in closed form.
+//! The probability is the sum over n of P(Q = n) (1 - (1 - p_N(n))^w), split at the knots of the curve. The first HEAD
+//! terms are added one by one. For larger n the law is geometric, P(Q = n) = c e^{-δn}, and the curve is smooth between
+//! knots, so blocks of M terms are summed by Gauss rules of NODES nodes ([`super::gauss_quadrature`]). Beyond the last
+//! knot every packet is marked, and the rest of the sum is P(Q >= end) in closed form.
 //!
-//! The error. A rule of K nodes leaves of f at most 2 M times the distance of f to polynomials of degree
-//! 2K - 1, which is 2 B R^{1-2K} / (R - 1) if f is analytic and bounded by B in the ellipse with foci at the
-//! block's ends and semi-axes that sum to R/2 of its length (Trefethen, *Approximation Theory and Approximation
-//! Practice*, Theorem 8.2). With R = 5.8 the ellipse reaches 0.993 M beyond the ends. A block is no longer than
-//! what lies before it, so that c e^{-δn} stays below c, and is cut where 1 - p would fall by more than a
-//! half, or w (p(end) - p(begin)) / (1 - p(begin)) exceed DROP for the largest w: |1 - p|^w then stays below
-//! e^{0.993 DROP} and 1 - p has no zero there. With K = 14 and DROP = 8 that is 4 × 2800 c × 5.8^-27 / 4.8
-//! = 6·10^-18 c a number, and c M is of order 1: less than rounding.
+//! The error of a rule of K = NODES nodes is at most 2 M times the distance of the summand f from polynomials of degree
+//! 2K - 1. That distance is at most 2 B R^{1-2K} / (R - 1), if f is analytic and bounded by B in the ellipse with foci
+//! at the block's ends and semi-axes that sum to R/2 of its length (Trefethen, *Approximation Theory and Approximation
+//! Practice*, Theorem 8.2). With R = 5.8 the ellipse reaches 0.993 M beyond the ends. A block is no longer than the
+//! range before it, so c e^{-δn} stays below c. It ends before 1 - p falls by more than a half, and before
+//! w (p(end) - p(begin)) / (1 - p(begin)) exceeds MAX_FALL for the largest w. Then |1 - p|^w stays below
+//! e^{0.993 MAX_FALL}, and 1 - p has no zero in the ellipse. With K = 14 and MAX_FALL = 8 the error of each term is
+//! below 4 × 2800 c × 5.8^-27 / 4.8 = 6·10^-18 c. c M is of order 1, so this is less than rounding.
 //!
-//! Exponents need not be whole: a flow sends w/r packets in each of r slots.
+//! Exponents need not be whole numbers: a flow sends w/r packets in each of r slots.
 
 use super::gauss_quadrature::{rule, Node};
 use super::queue::{Stationary, HEAD};
 use marqueue_core::curve::ScaledCurve;
 
-/// Nodes in a block.
-const K: usize = 14;
-/// What w times the relative fall of 1 - p may be in a block.
-const DROP: f64 = 8.0;
-/// e^-SURE is no probability.
-const SURE: f64 = 40.0;
+/// Nodes of a block.
+const NODES: usize = 14;
+/// Limit of w times the relative fall of 1 - p over a block.
+const MAX_FALL: f64 = 8.0;
+/// e^-CERTAIN counts as probability zero.
+const CERTAIN: f64 = 40.0;
 
-/// Where the curve is evaluated, once for all steps.
+/// The queue lengths at which the curve is evaluated, once for all steps.
 #[derive(Clone, Debug)]
-pub struct Grid {
+pub struct QuadratureGrid {
     nodes: Vec<Node>,
     /// ln(1 - p) at the nodes.
-    pass: Vec<f64>,
-    /// From this length on each flow is marked.
+    ln_unmarked: Vec<f64>,
+    /// The queue length from which on every flow is marked.
     end: f64,
 }
 
-/// 1 - (1 - p)^e at the nodes of a grid, for some exponents.
+/// 1 - (1 - p)^e at the nodes of a grid for several exponents e.
 #[derive(Clone, Debug)]
-pub struct Marks {
-    /// A row an exponent.
+pub struct MarkTable {
+    /// One row for each exponent.
     table: Vec<f64>,
     nodes: usize,
 }
 
-/// The law of the queue at the nodes of a grid.
+/// The law of the queue on a grid.
 #[derive(Clone, Debug, Default)]
-pub struct Weights {
-    at: Vec<f64>,
+pub struct QueueWeights {
+    /// The weight of each node: node weight times probability.
+    nodes: Vec<f64>,
+    /// The probability of queue lengths beyond the grid.
     beyond: f64,
 }
 
-impl Grid {
-    /// For exponents from `least` to `most`.
-    pub fn new(curve: &ScaledCurve, least: f64, most: f64) -> Grid {
-        let end = end(curve, least);
+impl QuadratureGrid {
+    /// A grid for exponents from `min` to `max`.
+    pub fn new(curve: &ScaledCurve, min: f64, max: f64) -> QuadratureGrid {
+        let end = end(curve, min);
         let mut nodes: Vec<Node> = Vec::new();
         let mut from = 0.0;
         let pieces = curve.behind_knots().into_iter().chain([end]);
         for to in pieces {
             while from < to {
-                let length = block(curve, from, to, most);
-                nodes.extend(rule(from, length as u64, K));
+                let length = block_length(curve, from, to, max);
+                nodes.extend(rule(from, length as u64, NODES));
                 from += length;
             }
         }
-        let pass = nodes.iter().map(|&(x, _)| (-curve.p(x)).ln_1p()).collect();
-        Grid { nodes, pass, end }
+        let ln_unmarked = nodes.iter().map(|&(x, _)| (-curve.p(x)).ln_1p()).collect();
+        QuadratureGrid { nodes, ln_unmarked, end }
     }
 
-    /// The law at the nodes.
-    pub fn weigh(&self, law: &Stationary, into: &mut Weights) {
-        into.at.clear();
-        into.at.extend(self.nodes.iter().map(|&(x, g)| g * law.probability(x)));
+    /// Writes the weights of a law to `into`.
+    pub fn weigh(&self, law: &Stationary, into: &mut QueueWeights) {
+        into.nodes.clear();
+        into.nodes.extend(self.nodes.iter().map(|&(x, g)| g * law.probability(x)));
         into.beyond = law.tail(self.end);
     }
 
     /// The table for these exponents.
-    pub fn marks(&self, exponents: impl Iterator<Item = f64>) -> Marks {
-        let table = exponents.flat_map(|e| self.pass.iter().map(move |pass| -(e * pass).exp_m1())).collect();
-        Marks { table, nodes: self.nodes.len() }
+    pub fn mark_table(&self, exponents: impl Iterator<Item = f64>) -> MarkTable {
+        let table = exponents.flat_map(|e| self.ln_unmarked.iter().map(move |ln| -(e * ln).exp_m1())).collect();
+        MarkTable { table, nodes: self.nodes.len() }
     }
 }
 
-impl Marks {
-    /// The probability for each exponent, into `into`.
-    pub fn probabilities(&self, weights: &Weights, into: &mut [f64]) {
+impl MarkTable {
+    /// Writes the probability for each exponent to `into`.
+    pub fn probabilities(&self, weights: &QueueWeights, into: &mut [f64]) {
         for (row, p) in self.table.chunks_exact(self.nodes).zip(into) {
-            *p = (dot(row, &weights.at) + weights.beyond).min(1.0);
+            *p = (dot(row, &weights.nodes) + weights.beyond).min(1.0);
         }
     }
 }
 
-/// Four sums side by side, which a processor adds together.
+/// A dot product with four partial sums, which the compiler vectorizes.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
     let (left, right) = (a.chunks_exact(4), b.chunks_exact(4));
@@ -105,29 +107,30 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// From where on each flow is marked: behind the last knot, or where a smooth curve comes that near to 1.
-fn end(curve: &ScaledCurve, least: f64) -> f64 {
+/// The queue length from which on every flow is marked: the last knot, or where the probability of no mark is below
+/// e^-CERTAIN even for the smallest exponent.
+fn end(curve: &ScaledCurve, min: f64) -> f64 {
     if let Some(&last) = curve.behind_knots().last() {
         return last;
     }
-    let sure = |n: f64| -least * (-curve.p(n)).ln_1p() > SURE;
+    let is_certain = |n: f64| -min * (-curve.p(n)).ln_1p() > CERTAIN;
     let mut n = 1.0;
-    while !sure(n) {
+    while !is_certain(n) {
         n *= 2.0;
     }
     n
 }
 
-/// How many numbers from `from` on, before `to`, a rule may sum.
-fn block(curve: &ScaledCurve, from: f64, to: f64, most: f64) -> f64 {
+/// The length of a block from `from`, at most up to `to`, for exponents up to `max`.
+fn block_length(curve: &ScaledCurve, from: f64, to: f64, max: f64) -> f64 {
     if from < HEAD as f64 {
-        // One by one: a rule of that many nodes is the numbers.
-        return (to - from).min(K as f64);
+        // A rule for NODES terms or fewer adds them one by one.
+        return (to - from).min(NODES as f64);
     }
-    let pass = |n: f64| 1.0 - curve.p(n);
-    let fall = (DROP / most).min(0.5);
+    let unmarked = |n: f64| 1.0 - curve.p(n);
+    let max_fall = (MAX_FALL / max).min(0.5);
     let mut length = (to - from).min(from);
-    while length > K as f64 && 1.0 - pass(from + length - 1.0) / pass(from) > fall {
+    while length > NODES as f64 && 1.0 - unmarked(from + length - 1.0) / unmarked(from) > max_fall {
         length = (length / 2.0).floor();
     }
     length

@@ -1,16 +1,16 @@
 //! The doubly stochastic chain of TCP windows under marking of scale N^a (Eun and Wang 2008, section III).
 //!
-//! In each slot, given all windows, packets arrive at the queue as a Poisson process of load
-//! ρ = Σ W_i / (N C T_i), and the queue is in equilibrium; a flow escapes marks with E[(1 - p_N(Q))^w]; at ρ >= 1
-//! none does. After its round trip a flow goes to W + 1, or to floor(W/2) if marked.
+//! In each slot, packets arrive at the queue as a Poisson process of load ρ = Σ W_i / (N C T_i), given all windows, and
+//! the queue is in equilibrium. A flow of window w stays unmarked with probability E[(1 - p_N(Q))^w] if ρ < 1, and with
+//! probability 0 else. After its round trip the window becomes floor(W/2) if the flow was marked, and W + 1 if not.
 //!
-//! Given the windows flows are independent, and those of one class and window are alike. So the chain over the
-//! number of flows at each window is Markov by itself, exactly (Kemeny and Snell, *Finite Markov Chains*,
-//! section 6.3), and a step takes a binomial draw a window however many flows there are.
+//! Given the windows, flows are independent, and flows of the same class and window have the same law. Therefore the
+//! numbers of flows at each window form a Markov chain themselves (lumping: Kemeny and Snell, *Finite Markov Chains*,
+//! section 6.3). A step takes one binomial draw for each window, for any number of flows.
 //!
-//! The paper's chain has one class whose round trip is one slot. With more slots, flows begin their round
-//! trips at different times and classes may have different ones; given its window, a flow escapes the marks
-//! of r slots with the product of E[(1 - p_N(Q))^{w/r}].
+//! The paper's chain has one class with a round trip of one slot. With more slots, the round trips of flows begin at
+//! different slots, and classes may have different round-trip times. A flow whose round trip has r slots stays unmarked
+//! with the product of E[(1 - p_N(Q))^{w/r}] over these slots.
 
 pub mod flows;
 mod gauss_quadrature;
@@ -20,34 +20,34 @@ pub mod queue;
 pub use flows::Class;
 pub use queue::Queue;
 
-use flows::Flows;
-use marks::{Grid, Weights};
+use flows::ClassState;
+use marks::{QuadratureGrid, QueueWeights};
 use marqueue_core::curve::ScaledCurve;
 use marqueue_core::Rng;
 
 /// The parameters of a chain.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// p_N.
+    /// The marking curve p_N.
     pub curve: ScaledCurve,
     /// The queue within a slot.
     pub queue: Queue,
-    /// Flows by round-trip time.
+    /// The flows, by round-trip time.
     pub classes: Vec<Class>,
     /// Slots in T, the unit of round-trip times.
     pub slots: u32,
-    /// CT: packets a flow that the link carries in T.
+    /// CT: packets for each flow that the link carries in T.
     pub ct: f64,
-    /// The greatest window, packets.
-    pub greatest: u32,
+    /// The largest window, packets.
+    pub max_window: u32,
 }
 
 /// The state at the start of a slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// ρ, which may be 1 and more.
+    /// The load ρ, which may exceed 1.
     pub load: f64,
-    /// Σ W_i, packets.
+    /// The sum of windows Σ W_i, packets.
     pub windows: f64,
 }
 
@@ -55,48 +55,51 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub struct Chain {
     setup: Setup,
-    flows: Vec<Flows>,
-    grid: Grid,
-    weights: Weights,
-    /// By class and window, w - 1.
+    states: Vec<ClassState>,
+    grid: QuadratureGrid,
+    weights: QueueWeights,
+    /// `counts[c][w - 1]`: number of flows of class c with window w.
     counts: Vec<Vec<u64>>,
+    /// The sum of windows of each class.
     sums: Vec<u64>,
+    /// Packets that the link carries in T.
     capacity: f64,
     slot: u64,
 }
 
 impl Chain {
-    /// All flows at windows spread evenly over 1 to 2CT, in the streams `name/class/0` and so on.
+    /// A chain whose windows are spread evenly over 1 to 2CT. It draws from the streams `name/class/0` and so on.
     ///
     /// # Panics
-    /// Without flows, or if a number of slots, CT or the greatest window is 0.
+    /// If there are no flows, or if a number of slots, CT or the largest window is 0.
     pub fn new(setup: Setup, seed: u64, name: &str) -> Chain {
-        let windows = setup.greatest as usize;
-        let most = (2.0 * setup.ct).round().max(1.0) as usize;
-        let start: Vec<f64> = (1..=windows).map(|w| f64::from(u8::from(w <= most))).collect();
-        Chain::starting_at(setup, &start, seed, name)
+        let windows = setup.max_window as usize;
+        let spread = (2.0 * setup.ct).round().max(1.0) as usize;
+        let start: Vec<f64> = (1..=windows).map(|w| f64::from(u8::from(w <= spread))).collect();
+        Chain::with_window_shares(setup, &start, seed, name)
     }
 
-    /// The flows of each class with these shares of windows 1, 2, ... to the greatest.
+    /// A chain in which `start[w - 1]` is the share of flows with window w, in each class.
     ///
     /// # Panics
-    /// As [`Chain::new`], or if there are not as many shares as windows.
-    pub fn starting_at(setup: Setup, start: &[f64], seed: u64, name: &str) -> Chain {
+    /// As [`Chain::new`], or if `start` has not one share for each window.
+    pub fn with_window_shares(setup: Setup, start: &[f64], seed: u64, name: &str) -> Chain {
         let population: u64 = setup.classes.iter().map(|c| c.flows).sum();
-        assert!(population > 0 && setup.ct > 0.0 && setup.slots > 0, "a chain of nothing");
-        assert!(start.len() == setup.greatest as usize && !start.is_empty(), "a share a window");
+        assert!(population > 0 && setup.ct > 0.0 && setup.slots > 0, "expected flows, slots and a CT above 0");
+        assert!(start.len() == setup.max_window as usize && !start.is_empty(), "expected a share for each window");
         let longest = setup.classes.iter().map(|c| c.slots).max().unwrap_or(1);
-        let grid = Grid::new(&setup.curve, 1.0 / f64::from(longest), f64::from(setup.greatest));
-        let flows = setup.classes.iter().enumerate().map(|(i, &class)| {
-            assert!(class.slots > 0, "a round trip of no slot");
-            Flows::new(class, &grid, start, Rng::named(seed, &format!("{name}/class/{i}")))
+        let grid = QuadratureGrid::new(&setup.curve, 1.0 / f64::from(longest), f64::from(setup.max_window));
+        let states = setup.classes.iter().enumerate().map(|(i, &class)| {
+            assert!(class.slots > 0, "expected slots in a round trip");
+            ClassState::new(class, &grid, start, Rng::named(seed, &format!("{name}/class/{i}")))
         });
-        let flows: Vec<_> = flows.collect();
-        let counts = vec![vec![0; start.len()]; flows.len()];
+        let states: Vec<_> = states.collect();
+        let counts = vec![vec![0; start.len()]; states.len()];
         let capacity = population as f64 * setup.ct;
-        let sums = vec![0; flows.len()];
-        let mut chain = Chain { flows, grid, weights: Weights::default(), counts, sums, capacity, slot: 0, setup };
-        chain.look();
+        let sums = vec![0; states.len()];
+        let mut chain =
+            Chain { states, grid, weights: QueueWeights::default(), counts, sums, capacity, slot: 0, setup };
+        chain.count_windows();
         chain
     }
 
@@ -109,44 +112,46 @@ impl Chain {
         } else {
             None
         };
-        for flows in &mut self.flows {
-            flows.step(self.slot, weights);
+        for state in &mut self.states {
+            state.step(self.slot, weights);
         }
         self.slot += 1;
-        self.look();
+        self.count_windows();
         Step { load, windows }
     }
 
-    /// How many flows of a class have window w, at w - 1.
+    /// The number of flows of a class with window w, at index w - 1.
     pub fn counts(&self, class: usize) -> &[u64] {
         &self.counts[class]
     }
 
-    /// ρ: a class's windows, each over its round-trip time, over what the link carries.
+    /// ρ: the sum over classes of windows over round-trip time, divided by the capacity.
     fn load(&self) -> f64 {
         let of = |(class, &sum): (&Class, &u64)| sum as f64 * f64::from(self.setup.slots) / f64::from(class.slots);
         self.setup.classes.iter().zip(&self.sums).map(of).sum::<f64>() / self.capacity
     }
 
-    fn look(&mut self) {
-        for ((flows, counts), sum) in self.flows.iter().zip(&mut self.counts).zip(&mut self.sums) {
-            *sum = flows.windows(counts);
+    /// Updates the number of flows at each window, and the sums of windows.
+    fn count_windows(&mut self) {
+        for ((state, counts), sum) in self.states.iter().zip(&mut self.counts).zip(&mut self.sums) {
+            *sum = state.windows(counts);
         }
     }
 }
 
-/// The probabilities that a flow is marked which sends each of these numbers of packets while the queue has
-/// each of these loads; a row a load.
-pub fn marking(curve: &ScaledCurve, queue: Queue, loads: &[f64], exponents: &[f64]) -> Vec<f64> {
-    let least = exponents.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = exponents.iter().copied().fold(0.0, f64::max);
-    let grid = Grid::new(curve, least, most);
-    let marks = grid.marks(exponents.iter().copied());
-    let mut weights = Weights::default();
-    let mut all = vec![1.0; loads.len() * exponents.len()];
-    for (&load, row) in loads.iter().zip(all.chunks_exact_mut(exponents.len())).filter(|(&load, _)| load < 1.0) {
+/// The probability that at least one of `exponents[j]` packets is marked at load `loads[i]`, as row i and column j.
+pub fn marking_probabilities(curve: &ScaledCurve, queue: Queue, loads: &[f64], exponents: &[f64]) -> Vec<f64> {
+    let min = exponents.iter().copied().fold(f64::INFINITY, f64::min);
+    let max = exponents.iter().copied().fold(0.0, f64::max);
+    let grid = QuadratureGrid::new(curve, min, max);
+    let table = grid.mark_table(exponents.iter().copied());
+    let mut weights = QueueWeights::default();
+    let mut probabilities = vec![1.0; loads.len() * exponents.len()];
+    for (&load, row) in
+        loads.iter().zip(probabilities.chunks_exact_mut(exponents.len())).filter(|(&load, _)| load < 1.0)
+    {
         grid.weigh(&queue.stationary(load), &mut weights);
-        marks.probabilities(&weights, row);
+        table.probabilities(&weights, row);
     }
-    all
+    probabilities
 }

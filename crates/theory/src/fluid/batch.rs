@@ -3,15 +3,15 @@
 use super::description::Description;
 use super::invalid::Invalid;
 use super::model::Model;
-use super::observe::Observed;
+use super::observe::Observation;
 use super::solver::{solve, Failure, Solution, Tolerance};
 use rayon::prelude::*;
 use std::fmt;
 
-/// The times and tolerance of a solution.
+/// The times of observation and the tolerance of a solution.
 #[derive(Clone, Debug)]
-pub struct Run {
-    /// Times of observation, s, increasing. The solution ends at the last.
+pub struct SolverSettings {
+    /// Times of observation, s, increasing. The solution ends at the last one.
     pub times: Vec<f64>,
     /// The tolerance of the solver.
     pub tolerance: Tolerance,
@@ -35,8 +35,8 @@ impl fmt::Display for SolveError {
     }
 }
 
-impl Run {
-    /// One model, from its states at the beginning.
+impl SolverSettings {
+    /// Solves `model` from the states `start` at time 0.
     ///
     /// # Errors
     /// See [`Failure`].
@@ -44,18 +44,21 @@ impl Run {
         solve(model, start, 0.0, self.times.last().copied().unwrap_or(0.0), self.tolerance)
     }
 
-    /// What is seen of it at the times.
-    pub fn observe(&self, model: &Model, solution: &Solution) -> Vec<Observed> {
+    /// Observes `solution` at the times of observation.
+    pub fn observe(&self, model: &Model, solution: &Solution) -> Vec<Observation> {
         self.times.iter().map(|&t| model.observe(solution, t)).collect()
     }
 }
 
-/// All of them, on all processors; the order of what comes out is that of the descriptions.
-pub fn batch(descriptions: Vec<Description>, run: &Run) -> Vec<Result<Vec<Observed>, SolveError>> {
+/// Solves all models in parallel. Results are in the order of `descriptions`.
+pub fn solve_batch(
+    descriptions: Vec<Description>,
+    settings: &SolverSettings,
+) -> Vec<Result<Vec<Observation>, SolveError>> {
     let one = |description: Description| {
         let model = Model::new(description).map_err(SolveError::Invalid)?;
-        let solution = run.solve(&model, &model.start()).map_err(SolveError::Failed)?;
-        Ok(run.observe(&model, &solution))
+        let solution = settings.solve(&model, &model.initial_states()).map_err(SolveError::Failed)?;
+        Ok(settings.observe(&model, &solution))
     };
     descriptions.into_par_iter().map(one).collect()
 }

@@ -2,17 +2,17 @@
 
 use super::scalar::Scalar;
 
-/// Seconds, and links whose queueing delay is added, in order; one may be there twice.
+/// A delay as a sum.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delay {
-    /// s.
+    /// The constant part, s.
     pub constant: f64,
-    /// Indices of links, sorted.
+    /// Indices of the links whose queueing delay is added, sorted. A link may occur twice.
     pub queues: Vec<usize>,
 }
 
 impl Delay {
-    /// One after the other.
+    /// The sum of two delays.
     pub fn then(&self, other: &Delay) -> Delay {
         let mut queues = [self.queues.as_slice(), &other.queues].concat();
         queues.sort_unstable();
@@ -24,7 +24,7 @@ impl Delay {
         self.constant <= 0.0 && self.queues.is_empty()
     }
 
-    /// Where link `l` delays by `queueing(l)` seconds.
+    /// The delay in seconds, if that of link `l` is `queueing(l)`.
     pub fn seconds<S: Scalar>(&self, queueing: impl Fn(usize) -> S) -> S {
         self.queues.iter().fold(S::from(self.constant), |sum, &l| sum + queueing(l))
     }

@@ -1,4 +1,4 @@
-//! The description of a fluid model in base units, written by Python as JSON.
+//! The description of a fluid model in base units. Python writes it as JSON.
 
 use super::aqm::{Aqm, LinkParameters, Policy};
 use super::invalid::{ensure, positive, Invalid};
@@ -15,23 +15,23 @@ pub struct Description {
     pub classes: Vec<Class>,
 }
 
-/// A queue and its server. Its packets are those of the usual size on it; a CPU's are what a packet of the usual
-/// size and the mean density takes.
+/// A queue and its server. Its unit of work is a packet of the link's mean size; at a CPU, the work of a packet of mean
+/// size and mean density.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Its name, unique.
     pub name: String,
-    /// Packets/s.
+    /// Capacity, packets/s.
     pub capacity: f64,
-    /// Packets; none: it never overflows.
+    /// Buffer, packets; `None` for an unlimited one.
     #[serde(default)]
     pub buffer: Option<f64>,
     /// How marks are conveyed to senders.
     pub signal: Signal,
     /// The AQM.
     pub aqm: Policy,
-    /// Later capacities, packets/s, with the times at which they begin, s, increasing.
+    /// Changes of the capacity: time, s, increasing, and new capacity, packets/s.
     #[serde(default)]
     pub schedule: Vec<(f64, f64)>,
     /// The queue at the beginning, packets.
@@ -61,15 +61,15 @@ pub enum Signal {
     Drop,
 }
 
-/// Like flows on one route.
+/// Equal flows on one route.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
     /// Its name, unique.
     pub name: String,
-    /// How many flows.
+    /// Number of flows.
     pub count: f64,
-    /// How they react.
+    /// Their law.
     pub law: Law,
     /// Round trip without queueing, s.
     pub rtt: f64,
@@ -80,7 +80,7 @@ pub struct Class {
     /// When the first flow starts, s.
     #[serde(default)]
     pub start: f64,
-    /// Over how long the starts are spread, s.
+    /// The time over which starts are spread, s.
     #[serde(default)]
     pub jitter: f64,
     /// When they stop, s.
@@ -94,14 +94,14 @@ pub struct Class {
 pub struct Hop {
     /// Index of the link.
     pub link: usize,
-    /// From the source to the queue, without queueing, s. With 0 at the first queue the clock of the class is
-    /// that of its packets there.
+    /// The delay from the source to the queue, without queueing, s. If it is 0 at the first queue, times of the class
+    /// are those at that queue.
     #[serde(default)]
     pub before: f64,
-    /// How many of the link's packets one of the class is.
+    /// The size of one of its packets in packets of the link.
     #[serde(default = "one")]
     pub size: f64,
-    /// Cycles a bit at a CPU, else 1: what DRQ multiplies its price by.
+    /// The factor by which DRQ multiplies its price: cycles a bit at a CPU, 1 elsewhere.
     #[serde(default = "one")]
     pub density: f64,
 }
@@ -111,8 +111,10 @@ fn one() -> f64 {
 }
 
 impl Description {
+    /// Checks all values.
+    ///
     /// # Errors
-    /// With the first value that makes no sense.
+    /// Names the first invalid value.
     pub fn check(&self) -> Result<(), Invalid> {
         for (l, link) in self.links.iter().enumerate() {
             let at = |field: &str| format!("links.{l}.{field}");
@@ -143,7 +145,7 @@ impl Description {
                 let known = hop.link < self.links.len();
                 ensure(at("link"), hop.link as f64, known, &format!("below {}", self.links.len()))?;
                 let inside = (previous..=class.rtt).contains(&hop.before);
-                ensure(at("before"), hop.before, inside, "not before the queue before, nor after the round trip")?;
+                ensure(at("before"), hop.before, inside, "from that of the previous queue to the round trip")?;
                 positive(at("size"), hop.size)?;
                 positive(at("density"), hop.density)?;
                 previous = hop.before;

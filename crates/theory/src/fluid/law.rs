@@ -13,63 +13,63 @@ pub struct SourceFeedback<S> {
     /// Its rate, packets/s.
     pub rate: S,
     /// Its state a round trip ago.
-    pub x_then: S,
+    pub delayed_x: S,
     /// Its rate a round trip ago.
-    pub rate_then: S,
+    pub delayed_rate: S,
     /// The round trip now, s.
     pub rtt: S,
     /// The share of its packets marked or lost that is reported now.
     pub p: S,
     /// The sum of the prices on the route.
-    pub sum: S,
-    /// The greatest price on the route.
-    pub greatest: S,
+    pub price_sum: S,
+    /// The highest price on the route.
+    pub max_price: S,
 }
 
 /// The laws.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Law {
-    /// TCP Reno in congestion avoidance: W' = 1/R - decrease W x(t - R) p(t - R), x = W/R, R = rtt + queueing
-    /// delays now, p of the queues as the packets of then found them. With 1/2 (1) of Hollot, Misra, Towsley and
-    /// Gong, "A control theoretic analysis of RED", INFOCOM 2001, after Misra, Gong and Towsley, SIGCOMM 2000.
+    /// TCP Reno in congestion avoidance: W' = 1/R - decrease W x(t - R) p(t - R), x = W/R, R = rtt + the present
+    /// queueing delays, p of the queues that the acknowledged packets met. With 1/2 it is (1) of Hollot, Misra, Towsley
+    /// and Gong, "A control theoretic analysis of RED", INFOCOM 2001, after Misra, Gong and Towsley, SIGCOMM 2000.
     Reno {
-        /// Part of the window that a mark takes.
+        /// The share of the window that a mark removes.
         decrease: f64,
         /// The greatest window, packets.
         max_window: f64,
     },
     /// x' = 1/d^2 - beta x(t) x(t - d) p(t - d), d = rtt: Kunniyur and Srikant 2004, (1), with beta = 2/3.
     ConstantRtt {
-        /// What a mark takes.
+        /// The decrease for a mark.
         beta: f64,
     },
     /// x' = (1 - p) / (N d^2) - 2/3 x^2 p / N, d = rtt: Shin, Chong and Rhee, (9).
     Drq {
-        /// N: packets that an acknowledgement acknowledges.
+        /// N: packets for each acknowledgement.
         per_ack: f64,
     },
     /// x' = kappa (omega - x(t - R) sum of prices) / interval: Kelly control (8), (9) of Zhang, Kang and
-    /// Loguinov 2004, a step an interval.
+    /// Loguinov 2004, with one step in each interval.
     Kelly {
         /// The gain of a step.
         kappa: f64,
         /// Packets/s.
         omega: f64,
-        /// How often prices are new, s.
+        /// The interval between price updates, s.
         interval: f64,
         /// The least rate, packets/s.
         least: f64,
     },
-    /// x' = (x(t - R) + alpha - beta x(t - R) greatest price - x) / interval: MKC, (17) of Zhang, Kang and
-    /// Loguinov 2004. The paper's is a map, x(n) = x(n - D) + ...; here the rate follows the map's value within
-    /// an interval of the router, which has the map's fixed point and, as it, is stable whatever R is.
+    /// x' = (x(t - R) + alpha - beta x(t - R) highest price - x) / interval: MKC, (17) of Zhang, Kang and
+    /// Loguinov 2004. The paper has a map, x(n) = x(n - D) + ...; here the rate approaches the value of the map with
+    /// the router's interval as time constant. Both have the same fixed point, and both are stable for every R.
     Mkc {
         /// Packets/s.
         alpha: f64,
         /// The gain of a step.
         beta: f64,
-        /// How often prices are new, s.
+        /// The interval between price updates, s.
         interval: f64,
         /// The least rate, packets/s.
         least: f64,
@@ -137,16 +137,23 @@ impl Law {
     }
 
     /// The slope of the state.
-    pub fn slope<S: Scalar>(&self, h: &SourceFeedback<S>) -> S {
+    pub fn slope<S: Scalar>(&self, feedback: &SourceFeedback<S>) -> S {
         match *self {
-            Law::Reno { decrease, .. } => S::from(1.0) / h.rtt - h.x * h.rate_then * h.p * decrease,
-            Law::ConstantRtt { beta } => S::from(1.0) / (h.rtt * h.rtt) - h.x * h.x_then * h.p * beta,
-            Law::Drq { per_ack } => {
-                (S::from(1.0) - h.p) / (h.rtt * h.rtt * per_ack) - h.x * h.x * h.p * (2.0 / 3.0) / per_ack
+            Law::Reno { decrease, .. } => {
+                S::from(1.0) / feedback.rtt - feedback.x * feedback.delayed_rate * feedback.p * decrease
             }
-            Law::Kelly { kappa, omega, interval, .. } => (-(h.x_then * h.sum) + omega) * (kappa / interval),
+            Law::ConstantRtt { beta } => {
+                S::from(1.0) / (feedback.rtt * feedback.rtt) - feedback.x * feedback.delayed_x * feedback.p * beta
+            }
+            Law::Drq { per_ack } => {
+                (S::from(1.0) - feedback.p) / (feedback.rtt * feedback.rtt * per_ack)
+                    - feedback.x * feedback.x * feedback.p * (2.0 / 3.0) / per_ack
+            }
+            Law::Kelly { kappa, omega, interval, .. } => {
+                (-(feedback.delayed_x * feedback.price_sum) + omega) * (kappa / interval)
+            }
             Law::Mkc { alpha, beta, interval, .. } => {
-                (h.x_then - h.x_then * h.greatest * beta + alpha - h.x) / interval
+                (feedback.delayed_x - feedback.delayed_x * feedback.max_price * beta + alpha - feedback.x) / interval
             }
         }
     }

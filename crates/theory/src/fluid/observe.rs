@@ -1,84 +1,84 @@
-//! Observations of a model besides its states.
+//! Observations of a model: what a measurement of links and flows would show.
 
 use super::model::Model;
 use super::solver::{Solution, System};
 use super::state::View;
 
-/// At one instant.
+/// The links and flows of a model at one instant.
 #[derive(Clone, Debug)]
-pub struct Observed {
-    /// By link.
-    pub links: Vec<AtLink>,
-    /// By class.
-    pub sources: Vec<AtSource>,
+pub struct Observation {
+    /// One for each link.
+    pub links: Vec<LinkObservation>,
+    /// One for each class.
+    pub sources: Vec<SourceObservation>,
 }
 
 /// A link at one instant.
 #[derive(Clone, Copy, Debug)]
-pub struct AtLink {
-    /// Packets.
+pub struct LinkObservation {
+    /// Queue length, packets.
     pub queue: f64,
-    /// Packets/s.
+    /// Arrival rate, packets/s.
     pub arrivals: f64,
-    /// The part of arrivals that the AQM marks or drops.
+    /// The share of arrivals that the AQM marks or drops.
     pub p: f64,
-    /// The part of what it admits that finds the buffer full.
+    /// The share of admitted packets that find the buffer full.
     pub loss: f64,
-    /// DRQ's phi.
+    /// phi of DRQ.
     pub phi: f64,
-    /// The price that is written into headers.
+    /// The price that the link writes into headers.
     pub price: f64,
-    /// Packets/s.
+    /// Capacity, packets/s.
     pub capacity: f64,
 }
 
 /// A flow of a class at one instant.
 #[derive(Clone, Copy, Debug)]
-pub struct AtSource {
-    /// Packets.
+pub struct SourceObservation {
+    /// Window, packets.
     pub window: f64,
-    /// Packets/s.
+    /// Rate, packets/s.
     pub rate: f64,
-    /// s.
+    /// Round-trip time, s.
     pub rtt: f64,
     /// The share of its packets marked or lost that is reported to it.
     pub p: f64,
-    /// How many flows there are.
+    /// Number of flows.
     pub count: f64,
 }
 
 impl Model {
-    /// At one instant of a solution.
-    pub fn observe(&self, solution: &Solution, t: f64) -> Observed {
-        let n = self.names().len();
+    /// The observation at time `t` of a solution.
+    pub fn observe(&self, solution: &Solution, t: f64) -> Observation {
+        let n = self.states().len();
         let mut y = vec![0.0; n];
         let now = solution.at(self, t, &mut y);
-        let mut lags = vec![0.0; self.looks()];
+        let mut lags = vec![0.0; self.delay_count()];
         self.lags(&now, &mut lags);
         let mut past = vec![vec![0.0; n]; lags.len()];
-        let looks: Vec<_> = past.iter_mut().zip(&lags).map(|(y, lag)| solution.at(self, t - lag, y)).collect();
-        self.observed(&now, &looks)
+        let delayed: Vec<_> = past.iter_mut().zip(&lags).map(|(y, lag)| solution.at(self, t - lag, y)).collect();
+        self.observation(&now, &delayed)
     }
 
-    /// At rest in `y` at time `t`.
-    pub fn observe_rest(&self, t: f64, y: &[f64]) -> Observed {
+    /// The observation at rest in the states `y` at time `t`.
+    pub fn observe_rest(&self, t: f64, y: &[f64]) -> Observation {
         let (modes, interval) = (self.modes(y), self.interval(t));
-        let now = View { t, y, modes: &modes, interval, mute: false };
-        self.observed(&now, &vec![now; self.looks()])
+        let now = View { t, y, modes: &modes, interval, constant_feedback: false };
+        self.observation(&now, &vec![now; self.delay_count()])
     }
 
-    fn observed(&self, now: &View<'_, f64>, looks: &[View<'_, f64>]) -> Observed {
+    fn observation(&self, now: &View<'_, f64>, delayed: &[View<'_, f64>]) -> Observation {
         let links = (0..self.queues().len()).map(|l| {
-            let arrivals = self.arrivals_now(now, looks, l);
+            let arrivals = self.arrivals_now(now, delayed, l);
             let (feedback, loss) = self.feedback(now, l, arrivals);
             let capacity = self.capacity(now, l);
             let queue = now.y[self.queues()[l]];
-            AtLink { queue, arrivals, p: feedback.p, loss, phi: feedback.phi, price: feedback.price, capacity }
+            LinkObservation { queue, arrivals, p: feedback.p, loss, phi: feedback.phi, price: feedback.price, capacity }
         });
         let sources = self.description.classes.iter().enumerate().map(|(i, class)| {
-            let source_feedback = self.source_feedback(now, looks, i);
+            let source_feedback = self.source_feedback(now, delayed, i);
             let window = class.law.window(source_feedback.x, source_feedback.rtt);
-            AtSource {
+            SourceObservation {
                 window,
                 rate: source_feedback.rate,
                 rtt: source_feedback.rtt,
@@ -86,6 +86,6 @@ impl Model {
                 count: self.count(now, i),
             }
         });
-        Observed { links: links.collect(), sources: sources.collect() }
+        Observation { links: links.collect(), sources: sources.collect() }
     }
 }

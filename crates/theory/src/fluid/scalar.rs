@@ -20,10 +20,10 @@ pub trait Scalar:
     /// The number without its derivative.
     fn value(self) -> f64;
 
-    /// e to the power of it.
+    /// The exponential function.
     fn exp(self) -> Self;
 
-    /// The greater of both; of equal ones, this.
+    /// The maximum; `self` if both are equal.
     fn at_least(self, other: impl Into<Self>) -> Self {
         let other = other.into();
         if other > self {
@@ -33,7 +33,7 @@ pub trait Scalar:
         }
     }
 
-    /// The lesser of both; of equal ones, this.
+    /// The minimum; `self` if both are equal.
     fn at_most(self, other: impl Into<Self>) -> Self {
         let other = other.into();
         if other < self {

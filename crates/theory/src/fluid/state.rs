@@ -1,19 +1,17 @@
 //! The states of a model, and their position relative to their bounds.
 
-/// A state of a model: a name for people, a unit, and the bounds that it cannot leave.
-///
-/// At a bound a state rests as long as its slope points outwards.
+/// A state of a model with its name, unit and bounds. At a bound it stays constant while its slope points outwards.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// Such as `queue bottleneck`.
+    /// The name, such as `queue bottleneck`.
     pub name: String,
-    /// Such as `packets`.
+    /// The unit, such as `packets`.
     pub unit: &'static str,
-    /// Not below this.
+    /// The lower bound.
     pub lower: f64,
-    /// Not above this.
+    /// The upper bound.
     pub upper: f64,
-    /// What is small of it: errors are measured in it where the state itself is smaller.
+    /// A small value of the state. Errors are relative to the state or to this, whichever is larger.
     pub scale: f64,
 }
 
@@ -23,12 +21,12 @@ impl State {
         State { name: name.into(), unit, lower: f64::NEG_INFINITY, upper: f64::INFINITY, scale }
     }
 
-    /// With bounds.
+    /// The same state with bounds.
     pub fn within(self, lower: f64, upper: f64) -> State {
         State { lower, upper, ..self }
     }
 
-    /// Where a value is, if nothing else is known of it.
+    /// The mode of a value if its past is unknown.
     pub fn mode(&self, value: f64) -> Mode {
         if value <= self.lower {
             Mode::Lower
@@ -40,17 +38,17 @@ impl State {
     }
 }
 
-/// Where a state is within its bounds. Between them it is known which it was at last, which makes
-/// switches with hysteresis (GKVQ's flag) of bounded states.
+/// The position of a state relative to its bounds. Between the bounds the mode records which one was reached last, so
+/// that a bounded state can serve as a switch with hysteresis (GKVQ's flag).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// At its lower bound.
     Lower,
-    /// Between them; the lower one was touched last, or none.
+    /// Between the bounds; the lower one was reached last, or none.
     Risen,
     /// At its upper bound.
     Upper,
-    /// Between them; the upper one was touched last.
+    /// Between the bounds; the upper one was reached last.
     Fallen,
 }
 
@@ -60,7 +58,7 @@ impl Mode {
         matches!(self, Mode::Lower | Mode::Upper)
     }
 
-    /// Where it is once it has left its bound.
+    /// The mode after the state leaves its bound.
     pub fn after_leaving(self) -> Mode {
         match self {
             Mode::Lower | Mode::Risen => Mode::Risen,
@@ -69,17 +67,17 @@ impl Mode {
     }
 }
 
-/// Everything at one instant: the present, or what a model looks back at.
+/// All states at one instant: now, or at a delay.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, S> {
     /// Time, s.
     pub t: f64,
     /// The states.
     pub y: &'a [S],
-    /// Where each of them is within its bounds.
+    /// The mode of each state.
     pub modes: &'a [Mode],
-    /// Index of the interval between two changes of parameters.
+    /// The index of the parameter interval.
     pub interval: usize,
     /// Treat the feedback of links as constant. Its derivatives are then zero, which opens the loop.
-    pub mute: bool,
+    pub constant_feedback: bool,
 }

@@ -1,21 +1,21 @@
 //! The rate laws of sources.
 //!
 //! Zhang, Kang and Loguinov, "Delayed Stability and Performance of Distributed Congestion Control",
-//! SIGCOMM 2004; symbols are the paper's. Nothing keeps a rate from becoming negative, as there: the
-//! maps are studied for their stability.
+//! SIGCOMM 2004; symbols are the paper's. As in the paper, rates may become negative: the maps serve to study
+//! stability.
 
 /// How a source combines the prices of the resources on its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedback {
-    /// All are added: proportional fairness (8).
+    /// The sum of all prices: proportional fairness (8).
     Sum,
-    /// That of the most congested one alone: max-min fairness (13).
+    /// The price of the most congested resource: max-min fairness (13).
     Max,
 }
 
 impl Feedback {
-    /// The price of the route.
-    pub fn of(self, prices: impl Iterator<Item = f64>) -> f64 {
+    /// The price of a route, from the prices of its resources.
+    pub fn combine(self, prices: impl Iterator<Item = f64>) -> f64 {
         match self {
             Feedback::Sum => prices.sum(),
             Feedback::Max => prices.fold(f64::NEG_INFINITY, f64::max),
@@ -28,7 +28,7 @@ impl Feedback {
 pub struct LawInputs {
     /// x(n-1): the rate one step ago.
     pub previous: f64,
-    /// x(n-D): the rate that the price answers.
+    /// x(n-D): the rate that the price refers to.
     pub reference: f64,
     /// eta(n): the price of the route.
     pub price: f64,
@@ -36,10 +36,10 @@ pub struct LawInputs {
 
 /// A law with two parameters.
 pub trait Law {
-    /// How prices are put together.
+    /// How the prices on a route are combined.
     const FEEDBACK: Feedback;
 
-    /// x(n), from the law's parameters and what the source knows.
+    /// x(n), from the parameters of the law and its inputs.
     fn next(parameters: (f64, f64), inputs: LawInputs) -> f64;
 }
 
@@ -67,8 +67,8 @@ impl Law for Mkc {
     }
 }
 
-/// AIMD by rate (55): alpha more a round trip, or a cut by beta if there was a loss, which is a price
-/// above zero; (alpha, beta).
+/// Rate-based AIMD (55): an increase by alpha a round trip, or a decrease by the share beta after a loss, which is a
+/// price above zero; (alpha, beta).
 #[derive(Debug)]
 pub struct Aimd;
 
@@ -84,8 +84,8 @@ impl Law for Aimd {
     }
 }
 
-/// Scalable TCP (T. Kelly, PFLDnet 2003) by rate: a share `a` more a round trip, or a cut by `b` if
-/// there was a loss; (a, b).
+/// Rate-based Scalable TCP (T. Kelly, PFLDnet 2003): an increase by the share a a round trip, or a decrease by the
+/// share b after a loss; (a, b).
 #[derive(Debug)]
 pub struct Scalable;
 

@@ -22,7 +22,7 @@ design = typer.Typer(no_args_is_help=True)
 
 
 def number(name: str, metavar: str, help_: str) -> typer.models.OptionInfo:
-    """An option that has no default to show."""
+    """An option without a default."""
     option: typer.models.OptionInfo = typer.Option(
         f"--{name}", metavar=metavar, help=help_, show_default=False
     )
@@ -31,18 +31,22 @@ def number(name: str, metavar: str, help_: str) -> typer.models.OptionInfo:
 
 Phase = Annotated[
     float,
-    typer.Option("--phase-margin", metavar="DEGREES", help="To design for; the paper's example."),
+    typer.Option(
+        "--phase-margin",
+        metavar="DEGREES",
+        help="Phase margin; the default is that of the paper's example.",
+    ),
 ]
-QRef = Annotated[float, typer.Option(metavar="PACKETS", help="The queue to settle at.")]
+QRef = Annotated[float, typer.Option(metavar="PACKETS", help="Queue at the equilibrium.")]
 
 
 @command(design, "avq")
 def avq(
     link: Link,
-    gamma: Annotated[float | None, number("gamma", "X", "Desired utilization.")] = None,
-    alpha: Annotated[float | None, number("alpha", "1/S", "Smoothing.")] = None,
+    gamma: Annotated[float | None, number("gamma", "SHARE", "Desired utilization.")] = None,
+    alpha: Annotated[float | None, number("alpha", "FREQUENCY", "Smoothing, 1/s.")] = None,
 ) -> Design:
-    """AVQ: of --flows, --rtt, --gamma and --alpha give three; the fourth is designed
+    """AVQ: the bound on one of --flows, --rtt, --gamma and --alpha, from the other three
     (Kunniyur and Srikant 2004).
 
     Example: marqueue design avq --capacity 10Mbit/s --packet 1000B --flows 150 --rtt 150ms
@@ -57,14 +61,15 @@ def pi(
     phase: Phase = theory_pi.PHASE,
     q_ref: QRef = 50.0,
     sampling: Annotated[
-        float, typer.Option(metavar="1/S", help="How often the probability is computed: w.")
+        float,
+        typer.Option(metavar="FREQUENCY", help="Sampling frequency of the probability: w, 1/s."),
     ] = theory_pi.SAMPLING,
 ) -> Design:
     """PI: a and b (Hollot, Misra, Towsley and Gong 2001, Proposition 2); --rtt includes queueing.
 
     Example: marqueue design pi --capacity 15Mbit/s --packet 500B --flows 60 --rtt 246ms
     """
-    return theory_pi.design(*link.whole, phase, q_ref, sampling)
+    return theory_pi.design(*link.complete, phase, q_ref, sampling)
 
 
 @command(design, "rem")
@@ -73,26 +78,28 @@ def rem(
     phase: Phase = theory_pi.PHASE,
     q_ref: QRef = 50.0,
     phi: Annotated[
-        float, typer.Option(metavar="X", help="Base of the probability.")
+        float, typer.Option(metavar="BASE", help="Base of the probability.")
     ] = theory_rem.PHI,
     period: Annotated[
-        str, typer.Option(metavar="TIME", help="How often the price is computed: T.")
+        str, typer.Option(metavar="TIME", help="Interval between updates of the price: T.")
     ] = "2 ms",
 ) -> Design:
-    """REM: gamma and alpha, as the PI controller that it is; --rtt includes queueing.
+    """REM: gamma and alpha, by its equivalence to PI; --rtt includes queueing.
 
     Example: marqueue design rem --capacity 15Mbit/s --packet 500B --flows 60 --rtt 246ms
     """
-    return theory_rem.design(*link.whole, phase, q_ref, phi, time("--period", period))
+    return theory_rem.design(*link.complete, phase, q_ref, phi, time("--period", period))
 
 
 @command(design, "red")
 def red(
     link: Link,
-    min_th: Annotated[float, number("min-th", "PACKETS", "Nothing is marked below.")],
-    max_th: Annotated[float, number("max-th", "PACKETS", "max_p is marked there.")],
-    max_p: Annotated[float | None, number("max-p", "X", "To design w_q for it.")] = None,
-    w_q: Annotated[float | None, number("w-q", "X", "To design max_p for it.")] = None,
+    min_th: Annotated[
+        float, number("min-th", "PACKETS", "Threshold below which nothing is marked.")
+    ],
+    max_th: Annotated[float, number("max-th", "PACKETS", "Threshold at which max_p is marked.")],
+    max_p: Annotated[float | None, number("max-p", "SHARE", "Design w_q for this max_p.")] = None,
+    w_q: Annotated[float | None, number("w-q", "SHARE", "Design max_p for this w_q.")] = None,
 ) -> Design:
     """RED: w_q for --max-p, or max_p for --w-q (Hollot, Misra, Towsley and Gong 2001, Proposition
     1); --rtt includes queueing.
@@ -100,7 +107,7 @@ def red(
     Example: marqueue design red --capacity 15Mbit/s --packet 500B --flows 60 --rtt 246ms
     --min-th 150 --max-th 700 --max-p 0.1
     """
-    return theory_red.design(*link.whole, min_th, max_th, max_p, w_q)
+    return theory_red.design(*link.complete, min_th, max_th, max_p, w_q)
 
 
 @command(design, "drq")
@@ -116,26 +123,34 @@ def drq(file: options.File, set_: options.Set = None) -> Design:
 
 @command(design, "mkc")
 def mkc(
-    capacity: Annotated[str, number("capacity", "RATE", "Of the link.")],
-    flows: Annotated[float, number("flows", "N", "How many sources.")],
+    capacity: Annotated[str, number("capacity", "RATE", "Rate of the link.")],
+    flows: Annotated[float, number("flows", "N", "Number of sources.")],
     delay: Annotated[
         list[int],
-        typer.Option(metavar="D", help="Steps; again for each class of sources, all as large."),
+        typer.Option(
+            metavar="STEPS", help="Delay of a class of sources (repeatable; equal classes)."
+        ),
     ] = [1],  # noqa: B006 - typer copies it
-    alpha: Annotated[str | None, number("alpha", "RATE", "Added at each step.")] = None,
-    loss: Annotated[float | None, number("loss", "X", "Steady loss, in place of --alpha.")] = None,
+    alpha: Annotated[str | None, number("alpha", "RATE", "Increase per step.")] = None,
+    loss: Annotated[
+        float | None, number("loss", "SHARE", "Steady loss, instead of --alpha.")
+    ] = None,
     price: Annotated[
         str,
         typer.Option(
             metavar="loss|power|virtual",
-            help="As in marqueue theory mkc; with virtual its gain is designed.",
+            help="As in marqueue theory mkc; for virtual, its gain is designed.",
         ),
     ] = "loss",
-    exponent: Annotated[float, typer.Option(metavar="K", help="Of the price power.")] = 4.0,
-    beta: Annotated[float, typer.Option(metavar="X", help="With the price virtual.")] = 0.5,
-    target: Annotated[float, typer.Option(metavar="X", help="Of the price virtual.")] = 0.98,
+    exponent: Annotated[
+        float, typer.Option(metavar="K", help="Exponent of the price power.")
+    ] = 4.0,
+    beta: Annotated[float, typer.Option(metavar="GAIN", help="Gain, for the price virtual.")] = 0.5,
+    target: Annotated[
+        float, typer.Option(metavar="SHARE", help="Utilization, for the price virtual.")
+    ] = 0.98,
 ) -> Design:
-    """MKC: beta, or the gain of prices that adapt (Zhang, Kang and Loguinov 2004, Theorems 3 and
+    """MKC: beta, or the gain of adaptive prices (Zhang, Kang and Loguinov 2004, Theorems 3 and
     4).
 
     Example: marqueue design mkc --capacity "10 Mbit/s" --flows 20 --delay 4 --loss 0.01

@@ -1,7 +1,7 @@
-"""What the commands of ``marqueue design`` share: options, and how a design is shown.
+"""Shared options of the commands of ``marqueue design``.
 
-A command is a function of a :class:`Link` (or of nothing that is shared) and its own options, and
-returns a design; :func:`command` gives it the common options, which so are written once.
+A command is a function that takes its own options, and a :class:`Link` if it needs one, and returns
+a design. :func:`command` adds the common options.
 """
 
 from __future__ import annotations
@@ -22,28 +22,30 @@ from marqueue.errors import ModelError, RunError
 from marqueue.units import Duration, Rate, Size
 
 Capacity = Annotated[
-    str, typer.Option("--capacity", metavar="RATE", help="Of the link.", show_default=False)
+    str, typer.Option("--capacity", metavar="RATE", help="Rate of the link.", show_default=False)
 ]
-Packet = Annotated[str, typer.Option("--packet", metavar="SIZE", help="Of a packet, on the wire.")]
+Packet = Annotated[
+    str, typer.Option("--packet", metavar="SIZE", help="Size of a packet on the wire.")
+]
 Flows = Annotated[
     float | None,
-    typer.Option("--flows", metavar="N", help="How many, at least.", show_default=False),
+    typer.Option("--flows", metavar="N", help="The least number of flows.", show_default=False),
 ]
 Rtt = Annotated[
     str | None,
-    typer.Option("--rtt", metavar="TIME", help="Round trip, at most.", show_default=False),
+    typer.Option("--rtt", metavar="TIME", help="The largest round-trip time.", show_default=False),
 ]
 Check = Annotated[
     bool,
     typer.Option(
-        "--check", help="Run the nonlinear model on both sides of the boundary; takes seconds."
+        "--check", help="Also solve the nonlinear model on both sides of the boundary (seconds)."
     ),
 ]
 Packets = Annotated[
     bool,
     typer.Option(
         "--packets",
-        help="Simulate packets with the design, and beyond the boundary; takes a minute.",
+        help="Also simulate packets with the design, and beyond the boundary (a minute).",
     ),
 ]
 Map = Annotated[
@@ -51,7 +53,7 @@ Map = Annotated[
     typer.Option(
         "--map",
         metavar="FILE.svg",
-        help="Draw a stability map; its data go to FILE.csv.",
+        help="Draw a stability map, with its data in FILE.csv.",
         show_default=False,
     ),
 ]
@@ -59,20 +61,20 @@ Map = Annotated[
 
 @dataclass(frozen=True)
 class Link:
-    """What is known of a link and its flows; what was not given is None."""
+    """A link and its flows; None stands for values that were not given."""
 
     capacity: float
-    """packets/s."""
+    """Rate, packets/s."""
     flows: float | None
     rtt: float | None
-    """s."""
+    """Round-trip time, s."""
 
     @property
-    def whole(self) -> tuple[float, float, float]:
-        """Capacity, flows and round trip, all of them. Raises :class:`ModelError`."""
+    def complete(self) -> tuple[float, float, float]:
+        """Capacity, flows and round trip. Raises :class:`ModelError` if one was not given."""
         for name, value in (("flows", self.flows), ("rtt", self.rtt)):
             if value is None:
-                raise ModelError(f"--{name}: got none, expected one: this design needs it")
+                raise ModelError(f"--{name}: missing, expected a value for this design")
         assert self.flows is not None
         assert self.rtt is not None
         return self.capacity, self.flows, self.rtt
@@ -98,7 +100,7 @@ ANSWER = (
 
 
 def command(app: typer.Typer, name: str) -> Callable[[Callable[..., Design]], None]:
-    """Makes a command of a function that designs."""
+    """Makes a command of a function that returns a design."""
 
     def register(design: Callable[..., Design]) -> None:
         hints = get_type_hints(design, include_extras=True)
@@ -125,7 +127,7 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., Design]], No
 
 
 def link(capacity: str, packet: str, flows: float | None, rtt: str | None) -> Link:
-    """A link from the options. Raises :class:`ModelError` with the option."""
+    """The link from its options. Raises :class:`ModelError` with the option."""
     bits = 8 * quantity("--packet", Size, packet)
     if bits <= 0:
         raise ModelError(f"--packet: got {packet!r}, expected a size above 0")
@@ -134,7 +136,7 @@ def link(capacity: str, packet: str, flows: float | None, rtt: str | None) -> Li
 
 
 def quantity(option: str, kind: type[Rate] | type[Size], text: str) -> float:
-    """bits/s or bytes. Raises :class:`ModelError` with the option."""
+    """A rate in bit/s or a size in bytes. Raises :class:`ModelError` with the option."""
     try:
         return float(kind.parse(text).base)
     except ValueError as error:
@@ -142,7 +144,7 @@ def quantity(option: str, kind: type[Rate] | type[Size], text: str) -> float:
 
 
 def time(option: str, text: str) -> float:
-    """Seconds. Raises :class:`ModelError` with the option."""
+    """A time in s. Raises :class:`ModelError` with the option."""
     try:
         return Duration.parse(text).seconds
     except ValueError as error:
@@ -150,7 +152,7 @@ def time(option: str, text: str) -> float:
 
 
 def show(design: Design, packets: bool, check_: bool, map_: Path | None, json: bool) -> None:
-    """Prints a design, tries it out and draws its map, as asked."""
+    """Prints a design, with the requested checks and map."""
     if map_ is not None and map_.suffix != ".svg":
         raise RunError(f"--map: got {str(map_)!r}, expected a name that ends in .svg")
     trials = None

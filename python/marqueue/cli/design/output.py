@@ -1,4 +1,4 @@
-"""How a design is printed."""
+"""Output of a design, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def print_design(
     packets: Packets | None,
     drawn: Path | None,
 ) -> None:
-    """For people."""
+    """Prints a design as text."""
     unit = f" {design.unit}" if design.unit else ""
     say = _line
     rules = table("rule", "kind", f"{design.of}{unit and ' (' + design.unit + ')'}", "source")
     for rule in design.rules:
         bound = "none" if rule.bound is None else f"{rule.bound:.6g}"
         rules.add_row(rule.theorem, rule.kind, bound, rule.source)
-    edge = "none in reach" if design.boundary is None else f"{design.boundary:.6g}"
+    edge = "not found" if design.boundary is None else f"{design.boundary:.6g}"
     rules.add_row("boundary", "exact", edge, "characteristic roots")
     output.print(rules)
     output.print()
@@ -32,10 +32,10 @@ def print_design(
         f"Stable {design.side} {design.of} = {design.chosen:.4g}{unit} ({design.rules[0].theorem})."
     )
     if design.share is not None:
-        say(f"That is {design.share:.3g} of the way to the exact boundary.")
+        say(f"That is {design.share:.3g} of the exact boundary.")
     root = design.root
     say(
-        f"There the rightmost root is {root.real:.4g} ± {abs(root.imag):.4g}j {design.time}, "
+        f"The rightmost root there is {root.real:.4g} ± {abs(root.imag):.4g}j {design.time}, "
         f"damping {design.damping:.3g}."
     )
     if (margins := design.margins) is not None:
@@ -53,7 +53,7 @@ def print_design(
         output.print()
         listing = table(design.of, f"root ({design.time})", f"simulated ({design.time})", "")
         for trial in trials:
-            word = "as the root says" if trial.agrees else "NOT as the root says"
+            word = "agrees" if trial.agrees else "DISAGREES"
             listing.add_row(
                 f"{trial.value:.4g}", f"{trial.linear:.4g}", f"{trial.measured:.4g}", word
             )
@@ -65,11 +65,11 @@ def print_design(
         say(f"Map: {drawn}, data: {drawn.with_suffix('.csv')}.")
 
 
-#: What packets did beyond the boundary, by :attr:`Packets.verdict`.
+#: Sentences for :attr:`Packets.verdict`.
 WORDS = {
-    "more": "Packets follow the boundary: beyond it arrivals swing more.",
-    "less": "Packets do NOT follow the boundary: beyond it arrivals swing less.",
-    "no difference": "Packets do NOT tell: the interval of the difference of swings includes zero.",
+    "more": "Packets agree with the boundary: beyond it arrivals oscillate more.",
+    "less": "Packets DISAGREE with the boundary: beyond it arrivals oscillate less.",
+    "no difference": "Packets are INCONCLUSIVE: the interval of the difference includes zero.",
 }
 
 
@@ -79,10 +79,10 @@ def _print_packets(design: Design, packets: Packets) -> None:
         "difference",
     )  # fmt: skip
     for each in packets.figures:
-        listing.add_row(each.figure.title, *(str(value) for value in each.shown()))
+        listing.add_row(each.figure.title, *(str(value) for value in each.in_unit()))
     output.print(listing)
     low, high = FROM * packets.frequency, TO * packets.frequency
-    _line(f"{WORDS[packets.verdict]} They are watched from {low:.3g} to {high:.3g} rad/s.")
+    _line(f"{WORDS[packets.verdict]} Frequencies: {low:.3g} to {high:.3g} rad/s.")
 
 
 def _line(text: str) -> None:
@@ -92,7 +92,7 @@ def _line(text: str) -> None:
 def print_plain(
     design: Design, trials: tuple[SideOfBoundary, ...] | None, packets: Packets | None
 ) -> None:
-    """As JSON."""
+    """Prints a design as JSON."""
     margins, per = design.margins, design.time.removeprefix("1/")
     plain: dict[str, Any] = {
         "controller": design.controller,

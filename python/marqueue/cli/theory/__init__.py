@@ -1,4 +1,4 @@
-"""``marqueue theory``: what models say of a scenario; a module a model."""
+"""``marqueue theory``: models of scenarios, one module per model."""
 
 import typer
 
@@ -21,5 +21,5 @@ theory = typer.Typer(cls=lazy(MODELS), no_args_is_help=True)
 
 @theory.callback()
 def _group() -> None:
-    # Typer makes a group of what has a callback or commands; these commands are elsewhere.
+    # Without commands of its own, Typer needs a callback to make a group.
     pass

@@ -1,4 +1,4 @@
-"""``marqueue theory buffer``: how large a buffer."""
+"""``marqueue theory buffer``: rules for the size of a buffer."""
 
 from typing import Annotated, Any
 
@@ -14,24 +14,29 @@ from marqueue.units import Duration, Rate
 
 
 def buffer(
-    capacity: Annotated[str, typer.Option(metavar="RATE", help="Of the link.")],
-    flows: Annotated[int, typer.Option("--flows", "-n", metavar="N", help="Long-lived TCP flows.")],
+    capacity: Annotated[str, typer.Option(metavar="RATE", help="Rate of the link.")],
+    flows: Annotated[
+        int, typer.Option("--flows", "-n", metavar="N", help="Number of long-lived TCP flows.")
+    ],
     rtt: Annotated[str, typer.Option(metavar="TIME", help="Mean two-way propagation delay.")],
-    utilization: Annotated[float, typer.Option(metavar="X", help="At least.")] = 0.98,
-    loss: Annotated[float, typer.Option(metavar="X", help="At most.")] = 0.001,
-    aqm: Annotated[str, typer.Option(metavar="|".join(AQMS), help="Of the link.")] = "droptail",
-    packet: Annotated[int, typer.Option(metavar="BYTES", help="Of a packet on the link.")] = 1500,
+    utilization: Annotated[
+        float, typer.Option(metavar="SHARE", help="The least utilization.")
+    ] = 0.98,
+    loss: Annotated[float, typer.Option(metavar="SHARE", help="The largest loss ratio.")] = 0.001,
+    aqm: Annotated[str, typer.Option(metavar="|".join(AQMS), help="AQM of the link.")] = "droptail",
+    packet: Annotated[
+        int, typer.Option(metavar="BYTES", help="Size of a packet on the link.")
+    ] = 1500,
     with_check: Annotated[
-        bool, typer.Option("--check", help="Simulate each buffer too; about a minute.")
+        bool, typer.Option("--check", help="Also simulate each buffer; takes about a minute.")
     ] = False,
     check_limit: Annotated[
-        str, typer.Option(metavar="TIME", help="Of a core, that --check may take at most.")
+        str, typer.Option(metavar="TIME", help="The largest CPU time of --check.")
     ] = f"{LIMIT:g} s",
     json: Json = False,
 ) -> None:
-    """Compares four rules for the size of a buffer: what models predict, what the simulator
-    measures with --check, and the smallest buffer that is known to be enough. Where no model can
-    say, it says so, and only the simulation decides.
+    """Compare four rules for the size of a buffer: the predictions of models, simulations with
+    --check, and the smallest sufficient buffer. Without a model, only the simulation decides.
 
     Example: marqueue theory buffer --capacity "100 Mbit/s" --flows 100 --rtt "240 ms"
     --utilization 0.98 --loss 0.001 --aqm red --check
@@ -70,7 +75,7 @@ def _base(option: str, kind: type[Rate] | type[Duration], text: str) -> float:
 
 
 def _number(value: float | None) -> str:
-    return "cannot say" if value is None else f"{value:.4g}"
+    return "no model" if value is None else f"{value:.4g}"
 
 
 def _print(demand: Demand, rows: list[Row], best: Recommendation | None) -> None:
@@ -83,17 +88,19 @@ def _print(demand: Demand, rows: list[Row], best: Recommendation | None) -> None
         found = row.checked
         more = [] if found is None else [str(found.utilization), str(found.loss)]
         listing.add_row(*cells, said.model, *more)
-    output.print(f"C x RTT = {demand.pipe:.0f} packets, {demand.window:.3g} a flow")
+    output.print(f"C x RTT = {demand.pipe:.0f} packets, {demand.window:.3g} per flow")
     output.print(listing)
     for row in rows:
         output.print(f"{row.rule.name}: {row.predicted.doubt}", highlight=False, soft_wrap=True)
     by = "measured" if checked else "predicted"
     if best is None:
-        output.print(f"No rule is known to be enough ({by}): ask less, or --check.")
+        output.print(
+            f"No rule is known to be sufficient ({by}): lower the requirements, or add --check."
+        )
         return
     output.print(
         f"Recommended: {best.row.rule.name}, {best.row.buffer} packets ({by}): utilization "
-        f"{best.utilization_margin:.4g} above, loss {best.loss_margin:.4g} below what was asked",
+        f"{best.utilization_margin:.4g} above, loss {best.loss_margin:.4g} below the requirement",
         highlight=False,
         soft_wrap=True,
     )

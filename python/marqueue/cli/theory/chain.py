@@ -1,4 +1,4 @@
-"""``marqueue theory chain``: TCP windows under marking of scale N^a."""
+"""``marqueue theory chain``: the Markov chain of TCP windows under marking of scale N^a."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from marqueue.cli.console import output, print_json, progress_bar, say
 from marqueue.cli.options import Json
 from marqueue.cli.theory import chain_options as options
 from marqueue.cli.theory import chain_output as show
-from marqueue.errors import ModelError, RunError
+from marqueue.errors import ModelError
+from marqueue.results.output_file import write_output_files
 from marqueue.theory.marking_chain import (
     MeanField,
     MeanWindow,
@@ -45,20 +46,21 @@ def run(
     rtt_classes: options.Classes = "1",
     slots: options.Slots = None,
     length: Annotated[
-        int, typer.Option("--length", metavar="N", help="How many T are looked at.")
+        int, typer.Option("--length", metavar="N", help="Measured time, in units of T.")
     ] = LENGTH,
     warm_up: Annotated[
-        int, typer.Option("--warm-up", metavar="N", help="How many T before are not.")
+        int, typer.Option("--warm-up", metavar="N", help="Warm-up, in units of T.")
     ] = WARM_UP,
     replications: Annotated[
-        int, typer.Option("--replications", "-r", metavar="N", help="How often.")
+        int, typer.Option("--replications", "-r", metavar="N", help="Number of replications.")
     ] = REPLICATIONS,
     seed: options.Seed = 1,
     json: Json = False,
 ) -> None:
-    """N flows under marking whose thresholds grow as N^a, with buffers far below a round trip: the
-    doubly stochastic chain of Eun and Wang (2008), exact in distribution, as fast for 10^9 flows as
-    for 10^3; and whether its mean field rests or oscillates.
+    """Simulate the doubly stochastic chain of Eun and Wang (2008): windows of N flows under marking
+    with thresholds that grow as N^a, and buffers far below a bandwidth-delay product. The chain is
+    exact in distribution, and as fast for 10^9 flows as for 10^3. It also shows whether the mean
+    field is stable or oscillates.
 
     Example: marqueue theory chain --flows 1000 --flows 1e9 --a 0.2 --ct 25 --marking red:2:10:0.2
     """
@@ -69,8 +71,8 @@ def run(
         Model(n, ct, a, marking, b, buffer, queue, greatest, of_rtt, slots)
         for n in options.flows(flows)
     ]
-    if models[0].at.caution is not None:
-        say(f"Warning: {models[0].at.caution}")
+    if models[0].at.warning is not None:
+        say(f"Warning: {models[0].at.warning}")
     found = []
     for model in models:
         with progress_bar(f"N = {model.flows:,}") as progress:
@@ -85,14 +87,18 @@ def run(
         print_json({"model": show.plain_model(models[0]), "runs": found})
 
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where to.", show_default=False)]
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer flows, once each: within a minute.")]
+Folder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The output directory.", show_default=False)
+]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Fewer flows and one replication: about a minute.")
+]
 
 
 @chain.command()
 def phases(folder: Folder) -> None:
-    """Where flows move as one, over N, CT and a, and with other round-trip times: the data as
-    phases.json, and the figures of the documentation. It takes about a minute.
+    """Compute the phase diagram of synchronization over N, CT and a, and for other round-trip
+    times: phases.json, and the figures of the documentation. Takes about a minute.
 
     Example: marqueue theory chain phases docs/theory/chain
     """
@@ -104,8 +110,8 @@ def phases(folder: Folder) -> None:
 
 @chain.command()
 def packets(folder: Folder, quick: Quick = False) -> None:
-    """How much packets move as one, at points of the diagram of phases: the data as packets.json,
-    and the figures again. It takes about five minutes.
+    """Simulate packets at points of the phase diagram: packets.json, and the figures of the
+    documentation. Takes about five minutes.
 
     Example: marqueue theory chain packets docs/theory/chain --quick
     """
@@ -123,8 +129,8 @@ def between(
     quick: Quick = False,
     json: Json = False,
 ) -> None:
-    """Why packets move together sooner than the chain: h and utilization from the chain to the
-    packet simulator, one assumption changed a row. It takes a few minutes.
+    """Explain why packets synchronize sooner than the chain: h and utilization from the chain to
+    the packet simulator, with one assumption changed per row. Takes a few minutes.
 
     Example: marqueue theory chain between --quick
     """
@@ -140,32 +146,28 @@ def between(
 
 
 def _write(folder: Path, name: str, found: Sequence[Cell | Point]) -> None:
-    """The data, and all figures whose data are there."""
+    """Writes the data, and all figures that have data."""
     # Matplotlib takes longer to load than other commands take to run.
     from marqueue.design.chain_packets import Point
     from marqueue.plots import svg
-    from marqueue.plots.marking_chain import all_of_them
+    from marqueue.plots.marking_chain import chain_figures
     from marqueue.theory.marking_chain.phases import Cell
 
-    plain = "[\n" + ",\n".join(dumps(each.as_dict()) for each in found) + "\n]\n"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.json").write_text(plain, encoding="utf-8")
-        kept = {
-            path.stem: loads(path.read_text(encoding="utf-8"))
-            for path in (folder / "phases.json", folder / "packets.json")
-            if path.exists()
-        }
-        cells = [Cell(**each) for each in kept.get("phases", [])]
-        points = [Point.of(each) for each in kept.get("packets", [])]
-        for title, drawn in all_of_them(cells, points).items():
-            (folder / f"{title}.svg").write_text(svg(drawn), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be written: {error.strerror}") from None
+    data = "[\n" + ",\n".join(dumps(each.as_dict()) for each in found) + "\n]\n"
+    write_output_files(folder, {f"{name}.json": data})
+    stored = {
+        path.stem: loads(path.read_text(encoding="utf-8"))
+        for path in (folder / "phases.json", folder / "packets.json")
+        if path.exists()
+    }
+    cells = [Cell(**each) for each in stored.get("phases", [])]
+    points = [Point.of(each) for each in stored.get("packets", [])]
+    figures = chain_figures(cells, points)
+    write_output_files(folder, {f"{title}.svg": svg(each) for title, each in figures.items()})
 
 
 def _mean_window(model: Model) -> MeanWindow | None:
-    """Of the paper's chain only."""
+    """The map of the mean window; None for other chains than the paper's."""
     try:
         return mean_window(model)
     except ModelError:

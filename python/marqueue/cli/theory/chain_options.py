@@ -1,4 +1,4 @@
-"""What the commands of ``marqueue theory chain`` are given."""
+"""Options of the commands of ``marqueue theory chain``."""
 
 from __future__ import annotations
 
@@ -13,37 +13,39 @@ from marqueue.theory.marking_chain.model import SCHEMES
 Flows = Annotated[
     list[str] | None,
     typer.Option(
-        "--flows", "-n", metavar="N", help="How many; again for others.", show_default="1000"
+        "--flows", "-n", metavar="N", help="Number of flows (repeatable).", show_default="1000"
     ),
 ]
-Exponent = Annotated[float, typer.Option("--a", metavar="A", help="Of the thresholds, N^A.")]
+Exponent = Annotated[
+    float, typer.Option("--a", metavar="A", help="Exponent of the thresholds, N^A.")
+]
 Ct = Annotated[
     float,
-    typer.Option("--ct", metavar="PACKETS", help="What the link carries a flow in the time T."),
+    typer.Option("--ct", metavar="PACKETS", help="Capacity of the link per flow in the time T."),
 ]
 Marking = Annotated[
     str,
     typer.Option(
         "--marking",
         metavar="CURVE",
-        help="Of one flow: red:MIN:MAX:P, exp:AT:P, points:X,P;X,P;... or of Table I "
+        help="Marking of one flow: red:MIN:MAX:P, exp:AT:P, points:X,P;X,P;... or, from Table I: "
         f"{', '.join(SCHEMES)}.",
     ),
 ]
 BufferExponent = Annotated[
     float | None,
-    typer.Option("--b", metavar="B", help="Of the buffer, N^B.", show_default="a + 0.1"),
+    typer.Option("--b", metavar="B", help="Exponent of the buffer, N^B.", show_default="a + 0.1"),
 ]
 Buffer = Annotated[
-    float, typer.Option("--buffer", metavar="PACKETS", help="Of one flow: Q in Q N^B.")
+    float, typer.Option("--buffer", metavar="PACKETS", help="Buffer of one flow: Q in Q N^B.")
 ]
 Queue = Annotated[
-    str, typer.Option("--queue", metavar="mm1|md1", help="How packets are served within a slot.")
+    str, typer.Option("--queue", metavar="mm1|md1", help="Queueing model within a slot.")
 ]
 Greatest = Annotated[
     int | None,
     typer.Option(
-        "--greatest-window", metavar="PACKETS", help="No window is larger.", show_default="4 CT"
+        "--greatest-window", metavar="PACKETS", help="The largest window.", show_default="4 CT"
     ),
 ]
 Classes = Annotated[
@@ -51,28 +53,28 @@ Classes = Annotated[
     typer.Option(
         "--rtt-classes",
         metavar="RTT:SHARE,...",
-        help="Round-trip times over T, each with its share of flows; 1 is all alike.",
+        help="Round-trip times in units of T, each with its share of flows; 1: all equal.",
     ),
 ]
 Slots = Annotated[
     int | None,
     typer.Option(
         "--slots",
-        metavar="S",
-        help="Steps in T; in S groups flows change their windows one after the other.",
-        show_default="as few as make all round trips whole",
+        metavar="N",
+        help="Steps in T; flows are in S groups that update their windows in turn.",
+        show_default="the least with whole round trips",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the draws.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the random numbers.")]
 
 
 def flows(given: list[str] | None) -> list[int]:
-    """Numbers of flows, such as ``1000`` and ``1e9``. Raises :class:`ModelError`."""
+    """Numbers of flows from texts such as ``1000`` and ``1e9``. Raises :class:`ModelError`."""
     return [_whole("--flows", text) for text in given or ["1000"]]
 
 
 def classes(text: str) -> tuple[RttClass, ...]:
-    """Classes of round-trip times. Raises :class:`ModelError`."""
+    """Classes of round-trip times from RTT:SHARE,... Raises :class:`ModelError`."""
     found = []
     for part in text.split(","):
         rtt, _, share = part.partition(":")

@@ -1,4 +1,4 @@
-"""How ``marqueue theory chain`` shows what it found."""
+"""Output of ``marqueue theory chain``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ FIGURES = {
     "loss_bound": "loss, bound",
     "loss": "loss in equilibrium",
 }
-"""Estimates over replications."""
+"""Estimates over replications, with their labels."""
 
 
 def print_result(result: ChainResult, mean: MeanWindow | None, field: MeanField | None) -> None:
-    """Figures with their intervals, the queue, and what the mean field says."""
+    """Prints figures with their intervals, queue quantiles, and the stability of the mean field."""
     model = result.model
     output.print(f"[bold]N = {model.flows:,}[/bold], buffer {result.buffer} packets")
     listing = table("", "")
@@ -35,12 +35,12 @@ def print_result(result: ChainResult, mean: MeanWindow | None, field: MeanField 
     )
     listing.add_row("queue quantiles (packets)", quantiles)
     peak = result.spectrum.peak
-    listing.add_row("spectrum peaks at (cycles a T)", f"{peak:.3g}")
+    listing.add_row("spectrum peaks at (cycles per T)", f"{peak:.3g}")
     if mean is not None:
-        verdict = "rests" if mean.stable else "oscillates"
+        verdict = "stable" if mean.stable else "oscillates"
         listing.add_row("map of the mean window", f"g = {mean.gain:.3g}: {verdict}")
     if field is not None:
-        verdict = "rests" if field.stable else "oscillates"
+        verdict = "stable" if field.stable else "oscillates"
         listing.add_row(
             "mean field of all windows",
             f"rho = {field.load:.4f}, margin {field.margin:.3g}: {verdict}",
@@ -49,7 +49,7 @@ def print_result(result: ChainResult, mean: MeanWindow | None, field: MeanField 
 
 
 def print_rows(rows: Sequence[Row]) -> None:
-    """h and utilization of each row, a pair of columns for each number of flows."""
+    """Prints h and utilization of each row, two columns for each number of flows."""
     flows = list(dict.fromkeys(row.flows for row in rows))
     listing = table("", *(f"{what}, N = {n}" for n in flows for what in ("h", "utilization")))
     for what in dict.fromkeys(row.what for row in rows):
@@ -61,7 +61,7 @@ def print_rows(rows: Sequence[Row]) -> None:
 def plain_result(
     result: ChainResult, mean: MeanWindow | None, field: MeanField | None
 ) -> dict[str, Any]:
-    """For JSON."""
+    """Ready for JSON."""
     lengths, tail = result.queue
     return {
         "flows": result.model.flows,
@@ -81,7 +81,7 @@ def plain_result(
 
 
 def plain_field(field: MeanField, model: Model) -> dict[str, Any]:
-    """For JSON."""
+    """Ready for JSON."""
     period = field.period(model.steps_per_unit)
     return {
         "load": field.load,
@@ -93,7 +93,7 @@ def plain_field(field: MeanField, model: Model) -> dict[str, Any]:
 
 
 def plain_model(model: Model) -> dict[str, Any]:
-    """For JSON: what all runs have in common."""
+    """The settings that all runs share, ready for JSON."""
     return {
         "ct_packets": model.ct,
         "a": model.a,

@@ -8,7 +8,7 @@ from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.errors import ScenarioError
 from marqueue.scenario import load
-from marqueue.theory.chokew.from_scenario import Law, of_scenario
+from marqueue.theory.chokew.from_scenario import Law, solve_scenario
 from marqueue.theory.chokew.model import Equilibrium
 
 
@@ -19,8 +19,8 @@ def chokew(
         str,
         typer.Option(
             metavar="sqrt|pftk|pairs",
-            help="How fast TCP sends at a given loss: the paper's square root law; with timeouts "
-            "(Padhye et al. 2000); with these, and each matched pair as one loss.",
+            help="TCP's rate at a given loss: the paper's square root law; with timeouts (Padhye "
+            "et al. 2000); with timeouts, and each matched pair counted as one loss.",
         ),
     ] = "pftk",
     queue: Annotated[
@@ -28,13 +28,13 @@ def chokew(
         typer.Option(
             min=1,
             metavar="PACKETS",
-            help="The queue; by default that above which p0 rises (L+).",
-            show_default=False,
+            help="Length of the queue.",
+            show_default="L+, above which p0 rises",
         ),
     ] = None,
     json: options.PlainJson = False,
 ) -> None:
-    """Solve the model of CHOKeW for a scenario: who gets what share of the link.
+    """Solve the model of CHOKeW for a scenario: the shares of the link.
 
     Example: marqueue theory chokew scenarios/chokew.toml --json
     """
@@ -44,7 +44,7 @@ def chokew(
         raise typer.BadParameter(f"got {law!r}, {expected}", param_hint="--law")
     scenario = load(file, set_ or [])
     try:
-        solved = of_scenario(scenario, laws[law], queue)
+        solved = solve_scenario(scenario, laws[law], queue)
     except ScenarioError as error:
         raise ScenarioError(error.problems, str(file)) from None
     if json:

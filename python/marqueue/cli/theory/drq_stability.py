@@ -13,8 +13,8 @@ def drq_stability(
     set_: options.Set = None,
     json: options.PlainJson = False,
 ) -> None:
-    """Tell whether the fluid model of a scenario under DRQ is stable: the bound of Proposition 2 on
-    the slope of RED times capacity, the exact boundary, and what is configured.
+    """Check the stability of the fluid model of a scenario under DRQ: the bound of Proposition 2 on
+    the slope of RED times capacity, the exact boundary, and the configured value.
 
     Example: marqueue theory drq-stability scenarios/cpu.toml --set traffic.forward.count=40
     """
@@ -53,12 +53,11 @@ def drq_stability(
     output.print(f"Congested, with prices below 1: {congested}.", highlight=False)
     gains = ", ".join(f"{gain:.4g}" for gain in model.gains)
     output.print(
-        f"Slope of RED times capacity: {gains} 1/s at the equilibrium, at the steepest "
-        f"{found.configured:.4g} 1/s, for which Proposition 2 asks less than {found.bound:.4g} "
-        "1/s.",
+        f"Slope of RED times capacity: {gains} 1/s at the equilibrium, {found.configured:.4g} "
+        f"1/s at the steepest point. Proposition 2 requires less than {found.bound:.4g} 1/s.",
         highlight=False,
     )
-    listing = table("model", "boundary (1/s)", "over bound", "as configured", "rightmost (1/s)")
+    listing = table("model", "boundary (1/s)", "boundary / bound", "configured", "rightmost (1/s)")
     for (name, root), edge in zip(roots.items(), boundaries, strict=True):
         listing.add_row(
             name,

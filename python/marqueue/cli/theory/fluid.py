@@ -19,9 +19,8 @@ def fluid(
     plot: Plot = None,
     json: options.PlainJson = False,
 ) -> None:
-    """Solve the fluid model of a scenario: queues, probabilities and windows over time as
-    differential equations with delays. A scenario outside its assumptions is refused with each of
-    them that it breaks.
+    """Solve the fluid model of a scenario: delay differential equations of queues, probabilities
+    and windows. For a scenario outside the model, the error lists every violated assumption.
 
     Example: marqueue theory fluid scenarios/parking-lot.toml --plot fluid.svg
     """

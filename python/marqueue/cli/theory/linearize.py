@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: How many roots people see.
+#: Number of roots that are printed.
 SHOWN = 6
 
 
@@ -23,9 +23,9 @@ def linearize(
     plot: Plot = None,
     json: options.PlainJson = False,
 ) -> None:
-    """Linearise the fluid model of a scenario where it rests: equilibrium, characteristic roots,
-    gain, phase and delay margins with delays as they are. A scenario outside the model's
-    assumptions is refused with each of them that it breaks.
+    """Linearize the fluid model of a scenario at its equilibrium: characteristic roots, and gain,
+    phase and delay margins, without approximating delays. For a scenario outside the model, the
+    error lists every violated assumption.
 
     Example: marqueue theory linearize scenarios/parking-lot.toml --plot linear.svg
     """
@@ -53,7 +53,7 @@ def _show(found: Linearized) -> None:
     verdict = "Stable" if found.stable else "Unstable"
     _say(f"{verdict}; rightmost roots: {shown} 1/s; damping {found.damping:.3g}.")
     if found.resting:
-        _say("At rest at a bound: " + ", ".join(found.resting) + ".")
+        _say("At the limit of its range: " + ", ".join(found.resting) + ".")
     margins = found.margins()
     if margins is not None:
         _say(
@@ -61,7 +61,7 @@ def _show(found: Linearized) -> None:
             f"{margins.gain_crossover:.4g} rad/s, delay {margins.delay * 1e3:.4g} ms."
         )
     elif not found.signals:
-        _say("No margins: no link tells anything that changes.")
+        _say("No margins: no link gives a signal that depends on its state.")
     else:
         _say("No margins: the loop is unstable.")
 

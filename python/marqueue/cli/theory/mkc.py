@@ -1,4 +1,4 @@
-"""``marqueue theory mkc``: max-min Kelly control and its kin, step by step and in theory."""
+"""``marqueue theory mkc``: max-min Kelly control and related laws as maps, and their theory."""
 
 import warnings
 from collections.abc import Iterator
@@ -13,7 +13,8 @@ from marqueue.cli.console import output, print_json, say, table
 from marqueue.cli.options import PlainJson
 from marqueue.cli.theory import mkc_options as options
 from marqueue.cli.theory import mkc_output as show
-from marqueue.errors import ModelError, RunError
+from marqueue.errors import ModelError
+from marqueue.results.output_file import write_output_files
 from marqueue.theory.mkc import (
     Aimd,
     Kelly,
@@ -38,9 +39,9 @@ mkc = typer.Typer()
 
 @mkc.callback(invoke_without_command=True)
 def numbers(context: typer.Context, json: PlainJson = False) -> None:
-    """Max-min Kelly control (MKC, EMKC), classic Kelly control, AIMD and Scalable TCP by rate, as
-    maps of rates with delays. Time is in steps of control; D = 1 is a price that answers the latest
-    rate. Without a command: the numbers of the paper, beside what comes out here.
+    """Analyse max-min Kelly control (MKC, EMKC), classic Kelly control, AIMD and rate-based
+    Scalable TCP as maps of rates with delays. Time is in control steps; with D = 1 the price
+    answers the latest rate. Without a command: the numbers of the paper and those computed here.
 
     Example: marqueue theory mkc stability --law kelly --kappa 0.5 --sources 1 --delay 4
     """
@@ -60,7 +61,7 @@ def numbers(context: typer.Context, json: PlainJson = False) -> None:
 
 @contextmanager
 def _remarks() -> Iterator[None]:
-    """Warnings are remarks beside the result."""
+    """Prints warnings on standard error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", StabilityWarning)
         yield
@@ -88,22 +89,22 @@ def trajectory(
         list[str] | None,
         typer.Option(
             metavar="RATE",
-            help="The rate at the beginning: one for all, or again for each source.",
+            help="Initial rate: one for all sources, or one for each (repeatable).",
             show_default="10 kbit/s",
         ),
     ] = None,
-    steps: Annotated[int, typer.Option(min=0, metavar="N", help="How many steps.")] = 200,
+    steps: Annotated[int, typer.Option(min=0, metavar="N", help="Number of steps.")] = 200,
     jitter: Annotated[
         int,
-        typer.Option(metavar="J", help="Feedback comes 0 to J steps later, drawn at each step."),
+        typer.Option(metavar="STEPS", help="Largest extra delay of feedback, drawn at each step."),
     ] = 0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the draws.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")] = 1,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FILE.svg", help="Draw it.", show_default=False)
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw the rates.", show_default=False)
     ] = None,
     json: PlainJson = False,
 ) -> None:
-    """Rates step by step.
+    """Compute rates step by step.
 
     Example: marqueue theory mkc trajectory --capacity "10 Gbit/s" --alpha "200 Mbit/s" --delay 1
     --jitter 99 --start "1 Gbit/s" --start "5 Gbit/s" --steps 3000 --figure emkc.svg
@@ -128,7 +129,7 @@ def trajectory(
         print_json(show.plain_trajectory(done))
         return
     if done.diverged is not None:
-        output.print(f"Diverged: no numbers any more from step {done.diverged} on.")
+        output.print(f"Diverged at step {done.diverged}.")
     show.print_rates(done.rates[-1], done.watched, f"rate at step {steps} (bit/s)")
     show.print_resources(network, done.arrivals[-1], done.prices[-1])
     output.print(f"min x / max x = {done.fairness[-1]:.6g}", highlight=False)
@@ -150,7 +151,7 @@ def fixed_point(
     exponent: options.Exponent = None,
     json: PlainJson = False,
 ) -> None:
-    """The stationary rates, on any routes.
+    """Compute the stationary rates on any routes.
 
     Example (Figure 3 of the paper): marqueue theory mkc fixed-point --law kelly --kappa 0.1
     --omega "5 Mbit/s" --capacity "30 Mbit/s" --capacity "20 Mbit/s" --capacity "20 Mbit/s"
@@ -195,7 +196,7 @@ def stability(
     exponent: options.Exponent = None,
     json: PlainJson = False,
 ) -> None:
-    """Is it stable? The conditions of theory, beside the exact answer.
+    """Check the stability: sufficient conditions, and the exact boundary.
 
     Example: marqueue theory mkc stability --law kelly --kappa 0.5 --sources 2 --delay 3,8
     """
@@ -222,11 +223,11 @@ def stability(
         listing.add_row(each.name, each.source, *cells, "yes" if each.holds else "no", each.kind)
     output.print(listing)
     exact = "" if report.radius is None else f" (spectral radius {report.radius:.8g})"
-    output.print(f"With these delays, exactly: {report.verdict}{exact}", highlight=False)
+    output.print(f"Exact, with these delays: {report.verdict}{exact}", highlight=False)
     if report.scale is not None:
         output.print(
-            f"The boundary is at {report.scale:.5g} times this {report.gain}, "
-            f"exactly; by the condition at {report.allowed:.5g} times",
+            f"Exact boundary: {report.scale:.5g} times this {report.gain}; sufficient condition: "
+            f"{report.allowed:.5g} times",
             highlight=False,
         )
     for resource, verdict in report.any_delay:
@@ -235,18 +236,23 @@ def stability(
 
 @mkc.command("convergence")
 def fairness(
-    capacity: Annotated[str, typer.Option(metavar="RATE", help="Of the link.")] = "1 Mbit/s",
-    sources: Annotated[int, typer.Option("--sources", "-n", metavar="N", help="How many.")] = 2,
-    alpha: Annotated[str, typer.Option(metavar="RATE", help="Added a step.")] = options.ALPHA,
+    capacity: Annotated[str, typer.Option(metavar="RATE", help="Rate of the link.")] = "1 Mbit/s",
+    sources: Annotated[
+        int, typer.Option("--sources", "-n", metavar="N", help="Number of sources.")
+    ] = 2,
+    alpha: Annotated[str, typer.Option(metavar="RATE", help="Increase per step.")] = options.ALPHA,
     beta: Annotated[
-        float, typer.Option(metavar="X", help="The gain of EMKC; the share AIMD cuts off.")
+        float, typer.Option(metavar="GAIN", help="Gain of EMKC, and share by which AIMD decreases.")
     ] = options.BETA,
     epsilon: Annotated[
-        float, typer.Option(metavar="E", help="Fair is min x / max x of at least 1 - E.")
+        float,
+        typer.Option(
+            metavar="SHARE", help="Rates are fair if min x / max x is at least 1 - epsilon."
+        ),
     ] = 0.1,
     json: PlainJson = False,
 ) -> None:
-    """Steps from the most unfair rates to epsilon-fairness, of EMKC and AIMD.
+    """Compute the steps of EMKC and AIMD from the most unfair rates to epsilon-fairness.
 
     Example: marqueue theory mkc convergence --capacity "1 Mbit/s" --sources 2 --epsilon 0.01
     """
@@ -276,23 +282,21 @@ def fairness(
 
 @mkc.command("figures")
 def draw_figures(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The output directory.", show_default=False)
+    ],
 ) -> None:
-    """Draw the paper's figures that are maps alone (1, 4 to 8), steady loss against N, and what
-    conditions allow beside the exact boundary.
+    """Draw Figures 1 and 4 to 8 of the paper, steady loss over N, and sufficient conditions beside
+    the exact boundary.
 
     Example: marqueue theory mkc figures docs/theory/mkc
     """
     # Matplotlib takes longer to load than other commands take to run.
     from marqueue.plots import svg
-    from marqueue.plots.mkc import all_of_them
+    from marqueue.plots.mkc import mkc_figures
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, drawn in all_of_them().items():
-            (folder / f"{name}.svg").write_text(svg(drawn), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{folder}: cannot be written: {error.strerror}") from None
+    figures = mkc_figures()
+    write_output_files(folder, {f"{name}.svg": svg(each) for name, each in figures.items()})
 
 
 def _point(network: Network, law: Law, price: Loss | Virtual | Power) -> FixedPoint:
@@ -300,9 +304,9 @@ def _point(network: Network, law: Law, price: Loss | Virtual | Power) -> FixedPo
         case Mkc(), Virtual():
             return lossfree.fixed_point(network, law, price)
         case Mkc(), Loss() | Power():
-            return equilibrium.of_mkc(network, law, price)
+            return equilibrium.mkc_fixed_point(network, law, price)
         case Kelly(), Loss() | Power():
-            return equilibrium.of_kelly(network, law, price)
+            return equilibrium.kelly_fixed_point(network, law, price)
     raise ModelError(
         f"--law: got {law.name} with this price, expected mkc, or kelly with loss or power: others "
         "have no stationary rates"

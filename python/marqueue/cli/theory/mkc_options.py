@@ -1,4 +1,4 @@
-"""What the commands of ``marqueue theory mkc`` are given: a network, a law, a price."""
+"""Options of the commands of ``marqueue theory mkc``: a network, a law and a price."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from marqueue.theory.mkc.lossfree import safe_gain
 from marqueue.units import Rate
 
 ALPHA, BETA = "10 kbit/s", 0.5
-"""Those of most of the paper's figures."""
+"""Values of most figures in the paper."""
 
 Capacity = Annotated[
     list[str] | None,
     typer.Option(
         "--capacity",
         metavar="RATE",
-        help="Of a resource; again for each resource, which are numbered from 0.",
+        help="Rate of a resource (repeatable; resources are numbered from 0).",
         show_default="10 Mbit/s",
     ),
 ]
 Sources = Annotated[
     int | None,
     typer.Option(
-        "--sources", "-n", metavar="N", help="How many, on one resource.", show_default="2"
+        "--sources", "-n", metavar="N", help="Number of sources on one resource.", show_default="2"
     ),
 ]
 Route = Annotated[
@@ -35,7 +35,7 @@ Route = Annotated[
     typer.Option(
         "--route",
         metavar="J,J,...",
-        help="The resources of a source; again for each source.",
+        help="Resources of a source (repeat for each source).",
         show_default=False,
     ),
 ]
@@ -43,27 +43,27 @@ Delay = Annotated[
     str,
     typer.Option(
         metavar="D,D,...",
-        help="Steps from a rate to the prices that answer it, from 1: one for all, or one each.",
+        help="Steps from a rate to the price that answers it, from 1: one for all, or one each.",
     ),
 ]
 Forward = Annotated[
     str,
     typer.Option(
         metavar="F,F,...",
-        help="How many of these it takes to the resources, below D: one for all, or one a source.",
+        help="Steps from source to resource, less than D: one for all, or one per source.",
     ),
 ]
 LawName = Annotated[
     str,
-    typer.Option("--law", metavar="mkc|kelly|aimd|scalable", help="The law of the sources."),
+    typer.Option("--law", metavar="mkc|kelly|aimd|scalable", help="Rate law of the sources."),
 ]
 PriceName = Annotated[
     str,
     typer.Option(
         "--price",
         metavar="loss|virtual|power",
-        help="The price: (X - C) / X, which makes EMKC of MKC; the same at a virtual capacity that "
-        "adapts, so that nothing is lost; (X / C)^k.",
+        help="Price: loss is (X - C) / X (EMKC); virtual is the same with an adaptive virtual "
+        "capacity, without loss; power is (X / C)^k.",
     ),
 ]
 
@@ -74,28 +74,28 @@ def parameter(name: str, metavar: str, help_: str, default: str) -> Any:
 
 
 Alpha = Annotated[
-    str | None, parameter("alpha", "RATE", "Of mkc and aimd: added a step.", "10 kbit/s")
+    str | None, parameter("alpha", "RATE", "Increase per step (mkc, aimd).", "10 kbit/s")
 ]
 Beta = Annotated[
-    float | None, parameter("beta", "X", "Of mkc: the gain; of aimd: the share cut off.", "0.5")
+    float | None, parameter("beta", "GAIN", "Gain (mkc), or share of a decrease (aimd).", "0.5")
 ]
-Kappa = Annotated[float | None, parameter("kappa", "X", "Of kelly: the gain.", "0.5")]
+Kappa = Annotated[float | None, parameter("kappa", "GAIN", "Gain (kelly).", "0.5")]
 Omega = Annotated[
-    str | None, parameter("omega", "RATE", "Of kelly: the willingness to pay.", "10 kbit/s")
+    str | None, parameter("omega", "RATE", "Willingness to pay (kelly).", "10 kbit/s")
 ]
 Gain = Annotated[
     float | None,
     parameter(
         "gain",
-        "X",
-        "Of the price virtual: how fast it adapts.",
-        "half of what is stable at any beta up to 1",
+        "GAIN",
+        "Adaptation gain of the price virtual.",
+        "half of the gain that is stable at any beta up to 1",
     ),
 ]
 Target = Annotated[
-    float | None, parameter("target", "X", "Of the price virtual: utilization.", "0.98")
+    float | None, parameter("target", "SHARE", "Utilization of the price virtual.", "0.98")
 ]
-Exponent = Annotated[float | None, parameter("exponent", "K", "Of the price power.", "4")]
+Exponent = Annotated[float | None, parameter("exponent", "K", "Exponent of the price power.", "4")]
 
 
 def network(
@@ -129,7 +129,7 @@ def network(
 
 
 class MkcParameters:
-    """Parameters as given, None for those that were not; a law or a price takes its own."""
+    """The given parameters. A law and a price take theirs; the rest is an error."""
 
     def __init__(self, **values: Any) -> None:
         self.values = {name: value for name, value in values.items() if value is not None}
@@ -139,7 +139,7 @@ class MkcParameters:
         return self.values.pop(name, default)
 
     def none_left(self, law: str, price: str) -> None:
-        """Raises :class:`ModelError` if something was given that was not taken."""
+        """Raises :class:`ModelError` if a given parameter was not taken."""
         for name, value in self.values.items():
             raise ModelError(
                 f"--{name}: got {show(value)}, expected nothing: the law {law} and price {price} "

@@ -1,4 +1,4 @@
-"""How the commands of ``marqueue theory mkc`` show what they found."""
+"""Output of the commands of ``marqueue theory mkc``."""
 
 import math
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from marqueue.cli.console import output, table
-from marqueue.errors import RunError
+from marqueue.results.output_file import write_output_file
 from marqueue.theory.mkc.equilibrium import FixedPoint
 from marqueue.theory.mkc.maps import Trajectory
 from marqueue.theory.mkc.network import Network
@@ -15,7 +15,7 @@ from marqueue.theory.mkc.report import Report
 
 
 def draw(done: Trajectory, network: Network, file: Path) -> None:
-    """Rates above, what arrives at the resources below."""
+    """Draws rates (top) and arrivals at resources (bottom). Raises RunError."""
     # Matplotlib takes longer to load than other commands take to run.
     from marqueue.plots import lines, panels, svg
 
@@ -30,14 +30,11 @@ def draw(done: Trajectory, network: Network, file: Path) -> None:
     for c in np.unique(network.capacity):
         axes[1].axhline(c / 1e6, color="grey", linewidth=0.7, linestyle=":")
     axes[0].label_outer()
-    try:
-        file.write_text(svg(drawn), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{file}: cannot be written: {error.strerror}") from None
+    write_output_file(file, svg(drawn))
 
 
 def print_rates(rates: Any, of: tuple[int, ...], title: str, bottleneck: Any = None) -> None:
-    """A table of some sources."""
+    """Prints a table of some sources."""
     titles = ["source", title] + ([] if bottleneck is None else ["bottleneck"])
     listing = table(*titles)
     for i, rate in zip(of, rates, strict=True):
@@ -47,7 +44,7 @@ def print_rates(rates: Any, of: tuple[int, ...], title: str, bottleneck: Any = N
 
 
 def print_resources(network: Network, arrivals: Any, prices: Any, loss: Any = None) -> None:
-    """A table of all resources."""
+    """Prints a table of all resources."""
     titles = ["resource", "capacity (bit/s)", "arrivals (bit/s)", "price"]
     listing = table(*titles, *([] if loss is None else ["lost"]))
     for j in range(network.resources):
@@ -57,7 +54,7 @@ def print_resources(network: Network, arrivals: Any, prices: Any, loss: Any = No
 
 
 def numbers(values: Any) -> list[Any]:
-    """For JSON, which knows no infinity: None for what is no number."""
+    """Numbers ready for JSON: None in place of infinities and NaN."""
     return [
         numbers(each) if np.ndim(each) else (float(each) if math.isfinite(each) else None)
         for each in values
@@ -65,7 +62,7 @@ def numbers(values: Any) -> list[Any]:
 
 
 def plain_trajectory(done: Trajectory) -> dict[str, Any]:
-    """For JSON: a list a source and a list a resource, a value a step."""
+    """Rates of sources and resources ready for JSON, one value per step."""
     return {
         "sources": list(done.watched),
         "rates_bit_per_s": numbers(done.rates.T),
@@ -78,7 +75,7 @@ def plain_trajectory(done: Trajectory) -> dict[str, Any]:
 
 
 def plain_point(point: FixedPoint) -> dict[str, Any]:
-    """For JSON: stationary rates."""
+    """Stationary rates, ready for JSON."""
     return {
         "rates_bit_per_s": numbers(point.rates),
         "bottleneck": None if point.bottleneck is None else point.bottleneck.tolist(),
@@ -90,7 +87,7 @@ def plain_point(point: FixedPoint) -> dict[str, Any]:
 
 
 def plain_report(report: Report) -> dict[str, Any]:
-    """For JSON: conditions and what is exact."""
+    """Conditions and the exact boundary, ready for JSON."""
     return {
         "fixed_point": plain_point(report.point),
         "conditions": [

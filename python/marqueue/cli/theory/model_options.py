@@ -1,4 +1,4 @@
-"""What commands about the fluid model of a scenario are given: the equation for TCP, a figure."""
+"""Shared options of the fluid commands: the equation for TCP, and a figure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_args
 import typer
 
 from marqueue.cli.console import print_json
-from marqueue.errors import RunError
 from marqueue.scenario import Scenario, load
 from marqueue.theory.fluid.from_scenario import Source
 
@@ -21,42 +20,47 @@ SourceName = Annotated[
     typer.Option(
         "--source",
         metavar="|".join(get_args(Source)),
-        help="The equation for TCP: of Misra, Gong and Towsley, whose round trips grow with "
-        "queues, as published or with marks at the peak of a sawtooth; of the AVQ paper or of "
-        "the DRQ paper, whose round trips are constant.",
+        help="Equation of TCP: of Misra, Gong and Towsley with queueing delay, as published or "
+        "with marks at the peak of the sawtooth; or of the AVQ or the DRQ paper, with constant "
+        "round trips.",
     ),
 ]
 Plot = Annotated[
     Path | None,
-    typer.Option("--plot", metavar="FILE", help="Draw it, as SVG or PNG.", show_default=False),
+    typer.Option(
+        "--plot", metavar="FILE", help="Draw the result, as .svg or .png.", show_default=False
+    ),
 ]
 
 
 class Solved(Protocol):
-    """What a model found."""
+    """The solution of a model."""
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """The solution, ready for JSON."""
 
 
-Found = TypeVar("Found", bound=Solved)
+Solution = TypeVar("Solution", bound=Solved)
 
 
 def answer(
-    solve: Callable[[Scenario, Source], Found],
-    show: Callable[[Found], None],
-    draw: Callable[[Found], Figure],
+    solve: Callable[[Scenario, Source], Solution],
+    show: Callable[[Solution], None],
+    draw: Callable[[Solution], Figure],
     file: Path,
     set_: list[str] | None,
     source: str,
     plot: Path | None,
     json: bool,
 ) -> None:
-    """Solves a scenario, and gives what was found as asked."""
+    """Solves the model of a scenario, and prints, plots or writes the solution."""
     known = source_of(source)
     check_plot(plot)
     found = solve(load(file, set_ or []), known)
     if plot is not None:
+        # Matplotlib takes longer to load than a model to solve.
+        from marqueue.plots.figure_file import write_figure
+
         write_figure(draw(found), plot)
     if json:
         print_json(found.to_dict())
@@ -65,7 +69,7 @@ def answer(
 
 
 def source_of(name: str) -> Source:
-    """The equation of this name; raises BadParameter."""
+    """The equation with this name. Raises BadParameter."""
     known: dict[str, Source] = {each: each for each in get_args(Source)}
     if name not in known:
         expected = f"expected one of {', '.join(known)}"
@@ -74,22 +78,8 @@ def source_of(name: str) -> Source:
 
 
 def check_plot(file: Path | None) -> None:
-    """Tells before the work, rather than after it, that a figure has no such form."""
+    """Checks the ending of a figure before the work. Raises BadParameter."""
     if file is not None and file.suffix not in (".svg", ".png"):
         raise typer.BadParameter(
             f"got '{file}', expected FILE.svg or FILE.png", param_hint="--plot"
         )
-
-
-def write_figure(figure: Figure, file: Path) -> None:
-    """Writes a figure; raises :class:`RunError` if it cannot be."""
-    # Matplotlib takes longer to load than a model to solve.
-    from marqueue.plots import svg
-
-    try:
-        if file.suffix == ".svg":
-            file.write_text(svg(figure), encoding="utf-8")
-        else:
-            figure.savefig(file, dpi=150, facecolor="white")
-    except OSError as error:
-        raise RunError(f"--plot: got '{file}', which cannot be written: {error.strerror}") from None

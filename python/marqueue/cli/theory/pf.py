@@ -8,7 +8,7 @@ from marqueue.cli import options
 from marqueue.cli.console import output, print_json, say, table
 from marqueue.scenario import load
 from marqueue.theory.allocation.allocations import max_min, tcp_like
-from marqueue.theory.allocation.from_scenario import Shared, Weights, of_scenario
+from marqueue.theory.allocation.from_scenario import AllocationProblem, Weights, allocation_problem
 from marqueue.theory.allocation.proportional_fairness import PAID, Optimum, proportionally_fair
 from marqueue.theory.allocation.resources import Allocation
 
@@ -20,13 +20,13 @@ def pf(
         str,
         typer.Option(
             metavar="tcp|equal",
-            help="What flows weigh: sqrt(3/2) packet / round trip, as TCP Reno does; or all alike.",
+            help="Weights of flows: sqrt(3/2) packet / round trip, like TCP Reno; or equal.",
         ),
     ] = "tcp",
     json: options.PlainJson = False,
 ) -> None:
-    """Solve for the proportionally fair rates over CPUs and links, with their prices; beside them
-    what TCP gets under RED on every queue, and what fair queueing on every resource gives.
+    """Compute the proportionally fair rates over CPUs and links with their prices, the rates of TCP
+    under RED on every queue, and the max-min fair rates of fair queueing on every resource.
 
     Example: marqueue theory pf scenarios/cpu.toml --set "topology.bottleneck.cpu.clock=10 MHz"
     """
@@ -34,7 +34,7 @@ def pf(
     if weights not in known:
         expected = f"expected one of {', '.join(known)}"
         raise typer.BadParameter(f"got {weights!r}, {expected}", param_hint="--weights")
-    shared = of_scenario(load(file, set_ or []), known[weights])
+    shared = allocation_problem(load(file, set_ or []), known[weights])
     best = proportionally_fair(shared.sharing)
     beside = {"TCP-like": tcp_like(shared.sharing), "max-min": max_min(shared.sharing)}
     if json:
@@ -43,7 +43,7 @@ def pf(
         _show(shared, best, beside)
 
 
-def _show(shared: Shared, best: Optimum, beside: dict[str, Allocation]) -> None:
+def _show(shared: AllocationProblem, best: Optimum, beside: dict[str, Allocation]) -> None:
     output.print(f"The flows are {best.region}.", highlight=False)
     for pair in best.sharing.pairs:
         output.print(f"{pair[1]} and its CPU: {best.region_of(pair)}.", highlight=False)
@@ -73,7 +73,9 @@ def _show(shared: Shared, best: Optimum, beside: dict[str, Allocation]) -> None:
         say(assumption)
 
 
-def _plain(shared: Shared, best: Optimum, beside: dict[str, Allocation]) -> dict[str, Any]:
+def _plain(
+    shared: AllocationProblem, best: Optimum, beside: dict[str, Allocation]
+) -> dict[str, Any]:
     sharing = best.sharing
     names = {name: name.lower().replace("-", "_") for name in beside}
     return {

@@ -19,14 +19,14 @@ def steady(
         str | None,
         typer.Option(
             metavar="|".join(get_args(LawName)),
-            help="How fast TCP sends at a share of losses or marks.",
-            show_default="ecn where all links mark, else pftk",
+            help="TCP's rate at a share of losses or marks.",
+            show_default="ecn if all links mark, else pftk",
         ),
     ] = None,
     json: options.PlainJson = False,
 ) -> None:
-    """Solve for where long flows settle, of TCP or under the prices of mkc: queues, shares of
-    losses or marks, rates; beside them the proportionally fair and the max-min fair rates.
+    """Solve for the steady state of long flows of TCP, or under the prices of mkc: queues, shares
+    of losses or marks, and rates beside the proportionally fair and the max-min fair ones.
 
     Example: marqueue theory steady scenarios/parking-lot.toml --law pftk
     """
@@ -38,7 +38,7 @@ def steady(
     if json:
         print_json(found.to_dict())
         return
-    whose = "flows that obey prices" if found.law in LAWS else "TCP"
+    whose = "flows that follow prices" if found.law in LAWS else "TCP"
     output.print(f"Law of {whose}: {found.law}.", highlight=False)
     listing = table("link", "queue (packets)", "lost or marked", "utilization")
     for link in found.links.values():

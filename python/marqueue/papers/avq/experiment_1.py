@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import scenario
-from marqueue.papers.drawn import PaperFigure, PaperTable, over_time
+from marqueue.papers.figures import PaperFigure, PaperTable, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, series_mean, single
 from marqueue.plots import Curve
 from marqueue.reports.builder import Cell
 from marqueue.scenario import Scenario
 
-#: Before and after the short flows join, s.
+#: Spans before and after the short flows join, s.
 BEFORE, AFTER = (50.0, 100.0), (100.0, 200.0)
-#: Parts of these in which nothing new happens, s.
+#: Parts of these spans in steady state, s.
 SETTLED = (150.0, 200.0)
 
-#: By name: figure of the link and span of time.
+#: Quantities by name: figure of the link and span of time.
 FIGURES = {
     "utilization": ("utilization", (50.0, 200.0)),
     "utilization-settled": ("utilization", SETTLED),
@@ -33,9 +33,9 @@ FIGURES = {
     "queue-std-settled": ("queue_std", SETTLED),
 }
 
-#: In what the virtual queue may count.
+#: Counting units of the virtual queue.
 MODES = ("bytes", "packets")
-#: Rates at which packets arrive at the same instant, and next to which they do not.
+#: Rates at which packets arrive at the same instant, and rates close to them at which they do not.
 TIES = {"slow": "9999990 bit/s", "even": "10 Mbit/s", "fast": "10000010 bit/s"}
 
 
@@ -52,7 +52,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Figures of both ways to count, the virtual capacity, and what ties do to droptail."""
+    """Figures for both counting units, the virtual capacity, and the effect of ties on droptail."""
     figures = {
         f"{name}.{mode}": over_span(runs[mode], "{:g} to {:g} s".format(*times), figure, *times)
         for mode in MODES
@@ -125,10 +125,11 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "The run lasts 200 s: the paper's 250 000 packets at 98% of 1250 packets/s.",
-        "Before means 50 to 100 s, when the start of the flows is over; after means 100 to 200 s.",
-        "The virtual queue counts in bytes, as in the paper's pseudocode. The reference runs count "
-        "in packets, where a SYN of 40 bytes is as much as a data packet; that is measured too.",
-        "The paper does not say when the flows start: here at random within 1 s.",
+        '"Before" means 50 to 100 s, when the start of the flows is over; "after" means 100 to 200 '
+        "s.",
+        "The virtual queue counts bytes, as in the paper's pseudocode. The reference runs count "
+        "packets, so a SYN of 40 bytes counts as much as a data packet; this is measured too.",
+        "The paper does not say when the flows start. Here they start at random within 1 s.",
     ),
     setups=setups,
     measure=measure,

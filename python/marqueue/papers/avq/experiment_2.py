@@ -3,23 +3,23 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import label, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows, single
 from marqueue.scenario import Scenario
 
 COMPARED = ("avq", "red", "rem", "pi", "gkvq")
-#: Beside them, for the ledger.
+#: Additional schemes, for the ledger.
 VARIANTS = ("rem_rate", "red-5-15")
 
-#: The time with so many flows, s.
+#: Span of time with each number of flows, s.
 PLACES = {float(20 * (i + 1)): (100.0 * i, 100.0 * (i + 1)) for i in range(9)}
 
 FIGURES = {"losses": "drops", "utilization": "utilization", "queue": "queue_mean"}
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme."""
+    """A set-up per scheme."""
     return {scheme: under("experiment-2", scheme) for scheme in (*COMPARED, *VARIANTS)}
 
 
@@ -42,11 +42,11 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A figure a quantity."""
+    """A figure per quantity."""
 
     def drawn(name: str, what: str, caption: str) -> PaperFigure:
         compared = [quantities[f"{what}.{scheme}"] for scheme in COMPARED]
-        return against(name, f"{caption} with that number of flows.", compared, "Long flows")
+        return sweep_figure(name, f"{caption} with that number of flows.", compared, "Long flows")
 
     return [
         drawn("Figure 6", "losses", "Packets lost in the 100 s"),
@@ -57,12 +57,12 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Twenty flows are added every 100 s, in one run of 900 s, and every figure is an average "
-        "over the 100 s with that number of flows, the transient after each step included. The "
-        "paper says so for the queue (Figure 8); losses and utilization are read alike.",
+        "Twenty flows are added every 100 s, in one run of 900 s. Every figure is an average over "
+        "the 100 s with that number of flows, including the transient after each step. The paper "
+        "says so for the queue (Figure 8); losses and utilization are read in the same way.",
         "The buffer is 100 packets, for AVQ 50; AVQ's virtual queue still holds 100.",
-        "REM follows the law that the paper prints, in which the change of the queue stands for "
-        "the excess of input over capacity; rem_rate, which ns-2 has, is measured beside it.",
+        "REM follows the law that the paper prints, in which the change of the queue represents "
+        "the excess of input over capacity; ns-2's law, rem_rate, is measured for comparison.",
         "The paper names its sources for the parameters of RED, REM and PI but prints none. RED: "
         "w_q 0.002, max_p 0.1, gentle. REM: gamma 0.001, phi 1.001, alpha 0.1, every 2 ms. PI: "
         "a 1.822e-5, b 1.816e-5, 170 Hz.",

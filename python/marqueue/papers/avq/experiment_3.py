@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from marqueue.papers.avq.setups import label, under
-from marqueue.papers.drawn import PaperFigure, over_time
+from marqueue.papers.figures import PaperFigure, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, peak, settling
 from marqueue.plots import Curve
@@ -12,16 +12,16 @@ from marqueue.scenario import Scenario
 
 DRAWN = {"pi": "Figure 9", "avq": "Figure 10", "rem": "Figure 11"}
 
-#: What happens at the beginning of each span of time, s.
+#: Events at the beginning of each span of time, s.
 PHASES = {"start": (0.0, 100.0), "leave": (100.0, 150.0), "join": (150.0, 250.0)}
 CHANGES = (100.0, 150.0)
 
-#: The queue to settle at, packets; AVQ has no such reference.
+#: Reference level of the queue, packets; AVQ has none.
 LEVELS = {"pi": 50.0, "rem": 50.0}
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme."""
+    """A set-up per scheme."""
     return {scheme: under("experiment-3", scheme) for scheme in DRAWN}
 
 
@@ -52,7 +52,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
-    """A figure a scheme."""
+    """A figure per scheme."""
     return [
         over_time(
             name,
@@ -69,10 +69,10 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 EXPERIMENT = Experiment(
     readings=(
         "The run lasts 250 s. Flows leave by sending nothing new from 100 s on.",
-        "All else is as in Experiment 2: AVQ holds at most 50 packets.",
-        "Settled: the mean queue of every 5 s stays within 10 packets of the level, which is 50 "
-        "for PI and REM and for AVQ that of the last fifth of the phase; the length of the phase, "
-        "if it never does.",
+        "Everything else is as in Experiment 2: AVQ holds at most 50 packets.",
+        "A scheme has settled when the mean queue of every 5 s stays within 10 packets of a level. "
+        "The level is 50 for PI and REM, and for AVQ the mean of the last fifth of the phase. If a "
+        "scheme never settles, its time is the length of the phase.",
     ),
     setups=setups,
     measure=measure,

@@ -3,24 +3,24 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.avq.setups import label, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows
 from marqueue.scenario import Scenario
 
 COMPARED = ("avq", "red", "rem", "pi", "gkvq")
-#: Beside them, for the ledger: AVQ with all of the buffer, and RED with other thresholds.
+#: Additional schemes, for the ledger: AVQ with the whole buffer, and RED with other thresholds.
 WHOLE, LOW = "avq-100", "red-5-15"
 
 VARIABLE = "Short flows per second"
-#: The time with short flows at such a rate, s.
+#: Span of time with each rate of short flows, s.
 PLACES = {float(rate): (10.0 * rate, 10.0 * rate + 100.0) for rate in (10, 20, 30, 40, 50)}
 
 FIGURES = {"losses": "drops", "utilization": "utilization", "queue": "queue_mean"}
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme, and AVQ with all of the buffer."""
+    """A set-up per scheme, and AVQ with the whole buffer."""
     compared = {scheme: under("experiment-4", scheme) for scheme in (*COMPARED, LOW)}
     whole = under("experiment-4", "avq", "topology.bottleneck.buffer=100 packets")
     return compared | {WHOLE: whole}
@@ -37,11 +37,11 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A figure a quantity."""
+    """A figure per quantity."""
 
     def drawn(name: str, what: str, caption: str) -> PaperFigure:
         compared = [quantities[f"{what}.{scheme}"] for scheme in COMPARED]
-        return against(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
+        return sweep_figure(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
 
     return [
         drawn("Figure 12", "losses", "Packets lost in the 100 s"),
@@ -52,7 +52,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "The schemes have 100 s to settle; then short flows come at 10 a second, and at 10 more "
+        "The schemes have 100 s to settle. Then short flows arrive at 10 a second, and at 10 more "
         "after every 100 s, in one run of 600 s. Figures are averages over 100 s.",
         "The schemes are set as in Experiment 2: AVQ holds at most 50 packets. The paper does not "
         "say so here; AVQ with all 100 is measured too.",

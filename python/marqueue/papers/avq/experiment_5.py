@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from marqueue.papers.avq.setups import scenario
-from marqueue.papers.drawn import PaperFigure, one_above_another
+from marqueue.papers.figures import PaperFigure, stacked_panels
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import (
     Quantities,
@@ -28,7 +28,7 @@ JOINED = 100.0
 CHANGES = (JOINED,)
 BEFORE, TRANSIENT, SETTLED = (50.0, 100.0), (100.0, 120.0), (150.0, 200.0)
 
-#: By name: figure of the link and span of time.
+#: Quantities by name: figure of the link and span of time.
 FIGURES = {
     "queue-before": ("queue_mean", BEFORE),
     "queue-transient": ("queue_mean", TRANSIENT),
@@ -42,7 +42,7 @@ FIGURES = {
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One an alpha; one a gamma, with short flows of half the size at twice the rate."""
+    """A set-up per alpha, and per gamma with half as long short flows at twice the rate."""
     of_aqm = "topology.bottleneck.aqm"
     alphas = {
         f"alpha-{alpha:g}": scenario(
@@ -65,7 +65,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Queue, losses and utilization before, during and after the transient, and how long it is."""
+    """Queue, losses and utilization before, during and after the transient, and its length."""
 
     def across(swept: str, places: Sequence[float], how: Callable[[Result], Quantity]) -> Quantity:
         return side_by_side({p: how(runs[f"{swept}-{p:g}"]) for p in places}, swept)
@@ -92,7 +92,7 @@ def off_gamma(utilization: Quantity) -> Quantity:
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
-    """q(t) for every alpha and gamma; losses and utilization for every gamma."""
+    """q(t) for each alpha and gamma; losses and utilization for each gamma."""
 
     def curves(
         swept: str, places: Sequence[float], name: str, how: Callable[..., np.ndarray] | None
@@ -107,7 +107,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     lost = curves("gamma", GAMMAS, "drops", np.sum)
     most = max(c.values[:, c.t > BEFORE[0]].max() for c in lost.values())
     return [
-        one_above_another(
+        stacked_panels(
             "Figure 15",
             f"Queue for values of alpha, gamma 0.98. {joined}",
             curves("alpha", ALPHAS, "queue", None),
@@ -115,7 +115,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
             "packets",
             CHANGES,
         ),
-        one_above_another(
+        stacked_panels(
             "Figure 16",
             f"Queue for values of gamma, alpha 0.5. {joined}",
             curves("gamma", GAMMAS, "queue", None),
@@ -123,7 +123,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
             "packets",
             CHANGES,
         ),
-        one_above_another(
+        stacked_panels(
             "Figure 17",
             f"Packets lost in each second for values of gamma. {joined} "
             "The losses at the start of the flows go beyond the scale.",
@@ -133,7 +133,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
             CHANGES,
             (0.0, 1.05 * float(most)),
         ),
-        one_above_another(
+        stacked_panels(
             "Figure 18",
             f"Utilization of each second for values of gamma. {joined}",
             curves("gamma", GAMMAS, "utilization", np.mean),
@@ -147,11 +147,12 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "The set-up is that of Experiment 1, 200 s. Of alpha the paper gives the range: here 0.2, "
-        "0.4, 0.6 and 0.8.",
-        "For gamma, 60 short flows of 10 packets come each second instead of 30 of 20.",
-        "The transient is the time from 100 to 120 s; settled is 150 to 200 s. It has ended when "
-        "the mean queue of every 5 s stays within 10 packets of that of the last 20 s.",
+        "The set-up is that of Experiment 1, 200 s. The paper gives only the range of alpha; 0.2, "
+        "0.4, 0.6 and 0.8 are used here.",
+        "For gamma, 60 short flows of 10 packets arrive each second instead of 30 of 20.",
+        "The transient is measured from 100 to 120 s, the settled state from 150 to 200 s. The "
+        "transient has ended when the mean queue of every 5 s stays within 10 packets of that of "
+        "the last 20 s.",
     ),
     setups=setups,
     measure=measure,

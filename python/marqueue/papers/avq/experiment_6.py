@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from marqueue.papers.avq.setups import label, scenario, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, over_flows, over_windows
 from marqueue.scenario import Scenario
@@ -13,7 +13,7 @@ from marqueue.scenario import Scenario
 FILE = "experiment-6"
 COMPARED = ("red", "rem", "pi")
 
-#: RED in the virtual queue: that of the comparison, and another for its sensitivity.
+#: RED in the virtual queue: the compared setting, and another for sensitivity.
 INNER = {
     "avq-red": '{ name = "red", min_th = "37 packets", max_th = "75 packets", w_q = 0.002 }',
     "avq-red-20-60": '{ name = "red", min_th = "20 packets", max_th = "60 packets", w_q = 0.01 }',
@@ -29,7 +29,7 @@ LABELS = {
 DRAWN = ("avq", "avq-1", "avq-red", *COMPARED)
 
 VARIABLE = "Short flows per second"
-#: The time with short flows at such a rate, s.
+#: Span of time with each rate of short flows, s.
 PLACES = {float(rate): (10.0 * rate, 10.0 * rate + 100.0) for rate in (10, 20, 30, 40, 50)}
 
 
@@ -66,7 +66,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def spread(goodputs: Sequence[Quantity]) -> Quantity:
-    """How far the best goodput is from the worst, relative to their mean."""
+    """Difference between best and worst goodput, relative to the mean."""
     values = np.stack([each.values for each in goodputs])
     relative = (values.max(axis=0) - values.min(axis=0)) / values.mean(axis=0)
     first = goodputs[0]
@@ -74,11 +74,11 @@ def spread(goodputs: Sequence[Quantity]) -> Quantity:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A figure a quantity."""
+    """A figure per quantity."""
 
     def drawn(name: str, what: str, caption: str) -> PaperFigure:
         compared = [quantities[f"{what}.{scheme}"] for scheme in DRAWN]
-        return against(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
+        return sweep_figure(name, f"{caption} with short flows at that rate.", compared, VARIABLE)
 
     return [
         drawn("Figure 19", "queue", "Mean queue in the 100 s"),
@@ -89,12 +89,12 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Short flows come at 10 a second from 100 s on, and at 10 more after every 100 s, in one "
+        "Short flows arrive at 10 a second from 100 s on, and at 10 more after every 100 s, in one "
         "run of 600 s, as in Experiment 4. Figures are averages over 100 s.",
         "ECN is off. The buffer is 100 packets for all schemes.",
-        "The RED in the virtual queue has the thresholds of Experiment 2; the paper gives none. "
-        "A second RED there, 20/60 with w_q 0.01, tells how much these matter.",
-        "Goodput is what receivers got in order, over all flows.",
+        "The RED in the virtual queue has the thresholds of Experiment 2; the paper gives none. A "
+        "second RED there, 20/60 with w_q 0.01, shows how much they matter.",
+        "Goodput is the data that receivers got in order, over all flows.",
     ),
     setups=setups,
     measure=measure,

@@ -1,4 +1,4 @@
-"""The set-ups: scenario files, and the same under the schemes that AVQ is compared with."""
+"""Set-ups: scenario files, under AVQ and under the schemes compared with it."""
 
 import tomllib
 from collections.abc import Mapping
@@ -15,17 +15,17 @@ AVQ = "AVQ"
 
 @cache
 def schemes() -> dict[str, dict[str, Any]]:
-    """What AVQ is compared with, by name: a label, and keys of the bottleneck."""
+    """The compared schemes by name: a label, and keys of the bottleneck."""
     return tomllib.loads((FOLDER / "schemes.toml").read_text(encoding="utf-8"))
 
 
 def label(scheme: str) -> str:
-    """What a scheme is called in figures."""
+    """The label of a scheme in figures."""
     return AVQ if scheme == "avq" else str(schemes()[scheme]["label"])
 
 
 def scenario(file: str, *overrides: str, bottleneck: Mapping[str, Any] | None = None) -> Scenario:
-    """The scenario of a file, with some keys of the bottleneck and other values replaced."""
+    """The scenario of a file, with replaced keys of the bottleneck and other values."""
     path = FOLDER / "scenarios" / f"{file}.toml"
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     data["topology"]["bottleneck"] |= bottleneck or {}
@@ -33,7 +33,7 @@ def scenario(file: str, *overrides: str, bottleneck: Mapping[str, Any] | None = 
 
 
 def under(file: str, scheme: str, *overrides: str) -> Scenario:
-    """The scenario of a file, which is that of AVQ, under another scheme."""
+    """The scenario of a file, with another scheme in place of AVQ."""
     if scheme == "avq":
         return scenario(file, *overrides)
     keys = {key: value for key, value in schemes()[scheme].items() if key != "label"}

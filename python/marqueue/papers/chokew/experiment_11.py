@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, of_link, swept
 from marqueue.papers.chokew.setups import label, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
-#: RED and BLUE as in the paper; the others for the ledger.
+#: RED and BLUE as in the paper; the others are for the ledger.
 COMPARED = ("chokew", "red", "blue")
 BESIDE = ("choke", "fq_codel")
 FLOWS = (160, 200, 240, 280)
@@ -17,12 +17,12 @@ RTTS = 'topology.rtts=["6 ms", "60 ms", "100 ms", "150 ms"]'
 
 
 def name(scheme: str, flows: int) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{flows}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and number of flows."""
+    """A set-up per scheme and number of flows."""
     return {
         name(scheme, n): under(scheme, {1.0: n}, overrides=[RTTS])
         for scheme in (*COMPARED, *BESIDE)
@@ -42,20 +42,20 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A curve a scheme."""
+    """A curve per scheme."""
     compared = [quantities[f"jain.{scheme}"] for scheme in (*COMPARED, *BESIDE)]
     caption = (
         "Jain's index of goodputs; 1 is fair (the axis does not begin at 0). CHOKe and FQ-CoDel "
         "are not in the paper's."
     )
-    return [against("Figure 11", caption, compared, "TCP flows")]
+    return [sweep_figure("Figure 11", caption, compared, "TCP flows")]
 
 
 EXPERIMENT = Experiment(
     readings=(
         "All flows have weight 1; a quarter each has a round-trip propagation delay of 6, 60, 100 "
         "and 150 ms. Goodputs are those of 500 s after the first 500 s.",
-        "CHOKe, and FQ-CoDel as a scheme with a queue a flow, are shown beside them.",
+        "CHOKe, and FQ-CoDel as a scheme with a queue for each flow, are added for comparison.",
     ),
     setups=setups,
     measure=measure,

@@ -4,37 +4,37 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import RISING, SETTLED, mean_of, of_flows, of_link, swept
 from marqueue.papers.chokew.setups import label, level, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "chokew-red-002", "chokew-red-005", "chokew-red-010", "chokew_avg")
 FLOWS = (50, 100, 150, 200, 250)
-#: CHOKeW where a packet has 40 bytes of headers beside its 1000 of payload, as ns-2 has it.
+#: CHOKeW with 40 bytes of headers in addition to the payload of 1000, as in ns-2.
 HEADERS = "headers"
 HEADERS_FLOWS = 100
 
 
 def name(scheme: str, flows: int) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{flows}"
 
 
 def halves(flows: int) -> Mapping[float, int]:
-    """So many flows, half of weight 1 and half of weight 2."""
+    """Number of flows by weight: half of weight 1, half of weight 2."""
     return {1.0: flows // 2, 2.0: flows // 2}
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and number of flows; one with headers."""
+    """A set-up per scheme and number of flows; one with headers."""
     each = {name(scheme, n): under(scheme, halves(n)) for scheme in COMPARED for n in FLOWS}
     counted = ["transport.default.count_header=true"]
     return each | {HEADERS: under("chokew", halves(HEADERS_FLOWS), overrides=counted)}
 
 
 def measure(runs: Runs) -> Quantities:
-    """Utilization, queue, goodput, p0, and how much more the higher level gets."""
+    """Utilization, queue, goodput, p0, and the ratio of the levels' goodputs."""
     out: dict[str, Quantity] = {}
     for scheme in COMPARED:
         of = label(scheme)
@@ -55,11 +55,11 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A figure a quantity."""
+    """A figure per quantity."""
 
     def drawn(figure: str, key: str, caption: str, floor: float | None = None) -> PaperFigure:
         compared = [quantities[f"{key}.{scheme}"] for scheme in COMPARED]
-        return against(figure, caption, compared, "TCP flows", floor=floor)
+        return sweep_figure(figure, caption, compared, "TCP flows", floor=floor)
 
     return [
         drawn(
@@ -91,9 +91,9 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Half of the flows have weight 1 and half weight 2, as in Experiment 5; the paper does not "
-        "say. Figures are those of 500 s after the first 500 s.",
-        "CHOKeW-avg, which goes by RED's average of the queue, is shown beside them.",
+        "Half of the flows have weight 1 and half weight 2, as in Experiment 5; the paper does "
+        "not say. Figures are those of 500 s after the first 500 s.",
+        "CHOKeW-avg, which uses RED's average of the queue, is added for comparison.",
     ),
     setups=setups,
     measure=measure,

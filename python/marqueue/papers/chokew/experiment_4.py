@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from marqueue.papers.chokew.measures import RISING, SETTLED, least, of_flows, starved
+from marqueue.papers.chokew.measures import RISING, SETTLED, of_flows, smallest_goodput, starved
 from marqueue.papers.chokew.setups import label, level, under
-from marqueue.papers.drawn import PaperFigure, distribution
+from marqueue.papers.figures import PaperFigure, distribution_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -21,20 +21,20 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """How many of each level got nothing, and what the worst off and all of it got."""
+    """Number of starved flows of each level, smallest goodput, and goodput of the level."""
     out = {}
     for scheme, run in runs.items():
         for name, group in LEVELS.items():
             for when, window in {"": SETTLED, "-500": RISING}.items():
                 of = f"{label(scheme)}, {name}"
                 out[f"starved{when}.{scheme}-{name}"] = starved(run, of, group, window)
-                out[f"least{when}.{scheme}-{name}"] = least(run, of, group, window)
+                out[f"least{when}.{scheme}-{name}"] = smallest_goodput(run, of, group, window)
             out[f"goodput.{scheme}-{name}"] = of_flows(run, of, "goodput", group)
     return out
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
-    """A figure a level."""
+    """A figure per level."""
 
     def drawn(name: str, seen: str) -> PaperFigure:
         samples = {
@@ -44,7 +44,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
             for scheme, run in runs.items()
         }
         caption = f"Goodput of flows of the {name} level, all replications. {seen}"
-        return distribution(
+        return distribution_figure(
             f"Figure 4, {name} level", caption, samples, "Goodput", "kbit/s", log=name == "low"
         )
 
@@ -57,10 +57,10 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 EXPERIMENT = Experiment(
     readings=(
         "200 flows start within 1 s. The paper runs 500 s and does not say what it leaves out. "
-        "Here runs last 1000 s, and goodput is that of the last 500 s: at 200 flows CHOKeW's p0 "
-        "takes 280 s to rise to where it stays. The first 500 s are in the ledger.",
-        "Low are the flows of weight 1, which RIO takes for out; high those of weight 2, or in.",
-        "Starved is a flow that got nothing in 500 s.",
+        "Here runs last 1000 s, and goodput is that of the last 500 s, because at 200 flows "
+        "CHOKeW's p0 takes 280 s to settle. The ledger has the first 500 s.",
+        "Low flows have weight 1, or are out under RIO; high flows have weight 2, or are in.",
+        "A starved flow is one that got nothing in 500 s.",
     ),
     setups=setups,
     measure=measure,

@@ -1,10 +1,10 @@
-"""Figure 5: what two levels get as flows are added."""
+"""Figure 5: goodput of two levels as flows are added."""
 
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import RISING, SETTLED, of_flows, starved, swept
 from marqueue.papers.chokew.setups import level, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -15,7 +15,7 @@ LEVELS = {"low": ("w = 1", level(1)), "high": ("w = 2", level(2))}
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a number of flows, half of each level."""
+    """A set-up per number of flows, half of each level."""
     return {
         name: under("chokew", {1.0: int(n) // 2, 2.0: int(n) // 2}) for n, name in NAMES.items()
     }
@@ -34,10 +34,10 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A curve a level."""
+    """A curve per level."""
     both = [quantities[f"goodput.{key}"] for key in LEVELS]
     caption = "Goodput of all flows of a level. The more flows, the more their weights tell."
-    return [against("Figure 5", caption, both, "TCP flows", floor=0.0)]
+    return [sweep_figure("Figure 5", caption, both, "TCP flows", floor=0.0)]
 
 
 EXPERIMENT = Experiment(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, swept
 from marqueue.papers.chokew.setups import label, level, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -15,12 +15,12 @@ LEVELS = {"low": ("w = 1", level(1)), "high": ("w(2)", level(2))}
 
 
 def name(scheme: str, ratio: float) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{ratio:g}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and ratio of weights: 25 flows of weight 1, 75 of the other."""
+    """A set-up per scheme and ratio of weights: 25 flows of weight 1, 75 of the other."""
     return {
         name(scheme, ratio): under(scheme, {1.0: 25, ratio: 75})
         for scheme in COMPARED
@@ -46,17 +46,18 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A curve a scheme and level."""
+    """A curve per scheme and level."""
     caption = (
         "Mean goodput of a flow, 25 flows of weight 1 and 75 of weight w(2). Under WFQ, with a "
         "queue a level, the curves cross where the ratio is that of the numbers of flows."
     )
-    return [against("Figure 6", caption, list(quantities.values()), "w(2)/w(1)", floor=0.0)]
+    return [sweep_figure("Figure 6", caption, list(quantities.values()), "w(2)/w(1)", floor=0.0)]
 
 
 EXPERIMENT = Experiment(
     readings=(
-        "WFQ has a queue a level, with room for 125 and 375 packets and the weights of the levels.",
+        "WFQ has a queue for each level, with room for 125 and 375 packets and the weights of the "
+        "levels.",
         "Goodput is that of 500 s after p0 has settled, as in Experiment 4.",
     ),
     setups=setups,

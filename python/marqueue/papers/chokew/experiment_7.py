@@ -4,25 +4,25 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, starved, swept
 from marqueue.papers.chokew.setups import level, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
 WEIGHTS = (1.0, 1.5, 2.0, 2.5)
-#: Figures by how many levels there are.
+#: Figure by number of levels.
 FIGURES = {3: "Figure 7", 4: "Figure 8"}
 #: Flows of each level.
 EACH = (25, 50, 75, 100)
 
 
 def name(levels: int, each: int) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"levels-{levels}-{each}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a number of levels and of flows of each."""
+    """A set-up per number of levels and number of flows in each."""
     return {
         name(levels, each): under("chokew", dict.fromkeys(WEIGHTS[:levels], each))
         for levels in FIGURES
@@ -45,9 +45,9 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A figure a number of levels, a curve a level."""
+    """A figure per number of levels, a curve per level."""
     return [
-        against(
+        sweep_figure(
             figure,
             f"Goodput of all flows of a level, {levels} levels: in the order of their weights.",
             [quantities[f"goodput.{levels}-{k}"] for k in range(1, levels + 1)],
@@ -61,7 +61,8 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 EXPERIMENT = Experiment(
     readings=(
         "25, 50, 75 and 100 flows of each level; goodput is that of 500 s after the first 500 s.",
-        "At 400 flows p0 rises until 600 s: the first 100 s of these 500 s are part of its rise.",
+        "At 400 flows p0 rises until 600 s, so that the first 100 s of the measured 500 s are "
+        "part of its rise.",
     ),
     setups=setups,
     measure=measure,

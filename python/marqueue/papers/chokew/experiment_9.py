@@ -1,18 +1,18 @@
-"""Figures 9 and 10: constant-rate flows of ten times the link's rate, against RIO; RED and droptail
-beside them."""
+"""Figures 9 and 10: constant-rate flows at ten times the link's rate, under CHOKeW and RIO; RED and
+droptail for comparison."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.chokew.measures import mean_of, of_flows, of_link, overflow, swept, together
+from marqueue.papers.chokew.measures import mean_of, of_flows, of_link, overflow, swept, total
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "rio-3")
 UDP = (1, 2, 4, 7, 10)
-#: Not in the paper's figure: for the ledger, with so many constant-rate flows.
+#: Additional schemes for the ledger, with these numbers of constant-rate flows.
 BESIDE = ("red", "droptail")
 ENDS = (1, 10)
 FLOWS = dict.fromkeys(COMPARED, UDP) | dict.fromkeys(BESIDE, ENDS)
@@ -21,12 +21,12 @@ GROUPS = {"low": ("TCP w = 1", level(1)), "high": ("TCP w = 2", level(2)), "udp"
 
 
 def name(scheme: str, flows: int) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{flows}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and number of constant-rate flows, beside 50 TCP flows of each level."""
+    """A set-up per scheme and number of constant-rate flows, with 50 TCP flows of each level."""
     return {
         name(scheme, flows): under(scheme, {1.0: 50, 2.0: 50}, udp(flows), overrides=BESIDE_UDP)
         for scheme, numbers in FLOWS.items()
@@ -44,7 +44,7 @@ def measure(runs: Runs) -> Quantities:
             found = swept(runs, names, VARIABLE, of_flows, of, "goodput", group)
             out[f"goodput.{scheme}-{key}"] = found
         both = [out[f"goodput.{scheme}-low"], out[f"goodput.{scheme}-high"]]
-        out[f"goodput.{scheme}-tcp"] = together(both, f"{label(scheme)}, all TCP")
+        out[f"goodput.{scheme}-tcp"] = total(both, f"{label(scheme)}, all TCP")
         for key, figure in {"utilization": "utilization", "queue": "queue_mean"}.items():
             out[f"{key}.{scheme}"] = swept(runs, names, VARIABLE, of_link, label(scheme), figure)
     names = {float(flows): name("chokew", flows) for flows in UDP}
@@ -58,14 +58,14 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     curves = ("chokew-low", "chokew-high", "chokew-udp", "rio-3-tcp", "rio-3-udp")
     goodputs = [quantities[f"goodput.{curve}"] for curve in curves]
     return [
-        against(
+        sweep_figure(
             "Figure 9",
             "Goodput of all flows of a kind. CHOKeW blocks UDP and RIO, at the same 0, TCP.",
             goodputs,
             VARIABLE,
             floor=-0.03,
         ),
-        against(
+        sweep_figure(
             "Figure 10",
             "The basic drawing factor, CHOKeW: how often an arrival is compared, at weight 1.",
             [quantities["p0"]],
@@ -81,7 +81,7 @@ EXPERIMENT = Experiment(
         "the thresholds of section 4, those of RIO_3.",
         "Runs last 300 s, of which the first 100 s are left out: with so many arrivals p0 settles "
         "within 30 s.",
-        "RED, with its parameters of section 4, and droptail are not in the paper's figure: they "
+        "RED, with its parameters of section 4, and droptail are not in the paper's figure. They "
         "are compared with RIO here, and all three with ns-2 in the ledger.",
     ),
     setups=setups,

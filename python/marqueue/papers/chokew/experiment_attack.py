@@ -1,10 +1,10 @@
-"""What the paper leaves out: an attacker who varies flow ids."""
+"""Beyond the paper: an attacker that varies flow ids."""
 
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, udp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.reports.builder import Cell
@@ -13,11 +13,11 @@ from marqueue.scenario import Scenario
 COMPARED = ("chokew", "chokew_id", "choke", "red", "fq_codel")
 IDS = (1, 3, 10, 30, 100, 200)
 ATTACK = 10_000
-"""kbit/s in all."""
+"""Total rate of the attacker, kbit/s."""
 
 
 def name(scheme: str, ids: int) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{ids}"
 
 
@@ -33,7 +33,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """What the attacker gets."""
+    """Goodput of the attacker."""
     return {
         f"attacker.{scheme}": swept(
             runs,
@@ -49,7 +49,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """The attacker's goodput over the number of its flow ids, and the same as a table."""
+    """The attacker's goodput by the number of its flow ids, as a figure and a table."""
     tabled = [scheme for scheme in COMPARED if scheme != "red"]
     rows: list[list[Cell]] = [
         [
@@ -60,7 +60,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
         for i, n in enumerate(IDS)
     ]
     return [
-        against(
+        sweep_figure(
             "Attack 1",
             "What an attacker of 10 Mbit/s in all gets of a link of 1 Mbit/s beside 50 TCP flows. "
             "A fair share of n ids is n/(50 + n).",
@@ -86,11 +86,11 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     found=(
-        "Protection goes by flow id, and is bought by the number of ids. Few ids are blocked "
-        "altogether, which is less than a queue a flow would give them. As ids are added each "
-        "sends less, holds less of the queue and is matched less often: from somewhere between 30 "
-        "and 100 ids on the attacker gets more than a queue a flow would give, and in the end "
-        "nearly all of the link, since unlike TCP it does not slow down. CHOKe, with its one draw, "
-        "falls to three ids already; RED protects nobody from the first.",
+        "Protection works by flow id, so an attacker can avoid it with many ids. A few ids are "
+        "blocked altogether, and get less than with a queue for each flow. As ids are added each "
+        "sends less, holds less of the queue and is matched less often. From somewhere between 30 "
+        "and 100 ids on the attacker gets more than a queue for each flow would give, and in the "
+        "end nearly all of the link, because unlike TCP it does not slow down. CHOKe, with its "
+        "one draw, fails with three ids already; RED protects nobody from the first.",
     ),
 )

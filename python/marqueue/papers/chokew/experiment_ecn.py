@@ -1,17 +1,17 @@
-"""What the paper leaves out: flows with ECN, which matched drops do not mark."""
+"""Beyond the paper: flows with ECN, which matched drops do not mark."""
 
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_link, ratio, swept
 from marqueue.papers.chokew.setups import label, level, tcp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "red", "fq_codel")
 ALL = 50
-#: How many of these flows have ECN.
+#: Number of these flows that use ECN.
 WITH = (5, 15, 25, 35, 45)
 VARIABLE = "flows with ECN"
 OVERRIDES = (
@@ -21,12 +21,12 @@ OVERRIDES = (
 
 
 def name(scheme: str, flows: int) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{flows}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """50 flows, some of them with ECN, where the scheme may mark."""
+    """50 flows, some with ECN, under schemes that may mark."""
     return {
         name(scheme, n): under(scheme, {1.0: ALL - n}, tcp("ecn", n, "ecn"), overrides=OVERRIDES)
         for scheme in COMPARED
@@ -35,7 +35,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """What flows with ECN get over what others get; marks and losses."""
+    """Ratio of goodputs with and without ECN; marks and losses."""
     out = {}
     for scheme in COMPARED:
         names, of = {float(n): name(scheme, n) for n in WITH}, label(scheme)
@@ -47,10 +47,10 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """The ratio over the number of flows with ECN; marks and losses as a table."""
+    """The ratio by the number of flows with ECN; marks and losses as a table."""
     keys = ("marks", "losses", "ecn")
     return [
-        against(
+        sweep_figure(
             "ECN 1",
             "What a flow with ECN gets over what a flow without gets; 1 is fair. 50 flows in all.",
             [quantities[f"ecn.{scheme}"] for scheme in COMPARED],
@@ -79,20 +79,20 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "All flows have weight 1. RED has the paper's parameters and marks instead of losing; "
+        "All flows have weight 1. RED has the paper's parameters and marks instead of dropping; "
         "FQ-CoDel marks too. The claims are ours.",
     ),
     setups=setups,
     measure=measure,
     draw=draw,
     found=(
-        "A matched drop is no signal that could be a mark: it takes two packets from one flow, and "
-        "the one that waits has been let in already. CHOKeW therefore marks nothing, treats flows "
-        "with and without ECN alike however many of each there are, and flows with ECN have none "
-        "of its benefit: as many packets are lost as without.",
-        "Under RED, where losses become marks, flows with ECN get a sixth to a fifth more than "
+        "A matched drop cannot be replaced by a mark: it removes two packets of one flow, one of "
+        "which is already in the queue. CHOKeW therefore never marks and treats flows with and "
+        "without ECN alike, however many of each there are. Flows with ECN have no benefit from "
+        "it: as many packets are lost as without.",
+        "Under RED, where marks replace losses, flows with ECN get a sixth to a fifth more than "
         "others, and fewer packets are lost the more of them there are. Under FQ-CoDel they get "
-        "less than others with so many flows on so slow a link; the ledger says why that is "
-        "likely.",
+        "less than others with so many flows on so slow a link; the ledger gives the likely "
+        "reason.",
     ),
 )

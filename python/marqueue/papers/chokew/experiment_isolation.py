@@ -1,23 +1,23 @@
-"""What the paper leaves out: beside a queue a flow, which is what would be deployed today."""
+"""Beyond the paper: comparison with one queue per flow, as deployed today (FQ-CoDel)."""
 
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, of_link, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "red", "fq_codel")
-#: Of one constant-rate flow, Mbit/s; a fair share is a fifty-first of the link.
+#: Rates of one constant-rate flow, Mbit/s; a fair share is 1/51 of the link.
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 10.0)
 FLOWS = 50
 VARIABLE = "Mbit/s"
 
 
 def name(scheme: str, rate: float) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{rate:g}"
 
 
@@ -33,7 +33,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """What the constant-rate flow and TCP get, how evenly, and how long packets wait."""
+    """Goodput of the constant-rate flow and of TCP, fairness, and queueing delay."""
     out = {}
     for scheme in COMPARED:
         names, of = {rate: name(scheme, rate) for rate in RATES}, label(scheme)
@@ -45,11 +45,11 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """What the constant-rate flow gets over what it sends; all figures at four rates as a table."""
+    """Goodput of the constant-rate flow by its rate; all figures at four rates as a table."""
     keys = ("udp", "tcp", "jain", "delay")
     shown = (0.02, 0.2, 1.0, 10.0)
     return [
-        against(
+        sweep_figure(
             "Isolation 1",
             "What one flow of constant rate gets beside 50 TCP flows, by what it sends. A fair "
             "share is 0.0196 Mbit/s.",
@@ -81,22 +81,23 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "FQ-CoDel with its own defaults (RFC 8290) is the reference: a queue a flow, served in "
-        "turn, with CoDel in each. All flows have weight 1; runs are as long as in Experiment 9. "
-        "The claims are ours.",
+        "FQ-CoDel with its own defaults (RFC 8290) is the reference: a queue for each flow, "
+        "served in turn, with CoDel in each. All flows have weight 1; runs are as long as in "
+        "Experiment 9. The claims are ours.",
     ),
     setups=setups,
     measure=measure,
     draw=draw,
     found=(
-        "A queue a flow gives a flow its fair share, however much it sends, and the wait is the "
-        "shortest. CHOKeW does not share: a flow of constant rate gets more than its fair share, "
-        "at most nearly three times as much, while it sends up to half of what the link carries; "
-        "beyond it gets less the more it sends, half a fair share at the link's rate and nothing "
-        "at ten times that. RED lets nearly all of it through, and TCP has what is left.",
-        "So CHOKeW protects TCP from who sends much, as well as a queue a flow does, and is as "
-        "even between TCP flows; it does not protect it from who sends at a constant rate and "
-        "somewhat too much, and there is no rate at which such a flow is told what would be fair. "
-        "For this CHOKeW keeps one number, FQ-CoDel a queue a flow.",
+        "With a queue for each flow a flow gets its fair share, however much it sends, and the "
+        "delay is the shortest. CHOKeW does not give fair shares: a flow of constant rate that "
+        "sends up to half of the link's rate gets more than its fair share, at most nearly three "
+        "times as much. Above that it gets less the more it sends: half a fair share at the "
+        "link's rate and nothing at ten times that. RED lets nearly all of it through, and TCP "
+        "gets the rest.",
+        "So CHOKeW protects TCP from flows that send much, as well as a queue for each flow does, "
+        "and is as fair between TCP flows. It does not protect TCP from a flow that sends "
+        "somewhat too much at a constant rate, and does not tell such a flow at any rate what its "
+        "fair share is. For this CHOKeW stores one number, FQ-CoDel a queue for each flow.",
     ),
 )

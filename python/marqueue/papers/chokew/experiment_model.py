@@ -1,4 +1,4 @@
-"""The model of section 3 beside simulation: shares against weight and rate, and p0."""
+"""The model of section 3 compared with simulation: shares by weight and rate, and p0."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,24 +6,24 @@ from functools import cache
 
 import numpy as np
 
-from marqueue.papers.chokew.measures import leaky, mean_of, of_flows, of_link, swept
+from marqueue.papers.chokew.measures import delay_by_littles_law, mean_of, of_flows, of_link, swept
 from marqueue.papers.chokew.setups import BESIDE_UDP, level, udp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Floats
-from marqueue.theory.chokew.from_scenario import Law, of_scenario
+from marqueue.theory.chokew.from_scenario import Law, solve_scenario
 from marqueue.theory.chokew.model import Equilibrium
 
 #: The model's queue, packets: half-way between L- and L+.
 QUEUE = 150.0
 #: Weights of the higher level.
 WEIGHTS = (1.25, 1.5, 2.0, 3.0, 4.0)
-#: Of one constant-rate flow, Mbit/s.
+#: Rates of one constant-rate flow, Mbit/s.
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 10.0)
-#: Numbers of constant-rate flows of the paper's rate.
+#: Numbers of constant-rate flows at the paper's rate.
 UDP = (1, 4, 10)
 
 WEIGHT = {weight: f"weight-{weight:g}" for weight in WEIGHTS}
@@ -37,7 +37,7 @@ LAWS: Mapping[Law, str] = {
     "sqrt": "Model: square root",
 }
 
-#: Where curves of the model are drawn through.
+#: Places at which curves of the model are computed.
 CURVE_WEIGHTS = tuple(np.linspace(WEIGHTS[0], WEIGHTS[-1], 9))
 CURVE_RATES = tuple(np.geomspace(RATES[0], RATES[-1], 25))
 
@@ -46,7 +46,7 @@ Modelled = Callable[[Equilibrium], float]
 
 
 def part(of: str, group: str) -> Simulated:
-    """The share of the flows of a group in all goodput, in simulation."""
+    """The share of a group's flows in the total goodput, in simulation."""
 
     def measured(run: Result) -> Quantity:
         alone, every = of_flows(run, of, "goodput", group), of_flows(run, of, "goodput")
@@ -62,7 +62,7 @@ def drawing_factor(run: Result) -> Quantity:
 
 
 def delivered(group: str) -> Modelled:
-    """The share of the flows of a group in all that the link delivers, in the model."""
+    """The share of a group's flows in all delivered packets, in the model."""
 
     def of(found: Equilibrium) -> float:
         each = {s.flows.name: s.flows.count * s.delivered for s in found.shares}
@@ -77,23 +77,23 @@ def basic(found: Equilibrium) -> float:
 
 
 def at_weight(weight: float) -> Scenario:
-    """Two levels of 50 flows each."""
+    """Two levels of 50 flows each; the higher level has this weight."""
     return under("chokew", {1.0: 50, weight: 50})
 
 
 def at_rate(rate: float) -> Scenario:
-    """One constant-rate flow beside 50 TCP flows."""
+    """One constant-rate flow of this rate, Mbit/s, and 50 TCP flows."""
     of_rate = udp(1, f"{rate * 1e6:.0f} bit/s", dscp="DF")
     return under("chokew", {1.0: 50}, of_rate, overrides=BESIDE_UDP)
 
 
 def beside_udp(flows: float) -> Scenario:
-    """So many constant-rate flows beside 100 TCP flows."""
+    """This number of constant-rate flows, and 100 TCP flows."""
     return under("chokew", {1.0: 50, 2.0: 50}, udp(int(flows)), overrides=BESIDE_UDP)
 
 
 def setups() -> Mapping[str, Scenario]:
-    """Two levels; one constant-rate flow beside 50 TCP flows; several beside 100."""
+    """Two levels; one constant-rate flow and 50 TCP flows; several and 100."""
     return {
         name: at(place)
         for at, names in ((at_weight, WEIGHT), (at_rate, RATE), (beside_udp, FLOWS))
@@ -104,24 +104,24 @@ def setups() -> Mapping[str, Scenario]:
 @cache
 def solved(at: Callable[[float], Scenario], place: float, law: Law) -> Equilibrium:
     """The model's fixed point."""
-    return of_scenario(at(place), law, QUEUE)
+    return solve_scenario(at(place), law, QUEUE)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What simulation and model are asked."""
+    """One comparison of simulation and model along a sweep."""
 
     at: Callable[[float], Scenario]
     names: Mapping[float, str]
-    """The set-ups by their place."""
+    """The set-ups by place."""
     variable: str
     simulated: Simulated
     modelled: Modelled
     curve: tuple[float, ...] = ()
-    """Where a curve of the model is drawn through."""
+    """Places at which a curve of the model is computed."""
 
     def model(self, law: Law, places: Iterable[float]) -> Floats:
-        """What the model says."""
+        """The quantity in the model."""
         return np.array([[self.modelled(solved(self.at, place, law)) for place in places]])
 
 
@@ -140,7 +140,7 @@ COMPARED = {
 
 
 def measure(runs: Runs) -> Quantities:
-    """What simulation and model say, and how many times the model simulation is."""
+    """The quantities in simulation and model, and their ratios."""
     out: dict[str, Quantity] = {}
     for key, each in COMPARED.items():
         found = swept(runs, each.names, each.variable, each.simulated)
@@ -159,12 +159,13 @@ def measure(runs: Runs) -> Quantities:
 
 
 def waiting(runs: Runs) -> dict[str, Quantity]:
-    """How long packets wait: in simulation, by (15) from what enters there, and in the model."""
+    """Queueing delay: in simulation, by (15) from the rate of entering packets, and in the
+    model."""
     out = {}
     for key in ("weights", "flows"):
         each = COMPARED[f"p0.{key}"]
         wait = swept(runs, each.names, each.variable, of_link, "CHOKeW", "delay_mean")
-        by_15 = swept(runs, each.names, each.variable, leaky, "CHOKeW")
+        by_15 = swept(runs, each.names, each.variable, delay_by_littles_law, "CHOKeW")
         says = [[1e3 * solved(each.at, place, "pairs").waiting_time for place in each.names]]
         out[f"wait.{key}"] = wait
         out[f"leaky.{key}"] = by_15
@@ -179,7 +180,7 @@ def waiting(runs: Runs) -> dict[str, Quantity]:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Shares with marks for simulation and lines for the model; p0 by each law of TCP."""
+    """Shares, marks for simulation and lines for the model; p0 for each law of TCP."""
     marks = "Marks: simulation; lines: the model with timeouts and pairs."
     shares = ("share.low", "share.high")
 
@@ -187,10 +188,10 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
         simulated = replace(quantities[key], of="Simulation")
         laws = [quantities[f"{law}.{key}"] for law in LAWS]
         caption = f"{caption} The model has it right within 25%, or twice too low, by TCP's law."
-        return against(name, caption, [simulated, *laws], variable, floor=0.0)
+        return sweep_figure(name, caption, [simulated, *laws], variable, floor=0.0)
 
     return [
-        against(
+        sweep_figure(
             "Model 1",
             f"Shares of goodput of 50 flows of each level. {marks}",
             [quantities[key] for key in shares],
@@ -198,7 +199,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
             [quantities[f"curve.{key}"] for key in shares],
             floor=0.0,
         ),
-        against(
+        sweep_figure(
             "Model 2",
             "Share of goodput of a UDP flow beside 50 TCP flows: as much as it sends at first, "
             "more "
@@ -237,11 +238,11 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "The fixed point of (16a) to (16d) at which the link is full: `marqueue theory chokew`. "
-        "The model's queue is 150 packets, half-way between L- and L+; TCP's law is that with "
-        "timeouts (Padhye et al. 2000) instead of the square root of footnote 8, and the two "
-        "packets of a matched drop are one loss to it. Other laws are in the ledger.",
-        "Claims here are ours: the paper has no figure of model and simulation together.",
+        "The model is the fixed point of (16a) to (16d) at which the link is full: `marqueue "
+        "theory chokew`. Its queue is 150 packets, half-way between L- and L+. Its TCP law is "
+        "that with timeouts (Padhye et al. 2000) instead of the square root of footnote 8, and "
+        "counts the two packets of a matched drop as one loss. The ledger compares other laws.",
+        "Claims here are ours: the paper has no figure that compares model and simulation.",
     ),
     setups=setups,
     measure=measure,

@@ -1,27 +1,27 @@
-"""What the paper leaves out: short flows among long ones."""
+"""Beyond the paper: short flows among long ones."""
 
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, of_link, swept
 from marqueue.papers.chokew.setups import label, level, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "red", "fq_codel")
-#: Short flows of 10 packets a second: from 4% to 32% of what the link carries.
+#: Rates of short flows of 10 packets, 1/s: 4% to 32% of the capacity.
 RATES = (0.5, 1.0, 2.0, 4.0)
 VARIABLE = "short flows a second"
 
 
 def name(scheme: str, rate: float) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{rate:g}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """Flows of 10 packets beside 50 long ones, of one level."""
+    """Flows of 10 packets and 50 long flows, all of one level."""
 
     def short(rate: float) -> dict[str, str]:
         return {"name": "short", "kind": "poisson", "rate": f"{rate} /s", "size": "10 packets"}
@@ -34,7 +34,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Completion times, the long flows' goodput, queueing delay."""
+    """Completion times, goodput of the long flows, queueing delay."""
     out = {}
     for scheme in COMPARED:
         names, of = {rate: name(scheme, rate) for rate in RATES}, label(scheme)
@@ -46,10 +46,10 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Completion times over the rate; all figures at each rate as a table."""
+    """Completion times by the rate; all figures at each rate as a table."""
     keys = ("fct", "fct-p95", "delay", "long")
     return [
-        against(
+        sweep_figure(
             "Short 1",
             "Mean completion time of flows of 10 packets beside 50 long ones.",
             [quantities[f"fct.{scheme}"] for scheme in COMPARED],
@@ -88,11 +88,11 @@ EXPERIMENT = Experiment(
     draw=draw,
     found=(
         "A short flow seldom has two packets in the queue at a time, so that few of its packets "
-        "are matched: under CHOKeW it finishes a third sooner than under RED, which loses packets "
-        "of all flows alike and holds the longer queue.",
-        "A queue a flow is better by another quarter: there a short flow does not wait behind the "
-        "long ones, as under CHOKeW it does, first in first out, for more than a second a round "
-        "trip. It cannot be much better. The link leaves each flow 2.5 packets a second, at which "
-        "ten take four seconds.",
+        "are matched. Under CHOKeW it finishes a third sooner than under RED, which drops packets "
+        "of all flows alike and has the longer queue.",
+        "A queue for each flow is better by another quarter: there a short flow does not wait "
+        "behind the long ones, which under CHOKeW, first in first out, costs more than a second a "
+        "round trip. It cannot be much better. The link leaves each flow 2.5 packets a second, so "
+        "that ten packets take four seconds.",
     ),
 )

@@ -1,15 +1,15 @@
-"""What the paper leaves out: packets of several sizes, drawn by packet and by byte."""
+"""Beyond the paper: packets of several sizes, with draws by packet and by byte."""
 
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, ratio
 from marqueue.papers.chokew.setups import label, level, tcp, under
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
 from marqueue.scenario import Scenario
 
-#: By name: the scheme, and in what CHOKeW measures the queue and by what it draws.
+#: By name: the scheme, and the unit in which CHOKeW measures the queue and draws.
 COMPARED = {
     "packets": ("chokew", ["topology.bottleneck.aqm.mode=packets"]),
     "bytes": ("chokew", ["topology.bottleneck.aqm.mode=bytes"]),
@@ -41,7 +41,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Mean goodput of a flow by size, and how many times more the largest get."""
+    """Mean goodput of a flow by packet size, and the ratio of largest to smallest size."""
     out: dict[str, Quantity] = {}
     for name, run in runs.items():
         of = NAMES[name]
@@ -54,10 +54,10 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Goodput over size, and the same as a table."""
+    """Goodput by packet size, as a figure and a table."""
     curves = [quantities[f"goodput.{name}"] for name in COMPARED]
     return [
-        against(
+        sweep_figure(
             "Sizes 1",
             "What a flow gets, in bytes, by the size of its packets: 25 flows of each size.",
             curves,
@@ -79,20 +79,20 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "All flows have weight 1, and the set-up is otherwise that of Experiment 4. The claims are "
-        "ours: what one would expect of a scheme that protects flows from each other.",
-        "By packet, as in the paper, each waiting packet is as likely to be drawn, and the queue "
-        "and its thresholds count packets. By byte a packet is as likely to be drawn as it is "
-        "long, and they count bytes, so many times 1000; that is not in the paper.",
+        "All flows have weight 1, and the set-up is otherwise that of Experiment 4. The claims "
+        "are ours: what a scheme that protects flows from each other should do.",
+        "By packet, as in the paper, each waiting packet is equally likely to be drawn, and the "
+        "queue and its thresholds count packets. By byte the probability of a draw is "
+        "proportional to the packet's length, and queue and thresholds count bytes, with "
+        "thresholds times 1000; that is not in the paper.",
     ),
     setups=setups,
     measure=measure,
     draw=draw,
     found=(
-        "What is drawn decides what is shared. By packet a flow of large packets gets in bytes "
-        "almost as many times more as its packets are larger, as under RED, which loses packets "
-        "alike whatever their size. By byte all sizes get nearly the same, which a queue a flow "
-        "that counts bytes gives too. Whoever deploys CHOKeW where packets differ wants the draw "
-        "by byte.",
+        "The unit of the draw decides what is shared. By packet a flow of large packets gets more "
+        "bytes almost in proportion to its packet size, as under RED, which drops packets "
+        "whatever their size. By byte all sizes get nearly the same, as with a queue for each "
+        "flow that counts bytes. Use the draw by byte where packet sizes differ.",
     ),
 )

@@ -1,4 +1,4 @@
-"""What is measured: figures of link and flows in one of two windows, at each place of a sweep."""
+"""Measures: figures of link and flows in one of two windows, at each place of a sweep."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 from marqueue.papers.quantity import FIGURES, FLOWS, Quantity, Runs, side_by_side, single
 from marqueue.results import Result
 
-#: Window in which p0 rises from 0, and that in which it has settled.
+#: The window in which p0 rises from 0, and the window in which it has settled.
 RISING, SETTLED = 0, 1
 
 
@@ -29,36 +29,36 @@ def of_flows(
 
 
 def ratio(run: Result, of: str, what: str, first: str, second: str) -> Quantity:
-    """How many times what a flow of one group gets a flow of another gets, in bytes; ``what`` calls
-    them by name.
-    """
+    """The ratio of the goodputs of a flow of one group and a flow of another, in bytes; ``what``
+    names the groups."""
     a, b = (of_flows(run, of, "goodput_per_flow", group) for group in (first, second))
     return replace(a, label=f"Goodput, {what}", values=a.values / b.values, unit="")
 
 
 def starved(run: Result, of: str, group: str | None = None, window: int = SETTLED) -> Quantity:
-    """How many flows of a group got nothing."""
+    """Number of flows of a group that received nothing."""
     counts = [float((each.delivered == 0).sum()) for each in run.flow_sets(window, group=group)]
     return single("Flows that got nothing", of, counts, "flows")
 
 
-def least(run: Result, of: str, group: str | None = None, window: int = SETTLED) -> Quantity:
-    """What the worst off flow of a group got."""
+def smallest_goodput(
+    run: Result, of: str, group: str | None = None, window: int = SETTLED
+) -> Quantity:
+    """The smallest goodput of a flow of a group."""
     rates = [float(each.rates.min()) * 1e-6 for each in run.flow_sets(window, group=group)]
     return single("Goodput of the worst off", of, rates, "Mbit/s")
 
 
 def overflow(run: Result, of: str, window: int = SETTLED) -> Quantity:
-    """The share of arrivals that were lost because the buffer was full."""
+    """The share of arrivals dropped because the buffer was full."""
     windows = run.link().windows(window)
     values = [each.drops["overflow"] / each.arrivals for each in windows]
     return single("Share of arrivals lost to a full buffer", of, values)
 
 
-def leaky(run: Result, of: str, window: int = SETTLED) -> Quantity:
-    """How long packets wait by (15): the mean queue over the rate at which packets enter it. Those
-    that enter are the departures and one in two matched drops.
-    """
+def delay_by_littles_law(run: Result, of: str, window: int = SETTLED) -> Quantity:
+    """Queueing delay by (15): mean queue / rate at which packets enter it. Packets that entered are
+    the departures and one of each two matched drops."""
     windows = run.link().windows(window)
     entered = [(each.departures + each.drops["matched"] / 2) / each.seconds for each in windows]
     queue = of_link(run, of, "queue_mean", window)
@@ -66,7 +66,7 @@ def leaky(run: Result, of: str, window: int = SETTLED) -> Quantity:
     return replace(queue, label="Queueing delay by (15)", values=values, unit="ms")
 
 
-def together(quantities: Sequence[Quantity], of: str) -> Quantity:
+def total(quantities: Sequence[Quantity], of: str) -> Quantity:
     """The sum of quantities of the same kind."""
     values = sum(each.values for each in quantities)
     return replace(quantities[0], of=of, values=np.asarray(values))
@@ -87,6 +87,6 @@ def swept(
     measure: Callable[..., Quantity],
     *arguments: object,
 ) -> Quantity:
-    """What is measured of each of these runs, by the value of the variable."""
+    """A quantity measured in each of these runs, by the value of the variable."""
     parts = {place: measure(runs[name], *arguments) for place, name in names.items()}
     return side_by_side(parts, variable)

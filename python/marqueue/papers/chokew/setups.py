@@ -1,4 +1,4 @@
-"""The set-ups: levels of long flows under a scheme, and constant-rate flows beside them."""
+"""Set-ups: levels of long flows under a scheme, with or without constant-rate flows."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -11,26 +11,26 @@ from marqueue.scenario import Scenario, from_dict
 FOLDER = Path(__file__).parent
 FILE = FOLDER / "scenarios" / "levels.toml"
 
-#: Of the priority levels, from the lowest, which has weight 1.
+#: Code points of the priority levels, from the lowest, which has weight 1.
 CODE_POINTS = ("DF", "AF11", "AF21", "AF31")
 
-#: The rate of the paper's flows that do not respond.
+#: Rate of the paper's unresponsive flows.
 UDP_RATE = "10 Mbit/s"
 
 
 @cache
 def schemes() -> dict[str, dict[str, Any]]:
-    """The schemes by name: a label, whether they have weights, and their table of parameters."""
+    """The schemes by name: label, whether they have weights, and table of parameters."""
     return tomllib.loads((FOLDER / "schemes.toml").read_text(encoding="utf-8"))
 
 
 def label(scheme: str) -> str:
-    """What a scheme is called in figures."""
+    """The label of a scheme in figures."""
     return str(schemes()[scheme]["label"])
 
 
 def level(k: int) -> str:
-    """The group of the flows of priority level ``k``, counted from 1."""
+    """Name of the group of flows of priority level ``k``, counted from 1."""
     return f"level {k}"
 
 
@@ -40,9 +40,8 @@ def under(
     *more: Mapping[str, Any],
     overrides: Sequence[str] = (),
 ) -> Scenario:
-    """Long TCP flows under a scheme: how many of each weight, from weight 1 up; ``more`` are other
-    groups of traffic.
-    """
+    """Long TCP flows under a scheme: numbers of flows by weight, from weight 1 up, and ``more``
+    groups of traffic."""
     data = tomllib.loads(FILE.read_text(encoding="utf-8"))
     [tcp] = data["traffic"]
     points = dict(zip(CODE_POINTS, levels, strict=False))
@@ -61,7 +60,7 @@ def under(
 
 
 def udp(count: int, rate: str = UDP_RATE, dscp: str = CODE_POINTS[1]) -> dict[str, Any]:
-    """Constant-rate flows, by default of the high level of two."""
+    """Constant-rate flows, by default of the higher of two levels."""
     return {
         "name": "udp",
         "kind": "cbr",
@@ -74,9 +73,9 @@ def udp(count: int, rate: str = UDP_RATE, dscp: str = CODE_POINTS[1]) -> dict[st
 
 
 def tcp(name: str, count: int, transport: str) -> dict[str, Any]:
-    """Long flows of the low level, of another transport."""
+    """Long flows of the lowest level with another transport."""
     return {"name": name, "kind": "tcp", "count": count, "jitter": "1 s", "transport": transport}
 
 
-#: With constant-rate flows p0 settles within seconds: more arrive.
+#: With constant-rate flows p0 settles within seconds, because more packets arrive.
 BESIDE_UDP = ('duration="300 s"', 'cuts=["100 s"]')

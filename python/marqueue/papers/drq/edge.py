@@ -1,27 +1,27 @@
-"""What the experiments on edge deployment have in common."""
+"""Common parts of the experiments on edge deployment."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import schemes
 from marqueue.papers.drq.measures import (
     named,
     of_link,
     optima,
-    over,
+    quotient,
     rate,
     share,
     swept,
     total,
 )
 from marqueue.papers.drq.setups import BITS, SCHEMES, label
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 
 GROUPS = ("SG1", "SG2", "SG3")
-#: Of them, those that pass the edge router's CPU.
+#: Groups that cross the edge router's CPU.
 BEHIND = ("SG1", "SG2")
 EDGE, CPU = "IE1", "IE1/cpu"
 CORE = ("L1", "L2")
@@ -30,20 +30,20 @@ RTT = 0.04
 
 
 def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Quantity]:
-    """Goodputs of the groups, of those behind the CPU together, and what these have of the CPU."""
+    """Goodputs of the groups, total goodput of those behind the CPU, and shares of the CPU."""
     out = {}
     for scheme in SCHEMES:
         names, of = named(scheme, places), label(scheme)
         for group in GROUPS:
             out[f"{group}.{scheme}"] = swept(runs, names, variable, rate, group, group)
         out[f"both.{scheme}"] = swept(runs, names, variable, total, of, BEHIND)
-        out[f"ratio.{scheme}"] = over(
+        out[f"ratio.{scheme}"] = quotient(
             out[f"SG2.{scheme}"], out[f"SG1.{scheme}"], f"SG2 over SG1, {of}"
         )
         out[f"cpu.{scheme}"] = swept(runs, names, variable, of_link, of, "utilization", CPU)
         shares = [swept(runs, names, variable, share, of, group, CPU) for group in BEHIND]
         both = Quantity("", of, shares[0].values + shares[1].values, "", variable, shares[0].places)
-        out[f"unfair.{scheme}"] = over(shares[0], both, "SG1's part of the cycles used")
+        out[f"unfair.{scheme}"] = quotient(shares[0], both, "SG1's part of the cycles used")
         out[f"wait.{scheme}"] = swept(runs, names, variable, of_link, of, "delay_mean", CPU)
         losses = [swept(runs, names, variable, of_link, of, "loss_ratio", each) for each in CORE]
         out[f"core-loss.{scheme}"] = replace(
@@ -51,23 +51,22 @@ def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Qu
         )
         out[f"held.{scheme}"] = held(out[f"wait.{scheme}"], out[f"core-loss.{scheme}"])
     for scheme in ("drq", "drr-red"):
-        out[f"gain.{scheme}"] = over(
+        out[f"gain.{scheme}"] = quotient(
             out[f"both.{scheme}"], out["both.red-red"], f"{label(scheme)} over RED-RED"
         )
     return out
 
 
 def held(wait: Quantity, loss: Quantity) -> Quantity:
-    """What a flow through the edge gets if the core alone holds it back, Mbit/s: Reno's
-    sqrt(3/2) M / (tau sqrt(p)), with the time that packets wait at the edge in tau.
-    """
+    """The goodput of a flow through the edge if only the core limits it, Mbit/s: Reno's sqrt(3/2) M
+    / (tau sqrt(p)), with queueing at the edge as part of tau."""
     tau = RTT + 1e-3 * wait.values
     values = 1e-6 * np.sqrt(1.5 / loss.values) * BITS / tau
     return replace(loss, label="Goodput as the core's losses allow", values=values, unit="Mbit/s")
 
 
 def aggregate(figure: str, quantities: Quantities, variable: str) -> PaperFigure:
-    """Goodput of the groups behind the CPU, a curve a scheme."""
+    """Goodput of the groups behind the CPU, a curve per scheme."""
     caption = "Goodput of SG1 and SG2 together, by what is at IE1 and EE1."
     return schemes(figure, caption, quantities, "both", variable)
 
@@ -75,7 +74,8 @@ def aggregate(figure: str, quantities: Quantities, variable: str) -> PaperFigure
 def edge_table(
     name: str, variable: str, names: Mapping[float, str], runs: Runs, quantities: Quantities
 ) -> PaperTable:
-    """By place: the region were all resources DRQ's, use of the CPU, and SG1's part of it."""
+    """By place: the region if all resources had DRQ, utilization of the CPU, and SG1's share of
+    it."""
     return PaperTable(
         name,
         "The region at the optimum, were DRQ everywhere; utilization of the CPU of IE1, and the "

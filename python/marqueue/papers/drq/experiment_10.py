@@ -1,8 +1,7 @@
-"""Figures 10, 11 and 12: a parking lot of three CPUs and links, against the rate of the last."""
+"""Figures 10, 11 and 12: a parking lot of three CPUs and links, by the rate of the last link."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.figures import schemes
 from marqueue.papers.drq.measures import (
     line,
@@ -11,15 +10,16 @@ from marqueue.papers.drq.measures import (
     named,
     of_link,
     optima,
-    over,
+    over_optimum,
+    quotient,
     rate,
-    ratio,
     scenario,
     swept,
     total,
 )
 from marqueue.papers.drq.optimum import sharing
 from marqueue.papers.drq.setups import SCHEMES, label, parking_lot
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.results import Result
@@ -37,18 +37,18 @@ LINKS = tuple(f"L{i}{part}" for i in range(1, 4) for part in ("/cpu", ""))
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and rate of link 3."""
+    """A set-up per scheme and rate of link 3."""
     return {name(scheme, b): parking_lot(scheme, b) for scheme in SCHEMES for b in RATES}
 
 
 def with_delays(run: Result) -> Optimum:
-    """The optimum with alpha by round-trip times with the mean waits of queues."""
+    """The optimum with alpha from round-trip times that include mean queueing delays."""
     waits = {link: run.link(link).figures()["delay_mean"].mean for link in LINKS}
     return proportionally_fair(sharing(scenario(run), waits=waits))
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs beside both optima, totals, and use of CPU and link 3."""
+    """Goodputs compared with both optima, totals, and utilization of CPU and link 3."""
     names = named("drq", RATES)
     nominal = optima(runs, names)
     delayed = [with_delays(runs[each]) for each in names.values()]
@@ -58,7 +58,7 @@ def measure(runs: Runs) -> Quantities:
         out[f"rate.drq.{group}"] = goodput
         for key, found in {"ratio": nominal, "delayed": delayed}.items():
             best = mbits(found, group)
-            out[f"{key}.drq.{group}"] = ratio(goodput, best)
+            out[f"{key}.drq.{group}"] = over_optimum(goodput, best)
             out[f"{key}-optimum.{group}"] = line(goodput, best)
     for scheme in SCHEMES:
         names, of = named(scheme, RATES), label(scheme)
@@ -66,7 +66,7 @@ def measure(runs: Runs) -> Quantities:
         for key, link in {"utilization": "L3", "cpu": "L3/cpu"}.items():
             out[f"{key}.{scheme}"] = swept(runs, names, VARIABLE, of_link, of, "utilization", link)
     for scheme in ("drr-red", "red-red"):
-        out[f"gain.{scheme}"] = over(
+        out[f"gain.{scheme}"] = quotient(
             out["total.drq"], out[f"total.{scheme}"], f"Total of DRQ over {label(scheme)}"
         )
     best = [each.total * 1e-6 for each in nominal]
@@ -75,11 +75,11 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Goodputs of the groups at link 3, totals, use of link 3, and what is congested."""
+    """Goodputs of the groups at link 3, totals, utilization of link 3, and congested resources."""
     names = named("drq", RATES)
 
     def drawn(figure: str, groups: Sequence[str], key: str, what: str) -> PaperFigure:
-        return against(
+        return sweep_figure(
             figure,
             f"Mean goodput of a flow under DRQ (marks), and the proportionally fair rate{what} "
             "(lines).",
@@ -118,13 +118,13 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "SG1 to SG4 have 0.25, 0.5, 1 and 2 cycles/bit, and so have SG7 to SG10: the paper gives "
-        "no densities here. SG5 and SG6 have 0.5, with which link and not CPU is what they find "
-        "full at L1 and L2, as the paper says.",
+        "no densities here. SG5 and SG6 have 0.5, so that at L1 and L2 their bottleneck is the "
+        "link and not the CPU, as the paper says.",
         "Every group has ten flows and a round-trip propagation delay of 40 ms: the paper gives "
-        "none. On each of the four paths five flows of 30 packets a second are the short-lived "
-        "traffic, with 1 cycle/bit.",
-        "Dotted lines of the paper have alpha by propagation delay, as far as can be told; beside "
-        "them here are those with the queueing delays that DRQ's queues had.",
+        "none. On each of the four paths the short-lived traffic is five flows of 30 packets a "
+        "second, with 1 cycle/bit.",
+        "The paper's dotted lines have alpha by propagation delay, as far as can be told. They "
+        "are shown together with lines that include the queueing delays measured under DRQ.",
     ),
     setups=setups,
     measure=measure,

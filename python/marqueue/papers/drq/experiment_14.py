@@ -1,11 +1,11 @@
-"""Figure 14: DRQ at the edge only, against the capacity of the edge router's CPU."""
+"""Figure 14: DRQ at the edge only, by the capacity of the edge router's CPU."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.edge import BEHIND, EDGE, GROUPS, aggregate, edge_table, goodputs
 from marqueue.papers.drq.measures import name, named
 from marqueue.papers.drq.setups import SCHEMES, edge, label
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -14,14 +14,15 @@ from marqueue.scenario import Scenario
 CLOCKS = (5, 10, 20, 30, 40)
 #: w1 and w2, cycles/bit.
 DENSITIES = (2.5, 0.5)
-#: Rates of L1 and L2, Mbit/s, at which DRQ and RED-RED are compared at one capacity.
+#: Rates of L1 and L2, Mbit/s, for a comparison of DRQ and RED-RED at one CPU capacity.
 CORES, AT = (40, 60, 90), 10
 VARIABLE = "C"
 AXIS = "CPU capacity of IE1, Mcycles/s"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and capacity; and at one capacity, one a scheme and rate of the core."""
+    """A set-up per scheme and CPU capacity; at one capacity, one per scheme and rate of the
+    core."""
     every = {name(scheme, c): edge(scheme, c, DENSITIES) for scheme in SCHEMES for c in CLOCKS}
     return every | {
         name(f"core-{scheme}", b): edge(scheme, AT, DENSITIES, b)
@@ -31,17 +32,17 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs of the groups, and of those behind the CPU together."""
+    """Goodputs of the groups, and total goodput of those behind the CPU."""
     core = {each.removeprefix("core-"): run for each, run in runs.items() if "core" in each}
     other = goodputs(core, CORES, "B1 = B2")
     return goodputs(runs, CLOCKS, VARIABLE) | {f"core.{key}": q for key, q in other.items()}
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """A figure a scheme, the aggregate, and use of the CPU."""
+    """A figure per scheme, the aggregate, and utilization of the CPU."""
     return [
         *(
-            against(
+            sweep_figure(
                 f"Figure 14, {label(scheme)}",
                 f"Mean goodput of a flow of each group, {label(scheme)} at IE1 and EE1.",
                 [quantities[f"{group}.{scheme}"] for group in GROUPS],
@@ -50,7 +51,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
             for scheme in SCHEMES
         ),
         aggregate("Figure 14 (d)", quantities, AXIS),
-        against(
+        sweep_figure(
             "Figure 14, core",
             "Goodput of SG1 and SG2 together at 10 Mcycles/s, by the rate of the core.",
             [quantities[f"core.both.{scheme}"] for scheme in SCHEMES],
@@ -62,11 +63,11 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 
 EXPERIMENT = Experiment(
     readings=(
-        "The paper gives neither the rates of L1 and L2 nor the ways of SG4 and SG5. Here both "
+        "The paper gives neither the rates of L1 and L2 nor the routes of SG4 and SG5. Here both "
         "links have 40 Mbit/s: with SG4 on L1 and SG5 on L2 an equal share is 1 Mbit/s, at which "
         "SG1 and SG2 need 30 Mcycles/s, the capacity of Experiment 15, at its lowest density.",
         "Only the CPU of IE1 is varied; EE1's has 100 Mcycles/s and is not full. All other links "
-        "run RED and lose, so that what DRQ has signalled (10) is nothing to them.",
+        "run RED and drop packets, so that DRQ's signal (10) has no effect on them.",
         f"Behind the CPU are {' and '.join(BEHIND)}, at {EDGE}.",
     ),
     setups=setups,

@@ -1,11 +1,11 @@
-"""Figure 15: DRQ at the edge only, against the density of SG1."""
+"""Figure 15: DRQ at the edge only, by the density of SG1."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.edge import GROUPS, aggregate, edge_table, goodputs
 from marqueue.papers.drq.measures import name, named
 from marqueue.papers.drq.setups import SCHEMES, edge, label
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -18,20 +18,20 @@ AXIS = "Density of SG1, cycles/bit"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and density."""
+    """A set-up per scheme and density."""
     return {name(scheme, w): edge(scheme, CLOCK, (w, LOW)) for scheme in SCHEMES for w in DENSITIES}
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs of the groups, of those behind the CPU together, and what SG1 has of the CPU."""
+    """Goodputs of the groups, total goodput of those behind the CPU, and SG1's share of the CPU."""
     return goodputs(runs, DENSITIES, VARIABLE)
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """A figure a scheme, the aggregate, and use of the CPU."""
+    """A figure per scheme, the aggregate, and utilization of the CPU."""
     return [
         *(
-            against(
+            sweep_figure(
                 f"Figure 15, {label(scheme)}",
                 f"Mean goodput of a flow of each group, {label(scheme)} at IE1 and EE1.",
                 [quantities[f"{group}.{scheme}"] for group in GROUPS],

@@ -1,10 +1,10 @@
-"""Figure 16: an edge router with DRQ beside one with RED-RED."""
+"""Figure 16: an edge router with DRQ and one with RED-RED."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, against
-from marqueue.papers.drq.measures import over, swept, total
+from marqueue.papers.drq.measures import quotient, swept, total
 from marqueue.papers.drq.setups import two_edges
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
@@ -19,7 +19,7 @@ EDGES = {"IE1": "IE1, DRQ", "IE2": "IE2, RED-RED"}
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a density."""
+    """A set-up per density."""
     return {each: two_edges(CLOCK, (w, LOW)) for w, each in NAMES.items()}
 
 
@@ -29,20 +29,20 @@ def measure(runs: Runs) -> Quantities:
         key: swept(runs, NAMES, VARIABLE, total, of, [f"SG{i} by {key}" for i in (1, 2)])
         for key, of in EDGES.items()
     }
-    out["gain"] = over(out["IE1"], out["IE2"], "DRQ's edge over RED-RED's")
+    out["gain"] = quotient(out["IE1"], out["IE2"], "DRQ's edge over RED-RED's")
     return out
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A curve an edge router."""
+    """A curve per edge router."""
     caption = "Goodput of all flows through each of the two edge routers."
-    return [against("Figure 16", caption, [quantities[key] for key in EDGES], AXIS)]
+    return [sweep_figure("Figure 16", caption, [quantities[key] for key in EDGES], AXIS)]
 
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Experiment 15. IE2 and EE2 have CPUs as IE1 and EE1 have, under RED-RED; through "
-        "them go as many flows of the same densities instead of SG3.",
+        "As in Experiment 15. IE2 and EE2 have the same CPUs as IE1 and EE1, under RED-RED; as "
+        "many flows of the same densities go through them instead of SG3.",
     ),
     setups=setups,
     measure=measure,

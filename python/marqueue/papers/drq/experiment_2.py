@@ -1,34 +1,34 @@
-"""Figure 2: how one CPU and one link are shared, in theory and under DRQ and RED-RED."""
+"""Figure 2: shares of one CPU and one link, in theory and under DRQ and RED-RED."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import PaperFigure, against
-from marqueue.papers.drq.measures import line, name, named, rate, ratio, swept
+from marqueue.papers.drq.measures import line, name, named, over_optimum, rate, swept
 from marqueue.papers.drq.setups import ECN, dumbbell, group, label
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
 from marqueue.plots.capacity_region import pair_allocations, pair_shares
 from marqueue.scenario import Scenario
-from marqueue.theory.allocation.single_bottleneck import OnePair
+from marqueue.theory.allocation.single_bottleneck import SingleBottleneck
 
 DENSITIES = (1, 2, 4, 8)
-#: In simulation ten flows of each density share 10 Mbit/s.
+#: Simulation: ten flows of each density share 10 Mbit/s.
 RATE, EACH = 10.0, 10
 #: C/B, cycles/bit.
 RATIOS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
 VARIABLE = "C/B"
 AXIS = "C/B, cycles/bit"
-FLOWS = OnePair.of(DENSITIES)
-#: What each scheme is said to come to; sources lose, or under DRQ are also marked.
+FLOWS = SingleBottleneck.of(DENSITIES)
+#: The allocation expected of each scheme; sources react to losses, under DRQ also to marks.
 COMES_TO = {"drq": "optimum", "drq-ecn": "optimum", "red-red": "tcp-like"}
 OVERRIDES = {"drq-ecn": ECN}
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and ratio of capacities."""
+    """A set-up per scheme and ratio of capacities."""
     flows = [group(str(w), w, EACH) for w in DENSITIES]
     return {
         name(scheme, ratio): dumbbell(
@@ -40,7 +40,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """What theory says, and goodputs over it."""
+    """Theoretical shares, and goodputs relative to them."""
     allocations = {
         "optimum": [FLOWS.proportionally_fair(ratio, 1.0) for ratio in RATIOS],
         "tcp-like": [FLOWS.tcp_like(ratio, 1.0) for ratio in RATIOS],
@@ -62,17 +62,17 @@ def measure(runs: Runs) -> Quantities:
             expected = [float(r[i]) * RATE / EACH for r in allocations[key]]
             out[f"rate.{scheme}.{w}"] = goodput
             out[f"{key}.{w}"] = line(goodput, expected)
-            out[f"ratio.{scheme}.{w}"] = ratio(goodput, expected)
+            out[f"ratio.{scheme}.{w}"] = over_optimum(goodput, expected)
     return out
 
 
 def theory(what: str, values: Sequence[float]) -> Quantity:
-    """A number of theory, by C/B."""
+    """A theoretical quantity by C/B."""
     return Quantity(what, "theory", np.array([values]), "", VARIABLE, RATIOS)
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """The paper's figure, and simulation beside it."""
+    """The paper's figure, and the same by simulation."""
     shares = dict(pair_allocations(FLOWS))
     ratios = shares.pop("C/B")
     data = pa.concat_tables(
@@ -86,7 +86,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     return [
         PaperFigure("Figure 2", caption, pair_shares(FLOWS), data),
         *(
-            against(
+            sweep_figure(
                 f"Figure 2, {label(scheme)}",
                 f"Mean goodput of a flow of each density under {label(scheme)} (marks), and what "
                 "theory says (lines).",
@@ -101,7 +101,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Theory: closed forms, flows of equal weight. Simulation, which the paper has not: ten "
+        "Theory: closed forms, flows of equal weight. Simulation, which is not in the paper: ten "
         "flows of each density, 10 Mbit/s, C of 10 to 40 Mcycles/s, otherwise as in Experiment 5.",
     ),
     setups=setups,

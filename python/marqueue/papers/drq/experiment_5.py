@@ -1,12 +1,21 @@
-"""Figures 5 and 6: four densities in a dumbbell, against the CPU's capacity."""
+"""Figures 5 and 6: four densities in a dumbbell, by the CPU's capacity."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.figures import beside_optimum, schemes, use_of_both
-from marqueue.papers.drq.measures import away, classes, less, line, name, named, optima, ratio
+from marqueue.papers.drq.measures import (
+    classes,
+    difference,
+    half_widths_off,
+    line,
+    name,
+    named,
+    optima,
+    over_optimum,
+)
 from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, dumbbell
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
 from marqueue.scenario import Scenario
@@ -14,7 +23,7 @@ from marqueue.theory.allocation.allocations import max_min
 
 #: C, Mcycles/s.
 CLOCKS = (5, 10, 15, 20, 25, 30, 35, 40, 55)
-#: Where losses are told from marks: the CPU is the only bottleneck.
+#: Capacities for which losses and marks are compared: the CPU is the only bottleneck.
 LOW = (5, 10, 15, 20)
 MARKED = "drq-ecn"
 VARIABLE = "C"
@@ -22,13 +31,13 @@ AXIS = "CPU capacity, Mcycles/s"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and capacity; DRQ with marks at low capacities."""
+    """A set-up per scheme and capacity; DRQ with marks at low capacities."""
     every = {name(scheme, c): dumbbell(scheme, c) for scheme in SCHEMES for c in CLOCKS}
     return every | {name(MARKED, c): dumbbell("drq", c, overrides=ECN) for c in LOW}
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs, shares and utilization; distances from the optimum; what RED-RED leaves unused."""
+    """Goodputs, shares and utilization; distances from the optimum; capacity unused by RED-RED."""
     found = optima(runs, named("drq", CLOCKS))
     out = classes(runs, CLOCKS, VARIABLE, found)
     fair = [max_min(best.sharing) for best in found]
@@ -37,28 +46,28 @@ def measure(runs: Runs) -> Quantities:
         rates = [each.rate(group) * 1e-6 for each in fair]
         out[f"max-min.{group}"] = line(goodput, rates)
         out[f"max-min-ratio.{group}"] = replace(
-            ratio(goodput, rates), label="Goodput over the max-min fair rate"
+            over_optimum(goodput, rates), label="Goodput over the max-min fair rate"
         )
     for scheme in ("drq", "drr-red"):
         for group in CLASSES:
             parts = {
-                place: away(runs[each], f"w = {group}", group, best.rate(group) * 1e-6)
+                place: half_widths_off(runs[each], f"w = {group}", group, best.rate(group) * 1e-6)
                 for (place, each), best in zip(named(scheme, CLOCKS).items(), found, strict=True)
             }
             out[f"away.{scheme}.{group}"] = side_by_side(parts, VARIABLE)
         used, wasted = out[f"utilization.{scheme}"], out["utilization.red-red"]
-        out[f"lost.{scheme}"] = less(used, wasted, "Utilization beyond RED-RED's")
+        out[f"lost.{scheme}"] = difference(used, wasted, "Utilization beyond RED-RED's")
     marked = classes(runs, LOW, VARIABLE, found[: len(LOW)], [MARKED])
     return {each: q for each, q in marked.items() if MARKED in each} | out
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """A figure a scheme, the utilization of both resources, and a table of regions."""
+    """A figure per scheme, the utilization of both resources, and a table of regions."""
     names = named("drq", CLOCKS)
     found = dict(zip(names, optima(runs, names), strict=True))
     return [
         *(beside_optimum("Figure 5", quantities, AXIS, scheme) for scheme in SCHEMES),
-        against(
+        sweep_figure(
             "Figure 5, max-min",
             "Mean goodput of a flow of each class under DRR-RED (marks), and the max-min fair "
             "rate (lines).",
@@ -77,11 +86,12 @@ EXPERIMENT = Experiment(
         "40 Mbit/s, 40 ms, ten flows each of 0.25, 0.5, 1 and 2 cycles/bit. The paper gives no "
         "duration: 60 s, of which the first 25 s are left out. C of 45 and 50 Mcycles/s, where "
         "nothing changes any more, are left out too.",
-        "Sources do not use ECN, so that a packet at 11 is lost (the paper has both, and does not "
-        "say which it simulated). Packets are 500 bytes on the wire, windows are not limited, "
-        "receivers acknowledge every packet.",
+        "Sources do not use ECN, so that a packet at 11 is lost (the paper describes both, and "
+        "does not say which it simulated). Packets are 500 bytes on the wire, windows are not "
+        "limited, receivers acknowledge every packet.",
         "RED counts packets, DRQ bits. Buffers have room for 2000 packets, more than RED lets "
-        "wait. DRR's flows share room for 550 packets and no other AQM; the paper gives no buffer.",
+        "wait. DRR's flows share room for 550 packets and have no other AQM; the paper gives no "
+        "buffer.",
     ),
     setups=setups,
     measure=measure,

@@ -1,17 +1,16 @@
-"""Figure 8: the dumbbell with web-like flows, against their density."""
+"""Figure 8: the dumbbell with web-like short flows, by their density."""
 
 import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import beside_optimum, schemes, use_of_both
 from marqueue.papers.drq.measures import (
     CPU,
     LINK,
     classes,
-    less,
+    difference,
     line,
     mbits,
     name,
@@ -21,6 +20,7 @@ from marqueue.papers.drq.measures import (
 )
 from marqueue.papers.drq.optimum import sharing
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, label, table
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
 from marqueue.results import Result
@@ -29,7 +29,7 @@ from marqueue.theory.allocation.proportional_fairness import Optimum, proportion
 
 #: Density of the short flows, cycles/bit.
 DENSITIES = (0.25, 1.0, 2.0, 2.5)
-#: The short flows: 100 a second of 30 packets are 12 Mbit/s, 30% of the link.
+#: The short flows: 100 per second of 30 packets are 12 Mbit/s, 30% of the link.
 WEB = {
     "name": "short",
     "kind": "poisson",
@@ -47,7 +47,7 @@ RTTS = f"topology.rtts={json.dumps(WEB['classes'])}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and density of short flows."""
+    """A set-up per scheme and density of short flows."""
     long = [each | {"classes": LONG} for each in table("dumbbell")["traffic"]]
     return {
         name(scheme, w): dumbbell(
@@ -59,7 +59,7 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def taken(run: Result) -> dict[str, list[float]]:
-    """What short flows took of link and CPU in each replication, bits/s and cycles/s."""
+    """Resources used by short flows of link and CPU in each replication, bits/s and cycles/s."""
     return {
         each: [w.groups["short"] / w.seconds for w in run.link(each).windows()]
         for each in (LINK, CPU)
@@ -67,7 +67,7 @@ def taken(run: Result) -> dict[str, list[float]]:
 
 
 def left(run: Result) -> list[Optimum]:
-    """The optimum of the long flows with what short ones left, for each replication."""
+    """The optimum of the long flows on the capacity left by short flows, in each replication."""
     took = taken(run)
     return [
         proportionally_fair(
@@ -78,13 +78,13 @@ def left(run: Result) -> list[Optimum]:
 
 
 def short_share(run: Result, of: str) -> Quantity:
-    """What short flows had of the link."""
+    """The share of short flows in the link."""
     values = [bits / 40e6 for bits in taken(run)[LINK]]
     return single("Share of the link, short flows", of, values)
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs of long flows beside what short ones left, and use of the link."""
+    """Goodputs of long flows relative to the capacity left by short flows, and use of the link."""
     best = {each: left(run) for each, run in runs.items()}
     first = [best[name("drq", w)][0] for w in DENSITIES]
     out = classes(runs, DENSITIES, VARIABLE, first)
@@ -102,12 +102,12 @@ def measure(runs: Runs) -> Quantities:
         out[f"short.{scheme}"] = swept(runs, names, VARIABLE, short_share, label(scheme))
     for scheme in ("drq", "drr-red"):
         used, wasted = out[f"utilization.{scheme}"], out["utilization.red-red"]
-        out[f"lost.{scheme}"] = less(used, wasted, "Utilization beyond RED-RED's")
+        out[f"lost.{scheme}"] = difference(used, wasted, "Utilization beyond RED-RED's")
     return out
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """A figure a scheme, and the utilization of the link."""
+    """A figure per scheme, and the utilization of the link."""
     names = named("drq", DENSITIES)
     found = {place: left(runs[each])[0] for place, each in names.items()}
 
@@ -127,8 +127,8 @@ EXPERIMENT = Experiment(
     readings=(
         "As in Experiment 5 with 40 Mcycles/s, and 100 short flows a second, the number at which "
         "they offer 30% of the link. Their round trips are 20, 30, 40, 50 or 60 ms.",
-        "The paper does not give the densities of the short flows. Here 0.25 to 2.5 cycles/bit: "
-        "at 3.3 their load alone is the CPU's capacity.",
+        "The paper does not give the densities of the short flows. Here they are 0.25 to 2.5 "
+        "cycles/bit: at 3.3 their load alone is the CPU's capacity.",
         "The optimum is that of the long flows with what the short ones left of CPU and link in "
         "the same replication.",
     ),

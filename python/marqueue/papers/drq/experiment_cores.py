@@ -2,23 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import beside_optimum, use_of_both
 from marqueue.papers.drq.measures import classes, name, named, optima
 from marqueue.papers.drq.setups import CLASSES, dumbbell
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
 CORES = (1, 2, 4, 8)
-#: Of all cores, Mcycles/s.
+#: Total capacity of all cores, Mcycles/s.
 CLOCK = 20.0
 VARIABLE = "cores"
 AXIS = "Cores, 20 Mcycles/s in all"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a number of cores."""
+    """A set-up per number of cores."""
     return {
         name("drq", n): dumbbell("drq", CLOCK / n, overrides=[f"topology.bottleneck.cpu.cores={n}"])
         for n in CORES
@@ -26,13 +26,13 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs of classes beside the optimum."""
+    """Goodputs of classes relative to the optimum."""
     out = classes(runs, CORES, VARIABLE, optima(runs, named("drq", CORES)), ["drq"])
     return out | {f"ratio.{each}": out[f"ratio.drq.{each}"] for each in CLASSES}
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Goodputs, and use of both resources."""
+    """Goodputs, and utilization of both resources."""
     names = named("drq", CORES)
     found = dict(zip(names, optima(runs, names), strict=True))
     return [
@@ -43,8 +43,8 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Experiment 5 with 20 Mcycles/s, which 1, 2, 4 or 8 cores share. They serve one "
-        "queue, each a packet at a time: a packet takes as many times longer.",
+        "As in Experiment 5 with 20 Mcycles/s, divided among 1, 2, 4 or 8 cores. The cores serve "
+        "one queue, each one packet at a time; with n cores a packet takes n times as long.",
     ),
     setups=setups,
     measure=measure,

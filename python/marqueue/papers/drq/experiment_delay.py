@@ -1,4 +1,4 @@
-"""Beyond the paper: how long the packets of each class wait at the CPU."""
+"""Beyond the paper: queueing delay of each class at the CPU."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from marqueue.papers.drawn import PaperFigure, against
-from marqueue.papers.drq.measures import CPU, LINK, over
+from marqueue.papers.drq.measures import CPU, LINK, quotient
 from marqueue.papers.drq.setups import CLASSES, dumbbell, label
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single
 from marqueue.results import Result
@@ -16,20 +16,20 @@ from marqueue.scenario import Scenario
 
 COMPARED = ("drq", "drr-red")
 CLOCK = 10.0
-#: Every packet at the CPU is recorded, so that the run is short.
+#: Every packet at the CPU is recorded, therefore the run is short.
 SHORT = ('duration="20 s"', 'warmup="12 s"', "topology.bottleneck.cpu.trace=true")
 AXIS = "Density, cycles/bit"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme."""
+    """A set-up per scheme."""
     return {scheme: dumbbell(scheme, CLOCK, overrides=SHORT) for scheme in COMPARED}
 
 
 def waits(run: Result, of: str) -> Quantity:
-    """Mean time that data packets of each class wait at CPU and link, ms, by density.
+    """Mean queueing delay of data packets of each class at CPU and link, ms, by density.
 
-    At the link, first in, first out, all classes wait alike.
+    The link is first in, first out, so that all classes have the same delay there.
     """
     begin, _ = run.span()
     groups = run.to_polars("flows").select("replication", "flow", "group")
@@ -49,7 +49,7 @@ def waits(run: Result, of: str) -> Quantity:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Delays of classes, and that of the densest over that of the lightest."""
+    """Delays of classes, and the ratio of the densest to the lightest class."""
     out = {}
     for scheme in COMPARED:
         delay = waits(runs[scheme], label(scheme))
@@ -57,15 +57,15 @@ def measure(runs: Runs) -> Quantities:
         first, last = (
             replace(delay, values=delay.values[:, [i]], variable="", places=(0.0,)) for i in (0, -1)
         )
-        out[f"delay-ratio.{scheme}"] = over(last, first, "Delay, w = 2 over w = 0.25")
+        out[f"delay-ratio.{scheme}"] = quotient(last, first, "Delay, w = 2 over w = 0.25")
     return out
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """A curve a scheme."""
+    """A curve per scheme."""
     caption = "Mean time that packets of a class wait at CPU and link together."
     both = [quantities[f"delay.{scheme}"] for scheme in COMPARED]
-    return [against("Delay 1", caption, both, AXIS)]
+    return [sweep_figure("Delay 1", caption, both, AXIS)]
 
 
 EXPERIMENT = Experiment(

@@ -1,10 +1,10 @@
-"""Beyond the paper: DRQ's use of the ECN field beside that of RFC 3168 (the paper's disclaimer)."""
+"""Beyond the paper: DRQ's use of the ECN field and that of RFC 3168 (the paper's disclaimer)."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
-from marqueue.papers.drq.measures import line, of_link, optima, over, rate
+from marqueue.papers.drq.measures import line, of_link, optima, quotient, rate
 from marqueue.papers.drq.setups import CLASSES, ECN, dumbbell, group, schemes
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
 from marqueue.scenario import Scenario
@@ -16,7 +16,8 @@ AXIS = "Density, cycles/bit"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """DRQ at the CPU, with DRQ or standard RED at the link; and 00 beside ECT, DRQ at both."""
+    """DRQ at the CPU, with DRQ or standard RED at the link; and 00 and ECT flows with DRQ at
+    both."""
     standard = {**schemes()["red-red"]["link"], "signal": "ecn"}
     both = [group(each, float(each)) for each in ("0.5", "2")]
     mixed = [each | {"name": f"00, {each['name']}"} for each in both]
@@ -29,27 +30,29 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs with both kinds of hop, and of ECT beside 00; marks and losses at the link."""
+    """Goodputs with both kinds of link, and of ECT and 00 flows; marks and losses at the link."""
     out = {}
     for hop, of in HOPS.items():
         parts = {float(each): rate(runs[hop], of, each) for each in CLASSES}
         out[f"rate.{hop}"] = side_by_side(parts, "w")
         out[f"marks.{hop}"] = of_link(runs[hop], of, "mark_ratio")
         out[f"losses.{hop}"] = of_link(runs[hop], of, "loss_ratio")
-    out["ratio.initial"] = over(out["rate.standard"], out["rate.drq"], "Standard hop over DRQ's")
+    out["ratio.initial"] = quotient(
+        out["rate.standard"], out["rate.drq"], "Standard hop over DRQ's"
+    )
     [best] = optima(runs, {0.0: "drq"})
     out["rate.optimum"] = line(out["rate.drq"], [best.rate(w) * 1e-6 for w in CLASSES])
     for field in ("00", "ECT"):
         parts = {w: rate(runs["mixed"], field, f"{field}, {w:g}") for w in (0.5, 2.0)}
         out[f"mixed.{field}"] = side_by_side(parts, "w")
-    out["ratio.ect"] = over(out["mixed.ECT"], out["mixed.00"], "ECT over 00")
+    out["ratio.ect"] = quotient(out["mixed.ECT"], out["mixed.00"], "ECT over 00")
     return out
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Goodputs by density, what the link did, and ECT beside 00."""
+    """Goodputs by density, marks and losses at the link, and goodputs of ECT and 00 flows."""
     return [
-        against(
+        sweep_figure(
             "ECN 1",
             "Mean goodput of a flow that sets out as 00, by what is at the link behind DRQ's CPU; "
             "the line is the optimum.",
@@ -66,7 +69,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
                 for hop, of in HOPS.items()
             ],
         ),
-        against(
+        sweep_figure(
             "ECN 3",
             "Mean goodput of flows that set out as 00 and as ECT, DRQ at CPU and link.",
             [quantities[f"mixed.{field}"] for field in ("00", "ECT")],
@@ -77,11 +80,11 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Experiment 5 with 25 Mcycles/s, but sources answer marks. To RFC 3168 00 is not "
-        "ECN-capable, and 10 is: a standard RED link loses of the former what it marks of the "
-        "latter, which at a link behind DRQ are the packets that DRQ has signalled.",
-        "ECT: flows that set out as 10, as those of RFC 3168 do, beside as many that set out as "
-        "00; 0.5 and 2 cycles/bit.",
+        "As in Experiment 5 with 25 Mcycles/s, but sources answer marks. In RFC 3168 00 is not "
+        "ECN-capable, and 10 is: a standard RED link drops packets at 00 and marks packets at 10. "
+        "Behind DRQ the latter are the packets that DRQ has signalled.",
+        "ECT: flows that start as 10, as those of RFC 3168 do, beside as many that start as 00; "
+        "0.5 and 2 cycles/bit.",
     ),
     setups=setups,
     measure=measure,

@@ -1,18 +1,18 @@
-"""Beyond the paper: cycles per packet that do not depend on its size."""
+"""Beyond the paper: a constant number of cycles per packet, whatever its size."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import beside_optimum, use_of_both
 from marqueue.papers.drq.measures import classes, name, named, optima
 from marqueue.papers.drq.setups import dumbbell
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 
 #: C, Mcycles/s.
 CLOCKS = (5, 10, 20, 40)
-#: Bytes of a packet by group, of 20 flows each.
+#: Packet size in bytes by group, of 20 flows each.
 SIZES = {"large": 500, "small": 100}
 MU = "2000 cycles"
 VARIABLE = "C"
@@ -22,7 +22,7 @@ SMALL = 'transport.small={preset="ns2", recovery="newreno", segment="100 B"}'
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a capacity."""
+    """A set-up per capacity."""
     flows = [
         {
             "name": each,
@@ -37,13 +37,13 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs of both groups beside the optimum."""
+    """Goodputs of both groups relative to the optimum."""
     out = classes(runs, CLOCKS, VARIABLE, optima(runs, named("drq", CLOCKS)), ["drq"], GROUPS)
     return out | {f"ratio.{each}": out[f"ratio.drq.{each}"] for each in GROUPS}
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Goodputs, and use of both resources."""
+    """Goodputs, and utilization of both resources."""
     names = named("drq", CLOCKS)
     found = dict(zip(names, optima(runs, names), strict=True))
     return [
@@ -55,8 +55,8 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "20 flows with packets of 500 bytes and 20 with packets of 100, each packet 2000 cycles: "
-        "densities mu/M of 0.5 and 2.5 cycles/bit. alpha goes as M (Proposition 1), so that at "
-        "the optimum a flow of large packets has five times the share of a full CPU.",
+        "densities mu/M of 0.5 and 2.5 cycles/bit. alpha is proportional to M (Proposition 1), so "
+        "that at the optimum a flow of large packets has five times the share of a full CPU.",
     ),
     setups=setups,
     measure=measure,

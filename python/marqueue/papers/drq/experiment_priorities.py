@@ -1,17 +1,17 @@
-"""Beyond the paper: weights for priorities, u divided by a weight at every resource."""
+"""Beyond the paper: priorities by weights; u is divided by the weight at every resource."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
 from marqueue.papers.drq.figures import beside_optimum, use_of_both
 from marqueue.papers.drq.measures import classes, name, named, optima
 from marqueue.papers.drq.setups import dumbbell, group
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.scenario import Scenario
 from marqueue.theory.allocation.proportional_fairness import Optimum
 
-#: C, Mcycles/s: one in each region.
+#: C, Mcycles/s: one value in each region.
 CLOCKS = (10, 35, 60)
 DENSITIES = {"cheap": 0.5, "dear": 2.0}
 WEIGHT = 4.0
@@ -22,7 +22,7 @@ PRIORITIES = {each: WEIGHT for each in GROUPS if each.endswith("-2")}
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a capacity: ten flows of each density and level."""
+    """A set-up per capacity: ten flows of each density and level."""
     flows = [
         group(f"{key}-{level}", w, dscp=dscp)
         for key, w in DENSITIES.items()
@@ -39,7 +39,7 @@ def found(runs: Runs) -> list[Optimum]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Goodputs of classes and levels beside the weighted optimum."""
+    """Goodputs of classes and levels relative to the weighted optimum."""
     out = classes(runs, CLOCKS, VARIABLE, found(runs), ["drq"], GROUPS)
     return out | {f"ratio.{each}": out[f"ratio.drq.{each}"] for each in GROUPS}
 
@@ -56,7 +56,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "Ten flows each of 0.5 (cheap) and 2 cycles/bit (dear), of weight 1 and of weight 4, "
-        "otherwise as in Experiment 5. The weight is that of the code point at both queues.",
+        "otherwise as in Experiment 5. Both queues take the weight from the code point.",
     ),
     setups=setups,
     measure=measure,

@@ -1,10 +1,10 @@
-"""The figures that most experiments draw: classes beside their dotted optimum, schemes, regions."""
+"""Figures common to most experiments: classes with their optimum, schemes, regions."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure, PaperTable, against
 from marqueue.papers.drq.measures import CPU, line
 from marqueue.papers.drq.setups import CLASSES, SCHEMES, label
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.quantity import Quantities
 from marqueue.theory.allocation.proportional_fairness import Optimum
 from marqueue.theory.allocation.resources import Allocation
@@ -18,7 +18,7 @@ def beside_optimum(
     groups: Sequence[str] = CLASSES,
 ) -> PaperFigure:
     """Mean goodput of a flow of each class under a scheme, and the optimum."""
-    return against(
+    return sweep_figure(
         f"{figure}, {label(scheme)}",
         f"Mean goodput of a flow of each class under {label(scheme)} (marks), and the "
         "proportionally fair rate (lines).",
@@ -31,9 +31,9 @@ def beside_optimum(
 def schemes(
     figure: str, caption: str, quantities: Quantities, key: str, variable: str
 ) -> PaperFigure:
-    """A quantity, a curve a scheme."""
+    """A quantity, one curve per scheme."""
     every = [quantities[f"{key}.{scheme}"] for scheme in SCHEMES]
-    return against(figure, caption, every, variable)
+    return sweep_figure(figure, caption, every, variable)
 
 
 def use_of_both(
@@ -45,8 +45,8 @@ def use_of_both(
     groups: Sequence[str] = CLASSES,
     capacity: float | None = None,
 ) -> list[PaperFigure | PaperTable]:
-    """The region and how far both resources are used, by place; and shares of the CPU by class
-    beside those at the optimum, of ``capacity``, cycles/s, where others leave less.
+    """The region and the utilization of both resources by place; and shares of the CPU by class,
+    with those at the optimum, relative to ``capacity``, cycles/s, if given.
     """
     cpu, link = quantities[f"cpu.{scheme}"].estimates, quantities[f"utilization.{scheme}"].estimates
     shares = [quantities[f"share.{scheme}.{group}"] for group in groups]
@@ -55,7 +55,7 @@ def use_of_both(
         for share, group in zip(shares, groups, strict=True)
     ]
     return [
-        against(
+        sweep_figure(
             f"{name}, shares",
             f"Share of the CPU that each class has under {label(scheme)} (marks), and at the "
             "optimum (lines).",
@@ -76,7 +76,7 @@ def use_of_both(
 
 
 def cpu_share(found: Allocation, group: str, capacity: float | None = None) -> float:
-    """The share of the dumbbell's CPU that a group has in an allocation."""
+    """The share of a group in the dumbbell's CPU in an allocation."""
     [flows] = [each for each in found.sharing.flows if each.name == group]
     cycles = flows.count * flows.demands[CPU] * found.rate(group)
     whole = capacity or float(found.sharing.capacity[found.sharing.index[CPU]])

@@ -1,4 +1,4 @@
-"""What is measured: goodputs of classes beside the optimum, and what they have of CPU and link."""
+"""Measures: goodputs of classes relative to the optimum, and shares of CPU and link."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ LINK, CPU = "bottleneck", "bottleneck/cpu"
 def of_link(run: Result, of: str, figure: str, link: str = LINK) -> Quantity:
     """A figure of a link or CPU."""
     taken = FIGURES[figure]
-    # Of a resource that is always busy the last digits differ from 1.
+    # The utilization of a resource that is always busy differs from 1 by rounding.
     values = [round(taken.value(w) * taken.scale, 8) for w in run.link(link).windows()]
     what = "the CPU" if link.endswith("/cpu") else "the link"
     return single(f"{taken.label} of {what}", of, values, taken.unit)
@@ -45,21 +45,20 @@ def total(run: Result, of: str, groups: Sequence[str]) -> Quantity:
 
 
 def share(run: Result, of: str, group: str, link: str = CPU) -> Quantity:
-    """What a group has of a CPU or link, of all that it can do."""
+    """The share of a group in the capacity of a CPU or link."""
     values = [each.groups[group] / each.capacity for each in run.link(link).windows()]
     return single("Share of the CPU", of, values)
 
 
 def spread(run: Result, of: str, groups: Sequence[str] = CLASSES) -> Quantity:
-    """The largest of the mean goodputs of groups over the smallest."""
+    """Ratio of the largest to the smallest mean goodput of the groups."""
     means = np.hstack([rate(run, of, group).values for group in groups])
     return single("Largest mean goodput over smallest", of, means.max(axis=1) / means.min(axis=1))
 
 
-def away(run: Result, of: str, group: str, optimum: float) -> Quantity:
-    """How many half widths of the 95% interval over a group's flows their mean is off ``optimum``,
-    Mbit/s.
-    """
+def half_widths_off(run: Result, of: str, group: str, optimum: float) -> Quantity:
+    """Distance of a group's mean goodput from ``optimum``, Mbit/s, in half widths of the 95%
+    interval over its flows."""
     values = []
     for each in run.flow_sets(group=group):
         rates = each.rates * 1e-6
@@ -68,30 +67,30 @@ def away(run: Result, of: str, group: str, optimum: float) -> Quantity:
     return single("Half widths off the optimum", of, values)
 
 
-def ratio(quantity: Quantity, optimum: Sequence[float] | Floats) -> Quantity:
-    """A quantity over its optimum."""
+def over_optimum(quantity: Quantity, optimum: Sequence[float] | Floats) -> Quantity:
+    """A quantity divided by its optimum."""
     values = quantity.values / np.asarray(optimum)
     return replace(quantity, label=f"{quantity.label}, over optimum", values=values, unit="")
 
 
-def off(quantity: Quantity, optimum: Sequence[float]) -> Quantity:
-    """A quantity less its optimum."""
+def difference_from_optimum(quantity: Quantity, optimum: Sequence[float]) -> Quantity:
+    """A quantity minus its optimum."""
     values = quantity.values - np.array(optimum)
     return replace(quantity, label=f"{quantity.label}, less optimum", values=values)
 
 
-def less(first: Quantity, second: Quantity, label: str) -> Quantity:
-    """By how much the first is larger, replication by replication."""
+def difference(first: Quantity, second: Quantity, label: str) -> Quantity:
+    """The first quantity minus the second, in each replication."""
     return replace(first, label=label, values=first.values - second.values)
 
 
-def over(first: Quantity, second: Quantity, label: str) -> Quantity:
-    """The first over the second, replication by replication."""
+def quotient(first: Quantity, second: Quantity, label: str) -> Quantity:
+    """The first quantity divided by the second, in each replication."""
     return replace(first, label=label, values=first.values / second.values, unit="")
 
 
 def line(like: Quantity, values: Sequence[float], label: str = "") -> Quantity:
-    """What theory says where ``like`` was measured."""
+    """A theoretical quantity at the places of ``like``."""
     return replace(like, label=label or like.label, values=np.array([values]))
 
 
@@ -102,13 +101,13 @@ def swept(
     measure: Callable[..., Quantity],
     *arguments: object,
 ) -> Quantity:
-    """What is measured of each of these runs, by the value of the variable."""
+    """A quantity measured in each of these runs, by the value of the variable."""
     parts = {place: measure(runs[name], *arguments) for place, name in names.items()}
     return side_by_side(parts, variable)
 
 
 def scenario(run: Result) -> Scenario:
-    """What was run."""
+    """The scenario of a run."""
     return from_dict(run.scenario)
 
 
@@ -118,12 +117,12 @@ def optima(runs: Runs, names: Mapping[float, str], **given: Mapping[str, float])
 
 
 def mbits(found: Sequence[Optimum], group: str) -> list[float]:
-    """What a flow of a group gets at these optima, Mbit/s."""
+    """The rate of a flow of a group at these optima, Mbit/s."""
     return [each.rate(group) * 1e-6 for each in found]
 
 
 def name(scheme: str, place: float) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{place:g}"
 
 
@@ -140,9 +139,8 @@ def classes(
     schemes: Sequence[str] = SCHEMES,
     groups: Sequence[str] = CLASSES,
 ) -> dict[str, Quantity]:
-    """Of a sweep over dumbbells, by scheme: goodputs of classes, over their optimum, and use of the
-    two resources.
-    """
+    """For sweeps over dumbbells, by scheme: goodputs of classes, the same relative to the optimum,
+    and utilization of both resources."""
     out = {}
     for scheme in schemes:
         names = named(scheme, places)
@@ -151,7 +149,7 @@ def classes(
             goodput = swept(runs, names, variable, rate, of, group)
             out[f"rate.{scheme}.{group}"] = goodput
             out[f"optimum.{group}"] = line(goodput, best)
-            out[f"ratio.{scheme}.{group}"] = ratio(goodput, best)
+            out[f"ratio.{scheme}.{group}"] = over_optimum(goodput, best)
             out[f"share.{scheme}.{group}"] = swept(runs, names, variable, share, of, group)
         of = label(scheme)
         out[f"spread.{scheme}"] = swept(runs, names, variable, spread, of, groups)

@@ -1,4 +1,4 @@
-"""The proportionally fair rates of a set-up: the dotted lines."""
+"""The proportionally fair rates of a set-up: the dotted lines of the paper's figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from marqueue.papers.drq.setups import BITS
 from marqueue.scenario import Scenario, Tcp
-from marqueue.theory.allocation.from_scenario import of_scenario
+from marqueue.theory.allocation.from_scenario import allocation_problem
 from marqueue.theory.allocation.resources import Flows, Sharing
 
 NOTHING: Mapping[str, float] = {}
@@ -22,13 +22,13 @@ def sharing(
 ) -> Sharing:
     """The long TCP flows of a scenario, by group, and the resources that they share.
 
-    By resource ``taken`` is what other traffic takes of it, cycles/s or bits/s, if not what it
-    offers, and ``waits`` the time that packets wait there, s; by group ``priorities`` is what alpha
-    is multiplied with.
+    ``taken`` is the load of other traffic by resource, cycles/s or bits/s; by default its offered
+    load. ``waits`` is the queueing delay by resource, s. ``priorities`` are factors of alpha by
+    group.
     """
     long = [each for each in scenario.traffic if isinstance(each, Tcp) and each.size is None]
     alone = scenario.model_copy(update={"traffic": long})
-    found = of_scenario(scenario if taken is None else alone).sharing
+    found = allocation_problem(scenario if taken is None else alone).sharing
     took = taken or NOTHING
     resources = (replace(r, capacity=r.capacity - took.get(r.name, 0.0)) for r in found.resources)
     flows = []
@@ -40,7 +40,7 @@ def sharing(
 
 
 def delayed(flows: Flows, waits: Mapping[str, float]) -> float:
-    """alpha, sqrt(3/2) M/tau (Proposition 1), with the time that packets wait in tau."""
+    """alpha, sqrt(3/2) M/tau (Proposition 1), with queueing delays as part of tau."""
     if not waits:
         return flows.weight
     paid = math.sqrt(1.5) * BITS

@@ -1,4 +1,4 @@
-"""The set-ups: the three topologies of the paper under a scheme, with their groups of flows."""
+"""Set-ups: the three topologies of the paper under a scheme, with their groups of flows."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ from marqueue.scenario import Scenario, from_dict
 FOLDER = Path(__file__).parent
 
 SCHEMES = ("drq", "red-red", "drr-red")
-#: Densities of the four classes, cycles/bit; a class is named by its density.
+#: Densities of the four classes, cycles/bit; they are the names of the classes.
 CLASSES = ("0.25", "0.5", "1", "2")
-#: Sources of the dumbbell answer marks and set out as 00, DRQ's initial state.
+#: Sources of the dumbbell react to marks and start at code point 00, DRQ's initial state.
 ECN = (
     "transport.default.ecn=true",
     "transport.default.ecn_field=initial",
@@ -26,28 +26,28 @@ EACH, BITS = 10, 4000
 
 @cache
 def schemes() -> dict[str, dict[str, Any]]:
-    """The schemes by name: a label, and keys of the link and of the CPU."""
+    """The schemes by name: label, and keys of the link and of the CPU."""
     return tomllib.loads((FOLDER / "schemes.toml").read_text(encoding="utf-8"))
 
 
 def label(scheme: str) -> str:
-    """What a scheme is called in figures."""
+    """The label of a scheme in figures."""
     return str(schemes()[scheme]["label"])
 
 
 def table(file: str) -> dict[str, Any]:
-    """A scenario file as it is."""
+    """The tables of a scenario file."""
     path = FOLDER / "scenarios" / f"{file}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def built(data: dict[str, Any], name: str, overrides: Sequence[str] = ()) -> Scenario:
-    """The scenario of tables, under a name of its own."""
+    """The scenario of tables, with a name and overrides."""
     return from_dict(data | {"name": name}, overrides, origin=name)
 
 
 def group(name: str, density: float, count: int = EACH, **keys: object) -> dict[str, Any]:
-    """Long flows of a density, cycles/bit."""
+    """A group of long flows of a density, cycles/bit."""
     processing = f"{density:g} cycles/bit"
     return {"name": name, "kind": "tcp", "count": count, "processing": processing, **keys}
 
@@ -82,9 +82,8 @@ def parking_lot(scheme: str, rate: float) -> Scenario:
 
 
 def edge(scheme: str, clock: float, densities: Sequence[float], core: float = 40.0) -> Scenario:
-    """Edge deployment: IE1 with ``clock`` Mcycles/s, SG1 and SG2 of these densities, L1 and L2 of
-    ``core`` Mbit/s.
-    """
+    """Edge deployment: IE1 with ``clock`` Mcycles/s, SG1 and SG2 of these densities, L1 and L2 at
+    ``core`` Mbit/s."""
     data = table("edge")
     links = named_links(data)
     for each in ("L1", "L2"):

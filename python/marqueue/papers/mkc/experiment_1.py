@@ -3,16 +3,16 @@ packets at two round-trip times."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.measures import (
-    away,
     computed,
-    of_rate,
+    largest_distance,
+    map_figure,
+    measure_rate,
     overshoot,
-    senders,
-    steps_of,
+    sender_figure,
     swept,
-    total_of,
+    total_rate,
 )
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
@@ -23,10 +23,10 @@ from marqueue.theory.mkc.paper_data import figure_1
 DELAYS = (1, 2, 3, 4)
 #: The map's stationary rate, C + omega, Mbit/s.
 SETTLED = 1010.0
-#: Round-trip times of the packets, ms; their C and their stationary rate, Mbit/s.
+#: Round-trip times of the packet simulation, ms; its C and its stationary rate, Mbit/s.
 RTTS = (90, 120)
 C, STATIONARY = 50.0, 50.02
-#: Round-trip time, ms, bytes of a packet and interval, ms: those of the claims, and others for the
+#: Round-trip time, ms, packet size, bytes, and interval, ms: for the claims, and others for the
 #: ledger.
 SETUPS = ((90, 1000, 40), (120, 1000, 40), (90, 200, 40), (90, 200, 100), (120, 200, 100))
 #: The last 5 s.
@@ -34,12 +34,12 @@ LATE = (15.0, 20.0)
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a round-trip time."""
+    """A set-up per round-trip time."""
     return {name(*each): packets(*each) for each in SETUPS}
 
 
 def name(rtt: int, size: int = 1000, delta: int = 40) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"rtt-{rtt}-{size}-{delta}"
 
 
@@ -58,13 +58,13 @@ def packets(rtt: int, size: int, delta: int) -> Scenario:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Distances from the stationary rate, overshoot, and whether oscillations grow."""
-    maps = {d: total_of(figure_1(d)) for d in DELAYS}
-    late = {d: away(x[141:151], SETTLED) for d, x in maps.items()}
-    early = {d: away(x[41:51], SETTLED) for d, x in maps.items()}
+    """Distances from the stationary rate, overshoot, and growth of oscillations."""
+    maps = {d: total_rate(figure_1(d)) for d in DELAYS}
+    late = {d: largest_distance(x[141:151], SETTLED) for d, x in maps.items()}
+    early = {d: largest_distance(x[41:51], SETTLED) for d, x in maps.items()}
     names = {float(rtt): name(rtt) for rtt in RTTS}
     out = {
-        f"largest.{rtt}.{size}.{delta}": of_rate(
+        f"largest.{rtt}.{size}.{delta}": measure_rate(
             runs[name(rtt, size, delta)],
             "Largest rate over C, last 5 s",
             f"RTT {rtt} ms, {size} bytes, {delta} ms",
@@ -89,18 +89,18 @@ def measure(runs: Runs) -> Quantities:
             runs,
             names,
             "RTT",
-            lambda run: of_rate(
+            lambda run: measure_rate(
                 run,
                 "Largest distance from x*, last 5 s",
                 "packets",
-                lambda x: away(x.within(*LATE).value, STATIONARY),
+                lambda x: largest_distance(x.within(*LATE).value, STATIONARY),
             ),
         ),
         "peak.packets": swept(
             runs,
             names,
             "RTT",
-            lambda run: of_rate(
+            lambda run: measure_rate(
                 run,
                 "Largest rate over C, last 5 s",
                 "packets",
@@ -111,14 +111,14 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
-    """Maps in four panels, packets in two."""
+    """Maps in four panels, packet simulation in two."""
     return [
-        steps_of(
+        map_figure(
             "Figure 1",
             "One Kelly source at delays of 1 to 4 steps; it settles at 1010 Mbit/s, or never.",
-            {f"D = {d}": {"": total_of(figure_1(d))} for d in DELAYS},
+            {f"D = {d}": {"": total_rate(figure_1(d))} for d in DELAYS},
         ),
-        senders(
+        sender_figure(
             "Figure 2",
             "One Kelly flow on 50 Mbit/s.",
             {f"RTT = {rtt} ms": runs[name(rtt)] for rtt in RTTS},
@@ -128,12 +128,12 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Maps: kappa = 1/2, omega = 10 Mbit/s, C = 1000 Mbit/s, 150 steps from x = omega; where "
-        "they start is not printed.",
+        "Maps: kappa = 1/2, omega = 10 Mbit/s, C = 1000 Mbit/s, 150 steps from x = omega; the "
+        "paper does not give the start.",
         "Packets: kappa = 1/2, omega = 20 kbit/s, C = 50 Mbit/s, packets of 1000 bytes, from 1 "
-        "Mbit/s. The interval of the router is not printed. A rate acts on an interval that "
-        "begins a round trip later, and its price is known at the end of that: D = 1 + "
-        "RTT/Delta. Delta = 40 ms puts 120 ms at D = 4, and 90 ms at 3.25.",
+        "Mbit/s. The paper does not give the router's interval. A rate acts on an interval that "
+        "begins a round trip later, and its price is known at the end of that interval: D = 1 + "
+        "RTT/Delta. Delta = 40 ms gives D = 4 at 120 ms, and 3.25 at 90 ms.",
     ),
     setups=setups,
     measure=measure,

@@ -1,12 +1,12 @@
-"""Figures 10 and 11: the start of one flow with the naive and with the proper reference rate."""
+"""Figures 10 and 11: the start of one flow with the naive and with the correct reference rate."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
-from marqueue.papers.mkc.measures import Rate, of_rate, overshoot, senders, swept
+from marqueue.papers.figures import PaperFigure, PaperTable
+from marqueue.papers.mkc.measures import Rate, measure_rate, overshoot, sender_figure, swept
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
@@ -14,7 +14,7 @@ from marqueue.results import Result
 from marqueue.scenario import Scenario
 
 LAWS = {"emkc_naive": "naive", "emkc": "proper"}
-#: Round-trip times, ms; the paper has one, which it does not print.
+#: Round-trip times, ms; the paper has one, which it does not give.
 RTTS = (10, 20, 30, 50, 80, 100)
 SHOWN = 50
 #: C and C + alpha / beta, Mbit/s.
@@ -26,12 +26,12 @@ EARLY = 0.25
 
 
 def name(law: str, rtt: int) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{law}-{rtt}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a law and round-trip time."""
+    """A set-up per law and round-trip time."""
     return {
         name(law, rtt): one_link(
             f"One {shown} EMKC flow, {rtt} ms",
@@ -44,12 +44,12 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def early(x: Rate) -> float:
-    """The largest rate of the first quarter of a second, over C."""
+    """The largest rate of the first quarter of a second, relative to C."""
     return float(x.within(0, x.t[0] + EARLY).value.max()) / C
 
 
 def settled(x: Rate) -> float:
-    """After how long it stays within NEAR of the stationary rate, s."""
+    """Time until the rate stays within NEAR of the stationary rate, s."""
     return x.since(np.abs(x.value / SETTLED - 1) > NEAR)
 
 
@@ -63,13 +63,13 @@ FIGURES: Mapping[str, tuple[str, str, Callable[[Rate], float]]] = {
 
 
 def figure(run: Result, law: str, key: str) -> Quantity:
-    """One of the figures of a run."""
+    """One figure of a run."""
     label, unit, how = FIGURES[key]
-    return of_rate(run, label, LAWS[law], how, unit)
+    return measure_rate(run, label, LAWS[law], how, unit)
 
 
 def measure(runs: Runs) -> Quantities:
-    """Of each law against the round-trip time."""
+    """Figures of each law by round-trip time."""
     return {
         f"{key}.{law}": swept(
             runs,
@@ -83,11 +83,11 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Rates over time at one round-trip time, and peaks at all."""
+    """Rates over time at one round-trip time, and the largest rates at all."""
     figures = {"emkc_naive": "Figure 10", "emkc": "Figure 11"}
     return [
         *(
-            senders(
+            sender_figure(
                 figures[law],
                 f"One flow with the {of} reference rate on 10 Mbit/s, from 125 kbit/s.",
                 {f"RTT = {SHOWN} ms": runs[name(law, SHOWN)]},
@@ -109,9 +109,9 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "alpha = 100 kbit/s, beta = 0.9, packets of 200 bytes, Delta = 50 ms, C = 10 Mbit/s, as "
-        "printed. Not printed: the round-trip time (50 ms here, and others beside it), the first "
-        "rate (125 kbit/s, as in Figure 12), the buffer (100 packets), and when in an interval the "
-        "flow starts (at random).",
+        "in the paper. The paper does not give the round-trip time (50 ms here, and others for "
+        "comparison), the initial rate (125 kbit/s, as in Figure 12), the buffer (100 packets), "
+        "and when in an interval the flow starts (at random).",
     ),
     setups=setups,
     measure=measure,

@@ -5,8 +5,15 @@ from functools import partial
 
 import numpy as np
 
-from marqueue.papers.drawn import PaperFigure
-from marqueue.papers.mkc.measures import Rate, fairness, of_all, of_rate, senders, total
+from marqueue.papers.figures import PaperFigure
+from marqueue.papers.mkc.measures import (
+    Rate,
+    fairness,
+    measure_all_rates,
+    measure_rate,
+    sender_figure,
+    total,
+)
 from marqueue.papers.mkc.setups import built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
@@ -14,7 +21,7 @@ from marqueue.results import Result
 from marqueue.scenario import Scenario
 
 FLOWS = (1, 2, 3, 4)
-#: Seconds from one flow to the next.
+#: Interval between the starts of flows, s.
 APART = 5.0
 C, ALPHA, BETA = 10.0, 0.1, 0.9
 #: Shares of C at which the link counts as full.
@@ -29,20 +36,21 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def reaches(x: Rate, share: float) -> float:
-    """After how long a rate has come to a share of C, s."""
+    """Time until a rate reaches a share of C, s."""
     there = np.flatnonzero(x.value >= share * C)
     return float(x.t[there[0]] - x.t[0]) if len(there) else x.end
 
 
 def settled(rates: Sequence[Rate], flows: int) -> float:
-    """The sum of rates in the second before another flow joins, over C + N alpha / beta."""
+    """Mean sum of rates in the last second before another flow joins, relative to C + N alpha /
+    beta."""
     end = flows * APART
     return total(rates).mean(end - 1.0, end) / (C + flows * ALPHA / BETA)
 
 
 def fall(run: Result, flow: int) -> Quantity:
-    """Of the flow that joined last, until the next does."""
-    return of_rate(
+    """The largest fall of the rate of the flow that joined last, before the next one joins."""
+    return measure_rate(
         run,
         "Largest fall of the flow that joined last",
         "packets",
@@ -53,17 +61,17 @@ def fall(run: Result, flow: int) -> Quantity:
 
 
 def sum_of_rates(run: Result, flows: int) -> Quantity:
-    """Over X*, of so many flows."""
-    return of_all(run, "Sum of rates over X*", "packets", partial(settled, flows=flows))
+    """Sum of the rates of this number of flows, relative to X*."""
+    return measure_all_rates(run, "Sum of rates over X*", "packets", partial(settled, flows=flows))
 
 
 def measure(runs: Runs) -> Quantities:
-    """When the first flow fills the link, where each number of flows settles, and falls."""
+    """Time until the first flow fills the link, settled sums of rates, and falls."""
     run: Result = runs["packets"]
     out = {
         "fall": side_by_side({float(n): fall(run, n) for n in FLOWS}, "flow"),
         "total": side_by_side({float(n): sum_of_rates(run, n) for n in FLOWS}, "N"),
-        "fair": of_all(
+        "fair": measure_all_rates(
             run,
             "Least over greatest rate, 35 to 40 s",
             "packets",
@@ -71,7 +79,7 @@ def measure(runs: Runs) -> Quantities:
         ),
     }
     for key, share in (("full.first", FULL), ("full.quite", QUITE)):
-        out[key] = of_rate(
+        out[key] = measure_rate(
             run, f"Time to {share:.0%} of C", "first flow", partial(reaches, share=share), "s"
         )
     return out
@@ -80,7 +88,7 @@ def measure(runs: Runs) -> Quantities:
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """Rates over time."""
     return [
-        senders(
+        sender_figure(
             "Figure 12",
             "Four EMKC flows on 10 Mbit/s, one more every 5 s.",
             {"four flows": runs["packets"]},
@@ -90,10 +98,10 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Figure 10; round-trip times of 50 to 80 ms, first rates of 125, 150, 175 and 200 "
-        "kbit/s, a flow every 5 s. The routers C1 to C4, with intervals of 120 to 180 ms, are read "
-        "as links of 100 Mbit/s of one flow each, and C5, with 100 ms, as the shared one. The last "
-        "two first rates are not printed.",
+        "As in Figure 10; round-trip times of 50 to 80 ms, initial rates of 125, 150, 175 and 200 "
+        "kbit/s, a new flow every 5 s. The routers C1 to C4, with intervals of 120 to 180 ms, are "
+        "taken as links of 100 Mbit/s for one flow each, and C5, with 100 ms, as the shared one. "
+        "The paper does not give the last two initial rates.",
     ),
     setups=setups,
     measure=measure,

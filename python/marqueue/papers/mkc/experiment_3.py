@@ -1,12 +1,12 @@
-"""Figure 3: classic Kelly control on four links, by the map and by packets."""
+"""Figure 3: classic Kelly control on four links, by the map and by packet simulation."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.optimize import root
 
-from marqueue.papers.drawn import PaperFigure
-from marqueue.papers.mkc.measures import of_rate, ratio, senders, steps_of
+from marqueue.papers.figures import PaperFigure
+from marqueue.papers.mkc.measures import map_figure, measure_rate, ratio, sender_figure
 from marqueue.papers.mkc.setups import PACKET, built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
@@ -14,7 +14,7 @@ from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Floats
 from marqueue.theory.mkc import Kelly, Loss, Network, Trajectory, iterate
 
-#: C1 to C4, Mbit/s, and who crosses them.
+#: C1 to C4, Mbit/s, and the routes.
 CAPACITY = (30.0, 20.0, 20.0, 15.0)
 ROUTES = ((0, 1), (1, 2, 3))
 KAPPA, OMEGA = 0.1, 5.0
@@ -29,20 +29,20 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def the_map(steps: int = 300) -> Trajectory:
-    """From 1 Mbit/s, without delay."""
+    """The map from 1 Mbit/s, without delay."""
     network = Network.of(CAPACITY, ROUTES)
     return iterate(network, Kelly(KAPPA, OMEGA), Loss(network.capacity), 1.0, steps)
 
 
 def with_losses() -> Floats:
-    """The stationary rates if C3 and C4 see what C2 has not lost, Mbit/s."""
+    """The stationary rates if C3 and C4 see only what C2 has not lost, Mbit/s."""
     c1, c2, c3, c4 = CAPACITY
 
     def owed(x: Floats) -> Floats:
         passed = min(1.0, c2 / x.sum())
         first = (1 - c1 / x[0]) + (1 - c2 / x.sum())
         arriving = x[1] * passed
-        # C4 sees what C3 has passed on.
+        # C4 sees only what C3 has passed on.
         second = (1 - c2 / x.sum()) + (1 - c3 / arriving) + (1 - c4 / min(arriving, c3))
         return np.array([x[0] * first, x[1] * second]) - OMEGA
 
@@ -53,7 +53,7 @@ def with_losses() -> Floats:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Rates of both, and those that losses leave."""
+    """Rates of map and packets, and the fixed point with losses."""
     settled = the_map().rates[-1]
     expected = with_losses()
     out = {
@@ -67,7 +67,7 @@ def measure(runs: Runs) -> Quantities:
         out[f"rate.losses.{name}"] = single(
             f"x{name}", "fixed point with losses upstream", [float(expected[i])], "Mbit/s"
         )
-        measured = of_rate(
+        measured = measure_rate(
             runs["packets"], f"x{name}", "packets", lambda x: x.mean(*LATE), "Mbit/s", name
         )
         out[f"rate.packets.{name}"] = measured
@@ -86,21 +86,21 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
-    """Both over time."""
+    """Rates of map and packets over time."""
     rates = the_map(150).rates.T
     named = {f"x{name}": rates[i] for i, name in enumerate(FLOWS)}
     return [
-        steps_of("Figure 3", "Two Kelly sources on four links.", {"map": named}),
-        senders("Figure 3, packets", "The same by packets.", {"packets": runs["packets"]}),
+        map_figure("Figure 3", "Two Kelly sources on four links.", {"map": named}),
+        sender_figure("Figure 3, packets", "The same by packets.", {"packets": runs["packets"]}),
     ]
 
 
 EXPERIMENT = Experiment(
     readings=(
-        "kappa = 0.1, omega = 5 Mbit/s, C2 = 20 and C4 = 15 Mbit/s. C1, C3 and the routes are not "
-        "printed: from the path lengths of 2 and 3, the sum of 95 Mbit/s and the rates, C1 = 30 "
-        "and C3 = 20 Mbit/s, and routes over 1, 2 and over 2, 3, 4. Without delay.",
-        "Packets, which the paper has not: 200 bytes, links of 5 ms, intervals of 50 ms, 30 s.",
+        "kappa = 0.1, omega = 5 Mbit/s, C2 = 20 and C4 = 15 Mbit/s. The paper does not give C1, "
+        "C3 and the routes. The path lengths of 2 and 3, the sum of 95 Mbit/s and the rates imply "
+        "C1 = 30 and C3 = 20 Mbit/s, and routes over 1, 2 and over 2, 3, 4. There is no delay.",
+        "Packets, which are not in the paper: 200 bytes, links of 5 ms, intervals of 50 ms, 30 s.",
     ),
     setups=setups,
     measure=measure,

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.measures import (
     fairness,
-    of_all,
+    map_figure,
+    measure_all_rates,
     overshoot,
-    senders,
-    steps_of,
+    sender_figure,
     total,
-    total_of,
+    total_rate,
 )
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
@@ -19,11 +19,11 @@ from marqueue.scenario import Scenario
 from marqueue.theory.mkc import Loss, Mkc, Network, iterate
 from marqueue.theory.mkc.paper_data import figure_4
 
-#: X* of the map and of the packets, Mbit/s.
+#: X* of the map and of the packet simulation, Mbit/s.
 SETTLED, STATIONARY = 10_800.0, 10.8
-#: Round-trip times of the packets.
+#: Round-trip times of the packet simulation.
 RTTS = {"equal": ("100 ms", "100 ms"), "unequal": ("20 ms", "400 ms")}
-#: The same in steps of the packets' interval, rounded: 1 + RTT / Delta.
+#: The same in steps of the interval, rounded: 1 + RTT / Delta.
 UNEQUAL = (1, 9)
 MAPS = {"equal": False, "random": True}
 LATE = (30.0, 40.0)
@@ -48,7 +48,7 @@ def measure(runs: Runs) -> Quantities:
     out = {}
     for name, random in MAPS.items():
         done = figure_4(random)
-        past = overshoot(total_of(done), SETTLED)
+        past = overshoot(total_rate(done), SETTLED)
         out[f"overshoot.map.{name}"] = single("Overshoot", f"map, {name} delays", [past])
         out[f"fair.map.{name}"] = single(
             "Lesser over greater rate, step 4000", f"map, {name} delays", [float(done.fairness[-1])]
@@ -65,10 +65,10 @@ def measure(runs: Runs) -> Quantities:
     )
     for name, run in runs.items():
         of = f"packets, {name} delays"
-        out[f"overshoot.packets.{name}"] = of_all(
+        out[f"overshoot.packets.{name}"] = measure_all_rates(
             run, "Overshoot", of, lambda each: overshoot(total(each).value, STATIONARY)
         )
-        out[f"fair.packets.{name}"] = of_all(
+        out[f"fair.packets.{name}"] = measure_all_rates(
             run,
             "Lesser over greater rate, last 10 s",
             of,
@@ -78,15 +78,15 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
-    """Maps in two panels, packets in two."""
+    """Maps in two panels, packet simulation in two."""
     panels = {}
     for title, random in (("D = 20", False), ("D of 1 to 100, at random", True)):
         done = figure_4(random)
         x1, x2 = done.rates.T * 1e-6
-        panels[title] = {"x1": x1, "x2": x2, "x1 + x2": total_of(done)}
+        panels[title] = {"x1": x1, "x2": x2, "x1 + x2": total_rate(done)}
     return [
-        steps_of("Figure 4", "Two EMKC sources on 10 Gbit/s.", panels),
-        senders(
+        map_figure("Figure 4", "Two EMKC sources on 10 Gbit/s.", panels),
+        sender_figure(
             "Figure 4, packets",
             "Two EMKC flows on 10 Mbit/s.",
             {f"RTT of {' and '.join(RTTS[name])}": run for name, run in runs.items()},
@@ -96,11 +96,11 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Maps: alpha = 200 Mbit/s, beta = 0.5, C = 10 Gbit/s, 4000 steps from 1 and 5 Gbit/s; "
-        "where they start and how long they run is not printed. Random delays are drawn anew for "
-        "each source at each step; the reference rate is the one that the feedback answers.",
-        "Packets, which the paper has not: a thousandth of all rates, Delta = 50 ms, round-trip "
-        "times of 100 ms, or of 20 and 400 ms.",
+        "Maps: alpha = 200 Mbit/s, beta = 0.5, C = 10 Gbit/s, 4000 steps from 1 and 5 Gbit/s; the "
+        "paper does not give the start and the length. Random delays are drawn anew for each "
+        "source at each step; the reference rate is the one that the feedback answers.",
+        "Packets, which are not in the paper: a thousandth of all rates, Delta = 50 ms, "
+        "round-trip times of 100 ms, or of 20 and 400 ms.",
     ),
     setups=setups,
     measure=measure,

@@ -1,36 +1,36 @@
-"""Figures 5 and 6: how EMKC fills a link, beside Scalable TCP and at several beta."""
+"""Figures 5 and 6: convergence of EMKC to a full link, with Scalable TCP and for several beta."""
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.measures import (
-    away,
     computed,
-    of_rate,
+    largest_distance,
+    map_figure,
+    measure_rate,
     overshoot,
-    senders,
-    steps_of,
+    sender_figure,
     swept,
-    total_of,
+    total_rate,
 )
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
 from marqueue.scenario import Scenario
-from marqueue.theory.mkc.paper_data import figure_5, figure_6, saturation
+from marqueue.theory.mkc.paper_data import figure_5, figure_6, steps_to_saturation
 
-#: beta of maps and of packets.
+#: beta of maps and of packet simulations.
 MAPS, PACKETS = (0.5, 1.0, 1.5, 1.9), (0.5, 0.9, 1.5)
 LATE = (10.0, 12.0)
 
 
 def settled(beta: float, capacity: float, alpha: float) -> float:
-    """C + alpha / beta, of one flow."""
+    """The stationary rate of one flow, C + alpha / beta."""
     return capacity + alpha / beta
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a beta."""
+    """A set-up per beta."""
     return {
         f"beta-{beta:g}": one_link(
             f"One EMKC flow, beta = {beta:g}",
@@ -42,13 +42,13 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Steps until the link is full; overshoot, and what is left of it."""
+    """Steps until the link is full; overshoot and remaining distance."""
     filled = dict(zip(("emkc", "scalable"), figure_5(), strict=True))
-    maps = {beta: total_of(figure_6(beta)) for beta in MAPS}
+    maps = {beta: total_rate(figure_6(beta)) for beta in MAPS}
     stationary = {beta: settled(beta, 1.0, 0.01) for beta in MAPS}
     out = {
         f"full.{law}": single(
-            "Steps until the link is full", law, [float(saturation(x, 1e9) or -1)]
+            "Steps until the link is full", law, [float(steps_to_saturation(x, 1e9) or -1)]
         )
         for law, x in filled.items()
     }
@@ -58,7 +58,7 @@ def measure(runs: Runs) -> Quantities:
     out["away.map"] = computed(
         "Distance from X*, steps 31 to 40",
         "map",
-        {b: away(x[31:], stationary[b]) for b, x in maps.items()},
+        {b: largest_distance(x[31:], stationary[b]) for b, x in maps.items()},
         "beta",
     )
     names = {beta: f"beta-{beta:g}" for beta in PACKETS}
@@ -67,7 +67,7 @@ def measure(runs: Runs) -> Quantities:
         runs,
         names,
         "beta",
-        lambda run: of_rate(
+        lambda run: measure_rate(
             run, "Overshoot", "packets", lambda x: overshoot(x.value, of[run.name])
         ),
     )
@@ -75,11 +75,11 @@ def measure(runs: Runs) -> Quantities:
         runs,
         names,
         "beta",
-        lambda run: of_rate(
+        lambda run: measure_rate(
             run,
             "Distance from X*, 10 to 12 s",
             "packets",
-            lambda x: away(x.within(*LATE).value, of[run.name]),
+            lambda x: largest_distance(x.within(*LATE).value, of[run.name]),
         ),
     )
     return out
@@ -87,20 +87,20 @@ def measure(runs: Runs) -> Quantities:
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
     """Steps of maps; rates of packets."""
-    emkc_rates, scalable = (total_of(each) for each in figure_5())
+    emkc_rates, scalable = (total_rate(each) for each in figure_5())
     return [
-        steps_of(
+        map_figure(
             "Figure 5",
             "One source fills 1 Gbit/s from 10 kbit/s.",
             {"EMKC": {"": emkc_rates[:31]}, "Scalable TCP": {"": scalable}},
             shared=False,
         ),
-        steps_of(
+        map_figure(
             "Figure 6",
             "One EMKC source on 1 Mbit/s.",
-            {f"beta = {b:g}": {"": total_of(figure_6(b))} for b in MAPS},
+            {f"beta = {b:g}": {"": total_rate(figure_6(b))} for b in MAPS},
         ),
-        senders(
+        sender_figure(
             "Figure 6, packets",
             "One EMKC flow on 10 Mbit/s.",
             {f"beta = {b:g}": runs[f"beta-{b:g}"] for b in PACKETS},
@@ -111,9 +111,10 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 EXPERIMENT = Experiment(
     readings=(
         "Maps: Figure 5 from 10 kbit/s, alpha; Figure 6 from alpha, C = 1 Mbit/s, alpha = 10 "
-        "kbit/s. The paper says neither, nor which two beta Figure 6 has: 0.5, 1, 1.5 and 1.9.",
-        "Packets, which the paper has not here: C = 10 Mbit/s, alpha = 100 kbit/s, 200 bytes, "
-        "Delta = 50 ms, a round-trip time of 50 ms.",
+        "kbit/s. The paper gives neither, nor the two values of beta in Figure 6: 0.5, 1, 1.5 and "
+        "1.9 are used.",
+        "Packets, which are not in the paper's figures: C = 10 Mbit/s, alpha = 100 kbit/s, 200 "
+        "bytes, Delta = 50 ms, a round-trip time of 50 ms.",
     ),
     setups=setups,
     measure=measure,

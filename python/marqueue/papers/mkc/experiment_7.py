@@ -1,4 +1,4 @@
-"""Figures 7 and 8: how many steps EMKC and AIMD take to fairness, by theory, maps and packets."""
+"""Figures 7 and 8: steps of EMKC and AIMD to fairness, by theory, maps and packet simulation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.mkc.measures import Rate, computed, rates
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
@@ -20,16 +20,16 @@ from marqueue.theory.mkc.paper_data import Steps, steps_over_capacity, steps_ove
 
 LAWS: Mapping[str, type[Mkc] | type[Aimd]] = {"emkc": Mkc, "aimd": Aimd}
 SOURCES = {"fixed": False, "variable": True}
-#: Of the packets.
+#: Parameters of the packet simulation.
 EPSILONS = (0.3, 0.1, 0.05)
-#: Seconds of a step of theirs: an interval, a round trip, and the full buffer.
+#: Length of a step there, s: an interval, a round-trip time, and the full buffer.
 STEP = 0.050 + 0.050 + 100 * 0.0016 / 10
-#: Seconds over which a rate is averaged, so that it is known to 0.6%: 20 intervals.
+#: Seconds over which a rate is averaged, for an accuracy of 0.6%: 20 intervals.
 OVER = 1.0
 
 
 def setups() -> Mapping[str, Scenario]:
-    """Two flows, as far from fairness as may be."""
+    """Two flows that start as unfair as possible."""
     return {
         "packets": one_link(
             "Two EMKC flows, far from fair",
@@ -54,7 +54,8 @@ def over_capacity(law: str, sources: str) -> Steps:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Iteration and simulation over theory; growth with C; the ratio of EMKC and AIMD."""
+    """Steps of iteration and simulation relative to theory; growth with C; ratio of EMKC and
+    AIMD."""
     out = {}
     for law in LAWS:
         found = over_epsilon(law)
@@ -83,7 +84,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def of_packets(runs: Runs) -> Quantity:
-    """Steps until two flows are fair, at each epsilon."""
+    """Steps until two flows are fair, for each epsilon."""
     counted = [
         [fair_after(each["1"], each["2"], epsilon) / STEP for epsilon in EPSILONS]
         for each in rates(runs["packets"])
@@ -92,7 +93,8 @@ def of_packets(runs: Runs) -> Quantity:
 
 
 def fair_after(first: Rate, second: Rate, epsilon: float) -> float:
-    """When the first, lower rate has come to 1 - epsilon of the second; never is the end."""
+    """Time until the first, lower rate reaches 1 - epsilon of the second; the end if it never
+    does."""
     begins = np.arange(0.2, first.end - OVER, 0.05)
     means = np.array([[x.mean(t, t + OVER) for x in (first, second)] for t in begins])
     fair = np.flatnonzero(means[:, 0] >= (1 - epsilon) * means[:, 1])
@@ -116,7 +118,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
             mkc.figure_8(),
             data("aimd"),
         ),
-        against(
+        sweep_figure(
             "Figure 7, packets",
             "Steps to fairness of two EMKC flows on 10 Mbit/s (marks), and Theorem 5 (line). A "
             "step is an interval and a round trip.",
@@ -129,7 +131,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 
 def data(law: str) -> pa.Table:
-    """What Figures 7 and 8 are drawn from."""
+    """The data of Figures 7 and 8."""
     parts = {"epsilon": over_epsilon(law)} | {
         f"C, N {name}": over_capacity(law, name) for name in SOURCES
     }
@@ -141,11 +143,11 @@ def data(law: str) -> pa.Table:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Maps: alpha = 10 kbit/s, beta = 0.5, one source at C and all others at 0; AIMD cuts where "
-        "the sum of rates exceeds C. Ranges of epsilon and C are not printed: 0.001 to 0.5, and 1 "
-        "to 100 Mbit/s.",
-        "Packets, which the paper has not: C = 10 Mbit/s, alpha = 100 kbit/s, beta = 0.5, from 10 "
-        "kbit/s and 10 Mbit/s, Delta = 50 ms, a round-trip time of 50 ms and 16 ms of buffer. "
+        "Maps: alpha = 10 kbit/s, beta = 0.5, one source at C and all others at 0; AIMD reduces "
+        "its rate where the sum of rates exceeds C. The paper does not give the ranges of epsilon "
+        "and C: 0.001 to 0.5, and 1 to 100 Mbit/s are used.",
+        "Packets, which are not in the paper: C = 10 Mbit/s, alpha = 100 kbit/s, beta = 0.5, from "
+        "10 kbit/s and 10 Mbit/s, Delta = 50 ms, a round-trip time of 50 ms and 16 ms of buffer. "
         "Rates are means of 1 s.",
     ),
     setups=setups,

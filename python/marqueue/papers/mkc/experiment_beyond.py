@@ -1,9 +1,9 @@
-"""EMKC beside TCP: in one queue, in one queue with an adaptive price, in a queue each."""
+"""EMKC and TCP: in one queue, in one queue with an adaptive price, and in a queue each."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.mkc.setups import built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import FIGURES, FLOWS, Quantities, Runs, single
@@ -11,7 +11,7 @@ from marqueue.scenario import Scenario
 
 C = 10.0
 GROUPS = {"mkc": "EMKC", "tcp": "TCP"}
-#: The router of each set-up, and what it is called.
+#: The router of each set-up, and its label.
 ROUTERS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "one": ("One queue", {"name": "mkc"}),
     "adaptive": ("One queue, adaptive price", {"name": "mkc_lossfree"}),
@@ -20,7 +20,7 @@ ROUTERS: Mapping[str, tuple[str, dict[str, Any]]] = {
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a router."""
+    """A set-up per router."""
     out = {}
     for key, (called, aqm) in ROUTERS.items():
         data = table("beside-tcp")
@@ -46,7 +46,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """A row a router."""
+    """A row per router."""
     measured = ("share.mkc", "share.tcp", "loss_ratio", "queue_mean")
     return [
         PaperTable(
@@ -64,9 +64,8 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 EXPERIMENT = Experiment(
     readings=(
         "Claims here are ours: the paper has no other traffic. Two EMKC flows (alpha = 50 kbit/s, "
-        "beta = 0.5, packets of 1000 bytes) and four of TCP (preset "
-        "`rfc`), round-trip times of 40 and 60 ms, 10 Mbit/s, a buffer of 100 packets; 40 s after "
-        "20 s.",
+        "beta = 0.5, packets of 1000 bytes) and four TCP flows (preset `rfc`), round-trip times "
+        "of 40 and 60 ms, 10 Mbit/s, a buffer of 100 packets; 40 s after 20 s.",
     ),
     setups=setups,
     measure=measure,

@@ -1,4 +1,4 @@
-"""Max-min fairness with several bottlenecks: rates of packets beside water-filling."""
+"""Max-min fairness with several bottlenecks: simulated rates compared with water-filling."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import PaperFigure, PaperTable
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.mkc.measures import rates
 from marqueue.papers.mkc.random_routes import Topology, at_random, parking_lot
 from marqueue.papers.paper import Experiment
@@ -17,17 +17,17 @@ from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Floats
 from marqueue.theory.allocation.maxmin import max_min
 from marqueue.theory.mkc import Loss, Mkc, Network
-from marqueue.theory.mkc.equilibrium import of_mkc
+from marqueue.theory.mkc.equilibrium import mkc_fixed_point
 
 TOPOLOGIES = {"parking lot": parking_lot(), "random 1": at_random(1), "random 2": at_random(2)}
 ROUTERS = {"mkc": "EMKC", "mkc_lossfree": "adaptive price"}
-#: beta, and what the adaptive price aims at.
+#: beta, and the target utilization of the adaptive price.
 BETA, GAMMA = 0.5, 0.98
 
 
 @dataclass(frozen=True)
 class PriceGranularity:
-    """How coarse packets make prices."""
+    """Granularity of prices from packets."""
 
     alpha: float
     """Mbit/s."""
@@ -35,7 +35,7 @@ class PriceGranularity:
     delta: str
 
 
-#: A packet an interval is twice alpha/beta, or a tenth of it.
+#: One packet per interval is twice alpha/beta, or a tenth of it.
 GRAINS = {
     "coarse": PriceGranularity(0.02, "500 B", "50 ms"),
     "fine": PriceGranularity(0.08, "200 B", "100 ms"),
@@ -44,12 +44,12 @@ LATE = (60.0, 80.0)
 
 
 def name(router: str, topology: str, grain: str) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{router}-{topology.replace(' ', '-')}-{grain}"
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a router, topology and grain."""
+    """A set-up per router, topology and granularity."""
     return {
         name(router, key, of): topology.scenario(
             f"{shown}, {key}, {of}",
@@ -66,11 +66,11 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def expected(router: str, topology: Topology, grain: PriceGranularity) -> Floats:
-    """Rates by water-filling, Mbit/s: of what each router has its flows settle at."""
+    """Rates by water-filling of the total rate at which the flows of each router settle, Mbit/s."""
     network = Network.of(topology.capacity, topology.routes)
     if router == "mkc_lossfree":
         return max_min(network.usage, GAMMA * network.capacity).rates
-    return of_mkc(network, Mkc(grain.alpha, BETA), Loss(network.capacity)).rates
+    return mkc_fixed_point(network, Mkc(grain.alpha, BETA), Loss(network.capacity)).rates
 
 
 def sent(run: Result) -> Floats:
@@ -79,7 +79,7 @@ def sent(run: Result) -> Floats:
 
 
 def measure(runs: Runs) -> Quantities:
-    """The least and the greatest of the ratios of measured and expected rates."""
+    """The smallest and the largest ratio of measured and expected rates."""
     out = {}
     places = tuple(float(i) for i in range(1, len(TOPOLOGIES) + 1))
     for router, shown in ROUTERS.items():
@@ -112,7 +112,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure | PaperTable]:
-    """Measured against expected rates, and the networks."""
+    """Measured rates by expected rates, and the networks."""
     rows = []
     figure, panes = panels(len(GRAINS), height=2.9)
     for (of, grain), axes in zip(GRAINS.items(), panes, strict=True):
@@ -166,14 +166,14 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "Claims here are ours: the paper has one bottleneck a flow. A parking lot of three links, "
-        "and two random networks of six to nine links with ten random walks; one flow a route, "
-        "beta = 0.5, 5 ms a link, the last 20 s of 80 s. Coarse: alpha = 20 kbit/s, packets of 500 "
-        "bytes, Delta = 50 ms; fine: 80 kbit/s, 200 bytes, 100 ms. Topologies are numbered in the "
-        "order of the table.",
-        "Like is compared with like. EMKC sends more than capacity, by what is lost: its rates are "
-        "compared with the fixed point, which is water-filling up to C + N alpha/beta of each "
-        "bottleneck; those with an adaptive price with water-filling of gamma C.",
+        "Claims here are ours: the paper has one bottleneck a flow. The networks are a parking "
+        "lot of three links, and two random networks of six to nine links with ten random walks; "
+        "one flow a route, beta = 0.5, 5 ms a link, the last 20 s of 80 s. Coarse: alpha = 20 "
+        "kbit/s, packets of 500 bytes, Delta = 50 ms; fine: 80 kbit/s, 200 bytes, 100 ms. "
+        "Topologies are numbered in the order of the table.",
+        "EMKC sends more than capacity, by what is lost. Its rates are therefore compared with "
+        "the fixed point, which is water-filling up to C + N alpha/beta of each bottleneck; those "
+        "with an adaptive price are compared with water-filling of gamma C.",
     ),
     setups=setups,
     measure=measure,

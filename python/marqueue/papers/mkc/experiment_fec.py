@@ -1,4 +1,4 @@
-"""How much forward error correction makes a smooth channel of EMKC's steady loss (section 5.3)."""
+"""Forward error correction needed against EMKC's steady loss (section 5.3)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 from scipy.stats import binom
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single
@@ -23,18 +23,19 @@ from marqueue.units import Rate
 FLOWS = (5, 10, 20)
 C = Rate.parse("10 Mbit/s")
 RTTS = ("20 ms", "40 ms", "60 ms", "80 ms")
-#: Packets of a block, and the share of blocks that are to come through whole.
+#: Packets of a block, and the required share of blocks received whole.
 BLOCK, WHOLE = 100, 0.99
 WARMUP = 15.0
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a number of flows, in equal shares from the start; the most of them with jitter too."""
+    """A set-up per number of flows, in equal shares from the start; the largest with jitter,
+    too."""
     most = max(FLOWS)
     return {str(n): flows(n) for n in FLOWS} | {"jitter": flows(most, JITTER)}
 
 
-#: Ordered, on the links of the hosts: some three packets of a flow of 20.
+#: Jitter without reordering on the hosts' links: about three packets of a flow of 20.
 JITTER = 'topology.access={rate="1 Gbit/s", delay="5 ms", jitter="5 ms"}'
 
 
@@ -54,9 +55,9 @@ def flows(n: int, *overrides: str) -> Scenario:
 
 
 def lost_of_blocks(run: Result) -> list[npt.NDArray[np.int64]]:
-    """How many packets each whole block of a flow has lost at the link, by replication.
+    """Number of packets lost at the link in each whole block of a flow, by replication.
 
-    A block is 100 packets in a row by their numbers, from the end of the warm-up on.
+    A block is 100 packets with consecutive numbers, from the end of the warm-up on.
     """
     seen = pl.DataFrame(run.to_arrow("trace")).filter(
         pl.col("link") == "bottleneck",
@@ -74,18 +75,18 @@ def lost_of_blocks(run: Result) -> list[npt.NDArray[np.int64]]:
 
 
 def redundancy(run: Result) -> Quantity:
-    """Parity packets a block with which 99% of the blocks come through whole."""
+    """Parity packets per block with which 99% of the blocks are received whole."""
     needed = [float(np.quantile(lost, WHOLE, method="higher")) for lost in lost_of_blocks(run)]
     return single("Parity packets a block of 100", "EMKC", needed)
 
 
 def independent(n: int) -> float:
-    """The same where packets are lost independently, as often as the fixed point says."""
+    """The same for independent losses with the loss ratio of the fixed point."""
     return float(binom.ppf(WHOLE, BLOCK, steady_loss(C.base, n, ALPHA, BETA)))
 
 
 def measure(runs: Runs) -> Quantities:
-    """Parity needed, that beyond independent losses, and that where packets jitter."""
+    """Parity needed, the excess over independent losses, and the parity with jitter."""
     parity = side_by_side({float(n): redundancy(runs[str(n)]) for n in FLOWS}, "N")
     expected = np.array([independent(n) for n in FLOWS])
     excess = Quantity(
@@ -99,7 +100,7 @@ def measure(runs: Runs) -> Quantities:
 
 
 def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
-    """Share of blocks that lose more than a number of packets, beside independent losses."""
+    """Share of blocks that lose more than a number of packets, with that of independent losses."""
     number = np.arange(21.0)
     curves: dict[str, tuple[Floats, Floats]] = {}
     marks: dict[str, tuple[Floats, Floats]] = {}
@@ -129,8 +130,9 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 EXPERIMENT = Experiment(
     readings=(
         "C = 10 Mbit/s, alpha = 10 kbit/s, beta = 0.5, packets of 200 bytes, round-trip times of "
-        "20 to 80 ms, Delta = 100 ms; blocks of 100 packets of a flow that are whole if no more "
-        "are lost than there are parity packets. The paper says how much only in words.",
+        "20 to 80 ms, Delta = 100 ms. A block is 100 packets of a flow; it is complete if no more "
+        "packets are lost than there are parity packets. The paper gives the amount only in "
+        "words.",
     ),
     setups=setups,
     measure=measure,

@@ -1,4 +1,4 @@
-"""Steady loss against the number of flows, of EMKC and with adaptive prices."""
+"""Steady loss by the number of flows, under EMKC and with adaptive prices."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.measures import computed, swept
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
@@ -18,7 +18,7 @@ from marqueue.scenario import Scenario
 from marqueue.theory.mkc.lossfree import steady_loss as closed_form
 from marqueue.theory.mkc.paper_data import ALPHA, BETA, steady_loss
 
-#: Flows of the packets.
+#: Numbers of flows in the packet simulation.
 FLOWS = (1, 5, 20, 100)
 C = 10e6
 ROUTERS = {"emkc": "mkc", "free": "mkc_lossfree"}
@@ -27,13 +27,13 @@ RTTS = ("20 ms", "40 ms", "60 ms", "80 ms")
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a router and number of flows."""
+    """A set-up per router and number of flows."""
     every = {f"{kind}-{n}": flows(kind, n) for kind in ROUTERS for n in FLOWS}
     return every | {"long": flows("emkc", max(FLOWS), delta="400 ms")}
 
 
 def flows(kind: str, n: int, delta: str = "100 ms") -> Scenario:
-    """So many flows that start with equal shares; the last 10 s of 40 s count."""
+    """Flows that start with equal shares; measured over the last 10 s of 40 s."""
     count = min(n, len(RTTS))
     return one_link(
         f"{CALLED[kind]}, {n} flows, intervals of {delta}",
@@ -53,7 +53,7 @@ def of_link(run: Result, of: str, figure: str, scale: float = 1.0) -> Quantity:
 
 
 def measure(runs: Runs) -> Quantities:
-    """Loss ratios in percent, of maps and packets; and by how much EMKC's exceed the formula."""
+    """Loss ratios in percent, of maps and packets, and the excess of EMKC's over the formula."""
     out = {}
     for kind, of in CALLED.items():
         found = steady_loss(kind == "free")
@@ -86,7 +86,7 @@ def measure(runs: Runs) -> Quantities:
         places=(float(max(FLOWS)),),
     )
     out["loss.packets.long"], out["excess.packets.long"] = long, beyond_formula(long)
-    # Beyond N = gamma C beta / alpha = 490 no price of at most 1 can do it.
+    # Beyond N = gamma C beta / alpha = 490 no price of at most 1 avoids loss.
     free = out["loss.map.free"]
     kept = [i for i, n in enumerate(free.places) if n <= max(FLOWS)]
     out["loss.map.free"] = replace(
@@ -96,13 +96,13 @@ def measure(runs: Runs) -> Quantities:
 
 
 def beyond_formula(loss: Quantity) -> Quantity:
-    """By how many percentage points a loss exceeds N alpha / (C beta + N alpha)."""
+    """Excess of a loss over N alpha / (C beta + N alpha), percentage points."""
     expected = [100 * closed_form(C, int(n), ALPHA, BETA) for n in loss.places]
     return replace(loss, label="Loss beyond the formula", values=loss.values - np.array(expected))
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """Formula, maps and packets in one."""
+    """Formula, maps and packets in one figure."""
     figure, [axes] = panels()
     curves, maps, rows = {}, {}, []
     for kind, of in CALLED.items():
@@ -144,7 +144,7 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     found=(
-        "The price of losing nothing is that V's gain has to know the longest delay, which MKC "
-        "itself has not: docs/theory/mkc.md has the condition and its proof.",
+        "To lose nothing, the gain of V must be chosen for the longest delay. MKC itself does not "
+        "need this: docs/theory/mkc.md has the condition and its proof.",
     ),
 )

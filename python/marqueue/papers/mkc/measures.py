@@ -1,4 +1,4 @@
-"""What is measured: the rates with which flows send over time."""
+"""Measures: the sending rates of flows over time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.quantity import Quantity, Runs, side_by_side, single
 from marqueue.plots import Plots, lines, panels
 from marqueue.plots.timeseries import thin
@@ -18,35 +18,34 @@ from marqueue.theory.mkc.maps import Trajectory
 
 @dataclass(frozen=True)
 class Rate:
-    """A rate that keeps each value until the next."""
+    """A piecewise constant rate."""
 
     t: Floats
-    """When it changes, s."""
+    """Times of changes, s."""
     value: Floats
     """Mbit/s."""
     end: float
-    """When it was last seen, s."""
+    """End of the observation, s."""
 
     def within(self, begin: float, end: float) -> "Rate":
-        """From ``begin``, or where it starts, to ``end``."""
+        """The rate from ``begin``, or its start if that is later, to ``end``, s."""
         first = max(0, int(np.searchsorted(self.t, begin, side="right")) - 1)
         last = int(np.searchsorted(self.t, end))
         return Rate(np.maximum(self.t[first:last], begin), self.value[first:last], end)
 
     def mean(self, begin: float, end: float) -> float:
-        """Over a span of time."""
+        """The mean from ``begin`` to ``end``, s."""
         part = self.within(begin, end)
         return float(part.value @ np.diff(np.append(part.t, end)) / (end - part.t[0]))
 
     @property
     def fall(self) -> float:
-        """By how much it falls below what it was, at most."""
+        """The largest fall below an earlier value."""
         return float((np.maximum.accumulate(self.value) - self.value).max())
 
     def since(self, away: npt.NDArray[np.bool_]) -> float:
-        """How long after its start something ceases to hold, ``away[i]`` from ``t[i]`` on; all of
-        the time if it never does.
-        """
+        """Time from the start until a condition ceases to hold for good, s; ``away[i]`` is the
+        condition from ``t[i]`` on. The whole time if it never ceases."""
         last = np.flatnonzero(away)
         if not len(last):
             return 0.0
@@ -55,7 +54,7 @@ class Rate:
 
 
 def total(rates: Sequence[Rate]) -> Rate:
-    """The sum of rates, each from where it starts."""
+    """The sum of rates, each from its start."""
     t = np.unique(np.concatenate([rate.t for rate in rates]))
     value = np.zeros(len(t))
     for rate in rates:
@@ -65,7 +64,7 @@ def total(rates: Sequence[Rate]) -> Rate:
 
 
 def rates(run: Result) -> list[dict[str, Rate]]:
-    """The rate of the one flow of each group, by replication."""
+    """The rate of the only flow of each group, by replication."""
     flows, changes = run.flows, run.to_arrow("paced")
     group = {
         (r, f): g
@@ -83,7 +82,7 @@ def rates(run: Result) -> list[dict[str, Rate]]:
     return out
 
 
-def of_rate(
+def measure_rate(
     run: Result,
     label: str,
     of: str,
@@ -91,14 +90,14 @@ def of_rate(
     unit: str = "",
     flow: str = "1",
 ) -> Quantity:
-    """What is measured of the rate of one flow."""
+    """A quantity measured on the rate of one flow."""
     return single(label, of, [measure(each[flow]) for each in rates(run)], unit)
 
 
-def of_all(
+def measure_all_rates(
     run: Result, label: str, of: str, measure: Callable[[Sequence[Rate]], float], unit: str = ""
 ) -> Quantity:
-    """What is measured of the rates of all flows, in the order of their names."""
+    """A quantity measured on the rates of all flows, in the order of their names."""
     values = [measure([each[name] for name in sorted(each)]) for each in rates(run)]
     return single(label, of, values, unit)
 
@@ -106,45 +105,45 @@ def of_all(
 def swept(
     runs: Runs, names: Mapping[float, str], variable: str, measure: Callable[[Result], Quantity]
 ) -> Quantity:
-    """What is measured of each of these runs, by the value of the variable."""
+    """A quantity measured in each of these runs, by the value of the variable."""
     return side_by_side({at: measure(runs[name]) for at, name in names.items()}, variable)
 
 
 def computed(label: str, of: str, values: Mapping[float, float], variable: str) -> Quantity:
-    """What a map or a formula says at each value of a variable."""
+    """A quantity computed by a map or formula at each value of a variable."""
     return Quantity(
         label, of, np.array([list(values.values())]), "", variable, tuple(float(v) for v in values)
     )
 
 
 def ratio(quantity: Quantity, expected: Sequence[float], label: str) -> Quantity:
-    """A quantity over numbers."""
+    """A quantity divided by expected values."""
     return replace(quantity, label=label, values=quantity.values / np.asarray(expected), unit="")
 
 
 def fairness(rates: Sequence[float]) -> float:
-    """Least over greatest."""
+    """Smallest rate / largest rate."""
     return min(rates) / max(rates)
 
 
 def overshoot(rate: Floats, settled: float) -> float:
-    """By which share of ``settled`` a rate goes beyond it."""
+    """Largest excess of a rate over ``settled``, relative to it."""
     return max(0.0, float(rate.max()) / settled - 1)
 
 
-def away(rate: Floats, settled: float) -> float:
-    """By which share of ``settled`` it is off at most."""
+def largest_distance(rate: Floats, settled: float) -> float:
+    """Largest distance of a rate from ``settled``, relative to it."""
     return float(np.abs(rate / settled - 1).max())
 
 
-def steps_of(
+def map_figure(
     name: str,
     caption: str,
     curves: Mapping[str, Mapping[str, Floats]],
     *,
     shared: bool = True,
 ) -> PaperFigure:
-    """Rates of maps, Mbit/s, step by step: a panel each, with its title, and curves by name."""
+    """Rates of maps by step, Mbit/s: one titled panel per entry, with named curves."""
     figure, axes = panels(len(curves), height=1.4 if len(curves) > 2 else 2.0, shared=shared)
     rows = []
     for (title, named), panel in zip(curves.items(), axes, strict=True):
@@ -161,8 +160,8 @@ def steps_of(
     return PaperFigure(name, caption, figure, pa.Table.from_pylist(rows))
 
 
-def senders(name: str, caption: str, runs: Mapping[str, Result]) -> PaperFigure:
-    """Rates of the senders over time in the first replication, a panel a run, with its title."""
+def sender_figure(name: str, caption: str, runs: Mapping[str, Result]) -> PaperFigure:
+    """Sending rates over time in the first replication: one titled panel per run."""
     figure, axes = panels(len(runs), height=2.0 if len(runs) < 3 else 1.6)
     parts = []
     for (title, run), panel in zip(runs.items(), axes, strict=True):
@@ -174,6 +173,6 @@ def senders(name: str, caption: str, runs: Mapping[str, Result]) -> PaperFigure:
     return PaperFigure(name, f"{caption} The first replication.", figure, pa.concat_tables(parts))
 
 
-def total_of(trajectory: Trajectory) -> Floats:
+def total_rate(trajectory: Trajectory) -> Floats:
     """The sum of all rates of a map, Mbit/s."""
     return trajectory.total * 1e-6

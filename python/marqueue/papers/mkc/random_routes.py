@@ -1,4 +1,4 @@
-"""Networks of several bottlenecks: a parking lot, and random ones."""
+"""Networks with several bottlenecks: a parking lot, and random networks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from marqueue.papers.mkc.setups import built, emkc
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Floats
 
-#: Of a random network: nodes in a row, links that skip one, routes, and hops of a route at most.
+#: Random networks: nodes in a row, links that skip a node, routes, and largest number of hops.
 NODES, SKIPS, ROUTES, HOPS = 7, 3, 10, 4
-#: Steps after which a map with prices of a few percent has settled.
+#: Number of steps after which a map with prices of a few percent has settled.
 STEPS = 3000
 #: Capacities of its links, Mbit/s.
 LEAST, MOST = 4.0, 12.0
@@ -20,19 +20,20 @@ LEAST, MOST = 4.0, 12.0
 
 @dataclass(frozen=True)
 class Topology:
-    """Links between numbered nodes, and flows over them, one a route."""
+    """Links between numbered nodes, and routes over them with one flow each."""
 
     ends: Sequence[tuple[int, int]]
-    """From where to where each link leads."""
+    """First and last node of each link."""
     capacity: Sequence[float]
     """Mbit/s."""
     routes: Sequence[Sequence[int]]
     """The links of each flow, in order."""
 
     def with_losses(self, alpha: float, beta: float) -> Floats:
-        """Where EMKC's map settles if a link sees what those before it have not lost, Mbit/s.
+        """The stationary rates of EMKC's map if a link sees only what earlier links have not lost,
+        Mbit/s.
 
-        Nodes are numbered downstream, and so are links ordered by where they begin.
+        Nodes are numbered downstream, so that links are ordered by their first nodes.
         """
         rates = np.full(len(self.routes), LEAST / len(self.routes))
         order = sorted(range(len(self.ends)), key=lambda j: self.ends[j])
@@ -50,7 +51,7 @@ class Topology:
     def scenario(
         self, name: str, aqm: str, *, alpha: str, beta: float, packet: str, delta: str
     ) -> Scenario:
-        """One EMKC flow a route under this AQM, with this interval, at all links."""
+        """One EMKC flow per route, with the same AQM and interval at all links."""
         links = [
             {
                 "name": f"L{j}",
@@ -91,7 +92,7 @@ class Topology:
 
 
 def parking_lot() -> Topology:
-    """Three links in a row; two flows over all of them, and two more over each."""
+    """Three links in a row; two flows over all of them, and two over each."""
     row = [0, 1, 2]
     return Topology(
         ends=[(j, j + 1) for j in row],
@@ -101,9 +102,8 @@ def parking_lot() -> Topology:
 
 
 def at_random(seed: int) -> Topology:
-    """A row of nodes with some links that skip one, random capacities, and random walks for routes;
-    links that none of them takes are left out.
-    """
+    """A row of nodes with some links that skip a node, random capacities, and random walks as
+    routes; links without a route are left out."""
     rng = np.random.default_rng(seed)
     skips = rng.choice(NODES - 2, SKIPS, replace=False)
     ends = [(i, i + 1) for i in range(NODES - 1)] + [(int(i), int(i) + 2) for i in sorted(skips)]

@@ -1,4 +1,4 @@
-"""The set-ups: scenario files, and the same with other flows, routers and links."""
+"""Set-ups: scenario files, and the same with other flows, routers and links."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -9,18 +9,18 @@ from marqueue.scenario import Scenario, from_dict
 
 FOLDER = Path(__file__).parent
 
-#: The packets of section 6, Mbit.
+#: Packet size of section 6, Mbit.
 PACKET = 200 * 8e-6
 
 
 def table(file: str) -> dict[str, Any]:
-    """A scenario file as it is."""
+    """The tables of a scenario file."""
     path = FOLDER / "scenarios" / f"{file}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def built(data: Mapping[str, Any], name: str, overrides: Sequence[str] = ()) -> Scenario:
-    """The scenario of tables, under a name of its own."""
+    """The scenario of tables, with a name and overrides."""
     return from_dict({**data, "name": name}, overrides, origin=name)
 
 
@@ -45,10 +45,9 @@ def one_link(
     overrides: Sequence[str] = (),
     **bottleneck: object,
 ) -> Scenario:
-    """Flows of one law on one link, a group for each of ``rates``, with which they start, and each
-    with its round-trip time; ``each`` is how many a group has, by default one; only single flows
-    are traced. ``bottleneck`` replaces keys of the link.
-    """
+    """Flows of one law on one link. Each entry of ``rates`` is the initial rate of a group with its
+    own round-trip time. ``each`` is the number of flows of a group, by default one; only single
+    flows are traced. ``bottleneck`` replaces keys of the link."""
     data = table("one-link")
     [first] = data["traffic"]
     data["topology"]["rtts"] = list(dict.fromkeys(rtts))

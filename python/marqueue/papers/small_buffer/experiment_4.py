@@ -1,4 +1,4 @@
-"""Figures 4, 5, 6 and 9: a dumbbell under three schemes and two exponents, its windows, and its
+"""Figures 4, 5, 6 and 9: a dumbbell under three schemes and two exponents, with windows and
 marks."""
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.stats import norm
 
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
 from marqueue.papers.small_buffer import measures
@@ -28,13 +28,13 @@ from marqueue.papers.small_buffer.setups import CURVES, FLOWS, GROUP, MORE, A, d
 from marqueue.plots import lines, style
 from marqueue.scenario import Scenario
 
-#: The larger exponent of Figure 5, and the schemes that it is for.
+#: The larger exponent of Figure 5, and its schemes.
 LARGER, OF_TWO = 0.3, ("RED1", "RED2")
-#: From and to where a fall is measured.
+#: Numbers of flows between which a fall is measured.
 FROM, TO = FLOWS[0], FLOWS[-1]
 #: The set-up of the histogram.
 SHOWN = ("RED1", 200)
-#: Numbers of flows for the formula, and the standard deviation of a window that it takes, packets.
+#: Numbers of flows for the formula, and the assumed standard deviation of a window, packets.
 FORMULA, STD = tuple(10.0**k for k in range(2, 13)), 2.0
 BINS = 40
 
@@ -45,7 +45,7 @@ def schemes() -> list[tuple[str, float]]:
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and number of flows."""
+    """A set-up per scheme and number of flows."""
     return {named(s, n, a): dumbbell(s, n, a) for s, a in schemes() for n in FLOWS}
 
 
@@ -60,7 +60,7 @@ def full() -> Mapping[str, Scenario]:
 
 
 def key(scheme: str, a: float) -> str:
-    """Of the quantities of a scheme."""
+    """Suffix of the names of a scheme's quantities."""
     return scheme if a == A else f"{scheme}.{a:g}"
 
 
@@ -70,7 +70,7 @@ def names(scheme: str, a: float) -> dict[float, str]:
 
 
 def formula(scheme: str) -> Quantity:
-    """Marks by the central limit theorem alone, for any number of flows."""
+    """Marks by the central limit theorem alone, by the number of flows."""
     values = [marked_by_clt(scheme, n, A, 0.0, STD * n**0.5) for n in FORMULA]
     return Quantity(
         "Probability of a mark", f"{scheme}, CLT, shifted", np.array([values]), "", "N", FORMULA
@@ -108,12 +108,12 @@ def measure(runs: Runs) -> Quantities:
 
 
 def histogram(runs: Runs) -> PaperFigure:
-    """The sum of windows in the first replication, with the Gaussian of its mean and deviation."""
+    """Histogram of the sum of windows in the first replication, with a fitted Gaussian."""
     total = runs[named(*SHOWN)].cwnds(group=GROUP)[0].total
     density, edges = np.histogram(total, BINS, density=True)
     middle = (edges[1:] + edges[:-1]) / 2
     fit = norm.pdf(middle, total.mean(), total.std())
-    figure, axes = style.on(None)
+    figure, axes = style.figure_and_axes(None)
     axes.bar(middle, density, width=np.diff(edges), color="0.85", label="samples every 20 ms")
     lines({"Gaussian": (middle, fit)}, "Sum of windows, packets", "Density", axes=axes)
     table = pa.table({"packets": middle, "density": density, "gaussian": fit})
@@ -126,9 +126,11 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     pairs = [key(scheme, a) for scheme in OF_TWO for a in (A, LARGER)]
     short = {k: replace(q, label="h") for k, q in quantities.items() if k.startswith("h.")}
     return [
-        *measures.four("Figure 4", "Three schemes, a = 0.2.", quantities, list(CURVES)),
+        *measures.performance_figures(
+            "Figure 4", "Three schemes, a = 0.2.", quantities, list(CURVES)
+        ),
         *(
-            against(
+            sweep_figure(
                 f"Figure 5{letter}",
                 "RED1 and RED2 with thresholds that grow as N^0.2 and as N^0.3.",
                 [_common(quantities[f"{name}.{k}"]) for k in pairs],
@@ -137,7 +139,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
             )
             for name, letter in (("utilization", "a"), ("loss", "b"))
         ),
-        against(
+        sweep_figure(
             "Figure 6a",
             "h(N) = Var(sum of W) / sum of Var(W), windows sampled every 20 ms.",
             [short[f"h.{scheme}"] for scheme in CURVES],
@@ -145,10 +147,10 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
             log_x=True,
         ),
         histogram(runs),
-        against(
+        sweep_figure(
             "Figure 9",
             "The measured share of marked packets, and lines: a Gaussian sum of independent "
-            "windows that is put where it suits most, with no randomness of arrivals.",
+            "windows with the most favourable mean, without randomness of arrivals.",
             [quantities[f"marks.{scheme}"] for scheme in CURVES],
             "N",
             [replace(quantities[f"clt.formula.{scheme}"], of=scheme) for scheme in CURVES],
@@ -159,7 +161,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 
 def _common(quantity: Quantity) -> Quantity:
-    """Without the largest number of flows, which only one exponent has."""
+    """The quantity without the largest number of flows, which only one exponent has."""
     most = max(MORE)
     keep = [i for i, n in enumerate(quantity.places) if n < most]
     places = tuple(quantity.places[i] for i in keep)
@@ -168,20 +170,20 @@ def _common(quantity: Quantity) -> Quantity:
 
 EXPERIMENT = Experiment(
     readings=(
-        "C = 100 kbit/s a flow, packets of 500 bytes, ECN, two-way propagation uniform in [120, "
-        "280] ms: as printed; here in 16 classes of equal distance. Access links have ten times "
-        "the bottleneck's rate, at least 1 Gbit/s, and are shared by a class. Flows start within "
-        "5 s; NewReno that answers every packet. The first 10 of 30 s are left out (10 of 25 s "
-        "from 10^4 flows on, 8 of 18 s from 10^5 on).",
-        "Table I is read as one marking function a scheme: RED1 and RED2 are linear between their "
-        "thresholds and mark every packet beyond the upper one (p goes to 1, section II-B), EXP "
-        "is 0.2 at 10 N^a. Marks are drawn independently by the instantaneous queue. What the RED "
-        "of ns-2 makes of the same numbers is in the experiment `red`.",
-        "Windows are sampled every 20 ms, as there. h takes variances over time; the flows of "
-        "each replication for themselves.",
-        "Figure 9 is a drawing in the paper. Here the Gaussian has the variance of independent "
-        "windows, of the measured variances; its mean is what the measured utilization says, or, "
-        "where it suits the argument most, the pipe.",
+        "As printed: C = 100 kbit/s a flow, packets of 500 bytes, ECN, two-way propagation uniform "
+        "in [120, 280] ms, here in 16 equally spaced classes. Access links have ten times the "
+        "bottleneck's rate, at least 1 Gbit/s, and are shared by a class. Flows start within 5 s "
+        "and run NewReno without delayed acknowledgements. The first 10 of 30 s are left out (10 "
+        "of 25 s from 10^4 flows on, 8 of 18 s from 10^5 on).",
+        "Table I is read as one marking function for each scheme. RED1 and RED2 are linear between "
+        "their thresholds and mark every packet beyond the upper one (p goes to 1, section II-B); "
+        "EXP is 0.2 at 10 N^a. Marks are drawn independently, by the instantaneous queue. The "
+        "experiment `red` shows what ns-2's RED does with the same numbers.",
+        "Windows are sampled every 20 ms, as in the paper. h uses variances over time, for the "
+        "flows of each replication separately.",
+        "Figure 9 is a sketch in the paper. Here the Gaussian has the variance of independent "
+        "windows, computed from the measured variances. Its mean follows from the measured "
+        "utilization; the most favourable mean is the pipe.",
     ),
     setups=setups,
     measure=measure,

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from marqueue.papers.drawn import PaperFigure
+from marqueue.papers.figures import PaperFigure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
-from marqueue.papers.small_buffer.measures import four, performance
+from marqueue.papers.small_buffer.measures import performance, performance_figures
 from marqueue.papers.small_buffer.setups import (
     BUFFER,
     CURVES,
@@ -19,26 +19,26 @@ from marqueue.papers.small_buffer.setups import (
 )
 from marqueue.scenario import Scenario
 
-#: Flows a group: in both forms, and in the full form alone with so many replications.
+#: Flows per group in both forms; and in the full form only, with numbers of replications.
 FLOWS = (200, 400)
 MORE = {800: 10, 3200: 4}
-#: Least and largest two-way propagation delay of each group, ms, and its classes.
+#: Smallest and largest two-way propagation delay of each group, ms, and its classes.
 RTTS = {"1": (110.0, 190.0), "2": (60.0, 140.0)}
 CLASSES = 8
 #: One-way propagation delay from each group's first router to the destinations, ms.
 INSIDE = {"1": 25.0, "2": 15.0}
-#: How much faster than router 2 the last router is.
+#: Rate of the last router relative to router 2.
 FASTER = 10
 LINK = "router 2"
 
 
 def name(scheme: str, flows: int) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{flows}"
 
 
 def three_routers(scheme: str, flows: int, replications: int = 1) -> Scenario:
-    """``flows`` a group; the scale of router 2 is that of both together."""
+    """Three routers with ``flows`` per group; router 2 is scaled for both groups together."""
     data = table("three-routers")
     topology = data["topology"]
     one, two, three = topology["links"][:3]
@@ -61,7 +61,7 @@ def three_routers(scheme: str, flows: int, replications: int = 1) -> Scenario:
 
 
 def _access(group: str, i: int, flows: int) -> dict[str, Any]:
-    """The access link of a class, which has what is left of its delay."""
+    """The access link of a class, with the rest of its delay."""
     low, high = RTTS[group]
     rtt = low + (high - low) * (i + 0.5) / CLASSES
     return {
@@ -74,7 +74,7 @@ def _access(group: str, i: int, flows: int) -> dict[str, Any]:
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and number of flows."""
+    """A set-up per scheme and number of flows."""
     return {name(s, n): three_routers(s, n) for s in CURVES for n in FLOWS}
 
 
@@ -95,18 +95,18 @@ def measure(runs: Runs) -> Quantities:
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     """The four."""
     caption = "Router 2 of three; N is the number of flows a group."
-    return four("Figure 8", caption, quantities, list(CURVES))
+    return performance_figures("Figure 8", caption, quantities, list(CURVES))
 
 
 EXPERIMENT = Experiment(
     readings=(
-        "Capacities N C and 2 N C of routers 1 and 2, propagation uniform in [110, 190] ms and "
-        "[60, 140] ms (eight classes each), droptail with O(N) buffers at routers 1 and 3: as "
-        "printed. Not printed: the factors of these buffers (12 packets a flow here), the rate of "
-        "router 3 (ten times that of router 2), where the delay is (on the access links but for "
-        "10 ms between routers), and whose number of flows router 2 scales with: here it is that "
-        "of both groups, 2 N, which share it.",
-        "N from 200 on: the paper has zigzags below, where it does not claim a trend.",
+        "As printed: capacities N C and 2 N C of routers 1 and 2, propagation uniform in [110, "
+        "190] ms and [60, 140] ms (eight classes each), droptail with O(N) buffers at routers 1 "
+        "and 3. Not printed, and chosen here: the factors of these buffers (12 packets a flow), "
+        "the rate of router 3 (ten times that of router 2), the place of the delay (the access "
+        "links, except 10 ms between routers), and the number of flows with which router 2 scales "
+        "(2 N, both groups, which share it).",
+        "N is 200 or more: below, the paper's curves zigzag, and it does not claim a trend.",
     ),
     setups=setups,
     measure=measure,

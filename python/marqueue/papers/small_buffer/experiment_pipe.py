@@ -1,4 +1,4 @@
-"""More packets a flow in the pipe: whether windows still move together, and what it costs."""
+"""A larger bandwidth-delay product per flow: synchronization of windows, and its cost."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from marqueue.design.chain_packets import HALF, MINIMAL
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 from marqueue.papers.small_buffer.measures import dependence, performance, swept
@@ -17,26 +17,26 @@ from marqueue.statistics.estimates import Estimate
 from marqueue.theory.marking_chain import ChainResult, Model, RttClass, simulate
 from marqueue.theory.marking_chain.hybrid import Assumptions, simulate_hybrid, spread_rtts
 
-#: Packets a flow in a pipe of 200 ms, C T, and the capacity that has them, kbit/s.
+#: C T of 200 ms per flow, packets, with the capacity per flow, kbit/s.
 PIPES = {5: EACH, 25: 5 * EACH}
 SCHEMES = ("RED1", "EXP")
-#: The scheme that the chain is computed for; under EXP it takes a hundred times as long.
+#: The scheme of the chain; EXP would take a hundred times as long.
 MODELLED = "RED1"
-#: Round-trip times of the chain over 200 ms: two classes, with as much spread as [120, 280] ms.
+#: Round-trip times of the chain over 200 ms: two classes, with the spread of [120, 280] ms.
 CLASSES = tuple(RttClass(rtt, 1.0) for rtt in (0.75, 1.25))
-#: Between the chain and packets, at the shorter pipe (docs/theory/chain.md).
+#: Models between the chain and packets, for the smaller product (docs/theory/chain.md).
 BETWEEN = {
     "late": Assumptions("echoes", "own"),
     "common": Assumptions("rounds", "mm1"),
     "minimal": MINIMAL,
 }
-#: Round-trip times that it runs after a warm-up of as many as the latter, and how often.
+#: Length and warm-up of the chain, round-trip times, and its replications.
 LENGTH, WARM_UP, REPLICATIONS = 400, 100, 1
 FLOWS = (50, 200, 400)
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme, pipe and number of flows."""
+    """A set-up per scheme, C T and number of flows."""
     return {
         named(s, n, each=each): dumbbell(s, n, each=each)
         for s in SCHEMES
@@ -46,13 +46,13 @@ def setups() -> Mapping[str, Scenario]:
 
 
 def key(scheme: str, pipe: int) -> str:
-    """Of the quantities of a scheme."""
+    """Suffix of the names of a scheme's quantities."""
     return f"{scheme}.{pipe}"
 
 
 @cache
 def chain(scheme: str, pipe: int, flows: int) -> ChainResult:
-    """The paper's model with unequal round-trip times: arrivals are Poisson."""
+    """The paper's model with several round-trip times; arrivals are Poisson."""
     model = Model(flows, float(pipe), A, scheme, classes=CLASSES)
     return simulate(model, LENGTH, WARM_UP, REPLICATIONS)
 
@@ -60,7 +60,7 @@ def chain(scheme: str, pipe: int, flows: int) -> ChainResult:
 def of_chain(
     scheme: str, pipe: int, label: str, how: Callable[[ChainResult], Estimate]
 ) -> Quantity:
-    """What the chain says, by the number of flows."""
+    """A quantity of the chain, by the number of flows."""
     values = [how(chain(scheme, pipe, n)).mean for n in FLOWS]
     of = f"{scheme}, C T = {pipe}, chain"
     return Quantity(label, of, np.array([values]), "", "N", tuple(float(n) for n in FLOWS))
@@ -68,7 +68,8 @@ def of_chain(
 
 @cache
 def between(name: str, pipe: int) -> Quantity:
-    """h where some assumptions of the chain are what TCP does, by the number of flows."""
+    """h if some assumptions of the chain are replaced by TCP's behaviour, by the number of
+    flows."""
     rtts = spread_rtts(HALF)
     values = [
         simulate_hybrid(
@@ -81,7 +82,7 @@ def between(name: str, pipe: int) -> Quantity:
 
 
 def measure(runs: Runs) -> Quantities:
-    """The four figures and h, by packets; utilization and h by the chain; h between them."""
+    """The four figures and h of packets; utilization and h of the chain; h of models between."""
     out: dict[str, Quantity] = {}
     for scheme in SCHEMES:
         for pipe, each in PIPES.items():
@@ -104,7 +105,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
     keys = [key(scheme, pipe) for scheme in SCHEMES for pipe in PIPES]
     caption = "C T packets a flow in the pipe, on average. Lines under RED1: the chain."
     return [
-        against(
+        sweep_figure(
             f"Pipe {letter}",
             caption,
             [replace(quantities[f"{name}.{k}"], label=label) for k in keys],
@@ -121,11 +122,12 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "The paper has C T = 5 packets a flow alone. Here capacity a flow is 5 times as much "
-        "beside it, all else as in experiment 4.",
+        "The paper has only C T = 5 packets a flow. Here a capacity for each flow of 5 times as "
+        "much is run for comparison; everything else is as in experiment 4.",
         "The chain is that of `marqueue theory chain` with M/M/1 and two classes of round-trip "
-        "times, 150 and 250 ms; one run of 400 round trips. What lies between the chain and "
-        "packets is as in `marqueue theory chain between`, as long, with 16 round-trip times.",
+        "times, 150 and 250 ms; one run of 400 round trips. The models between the chain and "
+        "packets are those of `marqueue theory chain between`, with runs of the same length and 16 "
+        "round-trip times.",
     ),
     setups=setups,
     measure=measure,

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from marqueue.ns2.small_buffer import FLOWS, SCHEMES, SMALL_BUFFER
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.ledger import Reference, read_reference
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
@@ -15,21 +15,21 @@ from marqueue.papers.small_buffer.measures import dependence, performance, swept
 from marqueue.papers.small_buffer.setups import FOLDER, GROUP
 from marqueue.scenario import Scenario, from_dict
 
-#: In the full form alone, with so many replications.
+#: Full form only, with numbers of replications.
 MORE = {1300: 10}
-#: The number of flows whose sum of windows is looked at.
+#: Number of flows for which the sum of windows is analysed.
 SHOWN = 200
-#: What ns-2 measured too.
+#: Quantities that ns-2 measured, too.
 COMPARED = ("utilization", "delay", "loss")
 
 
 def name(scheme: str, flows: float) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{flows:g}"
 
 
 def scenario(scheme: str, flows: int, replications: int = 1) -> Scenario:
-    """The dumbbell that ns-2 is told, with the windows sampled."""
+    """The dumbbell as given to ns-2, with sampled windows."""
     data = SMALL_BUFFER[scheme, flows].scenario(replications).to_dict()
     [warmup] = data.pop("cuts")
     [long] = data["traffic"]
@@ -38,7 +38,7 @@ def scenario(scheme: str, flows: int, replications: int = 1) -> Scenario:
 
 
 def setups() -> Mapping[str, Scenario]:
-    """One a scheme and number of flows."""
+    """A set-up per scheme and number of flows."""
     return {name(s, n): scenario(s, n) for s in SCHEMES for n in FLOWS if n not in MORE}
 
 
@@ -47,18 +47,17 @@ def full() -> Mapping[str, Scenario]:
     return {name(s, n): scenario(s, n, r) for s in SCHEMES for n, r in MORE.items()}
 
 
-def theirs(reference: Reference, quantity: Quantity, key: str) -> Quantity:
-    """The same of ns-2: one value a seed."""
+def of_ns2(reference: Reference, quantity: Quantity, key: str) -> Quantity:
+    """The same quantity from ns-2, one value per seed."""
     of_flows = reference.number[key]
     assert isinstance(of_flows, Mapping)
     sides = [of_flows[f"{n:g}"] for n in quantity.places]
     return replace(quantity, of=f"{quantity.of}, {reference.name}", values=np.array(sides).T)
 
 
-def apart(ours: Quantity, others: Quantity) -> Quantity:
-    """How far means are apart, in half widths of the 95% interval of their difference; of a single
-    replication here, of that of the others.
-    """
+def half_widths_apart(ours: Quantity, others: Quantity) -> Quantity:
+    """Distance of means in half widths of the 95% interval of their difference; with a single
+    replication here, of the interval of the other simulator."""
     pairs = zip(ours.estimates, others.estimates, strict=True)
     widths = [
         abs(a.mean - b.mean) / np.hypot(a.half_width or 0.0, b.half_width or 0.0) for a, b in pairs
@@ -68,7 +67,7 @@ def apart(ours: Quantity, others: Quantity) -> Quantity:
 
 
 def measure(runs: Runs) -> Quantities:
-    """The four figures and h, and those of ns-2 beside them."""
+    """The four figures and h, here and from ns-2."""
     reference = read_reference(FOLDER / "reference.toml")
     out: dict[str, Quantity] = {}
     for scheme in SCHEMES:
@@ -77,17 +76,17 @@ def measure(runs: Runs) -> Quantities:
         out[f"h.{scheme}"] = swept(runs, names, partial(dependence, of=scheme))
         for each in COMPARED:
             key = f"{each}.{scheme}"
-            out[f"ns2.{key}"] = theirs(reference, out[key], key)
-            out[f"apart.{key}"] = apart(out[key], out[f"ns2.{key}"])
+            out[f"ns2.{key}"] = of_ns2(reference, out[key], key)
+            out[f"apart.{key}"] = half_widths_apart(out[key], out[f"ns2.{key}"])
     return {**out, **windows(runs[name("RED1", SHOWN)], f"RED1, N = {SHOWN}")}
 
 
 def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
-    """What both measured, and h."""
+    """The figures here and from ns-2, and h."""
     letters = dict(zip(COMPARED, "abc", strict=True))
     return [
         *(
-            against(
+            sweep_figure(
                 f"ns-2 {letter}",
                 "ns-2's RED with a weight of 1, here and in ns-2.",
                 [quantities[f"{side}{each}.{s}"] for s in SCHEMES for side in ("", "ns2.")],
@@ -96,7 +95,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
             )
             for each, letter in letters.items()
         ),
-        against(
+        sweep_figure(
             "ns-2 d",
             "h(N) under the RED of ns-2, which loses packets beyond the upper threshold.",
             [replace(quantities[f"h.{s}"], label="h") for s in SCHEMES],
@@ -108,13 +107,13 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "RED of ns-2.35 with q_weight_ = 1, gentle_ off and the thresholds of Table I, and the "
-        "same algorithm here (`red`). It is not the paper's marking function: beyond the upper "
-        "threshold packets are lost, marks keep a distance (wait_), and at most one waiting "
-        "packet is never marked. Which version of ns-2 and which of its switches the paper used "
-        "is not printed.",
-        "ns-2's numbers are data (reference.toml); `marqueue validate --only ns2` runs the same "
-        "dumbbells where ns-2 is installed.",
+        "ns-2.35's RED with q_weight_ = 1, gentle_ off and the thresholds of Table I, compared "
+        "with the same algorithm here (`red`). It is not the paper's marking function: packets "
+        "beyond the upper threshold are lost, marks keep a distance (wait_), and a single waiting "
+        "packet is never marked. The paper does not print the version and the switches of its "
+        "ns-2.",
+        "ns-2's results are stored data (reference.toml); `marqueue validate --only ns2` runs the "
+        "same dumbbells if ns-2 is installed.",
     ),
     setups=setups,
     measure=measure,

@@ -1,5 +1,5 @@
-"""What is measured: the link, how windows depend on each other, and marks by the central limit
-theorem alone."""
+"""Measures: figures of the link, dependence of windows, and marks by the central limit theorem
+alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -9,13 +9,13 @@ import numpy as np
 from scipy.stats import kstest, norm
 
 import marqueue._core as _core
-from marqueue.papers.drawn import PaperFigure, against
+from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.quantity import FIGURES, Quantities, Quantity, Runs, side_by_side, single
 from marqueue.papers.small_buffer.setups import BUFFER, CURVES, EPS, GROUP, PACKETS, inverse_rtt
 from marqueue.results import Result
 from marqueue.statistics.estimates import Floats
 
-#: The four of Figure 4, by our short name: the figure of a link.
+#: The four quantities of Figure 4 by short name: the figure of a link.
 PERFORMANCE = {
     "delay": "delay_mean",
     "jitter": "delay_std",
@@ -23,7 +23,7 @@ PERFORMANCE = {
     "loss": "loss_ratio",
 }
 
-#: What their axes are called.
+#: Labels of their axes.
 LABELS = {
     "delay": "Delay, mean",
     "jitter": "Delay, std. deviation",
@@ -31,7 +31,7 @@ LABELS = {
     "loss": "Loss ratio",
 }
 
-#: Points of an integral.
+#: Number of points of an integral.
 POINTS = 4001
 
 
@@ -43,7 +43,8 @@ def of_link(run: Result, of: str, figure: str, link: str | None = None) -> Quant
 
 
 def swept(runs: Runs, names: Mapping[float, str], how: Callable[[Result], Quantity]) -> Quantity:
-    """What is measured of each run, by the number of flows; of those that were run."""
+    """A quantity measured in each run, by the number of flows; runs that were left out are
+    skipped."""
     return side_by_side({n: how(runs[name]) for n, name in names.items() if name in runs}, "N")
 
 
@@ -58,14 +59,14 @@ def performance(
 
 
 def fall(quantity: Quantity, first: float, last: float) -> Quantity:
-    """What is left at ``last`` of what there was at ``first``."""
+    """The quantity at ``last`` relative to ``first``."""
     a, b = (quantity.values[:, quantity.place(at)] for at in (first, last))
     both = ~np.isnan(a + b)
     return single(f"{quantity.label}, N {last:g} over N {first:g}", quantity.of, (b / a)[both])
 
 
 def difference(a: Quantity, b: Quantity) -> Quantity:
-    """Of two quantities at the same places."""
+    """The difference of two quantities at the same places."""
     return replace(
         a, label=f"{a.label}, difference", of=f"{a.of}, {b.of}", values=a.values - b.values
     )
@@ -77,37 +78,38 @@ def dependence(run: Result, of: str) -> Quantity:
     return single("h, variance of the sum of windows over the sum of variances", of, values)
 
 
-def of_total(run: Result, of: str, label: str, how: Callable[[Floats], float]) -> Quantity:
-    """What is measured of the samples of the sum of windows."""
+def sum_of_windows(run: Result, of: str, label: str, how: Callable[[Floats], float]) -> Quantity:
+    """A quantity measured on samples of the sum of windows."""
     return single(label, of, [how(each.total) for each in run.cwnds(group=GROUP)], "packets")
 
 
 def windows(run: Result, of: str) -> Quantities:
-    """Mean and standard deviation of the sum of windows, and how far it is from a Gaussian."""
+    """Mean and standard deviation of the sum of windows, and its distance from a Gaussian."""
     return {
-        "windows.mean": of_total(run, of, "Sum of windows, mean", lambda x: float(x.mean())),
-        "windows.std": of_total(
+        "windows.mean": sum_of_windows(run, of, "Sum of windows, mean", lambda x: float(x.mean())),
+        "windows.std": sum_of_windows(
             run, of, "Sum of windows, standard deviation", lambda x: float(x.std())
         ),
         "windows.normal": replace(
-            of_total(run, of, "Distance from a Gaussian", distance_from_normal), unit=""
+            sum_of_windows(run, of, "Distance from a Gaussian", distance_from_normal), unit=""
         ),
     }
 
 
 def distance_from_normal(total: Floats) -> float:
-    """The largest distance of the distribution from that of a fitted Gaussian (Kolmogorov and
-    Smirnov's statistic)."""
+    """The largest distance between the distribution and that of a fitted Gaussian (the statistic of
+    Kolmogorov and Smirnov)."""
     fitted = norm(total.mean(), total.std())
     return float(kstest(total, fitted.cdf).statistic)
 
 
 def marked_by_clt(scheme: str, flows: float, a: float, mean: float, std: float) -> float:
-    """The probability of a mark if a Gaussian sum of windows less the pipe were the queue.
+    """The probability of a mark if the queue were a Gaussian sum of windows minus the
+    bandwidth-delay product.
 
-    Eun and Wang's (27): arrivals are a fluid, so that a queue is there only when the sum of windows
-    exceeds the pipe, and is their difference; what is beyond the buffer is lost, not marked.
-    ``mean`` and ``std`` are of that difference, packets.
+    Eun and Wang's (27). Arrivals are a fluid, so that there is a queue only while the sum of
+    windows exceeds the product, and the queue is their difference. Arrivals beyond the buffer are
+    lost, not marked. ``mean`` and ``std`` are those of the difference, packets.
     """
     queue = np.linspace(0.0, BUFFER * flows ** (a + EPS), POINTS)
     p = _core.ChainQueue((CURVES[scheme], flows, a, a + EPS, BUFFER), "mm1").curve(queue)
@@ -115,9 +117,9 @@ def marked_by_clt(scheme: str, flows: float, a: float, mean: float, std: float) 
 
 
 def clt(run: Result, scheme: str, flows: float, a: float, *, shifted: bool) -> Quantity:
-    """That probability for the measured windows, as if they were independent, with the mean that
-    the measured utilization says; ``shifted``: with the mean at the pipe, where it suits most.
-    """
+    """The same probability for the measured windows as if they were independent. The mean is that
+    of the measured utilization or, if ``shifted``, the bandwidth-delay product, the most favourable
+    choice."""
     pipe = flows * PACKETS / inverse_rtt()
     values = [
         marked_by_clt(
@@ -128,13 +130,13 @@ def clt(run: Result, scheme: str, flows: float, a: float, *, shifted: bool) -> Q
     return single("Probability of a mark", "CLT, shifted" if shifted else "CLT", values)
 
 
-def four(
+def performance_figures(
     name: str, caption: str, quantities: Quantities, keys: Sequence[str], log_x: bool = True
 ) -> list[PaperFigure]:
     """Delay, its variation, utilization and loss, of schemes by their keys."""
     letters = dict(zip(PERFORMANCE, "abcd", strict=True))
     return [
-        against(
+        sweep_figure(
             f"{name}{letter}",
             caption,
             [replace(quantities[f"{figure}.{key}"], label=LABELS[figure]) for key in keys],

@@ -1,5 +1,4 @@
-"""The set-ups: the dumbbell and the three routers, for a scheme, its exponent and a number of
-flows."""
+"""Set-ups: the dumbbell and the three routers, for a scheme, its exponent and a number of flows."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -13,54 +12,54 @@ FOLDER = Path(__file__).parent
 
 #: Marking functions of one flow (Table I), in the order of Figure 4.
 CURVES = {name: SCHEMES[name] for name in ("RED1", "EXP", "RED2")}
-#: The exponent of thresholds in all figures but Figure 5, and what the buffer's is more.
+#: Exponent of thresholds in all figures but Figure 5, and the difference of the buffer's exponent.
 A, EPS = 0.2, 0.1
 #: Buffer of one flow, packets.
 BUFFER = 12
-#: Capacity a flow, kbit/s, and the packets of 500 bytes that are so much in a second.
+#: Capacity per flow, kbit/s, and in packets of 500 bytes per second.
 EACH, PACKETS = 100, 25
-#: The group of flows that is looked at.
+#: The measured group of flows.
 GROUP = "long"
-#: Numbers of flows: in both forms, and in the full form alone with so many replications.
+#: Numbers of flows in both forms; and in the full form only, with numbers of replications.
 FLOWS = (50, 200, 800)
 MORE = {1300: 10, 10_000: 4, 100_000: 4}
-#: Simulated time and the warm-up of it, s, from so many flows on. 100,000 flows still move as they
-#: began after 8 s; what a million are run for is time and memory, not h.
+#: Simulated time and warm-up, s, from this number of flows on. With 100,000 flows the start still
+#: shows after 8 s; a million flows serve to measure time and memory, not h.
 TIMES = {0: (30, 10), 10_000: (25, 10), 100_000: (30, 15), 1_000_000: (12, 6)}
-#: The fastest access link that is needed, Mbit/s, and how many times the bottleneck's rate it has.
+#: Smallest rate of access links, Mbit/s, and their rate relative to the bottleneck's.
 ACCESS, TIMES_ACCESS = 1000, 10
 
 
 def table(file: str) -> dict[str, Any]:
-    """A scenario file as it is."""
+    """The tables of a scenario file."""
     path = FOLDER / "scenarios" / f"{file}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def built(data: Mapping[str, Any], name: str, overrides: Sequence[str] = ()) -> Scenario:
-    """The scenario of tables, under a name of its own."""
+    """The scenario of tables, with a name and overrides."""
     return from_dict({**data, "name": name}, overrides, origin=name)
 
 
 def named(scheme: str, flows: int, a: float = A, each: int = EACH) -> str:
-    """Of a set-up."""
+    """Name of a set-up."""
     return f"{scheme}-{a:g}-{each}-{flows}"
 
 
 def aqm(curve: str, flows: int, a: float) -> dict[str, Any]:
-    """Marking scaled for so many flows."""
+    """Marking scaled for a number of flows."""
     return {"name": "scaled", "curve": curve, "flows": flows, "a": a, "b": round(a + EPS, 12)}
 
 
 def access(kbits: float) -> str:
-    """The rate of access links in front of so many kbit/s."""
+    """The rate of access links for a bottleneck of ``kbits`` kbit/s."""
     return f"{max(ACCESS, TIMES_ACCESS * kbits / 1000):g} Mbit/s"
 
 
 def dumbbell(
     scheme: str, flows: int, a: float = A, each: int = EACH, replications: int = 1
 ) -> Scenario:
-    """``flows`` of ``each`` kbit/s."""
+    """``flows`` flows with a capacity of ``each`` kbit/s per flow."""
     data = table("dumbbell")
     topology, [long] = data["topology"], data["traffic"]
     rate = each * flows

@@ -1,19 +1,19 @@
-"""What flows get without DRQ: TCP-like and max-min fair allocations of CPUs and links.
+"""Allocations of CPUs and links other than proportional fairness: TCP-like and max-min fair.
 
-Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, section II-B, compare the optimum with what TCP gets
-under RED on every resource: flows of one way have equal rates, the largest that all capacities
-allow. In a network that becomes water-filling: all rates rise together, as multiples of alpha, and
-those of flows that meet a full resource stay where they are.
+Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, section II-B, compare the optimum with the rates of
+TCP under RED at every resource. Flows of one route then have equal rates, the largest that all
+capacities allow. In a network this is water-filling: all rates rise together, as multiples of
+alpha, until a resource is full; the flows that cross it keep their rates.
 
 Fair queueing at every resource (of cycles at a CPU, of bits at a link) is max-min fair in the unit
-of each: a flow gets as much of its bottleneck as any other flow there, and what it leaves elsewhere
-is divided among the others. A level f_i of each resource says it,
+of each resource. A flow gets as much of its bottleneck as any other flow there; the capacity it
+leaves elsewhere is divided among the others. With a level f_i for each resource,
 
     r_s = alpha_s min over the resources i of s of f_i / w_s^i
 
-where f_i makes resource i full, or is so high that it holds back nobody. Bonald and Roberts
+where f_i either makes resource i full or is too high to limit any flow. Bonald and Roberts
 ("Multi-resource fairness: objectives, algorithms and performance", ACM SIGMETRICS 2015) call this
-bottleneck max fairness: such an allocation always exists.
+bottleneck max fairness and prove that such an allocation always exists.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from scipy.sparse import csr_array
 from marqueue.errors import ModelError
 from marqueue.theory.allocation.resources import Allocation, Floats, Sharing
 
-#: How far from full a full resource may end, and after how many rounds at most: in random networks
-#: of 20 resources it takes about a hundred.
+#: Tolerated distance of a full resource from its capacity, and the largest number of rounds; random
+#: networks of 20 resources take about a hundred.
 FULL, ROUNDS = 1e-9, 20_000
 
 
 def feasible(sharing: Sharing) -> Floats:
-    """Rates, bits/s, that every resource bears: each is divided once, in proportion to alpha, and
-    what flows leave there stays unused."""
+    """Feasible rates, bits/s: each resource is divided in proportion to alpha, and flows do not
+    take over what others leave."""
     load = sharing.density @ (sharing.count * sharing.weight)
     with np.errstate(divide="ignore"):
         level = sharing.capacity / load
@@ -40,7 +40,7 @@ def feasible(sharing: Sharing) -> Floats:
 
 
 def tcp_like(sharing: Sharing) -> Allocation:
-    """The largest rates in proportion to alpha, by water-filling."""
+    """The largest feasible rates in proportion to alpha, by water-filling."""
     rates = np.zeros(len(sharing.flows))
     rising = np.ones(len(sharing.flows), dtype=bool)
     grows = sharing.count * sharing.weight
@@ -61,13 +61,14 @@ def tcp_like(sharing: Sharing) -> Allocation:
 
 
 def max_min(sharing: Sharing) -> Allocation:
-    """Fair queueing at every resource, in shares as alpha go.
+    """Fair queueing at every resource, weighted by alpha.
 
-    Raises :class:`ModelError` if the levels do not settle, which no network is known to do.
+    Raises :class:`ModelError` if the levels do not converge; no network is known for which they do
+    not.
     """
     finite = np.isfinite(sharing.capacity)
     share = csr_array(sharing.density[finite] / sharing.capacity[finite][:, None])
-    # At the highest level one flow alone may take all of a resource.
+    # At the highest level a single flow could take all of a resource.
     highest = np.full(share.shape[0], 1 / float(sharing.weight.min()))
     level = highest
     for _ in range(ROUNDS):
@@ -81,7 +82,7 @@ def max_min(sharing: Sharing) -> Allocation:
 
 
 def _least(density: csr_array, level: Floats) -> Floats:
-    """The least level over density of each column."""
+    """The smallest level / density in each column."""
     entries = density.tocoo()
     least = np.full(density.shape[1], np.inf)
     np.minimum.at(least, entries.col, level[entries.row] / entries.data)

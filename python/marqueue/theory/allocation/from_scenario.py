@@ -1,4 +1,4 @@
-"""From a scenario to the flows and resources of its allocations."""
+"""Makes the flows and resources of an allocation from a scenario."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from marqueue.theory.allocation.resources import Flows, Resource, Sharing
 from marqueue.theory.plan_inputs import Plan, round_trip, tcp_settings
 
 Weights = Literal["tcp", "equal"]
-"""alpha of flows: sqrt(3/2) M / tau, or the same for all."""
+"""Weights alpha of flows: sqrt(3/2) M / tau (TCP), or equal."""
 
 
 @dataclass
-class Shared:
-    """What a scenario says, and what is assumed to say so."""
+class AllocationProblem:
+    """The allocation problem of a scenario, with the assumptions made."""
 
     sharing: Sharing
     assumed: tuple[str, ...]
@@ -30,20 +30,20 @@ class Shared:
 
 
 def region(scenario: Scenario) -> Optimum:
-    """The optimum of a scenario, which knows the region that it is in (``.region``), as a whole and
-    of each CPU with its link (``.region_of``).
+    """The optimum of a scenario. Its ``.region`` is the region of the whole network, ``.region_of``
+    that of one CPU with its link.
 
-    Raises :class:`ScenarioError` as :func:`of_scenario`.
+    Raises :class:`ScenarioError` as :func:`allocation_problem` does.
     """
-    return proportionally_fair(of_scenario(scenario).sharing)
+    return proportionally_fair(allocation_problem(scenario).sharing)
 
 
-def of_scenario(scenario: Scenario, weights: Weights = "tcp") -> Shared:
-    """The long TCP flows of a scenario, and the CPUs and links that they cross there.
+def allocation_problem(scenario: Scenario, weights: Weights = "tcp") -> AllocationProblem:
+    """The long TCP flows of a scenario, and the CPUs and links that they cross.
 
-    What other traffic offers is taken off the capacities. Raises :class:`ScenarioError` if a
-    scenario is outside the model: no long TCP flows, flows controlled by rate, a rate that changes,
-    other traffic that leaves nothing.
+    The load of other traffic is subtracted from the capacities. Raises :class:`ScenarioError` if
+    the scenario is outside the model: no long TCP flows, rate-controlled flows, a changing rate, or
+    other traffic that takes all of a capacity.
     """
     reader = _Reader(compile(scenario), weights)
     reader.read()
@@ -67,7 +67,7 @@ def of_scenario(scenario: Scenario, weights: Weights = "tcp") -> Shared:
         tuple((cpu, cpu.removesuffix("/cpu")) for cpu in names if _is_cpu_of(cpu, crossed)),
     )
     managed = tuple(link["name"] for link in plan["links"] if link["queue"])
-    return Shared(sharing, tuple(dict.fromkeys(reader.assumed)), managed)
+    return AllocationProblem(sharing, tuple(dict.fromkeys(reader.assumed)), managed)
 
 
 def _is_cpu_of(name: str, crossed: set[str]) -> bool:
@@ -92,7 +92,7 @@ class _Reader:
     weights: Weights
     flows: list[Flows] = field(default_factory=list)
     load: np.ndarray[Any, np.dtype[np.float64]] = field(init=False)
-    """What other traffic takes of each resource."""
+    """The load of other traffic at each resource."""
     assumed: list[str] = field(
         default_factory=lambda: [
             "Acknowledgements take nothing; rates are on the wire, headers and retransmissions "
@@ -104,7 +104,7 @@ class _Reader:
         self.load = np.zeros(len(self.plan["links"]))
 
     def read(self) -> None:
-        """Goes through all traffic."""
+        """Reads all traffic."""
         for group in self.plan["traffic"]:
             [(kind, what)] = group["kind"].items()
             if kind == "tcp" and not what.get("size") and not what.get("write"):
@@ -118,7 +118,7 @@ class _Reader:
             )
 
     def long(self, group: Plan, what: Plan) -> None:
-        """TCP flows without end share."""
+        """TCP flows without an end: they share the resources."""
         route = self.plan["routes"][what["route"]]
         wire = tcp_settings(self.plan, what["transport"])["wire"]
         tau = round_trip(self.plan, route, wire)
@@ -129,7 +129,7 @@ class _Reader:
         self.flows.append(Flows(group["name"], weight, demands, what["count"]))
 
     def other(self, group: Plan, kind: str, what: Plan) -> None:
-        """All other traffic takes what it offers."""
+        """Other traffic: its load is subtracted from the capacities."""
         if kind == "paced" or what.get("write"):
             raise _outside(
                 "traffic",
@@ -150,7 +150,7 @@ class _Reader:
         )
 
     def offered(self, kind: str, what: Plan) -> tuple[float, float]:
-        """The size of a packet, bytes, and bits/s of all flows together."""
+        """The size of a packet, bytes, and the rate of all flows together, bits/s."""
         if kind == "poisson":
             wire = tcp_settings(self.plan, what["transport"])["wire"]
             return wire, what["rate"] * what["size"] * 8 * wire

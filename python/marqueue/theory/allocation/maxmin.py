@@ -1,9 +1,9 @@
-"""Max-min fair rates by water-filling, on any routes, in whatever unit each resource has.
+"""Max-min fair rates by water-filling, for any routes and units of resources.
 
-All rates rise together, in proportion to weights, until a resource stops those that use it; the
-others rise on (Bertsekas and Gallager, Data Networks, section 6.5.2). Source i takes
-``usage[j, i]`` of resource j for each unit of its rate: 1 at a link that it crosses, cycles per bit
-at a CPU, n times that for n like sources, 0 elsewhere.
+All rates rise together, in proportion to weights, until a resource is full and stops the sources
+that use it; the others rise further (Bertsekas and Gallager, Data Networks, section 6.5.2). Source
+i uses ``usage[j, i]`` of resource j for each unit of its rate: 1 at a link on its route, cycles per
+bit at a CPU, n times that for n identical sources, 0 elsewhere.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from marqueue.errors import ModelError
 Floats = npt.NDArray[np.float64]
 
 Limit = Callable[[Floats, Floats], Floats]
-"""At which level each resource stops those that rise there: from the load of those that it did not
-stop, and the load that the rising ones add for each unit of the level."""
+"""The level at which each resource stops the sources that use it. Arguments: the load of the
+sources that stopped earlier, and the load added by rising sources for each unit of the level."""
 
-#: Levels that differ by less, relative, are one: resources that stop rates at the same moment.
+#: Relative difference below which two levels are equal: these resources are full at the same time.
 SAME = 1e-12
 
 
 @dataclass(frozen=True)
 class WaterFilling:
-    """How far the water rose for each source, and what stopped it."""
+    """The level of each source, and the resource that stopped it."""
 
     rates: Floats
-    """Of each source, ``(N,)``: level times weight."""
+    """Rate of each source, ``(N,)``: level times weight."""
     bottleneck: npt.NDArray[np.int64]
-    """The resource that stopped each source, ``(N,)``; of several at once the first."""
+    """The resource that stopped each source, ``(N,)``; the first of several."""
     level: Floats
-    """At which each source was stopped, ``(N,)``."""
+    """The level at which each source was stopped, ``(N,)``."""
 
 
 def max_min(usage: csr_array, capacity: Floats, weight: Floats | None = None) -> WaterFilling:
     """Max-min fair rates in proportion to ``weight`` (1 by default).
 
-    ``usage`` is ``(M, N)``, resources by sources; ``capacity`` ``(M,)``, infinity for a resource
-    that stops nobody. Raises :class:`ModelError` for a source that nothing stops.
+    ``usage`` is ``(M, N)``, resources by sources; ``capacity`` is ``(M,)``, infinity for a resource
+    without a limit. Raises :class:`ModelError` for a source that no resource limits.
     """
     return fill(usage, weight, lambda load, growth: (capacity - load) / growth)
 
 
 def fill(usage: csr_array, weight: Floats | None, limit: Limit) -> WaterFilling:
-    """Water-filling where ``limit`` says when a resource stops those that use it.
+    """Water-filling with any rule ``limit`` for the level at which a resource is full.
 
-    Raises :class:`ModelError` for a source that nothing stops.
+    Raises :class:`ModelError` for a source that no resource limits.
     """
     sources = usage.shape[1]
     weight = np.ones(sources) if weight is None else weight

@@ -6,19 +6,19 @@ Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, section II-B, problem P:
 
 At the optimum r_s = alpha_s / (sum of w_s^k theta_k + sum of pi_l)                  (6)
 
-with a price theta_k of each CPU, in bits/cycle, and pi_l of each link, a plain number; only what
-is used to its full capacity has a price above zero. TCP Reno under DRQ has
-alpha_s = sqrt(3/2) M_s / tau_s (Proposition 1).
+with a price theta_k for each CPU, in bits/cycle, and a price pi_l for each link, without unit. Only
+full resources have a price above zero. TCP Reno under DRQ has alpha_s = sqrt(3/2) M_s / tau_s
+(Proposition 1).
 
-The solver is an interior point method on the prices alone: with rates as in (6), slack
-s = c - A r and a target m that goes to zero, Newton's method on p_i s_i = m,
+The solver is an interior point method in the prices. With rates as in (6), slack s = c - A r and a
+target m that goes to zero, it applies Newton's method to p_i s_i = m,
 
     (A diag(r^2 / alpha) A' + diag(s / p)) dp = ...                    resources by resources
 
-so that flows cost little, however many there are. log r is flat near its maximum, so that a solver
-that stops by its objective, as those of cones do, ends with rates that are good to some 1e-5;
-Newton's method ends where the conditions of Karush, Kuhn and Tucker do. Rates are counted in those
-of :func:`marqueue.theory.allocation.allocations.feasible`, prices in shares of what is paid in all.
+so that the cost hardly depends on the number of flows. Near its maximum log r is flat. A solver
+that stops by its objective, as conic solvers do, therefore finds rates to about 1e-5 only; this one
+stops by the conditions of Karush, Kuhn and Tucker. Rates are in units of
+:func:`marqueue.theory.allocation.allocations.feasible`, prices in shares of the total payment.
 """
 
 from __future__ import annotations
@@ -37,35 +37,36 @@ from marqueue.theory.allocation.resources import Allocation, Floats, Kind, Shari
 
 Region = Literal["CPU-limited", "jointly limited", "bandwidth-limited", "not congested"]
 
-#: The largest residual that a solution may have.
+#: Largest residual of an accepted solution.
 TOLERANCE = 1e-9
-#: To what Newton's method goes: well below, and above what rounding leaves.
+#: Residual at which Newton's method stops: well below TOLERANCE, and above rounding errors.
 TARGET = 1e-12
-#: Steps of Newton's method after which to give up; random networks take 12 to 20.
+#: Largest number of Newton steps; random networks take 12 to 20.
 STEPS = 100
-#: What of the way to a boundary a step takes at most, and by what factor its target sinks.
+#: Largest part of the way to a boundary that a step takes, and the factor by which the target
+#: falls.
 INSIDE, CENTRING = 0.99, 0.1
-#: The share of all that flows pay (the sum of alpha) from which on a resource has a price. Of a
-#: resource that is full but free, at the border of two regions, the root of TARGET is left.
+#: Smallest payment for a resource, as a share of the sum of alpha, that counts as a price. At the
+#: border of two regions a full resource without a price keeps about the root of TARGET.
 PAID = 1e-5
 
 
 @dataclass(frozen=True)
 class Residuals:
-    """How far a solution is from the conditions of Karush, Kuhn and Tucker; all relative."""
+    """Residuals of the conditions of Karush, Kuhn and Tucker; all relative."""
 
     stationarity: float
     """The largest ``|r_s (sum of prices) / alpha_s - 1|`` (6)."""
     excess: float
-    """The largest excess over a capacity (3), (4)."""
+    """The largest use beyond a capacity (3), (4)."""
     negativity: float
-    """The most that a price is below zero, of all that is paid."""
+    """The most negative price, as a share of the total payment."""
     slackness: float
-    """The most that is paid for capacity that nobody uses, of all that is paid."""
+    """The largest payment for unused capacity, as a share of the total payment."""
 
     @property
     def worst(self) -> float:
-        """The largest of them."""
+        """The largest residual."""
         return max(self.stationarity, self.excess, self.negativity, self.slackness)
 
 
@@ -74,13 +75,13 @@ class Optimum(Allocation):
     """The solution of problem P."""
 
     prices: Floats
-    """Of each resource: theta, bits/cycle, or pi."""
+    """Price of each resource: theta, bits/cycle, or pi."""
     residuals: Residuals
 
     @property
     def paid(self) -> Floats:
-        """What each resource earns, price times capacity, as a share of all that flows pay: the sum
-        of alpha."""
+        """Price times capacity of each resource, as a share of the total payment (the sum of
+        alpha)."""
         return _paid(self.sharing, self.prices)
 
     @property
@@ -91,12 +92,11 @@ class Optimum(Allocation):
 
     @property
     def region(self) -> Region:
-        """By what the flows together are limited."""
+        """Which kinds of resources limit the flows."""
         return self.region_of(self.congested)
 
     def region_of(self, names: Iterable[str]) -> Region:
-        """By which of these resources flows are limited: those of a CPU with its link, or of a
-        way."""
+        """The region of some of the resources, such as a CPU with its link, or those of a route."""
         congested = set(self.congested)
         kinds: set[Kind] = {
             r.kind for r in self.sharing.resources if r.name in congested.intersection(names)
@@ -109,10 +109,10 @@ class Optimum(Allocation):
 
 
 def proportionally_fair(sharing: Sharing) -> Optimum:
-    """The optimum of problem P for these flows, with prices.
+    """The optimum of problem P, with prices.
 
-    Raises :class:`ModelError` if it is not found, as capacities or densities that are very many
-    orders of magnitude apart may make it.
+    Raises :class:`ModelError` if the solver does not converge, as with capacities or densities that
+    differ by many orders of magnitude.
     """
     unit = feasible(sharing)
     finite = np.isfinite(sharing.capacity)
@@ -134,8 +134,8 @@ def proportionally_fair(sharing: Sharing) -> Optimum:
 
 
 def _earned(a: csr_array, pays: Floats) -> Floats:
-    """The prices p at which rates ``pays / (a' p)`` use at most one of each resource, and all of
-    it where p is above zero."""
+    """The prices p at which the rates ``pays / (a' p)`` use at most one unit of each resource, and
+    exactly one where p is above zero."""
     of_flow = csr_array(a.T)
     earned = np.full(a.shape[0], 1 / a.shape[0])
     slack = np.ones(a.shape[0])
@@ -158,7 +158,7 @@ def _earned(a: csr_array, pays: Floats) -> Floats:
 
 
 def _room(x: Floats, dx: Floats) -> float:
-    """How many times ``dx`` may be taken so that ``x`` stays above zero."""
+    """The largest factor by which ``dx`` may be multiplied so that ``x + dx`` stays above zero."""
     sinks = dx < 0
     return INSIDE * float((x[sinks] / -dx[sinks]).min(initial=np.inf))
 

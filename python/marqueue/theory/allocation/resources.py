@@ -1,11 +1,11 @@
-"""Flows that share CPUs and links: what every model of an allocation is given.
+"""Flows that share CPUs and links: the input of every allocation.
 
 Shin, Chong and Rhee, "Dual-resource TCP/AQM for processing-constrained networks", IEEE/ACM ToN
-16(2), 2008, section II-A. A flow of rate r, bits/s, takes w r cycles/s of a CPU, w its processing
-density there in cycles/bit, and r bits/s of a link. So a link is a resource on which every flow has
-density 1, and one matrix says it all:
+16(2), 2008, section II-A. A flow of rate r, bits/s, uses w r cycles/s of a CPU, where w is its
+processing density in cycles/bit, and r bits/s of a link. A link is thus a resource on which every
+flow has density 1, and one matrix describes all resources:
 
-    A r <= c,   A[i, s] the density of flows s at resource i, times their number     (3), (4)
+    A r <= c,   A[i, s] = the density of flows s at resource i, times their number     (3), (4)
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class Resource:
     name: str
     kind: Kind
     capacity: float
-    """Cycles/s of a CPU, bits/s of a link; infinity for one that limits nobody."""
+    """Cycles/s of a CPU, bits/s of a link; infinity for a resource without a limit."""
 
 
 @dataclass(frozen=True)
 class Flows:
-    """Like flows: of one route and one weight, each of which gets the same."""
+    """Identical flows: one route and one weight."""
 
     name: str
     weight: float
-    """alpha of each, in the unit of rates: what it gets where the prices of its route add up to
+    """alpha of each flow, in the unit of rates: the rate at which the prices of its route sum to
     one."""
     demands: Mapping[str, float]
     """By resource: cycles/bit at a CPU; at a link, how many times the flow crosses it."""
@@ -54,8 +54,8 @@ class Flows:
 class Sharing:
     """Resources and the flows that share them.
 
-    Raises :class:`ModelError` for what no model can be made of: flows that no resource limits, a
-    resource without capacity, a density below zero, an unknown name.
+    Raises :class:`ModelError` for flows that no resource limits, a resource without capacity, a
+    negative density, or an unknown name.
     """
 
     resources: tuple[Resource, ...]
@@ -81,7 +81,7 @@ class Sharing:
 
     @cached_property
     def index(self) -> Mapping[str, int]:
-        """The place of each resource."""
+        """The index of each resource by name."""
         return {resource.name: i for i, resource in enumerate(self.resources)}
 
     def _check(self, flows: Flows) -> None:
@@ -108,22 +108,22 @@ class Sharing:
 
     @cached_property
     def capacity(self) -> Floats:
-        """c, of each resource: cycles/s or bits/s."""
+        """c of each resource, cycles/s or bits/s."""
         return np.array([r.capacity for r in self.resources])
 
     @cached_property
     def weight(self) -> Floats:
-        """alpha, of each of the flows."""
+        """alpha of each entry of flows."""
         return np.array([f.weight for f in self.flows])
 
     @cached_property
     def count(self) -> Floats:
-        """How many there are of each of the flows."""
+        """The number of flows of each entry."""
         return np.array([float(f.count) for f in self.flows])
 
     @cached_property
     def density(self) -> csr_array:
-        """Resources by flows: cycles/bit, or 1, of one flow. Only what is above zero is stored."""
+        """Density of one flow, ``(resources, flows)``, cycles/bit or 1; sparse."""
         entries = [
             (self.index[name], s, demand)
             for s, flows in enumerate(self.flows)
@@ -135,30 +135,30 @@ class Sharing:
         return csr_array((np.array(values), (np.array(rows), np.array(columns))), shape=shape)
 
     def used(self, rates: Floats) -> Floats:
-        """The share of each resource that flows of these rates, bits/s each, take."""
+        """Utilization of each resource at the given rates of single flows, bits/s."""
         used: Floats = self.density @ (self.count * rates) / self.capacity
         return used
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """What each flow gets."""
+    """Rates of flows that share resources."""
 
     sharing: Sharing
     rates: Floats
-    """Bits/s, of each of the flows."""
+    """Rate of one flow of each entry, bits/s."""
 
     @cached_property
     def used(self) -> Floats:
-        """The share of each resource that is used."""
+        """Utilization of each resource."""
         return self.sharing.used(self.rates)
 
     @property
     def total(self) -> float:
-        """Of all flows together, bits/s."""
+        """Rate of all flows together, bits/s."""
         return float(self.sharing.count @ self.rates)
 
     def rate(self, name: str) -> float:
-        """Of each of the flows of this name, bits/s."""
+        """Rate of one flow of this name, bits/s."""
         names = [flows.name for flows in self.sharing.flows]
         return float(self.rates[names.index(name)])

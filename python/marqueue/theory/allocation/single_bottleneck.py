@@ -1,14 +1,14 @@
-"""One CPU and one link that all flows cross: the closed forms of proportional fairness.
+"""One CPU and one link that all flows cross: closed forms of proportional fairness.
 
-Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, section II-B. With the means of the densities,
-weighted by alpha, w_a (arithmetic) and w_h (harmonic), C/B says it all:
+Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, section II-B. Let w_a and w_h be the arithmetic and
+harmonic means of the densities, weighted by alpha. The region follows from C/B:
 
     C/B <= w_h    CPU-limited         r_s = alpha_s C / (w_s sum of alpha)
     C/B >= w_a    bandwidth-limited   r_s = alpha_s B / sum of alpha
     between       jointly limited     r_s = alpha_s / (w_s theta + pi)
 
-What the flows pay in all is what both resources earn, theta C + pi B = sum of alpha. So the joint
-case has one unknown, the share that the CPU earns.
+The total payment of the flows is the earnings of both resources, theta C + pi B = sum of alpha. The
+jointly limited case therefore has one unknown, the share that the CPU earns.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from marqueue.theory.allocation.resources import Floats
 
 
 @dataclass(frozen=True)
-class OnePair:
+class SingleBottleneck:
     """Flows by weight alpha and density, cycles/bit; all above 0."""
 
     weights: Floats
     densities: Floats
 
     @classmethod
-    def of(cls, densities: Sequence[float], weights: Sequence[float] | None = None) -> OnePair:
+    def of(
+        cls, densities: Sequence[float], weights: Sequence[float] | None = None
+    ) -> SingleBottleneck:
         """Flows of these densities; by default of equal weights."""
         w = np.array(densities, dtype=float)
         return cls(np.ones_like(w) if weights is None else np.array(weights, dtype=float), w)
@@ -47,13 +49,13 @@ class OnePair:
         return float(self.weights.sum() / (self.weights / self.densities).sum())
 
     def region(self, cpu: float, link: float) -> Region:
-        """By what the flows are limited at ``cpu`` cycles/s and ``link`` bits/s."""
+        """The region for ``cpu`` cycles/s and ``link`` bits/s."""
         if cpu / link <= self.harmonic:
             return "CPU-limited"
         return "bandwidth-limited" if cpu / link >= self.arithmetic else "jointly limited"
 
     def proportionally_fair(self, cpu: float, link: float) -> Floats:
-        """What each flow gets at the optimum, bits/s."""
+        """Proportionally fair rates, bits/s."""
         alpha, w = self.weights, self.densities
 
         def rates(earned: float) -> Floats:
@@ -67,11 +69,11 @@ class OnePair:
             case "bandwidth-limited":
                 return rates(0.0)
             case _:
-                # What is earned is all that is paid: where both are used alike, both are full. At
-                # 0 the link is full and the CPU overloaded, at 1 the other way round.
+                # Both resources are full where their utilizations are equal. At 0 the link is full
+                # and the CPU overloaded; at 1 it is the other way round.
                 return rates(brentq(lambda e: float((w / cpu - 1 / link) @ rates(e)), 0.0, 1.0))
 
     def tcp_like(self, cpu: float, link: float) -> Floats:
-        """Rates in proportion to alpha, the largest that both capacities allow, bits/s."""
+        """The largest feasible rates in proportion to alpha, bits/s."""
         rates: Floats = self.weights / self.weights.sum() * min(link, cpu / self.arithmetic)
         return rates

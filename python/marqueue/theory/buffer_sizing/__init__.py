@@ -1,4 +1,4 @@
-"""How large a buffer: four rules, and what models say of each."""
+"""Buffer sizing: four rules for the size of a buffer, and the predictions of models for each."""
 
 from marqueue.theory.buffer_sizing.models import Prediction, predict
 from marqueue.theory.buffer_sizing.rules import AQMS, RULES, Demand, Rule

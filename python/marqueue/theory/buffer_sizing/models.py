@@ -1,11 +1,11 @@
-"""What models say of a buffer: utilization and loss, or that they say nothing, and why.
+"""Utilization and loss that models predict for a buffer.
 
-- Gaussian: windows are independent, their sum is normal, and the link idles when it is less than
-  the pipe (Appenzeller, Keslassy and McKeown, SIGCOMM 2004):
-  utilization >= erf(3 sqrt(3) / (2 sqrt(2)) B sqrt(N) / (C RTT + B)).
-- Poisson: the buffer is so small that within a round trip only arrivals at random matter: M/D/1/B
-  loses p(rho), TCP answers W = sqrt(3 / (2 p)), rho = N W / (C RTT) (Raina and Wischik, NGI 2005).
-- Fixed points of AQMs, which say nothing of how far the queue swings around them.
+- Gaussian: windows are independent and their sum is normal; the link idles while the sum is below
+  the bandwidth-delay product (Appenzeller, Keslassy and McKeown, SIGCOMM 2004): utilization >=
+  erf(3 sqrt(3) / (2 sqrt(2)) B sqrt(N) / (C RTT + B)).
+- Poisson: the buffer is so small that within a round trip arrivals are random: M/D/1/B loses
+  p(rho), TCP has W = sqrt(3 / (2 p)), rho = N W / (C RTT) (Raina and Wischik, NGI 2005).
+- Fixed points of AQMs, which do not tell how far the queue oscillates around them.
 - The chain of Eun and Wang (:mod:`marqueue.theory.marking_chain`).
 """
 
@@ -21,28 +21,28 @@ from marqueue.theory.buffer_sizing.rules import OF_ONE, A, B, Demand
 from marqueue.theory.marking_chain import Model, simulate
 
 INDEPENDENT = 50
-"""Fewer flows move together under droptail."""
+"""Under droptail fewer flows are synchronized."""
 
 TIMEOUTS = 4.0
-"""Packets: with smaller windows three duplicates are rare, and the square root law is none."""
+"""Packets: smaller windows seldom bring three duplicate ACKs, and the square root law fails."""
 
 TARGET = 0.005
-"""Of CoDel, s."""
+"""CoDel's target, s."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """None is what a model does not say."""
+    """A prediction; None for a quantity about which the model makes no statement."""
 
     utilization: float | None
     loss: float | None
     model: str
     doubt: str
-    """What it rests on, or why it says nothing."""
+    """The model's assumption, or why there is no prediction."""
 
 
 def predict(demand: Demand, buffer: int) -> Prediction:
-    """Of a buffer under the AQM that is asked for."""
+    """The prediction for a buffer, packets, under the AQM of ``demand``."""
     match demand.aqm:
         case "red":
             return _red(demand, buffer)
@@ -73,9 +73,7 @@ def _droptail(demand: Demand, buffer: int) -> Prediction:
             return Prediction(
                 1.0, _sqrt(demand, buffer), "rule of thumb", "one window, halved, fills the pipe"
             )
-        return Prediction(
-            None, None, "none", f"fewer than {INDEPENDENT} flows halve together, or not"
-        )
+        return Prediction(None, None, "none", f"fewer than {INDEPENDENT} flows may be synchronized")
     if buffer < demand.pipe / math.sqrt(demand.flows) / 3:
         return _poisson(demand, buffer)
     reach = 3 * math.sqrt(3) / (2 * math.sqrt(2))
@@ -84,15 +82,17 @@ def _droptail(demand: Demand, buffer: int) -> Prediction:
 
 
 def _sqrt(demand: Demand, buffer: int) -> float | None:
-    """The loss at which windows fill pipe and buffer, W = sqrt(3 / (2 p))."""
+    """The loss ratio at which windows fill pipe and buffer, W = sqrt(3 / (2 p))."""
     window = (demand.pipe + buffer) / demand.flows
     return None if window < TIMEOUTS else min(1.0, 1.5 / window**2)
 
 
 def _poisson(demand: Demand, buffer: int) -> Prediction:
     if demand.window < TIMEOUTS:
-        return Prediction(None, None, "none", f"windows below {TIMEOUTS:g} packets: timeouts rule")
-    # At a load of 2 the queue loses more than TCP answers, at a loss of 1 less.
+        return Prediction(
+            None, None, "none", f"windows below {TIMEOUTS:g} packets: timeouts prevail"
+        )
+    # At a load of 2 the queue loses more than TCP does at its window; at a loss ratio of 1, less.
     low, high = 1.5 / (2 * demand.window) ** 2, 1.0
     for _ in range(200):
         lost = math.sqrt(low * high)
@@ -103,12 +103,12 @@ def _poisson(demand: Demand, buffer: int) -> Prediction:
         min(1.0, load * (1 - low)),
         low,
         "Poisson",
-        "arrivals within a round trip are at random: sources are slow or paced",
+        "arrivals within a round trip are random: sources are slow or paced",
     )
 
 
 def red_thresholds(buffer: int) -> tuple[float, float]:
-    """min_th and max_th, packets: gentle RED reaches 1 where the buffer is full."""
+    """min_th and max_th, packets: gentle RED reaches probability 1 at a full buffer."""
     return max(1.0, buffer / 6), max(2.0, buffer / 2)
 
 
@@ -128,7 +128,10 @@ def _red(demand: Demand, buffer: int) -> Prediction:
     if queue > 0.99 * buffer or window < TIMEOUTS:
         return Prediction(None, None, "none", "no fixed point inside the buffer with windows of 4")
     return Prediction(
-        1.0, 0.0, "fixed point", f"queue {queue:.0f} packets, if it does not swing to empty or full"
+        1.0,
+        0.0,
+        "fixed point",
+        f"queue {queue:.0f} packets, if oscillations do not empty or fill it",
     )
 
 
@@ -150,11 +153,11 @@ def _scaled(demand: Demand, buffer: int) -> Prediction:
     found = simulate(model, length=1000, warm_up=1000, replications=2)
     places = min(buffer, found.buffer)
     lost = np.dot(model.at.loss(found.loads, places), found.loads) / found.loads.sum()
-    together = "; flows move together" if found.h.mean > 10 else ""
+    together = "; flows are synchronized" if found.h.mean > 10 else ""
     return Prediction(
         found.utilization.mean,
         float(lost),
         "chain",
-        f"all round trips alike, h = {found.h.mean:.2g}{together}; the AQM's own buffer of "
-        f"{found.buffer} packets holds too",
+        f"equal round-trip times, h = {found.h.mean:.2g}{together}; the AQM's own buffer of "
+        f"{found.buffer} packets applies too",
     )

@@ -1,4 +1,4 @@
-"""The link, what is asked of it, and the rules by which buffers are chosen."""
+"""The link, its requirements, and rules for the size of a buffer."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from marqueue.errors import ModelError, show, unknown
 AQMS = ("droptail", "red", "avq", "codel", "scaled")
 
 SMALL = 20
-"""O(1): packets, the upper end of what Enachescu et al. (INFOCOM 2006) find enough."""
+"""O(1), packets: the upper end of the range that Enachescu et al. (INFOCOM 2006) find
+sufficient."""
 
 A, B, OF_ONE = 0.2, 0.3, 12.0
-"""Exponents of the thresholds and of the buffer, and the buffer of one flow (Eun and Wang 2008,
-Table I)."""
+"""Exponents of thresholds and buffer, and the buffer of one flow, packets (Eun and Wang 2008, Table
+I)."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """A link, who shares it, and what is asked. Raises :class:`ModelError`."""
+    """A link, its flows, and the required utilization and loss. Raises :class:`ModelError`."""
 
     capacity: float
     """bit/s."""
@@ -30,10 +31,10 @@ class Demand:
     utilization: float
     """At least."""
     loss: float
-    """At most, lost over arrived packets."""
+    """Largest loss ratio: lost over arrived packets."""
     aqm: str = "droptail"
     packet: int = 1500
-    """Bytes on the link."""
+    """Size of a packet on the link, bytes."""
 
     def __post_init__(self) -> None:
         for name, value, least, most in (
@@ -51,7 +52,7 @@ class Demand:
         if self.window < 1:
             raise ModelError(
                 f"--flows: {self.flows} flows have {self.window:.2g} packets of C x RTT each, "
-                "expected at least 1: TCP lives by its timeouts below, and no rule speaks of it"
+                "expected at least 1: below, TCP depends on timeouts, and no rule applies"
             )
 
     @property
@@ -66,25 +67,25 @@ class Demand:
 
     @property
     def gamma(self) -> float:
-        """The utilization that AVQ is told: half-way from what is asked to 1."""
+        """AVQ's gamma: half-way from the required utilization to 1."""
         return (1 + self.utilization) / 2
 
     @property
     def window(self) -> float:
-        """C x RTT of one flow, packets."""
+        """Share of C x RTT of one flow, packets."""
         return self.pipe / self.flows
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A way to choose a buffer."""
+    """A rule for the size of a buffer."""
 
     name: str
     source: str
     packets: Callable[[Demand], float]
 
     def buffer(self, demand: Demand) -> int:
-        """Packets, at least 1."""
+        """The size of the buffer, packets, at least 1."""
         return max(1, math.ceil(self.packets(demand)))
 
 

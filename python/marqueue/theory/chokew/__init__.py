@@ -1,1 +1,1 @@
-"""The model of CHOKeW: who gets what share (docs/theory/chokew.md)."""
+"""The model of CHOKeW: the share of the link that each flow gets (docs/theory/chokew.md)."""

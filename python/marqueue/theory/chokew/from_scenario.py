@@ -1,4 +1,4 @@
-"""From a scenario with a CHOKeW link to the flows of its model."""
+"""Makes the flows of the CHOKeW model from a scenario."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ from typing import Any, Literal
 
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
-from marqueue.scenario.parameters import aqms, dscp_value
+from marqueue.scenario.dscp import dscp_value
+from marqueue.scenario.parameters import aqms
 from marqueue.theory.chokew.model import Equilibrium, Flows, equilibrium
 from marqueue.theory.plan_inputs import round_trip, tcp_settings
 
 Law = Literal["sqrt", "pftk", "pairs"]
-"""How fast TCP sends at a given loss: the square root law; with timeouts; or with timeouts, the two
-packets of a matched drop being one loss to it."""
+"""TCP's rate at a given loss ratio: the square root law; with timeouts; or with timeouts and the
+two packets of a matched drop as one loss."""
 
 MODELLED = "chokew"
 
 
-def of_scenario(scenario: Scenario, law: Law = "pftk", queue: float | None = None) -> Equilibrium:
-    """What the model says of a scenario with one CHOKeW link that all flows cross.
+def solve_scenario(
+    scenario: Scenario, law: Law = "pftk", queue: float | None = None
+) -> Equilibrium:
+    """Solves the model for a scenario with one CHOKeW link that all flows cross.
 
-    ``queue`` is L, packets; by default the queue above which p0 rises, L+. Raises
-    :class:`ScenarioError` if the scenario is outside the model: another AQM, flows that begin and
-    end, several sizes of packets.
+    ``queue`` is L, packets; by default L+, the queue length above which p0 rises. Raises
+    :class:`ScenarioError` if the scenario is outside the model: another AQM, flows that begin or
+    end, several packet sizes.
     """
     plan = compile(scenario)
     index, link = _the_link(plan)

@@ -1,7 +1,7 @@
-"""The model of CHOKeW: who gets what share of a link under matched drops.
+"""The model of CHOKeW: the share of a link that each flow gets under matched drops.
 
-Wen, Fang and Sun, "Differentiated Bandwidth Allocation with TCP Protection in Core Routers",
-IEEE TPDS 20(1), 2009, section 3. Symbols are the paper's:
+Wen, Fang and Sun, "Differentiated Bandwidth Allocation with TCP Protection in Core Routers", IEEE
+TPDS 20(1), 2009, section 3. Symbols are the paper's:
 
     r   matching probability: a flow's share of the queue               (3)
     p   drawing factor, p0 / w                                           (1)
@@ -9,14 +9,15 @@ IEEE TPDS 20(1), 2009, section 3. Symbols are the paper's:
     q   dropping probability, 2 - 2 eta                                  (7)
     mu  rate at which packets enter the queue, lambda eta                (16c)
 
-and r = mu / sum of all mu (16a), lambda' = lambda (1 - q) (16d). A packet that enters stays
-D = L / sum of all mu (15), be it lost in the queue or not. TCP sends lambda = sqrt(3 / (2 q)) / T
-(footnote 8; one acknowledgement a packet), T its round trip without queueing plus D. That leaves
-out timeouts, which rule where q is large; with a least timeout given lambda is that of Padhye,
-Firoiu, Towsley and Kurose, IEEE/ACM ToN 8(2), 2000, equation (30), which has them.
+and r = mu / sum of all mu (16a), lambda' = lambda (1 - q) (16d). A packet that enters the queue
+stays for D = L / sum of all mu (15), whether it is dropped there or not. TCP sends lambda = sqrt(3
+/ (2 q)) / T (footnote 8; one acknowledgement per packet), where T is its round-trip time without
+queueing plus D. This law has no timeouts, which prevail for large q. If a smallest timeout is
+given, lambda is that of Padhye, Firoiu, Towsley and Kurose, IEEE/ACM ToN 8(2), 2000, equation (30),
+which includes timeouts.
 
-The paper leaves open what p0 and L are. Here L is given, and p0 is what makes the flows fill the
-link: CHOKeW raises p0 while the queue is above L+ and lowers it below L-.
+The paper does not say how to choose p0 and L. Here L is given, and p0 is the value at which the
+flows just fill the link: CHOKeW raises p0 while the queue is above L+ and lowers it below L-.
 """
 
 from __future__ import annotations
@@ -34,26 +35,25 @@ from marqueue.errors import ModelError
 
 Floats = npt.NDArray[np.float64]
 
-#: To what the equations are solved, relative.
+#: Relative accuracy of the solution.
 TOLERANCE = 1e-10
-#: Halvings of an interval that lead there and further.
+#: Halvings of an interval: more than this accuracy needs.
 HALVINGS = 50
-#: The largest p0 that is looked at; beyond it every flow that can be blocked is.
+#: Largest p0 tried; beyond it every flow that can be starved is.
 LARGEST_P0 = 1e7
 
 
 def entry_probability(r: float, p: float) -> float:
-    """eta: the probability that an arrival of a flow with share ``r`` of the queue enters it when
-    it is compared with floor(``p``) packets, and one more with probability
-    ``p`` - floor(``p``) (4).
-    """
+    """eta (4): the probability that an arriving packet of a flow with share ``r`` of the queue
+    enters it, if it is compared with floor(``p``) packets, and with one more with probability ``p``
+    - floor(``p``)."""
     m = math.floor(p)
     return (1 - r) ** m * (1 - (p - m) * r)
 
 
 def starvation_bound(r: float) -> float:
-    """The drawing factor from which on a flow with share ``r`` of the queue is starved (9):
-    -1 / log2(1 - ``r``)."""
+    """The drawing factor at and above which a flow with share ``r`` of the queue is starved (9): -1
+    / log2(1 - ``r``)."""
     if not 0 < r < 1:
         raise ModelError(f"r: got {r:g}, expected a share of the queue between 0 and 1")
     return -1 / math.log2(1 - r)
@@ -65,33 +65,34 @@ def starvation_share(p: float) -> float:
 
 
 def waiting_time(queue: float, entering: float) -> float:
-    """D: how long packets wait, s, in a queue of ``queue`` packets that ``entering`` packets a
-    second enter (15). Packets lost in the queue count: Little's law for the leaky buffer."""
+    """D (15): the time a packet spends, s, in a queue of ``queue`` packets that ``entering``
+    packets per second enter. This is Little's law of the leaky buffer: packets dropped from the
+    queue count."""
     return queue / entering
 
 
 @dataclass(frozen=True)
 class Flows:
-    """Like flows of the model."""
+    """Identical flows of the model."""
 
     name: str
     kind: Literal["tcp", "cbr"]
     count: int
     weight: float
     rtt: float = 0.0
-    """Of TCP: the round trip without queueing, s."""
+    """TCP: round-trip time without queueing, s."""
     rate: float = 0.0
-    """Of constant-rate flows: packets/s, each."""
+    """Constant-rate flows: rate of each, packets/s."""
     rto: float = 0.0
-    """Of TCP: the least retransmission timeout, s; 0 leaves timeouts out of the model."""
+    """TCP: smallest retransmission timeout, s; 0 leaves timeouts out of the model."""
     lost_at_once: float = 1.0
-    """Of TCP: packets lost for each time that it slows down. 2 if it takes the pair of a matched
-    drop for one loss, as it does where both are of one window."""
+    """TCP: packets lost for each reduction of the window. 2 if the two packets of a matched drop,
+    which are usually of one window, count as one loss."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What the model says of one of these flows."""
+    """The solution for one of these flows."""
 
     flows: Flows
     drawing_factor: float
@@ -109,7 +110,7 @@ class Share:
 
     @property
     def starved(self) -> bool:
-        """Does nothing of it get through?"""
+        """Whether none of its packets get through."""
         return self.delivered == 0.0
 
 
@@ -124,26 +125,26 @@ class Equilibrium:
     waiting_time: float
     """D, s."""
     shares: tuple[Share, ...]
-    """One for each kind of flows, in the order given."""
+    """One for each entry of flows, in the given order."""
 
     def share(self, name: str) -> Share:
-        """That of the flows of this name."""
+        """The share of the flows of this name."""
         return next(share for share in self.shares if share.flows.name == name)
 
 
 def equilibrium(flows: Sequence[Flows], capacity: float, queue: float) -> Equilibrium:
-    """The fixed point for a mix of flows on a link of ``capacity`` packets/s with a queue of
-    ``queue`` packets.
+    """The fixed point for flows on a link of ``capacity`` packets/s with a queue of ``queue``
+    packets.
 
-    Raises :class:`ModelError` if the model's assumptions do not hold: flows and weights that exist,
-    a link that they congest.
+    Raises :class:`ModelError` if the assumptions of the model do not hold: invalid flows or
+    weights, or a link that is not congested.
     """
     _check(flows, capacity, queue)
     constant = sum(f.count * f.rate for f in flows if f.kind == "cbr")
     if not any(f.kind == "tcp" for f in flows) and constant <= capacity:
         raise ModelError(
             f"rate: the flows send {constant:g} packets/s in all, expected more than the link's "
-            f"{capacity:g}: without congestion nothing is drawn"
+            f"{capacity:g}: the model needs congestion"
         )
 
     def excess(log_p0: float) -> float:
@@ -177,7 +178,7 @@ def _check(flows: Sequence[Flows], capacity: float, queue: float) -> None:
 
 
 class _Mix:
-    """The flows at a given p0: solves for the rate at which packets enter the queue."""
+    """The flows at a given p0: solves for the total rate at which packets enter the queue."""
 
     def __init__(self, flows: Sequence[Flows], p0: float, queue: float) -> None:
         self.flows = flows
@@ -193,14 +194,14 @@ class _Mix:
         self.lost_at_once = np.array([f.lost_at_once for f in flows])
 
     def solve(self) -> _Mix:
-        """Finds the entering rate at which the shares of the queue add up to one."""
+        """Finds the entering rate at which the shares of the queue sum to one."""
 
         def missing(log_rate: float) -> float:
             return float(self.count @ self._shares(math.exp(log_rate)) - 1.0)
 
         low, high = math.log(1e-9), math.log(1e15)
         if missing(low) < 0:
-            # Even the largest shares that flows can hold do not fill the queue: all are starved.
+            # The largest possible shares do not fill the queue: all flows are starved.
             self.entering = math.exp(low)
         else:
             self.entering = math.exp(brentq(missing, low, high, xtol=TOLERANCE))
@@ -216,7 +217,7 @@ class _Mix:
         return q
 
     def _sent(self, q: Floats, entering: float) -> Floats:
-        """lambda, packets/s: of TCP by footnote 8, or with timeouts."""
+        """lambda, packets/s: TCP by footnote 8, or with timeouts."""
         q = q / self.lost_at_once
         rtt = self.rtt + self.queue / entering
         timeout = np.where(self.rto > 0, np.maximum(self.rto, rtt), 0.0)
@@ -226,7 +227,7 @@ class _Mix:
             return np.where(self.tcp, 1 / (between + waiting), self.rate)
 
     def _shares(self, entering: float) -> Floats:
-        """r of each kind: where r * entering meets lambda eta, which falls as r rises."""
+        """r of each entry: the root of r * entering = lambda eta, whose right side falls with r."""
         low, high = np.zeros_like(self.bound), self.bound.copy()
         for _ in range(HALVINGS):
             r = (low + high) / 2
@@ -237,7 +238,7 @@ class _Mix:
         return (low + high) / 2
 
     def shares(self) -> list[Share]:
-        """What each kind gets."""
+        """The share of each entry of flows."""
         blocked = self.bound - self.r <= 1e-9 * self.bound
         return [
             Share(
@@ -254,14 +255,14 @@ class _Mix:
 
 
 def fairness(alphas: Sequence[float], p: float, queue_rate: float) -> tuple[float, float]:
-    """The ratio of what two TCP flows get, under CHOKeW and under an AQM that loses both alike
-    (RED, BLUE): (22) and (20).
+    """The ratios of the goodputs of two TCP flows under CHOKeW (22), and under an AQM that drops
+    both with the same probability, such as RED or BLUE (20).
 
-    ``alphas`` are those of lambda_i = alpha_i sqrt(3 / (2 q_i)), packets/s, ``p`` is the flows'
-    drawing factor, ``queue_rate`` the rate, packets/s, at which packets of all flows enter the
-    queue.
+    ``alphas`` are the factors in lambda_i = alpha_i sqrt(3 / (2 q_i)), packets/s. ``p`` is the
+    drawing factor of the flows, ``queue_rate`` the rate at which packets of all flows enter the
+    queue, packets/s.
 
-    The paper calls CHOKeW fairer where the first ratio lies between 1 and the second. It proves the
+    The paper calls CHOKeW fairer if the first ratio lies between 1 and the second. It proves the
     upper bound only: near starvation the flow with the larger alpha gets less than the other.
     """
     delivered = []

@@ -1,16 +1,17 @@
-"""The fluid model of TCP Reno under DRQ, and its linear form.
+"""The fluid model of TCP Reno under DRQ, and its linearization.
 
-Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, sections III-A and III-C. Rates x_s of flows, queues
-q_i of resources (bits of a link, cycles of a CPU), pre-marking probabilities phi_i of RED:
+Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, sections III-A and III-C. States are rates x_s of
+flows, queues q_i of resources (bits at a link, cycles at a CPU) and pre-marking probabilities phi_i
+of RED:
 
     q_i' = sum of A_is n_s x_s(t - forward delay) - c_i, not below q_i = 0            (7), (8)
     x_s' = M (1 - p) / (N tau^2) - (2/3) x^2 p / (N M)                                (9)
     phi_i = gentle RED of the average of q_i, which follows it at rate eta_i          (10)-(14)
     p_s = u^2 / (1 + u^2),  u_s = sum of A_is phi_i(t - backward delay)               (15)
 
-with constant round trips (assumption A2). The queue of a CPU in bits is that in cycles over the
-mean density of its flows, a constant, as the simulator's. At the equilibrium rates and prices solve
-problem P, if all prices are below one (conditions C1 and C2, Proposition 1).
+Round-trip times are constant (assumption A2). The queue of a CPU in bits is its queue in cycles
+divided by the mean density of its flows, a constant, as in the simulator. At the equilibrium rates
+and prices solve problem P if all prices are below one (conditions C1 and C2, Proposition 1).
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from marqueue.errors import ModelError
 from marqueue.statistics.estimates import Floats
 from marqueue.theory.allocation.proportional_fairness import Optimum, proportionally_fair
 from marqueue.theory.allocation.resources import Flows, Resource, Sharing
-from marqueue.theory.fluid.dde import Field, Solution, solve
+from marqueue.theory.dde import Field, Solution, solve
 from marqueue.theory.linear.characteristic import Linear
 
 
 @dataclass(frozen=True)
 class Red:
-    """Gentle RED of one queue, in bits, (10)."""
+    """Gentle RED of one queue, thresholds in bits, (10)."""
 
     lower: float
     """Below this average nothing is marked, bits."""
@@ -39,54 +40,54 @@ class Red:
     """At this average the probability is ``m``, bits; it is one at twice this."""
     m: float
     eta: float
-    """How fast the average follows: -log(1 - lambda) a sampling interval, 1/s."""
+    """Rate at which the average follows the queue: -log(1 - lambda) per sampling interval, 1/s."""
 
     @classmethod
     def of_packets(
         cls, lower: float, upper: float, m: float, weight: float, packet: float, rate: float
     ) -> Red:
-        """RED with thresholds in packets of so many bits, whose average has this weight a packet
+        """RED with thresholds in packets of a given size, and the averaging weight of each packet
         that arrives at ``rate`` bits/s."""
         return cls(lower * packet, upper * packet, m, -math.log1p(-weight) * rate / packet)
 
     def probability(self, average: Floats) -> Floats:
-        """phi at averages in bits."""
+        """phi at given averages, bits."""
         corners = (self.lower, self.upper, 2 * self.upper)
         return np.asarray(np.interp(average, corners, (0.0, self.m, 1.0)))
 
     def average(self, probability: float) -> float:
-        """The average, bits, at a probability above zero; its inverse."""
+        """The average, bits, at a probability above zero: the inverse of the curve."""
         corners = (self.lower, self.upper, 2 * self.upper)
         return float(np.interp(probability, (0.0, self.m, 1.0), corners))
 
     def slope(self, probability: float) -> float:
-        """Its slope where it has this probability, above zero, 1/bit."""
+        """The slope of the curve at a probability above zero, 1/bit."""
         if probability < self.m:
             return self.m / (self.upper - self.lower)
         return (1 - self.m) / self.upper
 
     @property
     def steepest(self) -> float:
-        """The larger of its two slopes, 1/bit, which Proposition 2 bounds."""
+        """The larger of the two slopes, 1/bit, which Proposition 2 bounds."""
         return max(self.m / (self.upper - self.lower), (1 - self.m) / self.upper)
 
 
 @dataclass(frozen=True)
 class Reno:
-    """Like TCP Reno flows."""
+    """Identical TCP Reno flows."""
 
     name: str
     demands: dict[str, float]
-    """As of :class:`marqueue.theory.allocation.resources.Flows`."""
+    """As in :class:`marqueue.theory.allocation.resources.Flows`."""
     packet: float
     """M, bits."""
     rtt: float
     """tau, s."""
     count: int = 1
     forward: float = 0.5
-    """What part of the round trip is before the resources."""
+    """The part of the round-trip time between sender and resources."""
     per_ack: float = 2.0
-    """N: packets that one acknowledgement acknowledges."""
+    """N: packets acknowledged by one acknowledgement."""
 
     @property
     def weight(self) -> float:
@@ -96,7 +97,7 @@ class Reno:
 
 @dataclass(frozen=True)
 class Drq:
-    """TCP Reno flows over CPUs and links with a DRQ each, of the same RED or of one each."""
+    """TCP Reno flows over CPUs and links that all have DRQ, with one RED or one for each."""
 
     resources: tuple[Resource, ...]
     flows: tuple[Reno, ...]
@@ -111,7 +112,7 @@ class Drq:
 
     @cached_property
     def sharing(self) -> Sharing:
-        """As problem P has it."""
+        """The flows and resources of problem P."""
         flows = tuple(Flows(f.name, f.weight, f.demands, f.count) for f in self.flows)
         return Sharing(self.resources, flows)
 
@@ -127,12 +128,12 @@ class Drq:
 
     @cached_property
     def mean_density(self) -> Floats:
-        """Of the flows of each resource, cycles/bit or 1."""
+        """Mean density of the flows at each resource, cycles/bit or 1."""
         crossing = (self.density > 0) @ self.sharing.count
         return np.asarray(self.density @ self.sharing.count / np.maximum(crossing, 1))
 
     def violations(self) -> tuple[str, ...]:
-        """The resources whose price is not below one: conditions C1 and C2."""
+        """The resources whose price is not below one (conditions C1 and C2)."""
         every = zip(self.resources, self.optimum.prices, strict=True)
         return tuple(resource.name for resource, price in every if price >= 1)
 
@@ -141,14 +142,14 @@ class Drq:
 
     @cached_property
     def delays(self) -> Floats:
-        """Forward delays of the flows, then backward ones, s."""
+        """Forward delays of the flows, then backward delays, s."""
         tau, part = self._of_flows("rtt"), self._of_flows("forward")
         return np.concatenate([part * tau, (1 - part) * tau])
 
     @cached_property
     def field(self) -> Field:
-        """The right side of (7) to (15) for states x, q, and averages in bits, in order, with
-        :attr:`delays`."""
+        """The right side of (7) to (15) for the states x, q and averages in bits, in this order,
+        with :attr:`delays`."""
         s, r = len(self.flows), len(self.resources)
         a, count, c = self.density, self.sharing.count, self.sharing.capacity
         packet, tau, n = (self._of_flows(name) for name in ("packet", "rtt", "per_ack"))
@@ -171,9 +172,9 @@ class Drq:
 
     @cached_property
     def equilibrium(self) -> Floats:
-        """The state at which nothing changes (Proposition 1); free resources have no queue.
+        """The stationary state (Proposition 1); resources that are not full have no queue.
 
-        Raises :class:`ModelError` if a price is not below one: then there is none.
+        Raises :class:`ModelError` if a price is not below one: there is no equilibrium.
         """
         for name in self.violations():
             raise ModelError(
@@ -191,24 +192,24 @@ class Drq:
         return np.concatenate([self.optimum.rates, queue, average])
 
     def run(self, start: Floats, end: float, step: float) -> Solution:
-        """The fluid model from a state that it had until 0."""
+        """Solves the fluid model from a state that is constant before time 0."""
         return solve(self.field, start, list(self.delays), end, step, floor=0.0)
 
     @property
     def gains(self) -> Floats:
-        """Of each congested resource, the slope of RED at its price, times capacity, 1/s."""
+        """Slope of RED at its price times capacity, for each congested resource, 1/s."""
         at = [self.sharing.index[name] for name in self.optimum.congested]
         slopes = np.array([self.red[i].slope(self.optimum.prices[i]) for i in at])
         return slopes * self.sharing.capacity[at] / self.mean_density[at]
 
     def linear(self, gain: float | Floats) -> Linear:
-        """Around the equilibrium, where congested queues have RED of these slopes times capacity,
-        1/s: x, q and phi of the congested, in order."""
+        """The linearization at the equilibrium, with the given slope of RED times capacity, 1/s, at
+        congested resources. States: x, then q and phi of congested resources."""
         return self._linear(gain, damping=0.0)
 
     def linear_with_queueing(self, gain: float | Floats) -> Linear:
-        """The same where round trips grow with queues, so that a longer queue slows arrivals: the
-        term Omega of (38), with 1 for each queue on the way."""
+        """The same with round-trip times that grow with queues, so that a longer queue slows
+        arrivals: the term Omega of (38), with 1 for each queue on the route."""
         return self._linear(gain, damping=1.0)
 
     def _linear(self, gain: float | Floats, damping: float) -> Linear:
@@ -227,7 +228,7 @@ class Drq:
         now[s : s + r, s : s + r] = -damping * omega
         now[s + r :, s : s + r] = np.diag(eta * gain / c)
         now[s + r :, s + r :] = np.diag(-eta)
-        # Of (9) with (15): by p, then by u.
+        # Derivatives of (9) by p, and of (15) by u.
         by_u = -(packet / (n * tau**2) + 2 / 3 * x**2 / (n * packet)) * 2 * u / (1 + u**2) ** 2
         delayed: dict[float, Floats] = {}
         for j in range(s):

@@ -1,4 +1,4 @@
-"""From a scenario with DRQ to its fluid model."""
+"""Makes the fluid model of DRQ from a scenario."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
 from marqueue.scenario.parameters import aqms
-from marqueue.theory.allocation.from_scenario import of_scenario
+from marqueue.theory.allocation.from_scenario import allocation_problem
 from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 from marqueue.theory.drq.fluid import Drq, Red, Reno
 from marqueue.theory.plan_inputs import Plan, round_trip, tcp_settings
@@ -16,12 +16,12 @@ MODELLED = "drq"
 
 
 def network(scenario: Scenario) -> Drq:
-    """The fluid model of a scenario whose congested CPUs and links all have DRQ.
+    """The fluid model of a scenario in which all congested CPUs and links have DRQ.
 
-    Round trips are those without queueing; how much of one is before the queues is taken at the
-    first of them. Raises :class:`ScenarioError` if the scenario is outside the model.
+    Round-trip times are without queueing; the forward part is taken up to the first queue. Raises
+    :class:`ScenarioError` if the scenario is outside the model.
     """
-    shared = of_scenario(scenario).sharing
+    shared = allocation_problem(scenario).sharing
     plan = compile(scenario)
     links = {link["name"]: link for link in plan["links"]}
     for name in proportionally_fair(shared).congested:
@@ -51,8 +51,8 @@ def _has_drq(link: Plan) -> bool:
 
 
 def _red(link: Plan) -> Red:
-    """Its average takes a sample a packet; packets are of the usual size, and come as fast as the
-    server can go."""
+    """RED with one sample per packet, for packets of the usual size that arrive at the rate of the
+    server."""
     given = link["queue"]["policy"]["params"]
     values: dict[str, Any] = {spec.name: spec.default for spec in aqms()[MODELLED].params} | given
     return Red.of_packets(

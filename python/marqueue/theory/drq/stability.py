@@ -1,13 +1,14 @@
-"""How steep RED may be under DRQ: the bound of Proposition 2 beside the exact boundary.
+"""The bound on RED's slope under DRQ (Proposition 2), and the exact stability boundary.
 
-Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, section III-C: locally stable if of every resource
-the steeper slope of RED times the capacity, 1/s, is below
+Shin, Chong and Rhee, IEEE/ACM ToN 16(2), 2008, section III-C: the system is locally stable if at
+every resource the steeper slope of RED times the capacity, 1/s, is below
 
     psi = sqrt(3/2) sigma^2 / (R L^2 tau^3 w)                                         (32)
 
-with sigma the least singular value of the routing matrix with densities, R the number of congested
-resources, L the largest rate in packets/s, tau the longest round trip, w the largest density, at
-least 1. The boundary is where the rightmost root of the linear system crosses the imaginary axis.
+with sigma the smallest singular value of the routing matrix with densities, R the number of
+congested resources, L the largest rate in packets/s, tau the longest round-trip time, and w the
+largest density, at least 1. At the exact boundary the rightmost root of the linear system crosses
+the imaginary axis.
 """
 
 from __future__ import annotations
@@ -21,30 +22,30 @@ from marqueue.errors import ModelError
 from marqueue.theory.drq.fluid import Drq
 from marqueue.theory.linear.characteristic import Linear, boundary, rightmost
 
-#: Gains between which the boundary is looked for, 1/s, by factors. Roots of smaller ones are so
-#: near to zero that rounding hides their sign.
+#: Range of gains searched for the boundary, 1/s, and the factor of a step. At smaller gains roots
+#: are so close to zero that rounding hides their sign.
 LEAST, MOST, FACTOR = 1e-8, 1e8, 10.0
 
 
 @dataclass(frozen=True)
 class Stability:
-    """Slopes times capacity, all in 1/s."""
+    """Slopes of RED times capacity, all in 1/s."""
 
     bound: float
     """psi of Proposition 2."""
     boundary: float
-    """Where the model as printed, (7) to (15), with constant round trips, becomes unstable."""
+    """The exact boundary of the model as printed, (7) to (15), with constant round-trip times."""
     boundary_with_queueing: float
-    """Where it does if round trips grow with queues, as the proof of the proposition has it."""
+    """The exact boundary if round-trip times grow with queues, as in the proof."""
     configured: float
-    """What the bound asks to be below it: the largest, of the steeper slopes as configured."""
+    """The quantity bounded by psi: the largest steeper slope as configured."""
 
 
 def stability(network: Drq) -> Stability:
     """Bound and boundary of a network.
 
-    Raises :class:`ModelError` if it has no equilibrium, or is stable with no slope at all, which
-    the same flows on two congested resources bring about.
+    Raises :class:`ModelError` if it has no equilibrium, or if no slope is stable, as when two
+    congested resources have the same flows.
     """
     at = [network.sharing.index[name] for name in network.optimum.congested]
     capacity = network.sharing.capacity[at] / network.mean_density[at]
@@ -59,7 +60,7 @@ def stability(network: Drq) -> Stability:
 
 
 def bound(network: Drq) -> float:
-    """psi (32), 1/s, over the congested resources."""
+    """psi (32), 1/s, of the congested resources."""
     at = [network.sharing.index[name] for name in network.optimum.congested]
     gamma = network.density[at] * np.sqrt(network.sharing.count)
     sigma = np.linalg.eigvalsh(gamma @ gamma.T)[0]
@@ -77,7 +78,7 @@ def bound(network: Drq) -> float:
 
 
 def _boundary(linear: Callable[[float], Linear], near: float) -> float:
-    """The boundary, looked for from ``near`` upward or downward by factors."""
+    """The boundary, searched from ``near`` upward or downward by factors."""
     gain = max(near, LEAST)
     while rightmost(linear(gain))[0].real >= 0:
         gain /= FACTOR

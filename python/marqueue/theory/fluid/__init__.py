@@ -1,8 +1,8 @@
-"""Fluid models of networks: sources and queues as differential equations with delays.
+"""Fluid models of networks: sources and queues as delay differential equations.
 
-``model`` holds the equations and what may be asked of them, ``batch`` many of them at once.
-``from_scenario`` makes a description of a scenario, ``solution`` solves it, ``warnings`` says where
-it may not hold.
+``from_scenario`` makes the description of a scenario, ``model`` evaluates and integrates its
+equations, ``batch`` does so for many descriptions, ``solution`` gives the solution of a scenario
+with names and units, ``warnings`` says where the model may not hold.
 """
 
 from marqueue.theory.fluid.batch import batch

@@ -1,4 +1,4 @@
-"""Many fluid models at once, on all processors."""
+"""Solves many fluid models at once, on all processors."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def batch(
     tolerance: float = TOLERANCE,
     longest: float = np.inf,
 ) -> list[Observables | ModelError]:
-    """What is seen of each model at these times, s, in the order of the descriptions.
+    """Observables of each model at these times, s, in the order of the descriptions.
 
-    Where a description makes no sense, or a solution cannot be continued, the error stands in its
-    place, so that one of ten thousand does not end the others. Other threads go on meanwhile.
+    If a description is invalid or a solution cannot be continued, its place holds the error, so
+    that the other solutions are not lost. Releases the GIL.
     """
     times = np.ascontiguousarray(times, dtype=float)
     check_times(times, tolerance)

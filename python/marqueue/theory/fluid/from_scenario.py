@@ -1,4 +1,4 @@
-"""From a scenario to the description of its fluid model, or to why it has none."""
+"""Makes the description of the fluid model from a scenario."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from marqueue.theory.plan_inputs import Plan, round_trip, tcp_settings
 Source = Literal["reno", "reno-sawtooth", "constant-rtt", "drq"]
 """The equation for TCP.
 
-``reno`` is that of Misra, Gong and Towsley, in which a mark halves the mean window and round trips
-grow with queues; ``reno-sawtooth`` the same where a mark finds the window at its peak, 4/3 of the
-mean; ``constant-rtt`` that of the AVQ paper and ``drq`` that of the DRQ paper, both with peaks and
-constant round trips.
+``reno`` is that of Misra, Gong and Towsley: a mark halves the mean window, and round-trip times
+grow with queues. In ``reno-sawtooth`` a mark finds the window at its peak, 4/3 of the mean.
+``constant-rtt`` is the equation of the AVQ paper and ``drq`` that of the DRQ paper, both with peaks
+and constant round-trip times.
 """
 
 DECREASE = {"reno": 1 / 2, "reno-sawtooth": 2 / 3}
-"""What a mark takes of the mean window: half of it, or half of the peak. With the latter W is
-sqrt(3/(2p)), as for regular losses (Mathis et al. 1997); with the former sqrt(2/p)."""
+"""The decrease of the mean window by a mark: half of the mean, or half of the peak. With the peak W
+is sqrt(3/(2p)), as for regular losses (Mathis et al. 1997); with the mean sqrt(2/p)."""
 
 #: beta of the AVQ paper, (1).
 BETA = 2 / 3
@@ -69,12 +69,12 @@ class _Reader:
         }
 
     def queued(self, what: Plan) -> list[int]:
-        """The managed queues on the way of a group."""
+        """The managed queues on the route of a group."""
         forward = self.plan["routes"][what["route"]]["forward"]
         return [i for i in forward if self.plan["links"][i]["queue"]]
 
     def groups(self) -> Iterator[tuple[Plan, Plan]]:
-        """The groups of traffic that the model has, with what they are."""
+        """The groups of traffic in the model, with their kinds."""
         for group in self.plan["traffic"]:
             [(kind, what)] = group["kind"].items()
             path = f"traffic.{group['name']}"
@@ -87,7 +87,7 @@ class _Reader:
                 yield group, what
 
     def two_ways(self, groups: list[tuple[Plan, Plan]]) -> None:
-        """Acknowledgements wait nowhere."""
+        """Refuses acknowledgements that share a queue with data."""
         routes = [self.plan["routes"][what["route"]] for _, what in groups]
         data = {i for route in routes for i in route["forward"]}
         for i in sorted({i for route in routes for i in route["reverse"]} & data):
@@ -98,7 +98,7 @@ class _Reader:
     # Links
 
     def link(self, index: int, groups: list[tuple[Plan, Plan]]) -> dict[str, Any]:
-        """A queue that flows cross."""
+        """Description of a queue that flows cross."""
         link = self.plan["links"][index]
         queue, name = link["queue"], link["name"]
         packet = float(queue["mean_packet"])
@@ -141,7 +141,7 @@ class _Reader:
         return made
 
     def signal(self, index: int, groups: list[tuple[Plan, Plan]]) -> str:
-        """Whether marks of a queue are losses."""
+        """Whether congestion signals of a queue are marks (ecn) or losses (drop)."""
         link = self.plan["links"][index]
         kinds = {self.answers(what) for _, what in groups if index in self.queued(what)}
         if link["queue"]["signal"] == "drop":
@@ -153,25 +153,25 @@ class _Reader:
         return "ecn" if kinds == {True} else "drop"
 
     def answers(self, what: Plan) -> bool:
-        """Whether flows have ECN."""
+        """Whether flows use ECN."""
         return bool(what["ecn"] if "control" in what else self.tcp(what)["ecn"])
 
     # Classes
 
     def tcp(self, what: Plan) -> dict[str, Any]:
-        """All settings of a group's TCP."""
+        """All TCP settings of a group."""
         of = self.plan["transports"][what["transport"]]
         defaults = {spec["name"]: spec["default"] for spec in _core.tcp_params()}
         return {**defaults, **_core.tcp_presets()[of["preset"]], **of["params"]}
 
     def wire(self, what: Plan) -> float:
-        """The size of a group's packets, bytes."""
+        """The size of a group's packets on the wire, bytes."""
         if "control" in what:
             return float(what["packet"])
         return tcp_settings(self.plan, what["transport"])["wire"]
 
     def class_(self, group: Plan, what: Plan, at: Mapping[int, int]) -> dict[str, Any]:
-        """A group of like flows."""
+        """Description of a group of identical flows."""
         route = self.plan["routes"][what["route"]]
         wire = self.wire(what)
         law, initial = self.law(group, what, wire)
@@ -188,7 +188,7 @@ class _Reader:
         }
 
     def hops(self, route: Plan, wire: float) -> Iterator[tuple[int, float]]:
-        """The queues on a route, with how long after the first of them packets come there."""
+        """The queues on a route, with the delay from the first of them, s."""
         passed, first = 0.0, None
         for i in route["forward"]:
             link = self.plan["links"][i]
@@ -198,7 +198,7 @@ class _Reader:
             passed += link["delay"] / 1e9 + 8 * wire / link["rate"]
 
     def law(self, group: Plan, what: Plan, wire: float) -> tuple[dict[str, Any], float]:
-        """A law, and the window or rate at the start."""
+        """The law of the sources, and the initial window or rate."""
         if "control" in what:
             return self.paced(group, what, wire)
         values = self.tcp(what)
@@ -219,7 +219,7 @@ class _Reader:
         return {"name": "constant-rtt", "beta": BETA}, window / rtt
 
     def paced(self, group: Plan, what: Plan, wire: float) -> tuple[dict[str, Any], float]:
-        """Flows controlled by rate."""
+        """The same for rate-controlled flows."""
         name, bits = what["control"]["name"], 8 * wire
         specs = {spec.name: spec.default for spec in rate_laws()[name].params}
         values = specs | what["control"]["params"]
@@ -236,7 +236,7 @@ class _Reader:
         return law | {"least": least / bits}, what["rate"] / bits
 
     def interval(self, group: Plan, what: Plan) -> float:
-        """How often a flow hears of new prices, s."""
+        """The interval at which a flow receives new prices, s."""
         policies = [self.plan["links"][i]["queue"]["policy"] for i in self.queued(what)]
         every = [
             {spec.name: spec.default for spec in aqms()["mkc"].params} | policy["params"]
@@ -249,7 +249,7 @@ class _Reader:
 
 
 def _red(given: Plan, specs: Plan, rate: float, delay: float) -> dict[str, Any]:
-    min_th, max_th, w_q = _core.red_in_force(json.dumps(given), rate, delay)
+    min_th, max_th, w_q = _core.red_parameters(json.dumps(given), rate, delay)
     values = specs | given
     curve = {"min_th": min_th, "max_th": max_th, "w_q": w_q}
     gaps = "wait" if values["wait"] else "uniform"
@@ -262,7 +262,7 @@ def _drq(values: Plan) -> dict[str, Any]:
 
 
 def _scaled(values: Plan, buffer: float) -> dict[str, Any]:
-    """Its own buffer is in force where the link's is longer."""
+    """The AQM's own buffer applies if that of the link is longer."""
     a, flows = values["a"], values["flows"]
     b = min(a + 0.1, 1.0) if values["b"] is None else values["b"]
     own = max(1.0, round(values["buffer"] * flows**b))
@@ -274,7 +274,7 @@ def _only(values: Plan, *names: str) -> dict[str, Any]:
     return {name: values[name] for name in names}
 
 
-#: How the parameters of an AQM become those of its model; red and scaled need more than these.
+#: Parameters of the model by AQM; red and scaled need more than these.
 AQMS: dict[str, Any] = {
     "droptail": lambda _: {"name": "droptail"},
     "red": None,

@@ -77,35 +77,35 @@ class State:
     """Such as ``queue bottleneck`` or ``window long``."""
     unit: str
     lower: float
-    """It rests here while its slope points further down."""
+    """Lower bound: the state rests here while its slope is negative."""
     upper: float
-    """It rests here while its slope points further up."""
+    """Upper bound: the state rests here while its slope is positive."""
 
 
 @dataclass(frozen=True)
 class Jacobian:
-    """The linear form of a model at rest: with z the deviations of states,
+    """The linearization of a model at a stationary point. Deviations z of the states obey
 
     z'(t) = ``now`` z(t) + sum over k of ``then[k]`` z(t - ``lags[k]``).
 
-    Delays that depend on the state add nothing, since nothing moves. Derivatives are exact
-    (forward-mode differentiation) and taken as if no state rested at a bound; ``free`` tells which
-    do not: rows and columns of the others have to go (see :meth:`reduced`).
+    Delays that depend on the state contribute nothing, because nothing changes at the point.
+    Derivatives are exact (forward-mode differentiation) and ignore bounds; ``free`` is true for
+    states that are not at a bound, and :meth:`reduced` drops the others.
     """
 
     lags: Floats
-    """s, ``(looks,)``, above zero."""
+    """Delays, s, ``(lags,)``, above zero."""
     slopes: Floats
-    """Units of states a second, ``(n,)``: zero for free states at an equilibrium."""
+    """Slopes, units of states per second, ``(n,)``: zero for free states at an equilibrium."""
     now: Floats
     """``(n, n)``: of slope i by present state j."""
     then: Floats
-    """``(looks, n, n)``: of slope i by state j at each look back."""
+    """``(lags, n, n)``: of slope i by state j at each lag."""
     free: npt.NDArray[np.bool_]
     """``(n,)``: states that are not at a bound."""
 
     def reduced(self) -> Jacobian:
-        """Only the free states: those at a bound stay there under small deviations."""
+        """The Jacobian of the free states; states at a bound stay there under small deviations."""
         at = np.flatnonzero(self.free)
         now, then = self.now[np.ix_(at, at)], self.then[:, at][:, :, at]
         return Jacobian(self.lags, self.slopes[at], now, then, self.free[at])
@@ -113,37 +113,39 @@ class Jacobian:
 
 @dataclass(frozen=True)
 class Observables:
-    """What is seen of links ``(times, links)`` and of flows of classes ``(times, classes)``."""
+    """Observables of links ``(times, links)`` and of single flows of classes ``(times,
+    classes)``."""
 
     queue: Floats
     """Packets."""
     arrivals: Floats
     """Packets/s."""
     probability: Floats
-    """The part of arrivals that the AQM marks or drops."""
+    """Share of arrivals that the AQM marks or drops."""
     loss: Floats
-    """The part of what the AQM admits that finds the buffer full."""
+    """Share of the packets admitted by the AQM that find the buffer full."""
     phi: Floats
     """DRQ's pre-marking probability."""
     price: Floats
-    """What a router that tells its price writes."""
+    """The price that an MKC router writes into packets."""
     capacity: Floats
     """Packets/s."""
     window: Floats
-    """Packets, of one flow."""
+    """Window of one flow, packets."""
     rate: Floats
-    """Packets/s, of one flow."""
+    """Rate of one flow, packets/s."""
     rtt: Floats
-    """s, with queueing."""
+    """Round-trip time with queueing, s."""
     heard: Floats
-    """The part of its packets a round trip ago that was marked or lost, of which a flow hears."""
+    """Congestion signal that a flow receives: share of its packets of a round-trip time ago that
+    were marked or lost."""
     count: Floats
-    """Flows there are."""
+    """Number of active flows."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A model over time."""
+    """The solution of a model over time."""
 
     times: Floats
     """s, ``(times,)``."""
@@ -151,17 +153,17 @@ class Solution:
     """``(times, n)``."""
     seen: Observables
     steps: int
-    """How many it took."""
+    """Accepted steps."""
     refused: int
-    """How many more were tried."""
+    """Rejected steps."""
     bounds: tuple[tuple[float, int], ...]
-    """When a state came to a bound or left it, s, and its index."""
+    """Times at which a state reached or left a bound, s, with its index."""
 
 
 class Model:
-    """The model of a description.
+    """The fluid model of a description.
 
-    Raises :class:`ModelError` with the first value that makes no sense, and its place.
+    Raises :class:`ModelError` with the first invalid value and its place.
     """
 
     def __init__(self, description: Description) -> None:
@@ -174,38 +176,39 @@ class Model:
 
     @cached_property
     def states(self) -> tuple[State, ...]:
-        """In order: a window or rate a class; then of each link its queue and its AQM's states."""
+        """In order: window or rate of each class; then for each link its queue and the AQM's
+        states."""
         return tuple(State(*each) for each in self._core.states())
 
     @cached_property
     def queues(self) -> tuple[int, ...]:
-        """The index of the queue of each link; the states of its AQM follow it."""
+        """Index of the queue of each link; the states of its AQM follow."""
         return tuple(self._core.queues())
 
     @cached_property
     def start(self) -> Floats:
-        """The states at the beginning, ``(n,)``."""
+        """Initial state, ``(n,)``."""
         return self._core.start()
 
     def lags(self, y: Floats, t: float = 0.0) -> Floats:
-        """How long ago each look back is in a state, s, ``(looks,)``."""
+        """Delay of each delayed term in a state, s, ``(lags,)``."""
         return self._core.lags(t, np.ascontiguousarray(y, dtype=float))
 
     def rhs(self, y: Floats, then: Floats, t: float = 0.0) -> Floats:
-        """The slopes of all states, ``(n,)``, with ``then[k]`` the states that look k sees,
-        ``(looks, n)``. At a bound they do not point outwards."""
+        """Slopes of all states, ``(n,)``. ``then[k]`` is the state at lag k, ``(lags, n)``. At a
+        bound slopes do not point outwards."""
         return self._core.rhs(
             t, np.ascontiguousarray(y, dtype=float), np.ascontiguousarray(then, dtype=float)
         )
 
     def residual(self, y: Floats, t: float = 0.0) -> Floats:
-        """The slopes at rest in ``y``, ``(n,)``: all zero at an equilibrium."""
+        """Slopes with ``y`` as the constant history, ``(n,)``: zero at an equilibrium."""
         y = np.asarray(y, dtype=float)
         return self.rhs(y, np.tile(y, (len(self.lags(y, t)), 1)), t)
 
     def jacobian(self, y: Floats, t: float = 0.0, *, mute: bool = False) -> Jacobian:
-        """The linear form at rest in ``y``; with ``mute`` that of the loops cut open, where links
-        mark, lose and tell the same for ever."""
+        """The linearization at ``y``. With ``mute`` the loops are cut open: links emit constant
+        marks, losses and prices."""
         y = np.ascontiguousarray(y, dtype=float)
         free = np.array(
             [s.lower < value < s.upper for s, value in zip(self.states, y, strict=True)], dtype=bool
@@ -213,7 +216,7 @@ class Model:
         return Jacobian(*self._core.jacobian(t, y, mute), free)
 
     def observe(self, y: Floats, t: float = 0.0) -> Observables:
-        """What is seen at rest in ``y``, with one time."""
+        """Observables with ``y`` as the constant history, at a single time."""
         return Observables(**self._core.observe(t, np.ascontiguousarray(y, dtype=float)))
 
     def integrate(
@@ -224,8 +227,8 @@ class Model:
         tolerance: float = TOLERANCE,
         longest: float = np.inf,
     ) -> Solution:
-        """From 0 to the last of ``times``, s, not negative and not falling; from these states,
-        which it had before as well.
+        """Integrates from 0 to the last of ``times``, s (nonnegative, not decreasing). The initial
+        state also holds before 0.
 
         ``longest`` is the longest step, s. Raises :class:`ModelError` if the solution cannot be
         continued.
@@ -244,7 +247,7 @@ class Model:
 
 
 def check_times(times: Floats, tolerance: float) -> None:
-    """Raises :class:`ModelError` unless they are times to solve for, and it a tolerance."""
+    """Raises :class:`ModelError` unless ``times`` and ``tolerance`` are valid."""
     if not (times.ndim == 1 and len(times) and np.isfinite(times).all()):
         raise ModelError("times: got none or not numbers, expected a list of times in s")
     if times[0] < 0 or (np.diff(times) < 0).any():

@@ -1,4 +1,4 @@
-"""What the fluid model says of a scenario: figures with names and units over time."""
+"""The solution of a scenario's fluid model, with names and units."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from marqueue.theory.linear.model import Linearized
 
 SAMPLES = 1000
-"""Over a run whose scenario has no time series."""
+"""Number of samples if the scenario has no time series."""
 
 
 @dataclass(frozen=True)
@@ -31,23 +31,23 @@ class FluidLink:
 
     name: str
     queue: Floats
-    """Packets that wait."""
+    """Queue, packets."""
     arrivals: Floats
     """Packets/s."""
     capacity: Floats
     """Packets/s."""
     marked: Floats
-    """The part of arrivals that the AQM marks or drops."""
+    """Share of arrivals that the AQM marks or drops."""
     lost: Floats
-    """The part of what the AQM admits that finds the buffer full."""
+    """Share of the packets admitted by the AQM that find the buffer full."""
     price: Floats
-    """What a router that tells its price writes (MKC)."""
+    """The price that an MKC router writes into packets."""
     phi: Floats
     """DRQ's pre-marking probability."""
 
     @property
     def probability(self) -> Floats:
-        """The part of arrivals that is marked or lost, by the AQM or the buffer."""
+        """Share of arrivals that is marked or lost, by the AQM or the buffer."""
         return 1 - (1 - self.marked) * (1 - self.lost)
 
     @property
@@ -57,14 +57,14 @@ class FluidLink:
 
     @property
     def utilization(self) -> Floats:
-        """The part of the capacity that is used: all of it while a queue waits."""
+        """Share of the capacity in use: 1 while the queue is not empty."""
         idle = np.minimum(self.arrivals / self.capacity, 1.0)
         return np.where(self.queue > 0, 1.0, idle)
 
 
 @dataclass(frozen=True)
 class FluidClass:
-    """One flow of a class of like flows over time; all arrays ``(times,)``."""
+    """One flow of a class of identical flows over time; all arrays ``(times,)``."""
 
     name: str
     window: Floats
@@ -72,11 +72,11 @@ class FluidClass:
     rate: Floats
     """Packets/s."""
     rtt: Floats
-    """With queueing, s."""
+    """Round-trip time with queueing, s."""
     heard: Floats
-    """The part of its packets that was marked or lost, of which it hears."""
+    """Congestion signal that the flow receives: share of its packets that were marked or lost."""
     count: Floats
-    """How many flows there are."""
+    """Number of active flows."""
 
 
 @dataclass(frozen=True)
@@ -90,26 +90,26 @@ class Fluid:
     times: Floats
     """s."""
     warmup: float
-    """Means are over the time after it, s."""
+    """Start of the time over which means are taken, s."""
     solution: Solution
     links: Mapping[str, FluidLink]
     classes: Mapping[str, FluidClass]
     warnings: tuple[str, ...]
-    """Why the model may not hold here."""
+    """Reasons why the model may not hold for this scenario."""
 
     def linearize(self) -> Linearized:
-        """The same equations linearized where they rest, with roots; raises
-        :class:`ModelError` if they rest nowhere."""
+        """The linearization of the same equations at their equilibrium, with roots. Raises
+        :class:`ModelError` if there is no equilibrium."""
         from marqueue.theory.linear.model import linearize
 
         return linearize(self.scenario, self.source)
 
     def margins(self) -> Margins | None:
-        """Gain, phase and delay margins where the model rests, as of :meth:`linearize`."""
+        """Gain, phase and delay margins of :meth:`linearize`."""
         return self.linearize().margins()
 
     def link(self, name: str | None = None) -> FluidLink:
-        """A link; without a name, the only one there is."""
+        """A link; without a name, the only link."""
         if name is None and len(self.links) == 1:
             return next(iter(self.links.values()))
         if name is None or name not in self.links:
@@ -118,26 +118,26 @@ class Fluid:
 
     @property
     def queue(self) -> Floats:
-        """Of the only link, packets."""
+        """Queue of the only link, packets."""
         return self.link().queue
 
     @property
     def probability(self) -> Floats:
-        """Of the only link: the part of arrivals that is marked or lost."""
+        """Share of arrivals that is marked or lost, at the only link."""
         return self.link().probability
 
     @property
     def window(self) -> Floats:
-        """The mean window of all flows there are, packets; NaN without one."""
+        """Mean window of all active flows, packets; NaN without any."""
         return _mean([(each.window, each.count) for each in self.classes.values()])
 
     @property
     def measured(self) -> npt.NDArray[np.bool_]:
-        """Which times are after the warm-up."""
+        """True for times after the warm-up, ``(times,)``."""
         return np.asarray(self.times >= self.warmup, dtype=bool)
 
     def means(self) -> dict[str, Any]:
-        """Means after the warm-up, ready for JSON."""
+        """Means after the warm-up, for JSON."""
         at = self.measured
         return {
             "links": {
@@ -161,7 +161,7 @@ class Fluid:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON; base units stand in names."""
+        """All results for JSON; names contain the base units."""
         return {
             "scenario": self.scenario.name,
             "source": self.source,
@@ -191,7 +191,7 @@ class Fluid:
 def solve_fluid(
     scenario: Scenario, source: Source = "reno", *, tolerance: float = TOLERANCE
 ) -> Fluid:
-    """Solves the fluid model of a scenario from its beginning to its end.
+    """Solves the fluid model of a scenario over its whole duration.
 
     Times are those of the scenario's time series. Raises :class:`ScenarioError` with every
     assumption of the model that the scenario breaks, :class:`ModelError` if there is no solution.
@@ -200,8 +200,8 @@ def solve_fluid(
 
         from marqueue import scenario, theory
 
-        found = theory.solve_fluid(scenario.load("scenario.toml"))
-        print(found.means(), found.queue.max())
+        fluid = theory.solve_fluid(scenario.load("scenario.toml"))
+        print(fluid.means(), fluid.queue.max())
     """
     description = describe(scenario, source)
     end, step = scenario.duration.seconds, scenario.sample.seconds

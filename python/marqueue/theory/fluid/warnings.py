@@ -1,4 +1,4 @@
-"""Where a fluid model hardly holds: it is of means, of many flows with windows of many packets."""
+"""Warnings where the fluid model is inaccurate: it needs many flows with large windows."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import numpy.typing as npt
 from marqueue.theory.fluid.model import Description, Solution
 
 FEW_FLOWS = 10
-"""Below so many flows single windows show in the queue: of N independent ones their sum varies by
-about 1/sqrt(12 N) or 0.58/sqrt(N) of itself between W/2 and W, more than a twentieth here."""
+"""With fewer flows, the windows of single flows move the queue. The sum of N independent windows
+varies by about 1/sqrt(12 N), or 0.58/sqrt(N) of itself between W/2 and W: more than a twentieth
+below this number."""
 
 SMALL_WINDOW = 8.0
-"""Below this the marked share of the model is half as much again as that of packets or more
-(docs/theory/fluid.md): several marks in one round trip are one cut, and packets are whole."""
+"""With smaller windows the model's share of marks is at least half as much again as that of packets
+(docs/theory/fluid.md): several marks in one round trip are one reduction, and packets are whole."""
 
 TIMEOUT_WINDOW = 4.0
-"""Below this a loss brings no three duplicate acknowledgements, and a timeout follows (RFC 5681,
-section 3.2)."""
+"""With smaller windows a loss brings fewer than three duplicate acknowledgements, and a timeout
+follows (RFC 5681, section 3.2)."""
 
 
 def model_warnings(
     description: Description, solution: Solution, after: npt.NDArray[np.bool_]
 ) -> Iterator[str]:
-    """A sentence for each reason, of the times ``after`` the warm-up."""
+    """A sentence for each warning, from the times ``after`` the warm-up."""
     if after.any():
         yield from _of_windows(description, solution, after)
         for i in range(len(description["links"])):
@@ -44,7 +45,7 @@ def _of_windows(
     if lost:
         yield (
             f"Windows of {_range(lost)} are below {TIMEOUT_WINDOW:g} packets: a loss brings a "
-            "timeout, which the model does not have."
+            "timeout, which the model lacks."
         )
     small = {
         name: w
@@ -54,7 +55,7 @@ def _of_windows(
     if small:
         yield (
             f"Windows of {_range(small)} are below {SMALL_WINDOW:g} packets: several marks in a "
-            "round trip are one cut, which the model counts one by one."
+            "round trip are one reduction, but the model counts each."
         )
 
 
@@ -78,8 +79,8 @@ def _of_link(
     flows = float(solution.seen.count[after][:, crossing].sum(axis=1).min())
     if flows < FEW_FLOWS:
         yield (
-            f"{link['name']}: {flows:g} flows, fewer than {FEW_FLOWS}; the model has the mean of "
-            "many, and single windows move the queue."
+            f"{link['name']}: {flows:g} flows, fewer than {FEW_FLOWS}: the model is a mean over "
+            "many flows, but here single windows move the queue."
         )
     if link["aqm"]["name"] == "scaled":
         yield (
@@ -88,6 +89,6 @@ def _of_link(
         )
     if link["aqm"]["name"] == "gkvq":
         yield (
-            f"{link['name']}: GKVQ marks all or nothing, so that the model goes from one to the "
-            "other where packets do so at random."
+            f"{link['name']}: GKVQ marks all packets or none, so that the model switches between "
+            "the two where packets do so at random."
         )

@@ -1,11 +1,11 @@
-"""Linear systems with delays: y'(t) = A_0 y(t) + sum of A_j y(t - d_j), and their rightmost roots.
+"""Linear systems with delays, y'(t) = A_0 y(t) + sum of A_j y(t - d_j), and their rightmost roots.
 
-The system is stable if all roots z of det(z I - A_0 - sum of A_j exp(-z d_j)) have real parts below
-zero. There are infinitely many, finitely many of them right of any line. They are the eigenvalues
-of an operator, the infinitesimal generator: the derivative of a function on [-d, 0], with the
-equation as boundary condition at 0. With polynomials through N + 1 Chebyshev points in place of
-functions it becomes a matrix, whose rightmost eigenvalues converge faster than any power of N
-(Breda, Maset and Vermiglio, SIAM J. Sci. Comput. 27(2), 2005).
+The system is stable if all roots z of det(z I - A_0 - sum of A_j exp(-z d_j)) have negative real
+parts. There are infinitely many roots, but only finitely many to the right of any vertical line.
+They are the eigenvalues of the infinitesimal generator: the derivative of functions on [-d, 0],
+with the equation as boundary condition at 0. Discretized by polynomials through N + 1 Chebyshev
+points it becomes a matrix, whose rightmost eigenvalues converge faster than any power of N (Breda,
+Maset and Vermiglio, SIAM J. Sci. Comput. 27(2), 2005).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from marqueue.statistics.estimates import Floats
 
 Roots = npt.NDArray[np.complex128]
 
-#: Degree of the polynomials: of roots below some 3/d, the slow ones, 8 digits are right.
+#: Degree of the polynomials: roots of modulus below about 3/d have 8 correct digits.
 DEGREE = 12
-#: Steps of Newton's method on a root, and how far they may lead, relative, to be to the same root.
+#: Newton steps on a root, and the largest relative distance they may move it.
 POLISHING, NEAR = 30, 0.02
 
 
@@ -40,12 +40,12 @@ class Linear:
 
     @property
     def undelayed(self) -> Floats:
-        """The matrix of the system as it would be without its delays, 1/s, ``(n, n)``."""
+        """The matrix of the system without its delays, 1/s, ``(n, n)``."""
         whole: Floats = self.now + sum((a for _, a in self.delayed), np.zeros_like(self.now))
         return whole
 
     def matrix(self, z: complex) -> Roots:
-        """z I minus the system at z, whose determinant is zero at roots."""
+        """z I minus the system at z; its determinant is zero at roots."""
         total: Roots = z * np.eye(len(self.now), dtype=complex) - self.now
         for delay, a in self.delayed:
             total -= a * np.exp(-z * delay)
@@ -53,14 +53,14 @@ class Linear:
 
 
 def rightmost(system: Linear, count: int = 1, degree: int = DEGREE) -> Roots:
-    """The ``count`` rightmost roots, 1/s, from the right."""
+    """The ``count`` rightmost roots, 1/s, from right to left."""
     n = len(system.now)
     longest = max((delay for delay, _ in system.delayed), default=0.0)
     if longest == 0.0:
         roots = np.linalg.eigvals(system.now)
     else:
         points, derivative = _chebyshev(degree)
-        # Row 0 is time 0; the other rows are the derivative at earlier points.
+        # Row 0 is the equation at time 0; the other rows are derivatives at earlier times.
         generator = np.kron(derivative * (2 / longest), np.eye(n))
         generator[:n] = 0.0
         generator[:n, :n] = system.now
@@ -72,9 +72,9 @@ def rightmost(system: Linear, count: int = 1, degree: int = DEGREE) -> Roots:
 
 
 def polished(system: Linear, root: complex) -> complex | None:
-    """A root to the last digits, from one that is near: Newton's method on the determinant,
-    det'/det = trace(M^-1 M'). None if it does not end near by: of the eigenvalues of
-    :func:`rightmost`, those far from zero are of the polynomials, not of the system."""
+    """Refines an approximate root by Newton's method on the determinant, det'/det = trace(M^-1 M').
+    Returns None if it does not converge nearby: eigenvalues of :func:`rightmost` far from zero are
+    artefacts of the discretization."""
     z = complex(root)
     for _ in range(POLISHING):
         slope = np.eye(len(system.now), dtype=complex)
@@ -95,10 +95,10 @@ def polished(system: Linear, root: complex) -> complex | None:
 def boundary(
     system: Callable[[float], Linear], stable: float, unstable: float, precision: float = 1e-4
 ) -> float:
-    """The gain, between one where ``system(gain)`` is stable and one where it is not, at which the
-    rightmost root crosses the imaginary axis.
+    """The gain at which the rightmost root crosses the imaginary axis, between a gain at which
+    ``system(gain)`` is stable and one at which it is unstable.
 
-    Raises :class:`ModelError` if the ends are not as said.
+    Raises :class:`ModelError` if the first is not stable or the second not unstable.
     """
 
     def real(log_gain: float) -> float:
@@ -115,8 +115,8 @@ def boundary(
 
 @cache
 def _chebyshev(degree: int) -> tuple[Floats, Floats]:
-    """Points from 1 down to -1, and the derivative of the polynomial through values there
-    (Trefethen, "Spectral methods in MATLAB", 2000, chapter 6)."""
+    """Chebyshev points from 1 to -1, and the differentiation matrix (Trefethen, "Spectral methods
+    in MATLAB", 2000, chapter 6)."""
     k = np.arange(degree + 1)
     x = np.cos(np.pi * k / degree)
     c = np.where((k == 0) | (k == degree), 2.0, 1.0) * (-1.0) ** k
@@ -125,7 +125,7 @@ def _chebyshev(degree: int) -> tuple[Floats, Floats]:
 
 
 def _lagrange(points: Floats, x: float) -> Floats:
-    """The row that takes values at Chebyshev points to the value at ``x`` (barycentric)."""
+    """The row that interpolates values at Chebyshev points at ``x`` (barycentric formula)."""
     near = np.isclose(points, x, rtol=0, atol=1e-14)
     if near.any():
         return np.asarray(near, dtype=float)[None, :]

@@ -1,9 +1,9 @@
-"""The equilibrium of a fluid model: where no state changes.
+"""The equilibrium of a fluid model: the state at which all slopes are zero.
 
-Where a model rests does not depend on how long its messages take. So the model without delays,
-which hardly ever oscillates, is followed by implicit steps that grow as states change less, until
-they are those of Newton's method (pseudo-transient continuation: Kelley and Keyes, SIAM J. Numer.
-Anal. 35(2), 1998). States at a bound whose slopes point outwards rest.
+The equilibrium does not depend on feedback delays. The solver therefore follows the model without
+delays, which hardly ever oscillates, by implicit steps that grow as changes become smaller, until
+they are Newton steps (pseudo-transient continuation: Kelley and Keyes, SIAM J. Numer. Anal. 35(2),
+1998). States at a bound rest while their slopes point outwards.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from marqueue.errors import ModelError
 from marqueue.statistics.estimates import Floats
 from marqueue.theory.fluid.model import Description, Model, Observables
 
-#: The first step, in the longest round trips; how much a state may change in one, of its size or of
-#: its range; by what steps shrink where one changes more, and grow where none does; how many.
+#: First step, in longest round-trip times; largest change of a state in a step, relative to its
+#: size or range; factors by which steps shrink after a larger change and grow otherwise; largest
+#: number of steps.
 FIRST, CHANGE, OF_RANGE, SHRINK, GROW, STEPS = 0.05, 0.3, 0.05, 0.3, 1.5, 4000
-#: To what slopes are zero: of a state's size in a round trip.
+#: Slopes that count as zero: relative to a state's size, per round-trip time.
 ZERO = 1e-9
-#: Of its range, how close to a bound a state is there.
+#: Distance to a bound at which a state is at the bound, relative to its range.
 CLOSE = 1e-12
 
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """Where a model rests."""
+    """The equilibrium of a model."""
 
     model: Model
     states: Floats
-    """``(n,)``, in the units of the model's states."""
+    """``(n,)``, in the units of the states."""
 
     @property
     def seen(self) -> Observables:
-        """What is seen of links and classes."""
+        """Observables of links and classes."""
         return self.model.observe(self.states)
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,8 +66,8 @@ class Equilibrium:
         }
 
 
-def settled(description: Description, time: float) -> dict[str, Any]:
-    """The description of what there is at a time, s, for ever: capacities and flows of then.
+def constant_description(description: Description, time: float) -> dict[str, Any]:
+    """The description with constant capacities and flows: those at a given time, s.
 
     Raises :class:`ModelError` if there are no flows.
     """
@@ -85,22 +86,23 @@ def settled(description: Description, time: float) -> dict[str, Any]:
 
 
 def equilibrium(description: Description, time: float) -> Equilibrium:
-    """The equilibrium of what there is at ``time``, s.
+    """The equilibrium with the capacities and flows at ``time``, s.
 
-    Raises :class:`ModelError` if none is found, as with AQMs that mark all or nothing (GKVQ).
+    Raises :class:`ModelError` if none is found, as with AQMs that mark all packets or none (GKVQ).
     """
-    of = settled(description, time)
+    of = constant_description(description, time)
     for link in of["links"]:
         if link["aqm"]["name"] == "gkvq":
             raise ModelError(
-                f"{link['name']}: GKVQ marks all or nothing, expected an AQM with an equilibrium"
+                f"{link['name']}: GKVQ marks all packets or none, expected an AQM with "
+                "an equilibrium"
             )
     model = Model(of)
     found = _follow(model, max(each["rtt"] for each in of["classes"]))
     if found is None:
         raise ModelError(
-            "no equilibrium was found: there is none where a link marks all or nothing, or rests "
-            "on a corner of its AQM's curve"
+            "no equilibrium was found: there is none where a link marks all packets or none, or "
+            "rests on a corner of its AQM's curve"
         )
     return Equilibrium(model, found)
 

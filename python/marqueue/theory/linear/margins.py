@@ -1,16 +1,16 @@
-"""Frequency responses and margins of loops with delays, exact: e^(-s d) is taken as it is.
+"""Frequency responses and stability margins of loops with delays; e^(-s d) is exact.
 
-A loop is a closed system and the same system cut open. With M(s) = s I - A_0 - sum A_j e^(-s d_j)
-of each, what comes back through the cut is
+A loop is given as a closed system and the same system with its feedback cut. With M(s) = s I - A_0
+- sum A_j e^(-s d_j) of each, the loop gain is
 
     L(s) = M_open(s)^-1 M_closed(s) - I,
 
-so that the cut needs no inputs or outputs named. L has as many eigenvalues that are not zero as
-there are signals cut; one by one they are the loops (characteristic loci: MacFarlane and
-Postlethwaite, Int. J. Control 25(1), 1977), and det(I + L) = det M_closed / det M_open is what
-Nyquist's criterion counts turns of. Gain margin: by what factor all loops may grow before one is
--1; phase margin: by what angle they may turn; delay margin: what delay does that, the least over
-all frequencies at which a locus has size 1.
+so that inputs and outputs of the cut need not be named. L has as many nonzero eigenvalues as
+signals are cut; each is a loop (characteristic loci: MacFarlane and Postlethwaite, Int. J. Control
+25(1), 1977). Nyquist's criterion counts the encirclements of det(I + L) = det M_closed / det
+M_open. The gain margin is the factor by which all loops may grow before a locus passes through -1,
+the phase margin the angle by which they may turn. The delay margin is the additional delay that
+does the same, the smallest over all frequencies at which a locus has modulus 1.
 """
 
 from __future__ import annotations
@@ -28,47 +28,48 @@ from marqueue.theory.linear.characteristic import Linear, Roots
 
 _Of = Callable[[complex], float]
 
-#: Frequencies of a response, logarithmic; crossings between two of them are found exactly.
+#: Number of frequencies, spaced logarithmically; crossings between them are refined by root
+#: finding.
 POINTS = 2000
-#: How far below the slowest and above the fastest rate of the system frequencies go.
+#: Factor by which frequencies extend below the slowest and above the fastest rate of the system.
 BELOW, ABOVE = 1e-2, 30.0
-#: A locus that is smaller than this is none: rounding of eigenvalues that are zero.
+#: Loci smaller than this are rounding errors of zero eigenvalues.
 NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
 class Margins:
-    """How far a stable loop is from instability; infinity where nothing of the kind can happen."""
+    """Distances of a stable loop from instability; infinity if no such change destabilizes it."""
 
     gain: float
-    """The least factor above 1 by which the loop gain may be multiplied."""
+    """Smallest factor above 1 by which the loop gain may grow."""
     phase: float
-    """Degrees; the least over all crossovers."""
+    """Phase margin, degrees; the smallest over all crossovers."""
     delay: float
-    """The least delay added to the loop that makes it unstable: s, of maps steps."""
+    """Smallest additional delay that makes the loop unstable, s; of maps, steps."""
     gain_crossover: float
-    """rad/s, of maps rad/step, at which ``phase`` is; nan if no locus has size 1 anywhere."""
+    """Frequency of the phase margin, rad/s; of maps, rad/step. NaN if no locus has modulus 1."""
     phase_crossover: float
-    """The same at which ``gain`` is; nan if no locus crosses the negative axis."""
+    """Frequency of the gain margin, likewise. NaN if no locus crosses the negative real axis."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop, closed and cut open at one signal or several."""
+    """A feedback loop: the closed system, and the system with one or more signals cut."""
 
     closed: Linear
     open: Linear
     signals: int = 1
 
     def response(self, frequency: Floats) -> Roots:
-        """det(I + L) - 1 at frequencies in rad/s, ``(n,)``: L itself where one signal is cut."""
+        """det(I + L) - 1 at frequencies in rad/s, ``(n,)``: L itself if one signal is cut."""
         found = [
             np.linalg.det(np.eye(len(self.open.now)) + self._back(1j * w)) - 1 for w in frequency
         ]
         return np.array(found)
 
     def loci(self, frequency: Floats) -> Roots:
-        """The eigenvalues of L, ``(n, signals)``, each column one that is continuous."""
+        """The eigenvalues of L, ``(n, signals)``; each column is continuous in frequency."""
         found = np.array([self._at(w) for w in frequency])
         for before, now in pairwise(found):
             far = np.abs(before[:, None] - now[None, :])
@@ -86,7 +87,8 @@ class Loop:
 
     @property
     def frequencies(self) -> Floats:
-        """rad/s: from well below the slowest rate of the system to well above the fastest."""
+        """Frequencies from well below the slowest to well above the fastest rate of the system,
+        rad/s."""
         delays = [delay for delay, _ in self.closed.delayed]
         rates = [*np.abs(np.linalg.eigvals(self.closed.undelayed)), *(1 / d for d in delays)]
         rates += list(np.abs(np.linalg.eigvals(self.closed.now)))
@@ -94,20 +96,22 @@ class Loop:
         return np.geomspace(BELOW * min(some), ABOVE * max(some), POINTS)
 
     def margins(self) -> Margins:
-        """Of a stable loop; of an unstable one they mean nothing."""
+        """The margins of a stable loop; of an unstable loop they are meaningless."""
         return margins(self.frequencies, self.loci(self.frequencies), self._at)
 
 
 def margins(w: Floats, loci: Roots, at: Callable[[float], Roots]) -> Margins:
-    """Of loci that are known at frequencies, ``(n, signals)``, and can be asked for at any.
+    """Margins of loci given at frequencies, ``(n, signals)``; ``at`` evaluates them at any
+    frequency.
 
-    Time is in any unit: that of ``w`` is its inverse, in rad, and the delay's it.
+    ``w`` is in rad per unit of time; the delay margin is in that unit of time.
     """
     phase, delay, gain = math.inf, math.inf, math.inf
     at_gain = at_phase = math.nan
     for locus in loci.T:
         for cross, value in _crossings(w, locus, np.log(np.abs(locus) + 1e-300), _size, at):
-            # A delay turns clockwise, to -pi; the phase margin is to the nearer side.
+            # A delay turns clockwise, to -pi; the phase margin is the angle in the nearer
+            # direction.
             clockwise = float((np.angle(value) + math.pi) % (2 * math.pi))
             nearest = math.degrees(min(clockwise, 2 * math.pi - clockwise))
             delay = min(delay, clockwise / cross)
@@ -123,7 +127,7 @@ def margins(w: Floats, loci: Roots, at: Callable[[float], Roots]) -> Margins:
 def _crossings(
     w: Floats, locus: Roots, values: Floats, of: _Of, at: Callable[[float], Roots]
 ) -> list[tuple[float, complex]]:
-    """Where a function of a locus is zero, with the locus there."""
+    """Frequencies at which a function of a locus is zero, with the locus there."""
     found = []
     for i in np.flatnonzero(values[:-1] * values[1:] < 0):
 

@@ -1,13 +1,13 @@
-"""The linear form of a scenario's fluid model: equilibrium, roots, margins.
+"""Linearization of a scenario's fluid model: equilibrium, characteristic roots, margins.
 
-Around an equilibrium y* of the model (:mod:`marqueue.theory.fluid`) deviations z obey
+Deviations z from an equilibrium of the model (:mod:`marqueue.theory.fluid`) obey
 
     z'(t) = A_0 z(t) + sum of A_k z(t - d_k),
 
-with exact derivatives and the delays of the equilibrium; the quasi-polynomial is
-det(s I - A_0 - sum A_k e^(-s d_k)). Its rightmost roots are eigenvalues of the discretised
-infinitesimal generator (:mod:`marqueue.theory.linear.characteristic`; Breda, Maset and Vermiglio
-2005), made exact by Newton's method. The loop is cut where links tell: marks, losses and prices
+with exact derivatives and the delays at the equilibrium. The quasi-polynomial is det(s I - A_0 -
+sum A_k e^(-s d_k)). Its rightmost roots are eigenvalues of the discretized infinitesimal generator
+(:mod:`marqueue.theory.linear.characteristic`; Breda, Maset and Vermiglio 2005), refined by Newton's
+method. The loop is cut at the signals of links: marks, losses and prices
 (:mod:`marqueue.theory.linear.margins`). Equation (3) of Hollot, Misra, Towsley and Gong, INFOCOM
 2001 (RED), is the case of one link.
 """
@@ -33,39 +33,39 @@ from marqueue.theory.linear.margins import Loop, Margins
 if TYPE_CHECKING:
     pass
 
-#: Degree of the polynomials, and how many roots are shown.
+#: Degree of the polynomials, and number of roots shown.
 DEGREE, SHOWN = 24, 12
-#: Roots that differ by less, relative, are one.
+#: Roots that differ by less, relative, are the same root.
 SAME = 1e-9
 
 
 @dataclass(frozen=True)
 class Linearized:
-    """The linear form of a model around its equilibrium."""
+    """The linearization of a model at its equilibrium."""
 
     name: str
-    """Of the scenario."""
+    """Name of the scenario."""
     source: Source
     """The equation for TCP."""
     equilibrium: Equilibrium
     states: tuple[str, ...]
-    """Names of the states that move, ``(n,)``; the others rest at a bound."""
+    """Names of the free states, ``(n,)``; the others rest at a bound."""
     units: tuple[str, ...]
-    """Of these states."""
+    """Values of these states at the equilibrium."""
     resting: tuple[str, ...]
-    """Names of the states that rest at a bound, as the queue of a link that is not full."""
+    """Names of the states at a bound, such as the queue of a link that is not full."""
     closed: Linear
-    """A_0 and A_k with d_k, s."""
+    """A_0, and A_k with d_k, s."""
     open: Linear
-    """The same where links tell the same for ever."""
+    """The same with constant signals of the links (loop cut open)."""
     signals: int
-    """How many links tell something that changes."""
+    """Number of independent signals of the links."""
 
     @cached_property
     def roots(self) -> Roots:
-        """The rightmost, 1/s, from the right; those of which Newton's method has made sure."""
+        """The rightmost roots, 1/s, from right to left; only those confirmed by Newton's method."""
         found = rightmost(self.closed, SHOWN, DEGREE)
-        # A multiple root is one that Newton's method only creeps up to.
+        # Newton's method converges slowly at multiple roots.
         sure: list[complex] = [complex(found[0])]
         for i, near in enumerate(found):
             exact = polished(self.closed, complex(near))
@@ -80,29 +80,30 @@ class Linearized:
 
     @property
     def stable(self) -> bool:
-        """Are all roots left of the imaginary axis?"""
+        """Whether all roots are left of the imaginary axis."""
         return bool(self.roots[0].real < 0)
 
     @property
     def damping(self) -> float:
-        """Of the rightmost root: 1 where it is real and stable, 0 at the boundary."""
+        """Damping of the rightmost root: 1 if it is real and stable, 0 at the stability
+        boundary."""
         root = complex(self.roots[0])
         return -root.real / abs(root) if root else 0.0
 
     @property
     def period(self) -> float:
-        """Of the rightmost root, s; infinity where it is real."""
+        """Period of the rightmost root, s; infinity if it is real."""
         frequency = abs(self.roots[0].imag)
         return 2 * math.pi / frequency if frequency else math.inf
 
     @cached_property
     def loop(self) -> Loop:
-        """Closed and cut open where links tell."""
+        """The closed loop, and the loop cut at the signals of the links."""
         return Loop(self.closed, self.open, max(self.signals, 1))
 
     def margins(self) -> Margins | None:
-        """Gain, phase (degrees) and delay margin (s); None of an unstable loop, and where no link
-        tells anything that changes."""
+        """Gain, phase (degrees) and delay margins (s). None for an unstable loop, or if no link
+        sends a variable signal."""
         return self._margins
 
     @cached_property
@@ -110,8 +111,8 @@ class Linearized:
         return self.loop.margins() if self.stable and self.signals else None
 
     def response(self, frequency: Floats) -> Roots:
-        """L(jw) at frequencies in rad/s, ``(n,)``, e^(-jwd) as it is; with several links
-        det(I + L) - 1."""
+        """L(jw) at frequencies in rad/s, ``(n,)``, with exact delays; for several links det(I + L)
+        - 1."""
         return self.loop.response(frequency)
 
     def polynomial(self, s: complex) -> complex:
@@ -119,7 +120,7 @@ class Linearized:
         return complex(np.linalg.det(self.closed.matrix(s)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON; base units stand in names."""
+        """All results for JSON; names contain the base units."""
         margins = self.margins()
         return {
             "scenario": self.name,
@@ -145,8 +146,8 @@ class Linearized:
 
 
 def linearize(scenario: Scenario, source: Source = "reno") -> Linearized:
-    """The linear form of the fluid model of a scenario, at the equilibrium of the links and flows
-    that there are at its end.
+    """Linearizes the fluid model of a scenario at its equilibrium, with the links and flows that
+    exist at its end.
 
     Raises :class:`~marqueue.errors.ScenarioError` with every assumption of the model that the
     scenario breaks, :class:`~marqueue.errors.ModelError` if it has no equilibrium.
@@ -159,11 +160,11 @@ def linearize(scenario: Scenario, source: Source = "reno") -> Linearized:
         print(linear.roots[0], linear.margins())
     """
     end = scenario.duration.seconds
-    return of_equilibrium(scenario.name, source, equilibrium(describe(scenario, source), end))
+    return linearize_at(scenario.name, source, equilibrium(describe(scenario, source), end))
 
 
-def of_equilibrium(name: str, source: Source, at: Equilibrium) -> Linearized:
-    """The linear form around an equilibrium."""
+def linearize_at(name: str, source: Source, at: Equilibrium) -> Linearized:
+    """The linearization at a given equilibrium."""
     model, y = at.model, at.states
     whole, cut = model.jacobian(y), model.jacobian(y, mute=True)
     moves = whole.free
@@ -184,7 +185,7 @@ def of_equilibrium(name: str, source: Source, at: Equilibrium) -> Linearized:
 
 
 def _linear(of: Jacobian) -> Linear:
-    """Looks of the same delay are one."""
+    """The linear system of a Jacobian; terms with the same delay are added."""
     delayed: dict[float, Floats] = {}
     for lag, matrix in zip(of.lags, of.then, strict=True):
         if matrix.any():
@@ -193,7 +194,7 @@ def _linear(of: Jacobian) -> Linear:
 
 
 def _rank(closed: Jacobian, opened: Jacobian) -> int:
-    """How many signals the cut goes through: the rank of what it takes away, at any frequency."""
+    """Number of cut signals: the rank of the difference of the systems at any frequency."""
     s = 1j / max(float(closed.lags.max(initial=0.0)), 1e-3)
     there, gone = _linear(closed).matrix(s), _linear(opened).matrix(s)
     return int(np.linalg.matrix_rank(np.linalg.solve(gone, there - gone), rtol=1e-9))

@@ -1,6 +1,8 @@
-"""TCP windows under marking whose thresholds grow as N^a: the doubly stochastic chain of D. Y. Eun
-and X. Wang, "Achieving 100% Throughput in TCP/AQM Under Aggressive Packet Marking With Small
-Buffer", IEEE/ACM ToN 16(4), 2008, lumped exactly over window values, and its mean field.
+"""TCP windows under marking with thresholds that grow as N^a: a doubly stochastic Markov chain.
+
+D. Y. Eun and X. Wang, "Achieving 100% Throughput in TCP/AQM Under Aggressive Packet Marking With
+Small Buffer", IEEE/ACM ToN 16(4), 2008. The chain is lumped exactly over window values; its mean
+field is here, too.
 """
 
 from marqueue.theory.marking_chain.meanfield import MeanWindow, mean_window

@@ -1,5 +1,7 @@
-"""Between the chain and packets: the same flows packet by packet, with one assumption of the chain
-after the other replaced by what TCP does (``crates/theory/src/packet_level_chain.rs``).
+"""Models between the chain and packets: each replaces some assumptions of the chain by TCP's
+behaviour.
+
+The flows are simulated packet by packet (``crates/theory/src/packet_level_chain.rs``).
 """
 
 from __future__ import annotations
@@ -16,29 +18,30 @@ from marqueue.theory.marking_chain.model import Model
 Floats = npt.NDArray[np.float64]
 
 EVERY = 0.1
-"""T between two samples of all windows: as the paper's 20 ms of 200 ms."""
+"""Interval of samples of all windows, in T: the paper's 20 ms of 200 ms."""
 
 CHUNK = 100
-"""Samples between two looks at Ctrl-C."""
+"""Samples between two checks for Ctrl-C."""
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What of the chain is kept."""
+    """The assumptions of the chain that are kept or replaced."""
 
     answers: str
-    """rounds: a flow answers marks at the end of its own round trip, as in the chain; echoes: each
-    a round trip after it was set; clock: the same, and packets are sent as answers come."""
+    """When a flow reacts to marks. rounds: at the end of its own round trip, as in the chain;
+    echoes: a round trip after each mark; clock: the same, with packets clocked by
+    acknowledgements."""
     meets: str
-    """own: each packet meets a queue of its own, M/M/1 in equilibrium at the present load; mm1 or
-    md1: all meet the one queue that they make."""
+    """The queue that packets meet. own: a queue for each packet, M/M/1 in equilibrium at the
+    present load; mm1 or md1: one shared queue."""
     waits: bool = False
-    """Whether waiting makes a round trip longer."""
+    """Whether queueing adds to round-trip times."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What is found of flows."""
+    """Figures of a simulation."""
 
     h: Estimate
     """Var(sum W_i) / sum Var(W_i)."""
@@ -46,7 +49,7 @@ class Figures:
 
 
 def spread_rtts(half: float, classes: int = 16) -> list[float]:
-    """Round-trip times over T, evenly spread over 1 - ``half`` to 1 + ``half``."""
+    """Round-trip times over T, spaced evenly from 1 - ``half`` to 1 + ``half``."""
     return [1 + half * (2 * (i + 0.5) / classes - 1) for i in range(classes)]
 
 
@@ -59,16 +62,16 @@ def simulate_hybrid(
     replications: int,
     seed: int = 1,
 ) -> Figures:
-    """Flows of ``model`` for ``length`` T after ``warm_up`` T; its queue and classes are not
-    looked at, those of ``assumptions`` and ``rtts`` are. Flows are shared out over ``rtts`` evenly.
+    """Simulates the flows of ``model`` for ``length`` T after ``warm_up`` T.
 
-    Replication i draws from the stream ``hybrid/i``.
+    Queue and round-trip times are those of ``assumptions`` and ``rtts``, not of ``model``. Flows
+    are distributed evenly over ``rtts``. Replication i draws from the stream ``hybrid/i``.
     """
     k = len(rtts)
     shares = [model.flows // k + (i < model.flows % k) for i in range(k)]
     found = [
         _once(
-            _core.HybridFlows(
+            _core.PacketLevelChain(
                 model.scaled,
                 assumptions.answers,
                 assumptions.meets,
@@ -89,7 +92,9 @@ def simulate_hybrid(
     return Figures(Estimate.of(h), Estimate.of(utilization))
 
 
-def _once(flows: _core.HybridFlows, pipe: float, length: int, warm_up: int) -> tuple[float, float]:
+def _once(
+    flows: _core.PacketLevelChain, pipe: float, length: int, warm_up: int
+) -> tuple[float, float]:
     _run(flows, round(warm_up / EVERY))
     before = flows.entered
     n = round(length / EVERY)
@@ -99,7 +104,7 @@ def _once(flows: _core.HybridFlows, pipe: float, length: int, warm_up: int) -> t
     return h, (flows.entered - before) / (pipe * length)
 
 
-def _run(flows: _core.HybridFlows, samples: int) -> tuple[Floats, Floats, Floats]:
+def _run(flows: _core.PacketLevelChain, samples: int) -> tuple[Floats, Floats, Floats]:
     parts = [flows.run(min(CHUNK, samples - at), EVERY) for at in range(0, samples, CHUNK)]
     sums, first, second = zip(*parts, strict=True) if parts else ((np.zeros(0),),) * 3
     return np.concatenate(sums), np.sum(first, axis=0), np.sum(second, axis=0)

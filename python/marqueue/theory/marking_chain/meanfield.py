@@ -1,10 +1,11 @@
-"""The mean window alone, as a map from one round trip to the next, with p_N as it stands at this N:
+"""The mean window as a map from one round trip to the next, with p_N at the given N.
 
     W' = W + 1 - (W/2) P(rho),    rho = W / CT,
 
-P the probability of marks in a round trip. Its fixed point has W P = 2, and its derivative there is
-1 - P/2 - g, g = (d ln P / d rho) / CT: it is unstable from g = 2 - P/2 on, of first order g = 2. It
-leaves out that windows differ; :mod:`marqueue.theory.marking_chain.stability` does not.
+where P is the probability that a flow is marked in a round trip. The fixed point has W P = 2. The
+derivative there is 1 - P/2 - g, g = (d ln P / d rho) / CT: it is unstable if g >= 2 - P/2, to first
+order g >= 2. The map ignores the distribution of windows;
+:mod:`marqueue.theory.marking_chain.stability` includes it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from marqueue.theory.marking_chain.model import Model
 Floats = npt.NDArray[np.float64]
 
 STEP = 1e-6
-"""Of a derivative by the load, relative to 1 - rho."""
+"""Step of a numerical derivative by the load, relative to 1 - rho."""
 
 
 @dataclass(frozen=True)
@@ -32,21 +33,21 @@ class MeanWindow:
     load: float
     """rho = W / CT."""
     marked: float
-    """P: how likely a flow is marked in a round trip, 2 / W."""
+    """P: probability that a flow is marked in a round trip, 2 / W."""
     gain: float
     """g = (d ln P / d rho) / CT."""
     derivative: float
-    """Of the map: 1 - P/2 - g. Stable above -1."""
+    """Derivative of the map: 1 - P/2 - g. Stable above -1."""
 
     @property
     def stable(self) -> bool:
-        """Whether deviations die out."""
+        """Whether deviations decay."""
         return self.derivative > -1
 
 
 def mean_window(model: Model) -> MeanWindow:
-    """The map of the mean window at its fixed point. Raises :class:`ModelError` for several
-    classes or slots, which this map does not know, and where W / 2 <= 1 at the fixed point."""
+    """The fixed point of the map. Raises :class:`ModelError` for several classes or slots, which
+    the map does not model, and if W / 2 <= 1 at the fixed point."""
     if model.steps_per_rtt != [1]:
         raise ModelError("the map of the mean window is of one class whose round trip is one slot")
     if model.ct <= 2:

@@ -1,4 +1,4 @@
-"""What a chain of windows is made of, checked."""
+"""Parameters of a chain of windows, validated."""
 
 from __future__ import annotations
 
@@ -10,53 +10,52 @@ import marqueue._core as _core
 from marqueue.errors import ModelError, show, unknown
 
 MOST_FLOWS = 2**31 - 1
-"""More are not drawn exactly: rounding of 1 - p would be seen in binomials of so many."""
+"""Largest number of flows: beyond, rounding of 1 - p would distort binomial draws."""
 
 MOST_SLOTS = 100
-"""In a unit of round-trip time."""
+"""Most slots in T."""
 
 QUEUES = ("mm1", "md1")
 
 SCHEMES = {"RED1": "red:2:10:0.2", "RED2": "red:4:11:0.05", "EXP": "exp:10:0.2"}
-"""Table I of the paper, by its names."""
+"""The marking functions of Table I of the paper."""
 
 
 @dataclass(frozen=True)
 class RttClass:
-    """Flows of one round-trip time."""
+    """Flows with the same round-trip time."""
 
     rtt: float
     """Over T."""
     share: float
-    """Of all flows, up to a common factor."""
+    """Share of all flows, up to a common factor."""
 
 
 @dataclass(frozen=True)
 class Model:
     """N flows under marking of scale N^a (Eun and Wang 2008, section III), in packets and units of
-    the round-trip time T. Raises :class:`ModelError` for values that make no model.
-    """
+    the round-trip time T. Raises :class:`ModelError` for invalid values."""
 
     flows: int
     """N."""
     ct: float
-    """CT: packets a flow that the link carries in T."""
+    """CT: packets per flow that the link carries in T."""
     a: float = 0.2
     """The exponent of the thresholds."""
     marking: str = SCHEMES["RED1"]
-    """The curve of one flow, as ``scaled`` takes it, or a name of Table I."""
+    """Marking function of one flow, as for the AQM ``scaled``, or a name of Table I."""
     b: float | None = None
-    """The exponent of the buffer; without, a + 0.1 as in the paper."""
+    """Exponent of the buffer; by default a + 0.1 as in the paper."""
     buffer: float = 12.0
-    """Of one flow, packets."""
+    """Buffer of one flow, packets."""
     queue: str = "mm1"
     """mm1 or md1."""
     greatest: int | None = None
-    """The greatest window, packets; without, 4 CT and at least 20."""
+    """Largest window, packets; by default 4 CT and at least 20."""
     classes: tuple[RttClass, ...] = (RttClass(1.0, 1.0),)
     slots: int | None = None
-    """Steps in T; without, as few as make all round-trip times whole. With one class and one slot
-    all flows change their windows together, which is the paper's chain."""
+    """Slots in T; by default the smallest number that makes all round-trip times whole. With one
+    class and one slot all flows change their windows together, as in the paper's chain."""
 
     def __post_init__(self) -> None:
         _within("flows", self.flows, 1, MOST_FLOWS)
@@ -86,17 +85,17 @@ class Model:
 
     @property
     def exponent(self) -> float:
-        """Of the buffer, b."""
+        """Exponent of the buffer, b."""
         return round(self.a + 0.1, 12) if self.b is None else self.b
 
     @property
     def window(self) -> int:
-        """The greatest window, packets."""
+        """Largest window, packets."""
         return max(20, math.ceil(4 * self.ct)) if self.greatest is None else self.greatest
 
     @property
     def scaled(self) -> tuple[str, float, float, float, float]:
-        """The curve and the buffer for N flows, as the core takes them."""
+        """Marking function and buffer for N flows, in the form of the extension module."""
         text = SCHEMES.get(self.marking.upper(), self.marking)
         return text, float(self.flows), self.a, self.exponent, self.buffer
 
@@ -107,7 +106,7 @@ class Model:
 
     @property
     def counts(self) -> list[int]:
-        """Flows of each class: rounded so that all together are N."""
+        """Flows of each class, rounded so that their sum is N."""
         total = math.fsum(each.share for each in self.classes)
         counts, given, upto = [], 0, 0.0
         for each in self.classes:
@@ -128,7 +127,7 @@ class Model:
 
     @property
     def steps_per_rtt(self) -> list[int]:
-        """Slots in each class's round-trip time."""
+        """Slots in the round-trip time of each class."""
         slots = self.steps_per_unit
         whole = [round(each.rtt * slots) for each in self.classes]
         for each, n in zip(self.classes, whole, strict=True):
@@ -141,12 +140,12 @@ class Model:
 
     @property
     def mean_rate(self) -> float:
-        """E[T/T_i]: what a packet of window loads the link, over that at T."""
+        """E[T/T_i]: load of a packet of window relative to one with round-trip time T."""
         pairs = zip(self.counts, self.classes, strict=True)
         return math.fsum(n / each.rtt for n, each in pairs) / self.flows
 
     def start(self, seed: int, name: str) -> _core.WindowChain:
-        """The chain at its beginning, windows spread over 1 to 2 CT."""
+        """The chain in its initial state, windows spread over 1 to 2 CT."""
         return _core.WindowChain(
             self.scaled,
             self.queue,
@@ -159,7 +158,7 @@ class Model:
         )
 
     def with_flows(self, flows: int) -> Model:
-        """The same for another N."""
+        """The same model for another N."""
         return replace(self, flows=flows)
 
 

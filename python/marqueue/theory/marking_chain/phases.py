@@ -1,5 +1,5 @@
-"""Where flows move as one: h of the chain and the margins of its mean field over N, CT and a, and
-what other round-trip times change."""
+"""The phase diagram of synchronization: h of the chain and margins of its mean field over N, CT and
+a, and with several round-trip times."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ SPREADS: dict[str, Model] = {
         ("T ± 40 %", (0.6, 0.8, 1.0, 1.2, 1.4), 5),
     )
 }
-"""Round-trip times by name: five classes of equal share, spread evenly; ± 40 % is the paper's 120
+"""Round-trip times by name: five classes of equal share, evenly spaced; ± 40 % is the paper's 120
 to 280 ms. ``together`` is the paper's chain."""
 
 LENGTH = WARM_UP = 500
-"""Of a cell, T."""
+"""Length and warm-up of a cell, T."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What is found at one N, CT and a."""
+    """The results at one N, CT and a."""
 
     rtts: str
     a: float
     ct: float
     flows: int
     h: float
-    """The chain's; above 1 marks bind flows together, N is all as one."""
+    """h of the chain; above 1 flows are correlated, at N all are synchronized."""
     load: float
     utilization: float
     overload: float
     gain: float | None
-    """g of the map of the mean window; None where that map does not apply."""
+    """g of the map of the mean window; None if the map does not apply."""
     margin: float | None
-    """Of the mean field; None where it has no fixed point."""
+    """Margin of the mean field; None if it has no fixed point."""
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
@@ -58,8 +58,7 @@ class Cell:
 
 
 def cells() -> list[tuple[str, Model]]:
-    """All that are looked at: the paper's chain over N, CT and a, then other round-trip times over
-    N and CT."""
+    """All cells: the paper's chain over N, CT and a, then other round-trip times over N and CT."""
     plain = [("together", Model(n, ct, a)) for a in EXPONENTS for ct in CTS for n in FLOWS]
     spread = [
         (name, Model(n, ct, classes=of.classes, slots=of.slots))
@@ -72,7 +71,7 @@ def cells() -> list[tuple[str, Model]]:
 
 
 def cell(rtts: str, model: Model, length: int = LENGTH, warm_up: int = WARM_UP) -> Cell:
-    """One of them: a replication of the chain beside its mean field."""
+    """One cell: a replication of the chain, and its mean field."""
     result = simulate(model, length, warm_up, replications=1)
     return Cell(
         rtts,
@@ -97,7 +96,7 @@ def _where_it_applies(figure: Callable[[], float]) -> float | None:
 
 
 def phases(progress: Callable[[float, float], None] | None = None) -> Iterator[Cell]:
-    """All cells, one after the other; about a minute."""
+    """All cells in turn; about a minute."""
     every = cells()
     for i, (rtts, model) in enumerate(every):
         yield cell(rtts, model)
@@ -106,8 +105,8 @@ def phases(progress: Callable[[float, float], None] | None = None) -> Iterator[C
 
 
 def boundary(of: list[Cell]) -> float | None:
-    """The N from which on the mean field oscillates, between cells of growing N by the logarithm of
-    the margin; 0 if it does from the first, None if nowhere up to the last."""
+    """The N at which the mean field starts to oscillate, interpolated between cells of growing N by
+    the logarithm of the margin; 0 if it does from the first cell on, None if it does in none."""
     known = [(each.flows, each.margin) for each in of if each.margin is not None]
     if known and known[0][1] < 1:
         return 0.0

@@ -1,4 +1,4 @@
-"""The chain at work: replications, each in its own random streams, and what they tell."""
+"""Simulation of the chain: replications, each with its own random streams, and their figures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from marqueue.theory.marking_chain.spectrum import Spectrum, spectrum
 Floats = npt.NDArray[np.float64]
 
 WARM_UP, LENGTH, REPLICATIONS = 2000, 10_000, 5
-"""Units of T, and how often."""
+"""Default length and warm-up, T, and number of replications."""
 
 CHUNK = 2000
-"""Steps between two looks at Ctrl-C and the bar of progress."""
+"""Steps between two checks for Ctrl-C and updates of the progress bar."""
 
 LEVELS = (0.5, 0.9, 0.99, 0.999)
 """Quantiles of the queue."""
@@ -28,10 +28,10 @@ LEVELS = (0.5, 0.9, 0.99, 0.999)
 
 @dataclass(frozen=True)
 class Series:
-    """One replication after its warm-up; a value a slot."""
+    """One replication after its warm-up, one value per slot."""
 
     loads: Floats
-    """rho; 1 and more in overload."""
+    """rho; 1 or more in overload."""
     windows: Floats
     """The sum of all windows, packets."""
     occupancy: Floats
@@ -50,27 +50,27 @@ class ChainResult:
 
     @property
     def load(self) -> Estimate:
-        """E[rho], (13) of the paper: what sources offer."""
+        """E[rho], (13) of the paper: offered load."""
         return self._each(lambda s: float(s.loads.mean()))
 
     @property
     def utilization(self) -> Estimate:
-        """E[min(rho, 1)]: what the link carries."""
+        """E[min(rho, 1)]: carried load."""
         return self._each(lambda s: float(np.minimum(s.loads, 1.0).mean()))
 
     @property
     def overload(self) -> Estimate:
-        """The share of time with rho >= 1, when every flow is marked."""
+        """Share of time with rho >= 1, when every flow is marked."""
         return self._each(lambda s: float((s.loads >= 1.0).mean()))
 
     @property
     def load_deviation(self) -> Estimate:
-        """The standard deviation of rho."""
+        """Standard deviation of rho."""
         return self._each(lambda s: float(s.loads.std()))
 
     @property
     def h(self) -> Estimate:
-        """Var(sum W_i) / sum Var(W_i): 1 if flows are independent, N if they move as one."""
+        """Var(sum W_i) / sum Var(W_i): 1 for independent flows, N for synchronized flows."""
         return self._each(self._synchrony)
 
     def _synchrony(self, series: Series) -> float:
@@ -92,8 +92,8 @@ class ChainResult:
 
     @property
     def loss_bound(self) -> Estimate:
-        """What an unlimited queue holds beyond the buffer bounds what is lost: E[rho; Q >= B] over
-        E[rho], where all packets of an overloaded slot count as lost."""
+        """Upper bound of the loss ratio, from the tail of the unlimited queue beyond the buffer:
+        E[rho; Q >= B] / E[rho], with all packets of overloaded slots lost."""
 
         def bound(series: Series) -> float:
             full = self.model.at.full(series.loads, self.buffer)
@@ -103,7 +103,7 @@ class ChainResult:
 
     @property
     def loss(self) -> Estimate:
-        """The share of packets lost if the queue of B places is in equilibrium within each slot."""
+        """Loss ratio if the queue of B places is in equilibrium within each slot."""
 
         def lost(series: Series) -> float:
             each = self.model.at.loss(series.loads, self.buffer)
@@ -113,13 +113,13 @@ class ChainResult:
 
     @cached_property
     def loads(self) -> Floats:
-        """Of all replications, one behind the other."""
+        """The loads of all replications, concatenated."""
         return np.concatenate([each.loads for each in self.series])
 
     @cached_property
     def queue(self) -> tuple[Floats, Floats]:
-        """Lengths n and P(Q >= n) over time, Q unlimited and infinite in overload: one by one up to
-        64, then in steps of 5 %."""
+        """Queue lengths n and P(Q >= n) over time, with Q unlimited, and infinite in overload. All
+        n up to 64, then steps of 5 %."""
         scale = max(1.0, float(self.model.flows) ** self.model.a)
         most = max(1000.0, 1000.0 * scale)
         far = np.unique(np.round(64 * 1.05 ** np.arange(np.log(most / 64) / np.log(1.05))))
@@ -128,8 +128,8 @@ class ChainResult:
 
     @cached_property
     def queue_quantiles(self) -> dict[float, int | None]:
-        """The least n with P(Q <= n) at least each level, packets. None where more of the time is
-        overloaded, or further than was looked."""
+        """The smallest n with P(Q <= n) at least each level, packets. None if overload takes more
+        of the time, or n is beyond the computed range."""
         lengths, tail = self.queue
         found: dict[float, int | None] = {}
         for level in LEVELS:
@@ -151,7 +151,7 @@ class ChainResult:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """Of the load."""
+        """The spectrum of the load."""
         return spectrum([each.loads for each in self.series], self.model.steps_per_unit)
 
 
@@ -163,10 +163,10 @@ def simulate(
     seed: int = 1,
     progress: Callable[[float, float], None] | None = None,
 ) -> ChainResult:
-    """Runs the chain for ``length`` T after ``warm_up`` T, ``replications`` times.
+    """Simulates the chain for ``length`` T after ``warm_up`` T, ``replications`` times.
 
-    Replication i draws from the streams ``chain/i/class/j``. Raises :class:`ModelError` for
-    lengths that tell nothing.
+    Replication i draws from the streams ``chain/i/class/j``. Raises :class:`ModelError` for lengths
+    or replications that are too small.
     """
     for name, value, least in (
         ("length", length, 10),

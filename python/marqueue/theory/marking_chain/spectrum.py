@@ -1,4 +1,4 @@
-"""How the sum of all windows moves: its spectrum by Welch's method."""
+"""The spectrum of the sum of all windows, by Welch's method."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 SEGMENT = 256
-"""Units of time T in a segment."""
+"""Length of a segment, in T."""
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Power of the load's fluctuation by frequency: a one-sided density, whose integral is its
-    variance."""
+    """Power spectrum of the load: a one-sided density whose integral is the variance."""
 
     frequency: Floats
-    """Cycles a round-trip time T."""
+    """Frequencies, cycles per round-trip time T."""
     density: Floats
-    """Of the load rho = sum W T / (T_i N C T): variance a cycle per T."""
+    """Density of the load rho = sum W T / (T_i N C T): variance per (cycle per T)."""
 
     @property
     def peak(self) -> float:
-        """Where it is greatest, cycles per T."""
+        """Frequency of the largest density, cycles per T."""
         return float(self.frequency[np.argmax(self.density)])
 
 
 def spectrum(loads: Sequence[Floats], slots: int) -> Spectrum:
-    """The mean over series of loads, ``slots`` values in T: Welch's method with Hann windows of
-    :data:`SEGMENT` T that overlap by half (Welch 1967)."""
-    # Loading scipy.signal takes longer than many a run.
+    """The mean spectrum of several series of loads, with ``slots`` values in T, by Welch's method
+    with Hann windows of :data:`SEGMENT` T that overlap by half (Welch 1967)."""
+    # scipy.signal is imported here because its import takes longer than many runs.
     from scipy.signal import welch
 
     length = min(SEGMENT * slots, *(len(each) for each in loads))

@@ -1,18 +1,19 @@
-"""Whether the mean field of the chain rests: the whole law of windows, any classes and slots.
+"""Stability of the mean field of the chain: the full distribution of windows, any classes and
+slots.
 
-Given the windows flows are independent, so that for many flows the load of the next slot is what it
-is on the average: with p_N as it stands at this N, the shares of flows at each window follow a map.
-At its fixed point the load is the same in all slots. A small change of the load in slot s changes
-who is marked in the round trips that hold it, and through their windows the load of later slots.
-For a change z^s this echo is
+Given their windows, flows are marked independently. For many flows the load of the next slot is
+therefore its expectation: with p_N at the given N, the shares of flows at each window follow a
+deterministic map. At its fixed point the load is the same in all slots. A small change of the load
+in slot s changes the marks in the round trips that contain s, and through the windows the loads of
+later slots. For a change z^s the response is
 
     G(z) = sum_c n_c / (N r_c) S / (r_c CT) z^(1-r) (1 + z + ... + z^(r-1))^2 d_c (z^r - M_c)^-1 w
 
-with r_c the slots of class c's round trip, S those of T, M_c the transition of one flow's window,
-d_c the change of the law of windows a round trip after the load of one slot changed, and
-w = (1, 2, ...). G has no pole on or outside the unit circle; the fixed point is stable iff G does
-not go around 1 there (Nyquist). The gain margin is how many times G may be before it goes through
-1.
+with r_c the slots of class c's round trip, S the slots of T, M_c the transition matrix of one
+flow's window, d_c the change of the distribution of windows a round trip after a change of the load
+in one slot, and w = (1, 2, ...). G has no pole on or outside the unit circle. The fixed point is
+stable if and only if G on the circle does not encircle 1 (Nyquist). The gain margin is the factor
+by which G may grow before it passes through 1.
 """
 
 from __future__ import annotations
@@ -29,37 +30,38 @@ from marqueue.theory.marking_chain.model import Model
 Floats = npt.NDArray[np.float64]
 
 STEP = 1e-5
-"""Of a derivative by the load, relative to 1 - rho."""
+"""Step of a numerical derivative by the load, relative to 1 - rho."""
 
 POINTS = 4096
-"""Of the half unit circle."""
+"""Number of points on the upper half of the unit circle."""
 
 
 @dataclass(frozen=True)
 class MeanField:
-    """The fixed point of the law of windows."""
+    """The fixed point of the distribution of windows."""
 
     load: float
     """rho."""
     windows: tuple[Floats, ...]
-    """Of each class: the share of its flows at window w, at w - 1."""
+    """Share of each class's flows at window w, at index w - 1."""
     echo: npt.NDArray[np.complex128]
     """G on the upper half of the unit circle, from z = 1 to z = -1."""
 
     @property
     def around(self) -> int:
-        """How often G goes around 1 on the whole unit circle: eigenvalues outside it."""
+        """Encirclements of 1 by G on the whole unit circle: the number of eigenvalues outside
+        it."""
         turn = np.angle(1 - self.echo)
         return abs(round(float(np.diff(np.unwrap(turn)).sum()) / np.pi))
 
     @property
     def stable(self) -> bool:
-        """Whether small deviations die out."""
+        """Whether small deviations decay."""
         return self.around == 0
 
     @property
     def _crossing(self) -> tuple[float, float]:
-        """The greatest real value of G on the circle, and the angle there."""
+        """The largest real value of G on the circle, and its angle."""
         x, y = self.echo.real, self.echo.imag
         angle = np.linspace(0, np.pi, len(x))
         best = (float(x[-1]), np.pi)
@@ -72,17 +74,17 @@ class MeanField:
 
     @property
     def margin(self) -> float:
-        """How many times the echo may be before the fixed point oscillates; below 1 it does."""
+        """Gain margin; below 1 the fixed point oscillates."""
         value, _ = self._crossing
         return 1 / value if value > 0 else np.inf
 
     def period(self, slots: int) -> float:
-        """Of the oscillation at the boundary, in T."""
+        """Period of the oscillation at the boundary, in T."""
         return 2 * np.pi / self._crossing[1] / slots
 
 
 def mean_field(model: Model) -> MeanField:
-    """The fixed point and its echo. Raises :class:`ModelError` where it is overloaded."""
+    """The fixed point and the response G. Raises :class:`ModelError` if the link is overloaded."""
     load = _fixed_load(model)
     if load > 1 - 1e-12:
         raise ModelError(
@@ -98,7 +100,7 @@ def mean_field(model: Model) -> MeanField:
         below, marked, above = _marked(model, np.array([load - step, load, load + step]), r)
         law = stationary(marked)
         laws.append(law)
-        # The load of one slot of r has its share of the derivative.
+        # One slot of r contributes its share of the derivative.
         turned = law * (above - below) / (2 * step) / r
         change = _moved(turned, np.ones(len(law))) - _moved(turned, np.zeros(len(law)))
         once = np.polyval(np.ones(r), z)
@@ -108,8 +110,8 @@ def mean_field(model: Model) -> MeanField:
 
 
 def stationary(marked: Floats) -> Floats:
-    """The law of one flow's window that is marked with constant chances, ``marked[w - 1]`` at
-    window w."""
+    """The stationary distribution of one flow's window under constant marking probabilities,
+    ``marked[w - 1]`` at window w."""
     n = len(marked)
     at = np.arange(n)
     system = -np.eye(n)
@@ -121,7 +123,7 @@ def stationary(marked: Floats) -> Floats:
 
 
 def _moved(shares: Floats, marked: Floats) -> Floats:
-    """Shares of windows a round trip later."""
+    """The shares of windows a round trip later."""
     n = len(shares)
     at = np.arange(n)
     halved = np.maximum((at + 1) // 2, 1) - 1
@@ -131,7 +133,7 @@ def _moved(shares: Floats, marked: Floats) -> Floats:
 
 
 def _resolvent(change: Floats, marked: Floats, size: Floats, u: npt.NDArray[np.complex128]) -> Any:
-    """d (z^r - M)^-1 w of u = z^-r, as the sum of u^(k+1) d M^k w, until nothing is left of it."""
+    """d (z^r - M)^-1 w at u = z^-r, as the sum of u^(k+1) d M^k w until the terms vanish."""
     echoes: list[float] = []
     while np.abs(change).sum() * size[-1] > 1e-13 * (1 + abs(sum(echoes[:1]))):
         echoes.append(float(change @ size))

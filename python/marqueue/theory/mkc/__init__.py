@@ -1,8 +1,9 @@
 """Max-min Kelly control: maps of rates, fixed points, stability under delays, convergence.
 
 Zhang, Kang and Loguinov, "Delayed Stability and Performance of Distributed Congestion Control",
-SIGCOMM 2004. Equations, lemmas and theorems are numbered as there; docs/theory/mkc.md says what is
-the paper's, what is measured and what is derived here. Rates are in any one unit, time is in steps.
+SIGCOMM 2004. Equations, lemmas and theorems have the paper's numbers. docs/theory/mkc.md says which
+results are the paper's, which are measured and which are derived here. Rates are in any one unit,
+time is in steps.
 """
 
 from marqueue.theory.mkc.laws import Aimd, Kelly, Mkc, Scalable, StabilityWarning

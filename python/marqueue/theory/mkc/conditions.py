@@ -1,4 +1,4 @@
-"""The conditions of theory under which a fixed point is stable."""
+"""Theoretical conditions for the stability of a fixed point."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from marqueue.theory.mkc.laws import Kelly, Mkc
 from marqueue.theory.mkc.network import Floats, Network
 from marqueue.theory.mkc.price import Static
 
-#: What theorems 3 and 4 are: of some unequal delays a little more is stable than of all.
+#: Kind of Theorems 3 and 4: they cover all delays, so some unequal delays allow slightly more.
 UNDER_ALL = "exact over all delays"
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What a theorem demands: ``low < values < high``, one value a source or one a resource."""
+    """The condition of a theorem: ``low < values < high``, one value per source or per resource."""
 
     name: str
     source: str
-    """Where it comes from."""
+    """Source of the condition."""
     values: Floats
     low: float
     high: Floats
     """Like ``values``."""
     kind: str
-    """Whether it is necessary, sufficient or both, and of what."""
+    """Whether it is necessary, sufficient or both, and for which systems."""
 
     @property
     def holds(self) -> bool:
@@ -51,7 +51,7 @@ def kelly_loads(point: FixedPoint, law: Kelly, price: Static) -> Floats:
 
 
 def condition_3(point: FixedPoint, law: Kelly, price: Static) -> Condition:
-    """Johari and Tan's, each source with its own delay in place of the one that all have."""
+    """The condition of Johari and Tan, each source with its own delay instead of a common one."""
     delay = point.network.delay
     high = 2 * np.sin(np.pi / (2 * (2 * delay - 1)))
     alike = bool(np.all(delay == delay[0]))
@@ -62,7 +62,8 @@ def condition_3(point: FixedPoint, law: Kelly, price: Static) -> Condition:
 
 
 def condition_4(point: FixedPoint, law: Kelly, price: Static) -> Condition:
-    """Vinnicombe's for the system in continuous time. It is stricter than (3) at every delay."""
+    """Vinnicombe's condition for the system in continuous time: stricter than (3) at every
+    delay."""
     return Condition(
         "(4)",
         "Vinnicombe 2000",
@@ -74,9 +75,9 @@ def condition_4(point: FixedPoint, law: Kelly, price: Static) -> Condition:
 
 
 def theorem_3(point: FixedPoint, law: Mkc, price: Static) -> tuple[Condition, Condition]:
-    """(31) and (32), at each bottleneck of MKC: beta p* and beta (p* + p' times what its own
-    sources bring). Sources that other resources hold back pass through, but do not react: on any
-    routes the Jacobian is triangular in blocks, one a bottleneck, in the order of prices, which are
+    """(31) and (32) at each bottleneck of MKC: beta p*, and beta (p* + p' times the rate of its own
+    sources). Sources that are limited elsewhere pass through but do not react. On any routes the
+    Jacobian is block triangular, one block for each bottleneck, in the order of prices, which are
     distinct."""
     assert point.bottleneck is not None, "the fixed point of MKC has bottlenecks"
     _, beta = law.parameters(point.network.sources)
@@ -96,17 +97,17 @@ def theorem_3(point: FixedPoint, law: Mkc, price: Static) -> tuple[Condition, Co
 
 
 def _largest_eigenvalue(diagonal: Floats, b: Floats) -> float:
-    """Of diag(d) + b 1^T, b > 0: the largest root of sum b / (lambda - d) = 1. With one gain for
-    all sources it is d + sum b, as in (32)."""
+    """The largest eigenvalue of diag(d) + b 1^T, b > 0: the largest root of sum b / (lambda - d) =
+    1. If all sources have the same gain it is d + sum b, as in (32)."""
     low = float(diagonal.max())
     high = low + float(b.sum())
     if diagonal.min() == low:
         return high
-    first = low + float(b[diagonal == low].sum())  # at which the sum is at least 1
+    first = low + float(b[diagonal == low].sum())  # where the sum is at least 1
     return float(brentq(lambda root: (b / (root - diagonal)).sum() - 1, first, high, xtol=1e-14))
 
 
 def theorem_4(network: Network, law: Mkc) -> Condition:
-    """EMKC is stable whatever the delays are iff 0 < beta < 2."""
+    """EMKC is stable for any delays if and only if 0 < beta < 2."""
     _, beta = law.parameters(network.sources)
     return Condition("beta", "Theorem 4", beta, 0.0, np.full(len(beta), 2.0), UNDER_ALL)

@@ -1,14 +1,16 @@
-"""Is a system stable under any delays? Theorem 1, Corollary 1, and a little beyond.
+"""Stability under any delays: Theorem 1, Corollary 1, and a sufficient condition beyond them.
 
-A system x(n) = A x(n-1) is given delays: x_i(n) = sum a_ik x_k(n - to_k - back_i) (16). Its modes z
-solve det(A - diag(z^D_i)) = 0, D_i = to_i + back_i (22): only round trips matter. If such a z has
-modulus 1 or more, then A v = diag(z^D_i) v for some v, so that |A v| >= |v|. Hence
+A system x(n) = A x(n-1) becomes with delays x_i(n) = sum a_ik x_k(n - to_k - back_i) (16). Its
+modes z solve det(A - diag(z^D_i)) = 0, D_i = to_i + back_i (22), so that only round-trip delays
+matter. If a mode has modulus 1 or more, then A v = diag(z^D_i) v for some v, and |A v| >= |v|.
+Therefore
 
-    a norm |S A S^-1| below 1, S any positive diagonal, is enough for any A,                (N)
+    a norm |S A S^-1| below 1, S any positive diagonal matrix, is sufficient for any A,     (N)
 
-since S and the diagonal of delays commute. A symmetric A has its spectral radius for a norm, which
-is Theorem 1; so has one that S makes symmetric, such as MKC's with other gains for each source. For
-other matrices stability without delays does not suffice: :func:`search` finds delays that show it.
+because S and the diagonal matrix of delays commute. The norm of a symmetric A is its spectral
+radius, which gives Theorem 1. The same holds for a matrix that some S makes symmetric, such as
+MKC's with a gain for each source. For other matrices stability without delays is not sufficient:
+:func:`search` finds delays for which they are unstable.
 """
 
 from __future__ import annotations
@@ -22,35 +24,34 @@ import numpy.typing as npt
 from scipy.optimize import minimize
 
 from marqueue.errors import ModelError
-from marqueue.theory.mkc.linear import MARGIN, undirected
+from marqueue.theory.mkc.linear import MARGIN, delayed_system
 from marqueue.theory.mkc.network import Floats, Integers
 
 Answer = Literal["stable under any delays", "unstable without delays", "not decided"]
 
-#: Entries that differ by less, relative to the largest, are equal: what differences of a function
-#: leave of a derivative.
+#: Relative difference of entries that count as equal: the error of numerical derivatives.
 SYMMETRIC = 1e-7
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What can be said of a Jacobian, and why."""
+    """The result for a Jacobian, with its reason."""
 
     answer: Answer
     reason: str
     radius: float
-    """The spectral radius: of the system without delays."""
+    """Spectral radius of the system without delays."""
     norm: float
-    """The least norm (N) that was found."""
+    """The smallest norm (N) found."""
 
     def __str__(self) -> str:
         return f"{self.answer}: {self.reason}"
 
 
 def judge(jacobian: npt.ArrayLike) -> Verdict:
-    """Theorem 1 for a matrix, Corollary 1 for the Jacobian of a nonlinear system at a fixed point.
+    """Applies Theorem 1 to a matrix, or Corollary 1 to the Jacobian of a nonlinear system.
 
-    Raises :class:`ModelError` for what is no square matrix of finite numbers.
+    Raises :class:`ModelError` unless it is a square matrix of finite numbers.
     """
     a = _square(jacobian)
     radius = float(np.abs(np.linalg.eigvals(a)).max())
@@ -63,30 +64,30 @@ def judge(jacobian: npt.ArrayLike) -> Verdict:
     scales = symmetriser(a)
     if scales is not None:
         reason = (
-            f"a positive diagonal makes it symmetric, and delays commute with that; the spectral "
+            f"a positive diagonal matrix makes it symmetric and commutes with delays; the spectral "
             f"radius is {radius:.6g} (from Theorem 1)"
         )
         return Verdict("stable under any delays", reason, radius, radius)
     norm = least_norm(a)
     if norm < 1 - MARGIN:
-        reason = f"not symmetric, but a norm that delays do not change is {norm:.6g}"
+        reason = f"not symmetric, but a norm independent of delays is {norm:.6g}"
         return Verdict("stable under any delays", reason, radius, norm)
     reason = (
-        f"stable without delays (spectral radius {radius:.6g}) but not symmetric, and the least "
-        f"norm that delays do not change is {norm:.6g}: Theorem 1 says nothing"
+        f"stable without delays (spectral radius {radius:.6g}) but not symmetric, and the smallest "
+        f"norm independent of delays is {norm:.6g}: Theorem 1 does not apply"
     )
     return Verdict("not decided", reason, radius, norm)
 
 
 def is_symmetric(matrix: npt.ArrayLike) -> bool:
-    """Up to rounding."""
+    """Whether the matrix is symmetric, up to rounding."""
     a = _square(matrix)
     return bool(np.abs(a - a.T).max() <= SYMMETRIC * np.abs(a).max(initial=1e-300))
 
 
 def symmetriser(matrix: npt.ArrayLike) -> Floats | None:
-    """The positive diagonal S, ``(N,)``, with S A S^-1 symmetric, or None: s_i^2 a_ik = s_k^2
-    a_ki."""
+    """The positive diagonal S, ``(N,)``, for which S A S^-1 is symmetric, by s_i^2 a_ik = s_k^2
+    a_ki; None if there is none."""
     a = _square(matrix)
     scale = SYMMETRIC * float(np.abs(a).max(initial=1e-300))
     square = np.full(len(a), np.nan)
@@ -106,7 +107,7 @@ def symmetriser(matrix: npt.ArrayLike) -> Floats | None:
 
 
 def least_norm(matrix: npt.ArrayLike) -> float:
-    """The least norm |S A S^-1| over positive diagonals S, as far as descent finds it."""
+    """The smallest norm |S A S^-1| over positive diagonal matrices S that a descent finds."""
     a = _square(matrix)
 
     def norm(logs: Floats) -> float:
@@ -122,7 +123,7 @@ def least_norm(matrix: npt.ArrayLike) -> float:
 def jacobian(
     function: Callable[[Floats], Floats], point: npt.ArrayLike, relative: float = 6e-6
 ) -> Floats:
-    """``(N, N)``: of x(n) = f(x(n-1)) at a point, by central differences, for Corollary 1."""
+    """The Jacobian of x(n) = f(x(n-1)) at a point, ``(N, N)``, by central differences."""
     x = np.asarray(point, dtype=float)
     columns = []
     for i in range(len(x)):
@@ -134,7 +135,7 @@ def jacobian(
 
 @dataclass(frozen=True)
 class Counterexample:
-    """Delays under which a system is not stable."""
+    """Delays under which a system is unstable."""
 
     to: Integers
     """Steps from each source to the others, ``(N,)``."""
@@ -147,13 +148,13 @@ class Counterexample:
 def search(
     matrix: npt.ArrayLike, rng: np.random.Generator, tries: int = 200, longest: int = 10
 ) -> Counterexample | None:
-    """Draws delays of up to ``longest`` steps each way until the system is not stable, at most
-    ``tries`` times; the worst of those, or None."""
+    """Draws random delays of up to ``longest`` steps each way until the system is unstable, at most
+    ``tries`` times. Returns them, or None."""
     a = _square(matrix)
     worst: Counterexample | None = None
     for _ in range(tries):
         to, back = rng.integers(0, longest + 1, len(a)), rng.integers(1, longest + 1, len(a))
-        radius = undirected(a, to, back).radius()
+        radius = delayed_system(a, to, back).radius()
         if radius > 1 + MARGIN and (worst is None or radius > worst.radius):
             worst = Counterexample(to, back, radius)
     return worst

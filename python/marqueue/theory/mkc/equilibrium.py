@@ -1,15 +1,17 @@
-"""Stationary rates, on any routes.
+"""Stationary rates of Kelly control and MKC, on any routes.
 
 Kelly (9): omega_i = x_i times the sum of the prices of the route. These are the conditions for the
 maximum of
 
     sum_i omega_i ln x_i - sum_j integral of p_j up to X_j,
 
-which is strictly concave where prices rise, so that there is one, found by Newton's method.
+which is strictly concave if prices increase, so that the solution is unique; Newton's method finds
+it.
 
-MKC (12): alpha_i = beta_i x_i times the highest price of the route. So all sources of one
-bottleneck have rates in proportion to alpha_i / beta_i, 1 / price being the level of water-filling:
-a resource stops those that use it at the level at which its price is one over the level.
+MKC (12): alpha_i = beta_i x_i times the highest price of the route. All sources with the same
+bottleneck have rates in proportion to alpha_i / beta_i. The rates are those of water-filling with
+the level 1 / price: a resource stops the sources that use it at the level at which its price is 1 /
+level.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ from marqueue.theory.mkc.laws import Kelly, Mkc
 from marqueue.theory.mkc.network import Floats, Integers, Network
 from marqueue.theory.mkc.price import Loss, Static
 
-#: Newton steps that may be needed: rates over many orders of magnitude take a few dozen.
+#: Largest number of Newton steps: rates over many orders of magnitude take a few dozen.
 ROUNDS = 500
-#: Halvings of a Newton step that goes too far.
+#: Largest number of halvings of a Newton step that goes too far.
 SEARCHES = 12
-#: How exactly the equations hold in the end, relative.
+#: Relative accuracy of the solution.
 TOLERANCE = 1e-12
-#: Halvings of a range of levels that lead to a double's last digit.
+#: Halvings of a range of levels down to the last digit of a double.
 HALVINGS = 2000
 
 
@@ -45,7 +47,7 @@ class FixedPoint:
     prices: Floats
     """p*, ``(M,)``."""
     bottleneck: Integers | None = None
-    """Of MKC: the resource whose price each source obeys, ``(N,)``."""
+    """MKC: the resource whose price each source obeys, ``(N,)``."""
 
     @property
     def arrivals(self) -> Floats:
@@ -54,14 +56,15 @@ class FixedPoint:
 
     @property
     def loss(self) -> Floats:
-        """The share of what arrives that exceeds each capacity, ``(M,)``: at a link, it is lost."""
+        """Share of arrivals that exceeds each capacity, ``(M,)``: at a link, the loss ratio."""
         return np.maximum(0.0, 1 - self.network.capacity / self.arrivals)
 
 
-def of_kelly(network: Network, law: Kelly, price: Static) -> FixedPoint:
+def kelly_fixed_point(network: Network, law: Kelly, price: Static) -> FixedPoint:
     """The stationary rates of classic Kelly control.
 
-    Raises :class:`ModelError` if Newton's method finds none, as with prices that do not rise.
+    Raises :class:`ModelError` if Newton's method does not converge, as with prices that do not
+    increase.
     """
     _, omega = law.parameters(network.sources)
     rates = omega + network.capacity.max() / network.sources
@@ -76,8 +79,8 @@ def of_kelly(network: Network, law: Kelly, price: Static) -> FixedPoint:
         if np.all(np.abs(pays * rates) <= TOLERANCE * omega):
             return FixedPoint(network, rates, price(network.arrivals(rates)))
         step = _newton(network, rates, omega, pays, price)
-        # No rate may fall to zero, and what is to be greatest must rise all of the way: it is
-        # concave, and ``excess`` its gradient.
+        # Rates stay above zero, and the objective, which is concave with gradient ``excess``, must
+        # increase along the whole step.
         share = min(1.0, 0.95 / max(1e-300, float((-step / rates).max(initial=0.0))))
         passed = 0.0
         if excess(rates + share * step) @ step < 0:
@@ -99,8 +102,8 @@ def of_kelly(network: Network, law: Kelly, price: Static) -> FixedPoint:
 
 
 def _newton(network: Network, rates: Floats, omega: Floats, pays: Floats, price: Static) -> Floats:
-    """The Newton step: (diag(omega / x^2) + A diag(p') A^T)^-1 applied to what is left, by the
-    matrix inversion lemma in the M resources, which are few."""
+    """The Newton step (diag(omega / x^2) + A diag(p') A^T)^-1 times the residual, by the matrix
+    inversion lemma in the M resources, which are few."""
     usage = network.usage
     inverse = rates**2 / omega
     slopes = price.slope(usage @ rates)
@@ -110,7 +113,7 @@ def _newton(network: Network, rates: Floats, omega: Floats, pays: Floats, price:
     return step
 
 
-def of_mkc(network: Network, law: Mkc, price: Static) -> FixedPoint:
+def mkc_fixed_point(network: Network, law: Mkc, price: Static) -> FixedPoint:
     """The stationary rates of MKC, with the bottleneck of each source."""
     alpha, beta = law.parameters(network.sources)
     if np.any(beta <= 0):
@@ -128,17 +131,18 @@ def of_mkc(network: Network, law: Mkc, price: Static) -> FixedPoint:
 
 
 def _loss_level(capacity: Floats, load: Floats, growth: Floats) -> Floats:
-    """Where t (1 - C / (L + W t)) = 1: the positive root of W t^2 + (L - C - W) t - L = 0."""
+    """The level t with t (1 - C / (L + W t)) = 1: the positive root of W t^2 + (L - C - W) t - L =
+    0."""
     half = (load - capacity - growth) / 2
     root = np.sqrt(half**2 + growth * load)
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Of the two forms of the root the one that adds what has the same sign.
+        # Of the two forms of the root, the one that adds terms of the same sign (no cancellation).
         level: Floats = np.where(half <= 0, (root - half) / growth, load / (root + half))
     return level
 
 
 def _level(price: Static, load: Floats, growth: Floats) -> Floats:
-    """Where t p(L + W t) = 1, by halving on a scale of ratios."""
+    """The level t with t p(L + W t) = 1, by bisection on a logarithmic scale."""
     low, high = np.full_like(load, 1e-150), np.full_like(load, 1e150)
     for _ in range(HALVINGS):
         middle = np.sqrt(low * high)

@@ -1,7 +1,6 @@
-"""The laws of sources, with their parameters: one for all sources, or one each.
+"""The laws of sources with their parameters: one value for all sources, or one for each.
 
-The formulas are in crates/theory, ``rate_maps/law.rs``; here is what each is given, and what is
-refused.
+The formulas are in ``crates/theory``, ``rate_maps/law.rs``; this module validates their parameters.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from marqueue.theory.mkc.network import Floats, one_each
 
 
 class StabilityWarning(UserWarning):
-    """A parameter with which the system cannot be stable."""
+    """A parameter for which the system is unstable."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Kelly:
     kappa: npt.ArrayLike
     """The gain."""
     omega: npt.ArrayLike
-    """The willingness to pay, a rate."""
+    """Willingness to pay, a rate."""
     name: ClassVar[str] = "kelly"
 
     def parameters(self, sources: int) -> tuple[Floats, Floats]:
@@ -39,10 +38,10 @@ class Kelly:
 @dataclass(frozen=True)
 class Mkc:
     """Max-min Kelly control (12): x(n) = x(n-D) + alpha - beta eta(n) x(n-D), eta the price of the
-    most congested resource; with the price :class:`~marqueue.theory.mkc.price.Loss` it is EMKC."""
+    most congested resource. With the price :class:`~marqueue.theory.mkc.price.Loss` it is EMKC."""
 
     alpha: npt.ArrayLike
-    """A rate: how much is added at each step."""
+    """A rate: the increase at each step."""
     beta: npt.ArrayLike
     """The gain."""
     name: ClassVar[str] = "mkc"
@@ -56,8 +55,8 @@ class Mkc:
         beta = one_each("beta", self.beta, sources)
         for i in np.flatnonzero(~((beta > 0) & (beta < 2)))[:1]:
             warnings.warn(
-                f"beta[{i}]: got {beta[i]:g}, expected more than 0 and less than 2: only then EMKC "
-                "is stable (Theorem 4), whatever the delays are",
+                f"beta[{i}]: got {beta[i]:g}, expected more than 0 and less than 2: EMKC is stable "
+                "only then, for any delays (Theorem 4)",
                 StabilityWarning,
                 stacklevel=3,
             )
@@ -65,12 +64,12 @@ class Mkc:
 
 @dataclass(frozen=True)
 class Aimd:
-    """AIMD by rate (55): alpha more a step, or a cut by beta where there was a loss."""
+    """Rate-based AIMD (55): increases by alpha at each step, or decreases by beta after a loss."""
 
     alpha: npt.ArrayLike
     """A rate."""
     beta: npt.ArrayLike
-    """The share that is cut off, below 1."""
+    """Relative decrease, below 1."""
     name: ClassVar[str] = "aimd"
 
     def parameters(self, sources: int) -> tuple[Floats, Floats]:
@@ -80,13 +79,13 @@ class Aimd:
 
 @dataclass(frozen=True)
 class Scalable:
-    """Scalable TCP by rate: a share a more a step, or a cut by b where there was a loss; defaults
-    of T. Kelly, PFLDnet 2003."""
+    """Rate-based Scalable TCP: increases by the share a at each step, or decreases by b after a
+    loss. Defaults of T. Kelly, PFLDnet 2003."""
 
     a: npt.ArrayLike = 0.01
-    """The share that is added."""
+    """Relative increase."""
     b: npt.ArrayLike = 0.125
-    """The share that is cut off, below 1."""
+    """Relative decrease, below 1."""
     name: ClassVar[str] = "scalable"
 
     def parameters(self, sources: int) -> tuple[Floats, Floats]:

@@ -1,9 +1,9 @@
-"""Systems linear in deviations from a fixed point, with delays; whether they decay, exactly.
+"""Linear systems with delays around a fixed point, and their exact stability.
 
     y(n) = sum over lags d of A_d y(n - d)
 
-decays if and only if every root of det(I - sum A_d z^-d) lies within the unit circle, that is, if
-every eigenvalue of the companion matrix does, whose size is that of y times the longest lag.
+decays if and only if every root of det(I - sum A_d z^-d) lies within the unit circle. The roots are
+the eigenvalues of the companion matrix, whose size is the size of y times the longest lag.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from marqueue.theory.mkc.laws import Kelly, Mkc
 from marqueue.theory.mkc.network import Floats, Network
 from marqueue.theory.mkc.price import Static, Virtual
 
-#: Within this of 1 a spectral radius is neither below nor above: the last digits of an eigenvalue.
+#: A spectral radius this close to 1 counts as 1: the accuracy of an eigenvalue.
 MARGIN = 1e-9
-#: Values at which a first crossing is looked for before it is refined.
+#: Number of points searched for the first crossing, before it is refined.
 SCAN = 100
 
 
 @dataclass(frozen=True)
 class DelaySystem:
-    """A linear system with delays: the matrices by their lags, all at least 1."""
+    """A linear system with delays: matrices by lag; all lags are at least 1."""
 
     lags: Mapping[int, csr_array]
 
@@ -46,7 +46,7 @@ class DelaySystem:
         return np.asarray(sum(matrix.toarray() for matrix in self.lags.values()))
 
     def companion(self) -> csr_array:
-        """``(size L, size L)``, L the longest lag: the system without delays that does the same."""
+        """``(size L, size L)``, L the longest lag: the equivalent system without delays."""
         n, longest = self.size, max(self.lags)
         rows: list[npt.NDArray[Any]] = []
         columns: list[npt.NDArray[Any]] = []
@@ -64,11 +64,11 @@ class DelaySystem:
         return csr_array(coo_array(whole, shape=(n * longest, n * longest)))
 
     def radius(self) -> float:
-        """The largest modulus of an eigenvalue: how much of a deviation is left a step later."""
+        """The spectral radius: the factor by which deviations shrink or grow in a step."""
         return float(np.abs(eigvals(self.companion().toarray())).max())
 
 
-def undirected(matrix: npt.ArrayLike, to: npt.ArrayLike, back: npt.ArrayLike) -> DelaySystem:
+def delayed_system(matrix: npt.ArrayLike, to: npt.ArrayLike, back: npt.ArrayLike) -> DelaySystem:
     """x_i(n) = sum a_ik x_k(n - to_k - back_i) (16), ``matrix`` ``(N, N)``, lags at least 1."""
     a = np.asarray(matrix, dtype=float)
     lag = np.asarray(to)[None, :] + np.asarray(back)[:, None]
@@ -100,8 +100,8 @@ class _Entries:
 
 
 def _loops(network: Network, obeyed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.int64], ...]:
-    """All ways from a source k over a resource j to a source i that obeys it: hops of i and of
-    k."""
+    """All paths from a source k through a resource j to a source i that obeys j: hops of i, and
+    hops of k."""
     pairs_i, pairs_k = [], []
     hops = np.arange(len(network.resource))
     for j in range(network.resources):
@@ -112,8 +112,10 @@ def _loops(network: Network, obeyed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray
     return np.concatenate(pairs_i), np.concatenate(pairs_k)
 
 
-def of_kelly(point: FixedPoint, law: Kelly, price: Static, scale: float = 1.0) -> DelaySystem:
-    """Classic Kelly control at its fixed point; ``scale`` multiplies all gains."""
+def linearize_kelly(
+    point: FixedPoint, law: Kelly, price: Static, scale: float = 1.0
+) -> DelaySystem:
+    """Linearizes classic Kelly control at its fixed point; ``scale`` multiplies all gains."""
     network = point.network
     n = network.sources
     kappa = law.parameters(n)[0] * scale
@@ -126,8 +128,8 @@ def of_kelly(point: FixedPoint, law: Kelly, price: Static, scale: float = 1.0) -
     return entries.system()
 
 
-def of_mkc(point: FixedPoint, law: Mkc, price: Static) -> DelaySystem:
-    """MKC at its fixed point, while no source changes its bottleneck."""
+def linearize_mkc(point: FixedPoint, law: Mkc, price: Static) -> DelaySystem:
+    """Linearizes MKC at its fixed point; no source changes its bottleneck."""
     network = point.network
     n = network.sources
     _, beta = law.parameters(n)
@@ -139,8 +141,9 @@ def of_mkc(point: FixedPoint, law: Mkc, price: Static) -> DelaySystem:
     return entries.system()
 
 
-def of_virtual(point: FixedPoint, law: Mkc, price: Virtual) -> DelaySystem:
-    """MKC with adaptive prices at its fixed point on one resource: the N rates, then V."""
+def linearize_adaptive(point: FixedPoint, law: Mkc, price: Virtual) -> DelaySystem:
+    """Linearizes MKC with adaptive prices at its fixed point on one resource. States: the N rates,
+    then V."""
     network = point.network
     n = network.sources
     if network.resources > 1:
@@ -161,7 +164,7 @@ def of_virtual(point: FixedPoint, law: Mkc, price: Virtual) -> DelaySystem:
 def _feed(
     entries: _Entries, network: Network, obeyed: npt.NDArray[np.bool_], gain: Floats, slope: Floats
 ) -> None:
-    """How the rate of k moves a price that i obeys, F_k + B_i steps later."""
+    """Entries by which the rate of k moves a price obeyed by i, F_k + B_i steps later."""
     of_i, of_k = _loops(network, obeyed)
     i, k = network.source[of_i], network.source[of_k]
     lag = network.forward[of_k] + network.backward[of_i]
@@ -169,9 +172,9 @@ def _feed(
 
 
 def boundary(radius: Callable[[float], float], low: float, high: float) -> float | None:
-    """The least value from ``low`` on at which a radius reaches 1; None if it does not up to
-    ``high``. ``radius`` must be below 1 at ``low``; crossings closer than ``(high - low) / SCAN``
-    may be missed."""
+    """The smallest value between ``low`` and ``high`` at which a spectral radius reaches 1, or
+    None. ``radius`` must be below 1 at ``low``; crossings closer than ``(high - low) / SCAN`` may
+    be missed."""
     if radius(low) >= 1:
         return low
     before = low

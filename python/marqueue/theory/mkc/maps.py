@@ -1,7 +1,7 @@
-"""Rates step by step: any law, any price, any routes, any delays.
+"""Iterates maps of rates: any law, price, routes and delays.
 
-Before step 0 everything was as it is then for ever. No rate is kept from becoming negative, as in
-the paper: a map shows whether a system is stable. Only what is asked for is kept of N rates a step.
+The state before step 0 is that of step 0. As in the paper, rates may become negative, so that the
+map shows instability. Only the requested values of N rates per step are stored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from marqueue.theory.mkc.laws import Law, Mkc
 from marqueue.theory.mkc.network import LONGEST_DELAY, Floats, Network, one_each
 from marqueue.theory.mkc.price import Loss, Price
 
-#: What fits into memory: steps that are kept, and rates on their way.
+#: Memory limits: stored steps, and rates in transit.
 MOST_STEPS, MOST_RATES = 10**7, 2.5e8
 
 
@@ -27,21 +27,21 @@ class Trajectory:
     """Steps 0 to S of a map."""
 
     watched: tuple[int, ...]
-    """The sources that were watched."""
+    """Indices of the watched sources."""
     rates: Floats
-    """Their rates, ``(S + 1, watched)``."""
+    """Rates of the watched sources, ``(S + 1, watched)``."""
     arrivals: Floats
-    """X, ``(S + 1, M)``: what arrives at each resource."""
+    """X, ``(S + 1, M)``: arrival rate at each resource."""
     prices: Floats
     """p, ``(S + 1, M)``."""
     total: Floats
-    """The sum of all rates, ``(S + 1,)``."""
+    """Sum of all rates, ``(S + 1,)``."""
     squares: Floats
-    """The sum of their squares, ``(S + 1,)``."""
+    """Sum of the squares of all rates, ``(S + 1,)``."""
     least: Floats
-    """The least rate, ``(S + 1,)``."""
+    """Smallest rate, ``(S + 1,)``."""
     greatest: Floats
-    """The greatest, ``(S + 1,)``."""
+    """Largest rate, ``(S + 1,)``."""
     sources: int
     """N."""
 
@@ -63,12 +63,12 @@ class Trajectory:
 
     @property
     def diverged(self) -> int | None:
-        """The first step whose rates are no numbers any more, or None."""
+        """The first step whose rates are not finite, or None."""
         return first(~np.isfinite(self.squares))
 
 
 def first(holds: npt.NDArray[np.bool_]) -> int | None:
-    """The first index at which something holds, or None."""
+    """The first true index, or None."""
     return int(np.argmax(holds)) if holds.any() else None
 
 
@@ -83,15 +83,16 @@ def iterate(
     jitter: int = 0,
     seed: int = 1,
 ) -> Trajectory:
-    """``steps`` steps from the rates ``start``, one for all or one a source.
+    """Iterates ``steps`` steps from the rates ``start``, one for all sources or one for each.
 
-    ``watch`` lists sources whose rates are kept; by default the first ten. With ``jitter`` feedback
-    comes late by 0 to ``jitter`` steps more, drawn anew for each source at each step from the
-    source's own stream of ``seed``; the reference rate is always the one that the feedback answers.
+    ``watch`` lists sources whose rates are stored; by default the first ten. With ``jitter``,
+    feedback is delayed by 0 to ``jitter`` additional steps, drawn for each source and step from the
+    source's own stream of ``seed``; the reference rate is always the one to which the feedback
+    belongs.
 
-    Raises :class:`ModelError` for parameters that are no such, and for rates at the beginning that
-    leave a resource without arrivals. Warns (:class:`~marqueue.theory.mkc.laws.StabilityWarning`)
-    of an EMKC that is unstable.
+    Raises :class:`ModelError` for invalid parameters, and for initial rates that leave a resource
+    without arrivals. Warns (:class:`~marqueue.theory.mkc.laws.StabilityWarning`) of an unstable
+    EMKC.
     """
     watched = tuple(range(min(network.sources, 10))) if watch is None else tuple(watch)
     for i in watched:
@@ -109,7 +110,7 @@ def iterate(
     on_their_way = network.sources * longest if jitter else int(network.delay.sum())
     if on_their_way > MOST_RATES:
         raise ModelError(
-            f"delay: got {on_their_way} rates of {network.sources} sources on their way, expected "
+            f"delay: got {on_their_way} rates of {network.sources} sources in transit, expected "
             f"at most {MOST_RATES:g}"
         )
     if isinstance(law, Mkc) and isinstance(price, Loss):

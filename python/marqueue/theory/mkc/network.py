@@ -1,9 +1,9 @@
-"""Sources on resources: who crosses what, and how long prices take to come back.
+"""Sources and resources: routes, and the delays of feedback.
 
-Time is counted in steps of control. A resource j sees the rate that source i set F_ij steps ago
-(forward delay), and its price acts on the source B_ij steps after it was set (backward delay);
-F_ij + B_ij = D_i for every resource of a route (section 2). The paper counts so that D = 1 is a
-price that answers the latest rate: therefore D_i >= 1, and 0 <= F_ij < D_i.
+Time is counted in control steps. A resource j sees the rate that source i set F_ij steps ago
+(forward delay), and its price reaches the source B_ij steps after it was set (backward delay). F_ij
++ B_ij = D_i for every resource of a route (section 2). In the paper's convention D = 1 is a price
+that answers the latest rate; therefore D_i >= 1, and 0 <= F_ij < D_i.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
-#: Steps; longer ones would take more memory than there is.
+#: Largest delay, steps: a memory limit.
 LONGEST_DELAY = 100_000
 
 
@@ -32,11 +32,11 @@ class Network:
     """N sources, M resources, routes and delays; made by :meth:`of` or :meth:`single`."""
 
     capacity: Floats
-    """C, ``(M,)``; in the unit of all rates."""
+    """C, ``(M,)``, in the unit of all rates."""
     delay: Integers
-    """D, ``(N,)``: steps from a rate to the prices that answer it."""
+    """D, ``(N,)``: steps from a rate to the price that answers it."""
     edges: Integers
-    """``(N + 1,)``: hops ``edges[i]`` to ``edges[i + 1]`` are those of source i."""
+    """``(N + 1,)``: the hops of source i are ``edges[i]`` to ``edges[i + 1]``."""
     resource: Integers
     """``(hops,)``."""
     forward: Integers
@@ -50,15 +50,15 @@ class Network:
         delay: npt.ArrayLike = 1,
         forward: int | Sequence[int | Sequence[int]] = 0,
     ) -> Network:
-        """A network of any routes.
+        """A network with any routes.
 
-        ``routes[i]`` lists the resources of source i (0 to M - 1). ``delay`` is D, one for all or
-        one a source; ``forward`` is F, one for all, one a source, or a list a source with one a
-        hop.
+        ``routes[i]`` lists the resources of source i (0 to M - 1). ``delay`` is D, one for all
+        sources or one for each. ``forward`` is F: one for all, one for each source, or for each
+        source a list with one value per hop.
 
-        Raises :class:`ModelError` with place, value and what was expected: a capacity that is not
-        above 0, a source without a route, a resource that there is not or that nobody uses, a delay
-        below one step, a forward delay that is negative or not below D.
+        Raises :class:`ModelError` with place, value and what was expected: a capacity not above 0,
+        a source without a route, an unknown or unused resource, a delay below one step, a forward
+        delay that is negative or not below D.
         """
         capacities = np.atleast_1d(np.asarray(capacity, dtype=float))
         _check_capacities(capacities)
@@ -116,7 +116,7 @@ class Network:
 
     @cached_property
     def source(self) -> Integers:
-        """``(hops,)``: whose hop it is."""
+        """``(hops,)``: the source of each hop."""
         return np.repeat(np.arange(self.sources), np.diff(self.edges))
 
     @cached_property
@@ -126,7 +126,7 @@ class Network:
 
     @cached_property
     def hops(self) -> Floats:
-        """M_i, ``(N,)``: the lengths of routes."""
+        """M_i, ``(N,)``: length of each route."""
         return np.diff(self.edges).astype(float)
 
     @cached_property
@@ -136,15 +136,16 @@ class Network:
         return csr_array((ones, (self.resource, self.source)), shape=(self.resources, self.sources))
 
     def arrivals(self, rates: Floats) -> Floats:
-        """X, ``(M,)``: what constant rates ``(N,)`` bring to each resource."""
+        """X, ``(M,)``: arrival rate of each resource at constant rates ``(N,)``."""
         arriving: Floats = self.usage @ rates
         return arriving
 
 
 def one_each(name: str, given: Any, count: int) -> Floats:
-    """``given`` for each of ``count`` sources: one for all, or one a source.
+    """``given`` for each of ``count`` sources: one value for all, or one for each.
 
-    Raises :class:`ModelError` if there are neither one nor ``count``, or some is no number.
+    Raises :class:`ModelError` if there are neither one nor ``count`` values, or if one is not a
+    finite number.
     """
     try:
         values = np.atleast_1d(np.asarray(given, dtype=float))
@@ -187,7 +188,7 @@ def _delays(given: npt.ArrayLike, sources: int) -> Integers:
 
 
 def _forward(given: int | Sequence[Any], lengths: Sequence[int]) -> Integers:
-    """F by hop; beyond the longest delay all are too long."""
+    """F of each hop; values beyond the longest delay are refused later."""
     if isinstance(given, int | np.integer):
         given = [int(given)] * len(lengths)
     if len(given) != len(lengths):

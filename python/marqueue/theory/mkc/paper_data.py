@@ -1,6 +1,6 @@
-"""The data of the paper's figures that are maps alone (1, 4 to 8), and of steady loss against N.
+"""Data of the paper's figures that are pure maps (1, 4 to 8), and of stationary loss against N.
 
-Rates are in bits/s. What the paper leaves open is said where it is set.
+Rates are in bits/s. Values that the paper does not give are documented where they are set.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from marqueue.theory.mkc.price import Loss, Virtual
 
 #: Figures 5 to 8: alpha and beta of EMKC and AIMD.
 ALPHA, BETA = 10e3, 0.5
-#: Figures 7 and 8: the capacity where it is one, and epsilon where it is one.
+#: Figures 7 and 8: the capacity and the epsilon where they are constant.
 CAPACITY, EPSILON = 1e6, 0.1
-#: Figures 7 (a) and 8 (a): the range of epsilon; (b): of C. The text of the paper gives neither.
+#: Figures 7 (a) and 8 (a): the range of epsilon; (b): the range of C. The paper gives neither.
 EPSILONS = np.geomspace(0.001, 0.5, 12)
 CAPACITIES = np.geomspace(1e6, 100e6, 9)
-#: Figure 7 (b): one source for so much capacity, where N grows with C.
+#: Figure 7 (b): capacity per source where N grows with C.
 PER_SOURCE = 500e3
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps to fairness, by theory and by iteration, against ``x``."""
+    """Steps to fairness against ``x``, by theory and by iteration."""
 
     x: Floats
     theory: Floats
@@ -37,15 +37,15 @@ class Steps:
 
 
 def figure_1(delay: int, steps: int = 150) -> Trajectory:
-    """Classic Kelly control of one source; kappa 1/2, omega 10 Mb/s, C 1000 Mb/s. From x = omega:
-    the paper does not say from where."""
+    """One source under Kelly control; kappa 1/2, omega 10 Mb/s, C 1000 Mb/s. It starts at x =
+    omega; the paper does not give the start."""
     network = Network.single(1e9, 1, delay)
     return iterate(network, Kelly(0.5, 10e6), Loss(network.capacity), 10e6, steps)
 
 
 def figure_4(random: bool, steps: int = 4000, seed: int = 1) -> Trajectory:
-    """Two EMKC sources; alpha 200 Mb/s, beta 0.5, C 10 Gb/s: D = 20, or a delay of 1 to 100 steps
-    drawn at each step. They start at 1 and 5 Gb/s: the paper does not say at which rates."""
+    """Two EMKC sources; alpha 200 Mb/s, beta 0.5, C 10 Gb/s; D = 20, or a delay of 1 to 100 steps
+    drawn at each step. They start at 1 and 5 Gb/s; the paper does not give the start."""
     network = Network.single(10e9, 2, 1 if random else 20)
     law, start = Mkc(200e6, 0.5), [1e9, 5e9]
     jitter = 99 if random else 0
@@ -53,8 +53,8 @@ def figure_4(random: bool, steps: int = 4000, seed: int = 1) -> Trajectory:
 
 
 def figure_5(steps: int = 1500) -> tuple[Trajectory, Trajectory]:
-    """One EMKC source and one of Scalable TCP on 1 Gb/s, from 10 kb/s: the paper does not say from
-    where, but 1.01^n from there takes its 1,200 steps, nearly."""
+    """One EMKC source, and one of Scalable TCP, on 1 Gb/s, from 10 kb/s. The paper does not give
+    the start, but 1.01^n from 10 kb/s takes nearly its 1,200 steps."""
     network = Network.single(1e9, 1)
     laws: tuple[Law, Law] = Mkc(ALPHA, BETA), Scalable()
     price = Loss(network.capacity)
@@ -62,13 +62,13 @@ def figure_5(steps: int = 1500) -> tuple[Trajectory, Trajectory]:
     return emkc, scalable
 
 
-def saturation(trajectory: Trajectory, capacity: float) -> int | None:
+def steps_to_saturation(trajectory: Trajectory, capacity: float) -> int | None:
     """The first step at which a link is full."""
     return first(trajectory.arrivals[:, 0] >= capacity)
 
 
 def figure_6(beta: float, steps: int = 40) -> Trajectory:
-    """One EMKC source on 1 Mb/s, from alpha."""
+    """One EMKC source on 1 Mb/s that starts at alpha."""
     network = Network.single(CAPACITY, 1)
     return iterate(network, Mkc(ALPHA, beta), Loss(network.capacity), ALPHA, steps)
 
@@ -102,7 +102,7 @@ def _steps(
 
 @dataclass(frozen=True)
 class SteadyLoss:
-    """The share of packets that is lost for ever against the number of sources."""
+    """Stationary loss ratio against the number of sources."""
 
     sources: Floats
     theory: Floats
@@ -110,8 +110,8 @@ class SteadyLoss:
 
 
 def steady_loss(adaptive: bool, capacity: float = 10e6, target: float = 0.98) -> SteadyLoss:
-    """Of EMKC, or with adaptive prices at half of the gain that is stable; alpha 10 kb/s, beta 0.5,
-    delays of 1 to 10 steps. Iterated for 3000 steps, of which the last 100 count."""
+    """Stationary loss of EMKC, or with adaptive prices at half of the stable gain; alpha 10 kb/s,
+    beta 0.5, delays of 1 to 10 steps. Mean over the last 100 of 3000 steps."""
     sources = np.array([1, 2, 5, 10, 20, 50, 100, 200, 400, 600, 1000])
     theory, iterated = [], []
     for n in map(int, sources):

@@ -1,6 +1,6 @@
-"""What a resource charges: a price of its arrival rate, which may adapt from step to step.
+"""Prices of resources: functions of the arrival rate, which may adapt from step to step.
 
-A price ``p(X)`` must rise with X for the fixed points here to be unique.
+A price ``p(X)`` must increase with X for fixed points to be unique.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from marqueue.errors import ModelError
 from marqueue.theory.mkc.network import Floats
 
 Routers = Callable[[Floats], Floats]
-"""Prices ``(M,)`` for what arrives at each resource, ``(M,)``; called once a step, in order."""
+"""Prices ``(M,)`` at arrival rates ``(M,)``; called once per step, in order."""
 
 
 class Price(Protocol):
-    """A price of each of M resources."""
+    """The prices of M resources."""
 
     def routers(self) -> Routers:
-        """The resources at their beginning."""
+        """The resources in their initial state."""
         ...
 
 
 class Static(Price, Protocol):
-    """A price that has no memory."""
+    """A price without memory."""
 
     def __call__(self, arrivals: Floats) -> Floats:
         """p, ``(M,)``, at arrival rates ``(M,)``."""
@@ -40,8 +40,8 @@ class Static(Price, Protocol):
 
 @dataclass(frozen=True)
 class Loss:
-    """The packet loss of a link without a buffer, (X - C) / X, negative where the link is not full
-    (5), (44). With it MKC is EMKC."""
+    """The loss ratio of a link without a buffer, (X - C) / X (5), (44); negative if the link is not
+    full. With this price MKC is EMKC."""
 
     capacity: Floats
     """C, ``(M,)``."""
@@ -64,7 +64,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Power:
-    """(X / C)^k, the usual price of Kelly's framework: never negative."""
+    """(X / C)^k, the usual price of Kelly's framework; never negative."""
 
     capacity: Floats
     """C, ``(M,)``."""
@@ -93,24 +93,25 @@ class Power:
 
 @dataclass(frozen=True)
 class Virtual:
-    """The loss at a virtual capacity V that adapts until X = target C, whatever the number of
+    """The loss ratio at a virtual capacity V, which adapts until X = target C with any number of
     sources:
 
         p(n) = (X(n) - V(n)) / X(n),    V(n+1) = V(n) + gain (target C - X(n)),  0 <= V <= C.
 
-    AVQ does so with its virtual queue (Kunniyur and Srikant, SIGCOMM 2001, equation (1)); the MKC
-    paper names it as a way to a price without loss (section 5.3). The bounds are AVQ's: an idle
-    link must not wind up, and V = 0 is a price of 1.
+    AVQ adapts its virtual queue in this way (Kunniyur and Srikant, SIGCOMM 2001, equation (1)); the
+    MKC paper suggests it for a price without loss (section 5.3). The bounds are AVQ's: an idle link
+    must not wind up, and V = 0 is a price of 1.
     """
 
     capacity: Floats
     """C, ``(M,)``."""
     gain: float
-    """a: steps of V over what is missing; see :mod:`marqueue.theory.mkc.lossfree` for stability."""
+    """a: change of V per step / missing rate; for stability see
+    :mod:`marqueue.theory.mkc.lossfree`."""
     target: float = 0.98
-    """gamma: the utilization that is aimed at."""
+    """gamma: target utilization."""
     begin: float = 1.0
-    """V at the beginning, as a share of C."""
+    """Initial V as a share of C."""
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.gain) and self.gain > 0):
@@ -119,7 +120,7 @@ class Virtual:
             raise ModelError(f"target: got {self.target:g}, expected more than 0 and at most 1")
 
     def routers(self) -> Routers:
-        """With V as at the beginning."""
+        """With the initial V."""
         virtual = self.begin * self.capacity
 
         def prices(arrivals: Floats) -> Floats:

@@ -1,8 +1,8 @@
-"""Is a system stable? Conditions, each beside what is exact.
+"""A report on the stability of a system: conditions of theorems next to exact results.
 
-A condition is a number that must stay below a bound. The exact answer is the spectral radius of the
-delayed system, linearised at its fixed point; the factor by which gains may be multiplied until it
-reaches 1 says how careful a condition is.
+A condition bounds a number. The exact result is the spectral radius of the delayed system,
+linearized at its fixed point. The factor by which gains may be multiplied until the radius reaches
+1 shows how conservative a condition is.
 """
 
 from __future__ import annotations
@@ -17,60 +17,62 @@ from marqueue.errors import ModelError
 from marqueue.theory.mkc import linear, lossfree
 from marqueue.theory.mkc.conditions import Condition, condition_3, condition_4, theorem_3, theorem_4
 from marqueue.theory.mkc.delay_independent_stability import Verdict, judge
-from marqueue.theory.mkc.equilibrium import FixedPoint, of_kelly, of_mkc
+from marqueue.theory.mkc.equilibrium import FixedPoint, kelly_fixed_point, mkc_fixed_point
 from marqueue.theory.mkc.laws import Kelly, Law, Mkc
 from marqueue.theory.mkc.linear import MARGIN, DelaySystem, boundary
 from marqueue.theory.mkc.network import Network
 from marqueue.theory.mkc.price import Loss, Power, Price, Static, Virtual
 
-#: The largest companion matrix whose spectral radius is sought, and whose boundary is: one takes
-#: seconds, the other about a hundred times that.
+#: Largest companion matrix for which the spectral radius is computed, and for which the boundary
+#: is; the first takes seconds, the second about a hundred times as long.
 LARGEST, LARGEST_SCALED = 1_500, 250
-#: Scales between which the exact boundary is looked for, as multiples of what a condition allows.
+#: Range of scales searched for the exact boundary, as multiples of what a condition allows.
 RANGE = 0.02, 20.0
-#: Doublings or halvings in search of the scale that conditions allow.
+#: Largest number of doublings or halvings in search of the scale that conditions allow.
 DOUBLINGS = 60
 
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of the stability of a system at its fixed point."""
+    """Stability of a system at its fixed point."""
 
     point: FixedPoint
     conditions: tuple[Condition, ...]
     radius: float | None
-    """The spectral radius with the delays as they are: exact. None if it cannot be told."""
+    """Exact spectral radius with the given delays; None if it was not computed."""
     gain: str
-    """The gain that may be scaled."""
+    """Name of the gain that is scaled."""
     scale: float | None
-    """By how much all gains may be multiplied before the system is unstable: exact. None if it was
-    not looked for, or is not within :data:`RANGE` of ``allowed``."""
+    """Exact factor by which all gains may be multiplied before the system is unstable. None if it
+    was not computed, or is not within :data:`RANGE` of ``allowed``."""
     allowed: float
-    """By how much the conditions allow to multiply them; of Kelly control, the first one."""
+    """Factor by which the conditions allow to multiply all gains; for Kelly control, condition
+    (3)."""
     any_delay: tuple[tuple[int, Verdict], ...] = ()
-    """What Theorem 1 says of the sources of each bottleneck, with its index. Of MKC alone: in Kelly
-    control x(n-1), in adaptive prices V comes without delay, which the theorem does not know."""
+    """Result of Theorem 1 for the sources of each bottleneck, with its index. MKC only: Kelly
+    control uses x(n-1), and adaptive prices use V without delay, which the theorem does not
+    cover."""
     unknown: str = ""
-    """Why there is no spectral radius."""
+    """Reason why there is no spectral radius."""
 
     @property
     def stable(self) -> bool | None:
-        """Exactly; None if it cannot be told, as on the boundary."""
+        """The exact result; None if unknown, as on the boundary."""
         if self.radius is None or abs(self.radius - 1) <= MARGIN:
             return None
         return self.radius < 1
 
     @property
     def verdict(self) -> str:
-        """In a word or two."""
+        """The result in one or two words."""
         if self.radius is None:
             return f"not computed: {self.unknown}"
         return {True: "stable", False: "unstable", None: "on the boundary"}[self.stable]
 
 
 def report(network: Network, law: Law, price: Price) -> Report:
-    """What is known of a system. Raises :class:`ModelError` where nothing is: of AIMD and Scalable
-    TCP, which never settle, and of Kelly control with adaptive prices."""
+    """The report on a system. Raises :class:`ModelError` for AIMD and Scalable TCP, which never
+    settle, and for Kelly control with adaptive prices."""
     match law, price:
         case Kelly(), Loss() | Power():
             return report_kelly(network, law, price)
@@ -85,33 +87,33 @@ def report(network: Network, law: Law, price: Price) -> Report:
 
 
 def report_kelly(network: Network, law: Kelly, price: Static) -> Report:
-    """Classic Kelly control: (3) and (4), and the exact boundary for kappa."""
-    point = of_kelly(network, law, price)
+    """Classic Kelly control: conditions (3) and (4), and the exact boundary of kappa."""
+    point = kelly_fixed_point(network, law, price)
     conditions = condition_3(point, law, price), condition_4(point, law, price)
     allowed = 1 / conditions[0].share
 
     def system(scale: float) -> DelaySystem:
-        return linear.of_kelly(point, law, price, scale)
+        return linear.linearize_kelly(point, law, price, scale)
 
     return _report(point, conditions, "kappa", allowed, system)
 
 
 def report_mkc(network: Network, law: Mkc, price: Static) -> Report:
-    """MKC: Theorem 3, for EMKC Theorem 4, Theorem 1, and the exact boundary for beta."""
+    """MKC: Theorem 3, for EMKC also Theorem 4, Theorem 1, and the exact boundary of beta."""
     if isinstance(price, Loss):
         law.warn(network.sources)
-    point = of_mkc(network, law, price)
+    point = mkc_fixed_point(network, law, price)
     conditions: tuple[Condition, ...] = theorem_3(point, law, price)
     if isinstance(price, Loss):
         conditions = (theorem_4(network, law), *conditions)
 
     def system(scale: float) -> DelaySystem:
         scaled = Mkc(law.alpha, np.asarray(law.beta) * scale)
-        return linear.of_mkc(of_mkc(network, scaled, price), scaled, price)
+        return linear.linearize_mkc(mkc_fixed_point(network, scaled, price), scaled, price)
 
     def excess(scale: float) -> float:
         scaled = Mkc(law.alpha, np.asarray(law.beta) * scale)
-        held = theorem_3(of_mkc(network, scaled, price), scaled, price)
+        held = theorem_3(mkc_fixed_point(network, scaled, price), scaled, price)
         return max(each.share for each in held) - 1
 
     report = _report(point, conditions, "beta", _root(excess), system, _tie(point))
@@ -119,8 +121,8 @@ def report_mkc(network: Network, law: Mkc, price: Static) -> Report:
 
 
 def _blocks(point: FixedPoint, system: DelaySystem) -> tuple[tuple[int, Verdict], ...]:
-    """Theorem 1 for each bottleneck: a source depends on others only if they hear the same price,
-    or a higher one, so that the Jacobian is triangular in these blocks."""
+    """Theorem 1 for each bottleneck. A source depends only on sources that receive the same or a
+    higher price, so the Jacobian is block triangular."""
     assert point.bottleneck is not None, "the fixed point of MKC has bottlenecks"
     whole = system.undelayed()
     verdicts = []
@@ -131,7 +133,7 @@ def _blocks(point: FixedPoint, system: DelaySystem) -> tuple[tuple[int, Verdict]
 
 
 def _root(excess: Callable[[float], float]) -> float:
-    """The positive root of a rising function."""
+    """The positive root of an increasing function."""
     low = high = 1.0
     for _ in range(DOUBLINGS):
         if excess(high) >= 0:
@@ -145,8 +147,8 @@ def _root(excess: Callable[[float], float]) -> float:
 
 
 def report_lossfree(network: Network, law: Mkc, price: Virtual) -> Report:
-    """MKC with adaptive prices on one resource: our condition, and the exact boundary for the
-    gain."""
+    """MKC with adaptive prices on one resource: the condition derived here, and the exact boundary
+    of the gain."""
     point = lossfree.fixed_point(network, law, price)
     _, beta = law.parameters(network.sources)
     gain, longest = np.array([price.gain]), int(network.delay.max())
@@ -171,7 +173,7 @@ def report_lossfree(network: Network, law: Mkc, price: Virtual) -> Report:
         unknown = "N alpha / beta is more than gamma C: the virtual capacity stays at 0"
 
     def system(scale: float) -> DelaySystem:
-        return linear.of_virtual(
+        return linear.linearize_adaptive(
             point, law, Virtual(price.capacity, price.gain * scale, price.target)
         )
 
@@ -202,8 +204,8 @@ def _report(
 
 
 def _tie(point: FixedPoint) -> str:
-    """Names a source that hears the highest price from two resources: there the maximum has no
-    derivative."""
+    """Names a source that receives the highest price from two resources: there the maximum is not
+    differentiable."""
     network = point.network
     assert point.bottleneck is not None, "the fixed point of MKC has bottlenecks"
     highest = point.prices[point.bottleneck]
@@ -212,4 +214,4 @@ def _tie(point: FixedPoint) -> str:
     near &= network.resource != point.bottleneck[network.source]
     if not near.any():
         return ""
-    return f"source {network.source[np.argmax(near)]} hears the same price from two resources"
+    return f"source {network.source[np.argmax(near)]} has the same price at two resources"

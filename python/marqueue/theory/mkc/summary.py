@@ -1,4 +1,4 @@
-"""What the paper says in numbers, beside what comes out here."""
+"""Numbers of the paper next to the same numbers computed here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from marqueue.theory.mkc.report import report_kelly
 
 @dataclass(frozen=True)
 class Row:
-    """A number of the paper, by its text or its formulas, and the same computed step by step."""
+    """A number from the paper's text or formulas, and the same computed by iteration."""
 
     name: str
     paper: tuple[float, ...]
@@ -25,7 +25,7 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """It takes about a second."""
+    """All rows; takes about a second."""
     return [_figure_1(), *_figure_3(), *_figure_5(), *_fairness()]
 
 
@@ -34,7 +34,7 @@ def _row(name: str, paper: Sequence[float], here: Sequence[float]) -> Row:
 
 
 def _figure_1() -> Row:
-    """kappa as a share of the boundary: (3), and the companion matrix."""
+    """kappa as a share of the stability boundary: by (3), and by the companion matrix."""
     shares, exact = [], []
     for delay in (1, 2, 3, 4):
         network = Network.single(1e9, 1, delay)
@@ -46,7 +46,7 @@ def _figure_1() -> Row:
 
 def _figure_3() -> list[Row]:
     network = Network.of([30, 20, 20, 15], [[0, 1], [1, 2, 3]])
-    rates = equilibrium.of_kelly(network, Kelly(0.1, 5), Loss(network.capacity)).rates
+    rates = equilibrium.kelly_fixed_point(network, Kelly(0.1, 5), Loss(network.capacity)).rates
     return [
         _row("Figure 3: x1, x2 (Mbit/s)", [23.436, 16.042], rates.tolist()),
         _row("Lemma 1, (11): 2 x1 + 3 x2 (Mbit/s)", [95], [float(network.hops @ rates)]),
@@ -56,7 +56,9 @@ def _figure_3() -> list[Row]:
 
 def _figure_5() -> list[Row]:
     names = "Figure 5: steps of EMKC to 1 Gbit/s", "Figure 5: steps of Scalable TCP"
-    found = (paper_data.saturation(each, 1e9) or math.nan for each in paper_data.figure_5())
+    found = (
+        paper_data.steps_to_saturation(each, 1e9) or math.nan for each in paper_data.figure_5()
+    )
     return [_row(n, [p], [h]) for n, p, h in zip(names, (16, 1200), found, strict=True)]
 
 

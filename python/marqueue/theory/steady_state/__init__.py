@@ -1,1 +1,1 @@
-"""Where the flows of a scenario settle: rates, queues, marks (docs/theory/steady.md)."""
+"""Steady state of a scenario: rates, queues and marks (docs/theory/steady.md)."""

@@ -1,24 +1,26 @@
-"""Where long TCP flows over any topology settle: the fixed point of loss laws and marking curves.
+"""The steady state of long TCP flows over any topology: a fixed point of loss laws and marking
+curves.
 
-Class s of n_s flows meets the share p_s = 1 - product of (1 - p_l) over the links of its route,
-has a round trip R_s = d_s + sum of q_l / C_l, and delivers W(p_s) / R_s packets/s, W a law of TCP
-(:mod:`marqueue.theory.tcp.laws`). A link has a share p_l >= 0 and a queue q_l that follows from it
-by its AQM's curve at rest, and what it carries is at most its target c_l, and is c_l if p_l > 0:
+Class s of n_s flows has a signal probability p_s = 1 - product of (1 - p_l) over the links of its
+route and a round-trip time R_s = d_s + sum of q_l / C_l. It delivers W(p_s) / R_s packets/s, where
+W is a throughput law of TCP (:mod:`marqueue.theory.tcp.laws`). Each link has a probability p_l >= 0
+and a queue q_l that the AQM's stationary curve assigns to it. It carries at most its target c_l,
+and exactly c_l if p_l > 0:
 
     red         p = curve(q), spread over gaps;  c = C      (Floyd and Jacobson 1993, section 7)
-    pi, rem     q = q_ref, p whatever fills the link;  c = C
-    avq         q = 0, p whatever holds utilization;  c = gamma C    (Kunniyur and Srikant 2004)
-    gkvq        q = 0, p whatever holds its virtual queue;  c = theta C      (Gibbens, Kelly 1999)
+    pi, rem     q = q_ref, p such that the link is full;  c = C
+    avq         q = 0, p such that utilization is gamma;  c = gamma C  (Kunniyur and Srikant 2004)
+    gkvq        q = 0, p such that the virtual queue is full;  c = theta C   (Gibbens, Kelly 1999)
     drq         p = S^2 / (1 + S^2) of the route, S the sum of prices u = curve(q);  c = C
                 (Shin, Chong and Rhee 2008, (10), (15))
-    droptail    q = the buffer, p what overflows;  c = C
-    scaled      at a load of c / C arrivals are Poisson (Eun and Wang 2008, section III): q is the
-                mean queue of M/M/1, p what its marking curve makes of that queue;  c < C
+    droptail    q = the buffer, p the overflow;  c = C
+    scaled      arrivals are Poisson at a load of c / C (Eun and Wang 2008, section III): q is the
+                mean queue of M/M/1, p its marking curve at that queue;  c < C
 
-So does Padhye, Firoiu, Towsley and Kurose's law meet Bu and Towsley's fixed point (SIGMETRICS
-2001). Link by link, its share is what fills it, the others' as they are, until nothing moves: each
-flow's rate falls with every share, so that the shares rise and fall to one another's. Flows that
-obey the prices of mkc have rates of their own (:mod:`marqueue.theory.steady_state.rates`).
+This combines the law of Padhye, Firoiu, Towsley and Kurose with the fixed point of Bu and Towsley
+(SIGMETRICS 2001). The solver finds the probability of one link after the other, with the others
+held constant, until none changes. Flows that obey the prices of mkc have their own model
+(:mod:`marqueue.theory.steady_state.rates`).
 """
 
 from __future__ import annotations
@@ -37,31 +39,31 @@ from marqueue.errors import ModelError, Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
 from marqueue.statistics.estimates import Floats
 from marqueue.theory.allocation.allocations import max_min
-from marqueue.theory.allocation.from_scenario import of_scenario
+from marqueue.theory.allocation.from_scenario import allocation_problem
 from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 from marqueue.theory.fluid.from_scenario import describe
-from marqueue.theory.linear.equilibrium import settled
+from marqueue.theory.linear.equilibrium import constant_description
 from marqueue.theory.plan_inputs import tcp_settings
 from marqueue.theory.steady_state import rates
 from marqueue.theory.tcp.windows import MOST, LawName, Window, window
 
-#: The least share of a link that is looked for; the largest is that of the laws.
+#: Smallest probability of a link that is searched; the largest is that of the laws.
 LEAST = 1e-10
-#: Rounds over the links, and to what shares are the same, relative.
+#: Largest number of rounds over the links, and the relative change at which they stop.
 ROUNDS, SAME = 2000, 1e-9
-#: Loads of the table of a Poisson queue's marks, and how far below 1 the last is.
+#: Number of loads in the table of a Poisson queue's marks, and the distance of the last from 1.
 LOADS, SPARE = 400, 1e-6
 
 
 @dataclass(frozen=True)
 class SteadyLink:
-    """A link at rest."""
+    """Steady state of a link."""
 
     name: str
     queue: float
     """Packets."""
     probability: float
-    """The share of arrivals that is marked or lost; of drq the price u."""
+    """Share of arrivals that is marked or lost; for drq the price u."""
     carried: float
     """Packets/s."""
     capacity: float
@@ -69,44 +71,45 @@ class SteadyLink:
 
     @property
     def utilization(self) -> float:
-        """What it carries of its capacity."""
+        """Carried rate / capacity."""
         return self.carried / self.capacity
 
 
 @dataclass(frozen=True)
 class SteadyClass:
-    """One flow of a class at rest."""
+    """Steady state of one flow of a class."""
 
     name: str
     count: float
     probability: float
-    """The share of its packets that is marked or lost."""
+    """Share of its packets that is marked or lost."""
     window: float
-    """Packets delivered a round trip."""
+    """Delivered packets per round-trip time."""
     rate: float
     """Delivered packets/s."""
     rtt: float
-    """s, queueing included."""
+    """Round-trip time with queueing, s."""
     proportionally_fair: float | None
-    """Packets/s at problem P's optimum (:mod:`marqueue.theory.allocation.proportional_fairness`);
-    None where that model refuses the scenario, as with rates that change."""
+    """Rate at the optimum of problem P, packets/s
+    (:mod:`marqueue.theory.allocation.proportional_fairness`); None if the scenario is outside that
+    model, as with changing rates."""
     max_min: float | None
-    """Packets/s of the max-min fair allocation (:mod:`marqueue.theory.allocation.allocations`),
-    weights as there; None likewise."""
+    """Rate of the max-min fair allocation, packets/s
+    (:mod:`marqueue.theory.allocation.allocations`), with the same weights; None likewise."""
 
 
 @dataclass(frozen=True)
 class Steady:
-    """The fixed point of a scenario."""
+    """The steady state of a scenario."""
 
     name: str
     law: LawName | Literal["mkc", "kelly"]
-    """Of TCP, or of flows that obey prices."""
+    """The law of TCP, or of flows that obey prices."""
     links: Mapping[str, SteadyLink]
     classes: Mapping[str, SteadyClass]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; base units stand in names."""
+        """For JSON; names contain the base units."""
         return {
             "scenario": self.name,
             "law": self.law,
@@ -136,21 +139,20 @@ class Steady:
 
 
 def steady(scenario: Scenario, law: LawName | None = None) -> Steady:
-    """The fixed point of the links and flows that there are at the end of a scenario.
+    """The steady state with the links and flows that exist at the end of a scenario.
 
-    By default the law is ``ecn`` where all links mark and ``pftk`` elsewhere; flows that obey
-    prices have their own. Raises
-    :class:`ScenarioError` with every assumption that the scenario breaks,
+    The default law is ``ecn`` if all links mark, otherwise ``pftk``; flows that obey prices have
+    their own law. Raises :class:`ScenarioError` with every assumption that the scenario breaks,
     :class:`ModelError` if there is no fixed point.
     """
-    of = settled(describe(scenario), scenario.duration.seconds)
+    of = constant_description(describe(scenario), scenario.duration.seconds)
     if any(each["law"]["name"] in rates.LAWS for each in of["classes"]):
         return _priced(scenario.name, of, law)
     _refuse(scenario, of)
     if law is None:
         law = "ecn" if all(link["signal"] == "ecn" for link in of["links"]) else "pftk"
     elif law == "ecn" and any(link["signal"] == "drop" for link in of["links"]):
-        raise ModelError("law: got ecn, expected one of losses: a link drops")
+        raise ModelError("law: got ecn, expected a law of losses: a link drops")
     solver = _Solver(of, _laws(scenario, of, law))
     solver.solve()
     fair = _fair(scenario)
@@ -173,7 +175,8 @@ def steady(scenario: Scenario, law: LawName | None = None) -> Steady:
 
 
 def _priced(name: str, of: Mapping[str, Any], law: LawName | None) -> Steady:
-    """Of flows that obey prices: what exceeds a link is lost, and its queue is full."""
+    """Steady state of flows that obey prices: arrivals beyond capacity are lost, and the queue is
+    full."""
     if law is not None:
         raise ModelError(f"law: got {law}, expected none: flows that obey prices have their own")
     found = rates.settle(of)
@@ -200,10 +203,10 @@ def _priced(name: str, of: Mapping[str, Any], law: LawName | None) -> Steady:
 
 
 def _fair(scenario: Scenario) -> dict[str, tuple[float, float]]:
-    """Packets/s of each class, proportionally and max-min fair; nothing where that model refuses
-    the scenario."""
+    """Proportionally fair and max-min fair rates of each class, packets/s; empty if the scenario is
+    outside that model."""
     try:
-        shared = of_scenario(scenario).sharing
+        shared = allocation_problem(scenario).sharing
     except ScenarioError:
         return {}
     rates = proportionally_fair(shared).rates, max_min(shared).rates
@@ -214,7 +217,7 @@ def _fair(scenario: Scenario) -> dict[str, tuple[float, float]]:
     }
 
 
-#: AQMs that have a curve at rest here.
+#: AQMs with a stationary curve.
 CURVES = ("droptail", "red", "pi", "rem", "avq", "gkvq", "drq", "scaled")
 
 
@@ -232,7 +235,8 @@ def _refuse(scenario: Scenario, of: Mapping[str, Any]) -> None:
         if others := ", ".join(sorted(kinds - {"drq"})):
             message = f"outside the steady model: drq beside {others}, expected drq alone"
             problems.append(Problem("topology", message))
-        # Its signal, 10, is ECT: a sender that begins there has every signal for a mark.
+        # DRQ's signal is code point 10, which is ECT: every packet of such a sender is already
+        # signalled.
         problems += [
             Problem(
                 f"traffic.{each['name']}",
@@ -277,7 +281,7 @@ def _packet_bits(scenario: Scenario, name: str) -> float:
 
 
 class _Solver:
-    """Shares of the links, one after the other."""
+    """Solves for the probabilities of the links, one after the other."""
 
     def __init__(self, of: Mapping[str, Any], windows: list[Window]) -> None:
         self.links, self.classes, self.windows = of["links"], of["classes"], windows
@@ -285,7 +289,8 @@ class _Solver:
         self.routes = [[hop["link"] for hop in each["route"]] for each in self.classes]
 
     def queue(self, i: int) -> float:
-        """Packets, from the share; nothing waits where nobody is told to slow down."""
+        """Queue of a link at its present probability, packets; empty if the link sends no
+        signals."""
         link, aqm, p = self.links[i], self.links[i]["aqm"], float(self.p[i])
         if p == 0.0:
             return 0.0
@@ -302,7 +307,7 @@ class _Solver:
         return 0.0
 
     def target(self, i: int) -> float:
-        """What the link may carry, packets/s."""
+        """Target rate of a link, packets/s."""
         link, aqm = self.links[i], self.links[i]["aqm"]
         match aqm["name"]:
             case "avq":
@@ -316,7 +321,7 @@ class _Solver:
         return float(share * link["capacity"])
 
     def heard(self, s: int) -> float:
-        """The share that a class meets; DRQ's prices add up."""
+        """Signal probability of a class; prices of DRQ are summed."""
         if self.links[0]["aqm"]["name"] == "drq":
             price = sum(float(self.p[i]) for i in self.routes[s])
             return price**2 / (1 + price**2)
@@ -328,7 +333,7 @@ class _Solver:
         return float(self.classes[s]["rtt"]) + waits
 
     def carried(self, i: int) -> float:
-        """Packets/s that the link delivers."""
+        """Delivered rate of a link, packets/s."""
         total = 0.0
         for s, route in enumerate(self.routes):
             if i in route:
@@ -338,12 +343,13 @@ class _Solver:
         return total
 
     def excess(self, i: int, log_p: float) -> float:
-        """What the link would carry above its target at a share."""
+        """Logarithm of carried rate / target if the link had this probability."""
         self.p[i] = math.exp(log_p)
         return float(math.log(self.carried(i) / self.target(i)))
 
     def solve(self) -> None:
-        """Raises :class:`ModelError` if shares do not settle."""
+        """Iterates over the links. Raises :class:`ModelError` if the iteration does not
+        converge."""
         low, high = math.log(LEAST), math.log(MOST)
         for _ in range(ROUNDS):
             before = self.p.copy()
@@ -353,24 +359,24 @@ class _Solver:
                     continue
                 if self.excess(i, high) > 0:
                     raise ModelError(
-                        f"{link['name']}: its flows exceed it even where nearly every packet is "
-                        "lost or marked: windows of at least one packet are too many"
+                        f"{link['name']}: overloaded even if nearly every packet is lost or "
+                        "marked: too many flows with windows of at least one packet"
                     )
                 self.p[i] = math.exp(brentq(partial(self.excess, i), low, high, xtol=1e-12))
             if np.all(np.abs(self.p - before) <= SAME * np.maximum(self.p, 1e-9)):
                 return
-        raise ModelError("the shares of the links do not settle")
+        raise ModelError("the iteration over the links did not converge")
 
 
 def _load(curve: str, flows: float, a: float, p: float) -> float:
-    """The load at which a scaled curve marks a share p of Poisson arrivals."""
+    """The load at which a scaled marking curve marks a share p of Poisson arrivals."""
     log_p, loads = _marks(curve, flows, a)
     return float(np.interp(math.log(max(p, LEAST)), log_p, loads))
 
 
 @cache
 def _marks(curve: str, flows: float, a: float) -> tuple[Floats, Floats]:
-    # Its buffer, the last number, loses packets and marks none.
+    # The last number, its buffer, drops packets but marks none.
     loads = 1 - np.geomspace(1 - SPARE, SPARE, LOADS)
     queue = ChainQueue((curve, flows, a, 0.0, 1.0), "mm1")
     p = queue.marking(loads, np.ones(1))[:, 0]
@@ -378,10 +384,10 @@ def _marks(curve: str, flows: float, a: float) -> tuple[Floats, Floats]:
 
 
 def _average(aqm: Mapping[str, Any], p: float) -> float:
-    """Where RED's curve, with its gaps, marks a share p, or DRQ's is a price; at its end where it
-    never does."""
+    """The average queue at which RED's curve, with its gaps, marks a share p, or at which DRQ's
+    curve is the price p; the end of the curve if it never reaches p."""
     curve = aqm["curve"]
-    # 2 x / (1 + x) and 2 x / (3 + x) of packets, x the curve.
+    # Share of marked packets with gaps: 2 x / (1 + x) or 2 x / (3 + x), x the curve.
     gaps = aqm.get("gaps", "geometric")
     at = {"geometric": p, "uniform": p / (2 - p), "wait": 3 * p / (2 - p)}[gaps]
     queues = [curve["min_th"], curve["max_th"]]

@@ -1,10 +1,11 @@
-"""Where flows controlled by prices settle: max-min Kelly control and Kelly control over any links.
+"""The steady state of flows controlled by prices: max-min Kelly control and Kelly control.
 
-Zhang, Kang and Loguinov, SIGCOMM 2004: under the prices (X - C)/X flows of (12) obey the highest
-price of their route and settle at alpha = beta x p, which is water-filling; those of (9) obey the
-sum of all, and maximise the sum of omega ln x minus what prices cost. On one link of N like flows
-X = C + N alpha / beta and p = N alpha / (C beta + N alpha) (46), (47). The solvers are those of
-:mod:`marqueue.theory.mkc.equilibrium`; n like flows are one with n times alpha or omega there.
+Zhang, Kang and Loguinov, SIGCOMM 2004. Prices are (X - C)/X. Flows of (12) obey the highest price
+of their route and settle at alpha = beta x p, which is water-filling. Flows of (9) obey the sum of
+prices and maximise the sum of omega ln x minus the cost of prices. On one link with N identical
+flows X = C + N alpha / beta and p = N alpha / (C beta + N alpha) (46), (47). The solvers are those
+of :mod:`marqueue.theory.mkc.equilibrium`, where n identical flows are one flow with n times alpha
+or omega.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from marqueue.theory.mkc.laws import Kelly, Mkc
 from marqueue.theory.mkc.network import Network
 from marqueue.theory.mkc.price import Loss
 
-#: Laws of the fluid models that obey prices.
+#: Laws of fluid models that obey prices.
 LAWS = ("mkc", "kelly")
 
 
 def settle(of: Mapping[str, Any]) -> equilibrium.FixedPoint:
-    """The stationary rates of all flows of each class together and the arrivals of each link,
+    """The stationary rate of all flows of each class together, and the arrivals at each link,
     packets/s, from the description of a fluid model whose classes have one of :data:`LAWS`.
 
-    Raises :class:`ScenarioError` where classes have different laws, or a link has no price, and
-    :class:`ModelError` where no rates are stationary.
+    Raises :class:`ScenarioError` if classes have different laws or a link has no price, and
+    :class:`ModelError` if there are no stationary rates.
     """
     links, classes = of["links"], of["classes"]
     problems = [
@@ -59,7 +60,9 @@ def settle(of: Mapping[str, Any]) -> equilibrium.FixedPoint:
         return np.array([each["law"][key] for each in classes])
 
     if name == "kelly":
-        return equilibrium.of_kelly(
+        return equilibrium.kelly_fixed_point(
             network, Kelly(values("kappa"), count * values("omega")), Loss(priced)
         )
-    return equilibrium.of_mkc(network, Mkc(count * values("alpha"), values("beta")), Loss(priced))
+    return equilibrium.mkc_fixed_point(
+        network, Mkc(count * values("alpha"), values("beta")), Loss(priced)
+    )

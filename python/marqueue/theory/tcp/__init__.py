@@ -1,1 +1,1 @@
-"""TCP's throughput laws, and the distribution of its windows."""
+"""Throughput laws of TCP, and the distribution of its windows."""

@@ -1,4 +1,4 @@
-"""The windows of TCP as functions of what is lost or marked, for fixed points."""
+"""Mean windows of TCP as functions of the share of lost or marked packets, for fixed points."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from scipy.interpolate import CubicSpline
 from marqueue.theory.tcp import laws
 
 LawName = Literal["square-root", "random", "pftk", "pftk-no-timeouts", "ecn"]
-"""W(p): sqrt(3/(2bp)); the same under random losses (1.31/sqrt(p)); Padhye et al. with timeouts
-and without; and that of Reno whose packets are marked."""
+"""Laws W(p): sqrt(3/(2bp)); random losses (1.31/sqrt(p)); Padhye et al. with and without timeouts;
+and Reno with marked packets."""
 
-#: Points of the table of :func:`marqueue.theory.tcp.laws.marked_aimd`.
+#: Number of points in the table of :func:`marqueue.theory.tcp.laws.marked_aimd`.
 POINTS = 60
-#: The largest share of the table.
+#: Largest share in the table.
 MOST = 0.999
 
 Window = Callable[[float, float], float]
-"""Packets delivered a round trip, of the share lost or marked and of the round trip, s."""
+"""Packets delivered per round-trip time, by the share lost or marked and the round-trip time, s."""
 
 
 def window(law: LawName, per_ack: int, min_rto: float, most: float) -> Window:
-    """Of a law, with ``per_ack`` packets an acknowledgement, the least timeout, s, and the largest
-    window."""
+    """The window of a law with ``per_ack`` packets per acknowledgement, the smallest timeout
+    ``min_rto``, s, and the largest window ``most``."""
     return partial(_limited, _window(law, per_ack, min_rto), most)
 
 
@@ -50,7 +50,7 @@ def _window(law: LawName, per_ack: int, min_rto: float) -> Window:
 
 
 def _marked(per_ack: int, p: float) -> float:
-    """From a table: the chain takes too long for a root to be found in it."""
+    """The window from a table: solving the chain is too slow inside a root search."""
     scaled = float(_table(per_ack)(math.log(max(p, laws.RAREST))))
     return max(scaled / math.sqrt(p), 1.0)
 

@@ -1,7 +1,7 @@
 //! AVQ: C~' = alpha (gamma C - lambda), 0 <= C~ <= C; p = max(0, lambda - C~) / lambda.
 //!
-//! Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, (2) and section IV: the virtual queue is taken to be full
-//! whenever more arrives than C~.
+//! Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, (2) and section IV: the virtual queue counts as full
+//! whenever the arrival rate exceeds C~.
 
 use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 pub struct Avq {
     /// Desired utilization.
     pub gamma: f64,
-    /// 1/s.
+    /// Gain, 1/s.
     pub alpha: f64,
-    /// C~ at the beginning, as a part of C.
+    /// Initial C~ as a share of C.
     pub initial: f64,
 }
 
@@ -27,7 +27,7 @@ impl Aqm for Avq {
         positive("alpha", self.alpha)?;
         ensure("initial", self.initial, (0.0..=1.0).contains(&self.initial), "from 0 to 1")?;
         let changes = link.changes;
-        ensure("name", changes as f64, changes == 0, "no changes of the capacity, which bounds the virtual one")
+        ensure("name", changes as f64, changes == 0, "a link without changes of its capacity")
     }
 
     fn states(&self, link: &LinkParameters) -> Vec<State> {
@@ -48,11 +48,11 @@ impl Aqm for Avq {
         AqmFeedback::marks(if excess.value() > 0.0 { excess / at.arrivals } else { S::from(0.0) })
     }
 
-    fn corners(&self) -> usize {
+    fn switch_count(&self) -> usize {
         1
     }
 
-    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
+    fn switch_values(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
         out[0] = at.arrivals - at.own[0];
     }
 }

@@ -1,23 +1,23 @@
-//! RED's curve and the average that it is a curve of, for RED and DRQ.
+//! The average queue of RED and the marking curve over it, for RED and DRQ.
 
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use serde::{Deserialize, Serialize};
 
-/// Zero up to `min_th`, then linear to `max_p` at `max_th`; beyond it `gentle` says.
+/// A curve that is zero up to `min_th`, then linear to `max_p` at `max_th`. The rest depends on `gentle`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
-    /// Packets.
+    /// Lower threshold, packets.
     pub min_th: f64,
-    /// Packets.
+    /// Upper threshold, packets.
     pub max_th: f64,
     /// Probability at `max_th`.
     pub max_p: f64,
-    /// Linear from there to 1 at 2 `max_th`; else 1.
+    /// Above `max_th`: if true, linear to 1 at 2 `max_th`; else 1.
     pub gentle: bool,
-    /// Weight of a sample in the average. A sample is taken a packet, at the capacity: the average follows the
-    /// queue at rate -ln(1 - w_q) C (Misra, Gong and Towsley 2000, section 4).
+    /// Weight of a sample in the average. A sample is taken for each packet at the rate of the capacity, so the average
+    /// follows the queue at rate -ln(1 - w_q) C (Misra, Gong and Towsley 2000, section 4).
     pub w_q: f64,
 }
 
@@ -30,7 +30,7 @@ impl Curve {
         ensure("w_q", self.w_q, self.w_q < 1.0, "below 1")
     }
 
-    /// At an average of so many packets.
+    /// The probability at an average queue, packets.
     pub fn probability<S: Scalar>(&self, average: S) -> S {
         if average.value() < self.min_th {
             S::from(0.0)
@@ -44,12 +44,12 @@ impl Curve {
     }
 
     /// The slope of the average, packets/s.
-    pub fn follow<S: Scalar>(&self, average: S, queue: S, capacity: f64) -> S {
+    pub fn average_slope<S: Scalar>(&self, average: S, queue: S, capacity: f64) -> S {
         (queue - average) * (-(-self.w_q).ln_1p() * capacity)
     }
 
-    /// Where the curve has corners.
-    pub fn corners(&self, average: f64, out: &mut [f64]) {
+    /// The switching functions, zero at the kinks of the curve.
+    pub fn switch_values(&self, average: f64, out: &mut [f64]) {
         out.copy_from_slice(&[average - self.min_th, average - self.max_th, average - 2.0 * self.max_th]);
     }
 }

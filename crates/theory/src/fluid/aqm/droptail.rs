@@ -1,4 +1,4 @@
-//! No AQM: packets are lost where the buffer is full, which every queue does by itself.
+//! No AQM: only the full buffer drops packets, which the model of every queue includes.
 
 use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::Invalid;

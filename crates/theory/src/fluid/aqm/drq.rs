@@ -1,4 +1,4 @@
-//! DRQ: RED's curve of the average is phi, which a path multiplies by densities and adds up.
+//! DRQ: phi is RED's curve of the average queue. A path adds phi times density over its links.
 //!
 //! Shin, Chong and Rhee, (10)-(15): avg' = eta (q - avg), phi = curve(avg); see [`crate::fluid::Model`] for (15).
 
@@ -31,18 +31,18 @@ impl Aqm for Drq {
     }
 
     fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
-        out[0] = self.curve.follow(at.own[0], at.queue, at.capacity);
+        out[0] = self.curve.average_slope(at.own[0], at.queue, at.capacity);
     }
 
     fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
         AqmFeedback { phi: self.curve.probability(at.own[0]), ..AqmFeedback::marks(S::from(0.0)) }
     }
 
-    fn corners(&self) -> usize {
+    fn switch_count(&self) -> usize {
         3
     }
 
-    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
-        self.curve.corners(at.own[0], out);
+    fn switch_values(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
+        self.curve.switch_values(at.own[0], out);
     }
 }

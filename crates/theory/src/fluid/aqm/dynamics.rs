@@ -7,51 +7,51 @@ use crate::fluid::state::{Mode, State};
 /// The parameters of a link that its AQM uses.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkParameters {
-    /// Packets/s at the beginning.
+    /// Initial capacity, packets/s.
     pub capacity: f64,
-    /// Packets; infinite if it never overflows.
+    /// Buffer, packets; infinite if unlimited.
     pub buffer: f64,
-    /// The queue at the beginning, packets.
+    /// Initial queue, packets.
     pub queue: f64,
-    /// How often the capacity changes later.
+    /// Number of later changes of the capacity.
     pub changes: usize,
 }
 
 /// The state of a queue that its AQM uses.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueView<'a, S> {
-    /// Packets.
+    /// Queue length, packets.
     pub queue: S,
-    /// Its slope, packets/s, which is zero where it rests at a bound.
+    /// The slope of the queue, packets/s; zero at a bound that it does not leave.
     pub growth: S,
-    /// Packets/s that arrive.
+    /// Arrival rate, packets/s.
     pub arrivals: S,
-    /// Packets/s.
+    /// Capacity, packets/s.
     pub capacity: f64,
     /// The AQM's own states.
     pub own: &'a [S],
-    /// Where they are within their bounds.
+    /// The modes of these states.
     pub modes: &'a [Mode],
 }
 
 /// The feedback of an AQM to packets that arrive.
 #[derive(Clone, Copy, Debug)]
 pub struct AqmFeedback<S> {
-    /// The share of packets that it marks or drops.
+    /// The share of packets that the AQM marks or drops.
     pub p: S,
-    /// phi of DRQ, which a path multiplies by densities and adds up.
+    /// phi of DRQ. A path adds phi times density over its links.
     pub phi: S,
-    /// The price of the link, which it writes into headers.
+    /// The price that the link writes into headers.
     pub price: S,
 }
 
 impl<S: Scalar> AqmFeedback<S> {
-    /// Marks only.
+    /// Feedback that consists of marks only.
     pub fn marks(p: S) -> AqmFeedback<S> {
         AqmFeedback { p, phi: S::from(0.0), price: S::from(0.0) }
     }
 
-    /// The same without derivatives.
+    /// The same feedback without derivatives.
     pub fn constant(self) -> AqmFeedback<S> {
         let AqmFeedback { p, phi, price } = self;
         AqmFeedback { p: S::from(p.value()), phi: S::from(phi.value()), price: S::from(price.value()) }
@@ -60,11 +60,13 @@ impl<S: Scalar> AqmFeedback<S> {
 
 /// An AQM in continuous time.
 pub trait Aqm {
+    /// Checks the parameters.
+    ///
     /// # Errors
-    /// With the first parameter that makes no sense.
+    /// Names the first invalid parameter.
     fn check(&self, link: &LinkParameters) -> Result<(), Invalid>;
 
-    /// Its states; names are followed by that of the link.
+    /// Its states. The model appends the name of the link to theirs.
     fn states(&self, _link: &LinkParameters) -> Vec<State> {
         Vec::new()
     }
@@ -77,14 +79,14 @@ pub trait Aqm {
     /// The slopes of its states.
     fn slopes<S: Scalar>(&self, _at: &QueueView<'_, S>, _out: &mut [S]) {}
 
-    /// Its feedback. It may use everything but the growth of the queue.
+    /// Its feedback. It must not use `growth`, which depends on it.
     fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S>;
 
-    /// Number of switching functions: the law has a corner where one changes its sign.
-    fn corners(&self) -> usize {
+    /// Number of switching functions. The law has a kink where one changes its sign.
+    fn switch_count(&self) -> usize {
         0
     }
 
     /// The values of the switching functions.
-    fn corner(&self, _at: &QueueView<'_, f64>, _out: &mut [f64]) {}
+    fn switch_values(&self, _at: &QueueView<'_, f64>, _out: &mut [f64]) {}
 }

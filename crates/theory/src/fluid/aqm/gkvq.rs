@@ -1,4 +1,5 @@
-//! GKVQ: a virtual queue of theta B served at theta C; everything is marked from its overflow until it is empty.
+//! GKVQ: a virtual queue with buffer theta B and capacity theta C. All packets are marked from its overflow until it is
+//! empty.
 //!
 //! Gibbens and Kelly, ITC 16, 1999, as described in Kunniyur and Srikant 2004, section III, Experiment 2.
 
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gkvq {
-    /// Virtual capacity and buffer as a part of the real ones.
+    /// Virtual capacity and buffer as a share of the real ones.
     pub theta: f64,
 }
 
@@ -20,7 +21,7 @@ impl Aqm for Gkvq {
     fn check(&self, link: &LinkParameters) -> Result<(), Invalid> {
         ensure("theta", self.theta, self.theta > 0.0 && self.theta <= 1.0, "above 0, at most 1")?;
         let buffer = link.buffer;
-        ensure("theta", self.theta, buffer.is_finite(), "a finite buffer to be a part of")
+        ensure("theta", self.theta, buffer.is_finite(), "a link with a finite buffer")
     }
 
     fn states(&self, link: &LinkParameters) -> Vec<State> {
@@ -37,7 +38,7 @@ impl Aqm for Gkvq {
     }
 
     fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
-        let up = matches!(at.modes[0], Mode::Upper | Mode::Fallen);
-        AqmFeedback::marks(S::from(f64::from(u8::from(up))))
+        let marks = matches!(at.modes[0], Mode::Upper | Mode::Fallen);
+        AqmFeedback::marks(S::from(f64::from(u8::from(marks))))
     }
 }

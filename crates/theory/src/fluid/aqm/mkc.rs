@@ -1,7 +1,7 @@
-//! MKC's router: price = (X - C) / X of what arrives, X not below what a packet an interval is.
+//! The router of MKC: price = (X - C) / X, where X is the arrival rate, at least one packet an interval.
 //!
-//! Zhang, Kang and Loguinov, SIGCOMM 2004, (58). That X is a mean over an interval is left to the law of sources,
-//! which react once an interval.
+//! Zhang, Kang and Loguinov, SIGCOMM 2004, (58). In the paper X is a mean over an interval. Here the law of sources
+//! contains the interval instead.
 
 use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Mkc {
     /// The interval, s.
     pub delta: f64,
-    /// The part of the capacity that is C.
+    /// C as a share of the capacity.
     pub share: f64,
 }
 
@@ -29,11 +29,11 @@ impl Aqm for Mkc {
         AqmFeedback { price: (x - self.share * at.capacity) / x, ..AqmFeedback::marks(S::from(0.0)) }
     }
 
-    fn corners(&self) -> usize {
+    fn switch_count(&self) -> usize {
         1
     }
 
-    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
+    fn switch_values(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
         out[0] = at.arrivals - 1.0 / self.delta;
     }
 }

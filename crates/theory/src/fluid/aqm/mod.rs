@@ -1,4 +1,4 @@
-//! The AQMs as differential equations, one file each, and the list of them.
+//! AQMs as differential equations. Each is one file and one line in the list below.
 
 mod avq;
 mod curve;
@@ -21,12 +21,12 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! aqms {
     ($($(#[$doc:meta])* $module:ident :: $variant:ident,)*) => {
-        /// The list: an AQM with its parameters, in base units.
+        /// An AQM with its parameters in base units.
         #[derive(Clone, Debug, Serialize, Deserialize)]
         #[serde(tag = "name", rename_all = "kebab-case")]
         pub enum Policy {$($(#[$doc])* $variant($module::$variant),)*}
 
-        /// The names of the list.
+        /// The names of all AQMs.
         pub const NAMES: &[&str] = &[$(stringify!($module)),*];
 
         impl Aqm for Policy {
@@ -50,19 +50,19 @@ macro_rules! aqms {
                 match self {$(Policy::$variant(aqm) => aqm.feedback(at),)*}
             }
 
-            fn corners(&self) -> usize {
-                match self {$(Policy::$variant(aqm) => aqm.corners(),)*}
+            fn switch_count(&self) -> usize {
+                match self {$(Policy::$variant(aqm) => aqm.switch_count(),)*}
             }
 
-            fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
-                match self {$(Policy::$variant(aqm) => aqm.corner(at, out),)*}
+            fn switch_values(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
+                match self {$(Policy::$variant(aqm) => aqm.switch_values(at, out),)*}
             }
         }
     };
 }
 
 aqms! {
-    /// Drop-tail: drops of a full buffer only.
+    /// Drop-tail: only a full buffer drops.
     droptail::Droptail,
     /// RED.
     red::Red,

@@ -19,7 +19,7 @@ pub struct Pi {
     pub b: f64,
     /// Updates a second.
     pub w: f64,
-    /// The queue to settle at, packets.
+    /// Target queue, packets.
     pub q_ref: f64,
 }
 

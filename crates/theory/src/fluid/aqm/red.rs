@@ -1,10 +1,9 @@
 //! RED: the probability is a curve of the average queue.
 //!
-//! Misra, Gong and Towsley, SIGCOMM 2000, section 4: avg' = -ln(1 - w_q) C (q - avg), p = curve(avg).
-//! RED spreads its marks: p_b = curve(avg) is not the part of packets that is marked. Marks come at gaps that
-//! are uniform over 1 to 1/p_b packets (Floyd and Jacobson 1993, section 7), with `wait` over 1/p_b to 2/p_b
-//! (ns-2.35), so that 2 p_b / (1 + p_b) and 2 p_b / (3 + p_b) of all packets are marked. The papers on fluid models
-//! have p_b itself, as if each packet were marked independently.
+//! Misra, Gong and Towsley, SIGCOMM 2000, section 4: avg' = -ln(1 - w_q) C (q - avg), p = curve(avg). RED spreads its
+//! marks, so the share of marked packets is not p_b = curve(avg). The gaps between marks are uniform over 1 to 1/p_b
+//! packets (Floyd and Jacobson 1993, section 7), or over 1/p_b to 2/p_b with `wait` (ns-2.35). The shares are 2 p_b /
+//! (1 + p_b) and 2 p_b / (3 + p_b). The papers on fluid models use p_b, as if each packet were marked independently.
 
 use super::curve::Curve;
 use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
@@ -19,19 +18,19 @@ use serde::{Deserialize, Serialize};
 pub struct Red {
     /// The curve.
     pub curve: Curve,
-    /// How marks are spread.
+    /// The gaps between marks.
     pub gaps: Gaps,
 }
 
-/// How many packets are between marks.
+/// The distribution of gaps between marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gaps {
-    /// Geometrically many: each packet is marked by itself.
+    /// Geometric: each packet is marked independently.
     Geometric,
-    /// Uniformly up to 1/p_b.
+    /// Uniform up to 1/p_b packets.
     Uniform,
-    /// Uniformly from 1/p_b to 2/p_b.
+    /// Uniform from 1/p_b to 2/p_b packets.
     Wait,
 }
 
@@ -49,25 +48,25 @@ impl Aqm for Red {
     }
 
     fn slopes<S: Scalar>(&self, at: &QueueView<'_, S>, out: &mut [S]) {
-        out[0] = self.curve.follow(at.own[0], at.queue, at.capacity);
+        out[0] = self.curve.average_slope(at.own[0], at.queue, at.capacity);
     }
 
     fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
         let p = self.curve.probability(at.own[0]);
         AqmFeedback::marks(match self.gaps {
             Gaps::Geometric => p,
-            // Past the last corner every packet is lost.
+            // Where the curve is 1, every packet is dropped.
             _ if p.value() >= 1.0 => p,
             Gaps::Uniform => p * 2.0 / (p + 1.0),
             Gaps::Wait => p * 2.0 / (p + 3.0),
         })
     }
 
-    fn corners(&self) -> usize {
+    fn switch_count(&self) -> usize {
         3
     }
 
-    fn corner(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
-        self.curve.corners(at.own[0], out);
+    fn switch_values(&self, at: &QueueView<'_, f64>, out: &mut [f64]) {
+        self.curve.switch_values(at.own[0], out);
     }
 }

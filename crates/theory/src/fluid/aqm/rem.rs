@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rem {
-    /// The gain of a step.
+    /// Gain of an update.
     pub gamma: f64,
     /// Base of the probability.
     pub phi: f64,
     /// Weight of the queue.
     pub alpha: f64,
-    /// T, s.
+    /// Update interval T, s.
     pub period: f64,
-    /// The queue to settle at, packets.
+    /// Target queue, packets.
     pub q_ref: f64,
 }
 

@@ -1,9 +1,8 @@
 //! Scaled marking: p = curve(q / N^a) of the instantaneous queue.
 //!
-//! Eun and Wang, IEEE/ACM ToN 16(4), 2008, section II-B. The paper's own model is of random queues: there a queue
-//! far below the first threshold in the mean marks now and then, which this one does not know.
-//! Between whole numbers of packets the probability is linear: curves may jump, and where marks are losses a queue
-//! could neither stay above a jump nor below it. A queue of k or k + 1 packets can.
+//! Eun and Wang, IEEE/ACM ToN 16(4), 2008, section II-B. The paper models random queues: with a mean queue far below
+//! the first threshold some packets are marked. This model marks none there. The probability is linear between whole
+//! numbers of packets. Curves may have jumps, and a queue with losses would have no equilibrium at a jump.
 
 use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};
@@ -15,12 +14,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scaled {
-    /// Of one flow.
+    /// The curve of one flow.
     #[serde(deserialize_with = "read", serialize_with = "write")]
     pub curve: MarkingCurve,
-    /// N.
+    /// Number of flows N.
     pub flows: f64,
-    /// Exponent of the thresholds.
+    /// Exponent of N in the thresholds.
     pub a: f64,
 }
 

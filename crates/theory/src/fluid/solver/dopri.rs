@@ -1,12 +1,12 @@
 //! The pair of Dormand and Prince: Hairer, Norsett and Wanner 1993, table II.5.2 and code DOPRI5.
 
-/// Stages of a step; the last is the first of the next.
+/// Stages of a step. The last one is the first of the next step.
 pub const STAGES: usize = 7;
 
-/// When each stage is, in steps.
+/// The time of each stage, in steps.
 pub const C: [f64; STAGES] = [0.0, 0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0];
 
-/// What each stage takes of the slopes of those before it; the last row is the new solution.
+/// The weights of the slopes of earlier stages in each stage. The last row gives the new solution.
 pub const A: [[f64; 6]; STAGES] = [
     [0.0; 6],
     [0.2, 0.0, 0.0, 0.0, 0.0, 0.0],
@@ -17,11 +17,11 @@ pub const A: [[f64; 6]; STAGES] = [
     [35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0],
 ];
 
-/// The difference of the solutions of order 5 and 4.
+/// The weights of the difference between the solutions of order 5 and 4.
 pub const E: [f64; STAGES] =
     [71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339_200.0, 22.0 / 525.0, -1.0 / 40.0];
 
-/// The last coefficient of the continuous extension.
+/// The weights of the last coefficient of the continuous extension.
 pub const D: [f64; STAGES] = [
     -12_715_105_075.0 / 11_282_082_432.0,
     0.0,

@@ -1,4 +1,4 @@
-//! The solution so far: a polynomial for each step.
+//! The solution so far, with a polynomial for each step.
 
 use super::dopri::{D, STAGES};
 use super::System;
@@ -7,16 +7,16 @@ use crate::fluid::state::{Mode, View};
 /// The solution over one step.
 #[derive(Clone, Debug, Default)]
 pub struct Dense {
-    /// Where it begins, s.
+    /// Start, s.
     pub t: f64,
-    /// How long it is, s.
+    /// Length, s.
     pub h: f64,
-    /// Five coefficients a state.
+    /// Five coefficients for each state.
     coefficients: Vec<[f64; 5]>,
 }
 
 impl Dense {
-    /// Of a step from `y` to `next` with these slopes.
+    /// The polynomial of a step from `y` to `next`, from the slopes `k` at its stages.
     pub(super) fn new(t: f64, h: f64, y: &[f64], next: &[f64], k: &[Vec<f64>; STAGES]) -> Dense {
         let coefficients = (0..y.len())
             .map(|i| {
@@ -29,14 +29,14 @@ impl Dense {
         Dense { t, h, coefficients }
     }
 
-    /// One state.
+    /// State `i` at time `t`.
     pub fn state(&self, i: usize, t: f64) -> f64 {
         let u = if self.h > 0.0 { (t - self.t) / self.h } else { 0.0 };
         let [a, b, c, d, e] = self.coefficients[i];
         a + u * (b + (1.0 - u) * (c + u * (d + (1.0 - u) * e)))
     }
 
-    /// All states.
+    /// All states at time `t`.
     pub fn at(&self, t: f64, out: &mut [f64]) {
         for (i, y) in out.iter_mut().enumerate() {
             *y = self.state(i, t);
@@ -44,7 +44,7 @@ impl Dense {
     }
 }
 
-/// A step with what was in force during it.
+/// A step with the modes and parameters during it.
 #[derive(Debug)]
 struct Step {
     dense: Dense,
@@ -53,7 +53,7 @@ struct Step {
     interval: usize,
 }
 
-/// All steps so far. Step 0 is the past, before the beginning; the first that was solved is 1.
+/// All steps so far. Step 0 is the past before the beginning, step 1 the first that was solved.
 #[derive(Debug)]
 pub struct History {
     beginning: f64,
@@ -67,7 +67,7 @@ impl History {
         History { beginning, steps: vec![past], modes: vec![modes] }
     }
 
-    /// How many steps there are, with the past.
+    /// Number of steps, with the past.
     pub fn len(&self) -> usize {
         self.steps.len()
     }
@@ -79,7 +79,7 @@ impl History {
         self.steps.push(Step { dense, modes: self.modes.len() - 1, interval });
     }
 
-    /// The step that a time is in, from `guess`; the latest if it is past the end.
+    /// The step that contains `t`, searched from `guess`; the last one if `t` is past the end.
     pub fn find(&self, t: f64, guess: usize) -> usize {
         if t < self.beginning {
             return 0;
@@ -101,7 +101,7 @@ impl History {
         self.steps[1..].partition_point(|step| step.dense.t <= t).max(usize::from(self.len() > 1))
     }
 
-    /// The states at a time in step `k`, or near it.
+    /// The states at time `t` from the polynomial of step `k`, which may be extrapolated.
     pub fn at<S: System + ?Sized>(&self, system: &S, k: usize, t: f64, out: &mut [f64]) {
         if k == 0 {
             system.past(t.min(self.beginning), out);
@@ -110,9 +110,9 @@ impl History {
         }
     }
 
-    /// A view of states that [`History::at`] has told.
+    /// The view of the states `y` that [`History::at`] returned.
     pub fn view<'a>(&'a self, k: usize, t: f64, y: &'a [f64]) -> View<'a, f64> {
         let step = &self.steps[k];
-        View { t, y, modes: &self.modes[step.modes], interval: step.interval, mute: false }
+        View { t, y, modes: &self.modes[step.modes], interval: step.interval, constant_feedback: false }
     }
 }

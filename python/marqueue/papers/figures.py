@@ -1,4 +1,4 @@
-"""The figures and tables of a paper, drawn again from quantities and runs, with their data."""
+"""Figures and tables of a paper, made from quantities and runs, with their data."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from marqueue.plots import Curve, cdf, panels, sweep, timeseries
 from marqueue.reports.builder import Cell
 from marqueue.statistics.estimates import Estimate, Floats
 
-#: How time series of several replications are drawn.
+#: Caption for time series of several replications.
 BAND = "Line: the first replication; band: the range of all."
-#: How estimates are.
+#: Caption for estimates.
 BARS = "Bars: 95% intervals; where there is none to be seen it is narrower than the mark."
 
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure, and what it was drawn from."""
+    """A figure with its data."""
 
     name: str
-    """As the paper calls it, ``Figure 6``; or of our own, ``Model 1``."""
+    """Name in the paper, such as ``Figure 6``; or our own, such as ``Model 1``."""
     caption: str
     figure: Figure
     data: pa.Table
@@ -35,14 +35,14 @@ class PaperTable:
     """A table."""
 
     name: str
-    """As the paper calls it: ``Table I``."""
+    """Name in the paper, such as ``Table I``."""
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
 
     @property
     def data(self) -> pa.Table:
-        """The table for other programs: an estimate has a column for each of its numbers."""
+        """The table for other programs: an estimate takes two columns, mean and half width."""
         return pa.Table.from_pylist(
             [
                 {
@@ -61,7 +61,7 @@ def _plain(head: str, cell: Cell) -> list[tuple[str, Cell]]:
     return [(head, cell)]
 
 
-def against(
+def sweep_figure(
     name: str,
     caption: str,
     quantities: Sequence[Quantity],
@@ -71,10 +71,10 @@ def against(
     log_x: bool = False,
     floor: float | None = None,
 ) -> PaperFigure:
-    """Estimates of one quantity, a curve a scheme, against the swept variable.
+    """Estimates of one quantity over the swept variable, one curve per scheme.
 
-    Where ``model`` has a quantity of the same scheme, at places of its own, the estimates are marks
-    and it is the line. The vertical axis begins at ``floor``, if one is given.
+    If ``model`` has a quantity of the same scheme, estimates are marks and the model is a line, at
+    places of its own. The vertical axis begins at ``floor``, if given.
     """
     first = quantities[0]
     schemes = {quantity.of: quantity.estimates for quantity in quantities}
@@ -105,12 +105,12 @@ def over_time(
     unit: str = "",
     changes: Sequence[float] = (),
 ) -> PaperFigure:
-    """One curve over time, with a dotted line where the load changes."""
+    """One curve over time; dotted lines mark changes of the load."""
     figure = timeseries([curve], quantity, unit, cuts=changes, floor=0.0)
     return PaperFigure(name, f"{caption} {BAND}", figure, _series([curve]))
 
 
-def one_above_another(
+def stacked_panels(
     name: str,
     caption: str,
     curves: Mapping[str, Curve],
@@ -119,7 +119,7 @@ def one_above_another(
     changes: Sequence[float] = (),
     limits: tuple[float, float] | None = None,
 ) -> PaperFigure:
-    """Curves over time in panels with the same scale, named by their titles."""
+    """Curves over time in panels with a common scale; keys are the titles."""
     figure, axes = panels(len(curves), height=1.6)
     top = max(float(curve.values.max()) for curve in curves.values())
     for panel, (title, curve) in zip(axes, curves.items(), strict=True):
@@ -140,7 +140,7 @@ def _series(curves: Sequence[Curve]) -> pa.Table:
     return pa.concat_tables([pa.table(part) for part in parts])
 
 
-def distribution(
+def distribution_figure(
     name: str,
     caption: str,
     samples: Mapping[str, Floats],
@@ -149,7 +149,7 @@ def distribution(
     *,
     log: bool = False,
 ) -> PaperFigure:
-    """The share of flows that are at most at x, a curve a scheme."""
+    """The cumulative distribution over flows, one curve per scheme."""
     rows = pa.concat_tables(
         pa.table({"of": [of] * len(values), "value": values}) for of, values in samples.items()
     )

@@ -1,4 +1,4 @@
-"""What flows got over one span of time, and the figures made of it."""
+"""Flows in a measuring window, and the figures of flows."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from marqueue.statistics.estimates import Counts, Floats, jain, quantile
 #: Kinds of flows that react to congestion.
 CONTROLLED = ("tcp", "paced")
 
-#: Names, such as the kinds of flows, one a row.
+#: One name per row, such as the kind of each flow.
 Names = np.ndarray[tuple[int], np.dtype[np.object_]]
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 
 class FlowColumns:
-    """The table of flows as numpy arrays, with its rows found by group and by class.
+    """The table of flows as numpy arrays, indexed by group and by class.
 
-    A look-up takes as long as there are rows in its answer, so that going through all groups
-    takes as long as there are flows.
+    A lookup takes time in proportion to the rows found, so a loop over all groups takes time in
+    proportion to the flows.
     """
 
     def __init__(self, flows: pa.Table) -> None:
@@ -39,7 +39,7 @@ class FlowColumns:
         }
 
     def rows(self, group: str | None = None, class_: str | None = None) -> Rows:
-        """The rows of one group, of one class, of both, or all, in the order of the table."""
+        """The rows of a group, of a class, of both, or all rows, in the order of the table."""
         none: Rows = self._all[:0]
         found = self._all if group is None else self._rows["group"].get(group, none)
         if class_ is None:
@@ -69,12 +69,12 @@ def _rows_by_name(names: pa.DictionaryArray) -> dict[str, Rows]:
 
 @dataclass(frozen=True)
 class Flows:
-    """The flows of one replication (or some of them) and one span of time.
+    """The flows of one replication, or a part of them, in one window.
 
-    Arrays have one value a flow: ``start`` and ``left`` in s (a flow leaves when its last packet
-    is acknowledged, when it is told to stop, or with the end of the run), ``delivered`` in bytes
-    of payload in order within the span, ``fct`` in s (NaN if endless or not finished), ``size``
-    in packets (0: endless).
+    Arrays have one value per flow: ``start`` and ``left`` in s (a flow leaves when its last packet
+    is acknowledged, at its stop time, or at the end of the run), ``delivered`` in bytes of payload
+    in order within the window, ``fct`` in s (NaN if unlimited or not finished), ``size`` in packets
+    (0: unlimited).
     """
 
     begin: float
@@ -85,19 +85,19 @@ class Flows:
     fct: Floats
     size: Counts
     delivered: Floats
-    #: Sums over the whole run: sent, retransmits, timeouts, ecn_cuts; NaN where nobody counts.
+    #: Sums over the whole run: sent, retransmits, timeouts, ecn_cuts; NaN if not counted.
     totals: Mapping[str, float]
 
     @property
     def seconds_present(self) -> Floats:
-        """How long each flow was there within the span, s."""
+        """The time for which each flow was active in the window, s."""
         until = np.minimum(self.left, self.end)
         seconds: Floats = np.maximum(until - np.maximum(self.start, self.begin), 0.0)
         return seconds
 
     @property
     def rates(self) -> Floats:
-        """Goodput of each flow that was there, over the time that it was, bit/s."""
+        """Goodput of each active flow over the time for which it was active, bit/s."""
         seconds = self.seconds_present
         there = seconds > 0
         rates: Floats = 8.0 * self.delivered[there] / seconds[there]
@@ -105,7 +105,8 @@ class Flows:
 
     @property
     def long_rates(self) -> Floats:
-        """Goodput of each endless controlled flow that was there during the whole span, bit/s."""
+        """Goodput of each unlimited, congestion-controlled flow active in the whole window,
+        bit/s."""
         whole = (self.start <= self.begin) & (self.left >= self.end)
         long = np.isin(self.kind, CONTROLLED) & (self.size == 0) & whole
         rates: Floats = 8.0 * self.delivered[long] / (self.end - self.begin)
@@ -113,12 +114,13 @@ class Flows:
 
     @property
     def started(self) -> int:
-        """Finite flows that began within the span."""
+        """Number of finite flows that started in the window."""
         return int(self._began().sum())
 
     @property
     def completion_times(self) -> Floats:
-        """Of the finite flows that began within the span and finished before the run ended, s."""
+        """Completion times of finite flows that started in the window and finished in the run,
+        s."""
         fct = self.fct[self._began()]
         return fct[np.isfinite(fct)]
 
@@ -135,10 +137,10 @@ def flow_sets(
     group: str | None = None,
     class_: str | None = None,
 ) -> list[Flows]:
-    """The flows (of one group, of one class) of each replication that got to a span of time.
+    """The flows, of one group or class if given, of each replication that reached a span of time.
 
-    ``windows`` are the measuring windows that make the span, which begins and ends at these times,
-    s; ``ends[r]`` is when replication ``r`` ended, s.
+    ``windows`` are the measuring windows in the span, ``span`` its begin and end (s), and
+    ``ends[r]`` the end of replication ``r`` (s).
     """
     rows = columns.rows(group, class_)
     begin, end = span
@@ -171,7 +173,7 @@ def _mean(x: Floats) -> float:
     return float(x.mean()) if x.size else float("nan")
 
 
-#: Figures of flows over one span, in the order of reports.
+#: Figures of flows in a window, in the order of reports.
 FLOW_FIGURES: tuple[Figure[Flows], ...] = (
     Figure(
         "goodput",
@@ -206,7 +208,7 @@ FLOW_FIGURES: tuple[Figure[Flows], ...] = (
     ),
 )
 
-#: Figures that flows keep over the whole run, its warm-up included.
+#: Figures of flows over the whole run, including the warm-up.
 RUN_FIGURES: tuple[Figure[Flows], ...] = (
     Figure("sent", "Data packets sent", "", lambda f: f.totals["sent"]),
     Figure("retransmits", "Retransmissions", "", lambda f: f.totals["retransmits"]),

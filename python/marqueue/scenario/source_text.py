@@ -1,4 +1,4 @@
-"""The text of a scenario file: of a regular file, or of whatever else delivers one."""
+"""Reading the text of a scenario from a file, a pipe or standard input."""
 
 import logging
 import os
@@ -8,11 +8,11 @@ from pathlib import Path
 from marqueue.errors import Problem, ScenarioError
 
 LARGEST = 64 * 2**20
-"""Bytes of a scenario file: room for 10^5 groups of traffic with every key written out."""
+"""Maximum size of a scenario file, bytes: enough for 10^5 groups of traffic with every key."""
 
 STANDARD_INPUT = "-"
 PATIENCE = 1.0
-"""Seconds without a byte after which the reader says that it waits."""
+"""Seconds without data after which a warning is logged."""
 
 CHUNK = 2**20
 
@@ -20,20 +20,19 @@ _log = logging.getLogger(__name__)
 
 
 def origin_of(path: Path | str) -> str:
-    """What messages call a scenario file."""
+    """The name of a scenario file in messages."""
     return "standard input" if str(path) == STANDARD_INPUT else str(path)
 
 
 def read_scenario(path: Path | str) -> str:
     """The text of a scenario file, of a pipe, or of standard input where ``path`` is ``-``.
 
-    Waits for a pipe to deliver, and logs a warning if nothing has come after a second. Raises
-    :class:`ScenarioError` if it cannot be read, is no UTF-8 text or is larger than
-    :data:`LARGEST`.
+    Logs a warning if a pipe delivers nothing for a second, and keeps waiting. Raises ScenarioError
+    if the text cannot be read, is not UTF-8 or is larger than :data:`LARGEST`.
     """
     origin = origin_of(path)
     try:
-        # Not to wait in open() for the other end of a FIFO, but below.
+        # open() would wait for the other end of a FIFO without a warning.
         source = 0 if str(path) == STANDARD_INPUT else os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
             return _read(source, origin).decode("utf-8-sig")
@@ -50,7 +49,7 @@ def read_scenario(path: Path | str) -> str:
 
 
 def _read(source: int, origin: str) -> bytes:
-    """All bytes of an open file, up to the largest size."""
+    """All bytes of an open file. Raises ScenarioError if there are too many."""
     ready = select.poll()
     ready.register(source, select.POLLIN)
     parts: list[bytes] = []
@@ -58,7 +57,7 @@ def _read(source: int, origin: str) -> bytes:
     patience: float | None = PATIENCE * 1000
     while True:
         if not ready.poll(patience):
-            _log.warning("%s: waiting for a scenario, nothing has come yet", origin)
+            _log.warning("%s: waiting for a scenario, no data yet", origin)
             patience = None
             continue
         try:

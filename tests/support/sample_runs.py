@@ -1,4 +1,4 @@
-"""A small scenario that every part of a result has something to say about."""
+"""A small scenario whose result has all parts: classes, short flows, traces, several windows."""
 
 from functools import cache
 from typing import Any
@@ -34,5 +34,5 @@ SCENARIO: dict[str, Any] = {
 
 @cache
 def sample_run(jobs: int = 1, **changes: Any) -> marqueue.Result:
-    """The scenario with some of its top-level values changed, run."""
+    """The result of the scenario with some top-level values changed."""
     return marqueue.run(from_dict(SCENARIO | changes), jobs=jobs)

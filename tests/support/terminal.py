@@ -1,4 +1,4 @@
-"""A terminal that tests sit at."""
+"""A pseudo-terminal in which tests run interactive commands."""
 
 import fcntl
 import os
@@ -16,7 +16,7 @@ SIZE = 24, 100
 
 
 class Terminal:
-    """Somebody at a terminal who runs a command in it."""
+    """A command that runs in a pseudo-terminal."""
 
     def __init__(self, *command: str) -> None:
         self.pid, self.master = pty.fork()

@@ -1,21 +1,19 @@
-"""Delay differential equations: y'(t) = f(t, y(t), y(t - d_1), ..., y(t - d_m)), by steps.
+"""A solver of delay differential equations y'(t) = f(t, y(t), y(t - d_1), ..., y(t - d_m)).
 
-The classical Runge-Kutta method of order 4 with a fixed step no longer than the shortest delay, so
-that every delayed value lies in steps that are done; between steps the solution is the cubic of
-Hermite through values and derivatives, whose error is of order 4 as well (Bellen and Zennaro,
-"Numerical methods for delay differential equations", 2003, chapter 6). The order is kept where
-delays are multiples of the step: then the corners that a history leaves in the derivatives fall on
-steps. States that cannot sink below a floor, such as queues, are put back there after each step.
+It uses the classical Runge-Kutta method of order 4 with a fixed step no longer than the shortest
+delay, so that every delayed value lies in completed steps. Between steps the solution is the cubic
+Hermite interpolant of values and derivatives, also of order 4 (Bellen and Zennaro, "Numerical
+methods for delay differential equations", 2003, chapter 6). The order is kept if delays are
+multiples of the step: discontinuities of the derivatives then fall on steps. States with a floor,
+such as queues, are set back to it after each step.
 
-Why not the solver of fluid models (``crates/theory/src/fluid/solver``), which finds its own steps:
-it solves what is written in Rust, once for numbers and once for derivatives, while the models of
-DRQ and of the designs are Python functions of arrays, one each, with no description that Rust would
-read; and a design is tried with disturbances of 1e-6 of the equilibrium, no larger than the error
-which that solver allows each step by default.
+The adaptive solver of fluid models (``crates/theory/src/fluid/solver``) is not used here: it solves
+only equations written in Rust, while the models of DRQ and of designs are Python functions of
+arrays. Designs are also tested with disturbances of 1e-6 of the equilibrium, no larger than that
+solver's default error per step.
 
-Why not a library: those on PyPI that are maintained either compile C at run time (jitcdde) or bring
-an array framework of their own (diffrax has no delays yet), and none has floors; the method is
-short.
+Maintained libraries on PyPI either compile C at run time (jitcdde) or bring their own array
+framework (diffrax, without delays so far); none supports floors.
 """
 
 from __future__ import annotations
@@ -34,10 +32,10 @@ Field = Callable[[float, Floats, Floats], Floats]
 
 @dataclass(frozen=True)
 class Solution:
-    """A solution on evenly spaced times."""
+    """A solution at evenly spaced times."""
 
     t: Floats
-    """s, ``(n,)``, from 0."""
+    """Times, s, ``(n,)``, from 0."""
     y: Floats
     """``(n, states)``."""
 
@@ -50,10 +48,10 @@ def solve(
     step: float,
     floor: float | Floats = -np.inf,
 ) -> Solution:
-    """Solves from 0 to ``end``, s, with a solution up to 0 that is constant or a function of time.
+    """Solves from 0 to ``end``, s. Before 0 the solution is constant or a given function of time.
 
-    Raises :class:`ModelError` if the step is above zero but longer than the shortest delay, or if
-    the solution grows without bound.
+    Raises :class:`ModelError` if the step is not above zero or longer than the shortest delay, or
+    if the solution grows without bound.
     """
     shortest = min(delays, default=np.inf)
     if not 0 < step <= shortest:
@@ -69,7 +67,7 @@ def solve(
     lags = np.asarray(delays, dtype=float)
 
     def at(t: float, done: int) -> Floats:
-        """The delayed values at ``t``, with ``done`` steps done."""
+        """The delayed values at ``t`` after ``done`` steps."""
         when = t - lags
         k = np.clip(np.floor(when / step).astype(int), 0, max(done - 1, 0))
         u = (when / step - k)[:, None]

@@ -1,32 +1,33 @@
-//! The clock, and a thread that keeps it.
+//! The clock, and the settings of a thread that must keep time.
 
 use marqueue_core::{Dur, Time};
 use rustix::thread::{sched_getaffinity, sched_setaffinity, set_current_timer_slack, CpuSet};
 use rustix::time::{clock_gettime, ClockId, Timespec};
 use std::num::NonZeroU64;
 
-/// Priority among real-time threads: in the middle, so that a user can be above and below.
+/// Priority among real-time threads: in the middle, so that users can choose higher and lower ones for theirs.
 const PRIORITY: i32 = 50;
 
-/// Time since some instant.
+/// A clock that counts from a chosen instant.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
+    /// Zero of this clock on the monotonic clock, ns.
     start: u64,
 }
 
 impl Clock {
-    /// A clock that is at zero now.
+    /// A clock that is zero now.
     pub fn start() -> Clock {
         Clock { start: monotonic() }
     }
 
-    /// The time.
+    /// The time since the clock was zero.
     #[inline]
     pub fn now(&self) -> Time {
         Time(monotonic() - self.start)
     }
 
-    /// Where it started, on the system's monotonic clock, in seconds.
+    /// The time on the system's monotonic clock at which this clock was zero, s.
     pub fn epoch(&self) -> f64 {
         Dur(self.start).secs()
     }
@@ -38,7 +39,7 @@ fn monotonic() -> u64 {
 }
 
 /// CPU time of the calling thread.
-pub fn thread_time() -> Dur {
+pub fn thread_cpu_time() -> Dur {
     Dur(nanoseconds(clock_gettime(ClockId::ThreadCPUTime)))
 }
 
@@ -46,32 +47,31 @@ fn nanoseconds(t: Timespec) -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// How long the system may sleep for at most `d`.
-pub fn timeout(d: Dur) -> Timespec {
+/// Converts a duration for system calls.
+pub fn to_timespec(d: Dur) -> Timespec {
     Timespec { tv_sec: (d.0 / 1_000_000_000) as _, tv_nsec: (d.0 % 1_000_000_000) as _ }
 }
 
-/// Puts the calling thread on the last of its processors, if it has several, makes its timers exact, and
-/// asks for real-time priority. Says whether it got that.
+/// Prepares the calling thread: pins it to the last of its processors if it has several, minimises its timer slack and
+/// requests real-time priority. Returns true if the priority was granted.
 pub fn prepare_thread() -> bool {
-    if let Ok(mine) = sched_getaffinity(None) {
-        let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| mine.is_set(cpu));
-        if let (Some(last), true) = (last, mine.count() > 1) {
+    if let Ok(allowed) = sched_getaffinity(None) {
+        let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu));
+        if let (Some(last), true) = (last, allowed.count() > 1) {
             let mut one = CpuSet::new();
             one.set(last);
-            // Without it the thread may move, which costs some time, no more.
+            // On failure the thread may migrate, which costs little.
             let _ = sched_setaffinity(None, &one);
         }
     }
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    ask_for_priority()
+    request_realtime_priority()
 }
 
-/// The one call that no safe library has.
+/// rustix has no safe wrapper of sched_setscheduler.
 #[allow(unsafe_code)]
-fn ask_for_priority() -> bool {
-    // SAFETY: all zero is a valid value of this plain C structure, which the call only reads; 0 is the
-    // calling thread.
+fn request_realtime_priority() -> bool {
+    // SAFETY: zero is a valid value of this plain C structure, and the call only reads it; 0 is the calling thread.
     unsafe {
         let mut param: libc::sched_param = std::mem::zeroed();
         param.sched_priority = PRIORITY;
@@ -79,8 +79,8 @@ fn ask_for_priority() -> bool {
     }
 }
 
-/// How often the calling thread was put aside for another, as Linux tells it.
-pub fn interrupted() -> Option<u64> {
+/// How often the calling thread was preempted; `None` if Linux does not report it.
+pub fn preemptions() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?;
     line.trim().parse().ok()

@@ -1,0 +1,233 @@
+//! Checks a plan beyond what deserialization checks: ranges, order of times, existing indices, and sizes that determine
+//! memory.
+
+use crate::events::EventQueue;
+use crate::plan::{CpuPlan, FlowSizes, LinkPlan, Plan, SizeLaw, TrafficKind, TrafficPlan};
+use marqueue_cc::rate_based::AnyRateLaw;
+use marqueue_core::params::ParamError;
+use marqueue_core::{Bytes, Dur, Rate, Signals, Time};
+
+/// Highest rate of a link or source, bit/s, and highest clock of a CPU, cycles/s.
+const MAX_RATE: u64 = 1_000_000_000_000_000;
+/// Longest propagation delay, 146 years. Sums of a few of them fit into [`Time`].
+const MAX_DELAY: Dur = Dur(1 << 62);
+/// Largest mean packet size of a queue, bytes.
+const MAX_MEAN_PACKET: u64 = 1_000_000_000;
+/// Largest number of cores of a CPU.
+const MAX_CORES: u32 = 1024;
+/// Highest density of a class, cycles/bit.
+const MAX_DENSITY: f64 = 1e9;
+/// Smallest packet that carries router signals, bytes: the headers of IP and UDP, and the header for routers.
+const MIN_PACKET_WITH_SIGNALS: u64 = 28 + Signals::BYTES as u64;
+/// Highest arrival rate of a random process, 1/s. The clock counts nanoseconds.
+const MAX_ARRIVAL_RATE: f64 = 1e9;
+/// Largest number of flows that exist from the start.
+const MAX_FLOWS: u64 = 10_000_000;
+/// Largest number of values in one kind of table of a result: flows times windows, links times samples.
+const MAX_TABLE_CELLS: u64 = 100_000_000;
+
+/// Checks a plan.
+///
+/// # Errors
+/// Names the first invalid value.
+pub fn check_plan(plan: &Plan) -> Result<(), ParamError> {
+    let bad = |path: String, message: String| Err(ParamError::new(path, message));
+    if plan.duration == Time::ZERO {
+        return bad("duration".into(), "got 0, expected more".into());
+    }
+    // Each link has at most two event sources, each traffic group one, and there are four others.
+    let horizon = EventQueue::horizon_for(2 * plan.links.len() + plan.traffic.len() + 4);
+    if plan.duration > horizon {
+        let message =
+            format!("got {} s, expected at most {} s for this number of links", plan.duration.secs(), horizon.secs());
+        return bad("duration".into(), message);
+    }
+    let mut last = Time::ZERO;
+    for (i, &edge) in plan.boundaries.iter().enumerate() {
+        if edge <= last || edge >= plan.duration {
+            let message = format!("got {} s, expected increasing times inside the run", edge.secs());
+            return bad(format!("boundaries[{i}]"), message);
+        }
+        last = edge;
+    }
+    check_links(plan)?;
+    if plan.traffic.is_empty() {
+        return bad("traffic".into(), "got none, expected at least one flow".into());
+    }
+    plan.traffic
+        .iter()
+        .enumerate()
+        .try_for_each(|(i, t)| check_traffic(plan, &t.kind).map_err(|e| e.within(&format!("traffic[{i}]"))))?;
+    check_sizes(plan)
+}
+
+/// Checks links and routes.
+///
+/// # Errors
+/// Names the first invalid value.
+pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
+    let bad = |path: String, message: String| Err(ParamError::new(path, message));
+    for (i, link) in plan.links.iter().enumerate() {
+        check_rate(link.rate, &format!("links[{i}].rate"))?;
+        for (j, &(_, rate)) in link.schedule.iter().enumerate() {
+            check_rate(rate, &format!("links[{i}].schedule[{j}]"))?;
+        }
+        let times = &link.opportunities;
+        if times.windows(2).any(|w| w[0] > w[1]) || times.last() == Some(&Dur::ZERO) {
+            return bad(
+                format!("links[{i}].opportunities"),
+                "expected nondecreasing times, the last above zero".into(),
+            );
+        }
+        if !times.is_empty() && (!link.schedule.is_empty() || link.cpu.is_some()) {
+            return bad(format!("links[{i}].opportunities"), "expected a link without schedule and cpu".into());
+        }
+        if link.schedule.windows(2).any(|w| w[0].0 >= w[1].0) {
+            return bad(format!("links[{i}].schedule"), "expected increasing times".into());
+        }
+        if link.delay > MAX_DELAY {
+            let message = format!("got {} s, expected at most {} s", link.delay.0 / 1_000_000_000, MAX_DELAY.secs());
+            return bad(format!("links[{i}].delay"), message);
+        }
+        if let Some(cpu) = &link.cpu {
+            check_cpu(plan, link, cpu).map_err(|e| e.within(&format!("links[{i}]")))?;
+        }
+        if let Some(size) =
+            link.queue.as_ref().map(|q| q.mean_packet.0).filter(|size| !(1..=MAX_MEAN_PACKET).contains(size))
+        {
+            let message = format!("got {size} bytes, expected 1 to {MAX_MEAN_PACKET}");
+            return bad(format!("links[{i}].queue.mean_packet"), message);
+        }
+    }
+    for (i, route) in plan.routes.iter().enumerate() {
+        if route.forward.is_empty() || route.forward.iter().chain(&route.reverse).any(|&l| l >= plan.links.len()) {
+            return bad(format!("routes[{i}]"), "expected at least one link, and only existing links".into());
+        }
+    }
+    Ok(())
+}
+
+/// Checks sizes that determine how much memory any run of the plan takes.
+fn check_sizes(plan: &Plan) -> Result<(), ParamError> {
+    let flows = plan.initial_flows();
+    if flows > MAX_FLOWS {
+        return Err(ParamError::new("traffic", format!("got {flows} flows in all, expected at most {MAX_FLOWS}")));
+    }
+    let windows = plan.boundaries.len() as u64 + 1;
+    if flows * windows > MAX_TABLE_CELLS {
+        let message =
+            format!("got {windows} windows for {flows} flows, expected a product of at most {MAX_TABLE_CELLS}");
+        return Err(ParamError::new("boundaries", message));
+    }
+    let queues = plan.links.iter().filter(|l| l.queue.is_some()).count() as u64;
+    let samples_cwnd = |t: &&TrafficPlan| matches!(t.kind, TrafficKind::Tcp { sample_cwnd: true, .. });
+    let series = queues + plan.traffic.iter().filter(samples_cwnd).count() as u64;
+    let samples = plan.duration.0.checked_div(plan.sample.0).unwrap_or(0);
+    if samples.saturating_mul(series) > MAX_TABLE_CELLS {
+        let least = Dur((plan.duration.0 / MAX_TABLE_CELLS + 1).saturating_mul(series));
+        let message =
+            format!("got {} s, expected at least {} s for a run of this length", plan.sample.secs(), least.secs());
+        return Err(ParamError::new("sample", message));
+    }
+    Ok(())
+}
+
+/// Checks a CPU. Its link has a queue, but no delay, schedule or pipe.
+fn check_cpu(plan: &Plan, link: &LinkPlan, cpu: &CpuPlan) -> Result<(), ParamError> {
+    let bad = |path: &str, message: String| Err(ParamError::new(path, message));
+    if link.queue.is_none() || link.delay > Dur::ZERO || !link.schedule.is_empty() || link.pipe.is_any() {
+        return bad("cpu", "expected a link with a queue and without delay, schedule and pipe".into());
+    }
+    if !(1..=MAX_RATE).contains(&cpu.clock.0) {
+        return bad("cpu.clock", format!("got {} cycles/s, expected 1 to {MAX_RATE}", cpu.clock.0));
+    }
+    if !(1..=MAX_CORES).contains(&cpu.cores) {
+        return bad("cpu.cores", format!("got {}, expected 1 to {MAX_CORES}", cpu.cores));
+    }
+    if cpu.work.len() < plan.class_count() {
+        return bad("cpu.work", format!("got {} classes, expected {}", cpu.work.len(), plan.class_count()));
+    }
+    for (i, work) in cpu.work.iter().enumerate() {
+        if !(0.0..=MAX_DENSITY).contains(&work.density) {
+            let message = format!("got {} cycles/bit, expected 0 to {MAX_DENSITY}", work.density);
+            return bad(&format!("cpu.work[{i}].density"), message);
+        }
+    }
+    match cpu.lambda {
+        Some(lambda) if !(lambda > 0.0 && lambda < 1.0) => {
+            bad("cpu.lambda", format!("got {lambda}, expected more than 0 and less than 1"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks a rate. Below one bit a second a packet would take longer than any run.
+fn check_rate(rate: Rate, path: &str) -> Result<(), ParamError> {
+    if !(1..=MAX_RATE).contains(&rate.0) {
+        return Err(ParamError::new(path, format!("got {} bit/s, expected 1 to {MAX_RATE}", rate.0)));
+    }
+    Ok(())
+}
+
+/// Checks a traffic group.
+fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
+    let expect = |ok: bool, path: &str, message: &str| match ok {
+        true => Ok(()),
+        false => Err(ParamError::new(path, message)),
+    };
+    let route_ok = |r: &usize| *r < plan.routes.len();
+    let has_reverse = |r: &usize| route_ok(r) && !plan.routes[*r].reverse.is_empty();
+    let transport_exists = |t: usize| expect(t < plan.transports.len(), "transport", "expected an existing transport");
+    let route_exists = |r: &usize| expect(route_ok(r), "route", "expected an existing route");
+    let route_returns = |r: &usize| expect(has_reverse(r), "route", "expected an existing route with a reverse part");
+    let packet_size = |b: &Bytes| expect((1..=65_535).contains(&b.0), "packet", "expected 1 to 65535 bytes");
+    let arrivals = |x: f64, what: &str| {
+        let message = format!("got {x}, expected {what} a second, more than 0 and at most {MAX_ARRIVAL_RATE}");
+        expect(x > 0.0 && x <= MAX_ARRIVAL_RATE, "rate", &message)
+    };
+    match kind {
+        TrafficKind::Tcp { transport, route, size, write, .. } => {
+            transport_exists(*transport)?;
+            route_returns(route)?;
+            expect(*size != Some(0), "size", "got 0 packets, expected at least 1")?;
+            let Some(write) = write else { return Ok(()) };
+            let in_run = (Dur(1)..=Dur(plan.duration.0)).contains(&write.every);
+            expect(write.packets > 0, "write", "got 0 packets, expected at least 1")?;
+            expect(in_run, "every", "expected a time above zero and at most the duration of the run")
+        }
+        TrafficKind::Poisson { transport, routes, rate, size, law, .. } => {
+            transport_exists(*transport)?;
+            expect(
+                !routes.is_empty() && routes.iter().all(has_reverse),
+                "routes",
+                "expected existing routes with a reverse part",
+            )?;
+            arrivals(*rate, "flows")?;
+            if let FlowSizes::Pareto { shape } = law {
+                expect(shape.is_finite() && *shape > 1.0, "law.shape", "expected more than 1")?;
+            }
+            expect(*size > 0, "size", "got 0 packets, expected at least 1")
+        }
+        TrafficKind::Cbr { route, rate, packet, .. } => {
+            route_exists(route)?;
+            check_rate(*rate, "rate")?;
+            packet_size(packet)
+        }
+        TrafficKind::Paced { control, route, rate, packet, .. } => {
+            let law = AnyRateLaw::build(control, *packet).map_err(|e| e.within("control"))?;
+            route_returns(route)?;
+            check_rate(*rate, "rate")?;
+            packet_size(packet)?;
+            let message = format!("expected at least {MIN_PACKET_WITH_SIGNALS} bytes, the size of the headers");
+            expect(!law.uses_router_feedback() || packet.0 >= MIN_PACKET_WITH_SIGNALS, "packet", &message)
+        }
+        TrafficKind::Packets { route, rate, packet, size, .. } => {
+            route_exists(route)?;
+            arrivals(*rate, "packets")?;
+            if let SizeLaw::Hyperexponential { scv } = size {
+                expect(scv.is_finite() && *scv >= 1.0, "size.scv", "expected at least 1")?;
+            }
+            packet_size(packet)
+        }
+    }
+}

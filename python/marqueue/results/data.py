@@ -1,0 +1,163 @@
+"""The data of a result: scenario, plan, provenance and tables, and access to links and flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from marqueue.results import labels, tables
+from marqueue.results.cwnd import Cwnds, cwnds
+from marqueue.results.flows import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
+from marqueue.results.link import Link
+from marqueue.results.pipe import Pipe
+from marqueue.results.provenance import Provenance
+from marqueue.results.timeline import Span, Timeline
+from marqueue.results.window import Figure
+from marqueue.statistics.estimates import Estimate
+
+#: The confidence level of every interval that is reported.
+CONFIDENCE = 0.95
+
+
+class ResultData(Timeline):
+    """The scenario, the plan, the provenance and the tables of a result, with access by name.
+
+    This is what summaries, figures and exports read. :class:`~marqueue.results.result.Result` adds
+    them and the files.
+    """
+
+    def __init__(
+        self,
+        scenario: Mapping[str, Any],
+        plan: Mapping[str, Any],
+        provenance: Provenance,
+        tables: Mapping[str, pa.Table],
+    ) -> None:
+        self.scenario = dict(scenario)
+        self.plan = dict(plan)
+        self.provenance = provenance
+        self.tables = dict(tables)
+
+    # The scenario
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.scenario["name"])
+
+    @property
+    def links(self) -> list[str]:
+        """The names of the metered links."""
+        return tables.link_names(self.plan)
+
+    @cached_property
+    def plan_groups(self) -> list[str]:
+        """The group of the scenario to which each entry of the plan's traffic belongs."""
+        return labels.group_names(self.scenario, self.plan)
+
+    @cached_property
+    def groups(self) -> list[str]:
+        """The names of the groups of traffic."""
+        return list(dict.fromkeys(self.plan_groups))
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """The names of the classes of routes, in the order of the scenario."""
+        return labels.class_names(self.scenario)
+
+    # The measurements
+
+    @cached_property
+    def _links(self) -> dict[str, Link]:
+        return {name: Link(self.plan, self.tables, name, self.measured) for name in self.links}
+
+    def link(self, name: str | None = None) -> Link:
+        """One metered link; the name may be omitted if there is only one.
+
+        Raises KeyError, with the names of the links.
+        """
+        if name is None and len(self.links) == 1:
+            name = self.links[0]
+        if name not in self._links:
+            raise KeyError(f"link {name!r}, expected one of: {', '.join(self.links)}")
+        return self._links[name]
+
+    @property
+    def pipes(self) -> list[str]:
+        """The names of the impaired links."""
+        return tables.pipe_names(self.plan)
+
+    @cached_property
+    def _pipes(self) -> dict[str, Pipe]:
+        table = self.tables.get("pipes")
+        return {name: Pipe(self.plan, table, name, self.measured) for name in self.pipes}
+
+    def pipe(self, name: str | None = None) -> Pipe:
+        """The pipe of one impaired link; the name may be omitted if there is only one.
+
+        Raises KeyError, with the names of the impaired links.
+        """
+        if name is None and len(self.pipes) == 1:
+            name = self.pipes[0]
+        if name not in self._pipes:
+            raise KeyError(f"pipe {name!r}, expected one of: {', '.join(self.pipes) or 'none'}")
+        return self._pipes[name]
+
+    @property
+    def flows(self) -> pa.Table:
+        """One row per flow, with the unit of each column in the metadata of its field.
+
+        Columns: replication, flow, group, kind, class, start, stop, end, fct (s, null if there is
+        none), size (packets, 0 if unlimited), delivered_W (bytes of payload delivered in order in
+        window W), sent, retransmits (packets), timeouts, ecn_cuts, goodput (bit/s, over the part
+        of the measured time in which the flow was active). The counts from sent to ecn_cuts cover
+        the whole run.
+        """
+        return self.tables["flows"]
+
+    @cached_property
+    def _flow_columns(self) -> FlowColumns:
+        return FlowColumns(self.flows)
+
+    def flow_sets(
+        self, window: Span = None, *, group: str | None = None, class_: str | None = None
+    ) -> list[Flows]:
+        """The flows, of one group or class if given, in a window: one entry per replication that
+        reached the window.
+        """
+        windows = self.measured if window is None else (window,)
+        return flow_sets(
+            self._flow_columns, windows, self.span(window), self.ends, group=group, class_=class_
+        )
+
+    def traffic(
+        self, window: Span = None, *, group: str | None = None, class_: str | None = None
+    ) -> dict[str, Estimate]:
+        """The figures of all flows, of one group or of one class, by name: goodput and
+        goodput_per_flow (bit/s), flows, jain, started, done, fct_mean, fct_median, fct_p95 and
+        fct_p99 (s), estimated over replications.
+        """
+        return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
+
+    def cwnds(self, window: Span = None, *, group: str) -> list[Cwnds]:
+        """The sampled congestion windows of a group in a measuring window, one entry per
+        replication. ``window`` may be omitted if there is only one after the warm-up.
+
+        Raises KeyError if the windows were not sampled.
+        """
+        if window is None:
+            [window] = self.measured
+        return cwnds(self.tables, group, window, *self.span(window))
+
+    def run_totals(
+        self, *, group: str | None = None, class_: str | None = None
+    ) -> dict[str, Estimate]:
+        """Counts of flows over the whole run, including the warm-up, by name of the figure."""
+        return _estimates(RUN_FIGURES, self.flow_sets(group=group, class_=class_))
+
+
+def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:
+    return {f.name: f.estimate(sets, CONFIDENCE) for f in figures}

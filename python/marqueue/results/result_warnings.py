@@ -1,0 +1,173 @@
+"""Warnings of a result: what limits the conclusions that its figures allow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from marqueue.results.data import ResultData
+from marqueue.scenario import Scenario, scenario_warnings
+from marqueue.scenario.parameters import resolved_tcp
+
+T = TypeVar("T")
+
+#: Groups or classes in the summary and the report; each takes 4 kB in the summary.
+MOST_LISTED = 256
+#: Names listed in a sentence.
+MOST_NAMED = 8
+
+
+def listed(names: Sequence[T]) -> Sequence[T]:
+    """The groups or classes whose figures are listed: at most the first :data:`MOST_LISTED`."""
+    return names[:MOST_LISTED]
+
+
+def _unlisted(result: ResultData) -> Iterator[str]:
+    """Sentences about groups and classes that are not listed, and where their figures are."""
+    for names, what, column in (
+        (result.groups, "groups of traffic", "group"),
+        (result.classes, "classes", "class"),
+    ):
+        if len(names) > MOST_LISTED:
+            argument = {"class": "class_"}.get(column, column)
+            yield (
+                f"{len(names):,} {what}: figures are listed for the first {MOST_LISTED}. "
+                f"flows.parquet has all flows, with a column {column}. In Python, "
+                f"Result.load(DIRECTORY).traffic({argument}=NAME) has the figures of each."
+            )
+
+
+def _named(names: Sequence[str]) -> str:
+    """The names, or the first of them and the number of others."""
+    more = len(names) - MOST_NAMED
+    if more <= 0:
+        return ", ".join(names)
+    return f"{', '.join(names[:MOST_NAMED])} and {more:,} more"
+
+
+def provenance_remarks(result: ResultData) -> list[str]:
+    """Remarks on how the result was made: limit, warm-up, stopping rule, live measurement."""
+    made = result.provenance
+    remarks = (
+        made.partial_remark,
+        made.warmup_remark,
+        made.stopping_remark,
+        made.live_remark,
+    )
+    return [each for each in remarks if each]
+
+
+def route_rtts(plan: Mapping[str, Any]) -> list[float]:
+    """Two-way propagation delay of each route, s."""
+    delays = [link["delay"] for link in plan["links"]]
+    return [
+        sum(delays[i] for i in (*route["forward"], *route["reverse"])) / 1e9
+        for route in plan["routes"]
+    ]
+
+
+def result_warnings(result: ResultData) -> list[str]:
+    """Sentences that limit the conclusions from the figures."""
+    plan = result.plan
+    if result.provenance.command:
+        # The plan's traffic is a placeholder for the command.
+        return provenance_remarks(result)
+    out = [*provenance_remarks(result), *_unlisted(result)]
+    out += scenario_warnings(Scenario.model_validate(result.scenario))
+    if result.replications == 1:
+        out.append("One replication: there are no confidence intervals over replications.")
+    if result.warmup == 0:
+        out.append("No warm-up: every figure includes the start of the flows.")
+    if len(np.unique(np.round(route_rtts(plan), 9))) == 1:
+        out.append(
+            "All flows have the same round-trip time: phase effects and synchronization are likely."
+        )
+    together = _together(result)
+    if together:
+        out.append(f"Flows start at the same instant (jitter 0): {_named(together)}.")
+    if _one_way(plan):
+        out.append(
+            "One-way traffic: no data shares the path of the acknowledgements, so they are neither "
+            "delayed nor lost."
+        )
+    misread = _misread_by_drq(result)
+    if misread:
+        out.append(
+            "DRQ reads ECT as its state 10, which means that another resource is congested, and "
+            "marks "
+            f'these groups too often: {_named(misread)}. Expected ecn_field = "initial" with ecn.'
+        )
+    unmanaged = _without_queue(result)
+    if unmanaged:
+        out.append(
+            f"TCP flows without a managed queue on their route: {_named(unmanaged)}. The queue of "
+            "a wire is neither limited nor measured."
+        )
+    unfinished = _unfinished(result)
+    if unfinished:
+        out.append(
+            f"{unfinished} finite flows of the measured time had not finished at the end of the "
+            "run; their completion times are missing in the distribution."
+        )
+    return out
+
+
+def _together(result: ResultData) -> list[str]:
+    """The groups of several flows that start at the same instant."""
+    flows: Counter[str] = Counter()
+    for group, entry in zip(result.plan_groups, result.plan["traffic"], strict=True):
+        [settings] = entry["kind"].values()
+        if settings.get("jitter") == 0:
+            flows[group] += settings["count"]
+    return [group for group, count in flows.items() if count > 1]
+
+
+def _one_way(plan: Mapping[str, Any]) -> bool:
+    forward = {i for route in plan["routes"] for i in route["forward"]}
+    queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
+    crossed = queued & forward
+    return all(crossed.isdisjoint(route["reverse"]) for route in plan["routes"])
+
+
+def _misread_by_drq(result: ResultData) -> list[str]:
+    """TCP groups with ECN whose data crosses a DRQ queue without starting at 00."""
+    plan = result.plan
+    drq = {
+        i
+        for i, link in enumerate(plan["links"])
+        if link["queue"] is not None and link["queue"]["policy"]["name"] == "drq"
+    }
+    values = [resolved_tcp(each["preset"], each["params"]) for each in plan["transports"]]
+    groups = []
+    for group, entry in zip(result.plan_groups, plan["traffic"], strict=True):
+        [settings] = entry["kind"].values()
+        if "transport" not in settings:
+            continue
+        tcp = values[settings["transport"]]
+        routes = settings["routes"] if "routes" in settings else [settings["route"]]
+        crosses = any(not drq.isdisjoint(plan["routes"][route]["forward"]) for route in routes)
+        if crosses and tcp["ecn"] and tcp["ecn_field"] == "ect":
+            groups.append(group)
+    return list(dict.fromkeys(groups))
+
+
+def _without_queue(result: ResultData) -> list[str]:
+    """TCP groups whose data crosses no managed queue."""
+    plan = result.plan
+    queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
+    groups = []
+    for group, entry in zip(result.plan_groups, plan["traffic"], strict=True):
+        [settings] = entry["kind"].values()
+        routes = settings["routes"] if "routes" in settings else [settings["route"]]
+        if "transport" in settings and any(
+            queued.isdisjoint(plan["routes"][route]["forward"]) for route in routes
+        ):
+            groups.append(group)
+    return list(dict.fromkeys(groups))
+
+
+def _unfinished(result: ResultData) -> int:
+    return sum(f.started - len(f.completion_times) for f in result.flow_sets())

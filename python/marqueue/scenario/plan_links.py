@@ -1,0 +1,105 @@
+"""The links and CPUs of a plan."""
+
+from marqueue.errors import show, unknown
+from marqueue.scenario.compilation import Compilation, Plan
+from marqueue.scenario.cpu import Cpu, nominal_rate, work
+from marqueue.scenario.fields import Aqm
+from marqueue.scenario.network import OneWay
+from marqueue.scenario.topology import Link
+from marqueue.units import Duration, Quantity, Size
+
+
+def link_entry(c: Compilation, index: int, link: OneWay) -> Plan:
+    """The entry of a link, or of a CPU."""
+    c.origins[f"links.{index}"] = link.path
+    if link.cpu is not None:
+        return _cpu(c, index, link, link.cpu)
+    plan: Plan = {
+        "name": link.name,
+        "rate": link.rate.base,
+        "delay": link.delay.base,
+        "queue": None,
+        "trace": link.trace,
+    }
+    pipe = link.impairments.pipe() if link.impairments else {}
+    if pipe:
+        plan["pipe"] = pipe
+        c.origins[f"links.{index}.pipe"] = link.path
+    table = link.table
+    if table is None:
+        return plan
+    if table.buffer is not None:
+        plan["queue"] = _queue(c, index, link.path, table, table.buffer)
+    previous = Duration(0)
+    for i, change in enumerate(table.schedule):
+        if not previous < change.at < c.scenario.duration:
+            expected = f"a time after {previous} and before {c.scenario.duration}"
+            c.refuse(
+                f"{link.path}.schedule.{i}.at",
+                f"got {show(str(change.at))}, expected {expected}",
+            )
+        previous = change.at
+    plan["schedule"] = [[change.at.base, change.rate.base] for change in table.schedule]
+    return plan
+
+
+def _queue(c: Compilation, index: int, path: str, table: Link | Cpu, buffer: Quantity) -> Plan:
+    """A managed queue."""
+    aqm = table.aqm or Aqm("droptail")
+    queue = f"links.{index}.queue"
+    c.origins[queue] = path
+    c.origins[f"{queue}.policy"] = f"{path}.aqm"
+    c.origins[f"{queue}.limit"] = f"{path}.buffer"
+    c.origins[f"{queue}.mean_packet"] = f"{path}.packet"
+    usual = table.packet.base if table.packet else c.packet(c.scenario.traffic[0])
+    return {
+        "policy": {"name": aqm.name, "params": dict(aqm.params)},
+        "limit": {"bytes" if isinstance(buffer, Size) else "packets": buffer.base},
+        "signal": table.signal,
+        "mean_packet": usual,
+    }
+
+
+def _cpu(c: Compilation, index: int, link: OneWay, table: Cpu) -> Plan:
+    """The entry of a CPU, with the work that packets of each group need."""
+    names = c.group_names
+    groups = list(zip(names, c.scenario.traffic, strict=True))
+    for name in table.processing:
+        if name not in names:
+            c.refuse(f"{link.path}.processing.{name}", unknown(name, names))
+    takes = [
+        work(table.processing.get(name, each.processing), c.packet(each) or 1)
+        for name, each in groups
+    ]
+    c.origins[f"links.{index}.cpu"] = link.path
+    return {
+        "name": link.name,
+        "rate": nominal_rate(table, [takes[i]["density"] for i in _passing(c, index)]),
+        "delay": 0,
+        "queue": _queue(c, index, link.path, table, table.buffer),
+        "trace": link.trace,
+        "cpu": {
+            "clock": table.clock.base,
+            "cores": table.cores,
+            "work": takes,
+            "lambda": table.learning,
+        },
+    }
+
+
+def _passing(c: Compilation, link: int) -> list[int]:
+    """The groups whose data cross a link."""
+    ways = {
+        None: [each.forward for each in c.net.classes],
+        "forward": [each.forward for each in c.net.classes],
+        "reverse": [each.reverse for each in c.net.classes],
+    }
+    quiet = len(c.problems)
+    passing = [
+        i
+        for i, table in enumerate(c.scenario.traffic)
+        if any(link in ways[table.direction][at] for at in c.classes(f"traffic.{i}", table))
+    ]
+    # Wrong classes are reported when their group is compiled.
+    del c.problems[quiet:]
+    return passing

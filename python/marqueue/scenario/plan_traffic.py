@@ -1,0 +1,132 @@
+"""The groups of traffic of a plan."""
+
+from collections.abc import Iterable
+
+from marqueue.errors import show, unknown
+from marqueue.scenario.compilation import Compilation, Plan
+from marqueue.scenario.dscp import dscp_value
+from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp, Traffic
+
+
+def group_entries(c: Compilation, index: int, table: Traffic) -> Iterable[Plan]:
+    """The entries for one group of the scenario: one per class, or a single one of Poisson
+    flows."""
+    path = f"traffic.{index}"
+    name = _group_name(c, index, table)
+    classes = c.classes(path, table)
+    routes = [_route(c, each, table) for each in classes]
+    _check_times(c, path, table)
+    label = {"dscp": dscp_value(table.dscp)}
+    if c.net.cpus:
+        label["class"] = index
+    if isinstance(table, Packets):
+        _check_sizes(c, path, table)
+    if isinstance(table, Tcp) and table.sample_cwnd and c.scenario.sample.base == 0:
+        c.refuse(f"{path}.sample_cwnd", "got true, expected sample above zero with it")
+    common: Plan = {"start": table.start.base, "stop": table.stop.base if table.stop else None}
+    if isinstance(table, Poisson):
+        kind = {
+            **common,
+            "transport": _transport_index(c, path, table.transport),
+            "routes": routes,
+            "rate": table.rate.per_second,
+            "stop": (table.stop or c.scenario.duration).base,
+            "size": table.size.base,
+            **({"law": {"pareto": {"shape": table.shape}}} if table.shape else {}),
+        }
+        return [{"name": name, **label, "kind": {"poisson": kind}}]
+    groups = []
+    for position, (class_, route) in enumerate(zip(classes, routes, strict=True)):
+        kind = common | {"route": route} | _share(c, path, table, position, len(routes))
+        if kind.get("count") != 0:
+            name_here = f"{name}/{c.net.classes[class_].name}"
+            groups.append({"name": name_here, **label, "kind": {table.kind: kind}})
+    return groups
+
+
+def _share(
+    c: Compilation, path: str, table: Tcp | Cbr | Paced | Packets, position: int, classes: int
+) -> Plan:
+    """The part of a group in one class; flows are assigned to classes in turn."""
+    if isinstance(table, Packets):
+        return {
+            "rate": table.rate.per_second / classes,
+            "packet": table.packet.base,
+            "size": table.sizes if table.scv is None else {table.sizes: {"scv": table.scv}},
+        }
+    count = table.count // classes + (position < table.count % classes)
+    spread: Plan = {"count": count, "jitter": table.jitter.base}
+    if isinstance(table, Cbr):
+        return spread | {"rate": table.rate.base, "packet": table.packet.base}
+    if isinstance(table, Paced):
+        control = {"name": table.control.name, "params": dict(table.control.params)}
+        paced = {"rate": table.rate.base, "packet": table.packet.base, "ecn": table.ecn}
+        traced = {"trace": True} if table.trace else {}
+        return spread | paced | {"control": control} | traced
+    return spread | {
+        "transport": _transport_index(c, path, table.transport),
+        "size": table.size.base if table.size else None,
+        "trace": table.trace,
+        "write": _write(table),
+        **({"sample_cwnd": True} if table.sample_cwnd else {}),
+    }
+
+
+def _write(table: Tcp) -> Plan | None:
+    """How an application writes its data; None if all of it is there from the start."""
+    if table.write is None or table.every is None:
+        return None
+    return {
+        "packets": table.write.base,
+        "every": table.every.base,
+        "gaps": table.gaps or "constant",
+    }
+
+
+def _group_name(c: Compilation, index: int, table: Traffic) -> str:
+    """The name of a group. Records a problem if an earlier group has it."""
+    if table.name is not None and c.group_numbers[table.name] < index:
+        c.refuse(
+            f"traffic.{index}.name", f"got {show(table.name)} again, expected names that differ"
+        )
+    return c.group_names[index]
+
+
+def _route(c: Compilation, class_: int, table: Traffic) -> int:
+    """The route of a group's data in a class."""
+    if table.direction == "reverse":
+        return c.reverse_routes[class_]
+    return class_
+
+
+def _transport_index(c: Compilation, path: str, name: str) -> int:
+    """The index of a table of [transport]."""
+    names = list(c.scenario.transport)
+    if name not in names:
+        c.refuse(f"{path}.transport", unknown(name, names))
+        return 0
+    return names.index(name)
+
+
+def _check_times(c: Compilation, path: str, table: Traffic) -> None:
+    """Checks that a group starts within the run and stops after it has started."""
+    s = c.scenario
+    if table.start >= s.duration:
+        c.refuse(
+            f"{path}.start",
+            f"got {show(str(table.start))}, expected less than duration ({s.duration})",
+        )
+    if table.stop is not None and table.stop <= table.start:
+        c.refuse(
+            f"{path}.stop",
+            f"got {show(str(table.stop))}, expected a time after start ({table.start})",
+        )
+
+
+def _check_sizes(c: Compilation, path: str, table: Packets) -> None:
+    """Checks that ``scv`` is given for hyperexponential sizes and no others."""
+    varied = table.sizes == "hyperexponential"
+    if varied and table.scv is None:
+        c.refuse(f"{path}.scv", "got nothing, expected a number from 1")
+    if not varied and table.scv is not None:
+        c.refuse(f"{path}.scv", f'got {show(table.scv)}, expected sizes to be "hyperexponential"')

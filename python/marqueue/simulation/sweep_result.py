@@ -1,0 +1,203 @@
+"""The result of a sweep: its points, and their figures as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from marqueue.results import CONFIDENCE, ChosenFigure, Subject, choose_all, subjects
+from marqueue.results.frames import pandas_frame, polars_frame
+from marqueue.results.integrity import write_json
+from marqueue.results.provenance import commit
+from marqueue.results.tables import write_parquet
+from marqueue.scenario import Scenario
+from marqueue.simulation.parameter_grid import Axis, Point, labels
+from marqueue.statistics.estimates import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+DEFAULT_FIGURES = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
+"""The figures that are drawn and printed unless others are chosen."""
+
+
+@dataclass(frozen=True)
+class MeasuredPoint:
+    """A point with the summary of its result."""
+
+    point: Point
+    directory: str
+    """The directory of its result, relative to that of the sweep."""
+    summary: Mapping[str, Any]
+    """The content of its summary.json."""
+
+    def estimate(self, chosen: ChosenFigure) -> Estimate:
+        """A figure in the unit of reports; without a value if the point lacks the link, group or
+        class."""
+        found = chosen.subject.measured(self.summary["measured"]).get(chosen.figure.name)
+        estimate = Estimate.from_dict(found) if found else Estimate(float("nan"), None, 0)
+        return estimate.scaled(chosen.figure.scale)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every figure in base units, with its link, group or class."""
+        measured = self.summary["measured"]
+        return [
+            {
+                **subject.columns,
+                "figure": figure.name,
+                "unit": figure.base_unit,
+                **subject.measured(measured)[figure.name],
+            }
+            for subject in self.subjects
+            for figure in subject.figures.values()
+        ]
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The subjects that have figures."""
+        measured = self.summary["measured"]
+        return subjects(*(measured[of] for of in ("links", "groups", "classes")))
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The result of a sweep: its points, and their figures as tables (:meth:`figures`,
+    :meth:`to_pandas`)."""
+
+    scenario: Scenario
+    """The scenario, with the values before the replacement."""
+    axes: Sequence[Axis]
+    points: Sequence[MeasuredPoint]
+    asked: int
+    """The number of points in the grid."""
+    stopped: str | None
+    """The limit of time or memory that ended the sweep, in words."""
+
+    @property
+    def partial_remark(self) -> str | None:
+        """A remark on a sweep that a limit ended; None for a complete one."""
+        cut = [each.point.number for each in self.points if each.summary["partial"]]
+        if self.stopped:
+            return (
+                f"Partial result: {self.stopped} was reached. {len(self.points)} of "
+                f"{self.asked} points are complete; the others are missing."
+            )
+        if cut:
+            return (
+                f"Partial result: {len(cut)} of {self.asked} points were ended by a limit and are "
+                f"partial: {', '.join(map(str, cut))}."
+            )
+        return None
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the axes in tables, reports and figures."""
+        return labels(self.axes)
+
+    def choose(self, figures: Sequence[str] = DEFAULT_FIGURES) -> list[ChosenFigure]:
+        """The figures that these names stand for. Raises RunError for an unknown name."""
+        return choose_all(figures, self.points[0].subjects)
+
+    def summary(self) -> dict[str, Any]:
+        """All figures in base units, ready for JSON."""
+        return {
+            "name": self.scenario.name,
+            "version": self.points[0].summary["version"],
+            "seed": self.scenario.seed,
+            "confidence": CONFIDENCE,
+            "over": [{"path": axis.path, "values": list(axis.values)} for axis in self.axes],
+            "partial": self.partial_remark,
+            "points": [
+                {
+                    "point": each.point.number,
+                    "directory": each.directory,
+                    "at": self.at(each.point),
+                    **{
+                        key: each.summary[key]
+                        for key in ("scenario_hash", "replications", "partial", "stopping")
+                    },
+                    "warmup": each.summary["warmup"],
+                    "links": each.summary["measured"]["links"],
+                    "flows": each.summary["measured"]["flows"],
+                    "groups": each.summary["measured"]["groups"],
+                    "classes": each.summary["measured"]["classes"],
+                }
+                for each in self.points
+            ],
+        }
+
+    def at(self, point: Point) -> dict[str, str]:
+        """The values of a point by the path of their axis."""
+        return {axis.path: v for axis, v in zip(self.axes, point.values, strict=True)}
+
+    def provenance(self) -> dict[str, Any]:
+        """The provenance of the sweep, ready for JSON."""
+        first = self.points[0].summary
+        return {
+            "kind": "sweep",
+            "version": first["version"],
+            "commit": commit(),
+            "scenario": self.scenario.to_dict(),
+            "over": {axis.path: list(axis.values) for axis in self.axes},
+            "seed": self.scenario.seed,
+            "partial": self.partial_remark,
+        }
+
+    def figures(self) -> pa.Table:
+        """One row per point, figure, and link, group or class (all null: all flows), in base units.
+
+        Columns: point; the path of each axis with its values, as numbers in SI units (the unit is
+        in the name, as in ``topology.bottleneck.delay [s]``) or as text; link, group, class,
+        figure, unit, mean, half_width (of the 95% interval; null without one), n (replications
+        that have a value), partial.
+        """
+        columns = [axis.column for axis in self.axes]
+        numbers = [
+            dict(zip(axis.values, numbers, strict=True))
+            for axis, (_, numbers) in zip(self.axes, columns, strict=True)
+        ]
+        rows = []
+        for each in self.points:
+            values = zip(columns, numbers, each.point.values, strict=True)
+            place = {head: number[value] for (head, _), number, value in values}
+            rows += [
+                {
+                    "point": each.point.number,
+                    **place,
+                    **row,
+                    "partial": bool(each.summary["partial"]),
+                }
+                for row in each.rows()
+            ]
+        schema = [
+            ("point", pa.uint32()),
+            *((head, pa.array(column).type) for head, column in columns),
+            *((name, pa.string()) for name in ("link", "group", "class", "figure", "unit")),
+            ("mean", pa.float64()),
+            ("half_width", pa.float64()),
+            ("n", pa.uint32()),
+            ("partial", pa.bool_()),
+        ]
+        return pa.Table.from_pylist(rows, schema=pa.schema(schema))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """:meth:`figures` as a pandas data frame; raises MissingExtra without pandas."""
+        return pandas_frame(self.figures())
+
+    def to_polars(self) -> pl.DataFrame:
+        """:meth:`figures` as a Polars data frame; raises MissingExtra without Polars."""
+        return polars_frame(self.figures())
+
+    def write(self, directory: Path) -> None:
+        """Writes the summary and the tables into a directory that contains the points."""
+        table = self.figures()
+        write_parquet(table, directory / "figures.parquet")
+        pyarrow.csv.write_csv(table, directory / "figures.csv")
+        (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
+        write_json(directory / "summary.json", self.summary())
