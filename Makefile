@@ -33,7 +33,7 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system-packages build fast test test-rust test-python test-bare test-faults faults fuzz fuzz-long lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data scenario-reference validate validate-ns2 lock clean
+.PHONY: help setup system-packages build fast test test-rust test-python test-bare test-faults faults fuzz fuzz-long mutants lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data scenario-reference validate validate-ns2 lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,23 @@ fuzz: ## Fuzz every target for a fixed number of runs
 fuzz-long: ## Fuzz every target for FUZZ_SECONDS, from where the last time ended
 	cargo fuzz build --sanitizer none
 	$(foreach target,$(FUZZ_TARGETS),$(call fuzz,$(target),-max_total_time=$(FUZZ_SECONDS) -print_final_stats=1) &&) true
+
+# Changes to the code, one at a time, that a test should notice. What it finds: docs/mutants.md.
+MUTANTS := target/mutants
+MUTATED := core aqm cc
+mutants: mutants-rust mutants-python ## Change the code in thousands of places and count what tests notice (hours)
+
+.PHONY: mutants-rust mutants-python
+mutants-rust:
+	command -v cargo-mutants >/dev/null || cargo install --locked cargo-mutants
+	mkdir -p $(MUTANTS)
+	$(foreach crate,$(MUTATED),cargo mutants -p marqueue-$(crate) -o $(MUTANTS)/$(crate) $(SHARD); case $$? in 0|2|3) ;; *) exit 1; esac;)
+
+mutants-python: $(EXTENSION) $(INSTALLED)
+	$(PIP) -r requirements/mutants.txt
+	rm -rf $(MUTANTS)/python && mkdir -p $(MUTANTS)/python
+	cp -rL python $(MUTANTS)/python/src && cp -rL tests scenarios docs requirements pyproject.toml $(MUTANTS)/python
+	cd $(MUTANTS)/python && PYTHONDONTWRITEBYTECODE=1 $(CURDIR)/$(BIN)/mutmut run && $(CURDIR)/$(BIN)/mutmut results
 
 lint: $(EXTENSION) $(INSTALLED) ## Check formats, clippy, ruff and types
 	cargo fmt --all --check
