@@ -185,7 +185,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
         },
         0 => TrafficKind::Poisson {
             transport: index(u, transports)?,
-            routes: way(u, routes)?,
+            routes: route_links(u, routes)?,
             rate: per_second(u)?,
             start,
             stop: Time(ns(u)?),
