@@ -9,7 +9,7 @@ from time import perf_counter, process_time
 import numpy as np
 from matplotlib.figure import Figure
 
-from marqueue.plots import lines, panels, style, svg
+from marqueue.plots import line_plot, panels, style, svg
 from marqueue.plots.capacity_region import pair_shares
 from marqueue.theory.allocation.allocations import max_min, tcp_like
 from marqueue.theory.allocation.proportional_fairness import proportionally_fair
@@ -93,7 +93,7 @@ def marking() -> Figure:
             )
             for hops in (1, 2, 4, 8)
         }
-        lines(curves, "Sum of u over the path", f"Marked, {name}", axes=panel)
+        line_plot(curves, "Sum of u over the path", f"Marked, {name}", axes=panel)
     axes[0].label_outer()
     return figure
 

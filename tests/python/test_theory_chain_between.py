@@ -12,7 +12,11 @@ from marqueue.cli.theory.chain import _write
 from marqueue.design import chain_assumptions, chain_packets
 from marqueue.errors import RunError
 from marqueue.theory.marking_chain import Model, simulate
-from marqueue.theory.marking_chain.hybrid import Assumptions, simulate_hybrid, spread_rtts
+from marqueue.theory.marking_chain.packet_level_chain import (
+    Assumptions,
+    simulate_packet_level_chain,
+    spread_rtts,
+)
 from marqueue.theory.marking_chain.phases import SPREADS
 
 KEPT = Path(__file__).parents[2] / "docs/theory/chain"
@@ -21,7 +25,9 @@ TINY = chain_packets.Form(most=32, length=40, warm_up=20, replications=1)
 
 
 def h(flows: int, answers: str, meets: str, ct: float = 5.0) -> float:
-    found = simulate_hybrid(Model(flows, ct), Assumptions(answers, meets), WIDE, 200, 100, 2)
+    found = simulate_packet_level_chain(
+        Model(flows, ct), Assumptions(answers, meets), WIDE, 200, 100, 2
+    )
     return found.h.mean
 
 
@@ -30,7 +36,7 @@ def test_packet_by_packet_is_the_chain_with_the_same_classes() -> None:
     model = Model(200, 5.0, classes=of.classes, slots=of.slots)
     lumped = simulate(model, 1000, 200, 1)
     rtts = [each.rtt for each in of.classes]
-    single = simulate_hybrid(model, Assumptions("rounds", "own"), rtts, 500, 200, 1)
+    single = simulate_packet_level_chain(model, Assumptions("rounds", "own"), rtts, 500, 200, 1)
     # In slots of T/5 a flow of 4 sends a packet or so: there each slot has its queue, here each
     # packet.
     assert single.utilization.mean == pytest.approx(lumped.utilization.mean, abs=0.01)
@@ -107,7 +113,7 @@ def test_the_stored_points_agree_with_the_code() -> None:
     shape = full.length, full.warm_up
     [again] = chain_packets.measured([chain_packets.scenario(model, *shape, full.replications)])
     near(vars(again) | {k: v.as_dict() for k, v in vars(again).items()}, small["packets"])
-    least = simulate_hybrid(model, chain_packets.MINIMAL, WIDE, *shape, 1)
+    least = simulate_packet_level_chain(model, chain_packets.MINIMAL, WIDE, *shape, 1)
     near({k: v.as_dict() for k, v in vars(least).items()}, small["minimal"])
     # What docs/theory/chain.md says of them.
     for p in kept:
@@ -121,7 +127,9 @@ def test_the_stored_rows_agree_with_the_code() -> None:
     by = {(row["what"], row["flows"]): row["figures"] for row in kept}
     form = chain_assumptions.FULL
     times = form.length, form.warm_up, form.replications
-    again = simulate_hybrid(Model(50, 5.0), chain_assumptions.STEPS["both"], WIDE, *times)
+    again = simulate_packet_level_chain(
+        Model(50, 5.0), chain_assumptions.STEPS["both"], WIDE, *times
+    )
     near({k: v.as_dict() for k, v in vars(again).items()}, by["both", 50])
     for flows in chain_assumptions.FLOWS:
         apart = by["packet by packet", flows]["h"]["mean"]

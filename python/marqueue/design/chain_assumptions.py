@@ -8,8 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from marqueue.design.chain_packets import HALF, Form, measured, scenario
-from marqueue.theory.marking_chain.hybrid import Assumptions, Figures, simulate_hybrid, spread_rtts
 from marqueue.theory.marking_chain.model import Model
+from marqueue.theory.marking_chain.packet_level_chain import (
+    Assumptions,
+    Figures,
+    simulate_packet_level_chain,
+    spread_rtts,
+)
 from marqueue.theory.marking_chain.phases import SPREADS
 from marqueue.theory.marking_chain.simulate import simulate
 
@@ -81,7 +86,9 @@ def _simulations(form: Form) -> dict[str, Callable[[Model], Figures]]:
         return run
 
     def hybrid(assumptions: Assumptions) -> Callable[[Model], Figures]:
-        return lambda model: simulate_hybrid(model, assumptions, spread_rtts(HALF), *times)
+        return lambda model: simulate_packet_level_chain(
+            model, assumptions, spread_rtts(HALF), *times
+        )
 
     def packets(share: float | None) -> Callable[[Model], Figures]:
         def run(model: Model) -> Figures:

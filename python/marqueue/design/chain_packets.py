@@ -10,8 +10,13 @@ from typing import Any
 from marqueue.scenario import Scenario, from_dict
 from marqueue.simulation.run import run_each
 from marqueue.statistics.estimates import Estimate
-from marqueue.theory.marking_chain.hybrid import Assumptions, Figures, simulate_hybrid, spread_rtts
 from marqueue.theory.marking_chain.model import Model
+from marqueue.theory.marking_chain.packet_level_chain import (
+    Assumptions,
+    Figures,
+    simulate_packet_level_chain,
+    spread_rtts,
+)
 from marqueue.theory.marking_chain.simulate import simulate
 
 T = 0.2
@@ -159,7 +164,7 @@ def placed(form: Form, progress: Callable[[float, float], None] | None = None) -
     for model, cost in points:
         [packets] = measured([scenario(model, form.length, form.warm_up, form.replications)])
         # One replication: it takes several times as long as the simulator.
-        minimal = simulate_hybrid(
+        minimal = simulate_packet_level_chain(
             model, MINIMAL, spread_rtts(HALF), form.length, form.warm_up, replications=1
         )
         chain = simulate(model, 500, 500, 1).h.mean

@@ -10,7 +10,7 @@ require("plots", "A figure")
 from marqueue.plots.bars import bars
 from marqueue.plots.cdf import cdf
 from marqueue.plots.histogram import queue_histogram
-from marqueue.plots.lines import lines
+from marqueue.plots.line_plot import line_plot
 from marqueue.plots.result_plots import Plots
 from marqueue.plots.style import inline_svg, panels, svg
 from marqueue.plots.sweep import sweep
@@ -22,7 +22,7 @@ __all__ = [
     "bars",
     "cdf",
     "inline_svg",
-    "lines",
+    "line_plot",
     "panels",
     "queue_histogram",
     "svg",

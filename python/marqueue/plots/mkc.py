@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from marqueue.plots import lines, panels
+from marqueue.plots import line_plot, panels
 from marqueue.plots.timeseries import thin
 from marqueue.theory.mkc import linear, lossfree, paper_data
 from marqueue.theory.mkc.conditions import condition_3, condition_4
@@ -46,7 +46,7 @@ def figure_1() -> Figure:
     figure, axes = panels(4, height=1.25)
     for delay, panel in zip((1, 2, 3, 4), axes, strict=True):
         rate = paper_data.figure_1(delay).arrivals[:, 0]
-        lines({"": _series(rate, 1e-9)}, "Step", f"x, D = {delay}", "Gbit/s", axes=panel)
+        line_plot({"": _series(rate, 1e-9)}, "Step", f"x, D = {delay}", "Gbit/s", axes=panel)
         panel.label_outer()
     return figure
 
@@ -62,7 +62,7 @@ def figure_4() -> Figure:
             "x1 + x2": _series(done.total, 1e-9),
         }
         title = "D of 1 to 100" if random else "D = 20"
-        lines(curves, "Step", f"Rate, {title}", "Gbit/s", axes=panel)
+        line_plot(curves, "Step", f"Rate, {title}", "Gbit/s", axes=panel)
         panel.label_outer()
     return figure
 
@@ -76,21 +76,21 @@ def figure_5() -> Figure:
     }
     for name, (step, rate) in curves.items():
         curves[name] = step + 1, rate
-    return lines(curves, "Step, from 1", "Rate", "Mbit/s", log="x")
+    return line_plot(curves, "Step, from 1", "Rate", "Mbit/s", log="x")
 
 
 def figure_6() -> Figure:
     """EMKC at several values of beta."""
     runs: Mapping[float, Trajectory] = {b: paper_data.figure_6(b, 20) for b in (0.5, 1.0, 1.5, 1.9)}
     curves = {f"β = {b:g}": _series(run.arrivals[:, 0], 1e-6) for b, run in runs.items()}
-    return lines(curves, "Step", "Rate", "Mbit/s")
+    return line_plot(curves, "Step", "Rate", "Mbit/s")
 
 
 def figure_7() -> Figure:
     """Steps of EMKC until rates are fair: theory as lines, iteration as marks."""
     figure, (above, below) = panels(2, shared=False)
     found = paper_data.steps_over_epsilon(Mkc)
-    lines(
+    line_plot(
         {"EMKC": (found.x, found.theory)},
         EPSILON,
         "Steps",
@@ -102,7 +102,7 @@ def figure_7() -> Figure:
         "N = 2": paper_data.steps_over_capacity(Mkc, growing=False),
         "N = C / (500 kbit/s)": paper_data.steps_over_capacity(Mkc, growing=True),
     }
-    lines(
+    line_plot(
         {name: (run.x / 1e6, run.theory) for name, run in each.items()},
         "C [Mbit/s]",
         "Steps",
@@ -117,7 +117,7 @@ def figure_8() -> Figure:
     """Steps of AIMD until rates are fair, and the ratio of EMKC to AIMD."""
     figure, (above, below) = panels(2, shared=False)
     found = paper_data.steps_over_epsilon(Aimd)
-    lines(
+    line_plot(
         {"AIMD": (found.x, found.theory)},
         EPSILON,
         "Steps",
@@ -131,14 +131,14 @@ def figure_8() -> Figure:
         aimd = paper_data.steps_over_capacity(Aimd, growing)
         theory[name] = emkc.x / 1e6, emkc.theory / aimd.theory
         iterated[name] = emkc.x / 1e6, emkc.iterated / aimd.iterated
-    lines(theory, "C [Mbit/s]", "Steps of EMKC / AIMD", marks=iterated, log="x", axes=below)
+    line_plot(theory, "C [Mbit/s]", "Steps of EMKC / AIMD", marks=iterated, log="x", axes=below)
     return figure
 
 
 def steady_loss() -> Figure:
     """Steady loss over N, with and without adaptive prices."""
     each = {"EMKC": paper_data.steady_loss(False), "adaptive prices": paper_data.steady_loss(True)}
-    return lines(
+    return line_plot(
         {name: (run.sources, 100 * run.theory) for name, run in each.items()},
         "Sources N",
         "Steady loss",
@@ -166,12 +166,12 @@ def conditions() -> Figure:
     x = DELAYS.astype(float)
     kappa = {"exact": exact, "(3)": third, "(4)": fourth}
     curves = {name: (x, np.array(values)) for name, values in kappa.items()}
-    lines(curves, "D", f"κ, delays of {FIRST} and D", log="y", axes=axes[0])
+    line_plot(curves, "D", f"κ, delays of {FIRST} and D", log="y", axes=axes[0])
     gains = {
         f"β = {beta:g}": (x, np.array([lossfree.critical_gain(beta, int(d)) for d in DELAYS]))
         for beta in (0.1, 0.5, 1.0, 1.5, 1.9)
     }
-    lines(gains, "D", "Gain a, all delays D", log="y", axes=axes[1])
+    line_plot(gains, "D", "Gain a, all delays D", log="y", axes=axes[1])
     axes[0].label_outer()
     return figure
 

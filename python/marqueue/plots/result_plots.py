@@ -15,7 +15,7 @@ from marqueue.plots import style
 from marqueue.plots.bars import bars
 from marqueue.plots.cdf import cdf
 from marqueue.plots.histogram import queue_histogram
-from marqueue.plots.steps import steps
+from marqueue.plots.step_plot import step_plot
 from marqueue.plots.timeseries import Curve, timeseries
 from marqueue.results.flows import Flows
 from marqueue.statistics.estimates import Estimate, Floats, merge_times
@@ -139,7 +139,7 @@ class Plots:
         shown = {name: table[name].to_numpy() for name in table.column_names}
         figure, panels = style.panels(2, height=1.7)
         for panel, (quantity, unit, curves) in zip(panels, SENDER, strict=True):
-            steps(
+            step_plot(
                 [Curve(shown["t"], shown[name], label) for name, label in curves.items()],
                 quantity,
                 unit,
@@ -167,7 +167,7 @@ class Plots:
             for here in [shown["flow"] == flow]
         ]
         end, warmup = float(result.ends[replication]), result.warmup
-        return steps(curves, "Rate", "Mbit/s", end=end, warmup=warmup, above=0.0, axes=axes)
+        return step_plot(curves, "Rate", "Mbit/s", end=end, warmup=warmup, above=0.0, axes=axes)
 
     def shares(self) -> Figure:
         """Shares of the capacity of CPUs and links by group of traffic over the measured time;

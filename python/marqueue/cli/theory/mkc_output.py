@@ -17,16 +17,16 @@ from marqueue.theory.mkc.report import Report
 def draw(done: Trajectory, network: Network, file: Path) -> None:
     """Draws rates (top) and arrivals at resources (bottom). Raises RunError."""
     # Matplotlib takes longer to load than other commands take to run.
-    from marqueue.plots import lines, panels, svg
+    from marqueue.plots import line_plot, panels, svg
 
     drawn, axes = panels(2, height=2.2)
     step = np.arange(len(done.total), dtype=float)
     curves = {f"source {i}": (step, done.rates[:, k] / 1e6) for k, i in enumerate(done.watched)}
-    lines(curves, "Step", "Rate", "Mbit/s", axes=axes[0])
+    line_plot(curves, "Step", "Rate", "Mbit/s", axes=axes[0])
     arrivals = {
         f"resource {j}": (step, done.arrivals[:, j] / 1e6) for j in range(network.resources)
     }
-    lines(arrivals, "Step", "Arrivals", "Mbit/s", axes=axes[1])
+    line_plot(arrivals, "Step", "Arrivals", "Mbit/s", axes=axes[1])
     for c in np.unique(network.capacity):
         axes[1].axhline(c / 1e6, color="grey", linewidth=0.7, linestyle=":")
     axes[0].label_outer()

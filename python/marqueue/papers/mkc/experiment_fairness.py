@@ -11,7 +11,7 @@ from marqueue.papers.mkc.measures import rates
 from marqueue.papers.mkc.random_routes import Topology, at_random, parking_lot
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
-from marqueue.plots import lines, panels
+from marqueue.plots import line_plot, panels
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Floats
@@ -129,7 +129,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure | PaperTable]:
             x, y = np.array(points).T
             marks[shown] = x, y
         diagonal = np.array([0.0, max(float(x.max()) for x, _ in marks.values())])
-        lines(
+        line_plot(
             dict.fromkeys(ROUTERS.values(), (diagonal, diagonal)),
             "Rate by water-filling [Mbit/s]",
             "Rate by packets",

@@ -12,7 +12,7 @@ from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single
-from marqueue.plots import lines
+from marqueue.plots import line_plot
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Floats
@@ -115,7 +115,7 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
             {"N": n, "parity": int(k), "independent": float(i), "measured": float(m)}
             for k, i, m in zip(number, theory, measured, strict=True)
         ]
-    figure = lines(curves, "Parity packets a block", "Blocks not recovered", marks=marks)
+    figure = line_plot(curves, "Parity packets a block", "Blocks not recovered", marks=marks)
     return [
         PaperFigure(
             "Forward error correction",

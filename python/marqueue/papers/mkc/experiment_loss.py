@@ -12,7 +12,7 @@ from marqueue.papers.mkc.measures import computed, swept
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import FIGURES, Quantities, Quantity, Runs, single
-from marqueue.plots import lines, panels, style
+from marqueue.plots import line_plot, panels, style
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.theory.mkc.lossfree import steady_loss as closed_form
@@ -113,7 +113,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
             {"of": of, "N": n, "theory": t, "map": m}
             for n, t, m in zip(found.sources, 100 * found.theory, maps[of][1], strict=True)
         ]
-    lines(curves, "Flows N", "Steady loss", "%", marks=maps, log="x", axes=axes)
+    line_plot(curves, "Flows N", "Steady loss", "%", marks=maps, log="x", axes=axes)
     for kind, color in zip(CALLED, style.COLORS, strict=False):
         packets = quantities[f"loss.packets.{kind}"]
         means = [estimate.mean for estimate in packets.estimates]

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.quantity import Quantity, Runs, side_by_side, single
-from marqueue.plots import Plots, lines, panels
+from marqueue.plots import Plots, line_plot, panels
 from marqueue.plots.timeseries import thin
 from marqueue.results import Result
 from marqueue.statistics.estimates import Floats
@@ -148,7 +148,7 @@ def map_figure(
     rows = []
     for (title, named), panel in zip(curves.items(), axes, strict=True):
         shown = {of: thin(np.arange(len(y), dtype=float), y) for of, y in named.items()}
-        lines(shown, "Step", "Rate", "Mbit/s", axes=panel)
+        line_plot(shown, "Step", "Rate", "Mbit/s", axes=panel)
         panel.set_title(title, fontsize=9, loc="right", pad=2)
         if shared:
             panel.label_outer()

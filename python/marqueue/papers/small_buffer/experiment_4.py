@@ -25,7 +25,7 @@ from marqueue.papers.small_buffer.measures import (
     windows,
 )
 from marqueue.papers.small_buffer.setups import CURVES, FLOWS, GROUP, MORE, A, dumbbell, named
-from marqueue.plots import lines, style
+from marqueue.plots import line_plot, style
 from marqueue.scenario import Scenario
 
 #: The larger exponent of Figure 5, and its schemes.
@@ -115,7 +115,7 @@ def histogram(runs: Runs) -> PaperFigure:
     fit = norm.pdf(middle, total.mean(), total.std())
     figure, axes = style.figure_and_axes(None)
     axes.bar(middle, density, width=np.diff(edges), color="0.85", label="samples every 20 ms")
-    lines({"Gaussian": (middle, fit)}, "Sum of windows, packets", "Density", axes=axes)
+    line_plot({"Gaussian": (middle, fit)}, "Sum of windows, packets", "Density", axes=axes)
     table = pa.table({"packets": middle, "density": density, "gaussian": fit})
     caption = "The sum of 200 windows under RED1, first replication, with the Gaussian that fits."
     return PaperFigure("Figure 6b", caption, figure, table)

@@ -15,7 +15,11 @@ from marqueue.papers.small_buffer.setups import EACH, A, dumbbell, named
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Estimate
 from marqueue.theory.marking_chain import ChainResult, Model, RttClass, simulate
-from marqueue.theory.marking_chain.hybrid import Assumptions, simulate_hybrid, spread_rtts
+from marqueue.theory.marking_chain.packet_level_chain import (
+    Assumptions,
+    simulate_packet_level_chain,
+    spread_rtts,
+)
 
 #: C T of 200 ms per flow, packets, with the capacity per flow, kbit/s.
 PIPES = {5: EACH, 25: 5 * EACH}
@@ -72,7 +76,7 @@ def between(name: str, pipe: int) -> Quantity:
     flows."""
     rtts = spread_rtts(HALF)
     values = [
-        simulate_hybrid(
+        simulate_packet_level_chain(
             Model(n, float(pipe), A, MODELLED), BETWEEN[name], rtts, LENGTH, WARM_UP, REPLICATIONS
         ).h.mean
         for n in FLOWS

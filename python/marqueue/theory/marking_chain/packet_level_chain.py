@@ -53,7 +53,7 @@ def spread_rtts(half: float, classes: int = 16) -> list[float]:
     return [1 + half * (2 * (i + 0.5) / classes - 1) for i in range(classes)]
 
 
-def simulate_hybrid(
+def simulate_packet_level_chain(
     model: Model,
     assumptions: Assumptions,
     rtts: list[float],

@@ -15,7 +15,7 @@ from marqueue.plots.timeseries import Curve, thin
 ABOVE = 0.02
 
 
-def steps(
+def step_plot(
     curves: Sequence[Curve],
     quantity: str,
     unit: str,

@@ -11,7 +11,7 @@ from marqueue.plots import style
 from marqueue.statistics.estimates import Floats
 
 
-def lines(
+def line_plot(
     curves: Mapping[str, tuple[Floats, Floats]],
     variable: str,
     quantity: str,
