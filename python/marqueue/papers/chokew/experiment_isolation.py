@@ -81,9 +81,9 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "FQ-CoDel with its own defaults (RFC 8290) is the reference: a queue for each flow, "
-        "served in turn, with CoDel in each. All flows have weight 1; runs are as long as in "
-        "Experiment 9. The claims are ours.",
+        "FQ-CoDel (RFC 8290) is the reference: a queue for each flow, served in turn, with a CoDel "
+        'in each that looks at its own queue (`occupancy = "per_queue"`). All flows have weight 1; '
+        "runs are as long as in Experiment 9. The claims are ours.",
     ),
     setups=setups,
     measure=measure,
