@@ -19,6 +19,15 @@ from marqueue.scenario import Scenario, from_toml
 from marqueue.simulation.run import run
 from small_scenario import SMALL
 
+# A shell starts background jobs with SIGINT ignored, nohup with SIGHUP; programs started by tests
+# would inherit this.
+for _number, _handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
+
 SYSTEM = Path(__file__).parents[2] / "requirements" / "system.txt"
 """Programs and headers that tests use, each with its Debian package."""
 
@@ -74,8 +83,6 @@ def interrupted(*arguments: str, cwd: Path) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=terminal,
         text=True,
-        # Tests that run in the background inherit a SIGINT that is ignored.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(terminal)
     shown = b""

@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import select
-import signal
 import struct
 import termios
 import time
@@ -21,8 +20,6 @@ class Terminal:
     def __init__(self, *command: str) -> None:
         self.pid, self.master = pty.fork()
         if self.pid == 0:
-            # Tests that run in the background inherit a SIGINT that is ignored.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execvpe(command[0], command, {**os.environ, "TERM": "xterm"})
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
         self.shown = ""
