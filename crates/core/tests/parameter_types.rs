@@ -1,6 +1,6 @@
 //! Types of parameters: each takes values of its own kind, shows them again, and refuses those of other kinds.
 
-use marqueue_core::params::{ParamType, PolicySpec, Value};
+use marqueue_core::params::{check, Kind, ParamSpec, ParamType, PolicySpec, Value};
 use marqueue_core::{Dscp, MarkingCurve, PerDscp, ScaledCurve};
 use std::collections::BTreeMap;
 
@@ -84,4 +84,14 @@ fn the_first_whole_number_behind_a_knot_is_where_the_scaled_curve_has_passed_it(
             assert_eq!(behind.fract(), 0.0);
         }
     }
+}
+
+#[test]
+fn a_code_point_is_checked_against_the_names_that_exist() {
+    let spec = ParamSpec { name: "dscp", doc: "", kind: Kind::Dscp, default: None, auto: "", source: "" };
+    let checked = |text: &str| check(&spec, &Value::Choice(text.into()));
+    assert_eq!((checked("EF"), checked("63")), (Ok(()), Ok(())));
+    let error = checked("AF14").unwrap_err();
+    assert_eq!(error.path, "dscp");
+    assert!(error.message.contains("\"AF14\"") && error.message.contains(Dscp::EXPECTED), "{error}");
 }
