@@ -7,7 +7,7 @@
 //! Scalable TCP's exponential growth to within 0.002: (1 - beta)/ln(1/beta) = 0.936 for beta = 7/8. Several flows that are
 //! not cut together only raise it. DCTCP is cut by half at most.
 //!
-//! GKVQ is not here: it signals for every packet until its virtual queue, served at .9 C or less, is empty again, so that
+//! GKVQ is not here: it signals for every packet until its virtual queue, served at .9 C, is empty again, so that
 //! windows are cut several times (utilization .32 to .70).
 
 mod common;
