@@ -148,7 +148,7 @@ impl Engine {
             row,
             data_stage,
         };
-        match self.free_slots.pop() {
+        let slot = match self.free_slots.pop() {
             Some(slot) => {
                 self.flows[slot as usize] = flow;
                 slot
@@ -157,7 +157,9 @@ impl Engine {
                 self.flows.push(flow);
                 (self.flows.len() - 1) as u32
             }
-        }
+        };
+        self.add_flow_links(slot, group, route);
+        slot
     }
 
     /// Frees the slot of a finished flow once its last packet has left the network. A timer entry that is left over is
