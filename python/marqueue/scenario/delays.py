@@ -260,5 +260,5 @@ class OrDistribution:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        usual = handler(schema["schema"])
+        usual = TypeAdapter(self.usual).json_schema()
         return {"anyOf": [usual, {DECLARED: DelayDistribution.__name__}]}
