@@ -9,6 +9,9 @@ const DAY_BITS: u32 = 18;
 /// Days in the calendar: about a quarter of a second, longer than most propagation delays.
 const DAYS: u64 = 1 << 10;
 
+/// Packets from the first to the one whose flow is prefetched.
+const AHEAD: usize = 3;
+
 /// A packet with its arrival time.
 type Entry = (Time, Packet);
 
@@ -49,6 +52,12 @@ impl Calendar {
     #[inline]
     pub fn first(&self) -> Option<&Entry> {
         self.today.last()
+    }
+
+    /// A packet of today that arrives a few packets after the first: what it needs can be prefetched in time.
+    #[inline]
+    pub fn soon(&self) -> Option<&Entry> {
+        self.today.get(self.today.len().saturating_sub(AHEAD))
     }
 
     /// Adds a packet that arrives at `at`, not before the last one that was removed. Returns whether it is the first.
