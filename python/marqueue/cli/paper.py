@@ -10,7 +10,7 @@ from marqueue.cli.console import output, print_json, progress_bar, resumable, sa
 from marqueue.errors import MarqueueError, unknown
 from marqueue.extras import require
 from marqueue.papers import PAPERS
-from marqueue.papers.paper import Form
+from marqueue.papers.paper import FULL, MOST, QUICK, Form
 from marqueue.papers.readings import MAIN, choices
 from marqueue.simulation.checkpoints import Checkpoints
 
@@ -61,6 +61,17 @@ def paper_run(
             "chosen values.",
         ),
     ] = MAIN,
+    most_replications: Annotated[
+        int | None,
+        typer.Option(
+            "--most-replications",
+            min=FULL,
+            metavar="N",
+            help="Without --quick, set-ups whose comparisons are not decided run again with twice "
+            "the replications, until they are decided or have N.",
+            show_default=str(MOST),
+        ),
+    ] = None,
     jobs: options.Jobs = None,
     out: Annotated[
         Path | None, options.out("results/paper-PAPER", "Output directory of the report.")
@@ -83,6 +94,12 @@ def paper_run(
     for each in chosen:
         if each not in PAPERS[key].experiments:
             raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
+    if quick and most_replications is not None:
+        raise MarqueueError(
+            f"--most-replications: got {most_replications} with --quick, whose set-ups have "
+            f"{QUICK} replications; expected one of the two"
+        )
+    form = Form(quick, readings, most_replications or MOST)
     # A wrong reading is told before the directory is claimed.
     choices(PAPERS[key].readings, chosen, readings)
     # Matplotlib takes longer to load than other commands take to run.
@@ -93,8 +110,9 @@ def paper_run(
         with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(checkpoints):
             for each in chosen:
                 say(f"Simulating experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
-            form = Form(quick, readings)
-            result = run_paper(PAPERS[key], chosen, form, directory, jobs, progress, checkpoints)
+            result = run_paper(
+                PAPERS[key], chosen, form, directory, jobs, progress, checkpoints, say
+            )
         checkpoints.discard()
     if json:
         print_json(result.summary())
@@ -109,7 +127,7 @@ def paper_run(
             highlight=False,
             soft_wrap=True,
         )
-        setup = sorted((directory.shown / "scenarios").glob("*.toml"))[0]
+        setup = min((directory.shown / "scenarios").glob("*.toml"), key=lambda path: path.stem)
         output.print(
             f"To run a single set-up: marqueue run {setup}", highlight=False, soft_wrap=True
         )

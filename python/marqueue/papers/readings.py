@@ -21,6 +21,9 @@ from marqueue.papers.toml_table import Text, TomlTable
 #: Values of ``--readings``: the main choice only; and that with every alternative, one at a time.
 MAIN, ALL = "main", "all"
 
+#: What a paper says on a matter of which it does not speak.
+NOTHING = "nothing"
+
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+([.-][a-z0-9]+)*$")]
 
 
@@ -42,7 +45,7 @@ class Reading(TomlTable):
     where: Text
     """Page, figure or section."""
     says: Text
-    """The sentence that leaves it open, or ``nothing``."""
+    """The sentence that leaves it open, or :data:`NOTHING`."""
     question: Text
     """What is open, in our own words."""
     main: Text
