@@ -9,9 +9,12 @@ from pydantic import ValidationError
 from marqueue.errors import MarqueueError
 from marqueue.papers import PAPERS
 from marqueue.papers.cases import Simulator, content, run_cases, scenarios_of
+from marqueue.papers.page import ledger_page, page
 from marqueue.papers.paper import Experiment, Form, Paper
 from marqueue.papers.quantity import Quantities, Runs, over_span
 from marqueue.papers.readings import Choice, Reading, Readings, choices, read_readings
+from marqueue.papers.reproduction import Reproduction
+from marqueue.results.provenance import here
 from marqueue.scenario import Scenario, from_toml, with_overrides
 from marqueue.simulation.checkpoints import Checkpoints
 from small_scenario import SMALL
@@ -116,19 +119,6 @@ def test_a_reading_of_an_experiment_that_does_not_exist_is_refused(tmp_path: Pat
         read_readings(path, ["4"])
 
 
-UNDER = [
-    (key, number, choice)
-    for key, paper in PAPERS.items()
-    for number, each in choices(paper.readings, list(paper.experiments), "all").items()
-    for choice in each
-]
-
-
-@pytest.mark.parametrize(("key", "number", "choice"), UNDER, ids=str)
-def test_every_choice_has_valid_set_ups(key: str, number: str, choice: Choice):
-    assert scenarios_of(PAPERS[key], number, choice, Form(), 10)
-
-
 def test_a_reading_that_only_changes_what_is_measured_shares_its_runs():
     paper = PAPERS["chokew"]
     settled, whole, last = (
@@ -180,7 +170,7 @@ def simulated(paper: Paper, form: Form, simulator: Simulator) -> tuple[list[int]
     return [case.runs["one"].replications for case in cases], said
 
 
-def test_only_what_is_not_decided_runs_again_and_no_more_than_asked_for(tmp_path: Path):
+def test_what_is_not_decided_runs_again_and_no_more_than_asked_for(tmp_path: Path):
     form = Form(readings="all", most_replications=30)
     assert form.looks == (10, 20, 30)
     assert form.confidence == pytest.approx(1 - 0.05 / 3)
@@ -194,16 +184,43 @@ def test_only_what_is_not_decided_runs_again_and_no_more_than_asked_for(tmp_path
     hard = small_paper(tmp_path, mean)
     simulator = Simulator(None, None, Checkpoints(tmp_path / "c", resume=True))
     counts, said = simulated(hard, form, simulator)
-    assert counts[0] > 10
-    assert counts[1] == 10
+    assert counts[0] == counts[1] > 10
     assert said[0] == (
-        "Experiment 1 (reading main): 1 comparison is not decided with 10 replications; running 20."
+        "Experiment 1: 1 comparison is not decided with 10 replications; running 20."
     )
     # The first ten are in the checkpoints.
-    assert simulator.simulated == counts[0] - 10
+    assert simulator.simulated == 2 * (counts[0] - 10)
 
 
 def test_the_quick_form_looks_once():
     assert Form(quick=True).looks == (4,)
     assert Form(quick=True).confidence == pytest.approx(0.95)
     assert Form(most_replications=10).looks == (10,)
+
+
+def test_verdicts_under_each_reading_are_in_summary_and_pages(tmp_path: Path):
+    paper = small_paper(tmp_path, 0.97)
+    (tmp_path / "ledger.toml").write_text("note = []\n")
+    form = Form(quick=True, readings="all")
+    simulator = Simulator(None, None, Checkpoints())
+    asked = choices(paper.readings, ["1"], "all")
+    cases = run_cases(paper, asked, form, simulator, print)
+    of = Reproduction(paper, form, cases, here("", 0.0, 0.0, 0))
+
+    # Two flows do not fill the link in three seconds, and forty do.
+    [claim] = of.summary()["claims"]
+    verdicts = {name: each["verdict"] for name, each in claim["readings"].items()}
+    assert verdicts == {"main": "fails", "n=40": "holds"}
+    assert claim["readings"]["main"] | {"measured": ""} == {
+        "verdict": "fails", "hold": 0, "open": 0, "fail": 1, "measured": "",
+    }  # fmt: skip
+    assert claim["overall"] == {"verdict": "depends", "under": ["n=40"], "text": "holds under n=40"}
+    assert "under some: 1" in of.sentence
+    assert "| used | does not hold: 0 / 0 / 1 | holds: 1 / 0 / 0 | holds under n=40 |" in (
+        ledger_page(of)
+    )
+    for text in (ledger_page(of), page(of).render()):
+        assert "What the paper leaves open" in text
+        assert "The paper says nothing (x). Experiment 1." in text
+        assert "Main: 2. x" in text
+        assert "--quick --readings all" in text

@@ -59,6 +59,7 @@ def paper_run(
             help="How to read what the paper leaves open: the main way; all, which is the main "
             "way and each alternative, one at a time with all others at their main value; or "
             "chosen values.",
+            autocompletion=complete.readings,
         ),
     ] = MAIN,
     most_replications: Annotated[

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.paper import Form, Paper, replicated
@@ -83,45 +82,48 @@ def run_cases(
 ) -> dict[str, list[Case]]:
     """Runs each experiment under each of its choices.
 
-    While comparisons of a case are not decided, its set-ups run again with the replications of the
-    next look, except those that have their own number of replications.
+    While comparisons of an experiment are not decided under one of them, it runs again with the
+    replications of the next look, except set-ups that have their own number of replications. All
+    its choices have the same replications, so that they differ by the reading only.
     """
     claims = read_claims(paper.folder / "claims.toml")
-    keys = [(number, choice) for number, every in asked.items() for choice in every]
-    counts = [form.looks[0]] * len(keys)
-    cases = _cases(paper, keys, counts, form, simulator)
+    counts = dict.fromkeys(asked, form.looks[0])
+    cases = _cases(paper, asked, counts, form, simulator)
     for more in form.looks[1:]:
-        for i, (case, before) in enumerate(zip(cases, counts, strict=True)):
-            undecided = _undecided(case, claims)
+        for number, every in cases.items():
+            undecided = sum(_undecided(case, claims) for case in every)
             if undecided:
-                counts[i] = more
                 s, are = ("", "is") if undecided == 1 else ("s", "are")
                 say(
-                    f"Experiment {case.number} (reading {case.choice.label}): {undecided} "
-                    f"comparison{s} {are} not decided with {before} replications; running {more}."
+                    f"Experiment {number}: {undecided} comparison{s} {are} not decided with "
+                    f"{counts[number]} replications; running {more}."
                 )
-        if more not in counts:
+                counts[number] = more
+        if more not in counts.values():
             break
-        cases = _cases(paper, keys, counts, form, simulator)
-    return {number: [case for case in cases if case.number == number] for number in asked}
+        cases = _cases(paper, asked, counts, form, simulator)
+    return cases
 
 
 def _cases(
     paper: Paper,
-    keys: Sequence[tuple[str, Choice]],
-    counts: Sequence[int],
+    asked: Mapping[str, Sequence[Choice]],
+    counts: Mapping[str, int],
     form: Form,
     simulator: Simulator,
-) -> list[Case]:
+) -> dict[str, list[Case]]:
+    """The cases with these replications of each experiment."""
     setups = [
-        scenarios_of(paper, number, choice, form, count)
-        for (number, choice), count in zip(keys, counts, strict=True)
+        (number, choice, scenarios_of(paper, number, choice, form, counts[number]))
+        for number, every in asked.items()
+        for choice in every
     ]
-    results = iter(simulator.run([each for named in setups for each in named.values()]))
-    return [
-        Case(paper, number, choice, {name: next(results) for name in named}, form.confidence)
-        for (number, choice), named in zip(keys, setups, strict=True)
-    ]
+    results = iter(simulator.run([each for *_, named in setups for each in named.values()]))
+    out: dict[str, list[Case]] = {number: [] for number in asked}
+    for number, choice, named in setups:
+        runs = {name: next(results) for name in named}
+        out[number].append(Case(paper, number, choice, runs, form.confidence))
+    return out
 
 
 def _undecided(case: Case, claims: Sequence[Claim]) -> int:
@@ -150,12 +152,7 @@ def largest_runs(cases: Sequence[Case]) -> list[Result]:
     """The result of each set-up; if it ran with several numbers of replications, that with most."""
     most: dict[str, Result] = {}
     for run in (run for case in cases for run in case.runs.values()):
-        key = json.dumps(setup(run), sort_keys=True)
+        key = json.dumps(run.scenario | {"replications": None}, sort_keys=True)
         if key not in most or most[key].replications < run.replications:
             most[key] = run
     return list(most.values())
-
-
-def setup(run: Result) -> dict[str, Any]:
-    """The scenario of a result without the number of replications."""
-    return {key: value for key, value in run.scenario.items() if key != "replications"}

@@ -137,7 +137,7 @@ class Reproduction:
         if len(self.replications) == 1:
             return f"{self.replications[0]} replications of every set-up"
         counts = Counter(each.replications for each in self._set_ups)
-        listed = ", ".join(f"{of} of {counts[of]}" for of in self.replications)
+        listed = ", ".join(f"{each} in {counts[each]}" for each in self.replications)
         return f"{self.replications[0]} to {self.replications[-1]} replications ({listed} set-ups)"
 
     @cached_property

@@ -11,7 +11,7 @@ from typing import Any
 
 import tomli_w
 
-from marqueue.papers.cases import Simulator, largest_runs, run_cases, scenarios_of, setup
+from marqueue.papers.cases import Simulator, largest_runs, run_cases, scenarios_of
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.page import ledger_page, page
 from marqueue.papers.paper import Form, Paper
@@ -116,6 +116,6 @@ def _setup_files(reproduction: Reproduction) -> dict[str, dict[str, Any]]:
         for case in others:
             under = case.choice.label.replace("=", "-")
             for name, run in case.runs.items():
-                if name not in leading.runs or setup(run) != setup(leading.runs[name]):
+                if name not in leading.runs or run.scenario != leading.runs[name].scenario:
                     out[f"experiment-{number}-{name}-{under}"] = run.scenario
     return out
