@@ -66,7 +66,7 @@ def test_chosen_values_hold_for_the_experiments_that_the_reading_names():
     ("asked", "said"),
     [
         ("rtt=b", "'rtt', expected one of rtts=a|b|c; window=a|b|c"),
-        ("rtts", "expected main, all or NAME=VALUE with one of rtts=a|b|c; window=a|b|c"),
+        ("rtts", "expected main, all or NAME=VALUE: rtts=a|b|c; window=a|b|c"),
         ("rtts=d", 'rtts: got "d", expected'),
         ("rtts=b,rtts=c", "rtts is given twice"),
     ],
@@ -80,7 +80,7 @@ def test_a_wrong_reading_is_refused_with_what_is_expected(asked: str, said: str)
 def test_a_reading_of_other_experiments_is_refused():
     with pytest.raises(MarqueueError, match="expected one of rtts=a"):
         choices(TWO, ["8"], "window=b")
-    with pytest.raises(MarqueueError, match="these experiments have none"):
+    with pytest.raises(MarqueueError, match="these experiments have no readings"):
         choices(TWO, ["9"], "window=b")
 
 

@@ -55,10 +55,10 @@ def paper_run(
         str,
         typer.Option(
             "--readings",
-            metavar="main|all|NAME=VALUE[,NAME=VALUE...]",
-            help="How to read what the paper leaves open: the main way; all, which is the main "
-            "way and each alternative, one at a time with all others at their main value; or "
-            "chosen values.",
+            metavar="WHICH",
+            help="How to read what the paper leaves open: main; all, which is the main way and "
+            "each alternative, one at a time with all others at their main value; or "
+            "NAME=VALUE[,NAME=VALUE...].",
             autocompletion=complete.readings,
         ),
     ] = MAIN,

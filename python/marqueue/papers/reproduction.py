@@ -16,7 +16,7 @@ from marqueue.papers.cases import Case, largest_runs
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.quantity import Quantities, Quantity, Runs
-from marqueue.papers.readings import Reading
+from marqueue.papers.readings import ALL, MAIN, Reading
 from marqueue.papers.verdict import COUNTED, Decision, Judgement, Overall
 from marqueue.reports.builder import OUTCOMES
 from marqueue.results import Result
@@ -168,9 +168,11 @@ class Reproduction:
         parts = [f"{self.counts[o]} {VERB[o][self.counts[o] > 1]}" for o in VERB if self.counts[o]]
         listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
         n = len(self.claims)
+        chosen = self.form.readings
+        read = "" if chosen in (MAIN, ALL) else f" and by reading it with {chosen}"
         return (
             f"Of {n} claim{'s' * (n != 1)} of the paper, checked by simulating its experiments "
-            f"again, {listed}.{self._over_readings}"
+            f"again{read}, {listed}.{self._over_readings}"
         )
 
     @property
