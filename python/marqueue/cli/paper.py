@@ -1,7 +1,7 @@
 """``marqueue paper``: reproductions of papers."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,10 @@ from marqueue.papers import PAPERS
 from marqueue.papers.paper import FULL, MOST, QUICK, Form
 from marqueue.papers.readings import MAIN, choices
 from marqueue.simulation.checkpoints import Checkpoints
+
+if TYPE_CHECKING:
+    from marqueue.papers.reproduction import Reproduction
+    from marqueue.results.output_directory import OutputDirectory
 
 paper = typer.Typer(no_args_is_help=True)
 
@@ -118,17 +122,20 @@ def paper_run(
     if json:
         print_json(result.summary())
     else:
-        output.print(result.sentence, highlight=False, soft_wrap=True)
-        output.print()
-        output.print(result.table())
-        output.print()
-        options.tell_where(directory)
-        output.print(
-            "It has the figures, the criterion of each verdict, and the reasons why claims fail.",
-            highlight=False,
-            soft_wrap=True,
-        )
-        setup = min((directory.shown / "scenarios").glob("*.toml"), key=lambda path: path.stem)
-        output.print(
-            f"To run a single set-up: marqueue run {setup}", highlight=False, soft_wrap=True
-        )
+        _print(result, directory)
+
+
+def _print(result: "Reproduction", directory: "OutputDirectory") -> None:
+    """Prints verdicts and where the report is."""
+    output.print(result.sentence, highlight=False, soft_wrap=True)
+    output.print()
+    output.print(result.table())
+    output.print()
+    options.tell_where(directory)
+    output.print(
+        "It has the figures, the criterion of each verdict, and the reasons why claims fail.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    setup = min((directory.shown / "scenarios").glob("*.toml"), key=lambda path: path.stem)
+    output.print(f"To run a single set-up: marqueue run {setup}", highlight=False, soft_wrap=True)

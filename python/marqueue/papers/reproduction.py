@@ -150,11 +150,10 @@ class Reproduction:
         looks = self.form.looks
         if len(looks) == 1:
             return ""
-        listed = f"{', '.join(map(str, looks[:-1]))} and {looks[-1]}"
         return (
-            f"Comparisons are judged at up to {listed} replications, until they are decided, by "
-            f"{self.form.confidence:.1%} intervals: all {len(looks)} looks together keep 95% "
-            "(Bonferroni)."
+            f"Comparisons are judged with {looks[0]} replications and, while some are not decided, "
+            f"again with {' and '.join(map(str, looks[1:]))}, by {self.form.confidence:.1%} "
+            "intervals: all looks together keep 95% (Bonferroni)."
         )
 
     @property
