@@ -26,8 +26,14 @@ if TYPE_CHECKING:
     from marqueue.papers.figures import PaperFigure, PaperTable
     from marqueue.papers.quantity import Quantities, Runs
 
-#: Replications of every set-up in the quick and in the full form.
+#: Replications of every set-up in the quick form, and at first in the full form.
 QUICK, FULL = 4, 10
+#: In the full form, replications at most of a set-up whose comparisons are not decided with fewer.
+#: They double from :data:`FULL`, which makes three looks. Four times the replications halve an
+#: interval; what is not decided then is too near to its bound for any affordable number.
+MOST = 40
+#: Probability that the interval of a comparison misses the true value at any look.
+ERROR = 0.05
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,24 @@ class Form:
     """Whether set-ups have fewer replications."""
     readings: str = MAIN
     """How what the paper leaves open is read, as for :func:`marqueue.papers.readings.choices`."""
+    most_replications: int = MOST
+    """Replications at most of a set-up in the full form."""
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Numbers of replications with which comparisons are judged, in order."""
+        if self.quick:
+            return (QUICK,)
+        looks = [FULL]
+        while looks[-1] < self.most_replications:
+            looks.append(min(2 * looks[-1], self.most_replications))
+        return tuple(looks)
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the intervals at each look, so that all looks together keep 95%
+        (Bonferroni)."""
+        return 1 - ERROR / len(self.looks)
 
 
 @dataclass(frozen=True)
