@@ -6,6 +6,7 @@
 
 use crate::calendar::Calendar;
 use marqueue_core::{Dur, Packet, Rate, Time};
+use prefetch_index::prefetch_index;
 
 /// The links of all flows at one place of a route, in one direction.
 #[derive(Debug)]
@@ -90,6 +91,12 @@ impl FlowLinks {
     #[inline]
     pub fn soon(&self) -> Option<u32> {
         self.pending.soon().map(|e| e.1.flow())
+    }
+
+    /// Prefetches the link of a flow: a packet will soon enter it.
+    #[inline]
+    pub fn fetch(&self, flow: u32) {
+        prefetch_index(&self.links, flow as usize);
     }
 
     /// Number of packets.
