@@ -158,7 +158,7 @@ def test_every_scenario_file_is_valid(path: Path):
 
 @pytest.mark.parametrize(("key", "number"), EXPERIMENTS)
 def test_every_experiment_has_claims_and_set_ups(key: str, number: str):
-    assert PAPERS[key].experiment(number).setups()
+    assert PAPERS[key].experiment(number).setups(PAPERS[key].main_choice(number))
     assert any(c.experiment == number for k, c in CLAIMS if k == key)
 
 
@@ -287,11 +287,12 @@ CUT_SHORT = {"drq": ["duration=4 s", "warmup=2 s"]}
 @pytest.mark.parametrize(("key", "experiment"), EXPERIMENTS)
 def test_every_claim_and_every_note_can_be_evaluated(key: str, experiment: str):
     paper = PAPERS[key]
+    choice = paper.main_choice(experiment)
     one = {
         name: package.run(with_overrides(scenario, CUT_SHORT.get(key, [])), replications=1)
-        for name, scenario in paper.experiment(experiment).setups().items()
+        for name, scenario in paper.experiment(experiment).setups(choice).items()
     }
-    quantities = paper.experiment(experiment).measure(one)
+    quantities = paper.experiment(experiment).measure(one, choice)
     for of, each in CLAIMS:
         if (of, each.experiment) == (key, experiment):
             outcome = judge(each, quantities).outcome

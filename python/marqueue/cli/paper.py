@@ -10,6 +10,8 @@ from marqueue.cli.console import output, print_json, progress_bar, resumable, sa
 from marqueue.errors import MarqueueError, unknown
 from marqueue.extras import require
 from marqueue.papers import PAPERS
+from marqueue.papers.paper import Form
+from marqueue.papers.readings import MAIN, choices
 from marqueue.simulation.checkpoints import Checkpoints
 
 paper = typer.Typer(no_args_is_help=True)
@@ -49,6 +51,16 @@ def paper_run(
         bool,
         typer.Option("--quick", help="Fewer replications: faster, with wider intervals."),
     ] = False,
+    readings: Annotated[
+        str,
+        typer.Option(
+            "--readings",
+            metavar="main|all|NAME=VALUE[,NAME=VALUE...]",
+            help="How to read what the paper leaves open: the main way; all, which is the main "
+            "way and each alternative, one at a time with all others at their main value; or "
+            "chosen values.",
+        ),
+    ] = MAIN,
     jobs: options.Jobs = None,
     out: Annotated[
         Path | None, options.out("results/paper-PAPER", "Output directory of the report.")
@@ -71,6 +83,8 @@ def paper_run(
     for each in chosen:
         if each not in PAPERS[key].experiments:
             raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
+    # A wrong reading is told before the directory is claimed.
+    choices(PAPERS[key].readings, chosen, readings)
     # Matplotlib takes longer to load than other commands take to run.
     from marqueue.papers.run import run_paper
 
@@ -79,7 +93,8 @@ def paper_run(
         with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(checkpoints):
             for each in chosen:
                 say(f"Simulating experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
-            result = run_paper(PAPERS[key], chosen, quick, directory, jobs, progress, checkpoints)
+            form = Form(quick, readings)
+            result = run_paper(PAPERS[key], chosen, form, directory, jobs, progress, checkpoints)
         checkpoints.discard()
     if json:
         print_json(result.summary())

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.ledger import Note
+from marqueue.papers.readings import MAIN
 from marqueue.papers.reproduction import Reproduction
 from marqueue.reports import Report
 from marqueue.reports.builder import OUTCOMES, Cell, show
@@ -41,7 +42,7 @@ def byline(of: Reproduction) -> str:
 
 
 def _form(of: Reproduction) -> str:
-    return "Quick form" if of.quick else "Full form"
+    return "Quick form" if of.form.quick else "Full form"
 
 
 def _first(of: Reproduction) -> Provenance:
@@ -113,7 +114,9 @@ def _reproduce(report: Report, of: Reproduction) -> None:
 def command(of: Reproduction) -> str:
     """The command that reproduces the results."""
     numbers = [] if list(of.runs) == list(of.paper.experiments) else list(of.runs)
-    words = ["marqueue", "paper", "run", of.paper.key, *numbers, *["--quick"] * of.quick]
+    readings = [] if of.form.readings == MAIN else ["--readings", of.form.readings]
+    quick = ["--quick"] * of.form.quick
+    words = ["marqueue", "paper", "run", of.paper.key, *numbers, *quick, *readings]
     return " ".join(words)
 
 

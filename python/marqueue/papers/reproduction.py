@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,14 @@ from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.readings import Choice
 from marqueue.papers.verdict import judge, least_favourable
 from marqueue.reports import Outcome, Verdict
 from marqueue.reports.builder import OUTCOMES
 from marqueue.results.provenance import Circumstances
 
 if TYPE_CHECKING:
-    from marqueue.papers.paper import Paper
+    from marqueue.papers.paper import Form, Paper
 
 STYLES: dict[Outcome, str] = {"holds": "green", "partly": "yellow", "fails": "red", "open": "dim"}
 VERB: dict[Outcome, tuple[str, str]] = {
@@ -33,32 +35,74 @@ VERB: dict[Outcome, tuple[str, str]] = {
 """Verbs for one claim, and for several."""
 
 
+@dataclass(frozen=True)
+class Case:
+    """An experiment as run under one choice of readings."""
+
+    choice: Choice
+    runs: Runs
+
+
 class Reproduction:
-    """The outcome of experiments of a paper."""
+    """The outcome of experiments of a paper, each under one choice of readings or several.
+
+    Quantities, figures and ledger are those of the leading choice.
+    """
 
     def __init__(
-        self, paper: Paper, quick: bool, runs: Mapping[str, Runs], made: Circumstances
+        self,
+        paper: Paper,
+        form: Form,
+        cases: Mapping[str, Sequence[Case]],
+        made: Circumstances,
     ) -> None:
         self.paper = paper
-        self.quick = quick
-        self.runs = runs
+        self.form = form
+        self.cases = cases
         self.made = made
 
     @cached_property
+    def runs(self) -> dict[str, Runs]:
+        """The results of each experiment under its leading choice."""
+        return {number: cases[0].runs for number, cases in self.cases.items()}
+
+    @cached_property
+    def measured(self) -> dict[str, dict[str, Quantities]]:
+        """The quantities of each experiment under each choice, by its label."""
+        return {
+            number: {
+                case.choice.label: self.paper.experiment(number).measure(case.runs, case.choice)
+                for case in cases
+            }
+            for number, cases in self.cases.items()
+        }
+
+    @cached_property
     def quantities(self) -> dict[str, Quantities]:
-        """The quantities measured by each experiment."""
-        return {n: self.paper.experiment(n).measure(runs) for n, runs in self.runs.items()}
+        """The quantities of each experiment under its leading choice."""
+        return {number: next(iter(each.values())) for number, each in self.measured.items()}
 
     @cached_property
     def claims(self) -> list[Claim]:
         """The claims of the experiments that ran."""
         every = read_claims(self.paper.folder / "claims.toml")
-        return [claim for claim in every if claim.experiment in self.runs]
+        return [claim for claim in every if claim.experiment in self.cases]
+
+    @cached_property
+    def judged(self) -> dict[str, dict[str, Verdict]]:
+        """The verdicts on each claim, by its id, under each choice, by its label."""
+        return {
+            claim.id: {
+                label: judge(claim, quantities)
+                for label, quantities in self.measured[claim.experiment].items()
+            }
+            for claim in self.claims
+        }
 
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdict on each claim, by its id."""
-        return {c.id: judge(c, self.quantities[c.experiment]) for c in self.claims}
+        """The verdict on each claim under the leading choice, by its id."""
+        return {name: next(iter(each.values())) for name, each in self.judged.items()}
 
     @cached_property
     def notes(self) -> list[ledger.Note]:
@@ -76,8 +120,8 @@ class Reproduction:
     def figures(self) -> dict[str, Sequence[PaperFigure | PaperTable]]:
         """The figures of each experiment."""
         return {
-            n: self.paper.experiment(n).draw(runs, self.quantities[n])
-            for n, runs in self.runs.items()
+            n: self.paper.experiment(n).draw(cases[0].runs, self.quantities[n], cases[0].choice)
+            for n, cases in self.cases.items()
         }
 
     def ledger_rows(self, note: ledger.Note) -> list[ledger.Row]:
@@ -146,7 +190,8 @@ class Reproduction:
         return {
             "paper": self.paper.key,
             "version": provenance.version,
-            "quick": self.quick,
+            "quick": self.form.quick,
+            "readings": self.form.readings,
             "replications": self.replications,
             "seed": provenance.seed,
             "experiments": list(self.runs),
@@ -161,6 +206,10 @@ class Reproduction:
                     "measured": self.verdicts[claim.id].measured,
                     "verdict": self.verdicts[claim.id].outcome,
                     "note": self.verdicts[claim.id].note,
+                    "readings": {
+                        label: {"verdict": each.outcome, "measured": each.measured}
+                        for label, each in self.judged[claim.id].items()
+                    },
                 }
                 for claim in self.claims
             ],

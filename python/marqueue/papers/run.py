@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import tomli_w
 
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.page import ledger_page, page
-from marqueue.papers.paper import FULL, QUICK, Paper, replicated
-from marqueue.papers.reproduction import Reproduction
+from marqueue.papers.paper import FULL, QUICK, Form, Paper, replicated
+from marqueue.papers.readings import Choice, choices
+from marqueue.papers.reproduction import Case, Reproduction
 from marqueue.plots.style import svg
-from marqueue.results import Result
 from marqueue.results.integrity import seal_directory, write_json
 from marqueue.results.output_directory import OutputDirectory
 from marqueue.results.provenance import here
 from marqueue.results.tables import write_parquet
+from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.executor import Progress
 from marqueue.simulation.run import run_each
@@ -30,7 +33,7 @@ REPORT = "report.html"
 def run_paper(
     paper: Paper,
     experiments: Sequence[str],
-    quick: bool,
+    form: Form,
     output: OutputDirectory,
     jobs: int | None,
     progress: Progress | None,
@@ -38,33 +41,44 @@ def run_paper(
 ) -> Reproduction:
     """Runs experiments and writes data, figures and a report into ``output``.
 
-    Completed replications are stored in ``checkpoints`` and not run again. Raises RunError if the
-    checkpoints belong to another run.
+    Scenarios that are equal run once, in whichever experiments and under whichever choices they
+    occur. Completed replications are stored
+    in ``checkpoints`` and not run again. Raises MarqueueError for unknown readings, and RunError if
+    the checkpoints belong to another run.
     """
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     started = time.perf_counter()
-    setups = {number: paper.experiment(number).setups() for number in experiments}
-    each = {
-        (number, name): replicated(scenario, QUICK if quick else FULL)
-        for number, named in setups.items()
-        for name, scenario in named.items()
+    asked = choices(paper.readings, experiments, form.readings)
+    setups = {
+        (number, choice.label): scenarios_of(paper, number, choice, form.quick)
+        for number, every in asked.items()
+        for choice in every
     }
-    if not quick:
-        each |= {
-            (number, name): scenario
-            for number in experiments
-            for name, scenario in paper.experiment(number).full().items()
-        }
     checkpoints.belong_to(
         {
             "paper": paper.key,
-            "setups": {f"{n} {name}": setup.to_dict() for (n, name), setup in each.items()},
+            "setups": {
+                f"{number} {label} {name}": setup.to_dict()
+                for (number, label), named in setups.items()
+                for name, setup in named.items()
+            },
         }
     )
-    runs: dict[str, dict[str, Result]] = {number: {} for number in setups}
-    results = run_each(list(each.values()), jobs=jobs, progress=progress, checkpoints=checkpoints)
-    for (number, name), result in zip(each, results, strict=True):
-        runs[number][name] = result
+    distinct = {content(each): each for named in setups.values() for each in named.values()}
+    results = run_each(
+        list(distinct.values()), jobs=jobs, progress=progress, checkpoints=checkpoints
+    )
+    found = dict(zip(distinct, results, strict=True))
+    cases = {
+        number: [
+            Case(
+                choice,
+                {n: found[content(each)] for n, each in setups[number, choice.label].items()},
+            )
+            for choice in every
+        ]
+        for number, every in asked.items()
+    }
     parts = [result.provenance.circumstances for result in results]
     made = here(
         started_at,
@@ -72,10 +86,25 @@ def run_paper(
         sum(part.cpu_seconds for part in parts),
         sum(part.from_checkpoints for part in parts),
     )
-    reproduction = Reproduction(paper, quick, runs, made)
+    reproduction = Reproduction(paper, form, cases, made)
     with output.staged() as fresh:
         write_files(reproduction, fresh)
     return reproduction
+
+
+def scenarios_of(paper: Paper, number: str, choice: Choice, quick: bool) -> dict[str, Scenario]:
+    """The scenarios of an experiment under a choice, by name, with their replications."""
+    experiment = paper.experiment(number)
+    each = {
+        name: replicated(scenario, QUICK if quick else FULL)
+        for name, scenario in experiment.setups(choice).items()
+    }
+    return each if quick else each | dict(experiment.full(choice))
+
+
+def content(scenario: Scenario) -> str:
+    """A scenario as text, to find those that are equal."""
+    return json.dumps(scenario.to_dict(), sort_keys=True)
 
 
 def write_files(reproduction: Reproduction, out: Path) -> None:
@@ -91,10 +120,8 @@ def write_files(reproduction: Reproduction, out: Path) -> None:
         write_parquet(figure.data, out / "data" / f"{slug}.parquet")
         if isinstance(figure, PaperFigure):
             (out / "figures" / f"{slug}.svg").write_text(svg(figure.figure), encoding="utf-8")
-    for number, runs in reproduction.runs.items():
-        for name, run in runs.items():
-            path = out / "scenarios" / f"experiment-{number}-{name}.toml"
-            path.write_text(tomli_w.dumps(run.scenario), encoding="utf-8")
+    for file, scenario in _setup_files(reproduction).items():
+        (out / "scenarios" / f"{file}.toml").write_text(tomli_w.dumps(scenario), encoding="utf-8")
     write_json(out / "summary.json", reproduction.summary())
     (out / "ledger.md").write_text(ledger_page(reproduction), encoding="utf-8")
     page(reproduction).write(out / REPORT)
@@ -103,6 +130,22 @@ def write_files(reproduction: Reproduction, out: Path) -> None:
     what = {
         "paper": reproduction.paper.key,
         "experiments": list(reproduction.runs),
-        "quick": reproduction.quick,
+        "quick": reproduction.form.quick,
+        "readings": reproduction.form.readings,
     }
     seal_directory(out, {**made, **what, "partial": None}, dataclasses.asdict(reproduction.made))
+
+
+def _setup_files(reproduction: Reproduction) -> dict[str, dict[str, Any]]:
+    """The set-ups as run, by name of file: those of the leading choices, and under other choices
+    those that differ."""
+    out: dict[str, dict[str, Any]] = {}
+    for number, (leading, *others) in reproduction.cases.items():
+        for name, run in leading.runs.items():
+            out[f"experiment-{number}-{name}"] = run.scenario
+        for case in others:
+            under = case.choice.label.replace("=", "-")
+            for name, run in case.runs.items():
+                if name not in leading.runs or run.scenario != leading.runs[name].scenario:
+                    out[f"experiment-{number}-{name}-{under}"] = run.scenario
+    return out

@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import label, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 #: RED and BLUE as in the paper; the others are for the ledger.
@@ -21,7 +22,7 @@ def name(scheme: str, flows: int) -> str:
     return f"{scheme}-{flows}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and number of flows."""
     return {
         name(scheme, n): under(scheme, {1.0: n}, overrides=[RTTS])
@@ -30,7 +31,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Jain's index; queue and losses for the ledger."""
     out = {}
     for scheme in (*COMPARED, *BESIDE):
@@ -41,7 +42,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A curve per scheme."""
     compared = [quantities[f"jain.{scheme}"] for scheme in (*COMPARED, *BESIDE)]
     caption = (

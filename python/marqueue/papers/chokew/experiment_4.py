@@ -9,18 +9,19 @@ from marqueue.papers.chokew.setups import label, level, under
 from marqueue.papers.figures import PaperFigure, distribution_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "rio-1", "rio-2", "rio-3")
 LEVELS = {"low": level(1), "high": level(2)}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A hundred flows of each level under each scheme."""
     return {scheme: under(scheme, {1.0: 100, 2.0: 100}) for scheme in COMPARED}
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Number of starved flows of each level, smallest goodput, and goodput of the level."""
     out = {}
     for scheme, run in runs.items():
@@ -33,7 +34,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A figure per level."""
 
     def drawn(name: str, seen: str) -> PaperFigure:

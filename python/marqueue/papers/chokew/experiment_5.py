@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import level, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 FLOWS = (50, 100, 150, 200, 250)
@@ -14,14 +15,14 @@ NAMES = {float(n): f"flows-{n}" for n in FLOWS}
 LEVELS = {"low": ("w = 1", level(1)), "high": ("w = 2", level(2))}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per number of flows, half of each level."""
     return {
         name: under("chokew", {1.0: int(n) // 2, 2.0: int(n) // 2}) for n, name in NAMES.items()
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodput and starved flows of each level."""
     out = {}
     for key, (of, group) in LEVELS.items():
@@ -33,7 +34,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A curve per level."""
     both = [quantities[f"goodput.{key}"] for key in LEVELS]
     caption = "Goodput of all flows of a level. The more flows, the more their weights tell."

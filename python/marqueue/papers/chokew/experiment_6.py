@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import label, level, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "wfq")
@@ -19,7 +20,7 @@ def name(scheme: str, ratio: float) -> str:
     return f"{scheme}-{ratio:g}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and ratio of weights: 25 flows of weight 1, 75 of the other."""
     return {
         name(scheme, ratio): under(scheme, {1.0: 25, ratio: 75})
@@ -28,7 +29,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Mean goodput of a flow of each level."""
     return {
         f"goodput.{scheme}-{key}": swept(
@@ -45,7 +46,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A curve per scheme and level."""
     caption = (
         "Mean goodput of a flow, 25 flows of weight 1 and 75 of weight w(2). Under WFQ, with a "

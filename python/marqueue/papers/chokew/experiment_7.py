@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import level, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 WEIGHTS = (1.0, 1.5, 2.0, 2.5)
@@ -21,7 +22,7 @@ def name(levels: int, each: int) -> str:
     return f"levels-{levels}-{each}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per number of levels and number of flows in each."""
     return {
         name(levels, each): under("chokew", dict.fromkeys(WEIGHTS[:levels], each))
@@ -30,7 +31,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodput and starved flows of each level."""
     out = {}
     for levels in FIGURES:
@@ -44,7 +45,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A figure per number of levels, a curve per level."""
     return [
         sweep_figure(

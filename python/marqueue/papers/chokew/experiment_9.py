@@ -8,6 +8,7 @@ from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "rio-3")
@@ -25,7 +26,7 @@ def name(scheme: str, flows: int) -> str:
     return f"{scheme}-{flows}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and number of constant-rate flows, with 50 TCP flows of each level."""
     return {
         name(scheme, flows): under(scheme, {1.0: 50, 2.0: 50}, udp(flows), overrides=BESIDE_UDP)
@@ -34,7 +35,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodput of each level, of all TCP and of the constant-rate flows; queue, utilization, p0."""
     out = {}
     for scheme, numbers in FLOWS.items():
@@ -53,7 +54,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Goodput, and p0."""
     curves = ("chokew-low", "chokew-high", "chokew-udp", "rio-3-tcp", "rio-3-udp")
     goodputs = [quantities[f"goodput.{curve}"] for curve in curves]

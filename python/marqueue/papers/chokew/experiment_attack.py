@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import BESIDE_UDP, label, udp, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.reports.builder import Cell
 from marqueue.scenario import Scenario
 
@@ -21,7 +22,7 @@ def name(scheme: str, ids: int) -> str:
     return f"{scheme}-{ids}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """50 TCP flows and an attacker."""
     return {
         name(scheme, n): under(
@@ -32,7 +33,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodput of the attacker."""
     return {
         f"attacker.{scheme}": swept(
@@ -48,7 +49,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """The attacker's goodput by the number of its flow ids, as a figure and a table."""
     tabled = [scheme for scheme in COMPARED if scheme != "red"]
     rows: list[list[Cell]] = [

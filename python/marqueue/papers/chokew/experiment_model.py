@@ -11,6 +11,7 @@ from marqueue.papers.chokew.setups import BESIDE_UDP, level, udp, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Floats
@@ -92,7 +93,7 @@ def beside_udp(flows: float) -> Scenario:
     return under("chokew", {1.0: 50, 2.0: 50}, udp(int(flows)), overrides=BESIDE_UDP)
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """Two levels; one constant-rate flow and 50 TCP flows; several and 100."""
     return {
         name: at(place)
@@ -139,7 +140,7 @@ COMPARED = {
 }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """The quantities in simulation and model, and their ratios."""
     out: dict[str, Quantity] = {}
     for key, each in COMPARED.items():
@@ -179,7 +180,7 @@ def waiting(runs: Runs) -> dict[str, Quantity]:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Shares, marks for simulation and lines for the model; p0 for each law of TCP."""
     marks = "Marks: simulation; lines: the model with timeouts and pairs."
     shares = ("share.low", "share.high")

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,26 @@ CODE_POINTS = ("DF", "AF11", "AF21", "AF31")
 
 #: Rate of the paper's unresponsive flows.
 UDP_RATE = "10 Mbit/s"
+
+
+@dataclass(frozen=True)
+class JudgedWindow:
+    """The seconds of a run that are judged."""
+
+    seconds: str
+    """As text."""
+    index: int
+    """Index of the measuring window."""
+    overrides: Sequence[str] = ()
+    """How the set-up differs from the scenario file."""
+
+
+#: By value of the reading ``window``. The paper's own seconds are the first window of the file.
+WINDOWS = {
+    "settled": JudgedWindow("500 to 1000 s", 1),
+    "paper": JudgedWindow("0 to 500 s", 0),
+    "last-100": JudgedWindow("400 to 500 s", 1, ('duration="500 s"', 'cuts=["400 s"]')),
+}
 
 
 @cache

@@ -22,6 +22,7 @@ from marqueue.papers.drq.setups import SCHEMES, label, parking_lot
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.theory.allocation.proportional_fairness import Optimum, proportionally_fair
@@ -36,7 +37,7 @@ GROUPS = (*THROUGH, "SG5", "SG6", *LAST)
 LINKS = tuple(f"L{i}{part}" for i in range(1, 4) for part in ("/cpu", ""))
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and rate of link 3."""
     return {name(scheme, b): parking_lot(scheme, b) for scheme in SCHEMES for b in RATES}
 
@@ -47,7 +48,7 @@ def with_delays(run: Result) -> Optimum:
     return proportionally_fair(sharing(scenario(run), waits=waits))
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs compared with both optima, totals, and utilization of CPU and link 3."""
     names = named("drq", RATES)
     nominal = optima(runs, names)
@@ -74,7 +75,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs of the groups at link 3, totals, utilization of link 3, and congested resources."""
     names = named("drq", RATES)
 

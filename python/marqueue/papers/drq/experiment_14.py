@@ -8,6 +8,7 @@ from marqueue.papers.drq.setups import SCHEMES, edge, label
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 #: C of IE1, Mcycles/s.
@@ -20,7 +21,7 @@ VARIABLE = "C"
 AXIS = "CPU capacity of IE1, Mcycles/s"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and CPU capacity; at one capacity, one per scheme and rate of the
     core."""
     every = {name(scheme, c): edge(scheme, c, DENSITIES) for scheme in SCHEMES for c in CLOCKS}
@@ -31,14 +32,14 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs of the groups, and total goodput of those behind the CPU."""
     core = {each.removeprefix("core-"): run for each, run in runs.items() if "core" in each}
     other = goodputs(core, CORES, "B1 = B2")
     return goodputs(runs, CLOCKS, VARIABLE) | {f"core.{key}": q for key, q in other.items()}
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """A figure per scheme, the aggregate, and utilization of the CPU."""
     return [
         *(

@@ -8,6 +8,7 @@ from marqueue.papers.drq.setups import SCHEMES, edge, label
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 #: w1, cycles/bit.
@@ -17,17 +18,17 @@ VARIABLE = "w1"
 AXIS = "Density of SG1, cycles/bit"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and density."""
     return {name(scheme, w): edge(scheme, CLOCK, (w, LOW)) for scheme in SCHEMES for w in DENSITIES}
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs of the groups, total goodput of those behind the CPU, and SG1's share of the CPU."""
     return goodputs(runs, DENSITIES, VARIABLE)
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """A figure per scheme, the aggregate, and utilization of the CPU."""
     return [
         *(

@@ -10,6 +10,7 @@ from marqueue.papers.drq.setups import ECN, dumbbell, group, label
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.plots.capacity_region import pair_allocations, pair_shares
 from marqueue.scenario import Scenario
 from marqueue.theory.allocation.single_bottleneck import SingleBottleneck
@@ -27,7 +28,7 @@ COMES_TO = {"drq": "optimum", "drq-ecn": "optimum", "red-red": "tcp-like"}
 OVERRIDES = {"drq-ecn": ECN}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and ratio of capacities."""
     flows = [group(str(w), w, EACH) for w in DENSITIES]
     return {
@@ -39,7 +40,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Theoretical shares, and goodputs relative to them."""
     allocations = {
         "optimum": [FLOWS.proportionally_fair(ratio, 1.0) for ratio in RATIOS],
@@ -71,7 +72,7 @@ def theory(what: str, values: Sequence[float]) -> Quantity:
     return Quantity(what, "theory", np.array([values]), "", VARIABLE, RATIOS)
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """The paper's figure, and the same by simulation."""
     shares = dict(pair_allocations(FLOWS))
     ratios = shares.pop("C/B")

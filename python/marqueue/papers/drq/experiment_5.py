@@ -18,6 +18,7 @@ from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, dumbbell
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 from marqueue.theory.allocation.allocations import max_min
 
@@ -30,13 +31,13 @@ VARIABLE = "C"
 AXIS = "CPU capacity, Mcycles/s"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and capacity; DRQ with marks at low capacities."""
     every = {name(scheme, c): dumbbell(scheme, c) for scheme in SCHEMES for c in CLOCKS}
     return every | {name(MARKED, c): dumbbell("drq", c, overrides=ECN) for c in LOW}
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs, shares and utilization; distances from the optimum; capacity unused by RED-RED."""
     found = optima(runs, named("drq", CLOCKS))
     out = classes(runs, CLOCKS, VARIABLE, found)
@@ -61,7 +62,7 @@ def measure(runs: Runs) -> Quantities:
     return {each: q for each, q in marked.items() if MARKED in each} | out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """A figure per scheme, the utilization of both resources, and a table of regions."""
     names = named("drq", CLOCKS)
     found = dict(zip(names, optima(runs, names), strict=True))

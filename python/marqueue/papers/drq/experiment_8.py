@@ -23,6 +23,7 @@ from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, label, table
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.theory.allocation.proportional_fairness import Optimum, proportionally_fair
@@ -46,7 +47,7 @@ LONG = ["40 ms"]
 RTTS = f"topology.rtts={json.dumps(WEB['classes'])}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and density of short flows."""
     long = [each | {"classes": LONG} for each in table("dumbbell")["traffic"]]
     return {
@@ -83,7 +84,7 @@ def short_share(run: Result, of: str) -> Quantity:
     return single("Share of the link, short flows", of, values)
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs of long flows relative to the capacity left by short flows, and use of the link."""
     best = {each: left(run) for each, run in runs.items()}
     first = [best[name("drq", w)][0] for w in DENSITIES]
@@ -106,7 +107,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """A figure per scheme, and the utilization of the link."""
     names = named("drq", DENSITIES)
     found = {place: left(runs[each])[0] for place, each in names.items()}

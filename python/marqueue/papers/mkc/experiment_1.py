@@ -17,6 +17,7 @@ from marqueue.papers.mkc.measures import (
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 from marqueue.theory.mkc.paper_data import figure_1
 
@@ -33,7 +34,7 @@ SETUPS = ((90, 1000, 40), (120, 1000, 40), (90, 200, 40), (90, 200, 100), (120, 
 LATE = (15.0, 20.0)
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per round-trip time."""
     return {name(*each): packets(*each) for each in SETUPS}
 
@@ -57,7 +58,7 @@ def packets(rtt: int, size: int, delta: int) -> Scenario:
     )
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Distances from the stationary rate, overshoot, and growth of oscillations."""
     maps = {d: total_rate(figure_1(d)) for d in DELAYS}
     late = {d: largest_distance(x[141:151], SETTLED) for d, x in maps.items()}
@@ -110,7 +111,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Maps in four panels, packet simulation in two."""
     return [
         map_figure(

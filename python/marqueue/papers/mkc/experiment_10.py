@@ -10,6 +10,7 @@ from marqueue.papers.mkc.measures import Rate, measure_rate, overshoot, sender_f
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 
@@ -30,7 +31,7 @@ def name(law: str, rtt: int) -> str:
     return f"{law}-{rtt}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per law and round-trip time."""
     return {
         name(law, rtt): one_link(
@@ -68,7 +69,7 @@ def figure(run: Result, law: str, key: str) -> Quantity:
     return measure_rate(run, label, LAWS[law], how, unit)
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Figures of each law by round-trip time."""
     return {
         f"{key}.{law}": swept(
@@ -82,7 +83,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Rates over time at one round-trip time, and the largest rates at all."""
     figures = {"emkc_naive": "Figure 10", "emkc": "Figure 11"}
     return [

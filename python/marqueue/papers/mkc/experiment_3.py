@@ -10,6 +10,7 @@ from marqueue.papers.mkc.measures import map_figure, measure_rate, ratio, sender
 from marqueue.papers.mkc.setups import PACKET, built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Floats
 from marqueue.theory.mkc import Kelly, Loss, Network, Trajectory, iterate
@@ -22,7 +23,7 @@ LATE = (20.0, 30.0)
 FLOWS = ("1", "2")
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """The one."""
     data = table("several-links")
     return {"packets": built(data, data["name"])}
@@ -52,7 +53,7 @@ def with_losses() -> Floats:
     return rates
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Rates of map and packets, and the fixed point with losses."""
     settled = the_map().rates[-1]
     expected = with_losses()
@@ -85,7 +86,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Rates of map and packets over time."""
     rates = the_map(150).rates.T
     named = {f"x{name}": rates[i] for i, name in enumerate(FLOWS)}

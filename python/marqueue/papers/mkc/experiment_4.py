@@ -15,6 +15,7 @@ from marqueue.papers.mkc.measures import (
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 from marqueue.theory.mkc import Loss, Mkc, Network, iterate
 from marqueue.theory.mkc.paper_data import figure_4
@@ -29,7 +30,7 @@ MAPS = {"equal": False, "random": True}
 LATE = (30.0, 40.0)
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """Equal and unequal round-trip times."""
     return {
         name: one_link(
@@ -43,7 +44,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Overshoot and fairness."""
     out = {}
     for name, random in MAPS.items():
@@ -77,7 +78,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Maps in two panels, packet simulation in two."""
     panels = {}
     for title, random in (("D = 20", False), ("D of 1 to 100, at random", True)):

@@ -12,6 +12,7 @@ from marqueue.papers.mkc.measures import Rate, computed, rates
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.plots import mkc
 from marqueue.scenario import Scenario
 from marqueue.theory.mkc import Aimd, Mkc
@@ -28,7 +29,7 @@ STEP = 0.050 + 0.050 + 100 * 0.0016 / 10
 OVER = 1.0
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """Two flows that start as unfair as possible."""
     return {
         "packets": one_link(
@@ -53,7 +54,7 @@ def over_capacity(law: str, sources: str) -> Steps:
     return steps_over_capacity(LAWS[law], SOURCES[sources])
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Steps of iteration and simulation relative to theory; growth with C; ratio of EMKC and
     AIMD."""
     out = {}
@@ -101,7 +102,7 @@ def fair_after(first: Rate, second: Rate, epsilon: float) -> float:
     return float(begins[fair[0]] + OVER / 2 if len(fair) else first.end)
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Theory as lines, iteration and packets as marks."""
     return [
         PaperFigure(

@@ -12,6 +12,7 @@ from marqueue.papers.mkc.measures import computed, swept
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import FIGURES, Quantities, Quantity, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.plots import line_plot, panels, style
 from marqueue.results import Result
 from marqueue.scenario import Scenario
@@ -26,7 +27,7 @@ CALLED = {"emkc": "EMKC", "free": "adaptive price"}
 RTTS = ("20 ms", "40 ms", "60 ms", "80 ms")
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per router and number of flows."""
     every = {f"{kind}-{n}": flows(kind, n) for kind in ROUTERS for n in FLOWS}
     return every | {"long": flows("emkc", max(FLOWS), delta="400 ms")}
@@ -52,7 +53,7 @@ def of_link(run: Result, of: str, figure: str, scale: float = 1.0) -> Quantity:
     return single(taken.label, of, [scale * taken.value(w) for w in run.link().windows()])
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Loss ratios in percent, of maps and packets, and the excess of EMKC's over the formula."""
     out = {}
     for kind, of in CALLED.items():
@@ -101,7 +102,7 @@ def beyond_formula(loss: Quantity) -> Quantity:
     return replace(loss, label="Loss beyond the formula", values=loss.values - np.array(expected))
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Formula, maps and packets in one figure."""
     figure, [axes] = panels()
     curves, maps, rows = {}, {}, []
