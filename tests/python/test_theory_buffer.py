@@ -289,10 +289,9 @@ def test_the_errors_in_force_are_those_of_the_stored_grid(
 def test_the_grid_is_measured_again_at_four_points(grid: dict[str, tuple[float, float]]) -> None:
     bench = TaskRunner()
     for point in buffers.QUICK:
-        checks = buffers.checks(bench, *point)
-        assert [check.verdict for check in checks] == ["pass"] * len(checks)
-        for check in checks:
-            assert grid[check.what][0] == pytest.approx(check.figure.mean)
+        for found in buffers.checks(bench, *point):
+            assert found.verdict == "pass", found.what
+            assert grid[found.what][0] == pytest.approx(found.figure.mean)
 
 
 def test_a_link_beside_the_grid_is_within_the_errors() -> None:

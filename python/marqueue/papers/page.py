@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from marqueue import __version__
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.ledger import Note
 from marqueue.papers.readings import MAIN
@@ -11,7 +12,7 @@ from marqueue.papers.reproduction import Reproduction
 from marqueue.reports import Report
 from marqueue.reports.builder import OUTCOMES, Cell, show
 from marqueue.results.integrity import CIRCUMSTANCES
-from marqueue.results.provenance import Provenance
+from marqueue.results.provenance import commit
 
 #: How a page of the documentation begins.
 ABOUT = (
@@ -34,27 +35,17 @@ def page(of: Reproduction) -> Report:
 
 def byline(of: Reproduction) -> str:
     """Replications, version and seed, as a sentence."""
+    if not of.results:
+        return f"Theory alone, without simulation. marqueue {__version__}."
     return (
         f"{_form(of)}: {of.replications} replications of every set-up{of.fewer}; ± is the half "
         "width of the 95% confidence interval over them (Student). "
-        f"marqueue {_version(of)}, seed {_seed(of)}."
+        f"marqueue {__version__}, seed {of.seed}."
     )
 
 
 def _form(of: Reproduction) -> str:
     return "Quick form" if of.form.quick else "Full form"
-
-
-def _first(of: Reproduction) -> Provenance:
-    return next(iter(next(iter(of.runs.values())).values())).provenance
-
-
-def _version(of: Reproduction) -> str:
-    return str(_first(of).version)
-
-
-def _seed(of: Reproduction) -> int:
-    return int(_first(of).seed)
 
 
 def _numbers(of: Reproduction, note: Note) -> tuple[Sequence[str], list[Sequence[Cell]]]:
@@ -101,11 +92,10 @@ def _reproduce(report: Report, of: Reproduction) -> None:
         "figures/, as SVG, and the data behind each in data/, as Parquet; quantities and verdicts "
         "are in summary.json."
     )
-    provenance = _first(of)
     facts: dict[str, Cell] = {
-        "Version": provenance.version,
-        "Commit": provenance.commit,
-        "Runs": sum(run.replications for runs in of.runs.values() for run in runs.values()),
+        "Version": __version__,
+        "Commit": commit(),
+        "Runs": sum(run.replications for run in of.results),
         "When, where and how long": CIRCUMSTANCES,
     }
     report.facts(facts)

@@ -12,6 +12,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from marqueue import __version__
 from marqueue.papers import ledger
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.figures import PaperFigure, PaperTable
@@ -130,14 +131,25 @@ class Reproduction:
         return ledger.rows(note, self.reference, quantities)
 
     @property
+    def results(self) -> list[Result]:
+        """The results of all set-ups; none if the experiments are of theory alone."""
+        return [run for runs in self.runs.values() for run in runs.values()]
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the set-ups; None if nothing was simulated."""
+        return next((run.provenance.seed for run in self.results), None)
+
+    @property
     def replications(self) -> int:
-        """Replications of each set-up, except those in :attr:`fewer`."""
-        return max(run.replications for runs in self.runs.values() for run in runs.values())
+        """Replications of each set-up, except those in :attr:`fewer`; 1 if nothing was simulated,
+        because theory has no randomness."""
+        return max((run.replications for run in self.results), default=1)
 
     @property
     def fewer(self) -> str:
         """The set-ups with fewer replications, as text; empty if there are none."""
-        counts = Counter(run.replications for runs in self.runs.values() for run in runs.values())
+        counts = Counter(run.replications for run in self.results)
         few = [f"{n} of {of}" for of, n in sorted(counts.items()) if of < self.replications]
         return f" (set-ups with fewer: {', '.join(few)})" if few else ""
 
@@ -152,18 +164,19 @@ class Reproduction:
         parts = [f"{self.counts[o]} {VERB[o][self.counts[o] > 1]}" for o in VERB if self.counts[o]]
         listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
         n = len(self.claims)
-        return (
-            f"Of {n} claim{'s' * (n != 1)} of the paper, checked by simulating its experiments "
-            f"again, {listed}."
-        )
+        how = "simulating its experiments again" if self.results else "computing its theory again"
+        return f"Of {n} claim{'s' * (n != 1)} of the paper, checked by {how}, {listed}."
 
     def table(self) -> Table:
         """The claims with their verdicts, for the terminal."""
+        interval = (
+            "± is the half width of the 95% confidence interval over "
+            f"{self.replications} replications{self.fewer}. "
+        )
         out = Table(
             title=Text(self.paper.title),
-            caption="± is the half width of the 95% confidence interval over "
-            f"{self.replications} replications{self.fewer}. Units stand in brackets; what has none "
-            "is a count or a share. Of several comparisons the least favourable to the claim is "
+            caption=f"{interval if self.results else ''}Units stand in brackets; what has none is "
+            "a count or a share. Of several comparisons the least favourable to the claim is "
             "shown.",
             title_justify="left",
             caption_justify="left",
@@ -186,14 +199,13 @@ class Reproduction:
 
     def summary(self) -> dict[str, Any]:
         """Quantities and verdicts for JSON. They depend on paper, version and form only."""
-        provenance = next(iter(next(iter(self.runs.values())).values())).provenance
         return {
             "paper": self.paper.key,
-            "version": provenance.version,
+            "version": __version__,
             "quick": self.form.quick,
             "readings": self.form.readings,
             "replications": self.replications,
-            "seed": provenance.seed,
+            "seed": self.seed,
             "experiments": list(self.runs),
             "verdicts": dict(sorted(self.counts.items())),
             "claims": [

@@ -12,6 +12,7 @@ from typing import Any
 
 import tomli_w
 
+from marqueue import __version__
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.page import ledger_page, page
 from marqueue.papers.paper import FULL, QUICK, Form, Paper, replicated
@@ -20,7 +21,7 @@ from marqueue.papers.reproduction import Case, Reproduction
 from marqueue.plots.style import svg
 from marqueue.results.integrity import seal_directory, write_json
 from marqueue.results.output_directory import OutputDirectory
-from marqueue.results.provenance import here
+from marqueue.results.provenance import commit, here
 from marqueue.results.tables import write_parquet
 from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints
@@ -125,8 +126,7 @@ def write_files(reproduction: Reproduction, out: Path) -> None:
     write_json(out / "summary.json", reproduction.summary())
     (out / "ledger.md").write_text(ledger_page(reproduction), encoding="utf-8")
     page(reproduction).write(out / REPORT)
-    first = next(iter(next(iter(reproduction.runs.values())).values())).provenance
-    made = {"kind": "paper", "version": first.version, "commit": first.commit}
+    made = {"kind": "paper", "version": __version__, "commit": commit()}
     what = {
         "paper": reproduction.paper.key,
         "experiments": list(reproduction.runs),
