@@ -232,7 +232,7 @@ def test_the_outcome_is_readable_without_other_documents(marqueue, tmp_path: Pat
     done = marqueue("paper", "run", "mkc", "1", "--quick", "--out", "out")
     assert done.returncode == 0, done.stderr
     experiment = PAPERS["mkc"].experiments["1"]
-    assert f"Simulating experiment 1 of mkc: {experiment}." in done.stderr
+    assert f"Running experiment 1 of mkc: {experiment}." in done.stderr
     sentence, *rest = done.stdout.splitlines()
     assert re.fullmatch(r"Of \d+ claims? of the paper, checked by simulating .*\.", sentence)
     words = " ".join(" ".join(rest).split())

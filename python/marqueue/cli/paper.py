@@ -92,7 +92,7 @@ def paper_run(
         checkpoints = Checkpoints.beside(directory.shown, resume, force, say)
         with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(checkpoints):
             for each in chosen:
-                say(f"Simulating experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
+                say(f"Running experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
             form = Form(quick, readings)
             result = run_paper(PAPERS[key], chosen, form, directory, jobs, progress, checkpoints)
         checkpoints.discard()
@@ -109,7 +109,8 @@ def paper_run(
             highlight=False,
             soft_wrap=True,
         )
-        setup = sorted((directory.shown / "scenarios").glob("*.toml"))[0]
-        output.print(
-            f"To run a single set-up: marqueue run {setup}", highlight=False, soft_wrap=True
-        )
+        # An experiment of theory alone has no set-ups.
+        for setup in sorted((directory.shown / "scenarios").glob("*.toml"))[:1]:
+            output.print(
+                f"To run a single set-up: marqueue run {setup}", highlight=False, soft_wrap=True
+            )
