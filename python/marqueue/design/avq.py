@@ -113,6 +113,11 @@ class Avq(OverTcp):
     def loop(self) -> Loop:
         """The loop of (4) and (5) in lambda and C~, cut at the delayed marks and windows."""
         self._require_equilibrium()
+        return self.linearized
+
+    @property
+    def linearized(self) -> Loop:
+        """The same by its coefficients alone: (4) and (5) can be written where p* >= 1, too."""
         now = np.array([[-self.k11, 0.0], [-self.alpha, 0.0]])
         marks = np.array([[-self.k2, self.k2], [0.0, 0.0]])
         return Loop(Linear(now, [(self.rtt, marks)]), Linear(now, []))
