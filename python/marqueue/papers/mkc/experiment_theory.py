@@ -47,8 +47,8 @@ CAPACITIES = (300.0, 1000.0, 3000.0, 10_000.0)
 EPSILONS = (0.3, 0.1, 0.01, 0.001)
 EPSILON = 0.1
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
-#: Steps of the map: e^-20 of a deviation is left where it decays slowest.
-STEPS = 6000
+#: Steps of the map: e^-24 of a deviation is left at a spectral radius of 0.998, the largest below.
+STEPS = 12_000
 RATIO, BETA, LOAD, RADIUS = "C", "beta", "(32)", "rho"
 
 
