@@ -242,6 +242,47 @@ def test_the_outcome_is_readable_without_other_documents(marqueue, tmp_path: Pat
     assert load(tmp_path / setup).replications == 4
 
 
+def test_an_experiment_of_theory_alone_has_no_set_ups_and_no_intervals(marqueue, tmp_path: Path):
+    done = marqueue("paper", "run", "drq", "theory", "--json", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert (summary["replications"], summary["seed"]) == (1, None)
+    [quantities] = summary["quantities"].values()
+    estimates = [each for quantity in quantities.values() for each in quantity["estimates"]]
+    assert all(each["n"] == 1 and each["half_width"] is None for each in estimates)
+    assert list((tmp_path / "out/scenarios").iterdir()) == []
+    assert "no packets are simulated" in (tmp_path / "out/ledger.md").read_text(encoding="utf-8")
+    done = marqueue("paper", "run", "drq", "theory", "--out", "again")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Of 8 claims of the paper, checked by computing its theory again")
+    assert "marqueue run" not in done.stdout
+
+
+#: What must come out of theory, on whichever machine.
+THEORY_MUST = {
+    "theorem-2-1": "holds",
+    "theorem-2-1-always": "partly",
+    "theorem-4-1": "holds",
+    "example-4-1": "fails",
+    "proposition-1-optimum": "holds",
+    "proposition-1-queues": "holds",
+    "proposition-1-unique": "fails",
+    "two-packets-suffice": "partly",
+    "theorem-1-sufficient": "holds",
+    "theorem-1-necessary": "fails",
+    "theorem-4-sufficient": "holds",
+    "theorem-4-boundary": "holds",
+    "theorem-5-error": "fails",
+    "eq-22-upper": "holds",
+    "eq-22-fairer": "partly",
+    "eq-26-sign": "holds",
+    "theorem-1-any": "fails",
+    "theorem-1-rate-fixed-point": "holds",
+    "assumption-2-range": "holds",
+    "eq-27": "holds",
+}
+
+
 def test_a_measurement_names_its_unit_and_its_place():
     check = {"kind": "below", "quantity": "queue.a", "other": "queue.b"}
     claim = Claim.model_validate(
@@ -300,6 +341,7 @@ def test_every_claim_and_every_note_can_be_evaluated(key: str, experiment: str):
             outcome = judge(each, quantities).outcome
             assert outcome in {"holds", "partly", "fails"}
             assert of != "chokew" or outcome == CHOKEW_MUST.get(each.id, outcome), each.id
+            assert experiment != "theory" or outcome == THEORY_MUST.get(each.id, outcome), each.id
     for note in read_ledger(paper.folder / "ledger.toml"):
         for number in note.number:
             if note.experiment == experiment and number.here:

@@ -36,7 +36,7 @@ def page(of: Reproduction) -> Report:
 def byline(of: Reproduction) -> str:
     """Replications, version and seed, as a sentence."""
     if not of.results:
-        return f"Theory alone, without simulation. marqueue {__version__}."
+        return f"Theory alone: no packets are simulated. marqueue {__version__}."
     return (
         f"{_form(of)}: {of.replications} replications of every set-up{of.fewer}; ± is the half "
         "width of the 95% confidence interval over them (Student). "

@@ -25,6 +25,7 @@ from marqueue.results.provenance import Circumstances
 
 if TYPE_CHECKING:
     from marqueue.papers.paper import Form, Paper
+    from marqueue.results import Result
 
 STYLES: dict[Outcome, str] = {"holds": "green", "partly": "yellow", "fails": "red", "open": "dim"}
 VERB: dict[Outcome, tuple[str, str]] = {

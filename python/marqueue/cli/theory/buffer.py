@@ -83,8 +83,9 @@ def _print(demand: Demand, rows: list[Row], best: Recommendation | None) -> None
         found = row.checked
         more = [] if found is None else [str(found.utilization), str(found.loss)]
         first = [row.rule.name, str(row.buffer)]
-        for said in _applying(row) or [None]:
-            listing.add_row(*first, *_cells(said), *more)
+        shown = [_cells(said) for said in _applying(row)] or [("none applies", "", "")]
+        for cells in shown:
+            listing.add_row(*first, *cells, *more)
             first, more = ["", ""], [""] * len(more)
     output.print(f"C x RTT = {demand.pipe:.0f} packets, {demand.window:.3g} per flow")
     output.print(listing)
@@ -113,10 +114,8 @@ def _applying(row: Row) -> list[Statement]:
     return [said for said in row.statements if said.value is not None]
 
 
-def _cells(said: Statement | None) -> tuple[str, str, str]:
+def _cells(said: Statement) -> tuple[str, str, str]:
     """Model, utilization, loss."""
-    if said is None:
-        return "none applies", "", ""
     of_loss = said.model.quantity == "loss"
     return said.model.name, "" if of_loss else str(said), str(said) if of_loss else ""
 

@@ -1,8 +1,8 @@
 """Theorems 2.1 and 4.1 to 4.7 and Example 4.1, on both sides of each boundary.
 
-With time in units of d the linear model has two parameters: the window W = gamma C d / N, by K11 d =
-1 / W and K2 d = (2/3) W, and alpha d. A sweep of windows therefore covers all capacities, round
-trips and numbers of flows.
+With time in units of d the linear model has two parameters: the window W = gamma C d / N, by
+K11 d = 1 / W and K2 d = (2/3) W, and alpha d. A sweep of windows therefore covers all capacities,
+round trips and numbers of flows.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def at_window(window: float, alpha: float = 1.0, rtt: float = RTT) -> Avq:
 
 
 def growth(at: Avq) -> float:
-    """The real part of the rightmost root of (4), (5), per round trip: below 0 they are stable. Also
-    where p* >= 1, which the theorems do not exclude."""
+    """The real part of the rightmost root of (4), (5), per round trip: below 0 they are stable.
+    Also where p* >= 1, which the theorems do not exclude."""
     return float(rightmost(at.linearized.closed, degree=DEGREE)[0].real) * at.rtt
 
 
@@ -196,7 +196,8 @@ EXPERIMENT = Experiment(
     readings=(
         "Stability is that of the linear model (4), (5), by its rightmost root; the nonlinear "
         "model (2), (3) is solved on both sides of one boundary.",
-        "Theorem 2.1 is Theorem 4.3. Time is counted in round trips: then windows and alpha d are the only parameters.",
+        "Theorem 2.1 is Theorem 4.3. Time is counted in round trips: then windows and alpha d are "
+        "the only parameters.",
     ),
     setups=theory_alone,
     measure=measure,

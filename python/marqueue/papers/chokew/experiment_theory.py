@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from scipy.optimize import brentq
@@ -49,9 +50,7 @@ SHARE, FACTOR, WEIGHT, DROP = "r", "p", "w", "q"
 def drawing() -> dict[str, Quantity]:
     """(5) beside (4), over drawing factors between whole numbers; and the bound (9)."""
     halves = [k + f for k in (0, 1, 5, 20) for f in (0.25, 0.5, 0.75)]
-    error = [
-        max(abs(entry_probability(r, p) / (1 - r) ** p - 1) for p in halves) for r in SHARES
-    ]
+    error = [max(abs(entry_probability(r, p) / (1 - r) ** p - 1) for p in halves) for r in SHARES]
     bounds = [starvation_bound(r) for r in SHARES]
     return {
         "eq-5": over_shares("(5) over (4), largest relative error", error),
@@ -91,8 +90,7 @@ def goodput(p: float, alpha: float) -> float:
     """lambda' relative to the entering rate of all flows; 0 if starved."""
     if starved(p, alpha):
         return 0.0
-    q = dropping(solved(p, alpha, None), p)
-    return alpha * math.sqrt(1.5 / q) * (1 - q)
+    return passed(p, alpha, None)
 
 
 def paces(p: float) -> list[float]:
@@ -129,8 +127,8 @@ def over_factors(label: str, values: Sequence[float]) -> Quantity:
 
 
 def case_2() -> dict[str, Quantity]:
-    """(22): the ratio of goodputs under CHOKeW over that of (20), its largest value over alphas; and
-    the ratio itself, its least."""
+    """(22): the largest ratio of goodputs under CHOKeW over that of (20), and the least ratio
+    itself; and (20) beside two laws of TCP."""
     relative, least, modest = [], [], []
     for p in FACTORS:
         pairs = [(a, goodput(p, pace * a) / goodput(p, pace)) for a in ALPHAS for pace in paces(p)]
@@ -165,26 +163,20 @@ def red_ratio(q: float, timeout: float) -> float:
 
 
 def derivative() -> dict[str, Quantity]:
-    """dq/dp (23) to (26): beside numerical derivatives, with the entering rate of all flows constant
-    and with that of the others constant."""
+    """dq/dp (23) to (26) beside numerical derivatives: with the entering rate of all flows held,
+    and with that of the others."""
     formula, difference, least, goodput = [], [], [], []
     for p in FACTORS:
         errors, others, slopes, falls = [], [], [], []
         for alpha in paces(p):
             r = solved(p, alpha, None)
             said = printed_slope(r, p, alpha)
-            same = slope(lambda x, a=alpha: dropping(solved(x, a, None), x), p)
-            rest = 1 - r
-
-            def own(x: float, a: float = alpha, m: float = rest) -> float:
-                return dropping(solved(x, a, m), x)
-
+            same = slope(partial(lost, alpha=alpha, others=None), p)
+            own = slope(partial(lost, alpha=alpha, others=1 - r), p)
             errors.append(abs(said / same - 1))
-            others.append(abs(said / slope(own, p) - 1))
-            slopes += [same, slope(own, p), said]
-            falls.append(
-                slope(lambda x, a=alpha, m=rest, f=own: a * math.sqrt(1.5 / f(x)) * (1 - f(x)), p)
-            )
+            others.append(abs(said / own - 1))
+            slopes += [same, own, said]
+            falls.append(slope(partial(passed, alpha=alpha, others=1 - r), p))
         formula.append(max(errors))
         difference.append(max(others))
         least.append(min(slopes))
@@ -197,6 +189,17 @@ def derivative() -> dict[str, Quantity]:
     }
 
 
+def lost(p: float, alpha: float, others: float | None) -> float:
+    """q at a drawing factor."""
+    return dropping(solved(p, alpha, others), p)
+
+
+def passed(p: float, alpha: float, others: float | None) -> float:
+    """lambda' at a drawing factor."""
+    q = lost(p, alpha, others)
+    return alpha * math.sqrt(1.5 / q) * (1 - q)
+
+
 def slope(f: Callable[[float], float], x: float) -> float:
     """A central difference."""
     return (f(x * (1 + STEP)) - f(x * (1 - STEP))) / (2 * x * STEP)
@@ -207,7 +210,7 @@ def printed_slope(r: float, p: float, alpha: float) -> float:
     q = dropping(r, p)
     sent, by_q = alpha * math.sqrt(1.5 / q), -0.5 * alpha * math.sqrt(1.5) * q**-1.5
     gamma = 1 + sent * p * (1 - r) ** (p - 1) - 2 * by_q * (1 - r) ** (2 * p - 1) * p
-    return -2 * (1 - r) ** p * math.log1p(-r) / gamma
+    return float(-2 * (1 - r) ** p * math.log1p(-r) / gamma)
 
 
 def levels() -> dict[str, Quantity]:

@@ -60,7 +60,7 @@ def settled(model: Drq) -> Floats:
     start[:flows] *= 0.7
     start[flows : flows + resources] = LOWER * model.mean_density
     start[flows + resources :] = LOWER
-    return model.run(start, END, STEP).y[-1]
+    return np.asarray(model.run(start, END, STEP).y[-1])
 
 
 def proposition_1() -> dict[str, Quantity]:
@@ -217,9 +217,7 @@ def pair(densities: tuple[float, float], tau: float, ratio: float | None) -> Drq
     red = Red(LOWER, UPPER, 1.0, ETA)
     # Windows of about ten packets at every round trip.
     link = 10 * 2 * EACH * PACKET / tau / min(1.0, c / rates.arithmetic)
-    flows = tuple(
-        Reno(f"w {w:g}", {"cpu": w, "link": 1}, PACKET, tau, EACH) for w in densities
-    )
+    flows = tuple(Reno(f"w {w:g}", {"cpu": w, "link": 1}, PACKET, tau, EACH) for w in densities)
     resources = (Resource("cpu", "cpu", c * link), Resource("link", "link", link))
     return Drq(resources, flows, (red, red))
 

@@ -27,6 +27,7 @@ from marqueue.theory.mkc import (
 )
 from marqueue.theory.mkc.equilibrium import kelly_fixed_point, mkc_fixed_point
 from marqueue.theory.mkc.linear import delayed_system, linearize_mkc
+from marqueue.theory.mkc.network import Integers
 
 SEED = 1
 #: Random cases of each kind, and the longest random delay each way, steps.
@@ -42,6 +43,7 @@ ITERATED = (0.1, 0.5, 1.0, 1.9, 2.1)
 ALPHA = 10.0
 """kbit/s."""
 CAPACITY = 1000.0
+LOSS = Loss(np.array([CAPACITY]))
 #: Theorems 5 and 6: capacities with two flows, kbit/s.
 CAPACITIES = (300.0, 1000.0, 3000.0, 10_000.0)
 EPSILONS = (0.3, 0.1, 0.01, 0.001)
@@ -77,7 +79,7 @@ def lemma_1() -> dict[str, Quantity]:
     return {"lemma-1": single("Relative residual, largest", "Lemma 1", [worst])}
 
 
-def delays(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
+def delays(rng: np.random.Generator, n: int) -> tuple[Integers, Integers]:
     """Random steps from each source and back to it."""
     return rng.integers(0, LONGEST + 1, n), rng.integers(1, LONGEST + 1, n)
 
@@ -95,8 +97,8 @@ def theorem_1() -> dict[str, Quantity]:
             for kind, matrix in (("symmetric", a + a.T), ("other", a)):
                 scaled = matrix * (radius / np.abs(np.linalg.eigvals(matrix)).max())
                 each[kind].append(delayed_system(scaled, to, back).radius())
-        for kind, values in each.items():
-            found[kind].append(np.array(values))
+        for kind, radii in each.items():
+            found[kind].append(np.array(radii))
     out = {}
     for kind, values in found.items():
         of = f"{kind} matrices"
@@ -112,10 +114,9 @@ def theorem_1() -> dict[str, Quantity]:
 
 
 def mkc_radii(
-    price_of: Callable[[Floats], Loss | Power], beta: float, sources: int, rng: np.random.Generator
+    price: Loss | Power, beta: float, sources: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """The spectral radius of MKC without delays, and with random ones."""
-    capacity = np.array([CAPACITY])
     law = Mkc(ALPHA, beta)
     radii = []
     for to, back in (
@@ -123,8 +124,8 @@ def mkc_radii(
         delays(rng, sources),
     ):
         network = Network.single(CAPACITY, sources, to + back, list(to))
-        point = mkc_fixed_point(network, law, price_of(capacity))
-        radii.append(linearize_mkc(point, law, price_of(capacity)).radius())
+        point = mkc_fixed_point(network, law, price)
+        radii.append(linearize_mkc(point, law, price).radius())
     return radii[0], radii[1]
 
 
@@ -152,10 +153,7 @@ def theorem_3() -> dict[str, Quantity]:
                     return condition_32(float(np.exp(log)), n, p) - t
 
                 beta = float(np.exp(brentq(excess, -20, 60)))
-                pairs += [
-                    mkc_radii(lambda c, k=exponent: Power(c, k), beta, sources, rng)
-                    for _ in range(3)
-                ]
+                pairs += [mkc_radii(price, beta, sources, rng) for _ in range(3)]
         plain.append(np.array([p for p, _ in pairs]))
         delayed.append(np.array([d for _, d in pairs]))
     return extremes("theorem-3", "no delays", plain, LOAD, CONDITIONS) | extremes(
@@ -168,9 +166,7 @@ def theorem_4() -> dict[str, Quantity]:
     equal, unequal = [], []
     for beta in BETAS:
         rng = random()
-        radii = [
-            mkc_radii(Loss, beta, SOURCES[case % len(SOURCES)], rng) for case in range(CASES)
-        ]
+        radii = [mkc_radii(LOSS, beta, SOURCES[case % len(SOURCES)], rng) for case in range(CASES)]
         equal.append(np.array([e for e, _ in radii]))
         unequal.append(np.array([u for _, u in radii]))
     return extremes("theorem-4.equal", "no delays", equal, BETA, BETAS) | extremes(
@@ -212,9 +208,7 @@ def stationary() -> dict[str, Quantity]:
         losses.append(lost)
         formula.append(lemma_2(beta))
     return {
-        "stationary.rate": computed(
-            "Distance from x*, relative", "EMKC", rates, BETA, ITERATED
-        ),
+        "stationary.rate": computed("Distance from x*, relative", "EMKC", rates, BETA, ITERATED),
         "stationary.loss": computed("Distance from p*, relative", "EMKC", losses, BETA, ITERATED),
         "lemma-2": computed("Distance from (52) over C", "EMKC", formula, BETA, ITERATED),
     }

@@ -151,7 +151,7 @@ def clt_marks(flows: float, spread: float) -> float:
     normal = norm(6 * scale, spread * np.sqrt(flows))
 
     def density(x: float) -> float:
-        return 0.2 * (x - 2 * scale) / (8 * scale) * float(normal.pdf(x))
+        return float(0.2 * (x - 2 * scale) / (8 * scale) * normal.pdf(x))
 
     return float(quad(density, 2 * scale, 10 * scale)[0])
 
@@ -160,7 +160,10 @@ def per_packet(quantities: Quantities) -> Quantity:
     """The probability of a mark for a packet in the chain, from that of none in a window of CT."""
     none = quantities[f"unmarked.{PAPER.key}"]
     return replace(
-        none, label="Probability of a mark", of="the chain", values=1 - none.values ** (1 / PAPER.ct)
+        none,
+        label="Probability of a mark",
+        of="the chain",
+        values=1 - none.values ** (1 / PAPER.ct),
     )
 
 
@@ -181,8 +184,8 @@ def draw(_runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[Paper
 
 EXPERIMENT = Experiment(
     readings=(
-        "The chain of section III with M/M/1 and RED1, all flows with one round trip T; 500 T after "
-        "500 T, three replications, whose intervals are given.",
+        "The chain of section III with M/M/1 and RED1, all flows with one round trip T; 500 T "
+        "after 500 T, three replications, whose intervals are given.",
         "Pipes of 25, 10, 5 and 1.5 packets a flow and a = 0.2, and 25 with a = 0.4: Theorem 1 is "
         "of any CT and any a below 1/2, Theorem 2 of CT above 3.",
     ),
