@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from marqueue.errors import MarqueueError
 from marqueue.papers import PAPERS
+from marqueue.papers.paper import theory_alone
 from marqueue.papers.readings import Choice, Reading, Readings, choices, read_readings
 from marqueue.papers.run import content, scenarios_of
 
@@ -121,7 +122,8 @@ UNDER = [
 
 @pytest.mark.parametrize(("key", "number", "choice"), UNDER, ids=str)
 def test_every_choice_has_valid_set_ups(key: str, number: str, choice: Choice):
-    assert scenarios_of(PAPERS[key], number, choice, quick=False)
+    found = scenarios_of(PAPERS[key], number, choice, quick=False)
+    assert found or PAPERS[key].experiment(number).setups is theory_alone
 
 
 def test_a_reading_that_only_changes_what_is_measured_shares_its_runs():
