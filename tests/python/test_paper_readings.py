@@ -10,7 +10,7 @@ from marqueue.errors import MarqueueError
 from marqueue.papers import PAPERS
 from marqueue.papers.cases import Simulator, content, run_cases, scenarios_of
 from marqueue.papers.page import ledger_page, page
-from marqueue.papers.paper import Experiment, Form, Paper
+from marqueue.papers.paper import Experiment, Form, Paper, theory_alone
 from marqueue.papers.quantity import Quantities, Runs, over_span
 from marqueue.papers.readings import Choice, Reading, Readings, choices, read_readings
 from marqueue.papers.reproduction import Reproduction
@@ -117,6 +117,20 @@ def test_a_reading_of_an_experiment_that_does_not_exist_is_refused(tmp_path: Pat
     path.write_text(PAPERS["chokew"].folder.joinpath("readings.toml").read_text("utf-8"), "utf-8")
     with pytest.raises(ValueError, match='experiments: got "12"'):
         read_readings(path, ["4"])
+
+
+UNDER = [
+    (key, number, choice)
+    for key, paper in PAPERS.items()
+    for number, each in choices(paper.readings, list(paper.experiments), "all").items()
+    for choice in each
+]
+
+
+@pytest.mark.parametrize(("key", "number", "choice"), UNDER, ids=str)
+def test_every_choice_has_valid_set_ups(key: str, number: str, choice: Choice):
+    found = scenarios_of(PAPERS[key], number, choice, quick=False)
+    assert found or PAPERS[key].experiment(number).setups is theory_alone
 
 
 def test_a_reading_that_only_changes_what_is_measured_shares_its_runs():

@@ -114,7 +114,7 @@ def paper_run(
         checkpoints = Checkpoints.beside(directory.shown, resume, force, say)
         with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(checkpoints):
             for each in chosen:
-                say(f"Simulating experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
+                say(f"Running experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
             result = run_paper(
                 PAPERS[key], chosen, form, directory, jobs, progress, checkpoints, say
             )
@@ -137,5 +137,8 @@ def _print(result: "Reproduction", directory: "OutputDirectory") -> None:
         highlight=False,
         soft_wrap=True,
     )
-    setup = min((directory.shown / "scenarios").glob("*.toml"), key=lambda path: path.stem)
-    output.print(f"To run a single set-up: marqueue run {setup}", highlight=False, soft_wrap=True)
+    # An experiment of theory alone has no set-ups.
+    for setup in sorted((directory.shown / "scenarios").glob("*.toml"))[:1]:
+        output.print(
+            f"To run a single set-up: marqueue run {setup}", highlight=False, soft_wrap=True
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from marqueue import __version__
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.ledger import Note
 from marqueue.papers.paper import MOST
@@ -13,7 +14,7 @@ from marqueue.papers.verdict import COUNTED, ORDER
 from marqueue.reports import Report
 from marqueue.reports.builder import OUTCOMES, Cell, show
 from marqueue.results.integrity import CIRCUMSTANCES
-from marqueue.results.provenance import Provenance
+from marqueue.results.provenance import commit
 
 LEFT_OPEN = "What the paper leaves open"
 UNDER_EACH = "Verdicts under each reading."
@@ -46,6 +47,8 @@ def page(of: Reproduction) -> Report:
 
 def byline(of: Reproduction) -> str:
     """Replications, intervals, version and seed, as sentences."""
+    if not of.results:
+        return f"Theory alone: no packets are simulated. marqueue {__version__}."
     return " ".join(
         filter(
             None,
@@ -53,7 +56,7 @@ def byline(of: Reproduction) -> str:
                 f"{_form(of)}: {of.replicated}; ± is the half width of the 95% confidence interval "
                 "over them (Student).",
                 of.looks,
-                f"marqueue {_version(of)}, seed {_seed(of)}.",
+                f"marqueue {__version__}, seed {of.seed}.",
             ),
         )
     )
@@ -61,18 +64,6 @@ def byline(of: Reproduction) -> str:
 
 def _form(of: Reproduction) -> str:
     return "Quick form" if of.form.quick else "Full form"
-
-
-def _first(of: Reproduction) -> Provenance:
-    return next(iter(next(iter(of.runs.values())).values())).provenance
-
-
-def _version(of: Reproduction) -> str:
-    return str(_first(of).version)
-
-
-def _seed(of: Reproduction) -> int:
-    return int(_first(of).seed)
 
 
 def _numbers(of: Reproduction, note: Note) -> tuple[Sequence[str], list[Sequence[Cell]]]:
@@ -167,11 +158,10 @@ def _reproduce(report: Report, of: Reproduction) -> None:
         "figures/, as SVG, and the data behind each in data/, as Parquet; quantities and verdicts "
         "are in summary.json."
     )
-    provenance = _first(of)
     facts: dict[str, Cell] = {
-        "Version": provenance.version,
-        "Commit": provenance.commit,
-        "Runs": sum(run.replications for runs in of.runs.values() for run in runs.values()),
+        "Version": __version__,
+        "Commit": commit(),
+        "Runs": sum(run.replications for run in of.results),
         "When, where and how long": CIRCUMSTANCES,
     }
     report.facts(facts)

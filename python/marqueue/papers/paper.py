@@ -75,7 +75,7 @@ class Experiment:
     readings: Sequence[str]
     """How the paper is read where no alternative is tried."""
     setups: Callable[[Choice], Mapping[str, Scenario]]
-    """The scenarios to run, by name."""
+    """The scenarios to run, by name; :func:`theory_alone` if there are none."""
     measure: Callable[[Runs, Choice], Quantities]
     """Computes the quantities used by claims and ledger."""
     draw: Callable[[Runs, Quantities, Choice], Sequence[PaperFigure | PaperTable]]
@@ -123,6 +123,12 @@ class Paper:
         module = importlib.import_module(f"{__package__}.{self.folder.name}.experiment_{number}")
         experiment: Experiment = module.EXPERIMENT
         return experiment
+
+
+def theory_alone(_choice: Choice) -> Mapping[str, Scenario]:
+    """The set-ups of an experiment whose quantities are computed from theory: none. Its quantities
+    have a single value, and no interval."""
+    return {}
 
 
 def replicated(scenario: Scenario, replications: int) -> Scenario:

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from marqueue import __version__
 from marqueue.papers import ledger
 from marqueue.papers.cases import Case, largest_runs
 from marqueue.papers.claims import Claim, read_claims
@@ -24,6 +25,7 @@ from marqueue.results.provenance import Circumstances
 
 if TYPE_CHECKING:
     from marqueue.papers.paper import Form, Paper
+    from marqueue.results import Result
 
 STYLES: dict[Decision, str] = {"holds": "green", "open": "dim", "fails": "red"}
 VERB: dict[Decision, tuple[str, str]] = {
@@ -127,9 +129,20 @@ class Reproduction:
         return ledger.rows(note, self.reference, quantities)
 
     @property
+    def results(self) -> list[Result]:
+        """The results of all set-ups; none if the experiments are of theory alone."""
+        return self._set_ups
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the set-ups; None if nothing was simulated."""
+        return next((run.provenance.seed for run in self.results), None)
+
+    @property
     def replications(self) -> list[int]:
-        """The numbers of replications of set-ups, from the least."""
-        return sorted({each.replications for each in self._set_ups})
+        """The numbers of replications of set-ups, from the least; 1 if nothing was simulated, because
+        theory has no randomness."""
+        return sorted({each.replications for each in self._set_ups}) or [1]
 
     @property
     def replicated(self) -> str:
@@ -169,9 +182,10 @@ class Reproduction:
         n = len(self.claims)
         chosen = self.form.readings
         read = "" if chosen in (MAIN, ALL) else f" and by reading it with {chosen}"
+        how = "simulating its experiments again" if self.results else "computing its theory again"
         return (
-            f"Of {n} claim{'s' * (n != 1)} of the paper, checked by simulating its experiments "
-            f"again{read}, {listed}.{self._over_readings}"
+            f"Of {n} claim{'s' * (n != 1)} of the paper, checked by {how}{read}, {listed}."
+            f"{self._over_readings}"
         )
 
     @property
@@ -190,8 +204,10 @@ class Reproduction:
     def table(self) -> Table:
         """The claims with their verdicts, for the terminal."""
         explained = (
-            f"± is the half width of the 95% confidence interval over {self.replicated}.",
-            self.looks,
+            f"± is the half width of the 95% confidence interval over {self.replicated}."
+            if self.results
+            else "",
+            self.looks if self.results else "",
             "Units stand in brackets; what has none is a count or a share. Of several comparisons "
             "the least favourable to the claim is shown; the numbers below a verdict count them: "
             f"{COUNTED}.",
@@ -222,14 +238,13 @@ class Reproduction:
 
     def summary(self) -> dict[str, Any]:
         """Quantities and verdicts for JSON. They depend on paper, version and form only."""
-        provenance = next(iter(next(iter(self.runs.values())).values())).provenance
         return {
             "paper": self.paper.key,
-            "version": provenance.version,
+            "version": __version__,
             "quick": self.form.quick,
             "readings": self.form.readings,
             "replications": self.replications[-1],
-            "seed": provenance.seed,
+            "seed": self.seed,
             "experiments": list(self.runs),
             "verdicts": dict(sorted(self.counts.items())),
             "claims": [

@@ -11,6 +11,7 @@ from typing import Any
 
 import tomli_w
 
+from marqueue import __version__
 from marqueue.papers.cases import Simulator, largest_runs, run_cases, scenarios_of
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.page import ledger_page, page
@@ -20,7 +21,7 @@ from marqueue.papers.reproduction import Reproduction
 from marqueue.plots.style import svg
 from marqueue.results.integrity import seal_directory, write_json
 from marqueue.results.output_directory import OutputDirectory
-from marqueue.results.provenance import here
+from marqueue.results.provenance import commit, here
 from marqueue.results.tables import write_parquet
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.executor import Progress
@@ -94,8 +95,7 @@ def write_files(reproduction: Reproduction, out: Path) -> None:
     write_json(out / "summary.json", reproduction.summary())
     (out / "ledger.md").write_text(ledger_page(reproduction), encoding="utf-8")
     page(reproduction).write(out / REPORT)
-    first = next(iter(next(iter(reproduction.runs.values())).values())).provenance
-    made = {"kind": "paper", "version": first.version, "commit": first.commit}
+    made = {"kind": "paper", "version": __version__, "commit": commit()}
     what = {
         "paper": reproduction.paper.key,
         "experiments": list(reproduction.runs),
