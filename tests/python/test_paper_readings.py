@@ -129,7 +129,7 @@ UNDER = [
 
 @pytest.mark.parametrize(("key", "number", "choice"), UNDER, ids=str)
 def test_every_choice_has_valid_set_ups(key: str, number: str, choice: Choice):
-    found = scenarios_of(PAPERS[key], number, choice, quick=False)
+    found = scenarios_of(PAPERS[key], number, choice, Form(), 10)
     assert found or PAPERS[key].experiment(number).setups is theory_alone
 
 

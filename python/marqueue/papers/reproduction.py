@@ -140,7 +140,7 @@ class Reproduction:
 
     @property
     def replications(self) -> list[int]:
-        """The numbers of replications of set-ups, from the least; 1 if nothing was simulated, because
+        """The numbers of replications of set-ups, from the least; 1 if nothing was simulated:
         theory has no randomness."""
         return sorted({each.replications for each in self._set_ups}) or [1]
 
