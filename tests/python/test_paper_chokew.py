@@ -1,6 +1,5 @@
 """The CHOKeW paper: claims must be able to fail; measures from a record of every packet."""
 
-
 import numpy as np
 import pytest
 
