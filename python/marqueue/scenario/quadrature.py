@@ -1,5 +1,7 @@
 """A scenario with a list of round-trip times in place of their distribution, for models."""
 
+from typing import Any
+
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario.delays import DelayDistribution
 from marqueue.scenario.model import Scenario
@@ -18,17 +20,18 @@ def with_classes(scenario: Scenario, nodes: int = NODES) -> Scenario:
     falls as 1/n^2 for a smooth quantile function. A scenario without distributions is returned as
     it is. Raises ScenarioError for a distribution on a link of a graph.
     """
+    changed: dict[str, Any]
     match scenario.topology:
         case Dumbbell(rtts=DelayDistribution() as law) as dumbbell:
-            parts = dumbbell.bottleneck.delay.base + dumbbell.access.delay.base
-            rtts = _midpoints(law, Duration(2 * parts), nodes)
+            one_way = dumbbell.bottleneck.delay.base + dumbbell.access.delay.base
+            rtts = _midpoints(law, Duration(2 * one_way), nodes)
             changed = {"rtts": rtts}
             names = {str(law): [str(rtt) for rtt in rtts]}
         case Star() as star if any(isinstance(c.rtt, DelayDistribution) for c in star.classes):
             shared = Duration(2 * star.bottleneck.delay.base)
             split = {each.name: _split(each, shared, nodes) for each in star.classes}
-            changed = {"classes": [part for parts in split.values() for part in parts]}
-            names = {name: [part.name for part in parts] for name, parts in split.items()}
+            changed = {"classes": [part for each in split.values() for part in each]}
+            names = {name: [part.name for part in each] for name, each in split.items()}
         case Graph() as graph if any(isinstance(e.delay, DelayDistribution) for e in graph.links):
             message = "a distribution of delays on a link, expected one delay: models have no rule"
             raise ScenarioError([Problem("topology.links", message)])

@@ -22,11 +22,20 @@ def name(scheme: str, ids: int) -> str:
     return f"{scheme}-{ids}"
 
 
-def setups(_choice: Choice) -> Mapping[str, Scenario]:
+def kept(scheme: str, choice: Choice) -> Sequence[str]:
+    """The size of the buffer for flow ids, of the scheme that has one."""
+    size = choice["id-buffer"]
+    return [f'topology.bottleneck.aqm.ids="{size} packets"'] if scheme == "chokew_id" else []
+
+
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """50 TCP flows and an attacker."""
     return {
         name(scheme, n): under(
-            scheme, {1.0: 50}, udp(n, f"{ATTACK / n:g} kbit/s", dscp="DF"), overrides=BESIDE_UDP
+            scheme,
+            {1.0: 50},
+            udp(n, f"{ATTACK / n:g} kbit/s", dscp="DF"),
+            overrides=[*BESIDE_UDP, *kept(scheme, choice)],
         )
         for scheme in COMPARED
         for n in IDS

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.measures import quotient, swept, total
-from marqueue.papers.drq.setups import two_edges
+from marqueue.papers.drq.setups import round_trip, two_edges
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
@@ -19,9 +19,9 @@ AXIS = "Density of SG1, cycles/bit"
 EDGES = {"IE1": "IE1, DRQ", "IE2": "IE2, RED-RED"}
 
 
-def setups(_choice: Choice) -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per density."""
-    return {each: two_edges(CLOCK, (w, LOW)) for w, each in NAMES.items()}
+    return {each: two_edges(CLOCK, (w, LOW), round_trip(choice)) for w, each in NAMES.items()}
 
 
 def measure(runs: Runs, _choice: Choice) -> Quantities:

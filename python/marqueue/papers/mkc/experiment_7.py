@@ -1,6 +1,6 @@
 """Figures 7 and 8: steps of EMKC and AIMD to fairness, by theory, maps and packet simulation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -15,6 +15,7 @@ from marqueue.papers.quantity import Quantities, Quantity, Runs, single
 from marqueue.papers.readings import Choice
 from marqueue.plots import mkc
 from marqueue.scenario import Scenario
+from marqueue.statistics.estimates import Floats
 from marqueue.theory.mkc import Aimd, Mkc
 from marqueue.theory.mkc.convergence import steps_mkc
 from marqueue.theory.mkc.paper_data import Steps, steps_over_capacity, steps_over_epsilon
@@ -72,6 +73,7 @@ def measure(runs: Runs, _choice: Choice) -> Quantities:
         aimd = over_capacity("aimd", name)
         ratios = dict(zip(aimd.x / 1e6, steps / aimd.iterated, strict=True))
         out[f"ratio.{name}"] = computed("Steps of EMKC over AIMD's", f"N {name}", ratios, "C")
+    out |= fits()
     out["steps.packets.counted"] = of_packets(runs)
     out["steps.theory"] = computed(
         "Steps", "Theorem 5", {e: steps_mkc(10.0, 2, 0.1, 0.5, e) for e in EPSILONS}, "epsilon"
@@ -81,6 +83,29 @@ def measure(runs: Runs, _choice: Choice) -> Quantities:
         label="Steps, packets over theory",
         values=out["steps.packets.counted"].values / out["steps.theory"].values,
     )
+    return out
+
+
+#: Shapes that the growth of steps with C is compared with. A small power stands for what is
+#: neither linear nor logarithmic.
+SHAPES: Mapping[str, Callable[[Floats], Floats]] = {
+    "linear": lambda c: c,
+    "logarithm": np.log,
+    "power": lambda c: c**0.2,
+}
+
+
+def fits() -> dict[str, Quantity]:
+    """How well each shape fits the steps at all capacities: R^2 of a line in it; and the exponent
+    of the best power of C."""
+    out = {}
+    for name in SOURCES:
+        found = over_capacity("emkc", name)
+        for shape, of in SHAPES.items():
+            r2 = float(np.corrcoef(of(found.x), found.iterated)[0, 1] ** 2)
+            out[f"fit.{name}.{shape}"] = single(f"R^2, N {name}", shape, [r2])
+        exponent = float(np.polyfit(np.log(found.x), np.log(found.iterated), 1)[0])
+        out[f"exponent.{name}"] = single("Exponent of C", f"N {name}", [exponent])
     return out
 
 
