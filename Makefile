@@ -33,7 +33,7 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system-packages build fast test test-rust test-python test-bare test-faults faults fuzz fuzz-long mutants lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data scenario-reference validate validate-ns2 lock clean
+.PHONY: help setup system-packages build fast test test-rust test-python test-bare test-faults faults fuzz fuzz-long mutants lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data scenario-reference validate validate-ns2 reference-ns3 lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -199,11 +199,14 @@ theory-data: $(EXTENSION) ## Remake the data and figures of docs/theory/chain an
 scenario-reference: $(EXTENSION) ## Remake docs/scenario.md from the schema
 	$(BIN)/marqueue help --markdown > docs/scenario.md.part && mv docs/scenario.md.part docs/scenario.md
 
-validate: $(EXTENSION) ## Check the simulator against theory and ns-2, in the quick form
+validate: $(EXTENSION) ## Check the simulator against theory, ns-2 and ns-3, in the quick form
 	$(BIN)/marqueue validate --quick
 
 validate-ns2: $(EXTENSION) ## Check all dumbbells against ns-2, with ns-2 installed
 	$(BIN)/marqueue validate --only ns2
+
+reference-ns3: $(EXTENSION) ## Remake what ns-3 measured, python/marqueue/ns3/measured.json (half an hour)
+	$(BIN)/python -m benches.reference_ns3 $(CASES)
 
 lock: ## Pin the newest versions of all dependencies (needs uv)
 	uv pip compile --upgrade --quiet --no-header --no-annotate --python-version 3.11 \

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from marqueue.ns2.case import Case
+from marqueue.ns3.simulator import NETWORK
 
 SOURCE = Path(__file__).with_name("dumbbell.cc")
 PACKAGE = "libns3-dev"
@@ -36,7 +37,8 @@ def build(directory: Path) -> Path:
     """The program, built into ``directory``."""
     program = directory / "dumbbell"
     libraries = [f"-lns3-{module}" for module in MODULES]
-    command = ["c++", "-O3", "-std=c++17", "-o", str(program), str(SOURCE), *libraries]
+    include = f"-I{NETWORK.parent}"
+    command = ["c++", "-O3", "-std=c++17", include, "-o", str(program), str(SOURCE), *libraries]
     subprocess.run(command, check=True)
     return program
 
@@ -51,7 +53,7 @@ def arguments(case: Case, seed: int) -> Mapping[str, object]:
         "delay": case.delay,
         "access": case.access,
         "far": case.far,
-        "rtts": " ".join(str(rtt) for rtt in case.rtts),
+        "rtts": ",".join(str(rtt) for rtt in case.rtts),
         "queue": QUEUES[case.queue.ns2],
         "limit": case.queue.limit,
         "min_th": settings.get("thresh_", 0),

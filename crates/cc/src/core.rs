@@ -384,7 +384,7 @@ impl Core {
             self.ecn_negotiated = tx.config.ecn && ack.ece;
             return;
         }
-        let ece = self.ecn_negotiated && ack.ece;
+        let ece = self.ecn_negotiated && ack.ece && !self.echo_is_old(tx.config, ack.ack);
         if !ece {
             (self.ecn_floor, self.ecn_wait) = (false, false);
             if may_open {

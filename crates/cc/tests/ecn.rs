@@ -67,6 +67,24 @@ fn an_echo_does_not_open_the_window() {
 }
 
 #[test]
+fn the_echo_of_an_old_mark_does_not_keep_the_window_shut_after_a_timeout() {
+    for recovery in ["reno", "newreno", "sack"] {
+        let mut l = open(recovery);
+        assert_eq!(l.time_out(), [1]);
+        // Ten segments are sent again, none of which may carry CWR: their acknowledgements echo what was marked before.
+        assert_eq!(l.echo(2), [2, 3], "{recovery}");
+        l.echo(4);
+        assert_eq!(l.sender.core().counts.ecn_cuts, 0, "{recovery}");
+        assert!(l.cwnd() > 2.0, "{recovery}");
+        l.ack(11);
+        // The echo of a mark on what is new is a signal again.
+        let window = l.cwnd();
+        l.echo(12);
+        assert!(l.cwnd() < window && l.sender.core().counts.ecn_cuts == 1, "{recovery}");
+    }
+}
+
+#[test]
 fn a_delayed_acknowledgement_echoes_a_mark_on_either_segment() {
     for (first, second) in [(Ecn::Ce, Ecn::Ect), (Ecn::Ect, Ecn::Ce)] {
         let c = config("rfc", "newreno", &[("delayed_ack", 0.1)], &[("ecn", true)]);

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from marqueue.scenario import Scenario, from_dict
+from marqueue.scenario.dumbbell import dumbbell
 
 Settings = Mapping[str, Any]
 Thresholds = tuple[float, float, float]
@@ -257,19 +258,13 @@ class Case:
                 "cuts": [_s(t) for t in self.edges],
                 "replications": replications,
                 "sample": "0 s",
-                "topology": {
-                    "kind": "dumbbell",
-                    "rtts": [_s(t) for t in self.rtts],
-                    "bottleneck": {
-                        "rate": f"{self.rate} bit/s",
-                        "delay": _s(self.delay),
-                        "buffer": f"{self.queue.buffer} packets",
-                        "aqm": self.queue.aqm,
-                        "signal": self.queue.signal,
-                        "packet": f"{self.segment} B",
-                    },
-                    "access": {"rate": f"{self.access} bit/s", "delay": _s(self.far)},
-                },
+                "topology": dumbbell(
+                    self,
+                    buffer=self.queue.buffer,
+                    aqm=self.queue.aqm,
+                    signal=self.queue.signal,
+                    packet=self.segment,
+                ),
                 "transport": {
                     "default": {
                         "preset": "ns2",

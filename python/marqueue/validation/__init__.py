@@ -1,4 +1,4 @@
-"""The validation ladder: checks of the simulator against theory and ns-2.
+"""The validation ladder: checks of the simulator against theory, ns-2 and ns-3.
 
 A rung is a file with tasks. A task runs simulations and returns checks, each with a law, a
 tolerance and the reason for the tolerance. ``RUNGS`` lists the rungs, the cheapest first.
@@ -12,6 +12,7 @@ from marqueue.validation.dctcp import DCTCP
 from marqueue.validation.ladder import Ladder, climb
 from marqueue.validation.loss_laws import LOSS_LAWS
 from marqueue.validation.ns2_comparison import BESIDE_NS2
+from marqueue.validation.ns3_comparison import BESIDE_NS3
 from marqueue.validation.phases import PHASES
 from marqueue.validation.queueing import QUEUEING
 from marqueue.validation.report import write_report
@@ -31,6 +32,7 @@ RUNGS = {
         PHASES,
         BUFFERS,
         BESIDE_NS2,
+        BESIDE_NS3,
     )
 }
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from marqueue.statistics.estimates import Estimate, plain
 
-Verdict = Literal["pass", "fail", "unclear", "explained"]
+Verdict = Literal["pass", "fail", "unclear", "explained", "unexplained"]
 
 #: Confidence for figures with an exact theory: of several dozen such checks, one fails by chance in
 #: fewer than one of twenty runs.
@@ -40,6 +40,8 @@ class Check:
     unit: str = ""
     explained: str = ""
     """Reason for a known disagreement, if there is one."""
+    unexplained: str = ""
+    """What is known of a disagreement whose reason is not known."""
     place: tuple[str, float] | None = None
     """The curve to which the figure belongs, and its place on it."""
 
@@ -62,7 +64,9 @@ class Check:
         """The verdict; a missing figure fails."""
         half = self.distance.half_width or 0.0
         if not abs(self.distance.mean) <= self.tolerance + half:
-            return "explained" if self.explained else "fail"
+            if self.explained:
+                return "explained"
+            return "unexplained" if self.unexplained else "fail"
         widest = self.tolerance if self.resolution is None else self.resolution
         return "pass" if half <= widest else "unclear"
 
@@ -83,6 +87,7 @@ class Check:
             "tolerance": self.tolerance,
             "because": self.because,
             "explained": self.explained,
+            "unexplained": self.unexplained,
             "verdict": self.verdict,
         }
 
@@ -94,6 +99,7 @@ def counted(verdicts: Sequence[Verdict]) -> str:
         "fail": "failed",
         "unclear": "unclear",
         "explained": "disagree for a known reason",
+        "unexplained": "disagree for an unknown reason",
     }
     return ", ".join(
         f"{verdicts.count(verdict)} {word}"

@@ -15,6 +15,7 @@ OUTCOMES: dict[check.Verdict, Outcome] = {
     "fail": "fails",
     "unclear": "open",
     "explained": "explained",
+    "unexplained": "open",
 }
 
 
@@ -41,7 +42,7 @@ def _verdict(each: check.Check) -> Verdict:
         expected=f"{each.target}{unit} ({each.tolerated})",
         measured=each.figure,
         outcome=OUTCOMES[each.verdict],
-        note=" ".join(filter(None, (each.because, each.explained))),
+        note=" ".join(filter(None, (each.because, each.explained, each.unexplained))),
     )
 
 

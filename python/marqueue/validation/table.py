@@ -16,6 +16,7 @@ STYLES: dict[Verdict, str] = {
     "fail": "bold red",
     "unclear": "bold yellow",
     "explained": "yellow",
+    "unexplained": "yellow",
 }
 COLUMNS = ("what", "against", "figure", "expected", "tolerance", "verdict")
 
@@ -59,12 +60,12 @@ def ladder_table(ladder: Ladder) -> RenderableType:
 
 def _notes(ladder: Ladder, numbers: dict[str, int]) -> Iterator[Text]:
     yield Text(
-        "\nFigures and what ns-2 measured: mean ± half width of the confidence interval over "
-        "replications. Tolerances:"
+        "\nFigures and what ns-2 and ns-3 measured: mean ± half width of the confidence interval "
+        "over replications. Tolerances:"
     )
     for text, number in numbers.items():
         yield Text(f"[{number}] {text}")
     for each in ladder.rungs:
         for check in each.checks:
-            if check.verdict == "explained":
-                yield Text(f"{check.what}: {check.explained}")
+            if check.verdict in ("explained", "unexplained"):
+                yield Text(f"{check.what}: {check.explained or check.unexplained}")

@@ -63,6 +63,14 @@ impl Core {
         };
     }
 
+    /// Is an echo on an acknowledgement up to `ack` one from before the latest timeout? Retransmissions are not
+    /// ECN-capable, and CWR, which would end the echo, is on new segments only: while what was outstanding at the timeout
+    /// is sent again, every acknowledgement carries the echo of an old mark.
+    pub(super) fn echo_is_old(&self, config: &Config, ack: u32) -> bool {
+        let until_cwr = config.dialect == Dialect::Rfc && config.echo == EchoMode::UntilCwr;
+        until_cwr && self.last_cut == LastCut::Timeout && ack <= self.recover
+    }
+
     /// Must a proportional reduction begin for the echo that has just arrived?
     pub fn echo_begins_reduction(&self, config: &Config) -> bool {
         config.ecn_reduction == Reduction::Prr
