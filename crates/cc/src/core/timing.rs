@@ -44,15 +44,6 @@ impl Core {
         }
     }
 
-    /// ns-2, on a partial acknowledgement: a timed segment that it covers ends the back-off but gives no round-trip
-    /// time.
-    pub fn discard_measurement(&mut self) {
-        if self.timed_is_acknowledged() {
-            self.timed_since = Time::NEVER;
-            self.rto.end_back_off();
-        }
-    }
-
     /// Restarts the retransmission timer.
     #[inline]
     pub fn set_timer(&mut self, tx: &SendContext<'_>) {
