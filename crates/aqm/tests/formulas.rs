@@ -1,6 +1,6 @@
 //! Formulas of the papers, measured on running disciplines.
 
-use marqueue_aqm::{Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
+use marqueue_aqm::{Densities, Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time, Value};
 use std::collections::BTreeSet;
 
@@ -188,6 +188,49 @@ fn rem_and_pi_signal_with_the_probability_that_they_report() {
         let deviation = (p * (1.0 - p) / f64::from(n)).sqrt();
         assert!((got - p).abs() < 5.0 * deviation, "{}: {got} of the packets were marked, expected {p}", s.name);
     }
+}
+
+/// A queue that stands still at its reference is no idle one: its price goes on when packets leave and none arrives.
+#[test]
+fn a_price_falls_as_a_queue_drains_without_arrivals() {
+    for (s, value) in [
+        (spec("rem", &[("gamma", 0.01), ("q_ref", 10.0), ("period", 1e-3), ("alpha", 0.1)]), "price"),
+        (spec("pi", &[("a", 0.002), ("b", 0.001), ("q_ref", 10.0), ("w", 1000.0)]), "p"),
+    ] {
+        let mut q = queue(&s, env(100, Signal::Ecn));
+        for i in 0..20 {
+            q.enqueue(Time(0), packet(i));
+        }
+        let mut now = Time(0);
+        let mut pass = |q: &mut Discipline, periods: u64| {
+            now += Dur(periods * MS);
+            while q.next_timer() <= now {
+                q.on_timer(q.next_timer());
+            }
+            now
+        };
+        let now = pass(&mut q, 20);
+        (0..10).for_each(|_| assert!(q.dequeue(now).is_some()));
+        let now = pass(&mut q, 5);
+        let held = probe(&q, value, now);
+        let now = pass(&mut q, 5);
+        assert!(held > 0.0 && probe(&q, value, now) == held, "{}: at the reference it stays", s.name);
+        (0..9).for_each(|_| assert!(q.dequeue(now).is_some()));
+        let now = pass(&mut q, 5);
+        assert!(probe(&q, value, now) < held, "{}: one packet is left, and nine are missing", s.name);
+    }
+}
+
+#[test]
+fn a_density_is_an_exponential_average_of_what_was_measured() {
+    let mut estimated = Densities::new(vec![1.0, 8.0], 2.0, Some(0.25));
+    estimated.measured(1, 4.0);
+    assert_eq!([estimated.of(0), estimated.of(1)], [1.0, 7.0], "equation (1): 3/4 of 8 and 1/4 of 4");
+    estimated.measured(1, 3.0);
+    assert_eq!(estimated.of(1), 6.0);
+    let mut fixed = Densities::new(vec![1.0, 8.0], 2.0, None);
+    fixed.measured(1, 4.0);
+    assert_eq!(fixed.of(1), 8.0);
 }
 
 /// The packets of a Poisson stream that GKVQ marks, and those that the paper's description marks.
