@@ -160,6 +160,12 @@ class TestEstimate:
             None if ratio.half_width is None else pytest.approx(ratio.half_width, abs=100 * scale)
         )
 
+    def test_the_terms_of_a_ratio_are_those_of_its_replications(self) -> None:
+        """r = 1/2; the second replication has more than its share, the third nothing to divide."""
+        terms = ratio_terms([1, 3, 7], [4, 4, 0])
+        assert terms[:2] == pytest.approx([0.5 - 1 / 4, 0.5 + 1 / 4])
+        assert math.isnan(terms[2])
+
     def test_the_difference_of_independent_means(self) -> None:
         """Variances 1 and 4 of three values each.
 
