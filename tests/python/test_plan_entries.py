@@ -59,11 +59,15 @@ def test_the_plan_of_a_dumbbell():
     assert ways_back(from_toml(SMALL))["80 ms/sink"] == "80 ms/sink/back"
 
 
+#: One link without a buffer.
+BARE = (
+    'topology={kind="graph",links=[{name="ab",from="a",to="b",rate="1 Mbit/s",delay="1 ms"}],'
+    'classes=[{name="only",from="a",to="b"}]}'
+)
+
+
 def test_a_link_of_a_graph_has_a_way_back():
-    graph = """topology={kind="graph",
-        links=[{name="ab",from="a",to="b",rate="1 Mbit/s",delay="1 ms"}],
-        classes=[{name="only",from="a",to="b"}]}"""
-    assert ways_back(from_toml(SMALL, [graph.replace("\n", "")])) == {"ab": "ab/back"}
+    assert ways_back(from_toml(SMALL, [BARE])) == {"ab": "ab/back"}
 
 
 def test_tcp():
@@ -255,6 +259,10 @@ def test_the_times_of_a_schedule_increase_within_the_run(
         (
             ["warmup=auto", "sample=0 s"],
             'warmup: got "auto" without a time series, expected sample above zero',
+        ),
+        (
+            [BARE, "warmup=auto"],
+            'warmup: got "auto", expected a link with a buffer',
         ),
         (
             ["warmup=auto", "sample=41 ms"],
