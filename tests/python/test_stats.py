@@ -160,6 +160,10 @@ class TestEstimate:
             None if ratio.half_width is None else pytest.approx(ratio.half_width, abs=100 * scale)
         )
 
+    def test_a_ratio_needs_both_sums_of_each_replication(self) -> None:
+        with pytest.raises(ValueError, match="argument 2 is shorter"):
+            Estimate.ratio([1, 2], [1])
+
     def test_the_terms_of_a_ratio_are_those_of_its_replications(self) -> None:
         """r = 1/2; the second replication has more than its share, the third nothing to divide."""
         terms = ratio_terms([1, 3, 7], [4, 4, 0])
