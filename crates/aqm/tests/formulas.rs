@@ -140,6 +140,21 @@ fn avq_with_drop_tail_inside_is_avq() {
     assert!(low > 0.02 && high - low < 0.1 * high, "{low} and {high} of the packets were marked");
 }
 
+/// The virtual queue drops what its AQM signals, whatever the link does with a signal.
+#[test]
+fn an_aqm_inside_avq_signals_alike_on_every_link() {
+    let inner = spec("red", &[("w_q", 1.0), ("min_th", 1.0), ("max_th", 15.0), ("max_p", 1.0)]);
+    let mut s = spec("avq_inner", &[]);
+    s.params.insert("inner".into(), Value::Policy(inner));
+    let marks = |signal| {
+        let mut q = queue(&s, env(20, signal));
+        send(&mut q, 0, MS * 9 / 10, 5_000)
+    };
+    let ecn = marks(Signal::Ecn);
+    assert!(share(&ecn) > 0.01, "{} of the packets were marked", share(&ecn));
+    assert_eq!(marks(Signal::EcnOnly), ecn);
+}
+
 /// Packets between signals at a constant average queue of q = 4: min_th = 3, max_th = 13, max_p = 1, so
 /// p_b = 0.1.
 fn red_gaps(wait: bool) -> Vec<u32> {
