@@ -223,6 +223,23 @@ fn laws_that_listen_to_routers_change_the_rate_at_their_prices() {
         close(sender.rate(), f64::max(expected / 2.0, least), name);
         assert_eq!(sender.counts.timeouts, 1);
     }
+    // EMKC: the first price only begins an interval; of the next, 60 packets in a tenth of a second are the reference.
+    let mut sender = Sender::new(law("emkc", &[]), 100.0, at(1.0), at(100.0));
+    sender.on_timer(at(1.0));
+    for (seq, usr) in [(1, 0), (2, 60)] {
+        let mut signals = sender.header(usr).expect("a header for routers");
+        signals.add_price(Price { router: 1, seq, p: 0.25, delta: 0.1 });
+        sender.on_report(at(1.1), &Report { signals: Some(signals), ..echo(0) });
+    }
+    let expected = 600.0 + 100.0 - 0.9 * 0.25 * 600.0;
+    run(&mut sender, at(1.21));
+    assert!((sender.rate() / expected - 1.0).abs() < 1e-7, "delta has the digits of a float: {}", sender.rate());
+    assert_eq!(sender.rate_and_price().1, Some(0.25));
+    // AIMD does not read them.
+    let mut sender = answered();
+    let signals = law("kelly", &[]).header(0, 1.0);
+    sender.on_report(at(1.21), &Report { signals, ..echo(1) });
+    assert_eq!(sender.rate(), 100.0);
     assert!(aimd(1.0).header(0).is_none());
     assert_eq!(aimd(1.0).rate_and_price(), (1.0, None));
 }

@@ -114,6 +114,25 @@ mod rfc_7661 {
     }
 
     #[test]
+    fn the_largest_sample_of_a_second_counts() {
+        // 4.2: the sampling period is max(3 RTT, 1 s). Two rounds of four segments follow one of 30.
+        let mut l = forty_two(300.0);
+        l.write(30);
+        answer(&mut l);
+        l.write(4);
+        answer(&mut l);
+        let cwnd = l.cwnd();
+        assert!(cwnd <= 60.0, "30 are half of it");
+        l.write(4);
+        answer(&mut l);
+        assert_eq!(l.cwnd(), cwnd + 4.0);
+        l.now += Dur::from_secs(1.0);
+        l.write(4);
+        answer(&mut l);
+        assert_eq!(l.cwnd(), cwnd + 4.0, "too long ago");
+    }
+
+    #[test]
     fn a_window_that_is_filled_grows() {
         let mut l = forty_two(300.0);
         l.write(50);
