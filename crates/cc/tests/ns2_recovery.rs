@@ -333,6 +333,15 @@ mod sack1 {
     }
 
     #[test]
+    fn new_data_does_not_go_out_past_a_hole_nor_start_its_repair() {
+        let mut l = Lead::unwritten(config("ns2", "sack", &[("initial_window", 10.0)], &[]), None);
+        assert_eq!(l.write(5), [1, 2, 3, 4, 5]);
+        l.sack(1, &[(2, 3)]);
+        assert_eq!(l.write(3), [0; 0]);
+        assert_eq!(l.ack(3), [6, 7, 8]);
+    }
+
+    #[test]
     fn after_a_timeout_blocks_are_not_read_before_new_data_is_acknowledged() {
         let mut l = recovery();
         assert_eq!(l.time_out(), [1]);
