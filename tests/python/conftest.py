@@ -100,12 +100,16 @@ def check_verdicts(key: str, experiment: str, expected: Mapping[str, str]) -> No
     """Runs an experiment of a paper once, and judges the claims that this is enough for."""
     paper = PAPERS[key]
     part = paper.experiment(experiment)
-    runs = {name: run(scenario, replications=1, seed=7) for name, scenario in part.setups().items()}
-    quantities = part.measure(runs)
+    choice = paper.main_choice(experiment)
+    runs = {
+        name: run(scenario, replications=1, seed=7)
+        for name, scenario in part.setups(choice).items()
+    }
+    quantities = part.measure(runs, choice)
     claims = {each.id: each for each in read_claims(paper.folder / "claims.toml")}
     for name, outcome in expected.items():
         assert judge(claims[name], quantities).outcome == outcome
-    assert part.draw(runs, quantities)
+    assert part.draw(runs, quantities, choice)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 
 import marqueue as package
 from conftest import check_verdicts
+from marqueue.papers import PAPERS
 from marqueue.papers.mkc import experiment_fairness as fairness
 from marqueue.papers.mkc.experiment_3 import CAPACITY, OMEGA, ROUTES, with_losses
 from marqueue.papers.mkc.measures import Rate, total
@@ -79,7 +80,9 @@ def test_verdicts_that_do_not_depend_on_the_seed(experiment: str):
 
 def test_where_prices_are_above_their_noise_rates_are_max_min_fair():
     name = fairness.name("mkc_lossfree", "parking lot", "fine")
-    run = package.run(fairness.setups()[name], replications=1, seed=7)
+    run = package.run(
+        fairness.setups(PAPERS["mkc"].main_choice("fairness"))[name], replications=1, seed=7
+    )
     topology, grain = fairness.TOPOLOGIES["parking lot"], fairness.GRAINS["fine"]
     ratio = fairness.sent(run) / fairness.expected("mkc_lossfree", topology, grain)
     assert ratio == pytest.approx(np.ones_like(ratio), abs=0.02)

@@ -230,7 +230,8 @@ def test_a_queue_that_differs_from_ns2s_is_detected():
 
 @pytest.mark.parametrize(("scheme", "n"), FIGURE_9)
 def test_the_dumbbells_of_the_chokew_paper_are_those_that_its_experiment_runs(scheme: str, n: int):
-    paper = compile(PAPERS["chokew"].experiment("9").setups()[f"{scheme}-{n}"])
+    chokew = PAPERS["chokew"]
+    paper = compile(chokew.experiment("9").setups(chokew.main_choice("9"))[f"{scheme}-{n}"])
     twin = compile(FIGURE_9[scheme, n].scenario())
     for plan in (paper, twin):
         policy = plan["links"][0]["queue"]["policy"]

@@ -85,6 +85,9 @@ marqueue_core::params! {
         header: f64 { unit: Bytes, range: 1 => 120, default: 40.0, source: "RFC 791, RFC 9293" },
         /// Do data packets weigh their headers too?
         count_header: bool { default: true, source: "ns-2 useHeaders_" },
+        /// Start with the exchange of SYN and SYN-ACK, which takes a round trip; without it a connection starts
+        /// established, with ECN if both ends may use it.
+        handshake: bool { default: true, source: "RFC 9293, 3.5; ns-2 syn_" },
         /// Window after the handshake.
         initial_window: f64 { unit: Packets, range: 1 => 1000, default: 10.0, source: "RFC 6928" },
         /// Most segments that an acknowledgement opens the window by in slow start: L of appropriate byte counting.

@@ -365,6 +365,10 @@ fn build_link(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Link, ParamErro
     if link.trace {
         return Err(ParamError::new("trace", "got true, expected false: record real packets with tcpdump"));
     }
+    if link.per_flow.is_some() {
+        let message = "got a link for each flow, expected one link: which flow a real packet belongs to is not read";
+        return Err(ParamError::new("per_flow", message));
+    }
     let resource = build_resource(plan, link, seed).map_err(|e| e.within("queue.policy"))?;
     Ok(Link {
         entrance: match resource {

@@ -32,6 +32,7 @@ fn link(name: &str, rate: u64, delay: u64, aqm: Option<&str>) -> LinkPlan {
         trace: false,
         pipe: PipePlan::default(),
         cpu: None,
+        per_flow: None,
     }
 }
 

@@ -172,6 +172,9 @@ fn flows(py: Python<'_>, f: FlowTable, windows: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("retransmits", PyArray1::from_vec(py, f.retransmits))?;
     dict.set_item("timeouts", PyArray1::from_vec(py, f.timeouts))?;
     dict.set_item("ecn_cuts", PyArray1::from_vec(py, f.ecn_cuts))?;
+    if !f.propagation.is_empty() {
+        dict.set_item("propagation", array(py, f.propagation.iter().map(|d| d.secs())))?;
+    }
     Ok(dict)
 }
 

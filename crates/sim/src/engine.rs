@@ -2,10 +2,11 @@
 //!
 //! - [`forwarding`]: packets enter and leave links.
 //! - [`endpoints`]: senders and receivers; [`rate_based`]: those of rate-based flows.
-//! - [`flow_lifecycle`]: the start and end of flows.
+//! - [`flow_lifecycle`]: the start and end of flows; [`flow_delays`]: the delays of their own links.
 //! - [`schedule`]: all other events.
 
 mod endpoints;
+mod flow_delays;
 mod flow_lifecycle;
 mod forwarding;
 mod rate_based;
@@ -13,6 +14,7 @@ mod schedule;
 
 use crate::events::{EventQueue, Timers};
 use crate::flow::{fill_row, Flow};
+use crate::flow_links::FlowLinks;
 use crate::impair::Pipe;
 use crate::packet_options::PacketOptions;
 use crate::plan::{LinkPlan, Plan};
@@ -22,6 +24,7 @@ use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
+use flow_delays::FlowDelays;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Head, Packet, Time};
 use std::collections::VecDeque;
@@ -46,6 +49,7 @@ struct Link {
 enum Entrance {
     Wire(Wire),
     Merged(Box<Merged>),
+    FlowLinks(Box<FlowLinks>),
     Resource(Box<Resource>),
 }
 
@@ -62,6 +66,8 @@ struct Merged {
 /// events at the same time: arrivals come first, measurements last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
+    /// The first packet on links of single flows arrives.
+    FlowLinks(u32),
     /// The departures of a queue, or of a merged wire, must be computed.
     CatchUp(u32),
     /// A traffic group stops.
@@ -124,6 +130,8 @@ pub struct Engine {
     timers: Timers,
     timers_source: u32,
     arrivals: Vec<Arrivals>,
+    /// The delays of flows with links of their own.
+    flow_delays: FlowDelays,
     configs: Vec<Config>,
     /// Code points and processing classes of the traffic groups.
     heads: Vec<Head>,
@@ -176,6 +184,7 @@ impl Engine {
             timers: Timers::default(),
             timers_source: NONE,
             arrivals: Vec::new(),
+            flow_delays: FlowDelays::new(plan, seed),
             configs,
             heads: plan.traffic.iter().map(|t| Head::new(Dscp::from_bits(t.dscp), t.class)).collect(),
             edges: plan.boundaries.iter().copied().chain([plan.duration]).collect(),
@@ -229,6 +238,7 @@ impl Engine {
     #[inline(never)]
     fn dispatch(&mut self, source: Source) -> bool {
         match source {
+            Source::FlowLinks(l) => self.flow_link_arrival(l),
             Source::CatchUp(l) => self.catch_up_due(l),
             Source::Stop => self.stop_group(),
             Source::Timers => self.fire_timer(),
@@ -243,7 +253,7 @@ impl Engine {
     pub fn trace_rows(&self) -> usize {
         let rows = |link: &Link| match &link.entrance {
             Entrance::Resource(r) => r.trace.as_ref().map_or(0, |t| t.rows.len()),
-            Entrance::Wire(_) | Entrance::Merged(_) => 0,
+            Entrance::Wire(_) | Entrance::Merged(_) | Entrance::FlowLinks(_) => 0,
         };
         self.links.iter().map(rows).sum()
     }
@@ -258,7 +268,7 @@ impl Engine {
             .into_iter()
             .map(|link| match link.entrance {
                 Entrance::Resource(r) => Some(*r),
-                Entrance::Wire(_) | Entrance::Merged(_) => None,
+                Entrance::Wire(_) | Entrance::Merged(_) | Entrance::FlowLinks(_) => None,
             })
             .collect();
         FinishedRun {
@@ -274,6 +284,9 @@ impl Engine {
 }
 
 fn entrance_of(link: &LinkPlan, resource: Option<Resource>, lead: Option<Dur>) -> Entrance {
+    if link.per_flow.is_some() {
+        return Entrance::FlowLinks(Box::new(FlowLinks::new(link.rate)));
+    }
     let wire = Wire::new(link.rate, link.delay);
     match (resource, lead) {
         (Some(r), _) => Entrance::Resource(Box::new(r)),
@@ -287,6 +300,6 @@ fn entrance_of(link: &LinkPlan, resource: Option<Resource>, lead: Option<Dur>) -
 fn resource(links: &mut [Link], l: u32) -> &mut Resource {
     match &mut links[l as usize].entrance {
         Entrance::Resource(r) => r,
-        Entrance::Wire(_) | Entrance::Merged(_) => unreachable!("a wire has no queue"),
+        Entrance::Wire(_) | Entrance::Merged(_) | Entrance::FlowLinks(_) => unreachable!("a wire has no queue"),
     }
 }

@@ -3,16 +3,20 @@
 //! A packet passes through these modules:
 //! 1. [`traffic`] creates it, or the sender of a [`flow`] does.
 //! 2. [`route`] says which stage comes next.
-//! 3. [`resource`] queues and serves it (a link or a [`cpu`]); a link without a managed queue is a [`wire`].
+//! 3. [`resource`] queues and serves it (a link or a [`cpu`]); a link without a managed queue is a [`wire`],
+//!    and [`flow_links`] is a link for each flow.
 //! 4. [`impair`] may lose, delay or reorder it behind the transmitter.
 //! 5. [`engine`] delivers it to the next stage.
 //! 6. The receiver of the [`flow`] answers; the acknowledgement takes the reverse route.
 
+mod calendar;
 mod cpu;
+pub mod delay_law;
 pub mod delivery_trace;
 mod engine;
 mod events;
 mod flow;
+mod flow_links;
 pub mod impair;
 pub mod meter;
 pub mod packet_options;

@@ -1,6 +1,7 @@
 //! The plan of a run: a scenario with every name resolved to an index and every value to its base unit. The Python
 //! package writes it as JSON.
 
+use crate::delay_law::DelayLaw;
 use marqueue_aqm::{Densities, Limit, Signal};
 use marqueue_core::params::{ParamValues, PolicySpec};
 use marqueue_core::{Bytes, Dur, Hz, MicroCycles, Rate, Time};
@@ -74,10 +75,24 @@ pub struct LinkPlan {
     /// Impairments behind the transmitter.
     #[serde(default)]
     pub pipe: PipePlan,
+    /// A link for each flow, with its own transmitter and propagation delay. `delay` is then the shortest one. These
+    /// links have neither queue nor schedule nor pipe.
+    #[serde(default)]
+    pub per_flow: Option<PerFlowPlan>,
     /// The CPU that serves the queue in place of a transmitter. `rate` is then its rate at the mean density, and the
     /// link has neither delay nor pipe.
     #[serde(default)]
     pub cpu: Option<CpuPlan>,
+}
+
+/// A link for each flow.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PerFlowPlan {
+    /// Distribution of the propagation delay. Each flow has one draw.
+    pub delay: DelayLaw,
+    /// Keys the random stream of the delays. A flow has the same delay on all links with one key: on both directions.
+    pub stream: String,
 }
 
 /// A CPU that processes packets.

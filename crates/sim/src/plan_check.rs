@@ -92,6 +92,7 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
         if let Some(cpu) = &link.cpu {
             check_cpu(plan, link, cpu).map_err(|e| e.within(&format!("links[{i}]")))?;
         }
+        check_per_flow(plan, link).map_err(|e| e.within(&format!("links[{i}]")))?;
         if let Some(size) =
             link.queue.as_ref().map(|q| q.mean_packet.0).filter(|size| !(1..=MAX_MEAN_PACKET).contains(size))
         {
@@ -103,6 +104,27 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
         if route.forward.is_empty() || route.forward.iter().chain(&route.reverse).any(|&l| l >= plan.links.len()) {
             return bad(format!("routes[{i}]"), "expected at least one link, and only existing links".into());
         }
+    }
+    Ok(())
+}
+
+/// Checks links of single flows. They have a rate and a delay, and nothing else.
+fn check_per_flow(plan: &Plan, link: &LinkPlan) -> Result<(), ParamError> {
+    let Some(per_flow) = &link.per_flow else { return Ok(()) };
+    if link.has_queue() || link.pipe.is_any() || link.cpu.is_some() {
+        let message = "expected a link without queue, schedule, trace, impairments and cpu";
+        return Err(ParamError::new("per_flow", message));
+    }
+    per_flow.delay.check().map_err(|e| e.within("per_flow.delay"))?;
+    if per_flow.delay.longest() > MAX_DELAY {
+        let message = format!("expected delays of at most {} s", MAX_DELAY.secs());
+        return Err(ParamError::new("per_flow.delay", message));
+    }
+    let kinds = plan.links.iter().filter(|l| l.per_flow.is_some()).count() as u64;
+    let links = kinds * plan.initial_flows();
+    if links > MAX_TABLE_CELLS {
+        let message = format!("got {links} links of single flows in all, expected at most {MAX_TABLE_CELLS}");
+        return Err(ParamError::new("per_flow", message));
     }
     Ok(())
 }

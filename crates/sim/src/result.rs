@@ -4,7 +4,7 @@
 use crate::trace::Trace;
 use marqueue_aqm::Counters;
 use marqueue_cc::SenderInfo;
-use marqueue_core::Time;
+use marqueue_core::{Dur, Time};
 
 /// The result of one run.
 #[derive(Debug)]
@@ -136,6 +136,8 @@ pub struct FlowTable {
     pub timeouts: Vec<u32>,
     /// Window reductions by ECN.
     pub ecn_cuts: Vec<u32>,
+    /// Two-way propagation delay; empty if no flow has a link of its own.
+    pub propagation: Vec<Dur>,
 }
 
 /// One traced TCP flow: a row at every change of its sender.

@@ -26,6 +26,8 @@ pub enum Stage {
     Chained(u32),
     /// It enters a merged wire.
     Merged(u32),
+    /// It enters the link of its flow.
+    FlowLink(u32),
     /// It passes the impaired pipe of the link it comes from, which keeps the order.
     Pipe(u32),
     /// It passes the impaired pipe of the link it comes from, which may reorder packets.
@@ -49,6 +51,8 @@ pub struct Routes {
     pub first: Vec<u32>,
     /// For each link, its lead if it is a merged wire.
     pub lead: Vec<Option<Dur>>,
+    /// The links of single flows.
+    pub flow_links: Vec<u32>,
 }
 
 /// The sources of packets that enter a link.
@@ -69,15 +73,19 @@ enum Entry {
     Chained(usize),
     /// In an order that is final once packets leave the root.
     Merged,
+    /// In the order of each flow.
+    FlowLink,
 }
 
 impl Routes {
     /// Lays out the routes of a plan. `configs` are its transport settings; `pipes[l]` is the pipe of link `l`, if
     /// it is impaired.
     pub fn new(plan: &Plan, configs: &[Config], pipes: &[Option<Box<Pipe>>]) -> Routes {
-        let feeders = feeders(plan, &acks_at_once(plan, configs), pipes);
+        let acks_at_once = acks_at_once(plan, configs);
+        let feeders = feeders(plan, &acks_at_once, pipes);
         let mut entries: Vec<Entry> = (0..plan.links.len())
             .map(|l| match (is_plain(plan, l), feeders[l].host, feeders[l].links.as_slice()) {
+                _ if plan.links[l].per_flow.is_some() => Entry::FlowLink,
                 (true, false, &[only]) => Entry::Chained(only),
                 _ => Entry::Events,
             })
@@ -90,21 +98,28 @@ impl Routes {
             Entry::Events => Stage::Link(l as u32),
             Entry::Chained(_) => Stage::Chained(l as u32),
             Entry::Merged => Stage::Merged(l as u32),
+            Entry::FlowLink => Stage::FlowLink(l as u32),
         };
         let pipe_stage = |l: usize| match &pipes[l] {
             Some(pipe) if pipe.keeps_order() => Some(Stage::Pipe(l as u32)),
             Some(_) => Some(Stage::ReorderingPipe(l as u32)),
             None => plan.links[l].overtakes().then_some(Stage::Cores(l as u32)),
         };
-        let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead };
-        for route in &plan.routes {
+        let flow_links = (0..plan.links.len()).filter(|&l| plan.links[l].per_flow.is_some()).map(|l| l as u32);
+        let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead, flow_links: flow_links.collect() };
+        for (route, at_once) in plan.routes.iter().zip(acks_at_once) {
             routes.first.push(routes.stages.len() as u32);
             let stages = |links: &[usize]| -> Vec<Stage> {
                 links.iter().flat_map(|&l| [Some(stage(l)), pipe_stage(l)]).flatten().collect()
             };
             routes.stages.extend(stages(&route.forward));
             let ack_entry = route.reverse.first().map(|&l| stage(l));
-            let is_chained = matches!(ack_entry, Some(Stage::Chained(_) | Stage::Merged(_)));
+            // The order of the acknowledgements of one flow is known, and its link needs no other.
+            let is_chained = match ack_entry {
+                Some(Stage::Chained(_) | Stage::Merged(_)) => true,
+                Some(Stage::FlowLink(_)) => at_once,
+                _ => false,
+            };
             routes.stages.push(if is_chained { Stage::ReceiveChained } else { Stage::Receive });
             routes.stages.extend(stages(&route.reverse));
             routes.stages.push(Stage::Sender);
@@ -141,10 +156,12 @@ fn acks_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
 
 /// The sources of packets that enter each link.
 fn feeders(plan: &Plan, acks_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> Vec<Feeders> {
-    // After a pipe that reorders, or a CPU of several cores, the order of packets is not known in advance. They count
-    // as packets from a host.
+    // After a pipe that reorders, a CPU of several cores, or links of single flows, the order of packets is not known
+    // in advance. They count as packets from a host.
     let in_order = |l: usize| {
-        let keeps_order = pipes[l].as_ref().is_none_or(|pipe| pipe.keeps_order()) && !plan.links[l].overtakes();
+        let link = &plan.links[l];
+        let keeps_order =
+            pipes[l].as_ref().is_none_or(|pipe| pipe.keeps_order()) && !link.overtakes() && link.per_flow.is_none();
         keeps_order.then_some(l)
     };
     let mut feeders = vec![Feeders::default(); plan.links.len()];
@@ -173,7 +190,7 @@ fn feeders(plan: &Plan, acks_at_once: &[bool], pipes: &[Option<Box<Pipe>>]) -> V
 
 /// A wire whose exit times are known when packets enter.
 fn is_plain(plan: &Plan, l: usize) -> bool {
-    !plan.links[l].has_queue()
+    !plan.links[l].has_queue() && plan.links[l].per_flow.is_none()
 }
 
 /// The lead of link `l`, if it can be merged: it has several feeders, all chained to the same root other than `l`.

@@ -7,18 +7,11 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from marqueue.papers.quantity import Quantities, Quantity
+from marqueue.papers.toml_table import Text, TomlTable
 from marqueue.statistics.estimates import Estimate, Floats
-
-Text = Annotated[str, Field(min_length=1)]
-
-
-class TomlTable(BaseModel):
-    """A table of a TOML file; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ClaimCheck(TomlTable):

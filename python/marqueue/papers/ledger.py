@@ -13,8 +13,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from marqueue.papers.claims import Text, TomlTable
 from marqueue.papers.quantity import Quantities
+from marqueue.papers.toml_table import Text, TomlTable
 from marqueue.statistics.estimates import Estimate
 
 

@@ -3,6 +3,7 @@
 paper.toml        title, source, and experiments
 claims.toml       what the paper says, as data (claims.py)
 ledger.toml       what does not reproduce, and why (ledger.py)
+readings.toml     what the paper leaves open, with alternatives (readings.py)
 reference.toml    numbers of a reference simulator, if there are any (ledger.py)
 scenarios/        the set-ups as ordinary scenario files
 experiment_N.py   EXPERIMENT: variations of the set-ups, measures, figures
@@ -14,32 +15,72 @@ import importlib
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from marqueue.papers.readings import MAIN, Choice, Reading, main_choice, read_readings
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
     from marqueue.papers.figures import PaperFigure, PaperTable
     from marqueue.papers.quantity import Quantities, Runs
 
-#: Replications of every set-up in the quick and in the full form.
+#: Replications of every set-up in the quick form, and at first in the full form.
 QUICK, FULL = 4, 10
+#: In the full form, replications at most of a set-up whose comparisons are not decided with fewer.
+#: They double from :data:`FULL`, which makes three looks. Four times the replications halve an
+#: interval; what is not decided then is too near to its bound for any affordable number.
+MOST = 40
+#: Probability that the interval of a comparison misses the true value at any look.
+ERROR = 0.05
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a paper is reproduced."""
+
+    quick: bool = False
+    """Whether set-ups have fewer replications."""
+    readings: str = MAIN
+    """How what the paper leaves open is read, as for :func:`marqueue.papers.readings.choices`."""
+    most_replications: int = MOST
+    """Replications at most of a set-up in the full form."""
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Numbers of replications with which comparisons are judged, in order."""
+        if self.quick:
+            return (QUICK,)
+        looks = [FULL]
+        while looks[-1] < self.most_replications:
+            looks.append(min(2 * looks[-1], self.most_replications))
+        return tuple(looks)
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the intervals at each look, so that all looks together keep 95%
+        (Bonferroni)."""
+        return 1 - ERROR / len(self.looks)
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """The runs, measures and figures of one experiment of a paper."""
+    """The runs, measures and figures of one experiment of a paper.
+
+    They are functions of the choice of readings. Under a reading either the scenarios differ or
+    only what is measured in them; scenarios that do not differ run once.
+    """
 
     readings: Sequence[str]
-    """What the paper leaves open, and how it is read here."""
-    setups: Callable[[], Mapping[str, Scenario]]
-    """The scenarios to run, by name."""
-    measure: Callable[[Runs], Quantities]
+    """How the paper is read where no alternative is tried."""
+    setups: Callable[[Choice], Mapping[str, Scenario]]
+    """The scenarios to run, by name; :func:`theory_alone` if there are none."""
+    measure: Callable[[Runs, Choice], Quantities]
     """Computes the quantities used by claims and ledger."""
-    draw: Callable[[Runs, Quantities], Sequence[PaperFigure | PaperTable]]
+    draw: Callable[[Runs, Quantities, Choice], Sequence[PaperFigure | PaperTable]]
     """Draws the figures and tables of the paper."""
-    full: Callable[[], Mapping[str, Scenario]] = dict
+    full: Callable[[Choice], Mapping[str, Scenario]] = lambda _choice: {}
     """Additional scenarios of the full form, by name, each with its own number of replications:
     they take too long for the quick form."""
     found: Sequence[str] = ()
@@ -68,11 +109,26 @@ class Paper:
         """Name of the paper on the command line."""
         return self.folder.name.replace("_", "-")
 
+    @cached_property
+    def readings(self) -> list[Reading]:
+        """What the paper leaves open, with alternatives."""
+        return read_readings(self.folder / "readings.toml", list(self.experiments))
+
+    def main_choice(self, number: str) -> Choice:
+        """The main choice of readings of an experiment."""
+        return main_choice(self.readings, number)
+
     def experiment(self, number: str) -> Experiment:
         """The experiment with this number."""
         module = importlib.import_module(f"{__package__}.{self.folder.name}.experiment_{number}")
         experiment: Experiment = module.EXPERIMENT
         return experiment
+
+
+def theory_alone(_choice: Choice) -> Mapping[str, Scenario]:
+    """The set-ups of an experiment whose quantities are computed from theory: none. Its quantities
+    have a single value, and no interval."""
+    return {}
 
 
 def replicated(scenario: Scenario, replications: int) -> Scenario:

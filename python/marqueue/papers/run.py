@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import tomli_w
 
+from marqueue import __version__
+from marqueue.papers.cases import Simulator, largest_runs, run_cases, scenarios_of
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.page import ledger_page, page
-from marqueue.papers.paper import FULL, QUICK, Paper, replicated
+from marqueue.papers.paper import Form, Paper
+from marqueue.papers.readings import choices
 from marqueue.papers.reproduction import Reproduction
 from marqueue.plots.style import svg
-from marqueue.results import Result
 from marqueue.results.integrity import seal_directory, write_json
 from marqueue.results.output_directory import OutputDirectory
-from marqueue.results.provenance import here
+from marqueue.results.provenance import commit, here
 from marqueue.results.tables import write_parquet
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.executor import Progress
-from marqueue.simulation.run import run_each
 
 REPORT = "report.html"
 
@@ -30,49 +32,46 @@ REPORT = "report.html"
 def run_paper(
     paper: Paper,
     experiments: Sequence[str],
-    quick: bool,
+    form: Form,
     output: OutputDirectory,
     jobs: int | None,
     progress: Progress | None,
     checkpoints: Checkpoints,
+    say: Callable[[str], None],
 ) -> Reproduction:
     """Runs experiments and writes data, figures and a report into ``output``.
 
-    Completed replications are stored in ``checkpoints`` and not run again. Raises RunError if the
-    checkpoints belong to another run.
+    Scenarios that are equal run once, in whichever experiments and under whichever choices they
+    occur. Completed replications are stored
+    in ``checkpoints`` and not run again. Raises MarqueueError for unknown readings, and RunError if
+    the checkpoints belong to another run.
     """
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     started = time.perf_counter()
-    setups = {number: paper.experiment(number).setups() for number in experiments}
-    each = {
-        (number, name): replicated(scenario, QUICK if quick else FULL)
-        for number, named in setups.items()
-        for name, scenario in named.items()
-    }
-    if not quick:
-        each |= {
-            (number, name): scenario
-            for number in experiments
-            for name, scenario in paper.experiment(number).full().items()
-        }
+    asked = choices(paper.readings, experiments, form.readings)
     checkpoints.belong_to(
         {
             "paper": paper.key,
-            "setups": {f"{n} {name}": setup.to_dict() for (n, name), setup in each.items()},
+            "most_replications": form.looks[-1],
+            "setups": {
+                f"{number} {choice.label} {name}": each.to_dict()
+                for number, every in asked.items()
+                for choice in every
+                for name, each in scenarios_of(paper, number, choice, form, form.looks[0]).items()
+            },
         }
     )
-    runs: dict[str, dict[str, Result]] = {number: {} for number in setups}
-    results = run_each(list(each.values()), jobs=jobs, progress=progress, checkpoints=checkpoints)
-    for (number, name), result in zip(each, results, strict=True):
-        runs[number][name] = result
-    parts = [result.provenance.circumstances for result in results]
+    simulator = Simulator(jobs, progress, checkpoints)
+    cases = run_cases(paper, asked, form, simulator, say)
+    runs = largest_runs([case for every in cases.values() for case in every])
     made = here(
         started_at,
         time.perf_counter() - started,
-        sum(part.cpu_seconds for part in parts),
-        sum(part.from_checkpoints for part in parts),
+        sum(run.provenance.circumstances.cpu_seconds for run in runs),
+        # Without a directory for checkpoints, later looks simulate all replications again.
+        max(0, sum(run.replications for run in runs) - simulator.simulated),
     )
-    reproduction = Reproduction(paper, quick, runs, made)
+    reproduction = Reproduction(paper, form, cases, made)
     with output.staged() as fresh:
         write_files(reproduction, fresh)
     return reproduction
@@ -91,18 +90,32 @@ def write_files(reproduction: Reproduction, out: Path) -> None:
         write_parquet(figure.data, out / "data" / f"{slug}.parquet")
         if isinstance(figure, PaperFigure):
             (out / "figures" / f"{slug}.svg").write_text(svg(figure.figure), encoding="utf-8")
-    for number, runs in reproduction.runs.items():
-        for name, run in runs.items():
-            path = out / "scenarios" / f"experiment-{number}-{name}.toml"
-            path.write_text(tomli_w.dumps(run.scenario), encoding="utf-8")
+    for file, scenario in _setup_files(reproduction).items():
+        (out / "scenarios" / f"{file}.toml").write_text(tomli_w.dumps(scenario), encoding="utf-8")
     write_json(out / "summary.json", reproduction.summary())
     (out / "ledger.md").write_text(ledger_page(reproduction), encoding="utf-8")
     page(reproduction).write(out / REPORT)
-    first = next(iter(next(iter(reproduction.runs.values())).values())).provenance
-    made = {"kind": "paper", "version": first.version, "commit": first.commit}
+    made = {"kind": "paper", "version": __version__, "commit": commit()}
     what = {
         "paper": reproduction.paper.key,
         "experiments": list(reproduction.runs),
-        "quick": reproduction.quick,
+        "quick": reproduction.form.quick,
+        "readings": reproduction.form.readings,
+        "most_replications": reproduction.form.looks[-1],
     }
     seal_directory(out, {**made, **what, "partial": None}, dataclasses.asdict(reproduction.made))
+
+
+def _setup_files(reproduction: Reproduction) -> dict[str, dict[str, Any]]:
+    """The set-ups as run, by name of file: those of the leading choices, and under other choices
+    those that differ."""
+    out: dict[str, dict[str, Any]] = {}
+    for number, (leading, *others) in reproduction.cases.items():
+        for name, run in leading.runs.items():
+            out[f"experiment-{number}-{name}"] = run.scenario
+        for case in others:
+            under = case.choice.label.replace("=", "-")
+            for name, run in case.runs.items():
+                if name not in leading.runs or run.scenario != leading.runs[name].scenario:
+                    out[f"experiment-{number}-{name}-{under}"] = run.scenario
+    return out

@@ -13,7 +13,7 @@ from marqueue.reports.builder import Cell, Report
 from marqueue.reports.reproduction_command import run_command
 from marqueue.results import Result
 from marqueue.results.integrity import CIRCUMSTANCES
-from marqueue.results.result_warnings import MOST_LISTED, listed, route_rtts
+from marqueue.results.result_warnings import MOST_LISTED, has_spread_rtts, listed, route_rtts
 from marqueue.scenario.impairments import impairment_tables
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
@@ -39,11 +39,12 @@ def asked(page: Report, result: Result) -> None:
     plan = result.plan
     topology = result.scenario["topology"]
     rtts = sorted(set(route_rtts(plan)))
+    spread = ", and longer: one draw for each flow" if has_spread_rtts(plan) else ""
     page.facts(
         {
             "Topology": str(topology["kind"]),
             "Duration": f"{result.edges[-1]:g} s, of which {result.warmup:g} s are warm-up",
-            "Round-trip propagation": ", ".join(time(rtt * 1e9) for rtt in rtts),
+            "Round-trip propagation": ", ".join(time(rtt * 1e9) for rtt in rtts) + spread,
             "Time series": f"every {time(plan['sample'])}" if plan["sample"] else "none",
         }
     )

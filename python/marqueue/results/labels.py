@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from marqueue.scenario import Scenario
+from marqueue.scenario import Scenario, spread_classes
 from marqueue.scenario import class_names as scenario_class_names
 from marqueue.scenario import route_classes as scenario_route_classes
 from marqueue.scenario.fields import Warmup
@@ -16,14 +17,48 @@ from marqueue.units import Duration
 _WARMUP: TypeAdapter[Duration | Literal["auto"]] = TypeAdapter(Warmup)
 
 
+QUARTERS = tuple(f"RTT quarter {i}" for i in range(1, 5))
+"""Parts of a class whose flows have different propagation delays, from the shortest."""
+
+
+def quarter_names(name: str) -> list[str]:
+    """The classes of results into which such a class is divided."""
+    return [f"{name}, {quarter}" for quarter in QUARTERS]
+
+
 def class_names(scenario: Mapping[str, Any]) -> list[str]:
-    """The classes of flows, in the order of the scenario."""
-    return scenario_class_names(Scenario.model_validate(scenario))
+    """The classes of flows in results, in the order of the scenario. One whose flows have different
+    propagation delays is divided into quarters."""
+    checked = Scenario.model_validate(scenario)
+    spread = set(spread_classes(checked))
+    names = scenario_class_names(checked)
+    return [part for name in names for part in (quarter_names(name) if name in spread else [name])]
 
 
 def route_classes(scenario: Mapping[str, Any]) -> list[str]:
     """The class of each of the plan's routes."""
     return scenario_route_classes(Scenario.model_validate(scenario))
+
+
+@dataclass(frozen=True)
+class RouteClasses:
+    """The classes of results to which the flows of each route belong."""
+
+    names: Sequence[str]
+    """All classes."""
+    first: Sequence[int]
+    """For each route, the index of its class, or of the first part of its class."""
+    parts: Sequence[int]
+    """For each route, the number of parts of its class."""
+
+
+def result_classes(scenario: Mapping[str, Any]) -> RouteClasses:
+    """The classes of results, by route."""
+    names = class_names(scenario)
+    spread = set(spread_classes(Scenario.model_validate(scenario)))
+    routes = route_classes(scenario)
+    first = [names.index(quarter_names(n)[0] if n in spread else n) for n in routes]
+    return RouteClasses(names, first, [len(QUARTERS) if n in spread else 1 for n in routes])
 
 
 def group_names(scenario: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:

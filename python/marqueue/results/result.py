@@ -98,7 +98,7 @@ class Result(ResultData):
     ) -> Result:
         """Makes a result from the output of the engine, one entry per replication."""
         groups = labels.group_names(scenario, plan)
-        classes = labels.route_classes(scenario)
+        classes = labels.result_classes(scenario)
         made = {
             "series": tables.series_table(plan, raws),
             "windows": tables.windows_table(plan, raws),

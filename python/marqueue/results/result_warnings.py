@@ -60,8 +60,14 @@ def provenance_remarks(result: ResultData) -> list[str]:
     return [each for each in remarks if each]
 
 
+def has_spread_rtts(plan: Mapping[str, Any]) -> bool:
+    """Whether flows of one route have different propagation delays."""
+    laws = [link["per_flow"]["delay"] for link in plan["links"] if link.get("per_flow")]
+    return any("constant" not in law for law in laws)
+
+
 def route_rtts(plan: Mapping[str, Any]) -> list[float]:
-    """Two-way propagation delay of each route, s."""
+    """Two-way propagation delay of each route, s; the shortest if its flows differ."""
     delays = [link["delay"] for link in plan["links"]]
     return [
         sum(delays[i] for i in (*route["forward"], *route["reverse"])) / 1e9
@@ -81,7 +87,7 @@ def result_warnings(result: ResultData) -> list[str]:
         out.append("One replication: there are no confidence intervals over replications.")
     if result.warmup == 0:
         out.append("No warm-up: every figure includes the start of the flows.")
-    if len(np.unique(np.round(route_rtts(plan), 9))) == 1:
+    if len(np.unique(np.round(route_rtts(plan), 9))) == 1 and not has_spread_rtts(plan):
         out.append(
             "All flows have the same round-trip time: phase effects and synchronization are likely."
         )

@@ -57,7 +57,7 @@ def _flows(
             plan,
             raws,
             labels.group_names(scenario, plan),
-            labels.route_classes(scenario),
+            labels.result_classes(scenario),
             measured.start,
         )
     )

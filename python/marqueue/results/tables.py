@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from marqueue._core import REASONS
+from marqueue.results.labels import RouteClasses
 from marqueue.results.pipe import PIPE_SUMS
 
 Raw = Mapping[str, Any]
@@ -246,17 +247,35 @@ def delay_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
     return out.table()
 
 
+def class_indices(classes: RouteClasses, route: Array, propagation: Array | None) -> Array:
+    """The class of each flow of a replication, as an index of its names.
+
+    A class whose flows have different propagation delays is divided by their rank into parts of
+    equal size.
+    """
+    first = np.array(classes.first)[route]
+    if propagation is None:
+        return first
+    out = first.copy()
+    divided = {(f, p) for f, p in zip(classes.first, classes.parts, strict=True) if p > 1}
+    for start, parts in divided:
+        rows = np.flatnonzero(first == start)
+        ranked = rows[np.argsort(propagation[rows], kind="stable")]
+        out[ranked] += parts * np.arange(len(rows)) // max(len(rows), 1)
+    return out
+
+
 def flows_table(
     plan: Plan,
     raws: Sequence[Raw],
     groups: Sequence[str],
-    classes: Sequence[str],
+    classes: RouteClasses,
     warmup: int,
 ) -> pa.Table:
     """One row per flow.
 
-    ``groups`` has the name of the group of each entry of the plan's traffic, ``classes`` the class
-    of each route. The first ``warmup`` windows are not part of the measured time.
+    ``groups`` has the name of the group of each entry of the plan's traffic. The first
+    ``warmup`` windows are not part of the measured time.
     """
     flows = [raw["flows"] for raw in raws]
     sizes = [len(f["start"]) for f in flows]
@@ -276,7 +295,10 @@ def flows_table(
     out.add("flow", pa.uint32(), "", (np.arange(n) for n in sizes))
     out.add_names("group", groups, group)
     out.add_names("kind", kinds, group)
-    out.add_names("class", classes, np.concatenate([f["route"] for f in flows]))
+    named = [class_indices(classes, f["route"], f.get("propagation")) for f in flows]
+    out.add_names("class", classes.names, np.concatenate(named))
+    if "propagation" in flows[0]:
+        out.add("propagation", pa.float64(), "s", (f["propagation"] for f in flows))
     out.add("start", pa.float64(), "s", [start])
     out.add("stop", pa.float64(), "s", [stop])
     out.add("end", pa.float64(), "s", [end])

@@ -1,7 +1,13 @@
 """Scenarios: reading them from TOML or building them in Python, checking, and compiling to a
 plan."""
 
-from marqueue.scenario.compiler import class_names, compile, route_classes, ways_back
+from marqueue.scenario.compiler import (
+    class_names,
+    compile,
+    route_classes,
+    spread_classes,
+    ways_back,
+)
 from marqueue.scenario.fields import Aqm, RateLaw, Transport
 from marqueue.scenario.impairments import Jitter, Loss, Reorder
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
@@ -53,6 +59,7 @@ __all__ = [
     "route_classes",
     "scenario_warnings",
     "schema",
+    "spread_classes",
     "ways_back",
     "with_overrides",
 ]

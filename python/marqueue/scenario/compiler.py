@@ -46,6 +46,11 @@ def class_names(scenario: Scenario) -> list[str]:
     return [each.name for each in network(scenario.topology).classes]
 
 
+def spread_classes(scenario: Scenario) -> list[str]:
+    """The names of the classes whose flows have different propagation delays."""
+    return [each.name for each in network(scenario.topology).classes if each.spread]
+
+
 def route_classes(scenario: Scenario) -> list[str]:
     """The class of each route of the plan: all classes, then those that are used in reverse."""
     compilation = Compilation(scenario, network(scenario.topology))

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from marqueue.errors import Problem, ScenarioError, show, unknown, with_names
 from marqueue.scenario.compiler import compile
+from marqueue.scenario.delay_columns import with_columns
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
 from marqueue.scenario.source_text import origin_of, read_scenario
@@ -26,7 +27,8 @@ def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
     >>> scenario.topology.bottleneck.delay.seconds
     0.005
     """
-    return from_toml(read_scenario(path), overrides, origin=origin_of(path))
+    folder = Path() if origin_of(path) != str(path) else Path(path).parent
+    return _from_text(read_scenario(path), overrides, origin_of(path), folder)
 
 
 def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario") -> Scenario:
@@ -35,11 +37,15 @@ def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario"
     ``overrides`` are as for :func:`load`; ``origin`` begins each error message. Raises
     ScenarioError.
     """
+    return _from_text(text, overrides, origin, Path())
+
+
+def _from_text(text: str, overrides: Iterable[str], origin: str, folder: Path) -> Scenario:
     try:
         data = read_toml(text)
     except ValueError as error:
         raise ScenarioError([Problem("", f"not TOML: {error}")], origin) from None
-    return from_dict(data, overrides, origin)
+    return from_dict(with_columns(data, folder, origin), overrides, origin)
 
 
 def from_dict(

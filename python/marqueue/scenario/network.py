@@ -9,15 +9,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import chain, pairwise
+from typing import Any
 
 from marqueue.errors import Problem, show, unknown
 from marqueue.scenario.cpu import Cpu
+from marqueue.scenario.delays import DelayDistribution
 from marqueue.scenario.impairments import Impairments
 from marqueue.scenario.topology import (
     Access,
+    AnyLink,
     Dumbbell,
     Graph,
     GraphClass,
+    GraphLink,
     Link,
     ParkingLot,
     Queue,
@@ -26,6 +30,18 @@ from marqueue.scenario.topology import (
     Topology,
 )
 from marqueue.units import Duration, Rate
+
+NONE = Duration(0)
+
+
+@dataclass(frozen=True)
+class PerFlow:
+    """A link for each flow."""
+
+    law: dict[str, Any]
+    """The law of its delay, as in the plan."""
+    stream: str
+    """The random stream of the delay, which is the same in both directions."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +54,7 @@ class OneWay:
     delay: Duration
     path: str
     """The path of its table in the scenario."""
-    table: Link | None = None
+    table: AnyLink | None = None
     """That table, if it describes the queue and the schedule of this link; None for a wire."""
     impairments: Impairments | None = None
     """Its impairments, if it has any."""
@@ -48,6 +64,8 @@ class OneWay:
     """The name of the link whose reverse direction this is."""
     cpu: Cpu | None = None
     """The CPU that this entry stands for; its rate follows from the traffic."""
+    per_flow: PerFlow | None = None
+    """Whether each flow has such a link of its own; ``delay`` is then the shortest one."""
 
     @property
     def managed(self) -> bool:
@@ -62,6 +80,8 @@ class Class:
     name: str
     forward: tuple[int, ...]
     reverse: tuple[int, ...]
+    spread: bool = False
+    """Whether its flows have different propagation delays."""
 
 
 @dataclass
@@ -98,13 +118,16 @@ class Network:
 
     def add_class(self, name: str, forward: Iterable[int], reverse: Iterable[int]) -> None:
         """Adds a class of flows over these links and the CPUs in front of them."""
-        self.classes.append(Class(name, self._way(forward), self._way(reverse)))
+        there, back = self._way(forward), self._way(reverse)
+        laws = [each.law for i in (*there, *back) if (each := self.links[i].per_flow)]
+        spread = any("constant" not in law for law in laws)
+        self.classes.append(Class(name, there, back, spread))
 
     def _way(self, links: Iterable[int]) -> tuple[int, ...]:
         steps = ((self.cpus[i], i) if i in self.cpus else (i,) for i in links)
         return tuple(chain.from_iterable(steps))
 
-    def refuse_unmanaged(self, table: Link, path: str) -> None:
+    def refuse_unmanaged(self, table: AnyLink, path: str) -> None:
         """Records a problem if a table has an AQM but no buffer."""
         if table.buffer is None and table.aqm is not None:
             self.refuse(
@@ -113,13 +136,33 @@ class Network:
             )
 
     def wires(
-        self, name: str, rate: Rate, delay: Duration, path: str, table: Access | StarClass
+        self,
+        name: str,
+        rate: Rate,
+        delay: Duration,
+        path: str,
+        table: Access | StarClass,
+        law: dict[str, Any] | None = None,
     ) -> tuple[int, int]:
-        """Adds a pair of wires, of which only the forward one is impaired; returns both indices."""
+        """Adds a pair of wires, of which only the forward one is impaired; returns both indices.
+
+        With a law of delays each flow has its own pair.
+        """
         trace = isinstance(table, Access) and table.trace
-        there = OneWay(name, rate, delay, path, impairments=table, trace=trace)
-        back = OneWay(f"{name}/back", rate, delay, path, trace=trace, back_of=name)
+        own = None if law is None else PerFlow(law, name)
+        if own is not None:
+            self.refuse_extras(table, path, trace)
+        there = OneWay(name, rate, delay, path, impairments=table, trace=trace, per_flow=own)
+        back = OneWay(f"{name}/back", rate, delay, path, trace=trace, back_of=name, per_flow=own)
         return self.add(there), self.add(back)
+
+    def refuse_extras(self, table: Impairments, path: str, trace: bool) -> None:
+        """Records a problem for what links of single flows do not have."""
+        expected = "none where each flow has a link of its own"
+        for key in table.pipe():
+            self.refuse(f"{path}.{key}", f"got impairments, expected {expected}")
+        if trace:
+            self.refuse(f"{path}.trace", f"got true, expected {expected}")
 
     def queue(
         self, name: str, back: str, table: Queue, path: str, reverse: Link | None = None
@@ -183,16 +226,54 @@ def _dumbbell(net: Network, topology: Dumbbell) -> None:
     neck, access = topology.bottleneck, topology.access
     there, back = net.queue("bottleneck", "reverse", neck, "topology.bottleneck", topology.reverse)
     parts = {"topology.bottleneck.delay": neck.delay, "topology.access.delay": access.delay}
-    for i, rtt in enumerate(topology.rtts):
-        name = str(rtt)
-        delay = _source_delay(net, f"topology.rtts.{i}", rtt, parts)
+    named: list[tuple[str, Duration | DelayDistribution]]
+    if isinstance(topology.rtts, DelayDistribution):
+        named = [("topology.rtts", topology.rtts)]
+    else:
+        named = [(f"topology.rtts.{i}", rtt) for i, rtt in enumerate(topology.rtts)]
+    for path, rtt in named:
+        name, per_flow = str(rtt), access.per_flow or isinstance(rtt, DelayDistribution)
+        delay, law = _source(net, path, rtt, parts, per_flow)
         source, source_back = net.wires(
-            f"{name}/source", access.rate, delay, "topology.access", access
+            f"{name}/source", access.rate, delay, "topology.access", access, law
         )
+        # A link as fast as the one before it never has a queue, shared or not.
+        own_sinks = per_flow and access.rate < neck.rate
         sink, sink_back = net.wires(
-            f"{name}/sink", access.rate, access.delay, "topology.access", access
+            f"{name}/sink",
+            access.rate,
+            access.delay,
+            "topology.access",
+            access,
+            _constant(access.delay) if own_sinks else None,
         )
         net.add_class(name, (source, there, sink), (sink_back, back, source_back))
+
+
+def _constant(delay: Duration) -> dict[str, Any]:
+    """The law of one delay for all flows."""
+    return {"constant": {"delay": delay.base}}
+
+
+def _source(
+    net: Network,
+    path: str,
+    rtt: Duration | DelayDistribution,
+    parts: dict[str, Duration],
+    per_flow: bool,
+) -> tuple[Duration, dict[str, Any] | None]:
+    """The delay of the source's access link (the shortest, if flows differ) and, if each flow has
+    its own, its law."""
+    if isinstance(rtt, Duration):
+        delay = _source_delay(net, path, rtt, parts)
+        return delay, _constant(delay) if per_flow else None
+    shared = Duration(2 * sum(part.base for part in parts.values()))
+    least = rtt.shortest(shared)
+    delay = _source_delay(net, path, least, parts)
+    if rtt.law == "exponential" and rtt.times[0] < least:
+        expected = f"a mean of at least the shortest round trip ({least})"
+        net.refuse(f"{path}.exponential", f"got {show(str(rtt.times[0]))}, expected {expected}")
+    return delay, rtt.plan(shared, parts=2)
 
 
 def _star(net: Network, topology: Star) -> None:
@@ -201,8 +282,9 @@ def _star(net: Network, topology: Star) -> None:
     parts = {"topology.bottleneck.delay": neck.delay}
     for i, each in enumerate(topology.classes):
         path = f"topology.classes.{i}"
-        delay = _source_delay(net, f"{path}.rtt", each.rtt, parts)
-        source, source_back = net.wires(f"{each.name}/source", each.access, delay, path, each)
+        per_flow = isinstance(each.rtt, DelayDistribution)
+        delay, law = _source(net, f"{path}.rtt", each.rtt, parts, per_flow)
+        source, source_back = net.wires(f"{each.name}/source", each.access, delay, path, each, law)
         net.add_class(each.name, (source, there), (back, source_back))
 
 
@@ -238,18 +320,41 @@ def _graph(net: Network, topology: Graph) -> None:
                 f"{path}.to", f"got {show(table.to)}, expected a node other than where it begins"
             )
         net.refuse_unmanaged(table, path)
+        delay, own = _graph_delay(net, table, path)
         there = net.add(
-            OneWay(table.name, table.rate, table.delay, path, table, table, trace=table.trace)
+            OneWay(
+                table.name,
+                table.rate,
+                delay,
+                path,
+                table,
+                table,
+                trace=table.trace,
+                per_flow=own,
+            )
         )
         edges.setdefault(table.from_, []).append((table.to, there))
         edges.setdefault(table.to, [])
         if table.duplex:
             name = f"{table.name}/back"
-            alike = table.rate, table.delay, path
-            back = net.add(OneWay(name, *alike, trace=table.trace, back_of=table.name))
+            alike = table.rate, delay, path
+            back = net.add(
+                OneWay(name, *alike, trace=table.trace, back_of=table.name, per_flow=own)
+            )
             edges[table.to].append((table.from_, back))
     for i, flow_class in enumerate(topology.classes):
         _graph_class(net, edges, flow_class, f"topology.classes.{i}")
+
+
+def _graph_delay(net: Network, table: GraphLink, path: str) -> tuple[Duration, PerFlow | None]:
+    """The delay of a link, the shortest if flows differ, and its law then."""
+    if isinstance(table.delay, Duration):
+        return table.delay, None
+    net.refuse_extras(table, path, table.trace)
+    if table.buffer is not None or table.schedule or table.cpu is not None:
+        expected = "one delay for a link with a queue, a schedule or a CPU"
+        net.refuse(f"{path}.delay", f"got {show(str(table.delay))}, expected {expected}")
+    return table.delay.shortest(NONE), PerFlow(table.delay.plan(NONE, parts=1), table.name)
 
 
 def _graph_class(net: Network, edges: Edges, table: GraphClass, path: str) -> None:

@@ -5,7 +5,7 @@ from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.cpu import Cpu, nominal_rate, work
 from marqueue.scenario.fields import Aqm
 from marqueue.scenario.network import OneWay
-from marqueue.scenario.topology import Link
+from marqueue.scenario.topology import AnyLink
 from marqueue.units import Duration, Quantity, Size
 
 
@@ -21,6 +21,9 @@ def link_entry(c: Compilation, index: int, link: OneWay) -> Plan:
         "queue": None,
         "trace": link.trace,
     }
+    if link.per_flow is not None:
+        plan["per_flow"] = {"delay": link.per_flow.law, "stream": link.per_flow.stream}
+        return plan
     pipe = link.impairments.pipe() if link.impairments else {}
     if pipe:
         plan["pipe"] = pipe
@@ -43,7 +46,7 @@ def link_entry(c: Compilation, index: int, link: OneWay) -> Plan:
     return plan
 
 
-def _queue(c: Compilation, index: int, path: str, table: Link | Cpu, buffer: Quantity) -> Plan:
+def _queue(c: Compilation, index: int, path: str, table: AnyLink | Cpu, buffer: Quantity) -> Plan:
     """A managed queue."""
     aqm = table.aqm or Aqm("droptail")
     queue = f"links.{index}.queue"

@@ -45,6 +45,13 @@ EXAMPLES = {
     "room": '{ EF = "50 packets" }',
     "processing": '"2 cycles/bit"',
     "transport": '"default"',
+    "uniform": '["120 ms", "280 ms"]',
+    "exponential": '"150 ms"',
+    "lognormal": '"150 ms"',
+    "empirical": '["80 ms", "95 ms", "210 ms"]',
+    "least": '"40 ms"',
+    "sigma": "0.5",
+    "column": '"rtt"',
 }
 """Example values in TOML, for keys whose type and default do not give a good one."""
 
@@ -53,6 +60,7 @@ DECLARED = {
     "RateLaw": ("a rate law: its name, or a table", '{ name = "aimd", beta = 0.8 }'),
     "Loss": ('a share such as "1%", or a table', '{ model = "random", probability = 0.01 }'),
     "Jitter": ('a time such as "2 ms", or a table', '{ mean = "2 ms", order = "free" }'),
+    "DelayDistribution": ("a distribution", '{ uniform = ["120 ms", "280 ms"] }'),
     "Reorder": ("a table", '{ probability = 0.01, delay = "5 ms" }'),
     "Transport": ("a table", '{ preset = "linux", ecn = true }'),
 }
@@ -64,6 +72,7 @@ TITLES = {
     "Aqm": "AQM",
     "RateLaw": "Rate law",
     "Transport": "TCP",
+    "DelayDistribution": "Distribution of delays",
 }
 """Titles of sections that are not named after their definition."""
 

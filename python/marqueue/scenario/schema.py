@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from marqueue.scenario import parameters
+from marqueue.scenario.delays import delay_schema
 from marqueue.scenario.dscp import DSCP_SCHEMA
 from marqueue.scenario.fields import DECLARED, Declared
 from marqueue.scenario.impairments import PERCENT
@@ -45,6 +46,7 @@ def schema() -> dict[str, Any]:
     definitions["RateLaw"] = _named(parameters.rate_laws())
     mean = {"type": "string", "pattern": TIME.pattern}
     definitions["Jitter"] = {"oneOf": [mean, _table(parameters.jitter_declarations())]}
+    definitions["DelayDistribution"] = delay_schema()
     definitions["Reorder"] = _table(parameters.reorder_declarations())
     return document
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from marqueue.scenario.accepted_types import Accepts, Keys, by_default
 from marqueue.scenario.cpu import Cpu, Signal
+from marqueue.scenario.delays import DelayDistribution, OrDistribution
 from marqueue.scenario.fields import (
     Aqm,
     Buffer,
@@ -28,13 +29,11 @@ class RateChange(Table):
     """The rate from then on."""
 
 
-class Link(Impairments):
-    """The keys of every link."""
+class AnyLink(Impairments):
+    """The keys of every link, except its delay."""
 
     rate: Accepts[PositiveRate, Rate | str]
     """Capacity."""
-    delay: Accepts[Duration, Duration | str]
-    """Propagation delay, one way."""
     buffer: Accepts[Buffer | None, Packets | Size | str | None] = by_default(None)
     """Size of the queue, without the packet in transmission. A link without a buffer is a wire: its
     queue is unlimited and not measured."""
@@ -56,6 +55,13 @@ class Link(Impairments):
     followed by "/cpu"."""
 
 
+class Link(AnyLink):
+    """The keys of a link with one delay."""
+
+    delay: Accepts[Duration, Duration | str]
+    """Propagation delay, one way."""
+
+
 class Queue(Link):
     """A link with a managed queue."""
 
@@ -73,6 +79,13 @@ class Access(Impairments):
     """Propagation delay, one way."""
     trace: bool = False
     """Record every packet on every access link in both directions, as ``trace`` of a link does."""
+    per_flow: bool = False
+    """A link for each flow, not one for each class. Always so where round-trip times have a
+    distribution. Destinations share a link all the same if it is as fast as the bottleneck: packets
+    never wait there."""
+
+
+SomeRoundTrips = Annotated[list[PositiveDuration], Field(min_length=1)]
 
 
 class Dumbbell(Table):
@@ -80,8 +93,12 @@ class Dumbbell(Table):
     right, access, destination."""
 
     kind: Literal["dumbbell"] = "dumbbell"
-    rtts: Accepts[Annotated[list[PositiveDuration], Field(min_length=1)], Durations]
-    """Two-way propagation delays. Each is a class of flows and the name of that class."""
+    rtts: Accepts[
+        Annotated[list[Duration] | DelayDistribution, OrDistribution(SomeRoundTrips)],
+        Durations | DelayDistribution | dict[str, Any],
+    ]
+    """Two-way propagation delays. A list: each is a class of flows and the name of that class. A
+    distribution: each flow has a draw."""
     bottleneck: Accepts[Queue, Queue | dict[str, Any]]
     """The shared link."""
     access: Accepts[Access, Access | dict[str, Any]] = by_default(Access())
@@ -109,8 +126,12 @@ class StarClass(Impairments):
 
     name: Annotated[str, Field(min_length=1)]
     """Its name."""
-    rtt: Accepts[PositiveDuration, Duration | str]
-    """Two-way propagation delay."""
+    rtt: Accepts[
+        Annotated[Duration | DelayDistribution, OrDistribution(PositiveDuration)],
+        Duration | str | DelayDistribution | dict[str, Any],
+    ]
+    """Two-way propagation delay. With a distribution each flow has a draw and its own access
+    link."""
     access: Accepts[PositiveRate, Rate | str] = by_default(Rate(10**9))
     """Capacity of the access link."""
 
@@ -131,11 +152,17 @@ class Star(Table):
     of the same rate and delay."""
 
 
-class GraphLink(Link):
+class GraphLink(AnyLink):
     """A link between two nodes. Nodes need no declaration."""
 
     name: Annotated[str, Field(min_length=1)]
     """Its name, unique."""
+    delay: Accepts[
+        Annotated[Duration | DelayDistribution, OrDistribution(Duration)],
+        Duration | str | DelayDistribution | dict[str, Any],
+    ]
+    """Propagation delay, one way. With a distribution each flow has a draw, the same in both
+    directions, and its own link."""
     from_: Annotated[str, Field(alias="from", min_length=1)]
     """The node at its beginning."""
     to: Annotated[str, Field(min_length=1)]

@@ -108,6 +108,8 @@ pub struct Config {
     pub max_rto: Dur,
     /// Retransmission timeout before the first measurement.
     pub initial_rto: Dur,
+    /// Does a connection start with a SYN?
+    pub handshake: bool,
     /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
     pub lost_syn_rto: LostSynRto,
     /// Granularity of the clock that measures round-trip times.
@@ -194,6 +196,7 @@ impl From<&Params> for Config {
             min_rto: Dur::from_secs(p.min_rto),
             max_rto: Dur::from_secs(p.max_rto),
             initial_rto: Dur::from_secs(p.initial_rto),
+            handshake: p.handshake,
             lost_syn_rto: p.lost_syn_rto,
             granularity: Dur::from_secs(p.granularity),
             delayed_ack: Dur::from_secs(p.delayed_ack),

@@ -127,8 +127,9 @@ impl Engine {
         at: Time,
         phase: f64,
     ) -> u32 {
-        let sender = Sender::new(&self.configs[transport as usize], size, phase);
-        let tcp = Tcp { receiver: Receiver::default(), sender, started: false, trace: None, writer: None };
+        let config = &self.configs[transport as usize];
+        let sender = Sender::new(config, size, phase);
+        let tcp = Tcp { receiver: Receiver::new(config), sender, started: false, trace: None, writer: None };
         let f = self.add_flow(FlowKind::Tcp(tcp), group, route, at, size.unwrap_or(0));
         self.flows[f as usize].transport = transport;
         f
@@ -148,7 +149,7 @@ impl Engine {
             row,
             data_stage,
         };
-        match self.free_slots.pop() {
+        let slot = match self.free_slots.pop() {
             Some(slot) => {
                 self.flows[slot as usize] = flow;
                 slot
@@ -157,7 +158,9 @@ impl Engine {
                 self.flows.push(flow);
                 (self.flows.len() - 1) as u32
             }
-        }
+        };
+        self.add_flow_links(slot, group, route);
+        slot
     }
 
     /// Frees the slot of a finished flow once its last packet has left the network. A timer entry that is left over is

@@ -4,12 +4,16 @@
 //! stays in a register.
 
 use super::{resource, Engine, Entrance};
+use crate::flow_links::FlowLinks;
 use crate::packet_options::PacketOptions;
 use crate::resource::Resource;
 use crate::route::Stage;
 use marqueue_aqm::Qdisc;
 use marqueue_core::{ring, Flags, Packet, Price, Time};
 use std::collections::VecDeque;
+
+/// With more classes of links of flows, most of them are not those of the next packet.
+const MOST_FETCHED: usize = 4;
 
 impl Engine {
     /// The event of `source`: the first packet of its line arrives at its next stage.
@@ -25,6 +29,27 @@ impl Engine {
             None => (Time::NEVER, packet.flow()),
         };
         self.events.set(source, next);
+        self.arrive(packet, next_flow);
+    }
+
+    /// The first packet on the links of single flows at `l` arrives at its next stage.
+    pub(super) fn flow_link_arrival(&mut self, l: u32) {
+        let links = flow_links(&mut self.links, l);
+        let Some((_, packet)) = links.pop() else { unreachable!("an event without a packet") };
+        let next = links.first().map_or(Time::NEVER, |e| e.0);
+        let next_flow = links.soon().unwrap_or(packet.flow());
+        // What it sends in answer enters another link of its own.
+        for &l in self.routes.flow_links.iter().take(MOST_FETCHED) {
+            flow_links(&mut self.links, l).fetch(next_flow);
+        }
+        let source = self.links[l as usize].arrival_source;
+        self.events.set(source, next);
+        self.arrive(packet, next_flow);
+    }
+
+    /// A packet arrives at its next stage. One of the next packets on the same link is of `next_flow`.
+    #[inline(always)]
+    fn arrive(&mut self, packet: Packet, next_flow: u32) {
         let now = self.now;
         let stage = self.routes.stages[packet.stage() as usize];
         // Half of all arrivals are at senders. The branch cannot be predicted, so a single comparison decides it.
@@ -35,6 +60,7 @@ impl Engine {
         }
         match stage {
             Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, packet.stage() + 1, now),
+            Stage::FlowLink(to) => self.enter_flow_link(to, packet, packet.stage() + 1, now),
             Stage::Receive | Stage::ReceiveChained => {
                 if let Some((ack, stage)) = self.receive(packet, now) {
                     self.send_from_host(ack, stage, now);
@@ -51,6 +77,7 @@ impl Engine {
     pub(super) fn send_from_host(&mut self, packet: Packet, stage: u32, now: Time) {
         match self.routes.stages[stage as usize] {
             Stage::Link(to) | Stage::Chained(to) | Stage::Merged(to) => self.enter(to, packet, stage + 1, now),
+            Stage::FlowLink(to) => self.enter_flow_link(to, packet, stage + 1, now),
             Stage::Pipe(_)
             | Stage::ReorderingPipe(_)
             | Stage::Cores(_)
@@ -70,6 +97,23 @@ impl Engine {
             }
             Entrance::Resource(_) => self.offer(l, packet.with_stage(stage), now),
             Entrance::Merged(_) => unreachable!("a merged wire is entered from its root"),
+            Entrance::FlowLinks(_) => unreachable!("links of flows have a stage of their own"),
+        }
+    }
+
+    /// A packet enters the link of its flow at `l` at time `at`, which may lie ahead. Its next stage after the link is
+    /// `stage`.
+    #[inline(never)]
+    fn enter_flow_link(&mut self, l: u32, packet: Packet, stage: u32, at: Time) {
+        let links = flow_links(&mut self.links, l);
+        let exit = links.transit(at, &packet);
+        // The order of one flow is known at once, and all that the next such link needs.
+        if let Stage::FlowLink(to) = self.routes.stages[stage as usize] {
+            return self.enter_flow_link(to, packet, stage + 1, exit);
+        }
+        if links.push(exit, packet.with_stage(stage)) {
+            let source = self.links[l as usize].arrival_source;
+            self.events.set(source, exit);
         }
     }
 
@@ -91,6 +135,7 @@ impl Engine {
                     Some(ack_and_stage) => (packet, stage) = ack_and_stage,
                     None => return,
                 },
+                Stage::FlowLink(to) => return self.enter_flow_link(to, packet, stage + 1, at),
                 Stage::Merged(to) => return self.merge(to, l, packet.with_stage(stage + 1), at, exit),
                 Stage::Pipe(_) => match self.pass(l, packet, at) {
                     Some(arrival) => (at, stage) = (arrival, stage + 1),
@@ -232,7 +277,7 @@ impl Engine {
                 let next = merged.pending.front().map_or(Time::NEVER, |p| p.0);
                 self.events.set(link.catch_up_source, next);
             }
-            Entrance::Resource(_) | Entrance::Wire(_) => {
+            Entrance::Resource(_) | Entrance::Wire(_) | Entrance::FlowLinks(_) => {
                 self.catch_up(l, now);
                 self.release_dropped(l);
                 let deadline = resource(&mut self.links, l).deadline();
@@ -266,6 +311,15 @@ impl Engine {
         if packet.options() != Packet::NO_OPTIONS {
             self.free_option_slots.push(packet.options());
         }
+    }
+}
+
+/// The links of single flows at `l`.
+#[inline]
+fn flow_links(links: &mut [super::Link], l: u32) -> &mut FlowLinks {
+    match &mut links[l as usize].entrance {
+        Entrance::FlowLinks(links) => links,
+        Entrance::Wire(_) | Entrance::Merged(_) | Entrance::Resource(_) => unreachable!("a link of all flows"),
     }
 }
 

@@ -41,7 +41,13 @@ impl Engine {
             }
         }
         for (l, link) in self.links.iter_mut().enumerate() {
-            if !matches!(link.entrance, Entrance::Wire(_)) {
+            if matches!(link.entrance, Entrance::FlowLinks(_)) {
+                link.arrival_source = (self.lines.len() + self.sources.len()) as u32;
+                self.sources.push(Source::FlowLinks(l as u32));
+            }
+        }
+        for (l, link) in self.links.iter_mut().enumerate() {
+            if !matches!(link.entrance, Entrance::Wire(_) | Entrance::FlowLinks(_)) {
                 link.catch_up_source = (self.lines.len() + self.sources.len()) as u32;
                 self.sources.push(Source::CatchUp(l as u32));
             }
@@ -114,6 +120,7 @@ impl Engine {
         let waiting = |link: &Link| match &link.entrance {
             Entrance::Resource(r) => r.qdisc.len() as usize,
             Entrance::Merged(merged) => merged.pending.len(),
+            Entrance::FlowLinks(links) => links.in_flight(),
             Entrance::Wire(_) => 0,
         };
         let in_flight: u64 = self.flows.iter().map(|f| u64::from(f.in_flight)).sum();

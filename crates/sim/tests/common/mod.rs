@@ -40,6 +40,7 @@ pub fn link(name: &str, rate: u64, delay: Dur, queue: Option<QueuePlan>) -> Link
         trace: false,
         pipe,
         cpu: None,
+        per_flow: None,
     }
 }
 

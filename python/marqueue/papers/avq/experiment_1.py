@@ -6,6 +6,7 @@ from marqueue.papers.avq.setups import scenario
 from marqueue.papers.figures import PaperFigure, PaperTable, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, series_mean, single
+from marqueue.papers.readings import Choice
 from marqueue.plots import Curve
 from marqueue.reports.builder import Cell
 from marqueue.scenario import Scenario
@@ -39,7 +40,7 @@ MODES = ("bytes", "packets")
 TIES = {"slow": "9999990 bit/s", "even": "10 Mbit/s", "fast": "10000010 bit/s"}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """AVQ with its virtual queue in bytes and in packets; droptail with and without ties."""
     counted = {
         mode: scenario("experiment-1", f"topology.bottleneck.aqm.mode={mode}") for mode in MODES
@@ -51,7 +52,7 @@ def setups() -> Mapping[str, Scenario]:
     return counted | ties
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Figures for both counting units, the virtual capacity, and the effect of ties on droptail."""
     figures = {
         f"{name}.{mode}": over_span(runs[mode], "{:g} to {:g} s".format(*times), figure, *times)
@@ -80,7 +81,7 @@ def measure(runs: Runs) -> Quantities:
     return figures | short | capacity | ties
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """C~(t), q(t) and the table of the queue."""
     link = runs["bytes"].link()
     joined = "Short flows join at 100 s (dotted)."

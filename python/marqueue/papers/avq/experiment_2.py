@@ -6,6 +6,7 @@ from marqueue.papers.avq.setups import label, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows, single
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 COMPARED = ("avq", "red", "rem", "pi", "gkvq")
@@ -18,12 +19,12 @@ PLACES = {float(20 * (i + 1)): (100.0 * i, 100.0 * (i + 1)) for i in range(9)}
 FIGURES = {"losses": "drops", "utilization": "utilization", "queue": "queue_mean"}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme."""
     return {scheme: under("experiment-2", scheme) for scheme in (*COMPARED, *VARIANTS)}
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Packets lost, utilization and mean queue of each 100 s; the lowest utilization."""
     quantities = {
         f"{name}.{scheme}": over_windows(run, label(scheme), figure, "N", PLACES)
@@ -41,7 +42,7 @@ def measure(runs: Runs) -> Quantities:
     return quantities | lowest
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A figure per quantity."""
 
     def drawn(name: str, what: str, caption: str) -> PaperFigure:

@@ -7,6 +7,7 @@ from marqueue.papers.avq.setups import label, under
 from marqueue.papers.figures import PaperFigure, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, peak, settling
+from marqueue.papers.readings import Choice
 from marqueue.plots import Curve
 from marqueue.scenario import Scenario
 
@@ -20,12 +21,12 @@ CHANGES = (100.0, 150.0)
 LEVELS = {"pi": 50.0, "rem": 50.0}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme."""
     return {scheme: under("experiment-3", scheme) for scheme in DRAWN}
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Times to settle, peaks and means of the queue after each change."""
     settle = {
         f"settle-{phase}.{scheme}": replace(
@@ -51,7 +52,7 @@ def measure(runs: Runs) -> Quantities:
     return settle | rest | before
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A figure per scheme."""
     return [
         over_time(

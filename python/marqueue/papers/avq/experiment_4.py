@@ -6,6 +6,7 @@ from marqueue.papers.avq.setups import label, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 COMPARED = ("avq", "red", "rem", "pi", "gkvq")
@@ -19,14 +20,14 @@ PLACES = {float(rate): (10.0 * rate, 10.0 * rate + 100.0) for rate in (10, 20, 3
 FIGURES = {"losses": "drops", "utilization": "utilization", "queue": "queue_mean"}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme, and AVQ with the whole buffer."""
     compared = {scheme: under("experiment-4", scheme) for scheme in (*COMPARED, LOW)}
     whole = under("experiment-4", "avq", "topology.bottleneck.buffer=100 packets")
     return compared | {WHOLE: whole}
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Packets lost, utilization and mean queue at each rate."""
     names = {scheme: label(scheme) for scheme in (*COMPARED, LOW)} | {WHOLE: "AVQ, buffer 100"}
     return {
@@ -36,7 +37,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A figure per quantity."""
 
     def drawn(name: str, what: str, caption: str) -> PaperFigure:

@@ -17,6 +17,7 @@ from marqueue.papers.quantity import (
     side_by_side,
     stepped,
 )
+from marqueue.papers.readings import Choice
 from marqueue.plots import Curve
 from marqueue.results import Result
 from marqueue.scenario import Scenario
@@ -41,7 +42,7 @@ FIGURES = {
 }
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per alpha, and per gamma with half as long short flows at twice the rate."""
     of_aqm = "topology.bottleneck.aqm"
     alphas = {
@@ -64,7 +65,7 @@ def setups() -> Mapping[str, Scenario]:
     return alphas | gammas
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Queue, losses and utilization before, during and after the transient, and its length."""
 
     def across(swept: str, places: Sequence[float], how: Callable[[Result], Quantity]) -> Quantity:
@@ -91,7 +92,7 @@ def off_gamma(utilization: Quantity) -> Quantity:
     return Quantity("Utilization − gamma", "AVQ", values, "", "gamma", utilization.places)
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """q(t) for each alpha and gamma; losses and utilization for each gamma."""
 
     def curves(

@@ -8,6 +8,7 @@ from marqueue.papers.avq.setups import label, scenario, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, over_flows, over_windows
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 FILE = "experiment-6"
@@ -33,7 +34,7 @@ VARIABLE = "Short flows per second"
 PLACES = {float(rate): (10.0 * rate, 10.0 * rate + 100.0) for rate in (10, 20, 30, 40, 50)}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """RED, REM, PI; AVQ for two gammas; AVQ with RED in its virtual queue."""
     of_aqm = "topology.bottleneck.aqm"
     inside = {
@@ -48,7 +49,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Queue, utilization, losses, goodput and fairness at each rate."""
     of_link = {"queue": "queue_mean", "utilization": "utilization", "losses": "loss_ratio"}
     link = {
@@ -73,7 +74,7 @@ def spread(goodputs: Sequence[Quantity]) -> Quantity:
     return Quantity("Spread of goodputs", "all schemes", relative, "", first.variable, first.places)
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A figure per quantity."""
 
     def drawn(name: str, what: str, caption: str) -> PaperFigure:

@@ -4,46 +4,54 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from marqueue.papers.chokew.measures import RISING, SETTLED, of_flows, smallest_goodput, starved
-from marqueue.papers.chokew.setups import label, level, under
+from marqueue.papers.chokew.measures import of_flows, smallest_goodput, starved
+from marqueue.papers.chokew.setups import WINDOWS, label, level, under, varied
 from marqueue.papers.figures import PaperFigure, distribution_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "rio-1", "rio-2", "rio-3")
 LEVELS = {"low": level(1), "high": level(2)}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A hundred flows of each level under each scheme."""
-    return {scheme: under(scheme, {1.0: 100, 2.0: 100}) for scheme in COMPARED}
+    return {
+        scheme: under(scheme, {1.0: 100, 2.0: 100}, overrides=varied(choice)) for scheme in COMPARED
+    }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, choice: Choice) -> Quantities:
     """Number of starved flows of each level, smallest goodput, and goodput of the level."""
+    judged = WINDOWS[choice["window"]]
     out = {}
     for scheme, run in runs.items():
         for name, group in LEVELS.items():
-            for when, window in {"": SETTLED, "-500": RISING}.items():
+            for when, window in {"": judged.index, "-late": judged.late}.items():
                 of = f"{label(scheme)}, {name}"
                 out[f"starved{when}.{scheme}-{name}"] = starved(run, of, group, window)
                 out[f"least{when}.{scheme}-{name}"] = smallest_goodput(run, of, group, window)
-            out[f"goodput.{scheme}-{name}"] = of_flows(run, of, "goodput", group)
+                out[f"goodput{when}.{scheme}-{name}"] = of_flows(run, of, "goodput", group, window)
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, choice: Choice) -> Sequence[PaperFigure]:
     """A figure per level."""
+
+    judged = WINDOWS[choice["window"]]
 
     def drawn(name: str, seen: str) -> PaperFigure:
         samples = {
             label(scheme): np.concatenate(
-                [each.rates * 1e-3 for each in run.flow_sets(SETTLED, group=LEVELS[name])]
+                [each.rates * 1e-3 for each in run.flow_sets(judged.index, group=LEVELS[name])]
             )
             for scheme, run in runs.items()
         }
-        caption = f"Goodput of flows of the {name} level, all replications. {seen}"
+        caption = (
+            f"Goodput of flows of the {name} level, {judged.seconds}, all replications. {seen}"
+        )
         return distribution_figure(
             f"Figure 4, {name} level", caption, samples, "Goodput", "kbit/s", log=name == "low"
         )
@@ -56,11 +64,9 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "200 flows start within 1 s. The paper runs 500 s and does not say what it leaves out. "
-        "Here runs last 1000 s, and goodput is that of the last 500 s, because at 200 flows "
-        "CHOKeW's p0 takes 280 s to settle. The ledger has the first 500 s.",
+        "200 flows start within 1 s.",
         "Low flows have weight 1, or are out under RIO; high flows have weight 2, or are in.",
-        "A starved flow is one that got nothing in 500 s.",
+        "A starved flow is one that got nothing in the judged time.",
     ),
     setups=setups,
     measure=measure,

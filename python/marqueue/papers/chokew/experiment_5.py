@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.chokew.measures import RISING, SETTLED, of_flows, starved, swept
-from marqueue.papers.chokew.setups import level, under
+from marqueue.papers.chokew.measures import of_flows, starved, swept
+from marqueue.papers.chokew.setups import WINDOWS, level, under, varied
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 FLOWS = (50, 100, 150, 200, 250)
@@ -14,26 +15,28 @@ NAMES = {float(n): f"flows-{n}" for n in FLOWS}
 LEVELS = {"low": ("w = 1", level(1)), "high": ("w = 2", level(2))}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per number of flows, half of each level."""
     return {
-        name: under("chokew", {1.0: int(n) // 2, 2.0: int(n) // 2}) for n, name in NAMES.items()
+        name: under("chokew", {1.0: int(n) // 2, 2.0: int(n) // 2}, overrides=varied(choice))
+        for n, name in NAMES.items()
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, choice: Choice) -> Quantities:
     """Goodput and starved flows of each level."""
+    judged = WINDOWS[choice["window"]]
     out = {}
     for key, (of, group) in LEVELS.items():
-        for when, window in {"": SETTLED, "-500": RISING}.items():
+        for when, window in {"": judged.index, "-late": judged.late}.items():
             out[f"goodput{when}.{key}"] = swept(
                 runs, NAMES, "N", of_flows, of, "goodput", group, window
             )
-        out[f"starved.{key}"] = swept(runs, NAMES, "N", starved, of, group)
+        out[f"starved.{key}"] = swept(runs, NAMES, "N", starved, of, group, judged.index)
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A curve per level."""
     both = [quantities[f"goodput.{key}"] for key in LEVELS]
     caption = "Goodput of all flows of a level. The more flows, the more their weights tell."

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, starved, swept
-from marqueue.papers.chokew.setups import level, under
+from marqueue.papers.chokew.setups import WINDOWS, level, under, varied
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 WEIGHTS = (1.0, 1.5, 2.0, 2.5)
@@ -21,30 +22,35 @@ def name(levels: int, each: int) -> str:
     return f"levels-{levels}-{each}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per number of levels and number of flows in each."""
     return {
-        name(levels, each): under("chokew", dict.fromkeys(WEIGHTS[:levels], each))
+        name(levels, each): under(
+            "chokew", dict.fromkeys(WEIGHTS[:levels], each), overrides=varied(choice)
+        )
         for levels in FIGURES
         for each in EACH
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, choice: Choice) -> Quantities:
     """Goodput and starved flows of each level."""
+    window = WINDOWS[choice["window"]].index
     out = {}
     for levels in FIGURES:
         names = {float(each): name(levels, each) for each in EACH}
         for k, weight in enumerate(WEIGHTS[:levels], start=1):
             of, group = f"w = {weight:g}", level(k)
             out[f"goodput.{levels}-{k}"] = swept(
-                runs, names, "flows a level", of_flows, of, "goodput", group
+                runs, names, "flows a level", of_flows, of, "goodput", group, window
             )
-            out[f"starved.{levels}-{k}"] = swept(runs, names, "flows a level", starved, of, group)
+            out[f"starved.{levels}-{k}"] = swept(
+                runs, names, "flows a level", starved, of, group, window
+            )
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A figure per number of levels, a curve per level."""
     return [
         sweep_figure(
@@ -59,11 +65,7 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
 
 
 EXPERIMENT = Experiment(
-    readings=(
-        "25, 50, 75 and 100 flows of each level; goodput is that of 500 s after the first 500 s.",
-        "At 400 flows p0 rises until 600 s, so that the first 100 s of the measured 500 s are "
-        "part of its rise.",
-    ),
+    readings=("25, 50, 75 and 100 flows of each level. At 400 flows p0 rises until 600 s.",),
     setups=setups,
     measure=measure,
     draw=draw,

@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import BESIDE_UDP, label, udp, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.reports.builder import Cell
 from marqueue.scenario import Scenario
 
@@ -21,18 +22,27 @@ def name(scheme: str, ids: int) -> str:
     return f"{scheme}-{ids}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def kept(scheme: str, choice: Choice) -> Sequence[str]:
+    """The size of the buffer for flow ids, of the scheme that has one."""
+    size = choice["id-buffer"]
+    return [f'topology.bottleneck.aqm.ids="{size} packets"'] if scheme == "chokew_id" else []
+
+
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """50 TCP flows and an attacker."""
     return {
         name(scheme, n): under(
-            scheme, {1.0: 50}, udp(n, f"{ATTACK / n:g} kbit/s", dscp="DF"), overrides=BESIDE_UDP
+            scheme,
+            {1.0: 50},
+            udp(n, f"{ATTACK / n:g} kbit/s", dscp="DF"),
+            overrides=[*BESIDE_UDP, *kept(scheme, choice)],
         )
         for scheme in COMPARED
         for n in IDS
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodput of the attacker."""
     return {
         f"attacker.{scheme}": swept(
@@ -48,7 +58,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """The attacker's goodput by the number of its flow ids, as a figure and a table."""
     tabled = [scheme for scheme in COMPARED if scheme != "red"]
     rows: list[list[Cell]] = [

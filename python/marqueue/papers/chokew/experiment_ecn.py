@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import label, level, tcp, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "red", "fq_codel")
@@ -25,7 +26,7 @@ def name(scheme: str, flows: int) -> str:
     return f"{scheme}-{flows}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """50 flows, some with ECN, under schemes that may mark."""
     return {
         name(scheme, n): under(scheme, {1.0: ALL - n}, tcp("ecn", n, "ecn"), overrides=OVERRIDES)
@@ -34,7 +35,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Ratio of goodputs with and without ECN; marks and losses."""
     out = {}
     for scheme in COMPARED:
@@ -46,7 +47,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """The ratio by the number of flows with ECN; marks and losses as a table."""
     keys = ("marks", "losses", "ecn")
     return [

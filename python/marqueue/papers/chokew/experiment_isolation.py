@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "red", "fq_codel")
@@ -21,7 +22,7 @@ def name(scheme: str, rate: float) -> str:
     return f"{scheme}-{rate:g}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """One constant-rate flow beside 50 TCP flows."""
     return {
         name(scheme, rate): under(
@@ -32,7 +33,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodput of the constant-rate flow and of TCP, fairness, and queueing delay."""
     out = {}
     for scheme in COMPARED:
@@ -44,7 +45,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Goodput of the constant-rate flow by its rate; all figures at four rates as a table."""
     keys = ("udp", "tcp", "jain", "delay")
     shown = (0.02, 0.2, 1.0, 10.0)

@@ -11,6 +11,7 @@ from marqueue.papers.chokew.setups import BESIDE_UDP, level, udp, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Floats
@@ -25,10 +26,16 @@ WEIGHTS = (1.25, 1.5, 2.0, 3.0, 4.0)
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 10.0)
 #: Numbers of constant-rate flows at the paper's rate.
 UDP = (1, 4, 10)
+#: Numbers of TCP flows, half of weight 1 and half of weight 2.
+COUNTS = (20, 50, 100, 200)
+#: Access links of Poisson sources, which a link of 10 Mbit/s would space evenly.
+FAST = 'topology.access.rate="1 Gbit/s"'
 
 WEIGHT = {weight: f"weight-{weight:g}" for weight in WEIGHTS}
 RATE = {rate: f"rate-{rate:g}" for rate in RATES}
 FLOWS = {float(flows): f"udp-{flows}" for flows in UDP}
+COUNT = {float(count): f"count-{count}" for count in COUNTS}
+POISSON = {float(flows): f"poisson-{flows}" for flows in UDP}
 
 
 LAWS: Mapping[Law, str] = {
@@ -92,11 +99,30 @@ def beside_udp(flows: float) -> Scenario:
     return under("chokew", {1.0: 50, 2.0: 50}, udp(int(flows)), overrides=BESIDE_UDP)
 
 
-def setups() -> Mapping[str, Scenario]:
-    """Two levels; one constant-rate flow and 50 TCP flows; several and 100."""
+def of_count(count: float) -> Scenario:
+    """Two levels of this number of flows in all."""
+    return under("chokew", {1.0: int(count) // 2, 2.0: int(count) // 2})
+
+
+def beside_poisson(flows: float) -> Scenario:
+    """As :func:`beside_udp`; packets of each flow arrive as a Poisson process of the same rate."""
+    each = {"kind": "packets", "rate": "1250 /s", "packet": "1000 B", "dscp": "AF11"}
+    own = [each | {"name": f"poisson {k}"} for k in range(1, int(flows) + 1)]
+    return under("chokew", {1.0: 50, 2.0: 50}, *own, overrides=[*BESIDE_UDP, FAST])
+
+
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
+    """Two levels, by weight and by number; one unresponsive flow and 50 TCP flows; several and
+    100."""
     return {
         name: at(place)
-        for at, names in ((at_weight, WEIGHT), (at_rate, RATE), (beside_udp, FLOWS))
+        for at, names in (
+            (at_weight, WEIGHT),
+            (at_rate, RATE),
+            (beside_udp, FLOWS),
+            (of_count, COUNT),
+            (beside_poisson, POISSON),
+        )
         for place, name in names.items()
     }
 
@@ -136,10 +162,11 @@ COMPARED = {
     "udp": Comparison(at_rate, RATE, "Mbit/s", part("UDP", "udp"), delivered("udp"), CURVE_RATES),
     "p0.weights": Comparison(at_weight, WEIGHT, "w(2)", drawing_factor, basic),
     "p0.flows": Comparison(beside_udp, FLOWS, "UDP flows", drawing_factor, basic),
+    "p0.counts": Comparison(of_count, COUNT, "N", drawing_factor, basic),
 }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """The quantities in simulation and model, and their ratios."""
     out: dict[str, Quantity] = {}
     for key, each in COMPARED.items():
@@ -176,10 +203,20 @@ def waiting(runs: Runs) -> dict[str, Quantity]:
             values=wait.values / by_15.values,
             unit="",
         )
+    poisson = POISSON, "Poisson flows"
+    wait = swept(runs, *poisson, of_link, "CHOKeW", "delay_mean")
+    out["wait.poisson"] = wait
+    out["leaky.poisson"] = swept(runs, *poisson, delay_by_littles_law, "CHOKeW")
+    out["ratio.wait.poisson"] = replace(
+        wait,
+        label="Queueing delay over that by (15)",
+        values=wait.values / out["leaky.poisson"].values,
+        unit="",
+    )
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Shares, marks for simulation and lines for the model; p0 for each law of TCP."""
     marks = "Marks: simulation; lines: the model with timeouts and pairs."
     shares = ("share.low", "share.high")
@@ -238,6 +275,8 @@ def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
 
 EXPERIMENT = Experiment(
     readings=(
+        "50 to 200 flows are of two levels, of weight 1 and 2. Poisson flows, of 10 Mbit/s each, "
+        "are for (15), which assumes them.",
         "The model is the fixed point of (16a) to (16d) at which the link is full: `marqueue "
         "theory chokew`. Its queue is 150 packets, half-way between L- and L+. Its TCP law is "
         "that with timeouts (Padhye et al. 2000) instead of the square root of footnote 8, and "

@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import label, level, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 COMPARED = ("chokew", "red", "fq_codel")
@@ -20,7 +21,7 @@ def name(scheme: str, rate: float) -> str:
     return f"{scheme}-{rate:g}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """Flows of 10 packets and 50 long flows, all of one level."""
 
     def short(rate: float) -> dict[str, str]:
@@ -33,7 +34,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Completion times, goodput of the long flows, queueing delay."""
     out = {}
     for scheme in COMPARED:
@@ -45,7 +46,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Completion times by the rate; all figures at each rate as a table."""
     keys = ("fct", "fct-p95", "delay", "long")
     return [

@@ -7,6 +7,7 @@ from marqueue.papers.chokew.setups import label, level, tcp, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 #: By name: the scheme, and the unit in which CHOKeW measures the queue and draws.
@@ -26,7 +27,7 @@ NAMES = {
 SIZES = {500.0: "small", 1000.0: level(1), 1500.0: "large"}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """25 flows of each size under each scheme."""
     others = {name: size for size, name in SIZES.items() if name != level(1)}
     transports = [
@@ -40,7 +41,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Mean goodput of a flow by packet size, and the ratio of largest to smallest size."""
     out: dict[str, Quantity] = {}
     for name, run in runs.items():
@@ -53,7 +54,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Goodput by packet size, as a figure and a table."""
     curves = [quantities[f"goodput.{name}"] for name in COMPARED]
     return [

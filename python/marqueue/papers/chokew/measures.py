@@ -8,11 +8,11 @@ import numpy as np
 from marqueue.papers.quantity import FIGURES, FLOWS, Quantity, Runs, side_by_side, single
 from marqueue.results import Result
 
-#: The window in which p0 rises from 0, and the window in which it has settled.
-RISING, SETTLED = 0, 1
+#: The window in which p0 has settled. All windows together are None.
+SETTLED = 1
 
 
-def of_link(run: Result, of: str, figure: str, window: int = SETTLED) -> Quantity:
+def of_link(run: Result, of: str, figure: str, window: int | None = SETTLED) -> Quantity:
     """A figure of the link."""
     taken = FIGURES[figure]
     values = [taken.value(each) * taken.scale for each in run.link().windows(window)]
@@ -20,7 +20,7 @@ def of_link(run: Result, of: str, figure: str, window: int = SETTLED) -> Quantit
 
 
 def of_flows(
-    run: Result, of: str, figure: str, group: str | None = None, window: int = SETTLED
+    run: Result, of: str, figure: str, group: str | None = None, window: int | None = SETTLED
 ) -> Quantity:
     """A figure of the flows of a group."""
     taken = FLOWS[figure]
@@ -28,35 +28,49 @@ def of_flows(
     return single(taken.label, of, values, taken.unit)
 
 
-def ratio(run: Result, of: str, what: str, first: str, second: str) -> Quantity:
+def ratio(
+    run: Result, of: str, what: str, first: str, second: str, window: int | None = SETTLED
+) -> Quantity:
     """The ratio of the goodputs of a flow of one group and a flow of another, in bytes; ``what``
     names the groups."""
-    a, b = (of_flows(run, of, "goodput_per_flow", group) for group in (first, second))
+    a, b = (of_flows(run, of, "goodput_per_flow", group, window) for group in (first, second))
     return replace(a, label=f"Goodput, {what}", values=a.values / b.values, unit="")
 
 
-def starved(run: Result, of: str, group: str | None = None, window: int = SETTLED) -> Quantity:
+def starved(
+    run: Result, of: str, group: str | None = None, window: int | None = SETTLED
+) -> Quantity:
     """Number of flows of a group that received nothing."""
     counts = [float((each.delivered == 0).sum()) for each in run.flow_sets(window, group=group)]
     return single("Flows that got nothing", of, counts, "flows")
 
 
 def smallest_goodput(
-    run: Result, of: str, group: str | None = None, window: int = SETTLED
+    run: Result, of: str, group: str | None = None, window: int | None = SETTLED
 ) -> Quantity:
     """The smallest goodput of a flow of a group."""
     rates = [float(each.rates.min()) * 1e-6 for each in run.flow_sets(window, group=group)]
     return single("Goodput of the worst off", of, rates, "Mbit/s")
 
 
-def overflow(run: Result, of: str, window: int = SETTLED) -> Quantity:
-    """The share of arrivals dropped because the buffer was full."""
-    windows = run.link().windows(window)
-    values = [each.drops["overflow"] / each.arrivals for each in windows]
-    return single("Share of arrivals lost to a full buffer", of, values)
+def fairness(run: Result, of: str, window: int | None) -> Quantity:
+    """Jain's index of what all flows got, (27), of flows that start within the window too."""
+    got = [each.delivered for each in run.flow_sets(window)]
+    values = [float(g.sum() ** 2 / (len(g) * (g**2).sum())) for g in got]
+    return single("Jain's index", of, values)
 
 
-def delay_by_littles_law(run: Result, of: str, window: int = SETTLED) -> Quantity:
+def share_above(run: Result, of: str, series: str, bound: float, window: int | None) -> Quantity:
+    """The share of time for which a series of the link is above a bound."""
+    begin, end = run.span(window)
+    t, values = run.link().series(series)
+    inside = values[:, (begin < t) & (t <= end)]
+    return single(
+        f"Share of time with {series} above {bound:.1f}", of, (inside > bound).mean(axis=1)
+    )
+
+
+def delay_by_littles_law(run: Result, of: str, window: int | None = SETTLED) -> Quantity:
     """Queueing delay by (15): mean queue / rate at which packets enter it. Packets that entered are
     the departures and one of each two matched drops."""
     windows = run.link().windows(window)
@@ -72,7 +86,9 @@ def total(quantities: Sequence[Quantity], of: str) -> Quantity:
     return replace(quantities[0], of=of, values=np.asarray(values))
 
 
-def mean_of(run: Result, of: str, series: str, label: str, window: int = SETTLED) -> Quantity:
+def mean_of(
+    run: Result, of: str, series: str, label: str, window: int | None = SETTLED
+) -> Quantity:
     """The mean of a series of the link."""
     begin, end = run.span(window)
     t, values = run.link().series(series)

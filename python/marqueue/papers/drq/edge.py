@@ -25,12 +25,11 @@ GROUPS = ("SG1", "SG2", "SG3")
 BEHIND = ("SG1", "SG2")
 EDGE, CPU = "IE1", "IE1/cpu"
 CORE = ("L1", "L2")
-#: Round-trip propagation delay, s.
-RTT = 0.04
 
 
-def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Quantity]:
-    """Goodputs of the groups, total goodput of those behind the CPU, and shares of the CPU."""
+def goodputs(runs: Runs, places: Sequence[float], variable: str, rtt: int) -> dict[str, Quantity]:
+    """Goodputs of the groups, total goodput of those behind the CPU, and shares of the CPU; ``rtt``
+    is the round-trip propagation delay, ms."""
     out = {}
     for scheme in SCHEMES:
         names, of = named(scheme, places), label(scheme)
@@ -49,7 +48,7 @@ def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Qu
         out[f"core-loss.{scheme}"] = replace(
             losses[0], label="Loss ratio of L1 and L2", values=losses[0].values + losses[1].values
         )
-        out[f"held.{scheme}"] = held(out[f"wait.{scheme}"], out[f"core-loss.{scheme}"])
+        out[f"held.{scheme}"] = held(out[f"wait.{scheme}"], out[f"core-loss.{scheme}"], rtt)
     for scheme in ("drq", "drr-red"):
         out[f"gain.{scheme}"] = quotient(
             out[f"both.{scheme}"], out["both.red-red"], f"{label(scheme)} over RED-RED"
@@ -57,10 +56,10 @@ def goodputs(runs: Runs, places: Sequence[float], variable: str) -> dict[str, Qu
     return out
 
 
-def held(wait: Quantity, loss: Quantity) -> Quantity:
+def held(wait: Quantity, loss: Quantity, rtt: int) -> Quantity:
     """The goodput of a flow through the edge if only the core limits it, Mbit/s: Reno's sqrt(3/2) M
     / (tau sqrt(p)), with queueing at the edge as part of tau."""
-    tau = RTT + 1e-3 * wait.values
+    tau = 1e-3 * (rtt + wait.values)
     values = 1e-6 * np.sqrt(1.5 / loss.values) * BITS / tau
     return replace(loss, label="Goodput as the core's losses allow", values=values, unit="Mbit/s")
 

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from marqueue.papers.drq.figures import schemes
 from marqueue.papers.drq.measures import (
+    half_widths_off,
     line,
     mbits,
     name,
@@ -18,13 +21,15 @@ from marqueue.papers.drq.measures import (
     total,
 )
 from marqueue.papers.drq.optimum import sharing
-from marqueue.papers.drq.setups import SCHEMES, label, parking_lot
+from marqueue.papers.drq.setups import SCHEMES, label, parking_lot, round_trip, varied
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
-from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.theory.allocation.proportional_fairness import Optimum, proportionally_fair
+from marqueue.theory.drq.marking import approximation, marking
 
 #: B3, Mbit/s.
 RATES = (20, 40, 60, 90)
@@ -36,9 +41,28 @@ GROUPS = (*THROUGH, "SG5", "SG6", *LAST)
 LINKS = tuple(f"L{i}{part}" for i in range(1, 4) for part in ("/cpu", ""))
 
 
-def setups() -> Mapping[str, Scenario]:
+#: Densities of SG1 to SG4, and of SG7 to SG10, by value of the reading ``densities``, cycles/bit.
+DENSITIES = {"dumbbell": (0.25, 0.5, 1.0, 2.0), "figure-2": (1.0, 2.0, 4.0, 8.0)}
+#: Prices on a path of two to six resources, the sum of u, for the marking of Figure 3.
+SUMS, HOPS = (0.05, 0.1, 0.2), (2, 4, 6)
+
+
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and rate of link 3."""
-    return {name(scheme, b): parking_lot(scheme, b) for scheme in SCHEMES for b in RATES}
+    rtt, densities = round_trip(choice), DENSITIES[choice["densities"]]
+    return {
+        name(scheme, b): parking_lot(scheme, b, rtt, densities, varied(choice, scheme))
+        for scheme in SCHEMES
+        for b in RATES
+    }
+
+
+def marked(hops: int) -> Quantity:
+    """Figure 3's probability of a congestion mark over (21), at each sum of u."""
+    values = [marking([s / hops] * hops).congested / approximation([s]) for s in SUMS]
+    return Quantity(
+        "Marks over (21)", f"{hops} resources", np.array([values]), "", "sum of u", SUMS
+    )
 
 
 def with_delays(run: Result) -> Optimum:
@@ -47,12 +71,18 @@ def with_delays(run: Result) -> Optimum:
     return proportionally_fair(sharing(scenario(run), waits=waits))
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs compared with both optima, totals, and utilization of CPU and link 3."""
     names = named("drq", RATES)
     nominal = optima(runs, names)
     delayed = [with_delays(runs[each]) for each in names.values()]
-    out = {}
+    out = {f"marking.{hops}": marked(hops) for hops in HOPS}
+    for group in (*THROUGH, *LAST):
+        parts = {
+            place: half_widths_off(runs[each], group, group, best.rate(group) * 1e-6)
+            for (place, each), best in zip(names.items(), nominal, strict=True)
+        }
+        out[f"away.drq.{group}"] = side_by_side(parts, VARIABLE)
     for group in GROUPS:
         goodput = swept(runs, names, VARIABLE, rate, group, group)
         out[f"rate.drq.{group}"] = goodput
@@ -74,7 +104,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs of the groups at link 3, totals, utilization of link 3, and congested resources."""
     names = named("drq", RATES)
 
@@ -117,12 +147,10 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 
 EXPERIMENT = Experiment(
     readings=(
-        "SG1 to SG4 have 0.25, 0.5, 1 and 2 cycles/bit, and so have SG7 to SG10: the paper gives "
-        "no densities here. SG5 and SG6 have 0.5, so that at L1 and L2 their bottleneck is the "
-        "link and not the CPU, as the paper says.",
-        "Every group has ten flows and a round-trip propagation delay of 40 ms: the paper gives "
-        "none. On each of the four paths the short-lived traffic is five flows of 30 packets a "
-        "second, with 1 cycle/bit.",
+        "SG7 to SG10 have the densities of SG1 to SG4. SG5 and SG6 have 0.5, so that at L1 and L2 "
+        "their bottleneck is the link and not the CPU, as the paper says.",
+        "Every group has ten flows, and all have one round-trip propagation delay. On each of the "
+        "four paths the short-lived traffic is five flows of 30 packets a second, of 1 cycle/bit.",
         "The paper's dotted lines have alpha by propagation delay, as far as can be told. They "
         "are shown together with lines that include the queueing delays measured under DRQ.",
     ),

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.edge import BEHIND, EDGE, GROUPS, aggregate, edge_table, goodputs
 from marqueue.papers.drq.measures import name, named
-from marqueue.papers.drq.setups import SCHEMES, edge, label
+from marqueue.papers.drq.setups import SCHEMES, edge, label, round_trip
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 #: C of IE1, Mcycles/s.
@@ -20,25 +21,30 @@ VARIABLE = "C"
 AXIS = "CPU capacity of IE1, Mcycles/s"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and CPU capacity; at one capacity, one per scheme and rate of the
     core."""
-    every = {name(scheme, c): edge(scheme, c, DENSITIES) for scheme in SCHEMES for c in CLOCKS}
+    rtt = round_trip(choice)
+    every = {
+        name(scheme, c): edge(scheme, c, DENSITIES, rtt=rtt) for scheme in SCHEMES for c in CLOCKS
+    }
     return every | {
-        name(f"core-{scheme}", b): edge(scheme, AT, DENSITIES, b)
+        name(f"core-{scheme}", b): edge(scheme, AT, DENSITIES, b, rtt)
         for scheme in SCHEMES
         for b in CORES
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, choice: Choice) -> Quantities:
     """Goodputs of the groups, and total goodput of those behind the CPU."""
     core = {each.removeprefix("core-"): run for each, run in runs.items() if "core" in each}
-    other = goodputs(core, CORES, "B1 = B2")
-    return goodputs(runs, CLOCKS, VARIABLE) | {f"core.{key}": q for key, q in other.items()}
+    other = goodputs(core, CORES, "B1 = B2", round_trip(choice))
+    return goodputs(runs, CLOCKS, VARIABLE, round_trip(choice)) | {
+        f"core.{key}": q for key, q in other.items()
+    }
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """A figure per scheme, the aggregate, and utilization of the CPU."""
     return [
         *(

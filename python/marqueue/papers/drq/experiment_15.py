@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.edge import GROUPS, aggregate, edge_table, goodputs
 from marqueue.papers.drq.measures import name, named
-from marqueue.papers.drq.setups import SCHEMES, edge, label
+from marqueue.papers.drq.setups import SCHEMES, edge, label, round_trip
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 #: w1, cycles/bit.
@@ -17,17 +18,21 @@ VARIABLE = "w1"
 AXIS = "Density of SG1, cycles/bit"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and density."""
-    return {name(scheme, w): edge(scheme, CLOCK, (w, LOW)) for scheme in SCHEMES for w in DENSITIES}
+    return {
+        name(scheme, w): edge(scheme, CLOCK, (w, LOW), rtt=round_trip(choice))
+        for scheme in SCHEMES
+        for w in DENSITIES
+    }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, choice: Choice) -> Quantities:
     """Goodputs of the groups, total goodput of those behind the CPU, and SG1's share of the CPU."""
-    return goodputs(runs, DENSITIES, VARIABLE)
+    return goodputs(runs, DENSITIES, VARIABLE, round_trip(choice))
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """A figure per scheme, the aggregate, and utilization of the CPU."""
     return [
         *(

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.measures import quotient, swept, total
-from marqueue.papers.drq.setups import two_edges
+from marqueue.papers.drq.setups import round_trip, two_edges
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 #: w1, cycles/bit.
@@ -18,12 +19,12 @@ AXIS = "Density of SG1, cycles/bit"
 EDGES = {"IE1": "IE1, DRQ", "IE2": "IE2, RED-RED"}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per density."""
-    return {each: two_edges(CLOCK, (w, LOW)) for w, each in NAMES.items()}
+    return {each: two_edges(CLOCK, (w, LOW), round_trip(choice)) for w, each in NAMES.items()}
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodput of SG1 and SG2 through each edge router."""
     out = {
         key: swept(runs, NAMES, VARIABLE, total, of, [f"SG{i} by {key}" for i in (1, 2)])
@@ -33,7 +34,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A curve per edge router."""
     caption = "Goodput of all flows through each of the two edge routers."
     return [sweep_figure("Figure 16", caption, [quantities[key] for key in EDGES], AXIS)]

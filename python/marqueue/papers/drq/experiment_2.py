@@ -5,13 +5,26 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from marqueue.papers.drq.measures import line, name, named, over_optimum, rate, swept
+from marqueue.papers.drq.measures import (
+    CPU,
+    LINK,
+    line,
+    name,
+    named,
+    over_optimum,
+    rate,
+    share,
+    swept,
+)
+from marqueue.papers.drq.optimum import sharing
 from marqueue.papers.drq.setups import ECN, dumbbell, group, label
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.plots.capacity_region import pair_allocations, pair_shares
 from marqueue.scenario import Scenario
+from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 from marqueue.theory.allocation.single_bottleneck import SingleBottleneck
 
 DENSITIES = (1, 2, 4, 8)
@@ -27,7 +40,7 @@ COMES_TO = {"drq": "optimum", "drq-ecn": "optimum", "red-red": "tcp-like"}
 OVERRIDES = {"drq-ecn": ECN}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and ratio of capacities."""
     flows = [group(str(w), w, EACH) for w in DENSITIES]
     return {
@@ -39,15 +52,19 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Theoretical shares, and goodputs relative to them."""
     allocations = {
         "optimum": [FLOWS.proportionally_fair(ratio, 1.0) for ratio in RATIOS],
         "tcp-like": [FLOWS.tcp_like(ratio, 1.0) for ratio in RATIOS],
     }
     out = {
-        "mean.harmonic": single("Harmonic mean", "theory", [FLOWS.harmonic], "cycles/bit"),
-        "mean.arithmetic": single("Arithmetic mean", "theory", [FLOWS.arithmetic], "cycles/bit"),
+        "mean.harmonic": single(
+            "C/B from which the link limits too", "problem P", [boundary("link")], "cycles/bit"
+        ),
+        "mean.arithmetic": single(
+            "C/B up to which the CPU limits", "problem P", [boundary("cpu")], "cycles/bit"
+        ),
         "gain": theory(
             "PF over TCP-like, in all",
             [p.sum() / t.sum() for p, t in zip(*allocations.values(), strict=True)],
@@ -61,9 +78,32 @@ def measure(runs: Runs) -> Quantities:
             goodput = swept(runs, named(scheme, RATIOS), VARIABLE, rate, f"w = {w}", str(w))
             expected = [float(r[i]) * RATE / EACH for r in allocations[key]]
             out[f"rate.{scheme}.{w}"] = goodput
+            out[f"share.{scheme}.{w}"] = swept(
+                runs, named(scheme, RATIOS), VARIABLE, share, f"w = {w}", str(w)
+            )
             out[f"{key}.{w}"] = line(goodput, expected)
             out[f"ratio.{scheme}.{w}"] = over_optimum(goodput, expected)
     return out
+
+
+def boundary(resource: str) -> float:
+    """The C/B at which a resource begins or ceases to have a price in problem P, by bisection of
+    the general solver: not by the formulas for means."""
+    low, high = RATIOS[0], RATIOS[-1]
+    for _ in range(30):
+        middle = (low + high) / 2
+        if priced(resource, middle) == priced(resource, low):
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def priced(resource: str, ratio: float) -> bool:
+    """Whether the link or the CPU has a price in problem P at this C/B."""
+    flows = [group(str(w), w, EACH) for w in DENSITIES]
+    at = dumbbell("drq", ratio * RATE, flows, rate=f"{RATE:g} Mbit/s")
+    return {"link": LINK, "cpu": CPU}[resource] in proportionally_fair(sharing(at)).congested
 
 
 def theory(what: str, values: Sequence[float]) -> Quantity:
@@ -71,7 +111,7 @@ def theory(what: str, values: Sequence[float]) -> Quantity:
     return Quantity(what, "theory", np.array([values]), "", VARIABLE, RATIOS)
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """The paper's figure, and the same by simulation."""
     shares = dict(pair_allocations(FLOWS))
     ratios = shares.pop("C/B")

@@ -13,11 +13,13 @@ from marqueue.papers.drq.measures import (
     named,
     optima,
     over_optimum,
+    quotient,
 )
-from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, dumbbell
+from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, VARIED, dumbbell, label, varied
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 from marqueue.theory.allocation.allocations import max_min
 
@@ -30,13 +32,18 @@ VARIABLE = "C"
 AXIS = "CPU capacity, Mcycles/s"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and capacity; DRQ with marks at low capacities."""
-    every = {name(scheme, c): dumbbell(scheme, c) for scheme in SCHEMES for c in CLOCKS}
-    return every | {name(MARKED, c): dumbbell("drq", c, overrides=ECN) for c in LOW}
+    every = {
+        name(scheme, c): dumbbell(scheme, c, overrides=varied(choice, scheme))
+        for scheme in SCHEMES
+        for c in CLOCKS
+    }
+    acks = VARIED["acks"][choice["acks"]]
+    return every | {name(MARKED, c): dumbbell("drq", c, overrides=[*ECN, *acks]) for c in LOW}
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs, shares and utilization; distances from the optimum; capacity unused by RED-RED."""
     found = optima(runs, named("drq", CLOCKS))
     out = classes(runs, CLOCKS, VARIABLE, found)
@@ -57,11 +64,16 @@ def measure(runs: Runs) -> Quantities:
             out[f"away.{scheme}.{group}"] = side_by_side(parts, VARIABLE)
         used, wasted = out[f"utilization.{scheme}"], out["utilization.red-red"]
         out[f"lost.{scheme}"] = difference(used, wasted, "Utilization beyond RED-RED's")
+        what = f"Utilization of RED-RED over {label(scheme)}"
+        out[f"left.{scheme}"] = quotient(wasted, used, what)
+    out["same"] = quotient(
+        out["utilization.drq"], out["utilization.drr-red"], "Utilization, DRQ over DRR-RED"
+    )
     marked = classes(runs, LOW, VARIABLE, found[: len(LOW)], [MARKED])
     return {each: q for each, q in marked.items() if MARKED in each} | out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """A figure per scheme, the utilization of both resources, and a table of regions."""
     names = named("drq", CLOCKS)
     found = dict(zip(names, optima(runs, names), strict=True))
@@ -86,9 +98,7 @@ EXPERIMENT = Experiment(
         "40 Mbit/s, 40 ms, ten flows each of 0.25, 0.5, 1 and 2 cycles/bit. The paper gives no "
         "duration: 60 s, of which the first 25 s are left out. C of 45 and 50 Mcycles/s, where "
         "nothing changes any more, are left out too.",
-        "Sources do not use ECN, so that a packet at 11 is lost (the paper describes both, and "
-        "does not say which it simulated). Packets are 500 bytes on the wire, windows are not "
-        "limited, receivers acknowledge every packet.",
+        "Packets are 500 bytes on the wire, and windows are not limited.",
         "RED counts packets, DRQ bits. Buffers have room for 2000 packets, more than RED lets "
         "wait. DRR's flows share room for 550 packets and have no other AQM; the paper gives no "
         "buffer.",

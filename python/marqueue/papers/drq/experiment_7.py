@@ -19,6 +19,7 @@ from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, group, label,
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.theory.allocation.allocations import tcp_like
@@ -31,7 +32,7 @@ VARIABLE = "n"
 AXIS = "Flows of 10 cycles/bit"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and number of such flows."""
     return {name(scheme, n): dumbbell(scheme, CLOCK, flows(n)) for scheme in SCHEMES for n in HIGH}
 
@@ -54,7 +55,7 @@ def high_at(found: Allocation) -> float:
     return cpu_share(found, "high") if there else 0.0
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Shares of the flows of high density, goodputs of the others, and utilization of both
     resources."""
     found = optima(runs, named("drq", HIGH))
@@ -71,7 +72,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """The share of the flows of high density, goodputs of the others, and utilization."""
     names = named("drq", HIGH)
     found = dict(zip(names, optima(runs, names), strict=True))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from marqueue.papers.drq.measures import (
     mbits,
     name,
     named,
+    of_link,
+    quotient,
     scenario,
     swept,
 )
@@ -23,17 +26,20 @@ from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, label, table
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 from marqueue.theory.allocation.proportional_fairness import Optimum, proportionally_fair
 
 #: Density of the short flows, cycles/bit.
 DENSITIES = (0.25, 1.0, 2.0, 2.5)
-#: The short flows: 100 per second of 30 packets are 12 Mbit/s, 30% of the link.
+#: Short flows a second, by value of the reading ``cross-load``: 100 of 30 packets are 12 Mbit/s,
+#: 30% of the link; as much arrives at the receivers of 123, whose sizes are seldom the largest.
+ARRIVALS = {"consumes": 123, "offers": 100}
+#: The short flows.
 WEB = {
     "name": "short",
     "kind": "poisson",
-    "rate": "100 /s",
     "size": "30 packets",
     "sizes": "pareto",
     "shape": 1.2,
@@ -46,16 +52,18 @@ LONG = ["40 ms"]
 RTTS = f"topology.rtts={json.dumps(WEB['classes'])}"
 
 
-def setups() -> Mapping[str, Scenario]:
-    """A set-up per scheme and density of short flows."""
+def setups(choice: Choice) -> Mapping[str, Scenario]:
+    """A set-up per scheme and density of short flows; one of each scheme without them."""
     long = [each | {"classes": LONG} for each in table("dumbbell")["traffic"]]
-    return {
+    web = WEB | {"rate": f"{ARRIVALS[choice['cross-load']]} /s"}
+    every = {
         name(scheme, w): dumbbell(
-            scheme, CLOCK, [*long, WEB | {"processing": f"{w:g} cycles/bit"}], [RTTS]
+            scheme, CLOCK, [*long, web | {"processing": f"{w:g} cycles/bit"}], [RTTS]
         )
         for scheme in SCHEMES
         for w in DENSITIES
     }
+    return every | {f"alone-{scheme}": dumbbell(scheme, CLOCK) for scheme in SCHEMES}
 
 
 def taken(run: Result) -> dict[str, list[float]]:
@@ -83,9 +91,9 @@ def short_share(run: Result, of: str) -> Quantity:
     return single("Share of the link, short flows", of, values)
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs of long flows relative to the capacity left by short flows, and use of the link."""
-    best = {each: left(run) for each, run in runs.items()}
+    best = {each: left(run) for each, run in runs.items() if "alone" not in each}
     first = [best[name("drq", w)][0] for w in DENSITIES]
     out = classes(runs, DENSITIES, VARIABLE, first)
     for scheme in SCHEMES:
@@ -103,10 +111,18 @@ def measure(runs: Runs) -> Quantities:
     for scheme in ("drq", "drr-red"):
         used, wasted = out[f"utilization.{scheme}"], out["utilization.red-red"]
         out[f"lost.{scheme}"] = difference(used, wasted, "Utilization beyond RED-RED's")
+        what = f"Utilization of RED-RED over {label(scheme)}"
+        out[f"left.{scheme}"] = quotient(wasted, used, what)
+        alone = of_link(runs[f"alone-{scheme}"], label(scheme), "utilization")
+        out[f"raised.{scheme}"] = replace(
+            used,
+            label=f"Utilization beyond that without short flows, {label(scheme)}",
+            values=used.values - alone.values,
+        )
     return out
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """A figure per scheme, and the utilization of the link."""
     names = named("drq", DENSITIES)
     found = {place: left(runs[each])[0] for place, each in names.items()}
@@ -125,8 +141,8 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 
 EXPERIMENT = Experiment(
     readings=(
-        "As in Experiment 5 with 40 Mcycles/s, and 100 short flows a second, the number at which "
-        "they offer 30% of the link. Their round trips are 20, 30, 40, 50 or 60 ms.",
+        "As in Experiment 5 with 40 Mcycles/s, and short flows. Their round trips are 20, 30, "
+        "40, 50 or 60 ms.",
         "The paper does not give the densities of the short flows. Here they are 0.25 to 2.5 "
         "cycles/bit: at 3.3 their load alone is the CPU's capacity.",
         "The optimum is that of the long flows with what the short ones left of CPU and link in "

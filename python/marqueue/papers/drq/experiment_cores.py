@@ -8,6 +8,7 @@ from marqueue.papers.drq.setups import CLASSES, dumbbell
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 CORES = (1, 2, 4, 8)
@@ -17,7 +18,7 @@ VARIABLE = "cores"
 AXIS = "Cores, 20 Mcycles/s in all"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per number of cores."""
     return {
         name("drq", n): dumbbell("drq", CLOCK / n, overrides=[f"topology.bottleneck.cpu.cores={n}"])
@@ -25,13 +26,13 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs of classes relative to the optimum."""
     out = classes(runs, CORES, VARIABLE, optima(runs, named("drq", CORES)), ["drq"])
     return out | {f"ratio.{each}": out[f"ratio.drq.{each}"] for each in CLASSES}
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs, and utilization of both resources."""
     names = named("drq", CORES)
     found = dict(zip(names, optima(runs, names), strict=True))

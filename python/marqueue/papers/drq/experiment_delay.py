@@ -11,6 +11,7 @@ from marqueue.papers.drq.setups import CLASSES, dumbbell, label
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 
@@ -21,7 +22,7 @@ SHORT = ('duration="20 s"', 'warmup="12 s"', "topology.bottleneck.cpu.trace=true
 AXIS = "Density, cycles/bit"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme."""
     return {scheme: dumbbell(scheme, CLOCK, overrides=SHORT) for scheme in COMPARED}
 
@@ -48,7 +49,7 @@ def waits(run: Result, of: str) -> Quantity:
     return side_by_side(parts, "w")
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Delays of classes, and the ratio of the densest to the lightest class."""
     out = {}
     for scheme in COMPARED:
@@ -61,7 +62,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """A curve per scheme."""
     caption = "Mean time that packets of a class wait at CPU and link together."
     both = [quantities[f"delay.{scheme}"] for scheme in COMPARED]

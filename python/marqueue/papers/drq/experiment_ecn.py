@@ -7,6 +7,7 @@ from marqueue.papers.drq.setups import CLASSES, ECN, dumbbell, group, schemes
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 CLOCK = 25.0
@@ -15,7 +16,7 @@ HOPS = {"drq": "link under DRQ", "standard": "link under RFC 3168"}
 AXIS = "Density, cycles/bit"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """DRQ at the CPU, with DRQ or standard RED at the link; and 00 and ECT flows with DRQ at
     both."""
     standard = {**schemes()["red-red"]["link"], "signal": "ecn"}
@@ -29,7 +30,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs with both kinds of link, and of ECT and 00 flows; marks and losses at the link."""
     out = {}
     for hop, of in HOPS.items():
@@ -49,7 +50,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs by density, marks and losses at the link, and goodputs of ECT and 00 flows."""
     return [
         sweep_figure(

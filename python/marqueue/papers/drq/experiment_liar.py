@@ -7,6 +7,7 @@ from marqueue.papers.drq.setups import CLASSES, EACH, dumbbell, group
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 CLOCK = 20.0
@@ -17,7 +18,7 @@ CASES = {"truth": "all say the truth", "told": "w = 2 says 0.25", "learned": "th
 AXIS = "Density, cycles/bit"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """True densities; a false one; a false one at a CPU that measures."""
     honest = [group(each, float(each)) for each in CLASSES]
     lying = {"per_bit": f"{LIAR} cycles/bit", "declared": SAYS}
@@ -30,7 +31,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs and shares of the CPU by density, and the gain of the class with the false
     density."""
     out = {}
@@ -47,7 +48,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Goodputs and shares by density, a curve per case."""
     return [
         sweep_figure(

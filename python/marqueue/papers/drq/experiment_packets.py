@@ -8,6 +8,7 @@ from marqueue.papers.drq.setups import dumbbell
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 #: C, Mcycles/s.
@@ -21,7 +22,7 @@ GROUPS = tuple(SIZES)
 SMALL = 'transport.small={preset="ns2", recovery="newreno", segment="100 B"}'
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per capacity."""
     flows = [
         {
@@ -36,13 +37,13 @@ def setups() -> Mapping[str, Scenario]:
     return {name("drq", c): dumbbell("drq", c, flows, [SMALL]) for c in CLOCKS}
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs of both groups relative to the optimum."""
     out = classes(runs, CLOCKS, VARIABLE, optima(runs, named("drq", CLOCKS)), ["drq"], GROUPS)
     return out | {f"ratio.{each}": out[f"ratio.drq.{each}"] for each in GROUPS}
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs, and utilization of both resources."""
     names = named("drq", CLOCKS)
     found = dict(zip(names, optima(runs, names), strict=True))

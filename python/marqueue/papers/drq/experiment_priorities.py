@@ -8,6 +8,7 @@ from marqueue.papers.drq.setups import dumbbell, group
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 from marqueue.theory.allocation.proportional_fairness import Optimum
 
@@ -21,7 +22,7 @@ GROUPS = ("cheap-1", "cheap-2", "dear-1", "dear-2")
 PRIORITIES = {each: WEIGHT for each in GROUPS if each.endswith("-2")}
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per capacity: ten flows of each density and level."""
     flows = [
         group(f"{key}-{level}", w, dscp=dscp)
@@ -38,13 +39,13 @@ def found(runs: Runs) -> list[Optimum]:
     return optima(runs, named("drq", CLOCKS), priorities=PRIORITIES)
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Goodputs of classes and levels relative to the weighted optimum."""
     out = classes(runs, CLOCKS, VARIABLE, found(runs), ["drq"], GROUPS)
     return out | {f"ratio.{each}": out[f"ratio.drq.{each}"] for each in GROUPS}
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Goodputs, and a table of regions."""
     best = dict(zip(named("drq", CLOCKS), found(runs), strict=True))
     return [

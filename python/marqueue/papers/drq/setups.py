@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario, from_dict
 
 FOLDER = Path(__file__).parent
@@ -20,8 +21,41 @@ ECN = (
     "topology.bottleneck.signal=ecn",
     "topology.bottleneck.cpu.signal=ecn",
 )
+#: What values of readings change in a dumbbell or parking lot, by reading and value.
+VARIED: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "acks": {"every": (), "delayed": ('transport.default.delayed_ack="100 ms"',)},
+}
+#: Round-trip propagation delay of the scenario files, ms.
+RTT = 40
 #: Flows of a class, and bits of a packet.
 EACH, BITS = 10, 4000
+
+
+def varied(choice: Choice, scheme: str) -> list[str]:
+    """How a dumbbell or parking lot differs from the scenario file under a choice."""
+    out = [
+        each
+        for reading, values in VARIED.items()
+        if reading in choice
+        for each in values[choice[reading]]
+    ]
+    if "signal" in choice and choice["signal"] == "marks":
+        # Sources of RED are ECN-capable from the start; those of DRQ begin at code point 00.
+        out += ECN if scheme.startswith("drq") else [each for each in ECN if "field" not in each]
+    return out
+
+
+def round_trip(choice: Choice) -> int:
+    """The round-trip propagation delay outside the dumbbell, ms."""
+    return int(choice["round-trip"].removesuffix("ms"))
+
+
+def lengthen(links: Mapping[str, dict[str, Any]], rtt: int) -> None:
+    """Gives each access link what round trips of ``rtt`` ms have more than those of the file."""
+    for link in links.values():
+        if link["name"].startswith("access"):
+            delay = float(link["delay"].removesuffix(" ms")) + (rtt - RTT) / 2
+            link["delay"] = f"{delay:g} ms"
 
 
 @cache
@@ -71,21 +105,36 @@ def dumbbell(
     return built(data, f"{label(scheme)}, dumbbell, C = {clock:g} Mcycles/s", overrides)
 
 
-def parking_lot(scheme: str, rate: float) -> Scenario:
-    """The parking lot with a third link of ``rate`` Mbit/s."""
+def parking_lot(
+    scheme: str,
+    rate: float,
+    rtt: int = RTT,
+    densities: Sequence[float] | None = None,
+    overrides: Sequence[str] = (),
+) -> Scenario:
+    """The parking lot with a third link of ``rate`` Mbit/s; ``densities`` are those of SG1 to SG4,
+    and of SG7 to SG10, if they are not those of the file."""
     data = table("parking-lot")
     links = named_links(data)
+    lengthen(links, rtt)
     for name in ("L1", "L2", "L3"):
         under(scheme, links[name])
     links["L3"]["rate"] = f"{rate:g} Mbit/s"
-    return built(data, f"{label(scheme)}, parking lot, B3 = {rate:g} Mbit/s")
+    groups = {each["name"]: each for each in data["traffic"]}
+    for i, density in enumerate(densities or ()):
+        for first in (1, 7):
+            groups[f"SG{first + i}"]["processing"] = f"{density:g} cycles/bit"
+    return built(data, f"{label(scheme)}, parking lot, B3 = {rate:g} Mbit/s", overrides)
 
 
-def edge(scheme: str, clock: float, densities: Sequence[float], core: float = 40.0) -> Scenario:
+def edge(
+    scheme: str, clock: float, densities: Sequence[float], core: float = 40.0, rtt: int = RTT
+) -> Scenario:
     """Edge deployment: IE1 with ``clock`` Mcycles/s, SG1 and SG2 of these densities, L1 and L2 at
     ``core`` Mbit/s."""
     data = table("edge")
     links = named_links(data)
+    lengthen(links, rtt)
     for each in ("L1", "L2"):
         links[each]["rate"] = f"{core:g} Mbit/s"
     under(scheme, links["IE1"], clock)
@@ -98,10 +147,11 @@ def edge(scheme: str, clock: float, densities: Sequence[float], core: float = 40
     return built(data, f"{label(scheme)} at the edge, {at}")
 
 
-def two_edges(clock: float, densities: Sequence[float]) -> Scenario:
+def two_edges(clock: float, densities: Sequence[float], rtt: int = RTT) -> Scenario:
     """DRQ at IE1 and RED-RED at IE2, each with its own SG1 and SG2 of these densities."""
     data = table("edge")
     links = named_links(data)
+    lengthen(links, rtt)
     edges = {"1": "drq", "2": "red-red"}
     for number, scheme in edges.items():
         for end in ("IE", "EE"):

@@ -17,6 +17,7 @@ from marqueue.papers.mkc.measures import (
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 from marqueue.theory.mkc.paper_data import figure_1
 
@@ -33,9 +34,19 @@ SETUPS = ((90, 1000, 40), (120, 1000, 40), (90, 200, 40), (90, 200, 100), (120, 
 LATE = (15.0, 20.0)
 
 
-def setups() -> Mapping[str, Scenario]:
+#: The least rate, by value of the reading ``least-rate``; by default kappa omega.
+LEAST: Mapping[str, Mapping[str, str]] = {
+    "kappa-omega": {},
+    "1-mbit": {"min_rate": "1 Mbit/s"},
+    "2-mbit": {"min_rate": "2 Mbit/s"},
+    "5-mbit": {"min_rate": "5 Mbit/s"},
+}
+
+
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per round-trip time."""
-    return {name(*each): packets(*each) for each in SETUPS}
+    least = LEAST[choice["least-rate"]]
+    return {name(*each): packets(*each, least) for each in SETUPS}
 
 
 def name(rtt: int, size: int = 1000, delta: int = 40) -> str:
@@ -43,12 +54,12 @@ def name(rtt: int, size: int = 1000, delta: int = 40) -> str:
     return f"rtt-{rtt}-{size}-{delta}"
 
 
-def packets(rtt: int, size: int, delta: int) -> Scenario:
+def packets(rtt: int, size: int, delta: int, least: Mapping[str, str]) -> Scenario:
     """One flow of Kelly's law on 50 Mbit/s."""
     return one_link(
         f"Kelly control, {rtt} ms, packets of {size} bytes, an interval of {delta} ms",
-        flow("kelly", kappa=0.5, omega="20 kbit/s"),
-        rates=["1 Mbit/s"],
+        flow("kelly", kappa=0.5, omega="20 kbit/s", **least),
+        rates=[least.get("min_rate", "1 Mbit/s")],
         rtts=[f"{rtt} ms"],
         packet=f"{size} B",
         overrides=["duration=20 s"],
@@ -57,7 +68,7 @@ def packets(rtt: int, size: int, delta: int) -> Scenario:
     )
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Distances from the stationary rate, overshoot, and growth of oscillations."""
     maps = {d: total_rate(figure_1(d)) for d in DELAYS}
     late = {d: largest_distance(x[141:151], SETTLED) for d, x in maps.items()}
@@ -110,7 +121,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Maps in four panels, packet simulation in two."""
     return [
         map_figure(

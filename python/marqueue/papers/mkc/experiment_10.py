@@ -10,13 +10,13 @@ from marqueue.papers.mkc.measures import Rate, measure_rate, overshoot, sender_f
 from marqueue.papers.mkc.setups import flow, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 
 LAWS = {"emkc_naive": "naive", "emkc": "proper"}
 #: Round-trip times, ms; the paper has one, which it does not give.
-RTTS = (10, 20, 30, 50, 80, 100)
-SHOWN = 50
+RTTS = (10, 20, 30, 50, 60, 80, 100)
 #: C and C + alpha / beta, Mbit/s.
 C, SETTLED = 10.0, 10.0 + 0.1 / 0.9
 #: A flow has settled within this share of it.
@@ -30,7 +30,7 @@ def name(law: str, rtt: int) -> str:
     return f"{law}-{rtt}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per law and round-trip time."""
     return {
         name(law, rtt): one_link(
@@ -68,9 +68,19 @@ def figure(run: Result, law: str, key: str) -> Quantity:
     return measure_rate(run, label, LAWS[law], how, unit)
 
 
-def measure(runs: Runs) -> Quantities:
-    """Figures of each law by round-trip time."""
-    return {
+def shown(choice: Choice) -> int:
+    """The round-trip time that the figure is taken to have, ms."""
+    return int(choice["round-trip"].removesuffix("ms"))
+
+
+def measure(runs: Runs, choice: Choice) -> Quantities:
+    """Figures of each law by round-trip time, and at that of the figure."""
+    judged = {
+        f"judged.{key}.{law}": figure(runs[name(law, shown(choice))], law, key)
+        for law in LAWS
+        for key in FIGURES
+    }
+    return judged | {
         f"{key}.{law}": swept(
             runs,
             {float(rtt): name(law, rtt) for rtt in RTTS},
@@ -82,7 +92,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, quantities: Quantities, choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Rates over time at one round-trip time, and the largest rates at all."""
     figures = {"emkc_naive": "Figure 10", "emkc": "Figure 11"}
     return [
@@ -90,7 +100,7 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
             sender_figure(
                 figures[law],
                 f"One flow with the {of} reference rate on 10 Mbit/s, from 125 kbit/s.",
-                {f"RTT = {SHOWN} ms": runs[name(law, SHOWN)]},
+                {f"RTT = {shown(choice)} ms": runs[name(law, shown(choice))]},
             )
             for law, of in LAWS.items()
         ),
@@ -109,9 +119,8 @@ def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTabl
 EXPERIMENT = Experiment(
     readings=(
         "alpha = 100 kbit/s, beta = 0.9, packets of 200 bytes, Delta = 50 ms, C = 10 Mbit/s, as "
-        "in the paper. The paper does not give the round-trip time (50 ms here, and others for "
-        "comparison), the initial rate (125 kbit/s, as in Figure 12), the buffer (100 packets), "
-        "and when in an interval the flow starts (at random).",
+        "in the paper. The paper does not give the initial rate (125 kbit/s, as in Figure 12), "
+        "the buffer (100 packets), and when in an interval the flow starts (at random).",
     ),
     setups=setups,
     measure=measure,

@@ -17,6 +17,7 @@ from marqueue.papers.mkc.measures import (
 from marqueue.papers.mkc.setups import built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
+from marqueue.papers.readings import Choice
 from marqueue.results import Result
 from marqueue.scenario import Scenario
 
@@ -29,7 +30,7 @@ FULL, QUITE = 0.95, 1.0
 LATE = (35.0, 40.0)
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """The one."""
     data = table("four-flows")
     return {"packets": built(data, data["name"])}
@@ -65,7 +66,7 @@ def sum_of_rates(run: Result, flows: int) -> Quantity:
     return measure_all_rates(run, "Sum of rates over X*", "packets", partial(settled, flows=flows))
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Time until the first flow fills the link, settled sums of rates, and falls."""
     run: Result = runs["packets"]
     out = {
@@ -85,7 +86,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Rates over time."""
     return [
         sender_figure(

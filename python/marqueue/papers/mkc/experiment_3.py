@@ -10,27 +10,39 @@ from marqueue.papers.mkc.measures import map_figure, measure_rate, ratio, sender
 from marqueue.papers.mkc.setups import PACKET, built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Floats
 from marqueue.theory.mkc import Kelly, Loss, Network, Trajectory, iterate
 
-#: C1 to C4, Mbit/s, and the routes.
-CAPACITY = (30.0, 20.0, 20.0, 15.0)
 ROUTES = ((0, 1), (1, 2, 3))
 KAPPA, OMEGA = 0.1, 5.0
+#: What the paper prints of the topology: C2 and C4, Mbit/s; x1 without the second flow, which is
+#: (C1 + C2 + omega) / 2; and 2 x1 + 3 x2, which is the sum of all capacities and 2 omega.
+C2, C4, ALONE, SUM = 20.0, 15.0, 27.5, 95.0
+C1 = 2 * ALONE - C2 - OMEGA
+C3 = SUM - 2 * OMEGA - C1 - C2 - C4
+#: C1 to C4, Mbit/s. The printed rates are not used, so that they can be checked.
+CAPACITY = (C1, C2, C3, C4)
+#: Other capacities, for which Lemma 1 must hold too.
+OTHERS = ((40.0, 25.0, 30.0, 10.0), (12.0, 50.0, 9.0, 33.0), (8.0, 16.0, 64.0, 32.0))
 LATE = (20.0, 30.0)
 FLOWS = ("1", "2")
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """The one."""
     data = table("several-links")
     return {"packets": built(data, data["name"])}
 
 
-def the_map(steps: int = 300) -> Trajectory:
+def the_map(
+    steps: int = 300,
+    capacity: Sequence[float] = CAPACITY,
+    routes: Sequence[Sequence[int]] = ROUTES,
+) -> Trajectory:
     """The map from 1 Mbit/s, without delay."""
-    network = Network.of(CAPACITY, ROUTES)
+    network = Network.of(capacity, routes)
     return iterate(network, Kelly(KAPPA, OMEGA), Loss(network.capacity), 1.0, steps)
 
 
@@ -52,11 +64,19 @@ def with_losses() -> Floats:
     return rates
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Rates of map and packets, and the fixed point with losses."""
     settled = the_map().rates[-1]
     expected = with_losses()
+    off = []
+    for capacity in (CAPACITY, *OTHERS):
+        x1, x2 = the_map(3000, capacity).rates[-1]
+        off.append(abs(2 * x1 + 3 * x2 - sum(capacity) - 2 * OMEGA))
+    # The second flow alone, whose number is not used above.
+    alone = the_map(300, CAPACITY[1:], [(0, 1, 2)]).rates[-1]
     out = {
+        "alone.map": single("x2 alone", "map", [float(alone[0])], "Mbit/s"),
+        "lemma.off": single("2 x1 + 3 x2 off Lemma 1", "map", [max(off)], "Mbit/s"),
         "lemma.map": single("2 x1 + 3 x2", "map", [2 * settled[0] + 3 * settled[1]], "Mbit/s"),
         "overload.map": single(
             "x1 + x2 beyond C2", "map", [100 * (settled.sum() / CAPACITY[1] - 1)], "%"
@@ -85,7 +105,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Rates of map and packets over time."""
     rates = the_map(150).rates.T
     named = {f"x{name}": rates[i] for i, name in enumerate(FLOWS)}
@@ -97,9 +117,10 @@ def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
 
 EXPERIMENT = Experiment(
     readings=(
-        "kappa = 0.1, omega = 5 Mbit/s, C2 = 20 and C4 = 15 Mbit/s. The paper does not give C1, "
-        "C3 and the routes. The path lengths of 2 and 3, the sum of 95 Mbit/s and the rates imply "
-        "C1 = 30 and C3 = 20 Mbit/s, and routes over 1, 2 and over 2, 3, 4. There is no delay.",
+        "kappa = 0.1, omega = 5 Mbit/s, C2 = 20 and C4 = 15 Mbit/s. The 27.5 Mbit/s that the "
+        "paper prints for x1 alone give C1 = 30 Mbit/s, and the sum of 95 Mbit/s then gives C3 = "
+        "20 Mbit/s. The routes, over 1, 2 and over 2, 3, 4, follow from the path lengths of 2 and "
+        "3 and from C2 being common. There is no delay.",
         "Packets, which are not in the paper: 200 bytes, links of 5 ms, intervals of 50 ms, 30 s.",
     ),
     setups=setups,

@@ -16,6 +16,7 @@ from marqueue.papers.mkc.measures import (
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 from marqueue.theory.mkc.paper_data import figure_5, figure_6, steps_to_saturation
 
@@ -29,7 +30,7 @@ def settled(beta: float, capacity: float, alpha: float) -> float:
     return capacity + alpha / beta
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per beta."""
     return {
         f"beta-{beta:g}": one_link(
@@ -41,7 +42,7 @@ def setups() -> Mapping[str, Scenario]:
     }
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Steps until the link is full; overshoot and remaining distance."""
     filled = dict(zip(("emkc", "scalable"), figure_5(), strict=True))
     maps = {beta: total_rate(figure_6(beta)) for beta in MAPS}
@@ -85,7 +86,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Steps of maps; rates of packets."""
     emkc_rates, scalable = (total_rate(each) for each in figure_5())
     return [

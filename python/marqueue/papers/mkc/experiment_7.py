@@ -1,6 +1,6 @@
 """Figures 7 and 8: steps of EMKC and AIMD to fairness, by theory, maps and packet simulation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -12,8 +12,10 @@ from marqueue.papers.mkc.measures import Rate, computed, rates
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.plots import mkc
 from marqueue.scenario import Scenario
+from marqueue.statistics.estimates import Floats
 from marqueue.theory.mkc import Aimd, Mkc
 from marqueue.theory.mkc.convergence import steps_mkc
 from marqueue.theory.mkc.paper_data import Steps, steps_over_capacity, steps_over_epsilon
@@ -28,7 +30,7 @@ STEP = 0.050 + 0.050 + 100 * 0.0016 / 10
 OVER = 1.0
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """Two flows that start as unfair as possible."""
     return {
         "packets": one_link(
@@ -53,7 +55,7 @@ def over_capacity(law: str, sources: str) -> Steps:
     return steps_over_capacity(LAWS[law], SOURCES[sources])
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Steps of iteration and simulation relative to theory; growth with C; ratio of EMKC and
     AIMD."""
     out = {}
@@ -71,6 +73,7 @@ def measure(runs: Runs) -> Quantities:
         aimd = over_capacity("aimd", name)
         ratios = dict(zip(aimd.x / 1e6, steps / aimd.iterated, strict=True))
         out[f"ratio.{name}"] = computed("Steps of EMKC over AIMD's", f"N {name}", ratios, "C")
+    out |= fits()
     out["steps.packets.counted"] = of_packets(runs)
     out["steps.theory"] = computed(
         "Steps", "Theorem 5", {e: steps_mkc(10.0, 2, 0.1, 0.5, e) for e in EPSILONS}, "epsilon"
@@ -80,6 +83,29 @@ def measure(runs: Runs) -> Quantities:
         label="Steps, packets over theory",
         values=out["steps.packets.counted"].values / out["steps.theory"].values,
     )
+    return out
+
+
+#: Shapes that the growth of steps with C is compared with. A small power stands for what is
+#: neither linear nor logarithmic.
+SHAPES: Mapping[str, Callable[[Floats], Floats]] = {
+    "linear": lambda c: c,
+    "logarithm": np.log,
+    "power": lambda c: c**0.2,
+}
+
+
+def fits() -> dict[str, Quantity]:
+    """How well each shape fits the steps at all capacities: R^2 of a line in it; and the exponent
+    of the best power of C."""
+    out = {}
+    for name in SOURCES:
+        found = over_capacity("emkc", name)
+        for shape, of in SHAPES.items():
+            r2 = float(np.corrcoef(of(found.x), found.iterated)[0, 1] ** 2)
+            out[f"fit.{name}.{shape}"] = single(f"R^2, N {name}", shape, [r2])
+        exponent = float(np.polyfit(np.log(found.x), np.log(found.iterated), 1)[0])
+        out[f"exponent.{name}"] = single("Exponent of C", f"N {name}", [exponent])
     return out
 
 
@@ -101,7 +127,7 @@ def fair_after(first: Rate, second: Rate, epsilon: float) -> float:
     return float(begins[fair[0]] + OVER / 2 if len(fair) else first.end)
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Theory as lines, iteration and packets as marks."""
     return [
         PaperFigure(

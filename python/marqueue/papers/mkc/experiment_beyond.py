@@ -7,6 +7,7 @@ from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.mkc.setups import built, table
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import FIGURES, FLOWS, Quantities, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario
 
 C = 10.0
@@ -19,7 +20,7 @@ ROUTERS: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per router."""
     out = {}
     for key, (called, aqm) in ROUTERS.items():
@@ -29,7 +30,7 @@ def setups() -> Mapping[str, Scenario]:
     return out
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Shares of the link, losses and the queue."""
     out = {}
     for key, (called, _) in ROUTERS.items():
@@ -45,7 +46,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """A row per router."""
     measured = ("share.mkc", "share.tcp", "loss_ratio", "queue_mean")
     return [

@@ -11,6 +11,7 @@ from marqueue.papers.mkc.measures import rates
 from marqueue.papers.mkc.random_routes import Topology, at_random, parking_lot
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.readings import Choice
 from marqueue.plots import line_plot, panels
 from marqueue.results import Result
 from marqueue.scenario import Scenario
@@ -48,7 +49,7 @@ def name(router: str, topology: str, grain: str) -> str:
     return f"{router}-{topology.replace(' ', '-')}-{grain}"
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per router, topology and granularity."""
     return {
         name(router, key, of): topology.scenario(
@@ -78,7 +79,7 @@ def sent(run: Result) -> Floats:
     return np.array([[each[str(i)].mean(*LATE) for i in range(len(each))] for each in rates(run)])
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """The smallest and the largest ratio of measured and expected rates."""
     out = {}
     places = tuple(float(i) for i in range(1, len(TOPOLOGIES) + 1))
@@ -111,7 +112,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure | PaperTable]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """Measured rates by expected rates, and the networks."""
     rows = []
     figure, panes = panels(len(GRAINS), height=2.9)

@@ -12,6 +12,7 @@ from marqueue.papers.figures import PaperFigure
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side, single
+from marqueue.papers.readings import Choice
 from marqueue.plots import line_plot
 from marqueue.results import Result
 from marqueue.scenario import Scenario
@@ -28,7 +29,7 @@ BLOCK, WHOLE = 100, 0.99
 WARMUP = 15.0
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per number of flows, in equal shares from the start; the largest with jitter,
     too."""
     most = max(FLOWS)
@@ -85,7 +86,7 @@ def independent(n: int) -> float:
     return float(binom.ppf(WHOLE, BLOCK, steady_loss(C.base, n, ALPHA, BETA)))
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Parity needed, the excess over independent losses, and the parity with jitter."""
     parity = side_by_side({float(n): redundancy(runs[str(n)]) for n in FLOWS}, "N")
     expected = np.array([independent(n) for n in FLOWS])
@@ -99,7 +100,7 @@ def measure(runs: Runs) -> Quantities:
     }
 
 
-def draw(runs: Runs, _: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, _: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Share of blocks that lose more than a number of packets, with that of independent losses."""
     number = np.arange(21.0)
     curves: dict[str, tuple[Floats, Floats]] = {}

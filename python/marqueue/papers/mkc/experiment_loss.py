@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from marqueue.papers.mkc.measures import computed, swept
 from marqueue.papers.mkc.setups import emkc, one_link
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import FIGURES, Quantities, Quantity, Runs, single
+from marqueue.papers.readings import Choice
 from marqueue.plots import line_plot, panels, style
 from marqueue.results import Result
 from marqueue.scenario import Scenario
@@ -26,23 +28,52 @@ CALLED = {"emkc": "EMKC", "free": "adaptive price"}
 RTTS = ("20 ms", "40 ms", "60 ms", "80 ms")
 
 
-def setups() -> Mapping[str, Scenario]:
-    """A set-up per router and number of flows."""
-    every = {f"{kind}-{n}": flows(kind, n) for kind in ROUTERS for n in FLOWS}
-    return every | {"long": flows("emkc", max(FLOWS), delta="400 ms")}
+#: Numbers of flows at which EMKC is compared with AIMD, and C grows with N.
+COMPARED = (5, 10, 20, 40)
+#: Capacity per flow where C grows with N, Mbit/s.
+PER_FLOW = 0.5
+#: AIMD with EMKC's alpha and beta: packets of 200 bytes a second, an interval as long.
+AIMD = {"name": "aimd", "alpha": f"{ALPHA / 1600:g} /s", "beta": 1 - BETA, "interval": "100 ms"}
+
+
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
+    """A set-up per router and number of flows; AIMD on droptail; EMKC with C in proportion to N."""
+    every = {f"{kind}-{n}": flows(kind, n) for kind in ROUTERS for n in {*FLOWS, *COMPARED}}
+    aimd = {f"aimd-{n}": sharing(n, AIMD, "droptail", f"AIMD, {n} flows", C) for n in COMPARED}
+    grown = {
+        f"grown-{n}": sharing(
+            n,
+            emkc(f"{ALPHA:g} bit/s", BETA),
+            {"name": "mkc", "delta": "100 ms"},
+            f"EMKC, {n} flows of {PER_FLOW:g} Mbit/s",
+            n * PER_FLOW * 1e6,
+        )
+        for n in COMPARED
+    }
+    return every | aimd | grown | {"long": flows("emkc", max(FLOWS), delta="400 ms")}
 
 
 def flows(kind: str, n: int, delta: str = "100 ms") -> Scenario:
+    """EMKC flows under a router."""
+    aqm = {"name": ROUTERS[kind], "delta": delta}
+    name = f"{CALLED[kind]}, {n} flows, intervals of {delta}"
+    return sharing(n, emkc(f"{ALPHA:g} bit/s", BETA), aqm, name, C)
+
+
+def sharing(
+    n: int, law: Mapping[str, Any], aqm: str | Mapping[str, Any], name: str, capacity: float
+) -> Scenario:
     """Flows that start with equal shares; measured over the last 10 s of 40 s."""
     count = min(n, len(RTTS))
     return one_link(
-        f"{CALLED[kind]}, {n} flows, intervals of {delta}",
-        emkc(f"{ALPHA:g} bit/s", BETA),
-        rates=[f"{C / n:.0f} bit/s"] * count,
+        name,
+        law,
+        rates=[f"{capacity / n:.0f} bit/s"] * count,
         rtts=RTTS[:count],
         each=[(n + i) // count for i in range(count)],
         overrides=["duration=40 s", "warmup=30 s"],
-        aqm={"name": ROUTERS[kind], "delta": delta},
+        aqm=aqm,
+        rate=f"{capacity:.0f} bit/s",
     )
 
 
@@ -52,7 +83,7 @@ def of_link(run: Result, of: str, figure: str, scale: float = 1.0) -> Quantity:
     return single(taken.label, of, [scale * taken.value(w) for w in run.link().windows()])
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """Loss ratios in percent, of maps and packets, and the excess of EMKC's over the formula."""
     out = {}
     for kind, of in CALLED.items():
@@ -79,6 +110,7 @@ def measure(runs: Runs) -> Quantities:
     for by in ("map", "packets"):
         out[f"loss.{by}"] = out[f"loss.{by}.emkc"]
         out[f"excess.{by}"] = beyond_formula(out[f"loss.{by}"])
+    out |= against_aimd(runs)
     long = replace(
         of_link(runs["long"], "EMKC, packets, Delta = 400 ms", "loss_ratio", 100.0),
         unit="%",
@@ -95,13 +127,39 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
+def against_aimd(runs: Runs) -> dict[str, Quantity]:
+    """Losses of EMKC and AIMD at the same numbers of flows, and of EMKC with C in proportion to
+    N."""
+    kinds = {"emkc": "EMKC", "aimd": "AIMD on droptail", "grown": "EMKC, C = N 0.5 Mbit/s"}
+    out = {}
+    for kind, of in kinds.items():
+        names = {float(n): f"{kind}-{n}" for n in COMPARED}
+        found = swept(runs, names, "N", partial(of_link, of=of, figure="loss_ratio", scale=100.0))
+        out[f"compared.{kind}"] = replace(found, label="Loss", unit="%")
+    losses = out["compared.aimd"]
+    out["doubled.aimd"] = replace(
+        losses,
+        label="Loss over that of half as many flows",
+        values=losses.values[:, 1:] / losses.values[:, :-1],
+        unit="",
+        places=losses.places[1:],
+    )
+    out["constant.grown"] = replace(
+        out["compared.grown"],
+        label="Loss over that of five flows",
+        values=out["compared.grown"].values / out["compared.grown"].values[:, :1],
+        unit="",
+    )
+    return out
+
+
 def beyond_formula(loss: Quantity) -> Quantity:
     """Excess of a loss over N alpha / (C beta + N alpha), percentage points."""
     expected = [100 * closed_form(C, int(n), ALPHA, BETA) for n in loss.places]
     return replace(loss, label="Loss beyond the formula", values=loss.values - np.array(expected))
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Formula, maps and packets in one figure."""
     figure, [axes] = panels()
     curves, maps, rows = {}, {}, []
@@ -138,7 +196,9 @@ EXPERIMENT = Experiment(
     readings=(
         "C = 10 Mbit/s, alpha = 10 kbit/s, beta = 0.5. Maps: delays of 1 to 10 steps, the last 100 "
         "of 3000. Packets: 200 bytes, round-trip times of 20 to 80 ms, Delta = 100 ms, the last "
-        "10 s of 40 s. The adaptive price aims at gamma = 0.98, with a gain of 0.05 by packets.",
+        "10 s of 40 s. AIMD adds as much in as long an interval and halves its rate; the paper "
+        "does not simulate it here. The adaptive price aims at gamma = 0.98, with a "
+        "gain of 0.05 by packets.",
     ),
     setups=setups,
     measure=measure,

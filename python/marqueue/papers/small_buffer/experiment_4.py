@@ -12,6 +12,7 @@ from scipy.stats import norm
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
+from marqueue.papers.readings import Choice
 from marqueue.papers.small_buffer import measures
 from marqueue.papers.small_buffer.measures import (
     clt,
@@ -44,12 +45,12 @@ def schemes() -> list[tuple[str, float]]:
     return [(scheme, A) for scheme in CURVES] + [(scheme, LARGER) for scheme in OF_TWO]
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and number of flows."""
     return {named(s, n, a): dumbbell(s, n, a) for s, a in schemes() for n in FLOWS}
 
 
-def full() -> Mapping[str, Scenario]:
+def full(_choice: Choice) -> Mapping[str, Scenario]:
     """More flows; with the larger exponent up to ten thousand."""
     return {
         named(s, n, a): dumbbell(s, n, a, replications=replications)
@@ -77,7 +78,7 @@ def formula(scheme: str) -> Quantity:
     )
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """The four figures, windows, and marks."""
     out: dict[str, Quantity] = {}
     for scheme, a in schemes():
@@ -121,7 +122,7 @@ def histogram(runs: Runs) -> PaperFigure:
     return PaperFigure("Figure 6b", caption, figure, table)
 
 
-def draw(runs: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """The four figures, Figure 5's pairs, windows, and marks."""
     pairs = [key(scheme, a) for scheme in OF_TWO for a in (A, LARGER)]
     short = {k: replace(q, label="h") for k, q in quantities.items() if k.startswith("h.")}

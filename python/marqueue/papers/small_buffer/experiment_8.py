@@ -6,6 +6,7 @@ from typing import Any
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.readings import Choice
 from marqueue.papers.small_buffer.measures import performance, performance_figures
 from marqueue.papers.small_buffer.setups import (
     BUFFER,
@@ -73,17 +74,17 @@ def _access(group: str, i: int, flows: int) -> dict[str, Any]:
     }
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and number of flows."""
     return {name(s, n): three_routers(s, n) for s in CURVES for n in FLOWS}
 
 
-def full() -> Mapping[str, Scenario]:
+def full(_choice: Choice) -> Mapping[str, Scenario]:
     """More flows."""
     return {name(s, n): three_routers(s, n, r) for s in CURVES for n, r in MORE.items()}
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """The four figures at router 2."""
     out: dict[str, Quantity] = {}
     for scheme in CURVES:
@@ -92,7 +93,7 @@ def measure(runs: Runs) -> Quantities:
     return out
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """The four."""
     caption = "Router 2 of three; N is the number of flows a group."
     return performance_figures("Figure 8", caption, quantities, list(CURVES))

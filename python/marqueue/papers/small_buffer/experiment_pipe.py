@@ -10,6 +10,7 @@ from marqueue.design.chain_packets import HALF, MINIMAL
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.readings import Choice
 from marqueue.papers.small_buffer.measures import dependence, performance, swept
 from marqueue.papers.small_buffer.setups import EACH, A, dumbbell, named
 from marqueue.scenario import Scenario
@@ -39,7 +40,7 @@ LENGTH, WARM_UP, REPLICATIONS = 400, 100, 1
 FLOWS = (50, 200, 400)
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme, C T and number of flows."""
     return {
         named(s, n, each=each): dumbbell(s, n, each=each)
@@ -85,7 +86,7 @@ def between(name: str, pipe: int) -> Quantity:
     return Quantity("h", of, np.array([values]), "", "N", tuple(float(n) for n in FLOWS))
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """The four figures and h of packets; utilization and h of the chain; h of models between."""
     out: dict[str, Quantity] = {}
     for scheme in SCHEMES:
@@ -104,7 +105,7 @@ def measure(runs: Runs) -> Quantities:
     return {**out, **{f"{name}.h.{key(MODELLED, few)}": between(name, few) for name in BETWEEN}}
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """Utilization and h."""
     keys = [key(scheme, pipe) for scheme in SCHEMES for pipe in PIPES]
     caption = "C T packets a flow in the pipe, on average. Lines under RED1: the chain."

@@ -11,6 +11,7 @@ from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.ledger import Reference, read_reference
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
+from marqueue.papers.readings import Choice
 from marqueue.papers.small_buffer.measures import dependence, performance, swept, windows
 from marqueue.papers.small_buffer.setups import FOLDER, GROUP
 from marqueue.scenario import Scenario, from_dict
@@ -37,12 +38,12 @@ def scenario(scheme: str, flows: int, replications: int = 1) -> Scenario:
     return from_dict(data | {"warmup": warmup, "sample": "20 ms"})
 
 
-def setups() -> Mapping[str, Scenario]:
+def setups(_choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and number of flows."""
     return {name(s, n): scenario(s, n) for s in SCHEMES for n in FLOWS if n not in MORE}
 
 
-def full() -> Mapping[str, Scenario]:
+def full(_choice: Choice) -> Mapping[str, Scenario]:
     """The paper's largest number of flows."""
     return {name(s, n): scenario(s, n, r) for s in SCHEMES for n, r in MORE.items()}
 
@@ -66,7 +67,7 @@ def half_widths_apart(ours: Quantity, others: Quantity) -> Quantity:
     return replace(ours, label=label, unit="", values=np.array([widths]))
 
 
-def measure(runs: Runs) -> Quantities:
+def measure(runs: Runs, _choice: Choice) -> Quantities:
     """The four figures and h, here and from ns-2."""
     reference = read_reference(FOLDER / "reference.toml")
     out: dict[str, Quantity] = {}
@@ -81,7 +82,7 @@ def measure(runs: Runs) -> Quantities:
     return {**out, **windows(runs[name("RED1", SHOWN)], f"RED1, N = {SHOWN}")}
 
 
-def draw(_: Runs, quantities: Quantities) -> Sequence[PaperFigure]:
+def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure]:
     """The figures here and from ns-2, and h."""
     letters = dict(zip(COMPARED, "abc", strict=True))
     return [

@@ -11,6 +11,7 @@ import numpy as np
 
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
+from marqueue.scenario.quadrature import with_classes
 from marqueue.theory.allocation.proportional_fairness import Optimum, proportionally_fair
 from marqueue.theory.allocation.resources import Flows, Resource, Sharing
 from marqueue.theory.plan_inputs import Plan, round_trip, tcp_settings
@@ -45,7 +46,7 @@ def allocation_problem(scenario: Scenario, weights: Weights = "tcp") -> Allocati
     the scenario is outside the model: no long TCP flows, rate-controlled flows, a changing rate, or
     other traffic that takes all of a capacity.
     """
-    reader = _Reader(compile(scenario), weights)
+    reader = _Reader(compile(with_classes(scenario)), weights)
     reader.read()
     if not reader.flows:
         raise _outside("traffic", "got no TCP flows without end, expected some that share")

@@ -8,6 +8,7 @@ from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
 from marqueue.scenario.dscp import dscp_value
 from marqueue.scenario.parameters import aqms
+from marqueue.scenario.quadrature import with_classes
 from marqueue.theory.chokew.model import Equilibrium, Flows, equilibrium
 from marqueue.theory.plan_inputs import round_trip, tcp_settings
 
@@ -27,7 +28,7 @@ def solve_scenario(
     :class:`ScenarioError` if the scenario is outside the model: another AQM, flows that begin or
     end, several packet sizes.
     """
-    plan = compile(scenario)
+    plan = compile(with_classes(scenario))
     index, link = _the_link(plan)
     flows, sizes = [], set()
     for group in plan["traffic"]:

@@ -7,6 +7,7 @@ from typing import Any
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
 from marqueue.scenario.parameters import aqms
+from marqueue.scenario.quadrature import with_classes
 from marqueue.theory.allocation.from_scenario import allocation_problem
 from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 from marqueue.theory.drq.fluid import Drq, Red, Reno
@@ -22,7 +23,7 @@ def network(scenario: Scenario) -> Drq:
     :class:`ScenarioError` if the scenario is outside the model.
     """
     shared = allocation_problem(scenario).sharing
-    plan = compile(scenario)
+    plan = compile(with_classes(scenario))
     links = {link["name"]: link for link in plan["links"]}
     for name in proportionally_fair(shared).congested:
         if not _has_drq(links[name]):

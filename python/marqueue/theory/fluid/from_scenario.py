@@ -11,6 +11,7 @@ import marqueue._core as _core
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
 from marqueue.scenario.parameters import aqms, rate_laws
+from marqueue.scenario.quadrature import with_classes
 from marqueue.theory.fluid.model import Description
 from marqueue.theory.plan_inputs import Plan, round_trip, tcp_settings
 
@@ -36,7 +37,7 @@ def describe(scenario: Scenario, source: Source = "reno") -> Description:
 
     Raises :class:`ScenarioError` with every assumption of the model that the scenario breaks.
     """
-    reader = _Reader(compile(scenario), source)
+    reader = _Reader(compile(with_classes(scenario)), source)
     description = reader.read()
     if reader.problems:
         raise ScenarioError(

@@ -6,6 +6,7 @@ Rates are in bits/s. Values that the paper does not give are documented where th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,10 +44,12 @@ def figure_1(delay: int, steps: int = 150) -> Trajectory:
     return iterate(network, Kelly(0.5, 10e6), Loss(network.capacity), 10e6, steps)
 
 
-def figure_4(random: bool, steps: int = 4000, seed: int = 1) -> Trajectory:
-    """Two EMKC sources; alpha 200 Mb/s, beta 0.5, C 10 Gb/s; D = 20, or a delay of 1 to 100 steps
-    drawn at each step. They start at 1 and 5 Gb/s; the paper does not give the start."""
-    network = Network.single(10e9, 2, 1 if random else 20)
+def figure_4(
+    random: bool, steps: int = 4000, seed: int = 1, delay: Sequence[int] = (20, 20)
+) -> Trajectory:
+    """Two EMKC sources; alpha 200 Mb/s, beta 0.5, C 10 Gb/s; D = ``delay``, or a delay of 1 to 100
+    steps drawn at each step. They start at 1 and 5 Gb/s; the paper does not give the start."""
+    network = Network.single(10e9, 2, 1 if random else delay)
     law, start = Mkc(200e6, 0.5), [1e9, 5e9]
     jitter = 99 if random else 0
     return iterate(network, law, Loss(network.capacity), start, steps, jitter=jitter, seed=seed)

@@ -37,6 +37,7 @@ from scipy.optimize import brentq
 from marqueue._core import ChainQueue
 from marqueue.errors import ModelError, Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
+from marqueue.scenario.quadrature import with_classes
 from marqueue.statistics.estimates import Floats
 from marqueue.theory.allocation.allocations import max_min
 from marqueue.theory.allocation.from_scenario import allocation_problem
@@ -260,7 +261,7 @@ def _laws(scenario: Scenario, of: Mapping[str, Any], law: LawName) -> list[Windo
 
 
 def _traffic(scenario: Scenario, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    plan = compile(scenario)
+    plan = compile(with_classes(scenario))
     group = next(group for group in plan["traffic"] if group["name"] == name)
     return plan, group["kind"]["tcp"]
 

@@ -1,0 +1,188 @@
+//! Packets on links of their own flows, in order of arrival.
+
+use marqueue_core::{Dur, Packet, Time};
+use std::cmp::Ordering;
+
+/// Bits of a time of day: a day has about a quarter of a millisecond.
+const DAY_BITS: u32 = 18;
+
+/// Days in the calendar: about a quarter of a second, longer than most propagation delays.
+const DAYS: u64 = 1 << 10;
+
+/// Packets from the first to the one whose flow is prefetched: with a million flows several cache misses each.
+const AHEAD: usize = 16;
+
+/// Packets in a block of memory. Days grow and shrink by blocks, which they exchange: how many packets arrive in a day
+/// varies by a large factor while flows start, so that a buffer for each day would take several times the memory.
+const BLOCK: usize = 16;
+
+/// A packet with its arrival time.
+type Entry = (Time, Packet);
+
+/// Packets by arrival time. Of those that arrive at the same instant, that of the flow with the shorter delay comes
+/// first, as with links of all flows; then that of the lower flow slot. Methods that may compare packets are given the
+/// delay of each flow slot.
+///
+/// A calendar (R. Brown, CACM 31(10), 1988): only the packets of the current day are in order, those of later days are
+/// unsorted. A heap would move half of its levels for each packet, since most packets arrive later than all others.
+#[derive(Debug)]
+pub struct Calendar {
+    /// Packets that arrive before the start of `day`, the first one last; empty only if there is no packet at all.
+    today: Vec<Entry>,
+    /// The first day whose packets are still in `days`.
+    day: u64,
+    /// Packets of day `d` at `d % DAYS`, for the `DAYS` days from `day` on.
+    days: Vec<Vec<Vec<Entry>>>,
+    /// Empty blocks.
+    free: Vec<Vec<Entry>>,
+    /// Number of packets in `days`.
+    in_calendar: usize,
+    /// Packets of days beyond those.
+    beyond: Vec<Entry>,
+}
+
+impl Default for Calendar {
+    fn default() -> Calendar {
+        let days = (0..DAYS).map(|_| Vec::new()).collect();
+        Calendar { today: Vec::new(), day: 0, days, free: Vec::new(), in_calendar: 0, beyond: Vec::new() }
+    }
+}
+
+impl Calendar {
+    /// Number of packets.
+    pub fn len(&self) -> usize {
+        self.today.len() + self.in_calendar + self.beyond.len()
+    }
+
+    /// The first packet, with its arrival time.
+    #[inline]
+    pub fn first(&self) -> Option<&Entry> {
+        self.today.last()
+    }
+
+    /// A packet of today that arrives a few packets after the first: what it needs can be prefetched in time.
+    #[inline]
+    pub fn soon(&self) -> Option<&Entry> {
+        self.today.get(self.today.len().saturating_sub(AHEAD))
+    }
+
+    /// Adds a packet that arrives at `at`, not before the last one that was removed. Returns whether it is the first.
+    #[inline]
+    pub fn push(&mut self, at: Time, packet: Packet, delay: impl Fn(u32) -> Dur) -> bool {
+        if at.0 >> DAY_BITS < self.day {
+            let entry = (at, packet);
+            let later = self.today.partition_point(|e| order(e, &entry, &delay).is_gt());
+            self.today.insert(later, entry);
+            return later + 1 == self.today.len();
+        }
+        let was_empty = self.today.is_empty();
+        self.enter((at, packet));
+        self.open_days(delay);
+        was_empty
+    }
+
+    /// Removes the first packet.
+    #[inline]
+    pub fn pop(&mut self, delay: impl Fn(u32) -> Dur) -> Option<Entry> {
+        let first = self.today.pop();
+        if self.today.is_empty() {
+            self.open_days(delay);
+        }
+        first
+    }
+
+    /// Adds a packet that does not arrive today.
+    #[inline]
+    fn enter(&mut self, entry: Entry) {
+        let day = entry.0 .0 >> DAY_BITS;
+        if day - self.day < DAYS {
+            let blocks = &mut self.days[(day % DAYS) as usize];
+            match blocks.last_mut() {
+                Some(block) if block.len() < BLOCK => block.push(entry),
+                _ => {
+                    let mut block = self.free.pop().unwrap_or_else(|| Vec::with_capacity(BLOCK));
+                    block.push(entry);
+                    blocks.push(block);
+                }
+            }
+            self.in_calendar += 1;
+        } else {
+            self.beyond.push(entry);
+        }
+    }
+
+    /// Starts new days until `today` has a packet, if there is any.
+    fn open_days(&mut self, delay: impl Fn(u32) -> Dur) {
+        while self.today.is_empty() && self.in_calendar + self.beyond.len() > 0 {
+            if self.in_calendar == 0 {
+                // Nothing arrives for a whole lap: continue with the day of the earliest packet beyond it.
+                self.day = self.beyond.iter().map(|e| e.0 .0 >> DAY_BITS).min().unwrap_or(self.day);
+                self.refill();
+            }
+            for mut block in self.days[(self.day % DAYS) as usize].drain(..) {
+                self.today.append(&mut block);
+                self.free.push(block);
+            }
+            self.in_calendar -= self.today.len();
+            self.today.sort_unstable_by(|a, b| order(b, a, &delay));
+            self.day += 1;
+            if self.day.is_multiple_of(DAYS) {
+                self.refill();
+            }
+        }
+    }
+
+    /// Moves packets from `beyond` into the calendar if they fit now. Once in each lap is enough, because they belong
+    /// to a later lap.
+    fn refill(&mut self) {
+        for entry in std::mem::take(&mut self.beyond) {
+            self.enter(entry);
+        }
+    }
+}
+
+/// Which of two packets comes first.
+#[inline]
+fn order(a: &Entry, b: &Entry, delay: impl Fn(u32) -> Dur) -> Ordering {
+    let key = |e: &Entry| (delay(e.1.flow()), e.1.flow());
+    a.0.cmp(&b.0).then_with(|| key(a).cmp(&key(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// Higher slots have shorter delays, two slots each the same.
+    fn delay(flow: u32) -> Dur {
+        Dur(u64::from(4 - flow / 2))
+    }
+
+    proptest! {
+        #[test]
+        fn packets_leave_in_the_order_of_time_delay_and_flow(
+            ops in prop::collection::vec((0u64..2_000_000_000, 0u32..8, 0u32..3), 1..300)
+        ) {
+            let (mut calendar, mut model, mut now) = (Calendar::default(), BTreeMap::new(), Time::ZERO);
+            for (i, (after, flow, pops)) in ops.into_iter().enumerate() {
+                // Most delays are short; one in four is beyond a lap of the calendar. A flow never has two packets at
+                // the same instant, because each takes time to send.
+                let at = Time(now.0 + if i % 4 == 0 { after } else { after % 3_000_000 });
+                let key = (at, delay(flow), flow);
+                let is_first = model.keys().next().is_none_or(|&first| key < first);
+                if model.insert(key, i as u32).is_none() {
+                    prop_assert_eq!(calendar.push(at, Packet::data(flow, i as u32, 500), delay), is_first);
+                }
+                prop_assert_eq!(calendar.len(), model.len());
+                for _ in 0..pops {
+                    let expected = model.pop_first();
+                    let found = calendar.pop(delay);
+                    prop_assert_eq!(found.map(|(at, p)| (at, delay(p.flow()), p.flow())), expected.map(|(key, _)| key));
+                    now = found.map_or(now, |e| e.0);
+                }
+                prop_assert_eq!(calendar.first().map(|e| e.0), model.keys().next().map(|key| key.0));
+            }
+        }
+    }
+}
