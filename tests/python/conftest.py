@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from marqueue.papers import PAPERS
 from marqueue.papers.claims import read_claims
@@ -31,13 +31,15 @@ for _number, _handler in (
 SYSTEM = Path(__file__).parents[2] / "requirements" / "system.txt"
 """Programs and headers that tests use, each with its Debian package."""
 
-# Mutation tests (`make mutants`) run every test in one process, many times, and want one answer.
+# Mutation tests (`make mutants`) run every test in one process, many times, and want one answer. An
+# example that fails is not made smaller: that takes minutes and tells a mutant nothing.
 settings.register_profile(
     "mutants",
     deadline=None,
     derandomize=True,
     database=None,
     max_examples=50,
+    phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
 )
 

@@ -122,6 +122,15 @@ def test_each_group_has_its_work_and_the_queue_is_told_its_cycles_a_bit():
     assert {entry["class"] for entry in plan()["traffic"]} == {0, 1, 2}
 
 
+def test_the_rate_of_a_cpu_follows_from_the_groups_whose_data_pass_it():
+    there = plan("traffic.0.direction=forward", "traffic.1.direction=reverse")
+    assert cpu(there)["rate"] == round(8e5 / 0.25)
+    back = plan("traffic.0.direction=reverse", "traffic.1.direction=forward")
+    assert cpu(back)["rate"] == round(8e5 / 2)
+    neither = plan("traffic.0.direction=reverse", "traffic.1.direction=reverse")
+    assert cpu(neither)["rate"] == 800_000, "as at one cycle a bit"
+
+
 def test_what_is_declared_reaches_the_queue_and_what_is_true_the_cores():
     link = cpu(plan('traffic.1.processing.declared="0.5 cycles/bit"'))
     assert link["cpu"]["work"][1] == {

@@ -15,6 +15,7 @@ from marqueue.statistics.estimates import (
     jain,
     merge_times,
     plain,
+    quantile,
     ratio_terms,
     student_t,
     time_mean,
@@ -77,6 +78,42 @@ class TestEstimate:
         assert str(nothing) == "–"
         assert nothing.as_dict() == {"mean": None, "half_width": None, "n": 0}
 
+    def test_an_interval_keeps_its_confidence_and_its_number_of_replications(self) -> None:
+        a, b = np.array([1.0, 2, 4]), np.array([2.0, 5])
+        for e, n in [
+            (Estimate.of(a, 0.9), 3),
+            (Estimate.of([1.0], 0.9), 1),
+            (Estimate.of([], 0.9), 0),
+            (Estimate.ratio([1, 2, 5], [2, 0, 4], 0.9), 2),
+            (Estimate.ratio([1, 2], [2, 0], 0.9), 1),
+            (Estimate.ratio([1], [0], 0.9), 0),
+            (Estimate.welch(a, b, 0.9), 2),
+            (Estimate.welch(a, b[:1], 0.9), 1),
+            (Estimate.welch(a, b[:0], 0.9), 0),
+            (Estimate.welch(np.ones(3), np.ones(2), 0.9), 2),
+        ]:
+            assert (e.confidence, e.n) == (0.9, n)
+            assert math.isnan(e.mean) == (n == 0)
+            assert (e.half_width is None) == (n < 2)
+            if e.half_width:
+                wider = Estimate.from_dict(e.as_dict() | {"half_width": 1.0}, 0.9)
+                assert wider == Estimate(e.mean, 1.0, n, 0.9)
+        assert Estimate.welch(a, np.array([2.0])).mean == pytest.approx(2 - 7 / 3)
+        assert Estimate.ratio([1, 2], [2, 0]).mean == 0.5
+
+    def test_in_another_unit_the_interval_has_the_same_relative_width(self) -> None:
+        e = Estimate(3.0, 0.5, 7, 0.9)
+        assert e.scaled(1000) == Estimate(3000.0, 500.0, 7, 0.9)
+        assert e.scaled(-2) == Estimate(-6.0, 1.0, 7, 0.9)
+        assert Estimate(3.0, None, 1, 0.9).scaled(2) == Estimate(6.0, None, 1, 0.9)
+
+    def test_what_is_written_to_json_is_read_back(self) -> None:
+        for e in [Estimate(3.0, 0.5, 7), Estimate(3.0, None, 1)]:
+            assert Estimate.from_dict(e.as_dict()) == e
+        nothing = Estimate.from_dict({"mean": None, "half_width": None, "n": None}, 0.9)
+        assert math.isnan(nothing.mean)
+        assert (nothing.half_width, nothing.n, nothing.confidence) == (None, 0, 0.9)
+
     def test_intervals_cover_the_truth_as_often_as_they_say(self) -> None:
         rng = np.random.default_rng(1)
         intervals = [Estimate.of(rng.normal(7, 3, 4)).interval for _ in range(4000)]
@@ -123,6 +160,16 @@ class TestEstimate:
             None if ratio.half_width is None else pytest.approx(ratio.half_width, abs=100 * scale)
         )
 
+    def test_a_ratio_needs_both_sums_of_each_replication(self) -> None:
+        with pytest.raises(ValueError, match="argument 2 is shorter"):
+            Estimate.ratio([1, 2], [1])
+
+    def test_the_terms_of_a_ratio_are_those_of_its_replications(self) -> None:
+        """r = 1/2; the second replication has more than its share, the third nothing to divide."""
+        terms = ratio_terms([1, 3, 7], [4, 4, 0])
+        assert terms[:2] == pytest.approx([0.5 - 1 / 4, 0.5 + 1 / 4])
+        assert math.isnan(terms[2])
+
     def test_the_difference_of_independent_means(self) -> None:
         """Variances 1 and 4 of three values each.
 
@@ -164,6 +211,14 @@ class TestEstimate:
             (1.5, None, "1.500"),
             (1490, None, "1490"),
             (3.2e-6, None, "3.200·10⁻⁶"),
+            (math.inf, 1.0, "–"),
+            (0.0012, 0.0003, "0.0012 ± 0.0003"),
+            (0.00012, 0.00003, "(1.2 ± 0.3)·10⁻⁴"),
+            (0.0001, 0.003, "0.000 ± 0.003"),
+            (-34.2, 6.1, "-34 ± 6"),
+            (1e6, 1e-3, "1000000.0000 ± 0.0010"),
+            (0.1, 2e-12, "0.100000000000 ± 0.000000000002"),
+            (0.1, 1.5e-12, "0.100000000000 ± 0.000000000002"),
         ],
     )
     def test_is_written_with_the_digits_that_mean_something(
@@ -178,6 +233,25 @@ class TestEstimate:
             text = text.replace(power, digit)
         read = float(text.replace("·10", "e"))
         assert read == pytest.approx(x, rel=6e-4, abs=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (math.nan, "–"),
+        (0, "0"),
+        (-3.0, "-3"),
+        (999_999_999.0, "999999999"),
+        (1e9, "1.000·10⁹"),
+        (123_456_789.5, "123456790"),
+        (12.345, "12.35"),
+        (0.98765, "0.9877"),
+        (0.001234, "0.001234"),
+        (0.0009876, "9.876·10⁻⁴"),
+    ],
+)
+def test_a_plain_number_has_an_exponent_where_it_is_shorter(x: float, text: str) -> None:
+    assert plain(x) == text
 
 
 class TestQueueHistogram:
@@ -203,8 +277,20 @@ class TestQueueHistogram:
         assert np.array_equal(left, merge_times([a, merge_times([b, c])]))
         assert left.sum() == a.sum() + b.sum() + c.sum()
 
+    def test_a_worked_example(self) -> None:
+        """Empty for 2 s, one packet for 1 s, two for 1 s."""
+        t = np.array([2.0, 1.0, 1.0])
+        assert time_mean(t) == 0.75
+        assert time_std(t) == pytest.approx(math.sqrt(5 / 4 - 0.75**2))
+        levels = [time_quantile(t, share) for share in (0.0, 0.5, 0.50001, 0.75, 0.76, 1.0)]
+        assert levels == [0, 0, 1, 1, 2, 2]
+        assert list(merge_times([t, np.array([1.0])])) == [3, 1, 1]
+        assert len(merge_times([])) == 0
+
     def test_without_time_there_is_no_figure(self) -> None:
         for figure in (
+            time_quantile(np.zeros(0), 0.5),
+            time_std(np.zeros(0)),
             time_mean(np.zeros(0)),
             time_std(np.zeros(3)),
             time_quantile(np.zeros(3), 0.5),
@@ -238,6 +324,30 @@ class TestDelays:
         assume(abs(share * len(sample) - round(share * len(sample))) > 1e-6)
         assert delays_of(sample).quantile(share) == pytest.approx(exact, rel=1.01 * BIN_WIDTH)
 
+    def test_a_quantile_is_linear_within_a_bin(self) -> None:
+        """Bins up to 1 and 2 s, which begin 1/128 below; the third begins where the second ends."""
+        two = Delays(4, 0.0, 0.0, np.array([1.0, 2.0]), np.array([1, 3]))
+        begin = [1 - 1 / 128, 2 - 2 / 128]
+        assert two.quantile(0) == pytest.approx(begin[0])
+        assert two.quantile(0.125) == pytest.approx((begin[0] + 1) / 2)
+        assert two.quantile(0.25) == 1
+        assert two.quantile(0.5) == pytest.approx(begin[1] + (2 - begin[1]) / 3)
+        assert two.quantile(1) == 2
+        next_to = Delays(2, 0.0, 0.0, np.array([1.0, 1.001]), np.array([1, 1]))
+        assert next_to.quantile(0.75) == pytest.approx(1.0005)
+
+    def test_without_packets_there_is_no_figure(self) -> None:
+        none = Delays(0, 0.0, 0.0, np.zeros(0), np.zeros(0, dtype=np.int64))
+        assert all(math.isnan(x) for x in (none.mean, none.std, none.quantile(0.5)))
+        empty = Delays(0, 0.0, 0.0, np.array([1.0]), np.array([0]))
+        assert math.isnan(empty.quantile(0.5))
+        ahead = Delays(1, 1.0, 1.0, np.array([0.5, 1.0]), np.array([0, 1]))
+        assert ahead.quantile(0) == pytest.approx(0.5 * (1 - 1 / 128))
+
+    def test_equal_delays_have_no_deviation(self) -> None:
+        """Rounding may take the mean of the squares below the square of the mean."""
+        assert Delays(3, 0.3, 0.03 - 1e-17, np.array([0.1]), np.array([3])).std == 0
+
 
 class TestFairness:
     @given(arrays(float, st.integers(1, 50), elements=st.floats(0, 1e300)))
@@ -248,6 +358,7 @@ class TestFairness:
     def test_extremes(self) -> None:
         assert jain([3, 3, 3]) == pytest.approx(1)
         assert jain([0, 0, 0, 9]) == pytest.approx(1 / 4)
+        assert jain([0, 5e-324]) == 0.5
         assert math.isnan(jain([]))
         assert math.isnan(jain([0, 0]))
 
@@ -261,3 +372,14 @@ def test_the_ecdf_counts_values_at_most_that_large(x: list[float]) -> None:
     for value, f in zip(v, share, strict=True):
         assert np.mean(np.array(x) < value) < f <= np.mean(np.array(x) <= value) + 1e-12
     assert share[-1] == 1
+
+
+def test_an_ecdf_leaves_out_what_does_not_exist() -> None:
+    v, share = ecdf([3.0, math.nan, 1.0])
+    assert (list(v), list(share)) == ([1, 3], [0.5, 1])
+    assert [len(part) for part in ecdf([])] == [0, 0]
+
+
+def test_a_sample_quantile_is_linear_between_values() -> None:
+    assert quantile([4.0, 1.0, 2.0], 0.75) == 3
+    assert math.isnan(quantile([], 0.5))

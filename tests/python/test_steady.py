@@ -73,6 +73,14 @@ class TestMser5:
         cut = mser5(ramp)
         assert (cut.samples, cut.settled) == (100, True)
 
+    def test_what_settles_at_the_middle_has_not_settled_before(self) -> None:
+        for last, settled in [(495, True), (500, False)]:
+            found = mser5(5.0 * (np.arange(SAMPLES) < last))
+            assert (found.samples, found.settled) == (495, settled)
+
+    def test_twenty_batches_are_enough(self) -> None:
+        assert mser5(np.arange(100.0) < 10).samples == 10
+
     def test_a_short_series_is_refused(self) -> None:
         with pytest.raises(ValueError, match="got 99 samples, expected at least 100"):
             mser5(np.zeros(99))
@@ -86,6 +94,18 @@ class TestBatchMeans:
         assert (e.mean, e.half_width) == (12.5, Estimate.of(means).half_width)
         # Deviations -7.5, -2.5, 2.5, 7.5: products 18.75 - 6.25 + 18.75, squares 125.
         assert e.lag1 == pytest.approx(31.25 / 125)
+
+    def test_two_batches_are_the_fewest_and_twenty_the_usual(self) -> None:
+        two = BatchMeans.over(np.array([1.0, 3.0]), 2, 0.9)
+        assert (two.mean, two.n, two.confidence) == (2, 2, 0.9)
+        assert two.half_width == Estimate.of([1, 3], 0.9).half_width
+        assert BatchMeans.over(np.arange(45.0)).n == 20
+        assert BatchMeans.over(np.arange(45.0)).mean == 25 - 0.5, "the last forty"
+
+    def test_autocorrelation_has_no_unit(self) -> None:
+        series = np.arange(23.0)
+        seconds, hours = BatchMeans.over(series, 4), BatchMeans.over(series / 3600, 4)
+        assert hours.lag1 == pytest.approx(seconds.lag1)
 
     def test_correlated_samples_are_covered_where_batches_are_long(
         self, rng: np.random.Generator

@@ -1,6 +1,6 @@
 //! Formulas of the papers, measured on running disciplines.
 
-use marqueue_aqm::{Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
+use marqueue_aqm::{Densities, Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time, Value};
 use std::collections::BTreeSet;
 
@@ -181,6 +181,21 @@ fn avq_with_drop_tail_inside_is_avq() {
     assert!(low > 0.02 && high - low < 0.1 * high, "{low} and {high} of the packets were marked");
 }
 
+/// The virtual queue drops what its AQM signals, whatever the link does with a signal.
+#[test]
+fn an_aqm_inside_avq_signals_alike_on_every_link() {
+    let inner = spec("red", &[("w_q", 1.0), ("min_th", 1.0), ("max_th", 15.0), ("max_p", 1.0)]);
+    let mut s = spec("avq_inner", &[]);
+    s.params.insert("inner".into(), Value::Policy(inner));
+    let marks = |signal| {
+        let mut q = queue(&s, env(20, signal));
+        send(&mut q, 0, MS * 9 / 10, 5_000)
+    };
+    let ecn = marks(Signal::Ecn);
+    assert!(share(&ecn) > 0.01, "{} of the packets were marked", share(&ecn));
+    assert_eq!(marks(Signal::EcnOnly), ecn);
+}
+
 /// Packets between signals at a constant average queue of q = 4: min_th = 3, max_th = 13, max_p = 1, so
 /// p_b = 0.1.
 fn red_gaps(wait: bool) -> Vec<u32> {
@@ -229,6 +244,49 @@ fn rem_and_pi_signal_with_the_probability_that_they_report() {
         let deviation = (p * (1.0 - p) / f64::from(n)).sqrt();
         assert!((got - p).abs() < 5.0 * deviation, "{}: {got} of the packets were marked, expected {p}", s.name);
     }
+}
+
+/// A queue that stands still at its reference is no idle one: its price goes on when packets leave and none arrives.
+#[test]
+fn a_price_falls_as_a_queue_drains_without_arrivals() {
+    for (s, value) in [
+        (spec("rem", &[("gamma", 0.01), ("q_ref", 10.0), ("period", 1e-3), ("alpha", 0.1)]), "price"),
+        (spec("pi", &[("a", 0.002), ("b", 0.001), ("q_ref", 10.0), ("w", 1000.0)]), "p"),
+    ] {
+        let mut q = queue(&s, env(100, Signal::Ecn));
+        for i in 0..20 {
+            q.enqueue(Time(0), packet(i));
+        }
+        let mut now = Time(0);
+        let mut pass = |q: &mut Discipline, periods: u64| {
+            now += Dur(periods * MS);
+            while q.next_timer() <= now {
+                q.on_timer(q.next_timer());
+            }
+            now
+        };
+        let now = pass(&mut q, 20);
+        (0..10).for_each(|_| assert!(q.dequeue(now).is_some()));
+        let now = pass(&mut q, 5);
+        let held = probe(&q, value, now);
+        let now = pass(&mut q, 5);
+        assert!(held > 0.0 && probe(&q, value, now) == held, "{}: at the reference it stays", s.name);
+        (0..9).for_each(|_| assert!(q.dequeue(now).is_some()));
+        let now = pass(&mut q, 5);
+        assert!(probe(&q, value, now) < held, "{}: one packet is left, and nine are missing", s.name);
+    }
+}
+
+#[test]
+fn a_density_is_an_exponential_average_of_what_was_measured() {
+    let mut estimated = Densities::new(vec![1.0, 8.0], 2.0, Some(0.25));
+    estimated.measured(1, 4.0);
+    assert_eq!([estimated.of(0), estimated.of(1)], [1.0, 7.0], "equation (1): 3/4 of 8 and 1/4 of 4");
+    estimated.measured(1, 3.0);
+    assert_eq!(estimated.of(1), 6.0);
+    let mut fixed = Densities::new(vec![1.0, 8.0], 2.0, None);
+    fixed.measured(1, 4.0);
+    assert_eq!(fixed.of(1), 8.0);
 }
 
 /// The packets of a Poisson stream that GKVQ marks, and those that the paper's description marks.

@@ -181,19 +181,23 @@ fn a_number_of_draws_above_2_to_32_drops_every_arrival() {
 
 #[test]
 fn the_id_buffer_is_drawn_from_in_proportion_and_costs_the_arrival_alone() {
-    // Figure 15: ten ids, three of flow 0. L = 21 with the arrival. p = 1.5: 2 or 4 draws from the ids.
-    let mut params = held_at(1.5).to_vec();
-    params.push(("ids", 10.0));
-    let mut bench = Bench::new(policy::<chokew_id::ChokeWId>(&params, &[])).congest();
-    // The ids of the first five are no longer kept.
-    (0..5).for_each(|_| bench.depart(0));
-    (0..10).for_each(|i| bench.depart(if i < 3 { 0 } else { 100 + i }));
-    let seen = bench.watch(&waiting(), &Packet::data(0, 100, 1000));
-    let from_ids = 10.0 / 31.0;
-    let missed = 0.5 * 0.7f64.powi(2) + 0.5 * 0.7f64.powi(4);
-    assert_share(seen.alone, from_ids * (1.0 - missed), "lost alone");
-    assert_share(seen.pairs.iter().sum(), (1.0 - from_ids) * (1.0 - entry(1.5, R)), "lost in pairs");
-    assert_equal_victims(&seen.pairs);
+    // Figure 15: ten ids, three of flow 0; or three, of which there are fewer than draws. L = 21 with the arrival.
+    // p = 1.5: 2 or 4 draws from the ids.
+    for (ids, own) in [(10u32, 3u32), (3, 1)] {
+        let mut params = held_at(1.5).to_vec();
+        params.push(("ids", f64::from(ids)));
+        let mut bench = Bench::new(policy::<chokew_id::ChokeWId>(&params, &[])).congest();
+        // The ids of the first five are no longer kept.
+        (0..5).for_each(|_| bench.depart(0));
+        (0..ids).for_each(|i| bench.depart(if i < own { 0 } else { 100 + i }));
+        let seen = bench.watch(&waiting(), &Packet::data(0, 100, 1000));
+        let from_ids = f64::from(ids) / f64::from(21 + ids);
+        let miss = 1.0 - f64::from(own) / f64::from(ids);
+        let missed = 0.5 * miss.powi(2) + 0.5 * miss.powi(4);
+        assert_share(seen.alone, from_ids * (1.0 - missed), &format!("lost alone, {ids} ids"));
+        assert_share(seen.pairs.iter().sum(), (1.0 - from_ids) * (1.0 - entry(1.5, R)), "lost in pairs");
+        assert_equal_victims(&seen.pairs);
+    }
 }
 
 #[test]
@@ -226,6 +230,28 @@ fn single_draws_and_counting_have_the_same_outcome() {
             assert_share(ARRIVALS - pairs.iter().sum::<u32>(), entry(f64::from(m), R), &format!("{name}, {m} draws"));
             assert_equal_victims(&pairs);
         }
+    }
+}
+
+#[test]
+fn many_draws_by_size_hit_a_flow_of_few_bytes_as_often_as_single_ones() {
+    // Flow 0 has two packets of 10 and two of 30 bytes, of 80 + 16 x 300 = 4880. A hundred draws are counted, not made.
+    let size = |seq| match seq {
+        0 | 5 => 10,
+        10 | 15 => 30,
+        _ => 300,
+    };
+    let full = queue(WAITING, |seq| Packet::data(if seq % 5 == 0 { 0 } else { seq }, seq, size(seq)));
+    for m in [3, 100, 300] {
+        let mut rng = Rng::named(u64::from(m), "by size");
+        let mut pairs = [0; WAITING as usize];
+        let hits = (0..ARRIVALS).filter_map(|_| full.draw_match_by_size(&mut rng, 300, 0, m));
+        hits.for_each(|drawn| pairs[drawn.packet.seq() as usize] += 1);
+        let hit = pairs.iter().sum::<u32>();
+        assert_share(ARRIVALS - hit, (1.0 - 80.0 / 4880.0f64).powi(m as i32), &format!("{m} draws"));
+        let large = f64::from(pairs[10] + pairs[15]) / f64::from(hit);
+        let deviation = (0.75 * 0.25 / f64::from(hit)).sqrt();
+        assert!((large - 0.75).abs() < 5.0 * deviation, "{m} draws: {large} of the victims were large");
     }
 }
 

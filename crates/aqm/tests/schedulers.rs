@@ -232,6 +232,20 @@ fn a_reused_queue_index_starts_with_fresh_state() {
 }
 
 #[test]
+fn the_next_flow_of_drr_has_its_turn_when_the_one_being_served_is_pushed_out() {
+    let mut q = queue("drr", &[("quantum", Value::Number(1000.0))], Limit::Bytes(2000));
+    for (seq, (flow, bytes)) in [(1, 400), (1, 1000), (2, 300), (3, 300)].into_iter().enumerate() {
+        q.enqueue(Time(0), packet(flow, seq as u32, bytes));
+    }
+    let served = |q: &mut Discipline| q.dequeue(Time(0)).map(|(packet, _)| packet.flow());
+    assert_eq!(served(&mut q), Some(1));
+    // 700 bytes more than fit: the longest queue gives way, which is what flow 1 has left.
+    q.enqueue(Time(0), packet(4, 9, 700));
+    assert_eq!(q.drain_dropped().map(|(packet, _)| packet.flow()).collect::<Vec<_>>(), [1]);
+    assert_eq!([(); 3].map(|()| served(&mut q)), [Some(2), Some(3), Some(4)]);
+}
+
+#[test]
 fn fq_codel_serves_a_sparse_flow_before_ten_that_are_backlogged() {
     let mut q = queue("fq_codel", &[("queues", Value::Number(1e6))], Limit::Packets(10_000));
     for seq in 0..1000 {

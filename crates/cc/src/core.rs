@@ -1,20 +1,23 @@
 //! The state that all TCP senders share, whatever their loss recovery: sequence variables, window, retransmission
 //! timer, round-trip timing, sending.
 //!
-//! Submodules extend it: `ecn` (the reaction to ECN), `application` (applications that write in pieces),
-//! `window_validation` (windows that are not used), `slow_start` (the end of the first slow start).
+//! Submodules extend it: `loss` (the reaction to losses), `ecn` (the reaction to ECN), `timing` (round-trip times and the
+//! timer), `application` (applications that write in pieces), `window_validation` (windows that are not used),
+//! `slow_start` (the end of the first slow start).
 
 use crate::algo::AnyWindowLaw;
-use crate::config::{Config, DctcpEct, Dialect, FlightSize, WindowValidation};
+use crate::config::{Config, DctcpEct, Dialect, WindowValidation};
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
 use crate::slow_start::SlowStartMonitor;
-use crate::window_law::{AckedSegments, Signal, Window};
+use crate::window_law::{AckedSegments, Window};
 use marqueue_core::{Dur, Flags, Time};
 
 mod application;
 mod ecn;
+mod loss;
 mod slow_start;
+mod timing;
 mod window_use;
 mod window_validation;
 
@@ -278,55 +281,11 @@ impl Core {
         }
     }
 
-    /// Restarts the retransmission timer.
-    #[inline]
-    pub fn set_timer(&mut self, tx: &SendContext<'_>) {
-        self.deadline = tx.now + self.rto.timeout(tx.config);
-    }
-
     /// All segments below `ack` have been acknowledged.
     pub fn advance(&mut self, ack: u32) {
         debug_assert!(ack >= self.una && ack <= self.max);
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-    }
-
-    /// New data was acknowledged, with `flight` segments outstanding before. Measures the round-trip time by the
-    /// timestamp, or if the timed segment is among those acknowledged.
-    #[inline]
-    fn measure(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>, flight: u32) {
-        if ack.echo.is_some() {
-            self.end_back_off(ack.ece);
-            return self.measure_echo(tx, ack, flight);
-        }
-        if !self.timed_is_acknowledged() {
-            return;
-        }
-        let sent = std::mem::replace(&mut self.timed_since, Time::NEVER);
-        self.end_back_off(ack.ece);
-        self.measured = true;
-        self.rto.sample(tx.config, sent, tx.now);
-    }
-
-    fn timed_is_acknowledged(&self) -> bool {
-        self.timed_since != Time::NEVER && self.una > self.timed
-    }
-
-    /// RFC 7323, 4.1 and appendix G: the echoed timestamp of an acknowledgement of new data measures the round-trip
-    /// time, retransmitted or not. A receiver acknowledges every second segment.
-    fn measure_echo(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>, flight: u32) {
-        if let Some(echo) = ack.echo {
-            let sent = tx.config.sent_at(echo, tx.now);
-            self.measured = true;
-            self.rto.sample_often(tx.config, sent, tx.now, flight.div_ceil(2));
-        }
-    }
-
-    fn end_back_off(&mut self, ece: bool) {
-        if !(self.ecn_negotiated && self.ecn_floor && ece) {
-            self.rto.end_back_off();
-            (self.ecn_floor, self.ecn_wait) = (false, false);
-        }
     }
 
     /// A partial acknowledgement during loss recovery: updates the sequence variables, and the round-trip time if there
@@ -335,25 +294,6 @@ impl Core {
         let flight = self.flight();
         self.advance(ack.ack);
         self.measure_echo(tx, ack, flight);
-    }
-
-    /// ns-2, on a partial acknowledgement: a timed segment that it covers ends the back-off but gives no round-trip
-    /// time.
-    pub fn discard_measurement(&mut self) {
-        if self.timed_is_acknowledged() {
-            self.timed_since = Time::NEVER;
-            self.rto.end_back_off();
-        }
-    }
-
-    /// RFC 6298, 5.2 and 5.3. ns-2 keeps the timer running with nothing outstanding, which reopens a window below one
-    /// segment.
-    pub fn restart_timer(&mut self, tx: &SendContext<'_>) {
-        if self.una < self.max || self.ecn_wait || tx.config.dialect == Dialect::Ns2 {
-            self.set_timer(tx);
-        } else {
-            self.deadline = Time::NEVER;
-        }
     }
 
     /// New data was acknowledged outside loss recovery: updates everything but the window.
@@ -409,128 +349,6 @@ impl Core {
             let acked = AckedSegments { now: tx.now, config: tx.config, rto: &self.rto, segments };
             self.control.on_ack(&mut self.window, &acked);
         }
-    }
-
-    /// FlightSize of RFC 5681, equation (4), without what limited transmit has sent (section 3.2, step 2).
-    ///
-    /// The text defines it as all that is not cumulatively acknowledged (section 2), and where it is used, as what is
-    /// outstanding in the network. In loss recovery the first includes what was received above a hole, which may be
-    /// several windows: a timeout would leave a larger ssthresh than the loss before it, where section 4.3 wants it
-    /// lowered twice.
-    fn flight_size(&self, config: &Config) -> f64 {
-        let outstanding = f64::from(self.flight() - self.limited);
-        match config.flight_size {
-            FlightSize::Outstanding => outstanding,
-            FlightSize::Window => outstanding.min(self.window.cwnd),
-        }
-    }
-
-    /// Reduces ssthresh and cwnd by the window law. Returns the share that is left.
-    fn cut(&mut self, config: &Config, signal: Signal) -> f64 {
-        self.slow_start_monitor = None;
-        let cwnd = match config.dialect {
-            Dialect::Rfc => self.window.cwnd,
-            // ns-2's window grows beyond the receiver's, which is not in the network.
-            Dialect::Ns2 => self.window.cwnd.min(f64::from(config.max_window)),
-        };
-        let left = self.control.decrease(config, config.counted(cwnd), signal);
-        match config.dialect {
-            // RFC 5681, equation (4).
-            Dialect::Rfc => {
-                self.window.ssthresh = config.counted(self.flight_size(config) * left).max(2.0);
-                self.window.cwnd = self.window.ssthresh;
-            }
-            // ns-2 halves the window itself, inflation included, and rounds only ssthresh.
-            Dialect::Ns2 => {
-                let half = (self.window.cwnd + f64::from(self.inflation)).min(f64::from(config.max_window)) * left;
-                self.window.ssthresh = half.floor().max(2.0);
-                self.window.cwnd = half;
-            }
-        }
-        self.cwr_pending = true;
-        left
-    }
-
-    /// A retransmission was lost too: a second signal (RFC 5681, 4.3). The outstanding data says nothing about the
-    /// network during recovery, so ssthresh is reduced.
-    pub fn cut_again(&mut self, config: &Config) {
-        let left = self.control.decrease(config, self.window.cwnd, Signal::Loss);
-        self.window.ssthresh = (self.window.ssthresh * left).max(2.0);
-        self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
-        self.cwr_pending = true;
-    }
-
-    /// A loss was detected: fast recovery begins. `cut`: reduce the window.
-    pub fn begin_repair(&mut self, tx: &mut SendContext<'_>, cut: bool) {
-        if cut {
-            let (window, flight) = (self.window, self.flight());
-            self.recover = self.max;
-            self.cut(tx.config, Signal::Loss);
-            self.cut_nonvalidated(tx, window, flight, true);
-        }
-        self.last_cut = LastCut::Loss;
-        self.timed_since = Time::NEVER;
-        self.set_timer(tx);
-    }
-
-    /// Retransmits the oldest segment after duplicate acknowledgements. `cut`: reduce the window.
-    pub fn fast_retransmit(&mut self, tx: &mut SendContext<'_>, cut: bool) {
-        self.begin_repair(tx, cut);
-        self.send(tx, self.una);
-    }
-
-    /// The retransmission timer has expired: RFC 5681, 3.1 and 3.2; RFC 6298, 5.4 to 5.6.
-    pub fn on_timeout(&mut self, tx: &mut SendContext<'_>) {
-        let outstanding = self.una < self.max;
-        self.inflation = 0;
-        self.dupacks = 0;
-        self.limited = 0;
-        let repeated = self.timed_out == Some(self.una);
-        if outstanding {
-            self.counts.timeouts += 1;
-            self.timed_out = Some(self.una);
-            self.syn_lost |= self.una == 0;
-            self.shrink_after_timeout(tx.config, repeated);
-            self.control.on_timeout();
-            self.rto.back_off(tx.config);
-        }
-        self.recover = self.max;
-        self.cwr_pending = true;
-        self.ecn_wait = false;
-        self.window.cwnd = 1.0;
-        self.last_cut = LastCut::Timeout;
-        self.nxt = self.una;
-        self.timed_since = Time::NEVER;
-        self.set_timer(tx);
-    }
-
-    /// Sets ssthresh after a timeout. RFC 5681, 3.1: not again for a segment that a timeout has already retransmitted;
-    /// ns-2: not if ECN has just reduced it.
-    fn shrink_after_timeout(&mut self, config: &Config, repeated: bool) {
-        let keep = match config.dialect {
-            Dialect::Rfc => repeated || self.is_reducing() && !config.timeout_cuts_again,
-            Dialect::Ns2 => self.last_cut == LastCut::Ecn,
-        };
-        if keep {
-            self.window.ssthresh = self.window.ssthresh.max(2.0);
-        } else {
-            let repairing = self.last_cut == LastCut::Loss && config.dialect == Dialect::Rfc;
-            // Proportional rate reduction lets cwnd follow what is in flight; the window that it aims at is ssthresh.
-            let least = if repairing { self.window.ssthresh } else { 1.0 };
-            self.window.cwnd = self.window.cwnd.max(least);
-            self.cut(config, Signal::Loss);
-        }
-    }
-
-    /// Is a loss being repaired, or has ECN reduced the window that is outstanding?
-    fn is_reducing(&self) -> bool {
-        matches!(self.last_cut, LastCut::Loss | LastCut::Ecn) && self.una < self.recover
-    }
-
-    /// Stops all timers.
-    pub fn stop_timers(&mut self) {
-        self.deadline = Time::NEVER;
-        self.repair_deadline = Time::NEVER;
     }
 
     /// Its state for traces.

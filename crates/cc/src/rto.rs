@@ -197,13 +197,12 @@ impl Ns2Estimator {
         Dur(base.saturating_mul(u64::from(self.backoff)).min(config.max_rto.0).max(2 * tick))
     }
 
-    /// Backed off far, ns-2 forgets the average and lets the deviation carry it.
+    /// Backed off far, ns-2 forgets the average: the next measurement is as the first.
     fn back_off(&mut self, config: &Config) {
         if self.backoff < 64 || self.timeout(config) < config.max_rto {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 {
-            self.rttvar4 += self.srtt8 >> 3;
             self.srtt8 = 0;
         }
     }

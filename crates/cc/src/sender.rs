@@ -47,8 +47,8 @@ impl Sender {
 
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, config: &Config, now: Time, ack: &Ack<'_>, out: &mut Vec<Segment>) {
-        // RFC 9293, 3.10.7: ignore an acknowledgement that is old, covers not even the SYN, or covers what was never
-        // sent.
+        // RFC 9293, 3.10.7.3 and 3.10.7.4: an acknowledgement that is old or covers not even the SYN is ignored. One that
+        // covers what was never sent would be answered; no receiver here sends one, and it is ignored too.
         if ack.ack < self.core.una.max(1) || ack.ack > self.core.max {
             return;
         }

@@ -50,6 +50,23 @@ fn a_window_that_is_not_used_does_not_grow() {
 }
 
 #[test]
+fn a_sender_that_waits_for_acknowledgements_is_not_idle() {
+    // Two acknowledgements, each less than a timeout after the one before; nothing was sent for longer than that.
+    let mut l = Lead::unwritten(set("restart"), None);
+    l.write(10);
+    answer(&mut l);
+    assert_eq!(l.cwnd(), 20.0);
+    l.write(3);
+    let timeout = l.timeout();
+    for next in [12, 13] {
+        l.now += Dur::from_secs(0.9 * timeout);
+        l.ack(next);
+    }
+    l.write(30);
+    assert_eq!(l.cwnd(), 20.0);
+}
+
+#[test]
 fn ns2_opens_any_window() {
     let config = config_of("ns2", &[], &[], &[]);
     let mut l = Lead::unwritten(config, None);

@@ -60,7 +60,7 @@ fn what_may_be_sent_is_what_the_text_says() {
     assert!(compared > 100_000);
 }
 
-/// RFC 6937, section 4: prr_out approaches ssthresh as prr_delivered approaches RecoverFS, and as much is in flight then.
+/// RFC 6937, section 4: if nothing more is lost, ssthresh segments go out in the recovery and are in flight at its end.
 #[test]
 fn a_recovery_without_further_losses_ends_at_ssthresh() {
     let config = config_of("rfc", &[("reduction", "prr")], &[], &[]);

@@ -124,3 +124,35 @@ fn the_loss_of_the_segment_with_cwr_reduces_the_window_again() {
     assert!(l.ssthresh() < 5.0, "{}", l.ssthresh());
     assert!(told.len() == 2 && told[0] == 11 && told[1] > 11, "{told:?}: once more, on a new segment");
 }
+
+#[test]
+fn a_timeout_within_a_reduced_window_may_keep_ssthresh_and_one_after_it_never_does() {
+    // Linux, tcp_enter_loss. 10 was the last segment sent before the echo.
+    let flags = [("ecn", true), ("timeout_cuts_again", false)];
+    for (una, keeps) in [(9, true), (10, true), (11, false)] {
+        let mut l =
+            Lead::open(config("rfc", "newreno", &[("initial_window", 10.0), ("delayed_ack", 0.0)], &flags), None);
+        l.echo(2);
+        let ssthresh = l.ssthresh();
+        for next in 3..=una {
+            l.ack(next);
+        }
+        assert!(l.sender.core().flight() > 0);
+        l.time_out();
+        assert_eq!(l.ssthresh() == ssthresh, keeps, "up to {una}: {}", l.ssthresh());
+    }
+}
+
+#[test]
+fn a_recovery_that_an_echo_ends_leaves_no_more_than_one_that_ends_without() {
+    // RFC 6582, section 3.2, step 3, option (1): with nothing outstanding the recovery leaves two segments.
+    let mut l =
+        Lead::open(config("rfc", "newreno", &[("initial_window", 10.0), ("delayed_ack", 0.0)], &[("ecn", true)]), None);
+    for _ in 0..3 {
+        l.ack(1);
+    }
+    assert_eq!(l.ssthresh(), 5.0);
+    let all = l.sender.core().max;
+    l.echo(all);
+    assert_eq!(l.cwnd(), 2.0, "and the echo is of the window that the loss has reduced");
+}

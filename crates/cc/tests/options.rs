@@ -118,6 +118,22 @@ mod rfc_7323 {
     }
 
     #[test]
+    fn the_longest_segment_is_what_an_ipv4_packet_holds_beside_its_headers() {
+        for (timestamps, longest) in [(false, 65_535 - 40), (true, 65_535 - 52)] {
+            let segment = |bytes: u32| {
+                let values = ParamValues::from([
+                    ("segment".into(), Value::Number(f64::from(bytes))),
+                    ("timestamps".into(), Value::Flag(timestamps)),
+                ]);
+                Config::with_preset("rfc", &values)
+            };
+            assert_eq!(segment(longest).expect("it fits").wire, 65_535);
+            // Without timestamps the range of the parameter ends there.
+            assert!(segment(longest + 1).is_err(), "{longest} and one");
+        }
+    }
+
+    #[test]
     fn half_a_shift_is_refused() {
         let error = Config::with_preset("rfc", &ParamValues::from([("window_scale".into(), Value::Number(0.5))]));
         assert_eq!(

@@ -114,6 +114,25 @@ mod rfc_7661 {
     }
 
     #[test]
+    fn the_largest_sample_of_a_second_counts() {
+        // 4.2: the sampling period is max(3 RTT, 1 s). Two rounds of four segments follow one of 30.
+        let mut l = forty_two(300.0);
+        l.write(30);
+        answer(&mut l);
+        l.write(4);
+        answer(&mut l);
+        let cwnd = l.cwnd();
+        assert!(cwnd <= 60.0, "30 are half of it");
+        l.write(4);
+        answer(&mut l);
+        assert_eq!(l.cwnd(), cwnd + 4.0);
+        l.now += Dur::from_secs(1.0);
+        l.write(4);
+        answer(&mut l);
+        assert_eq!(l.cwnd(), cwnd + 4.0, "too long ago");
+    }
+
+    #[test]
     fn a_window_that_is_filled_grows() {
         let mut l = forty_two(300.0);
         l.write(50);
@@ -137,7 +156,28 @@ mod rfc_7661 {
             l.now += Dur::from_secs(pause);
             l.write(1);
             assert_eq!(l.cwnd(), cwnd, "{pause} s");
-            assert!(l.ssthresh() >= 0.75 * 42.0);
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_halved_keeps_three_quarters_in_ssthresh() {
+        // 4.4.3: max(ssthresh, 3/4 cwnd), for each period.
+        for (rounds, pause) in [(2, 62.0), (12, 62.0), (12, 122.0)] {
+            let mut l = forty_two(60.0);
+            l.write(42);
+            let next = l.sender.core().una + 1;
+            l.echo(next);
+            assert_eq!((l.cwnd(), l.ssthresh()), (21.0, 21.0));
+            answer(&mut l);
+            for _ in 0..rounds {
+                l.write(l.cwnd() as u32);
+                answer(&mut l);
+            }
+            let cwnd = l.cwnd();
+            l.now += Dur::from_secs(pause);
+            l.write(1);
+            assert!(l.cwnd() < cwnd, "{pause} s");
+            assert_eq!(l.ssthresh(), f64::max(21.0, 0.75 * cwnd), "{rounds} rounds, {pause} s");
         }
     }
 

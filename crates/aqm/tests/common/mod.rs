@@ -63,8 +63,14 @@ impl Watch {
     }
 
     fn dequeue(&mut self) -> bool {
+        let (said, lost) = (self.queue.status().next_flow, self.queue.counters().dropped());
+        assert_eq!(said, self.queue.first().map(|p| p.flow()));
         let departed = self.queue.dequeue(self.now);
         if let Some((p, sojourn)) = departed {
+            // A policy may drop packets as they leave.
+            if !SCHEDULERS.contains(&self.queue.name()) && self.queue.counters().dropped() == lost {
+                assert_eq!(said, Some(p.flow()), "the first packet leaves first");
+            }
             let next = self.next.insert(self.order(&p), p.seq() + 1).unwrap_or(0);
             assert!(p.seq() >= next && p.seq() < self.arrived, "packet {} left out of order", p.seq());
             assert!(sojourn <= self.now - Time::ZERO, "it waited for longer than there has been time");

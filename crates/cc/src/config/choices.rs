@@ -126,3 +126,25 @@ marqueue_core::choice! {
         Rfc7661 = "rfc7661",
     }
 }
+
+marqueue_core::choice! {
+    /// The data that a loss or a timeout takes as FlightSize when it sets ssthresh.
+    pub enum FlightSize {
+        /// All that is sent and not cumulatively acknowledged (RFC 5681, section 2). In loss recovery that includes what
+        /// was received above a hole, which may be several windows.
+        Outstanding = "outstanding",
+        /// The same, but at most the congestion window: what is outstanding beyond that was received above a hole, sent by
+        /// limited transmit, or given up by a timeout. Equation (4) of RFC 5681 is an upper bound ("no more than").
+        Window = "window",
+    }
+}
+
+marqueue_core::choice! {
+    /// The connections, of those whose SYN timed out, that start with a retransmission timeout of 3 s.
+    pub enum LostSynRto {
+        /// All of them (RFC 6298, section 5, (5.7)).
+        Always = "always",
+        /// Those whose handshake gave no round-trip time; with timestamps every handshake gives one (Linux).
+        Unmeasured = "unmeasured",
+    }
+}

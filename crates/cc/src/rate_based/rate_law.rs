@@ -10,10 +10,6 @@ pub struct Interval {
     pub seconds: f64,
     /// Reports that arrived.
     pub reports: u32,
-    /// Packets newly reported lost.
-    pub lost: u32,
-    /// Packets newly reported marked.
-    pub marked: u32,
     /// Was the rate reduced for congestion in it?
     pub cut: bool,
 }

@@ -13,8 +13,6 @@ pub struct Report {
     pub echo: u32,
     /// Packets lost so far.
     pub lost: u32,
-    /// Packets marked so far.
-    pub marked: u32,
     /// One past the newest packet known to be lost or marked; zero if there is none.
     pub congested: u32,
     /// The header for routers of that packet.
@@ -29,7 +27,6 @@ pub struct Receiver {
     /// Packets that arrived beyond.
     ahead: SequenceRanges,
     lost: u32,
-    marked: u32,
     congested: u32,
 }
 
@@ -37,7 +34,6 @@ impl Receiver {
     /// A packet arrives, with its header for routers if it has one.
     pub fn on_packet(&mut self, seq: u32, ecn: Ecn, signals: Option<Signals>) -> Report {
         if ecn == Ecn::Ce {
-            self.marked += 1;
             self.congested = self.congested.max(seq + 1);
         }
         if seq == self.next && self.ahead.is_empty() {
@@ -46,7 +42,7 @@ impl Receiver {
             self.ahead.add(seq, seq + 1);
             self.settle();
         }
-        Report { echo: seq, lost: self.lost, marked: self.marked, congested: self.congested, signals }
+        Report { echo: seq, lost: self.lost, congested: self.congested, signals }
     }
 
     /// Advances over packets that have arrived, and over a gap once enough have arrived beyond it.
@@ -98,10 +94,10 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_counted_and_the_newest_is_told() {
+    fn the_newest_mark_is_told() {
         let mut r = Receiver::default();
         r.on_packet(0, Ecn::Ce, None);
         r.on_packet(1, Ecn::Ect, None);
-        assert_eq!(r.on_packet(2, Ecn::Ce, None), Report { echo: 2, marked: 2, congested: 3, ..Report::default() });
+        assert_eq!(r.on_packet(2, Ecn::Ce, None), Report { echo: 2, congested: 3, ..Report::default() });
     }
 }

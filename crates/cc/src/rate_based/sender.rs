@@ -41,8 +41,8 @@ pub struct Sender {
     srtt: Option<f64>,
     /// The packet that is being timed.
     timed: Option<(u32, Time)>,
-    /// The counts of the latest report.
-    reported: Report,
+    /// Packets lost so far, by the latest report.
+    lost: u32,
     /// The rate has been reduced for all packets sent before this one.
     recover: u32,
     /// The events of this control interval.
@@ -63,7 +63,7 @@ impl Sender {
             counts: Counts::default(),
             srtt: None,
             timed: None,
-            reported: Report::default(),
+            lost: 0,
             recover: 0,
             interval: Interval::default(),
             control: None,
@@ -120,15 +120,11 @@ impl Sender {
             self.timed = None;
         }
         self.interval.reports += 1;
-        // Counts only grow; a report that was overtaken contains nothing new.
-        let lost = report.lost.saturating_sub(self.reported.lost);
-        let marked = report.marked.saturating_sub(self.reported.marked);
-        self.interval.lost += lost;
-        self.interval.marked += marked;
-        self.reported.lost += lost;
-        self.reported.marked += marked;
+        // The count only grows; a report that was overtaken contains nothing new.
+        let lost_more = report.lost > self.lost;
+        self.lost = self.lost.max(report.lost);
         if report.congested > self.recover {
-            self.counts.ecn_cuts += u32::from(lost == 0);
+            self.counts.ecn_cuts += u32::from(!lost_more);
             self.cut(now, AnyRateLaw::on_congestion);
         }
         if let (Some(signals), Some(srtt)) = (report.signals, self.srtt) {

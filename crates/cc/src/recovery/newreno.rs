@@ -15,8 +15,7 @@ use crate::segment::Ack;
 pub struct NewReno {
     in_recovery: bool,
     reducing: WindowReduction,
-    /// The timer has been reset by the first partial acknowledgement (RFC 6582, section 3.2, step 3, the impatient
-    /// variant).
+    /// The timer has been reset by the first partial acknowledgement (RFC 6582, section 3.2, step 3).
     timer_reset: bool,
 }
 

@@ -33,7 +33,6 @@ impl Ns2NewReno {
             core.inflation = 1;
         }
         core.acknowledge_part(tx, ack);
-        core.discard_measurement();
         core.send(tx, core.una);
     }
 }
@@ -54,7 +53,7 @@ impl LossRecovery for Ns2NewReno {
                 self.partial(core, tx, ack);
             }
         } else if ack.ack == core.una {
-            on_duplicate(core, tx, false);
+            on_duplicate(core, tx);
         }
         if core.dupacks == 0 {
             core.fill_window(tx, u32::MAX);

@@ -1,8 +1,8 @@
 //! ns-2.35's Agent/TCP/Reno with its default settings (bugFix_, singledup_, exitFastRetrans_).
 //!
 //! Differs from RFC 5681: the window that is halved is cwnd plus inflation, not what is outstanding;
-//! a fast retransmit needs an acknowledgement beyond the last cut unless the last cut was a fast
-//! retransmit that has not been left; duplicates that start none inflate nothing.
+//! a fast retransmit needs an acknowledgement beyond the last cut; duplicates that start none inflate
+//! nothing.
 
 use super::loss_recovery::LossRecovery;
 use crate::core::{Core, LastCut, SendContext};
@@ -21,8 +21,7 @@ impl LossRecovery for Ns2Reno {
             core.inflation = 0;
             core.acknowledge_and_open(tx, ack);
         } else if ack.ack == core.una {
-            let start = core.last_cut == LastCut::Loss;
-            on_duplicate(core, tx, start);
+            on_duplicate(core, tx);
         }
         if core.dupacks == 0 || core.dupacks >= tx.config.dupthresh {
             core.fill_window(tx, u32::MAX);
@@ -34,15 +33,14 @@ impl LossRecovery for Ns2Reno {
     }
 }
 
-/// A duplicate acknowledgement under Reno and NewReno. `start_anyway`: a fast retransmit may start
-/// although the last cut has not been acknowledged.
-pub(super) fn on_duplicate(core: &mut Core, tx: &mut SendContext<'_>, start_anyway: bool) {
+/// A duplicate acknowledgement under Reno and NewReno.
+pub(super) fn on_duplicate(core: &mut Core, tx: &mut SendContext<'_>) {
     let dupthresh = tx.config.dupthresh;
     core.dupacks += 1;
     if core.dupacks < dupthresh {
         core.limited_transmit(tx);
     } else if core.dupacks == dupthresh {
-        if let Some(cut) = may_retransmit(core, tx, start_anyway) {
+        if let Some(cut) = may_retransmit(core, tx) {
             core.fast_retransmit(tx, cut);
             core.inflation = dupthresh;
         }
@@ -53,8 +51,8 @@ pub(super) fn on_duplicate(core: &mut Core, tx: &mut SendContext<'_>, start_anyw
 
 /// Does a fast retransmit start, and does it cut the window? A loss behind an ECN cut is repaired
 /// without another cut; the first data segment is always repaired.
-pub(super) fn may_retransmit(core: &Core, tx: &SendContext<'_>, start_anyway: bool) -> Option<bool> {
-    if core.una > core.recover || start_anyway || core.una == 1 {
+pub(super) fn may_retransmit(core: &Core, tx: &SendContext<'_>) -> Option<bool> {
+    if core.una > core.recover || core.una == 1 {
         Some(true)
     } else {
         (tx.config.ecn && core.last_cut == LastCut::Ecn).then_some(!core.ecn_has_cut(tx.config))

@@ -22,8 +22,6 @@ pub struct Ns2Sack1 {
     after_timeout: bool,
     /// Where the search for the next hole begins.
     next_hole: u32,
-    /// `una` as it was when recovery began: a partial acknowledgement does not move the window.
-    base: u32,
 }
 
 impl Ns2Sack1 {
@@ -57,21 +55,19 @@ impl Ns2Sack1 {
     fn enter(&mut self, core: &mut Core, tx: &mut SendContext<'_>, cut: bool) {
         self.pipe = i64::from(core.flight()) - i64::from(tx.config.dupthresh);
         self.in_recovery = true;
-        self.base = core.una;
         self.retransmitted(core.una);
         core.fast_retransmit(tx, cut);
     }
 
     fn fill(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         let max_window = tx.config.max_window;
-        let base = if self.in_recovery { self.base } else { core.una };
         loop {
             let win = core.usable_window(tx.config);
             let open = match self.in_recovery {
                 true => self.pipe < core.window.cwnd as i64,
-                false => core.nxt < base.saturating_add(win),
+                false => core.nxt < core.una.saturating_add(win),
             };
-            if !open || base >= core.limit {
+            if !open {
                 break;
             }
             let seq = match self.hole(core) {
@@ -128,7 +124,7 @@ impl LossRecovery for Ns2Sack1 {
             core.dupacks += 1;
             let dupthresh = tx.config.dupthresh;
             if core.dupacks == dupthresh {
-                if let Some(cut) = may_retransmit(core, tx, false) {
+                if let Some(cut) = may_retransmit(core, tx) {
                     self.enter(core, tx, cut);
                 }
             } else if core.dupacks < dupthresh {

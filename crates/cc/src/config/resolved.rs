@@ -1,0 +1,289 @@
+//! Settings as the sender and the receiver use them: one conversion of the declared ones, and the combinations that are
+//! refused.
+
+use super::choices::*;
+use super::Params;
+use crate::law_list::{EchoMode, Law};
+use crate::preset::preset;
+use marqueue_core::params::{ParamError, ParamSet, ParamValues};
+use marqueue_core::{Dur, Ecn, Time};
+
+/// Settings of TCP as the sender and the receiver use them: converted to segments, nanoseconds and bytes once, not at
+/// every packet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// How losses are repaired.
+    pub recovery: Recovery,
+    /// Whose rules are followed where the RFCs and ns-2 differ.
+    pub dialect: Dialect,
+    /// How losses are detected.
+    pub loss_detection: LossDetection,
+    /// How the window comes down while a loss is repaired.
+    pub reduction: Reduction,
+    /// How the window comes down in answer to an ECN echo.
+    pub ecn_reduction: Reduction,
+    /// What an ECN echo reduces; never `Law`.
+    pub ecn_reduction_base: EcnReductionBase,
+    /// How the window grows and what a congestion signal leaves of it.
+    pub control: Law,
+    /// What an ECN echo means under that law.
+    pub echo: EchoMode,
+    /// What FlightSize is where a loss or a timeout sets ssthresh.
+    pub flight_size: FlightSize,
+    /// A timeout during loss recovery or a reduction for ECN reduces ssthresh again.
+    pub timeout_cuts_again: bool,
+    /// Only whole segments count in window reductions.
+    pub whole_segments: bool,
+    /// CUBIC's C, segments/s^3.
+    pub cubic_c: f64,
+    /// The share of the window that a congestion signal leaves under CUBIC.
+    pub cubic_beta: f64,
+    /// Least growth in a round trip before the first signal under CUBIC, a share of the window.
+    pub cubic_first_growth: f64,
+    /// CUBIC's W_est grows as Reno's window once it is where the last cut was made.
+    pub cubic_reno_rate: bool,
+    /// Under CUBIC, an acknowledgement of n segments moves the window n times as far.
+    pub cubic_count_segments: bool,
+    /// CUBIC's fast convergence.
+    pub cubic_fast_convergence: bool,
+    /// DCTCP's g.
+    pub dctcp_g: f64,
+    /// The packets that are ECN-capable, if the connection is.
+    pub ect: DctcpEct,
+    /// A DCTCP receiver sends two acknowledgements when CE changes.
+    pub dctcp_two_acks: bool,
+    /// Growth for each segment acknowledged under Scalable TCP, segments.
+    pub scalable_a: f64,
+    /// The share of the window that a congestion signal takes under Scalable TCP.
+    pub scalable_b: f64,
+    /// Growth in a round trip under AIMD, segments.
+    pub aimd_a: f64,
+    /// The share of the window that a congestion signal takes under AIMD.
+    pub aimd_b: f64,
+    /// Negotiate and use ECN.
+    pub ecn: bool,
+    /// An acknowledgement that was held back echoes the CE of its first segment, though the second carries CWR.
+    pub ecn_echo_held: bool,
+    /// The share of FlightSize that an ECN echo in congestion avoidance leaves by ABE, if that is used.
+    pub abe_beta: Option<f64>,
+    /// ECN field of data that is ECN-capable.
+    pub ecn_field: Ecn,
+    /// Carry timestamps.
+    pub timestamps: bool,
+    /// Report segments that arrive twice.
+    pub dsack: bool,
+    /// Payload of a data packet, bytes.
+    pub segment: u32,
+    /// Size of an acknowledgement without SACK blocks, or of a SYN, on the wire, bytes.
+    pub header: u32,
+    /// Size of a data packet on the wire, bytes.
+    pub wire: u32,
+    /// Window after the handshake, segments.
+    pub initial_window: f64,
+    /// Most segments that an acknowledgement opens the window by in slow start.
+    pub abc_limit: f64,
+    /// What ends the first slow start beside losses and echoes.
+    pub slow_start: SlowStart,
+    /// HyStart++'s L, segments.
+    pub hystart_limit: f64,
+    /// When an acknowledgement does not open the window.
+    pub window_validation: WindowValidation,
+    /// RFC 7661's NVP.
+    pub nonvalidated_period: Dur,
+    /// What becomes of the window of an idle sender.
+    pub after_idle: AfterIdle,
+    /// ssthresh before the first loss, segments.
+    pub initial_ssthresh: f64,
+    /// Largest window, segments: of the receiver's buffer and what its window field can say.
+    pub max_window: u32,
+    /// Duplicate acknowledgements that signal a loss.
+    pub dupthresh: u32,
+    /// Send new data on the first duplicate acknowledgements.
+    pub limited_transmit: bool,
+    /// Send rescue retransmissions.
+    pub rescue: bool,
+    /// Smallest retransmission timeout.
+    pub min_rto: Dur,
+    /// Largest retransmission timeout.
+    pub max_rto: Dur,
+    /// Retransmission timeout before the first measurement.
+    pub initial_rto: Dur,
+    /// Does a connection start with a SYN?
+    pub handshake: bool,
+    /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
+    pub lost_syn_rto: LostSynRto,
+    /// Granularity of the clock that measures round-trip times.
+    pub granularity: Dur,
+    /// Longest time for which an acknowledgement is held back; zero for never.
+    pub delayed_ack: Dur,
+}
+
+/// The timestamps option, padded to whole words (RFC 7323, appendix A).
+pub const TIMESTAMPS_BYTES: u32 = 12;
+
+/// A tick of the timestamp clock: 32 bits last for 71 minutes.
+const TICK: Dur = Dur(1000);
+
+/// The longest IPv4 packet, bytes: its length field has 16 bits (RFC 791, 3.1).
+const LONGEST_PACKET: u32 = 65_535;
+
+/// The largest window that a window field of 16 bits can say (RFC 7323, 2.3).
+fn largest_window_bytes(scale: f64) -> u32 {
+    65535 << scale as u32
+}
+
+impl From<&Params> for Config {
+    fn from(p: &Params) -> Config {
+        let header = p.header as u32 + if p.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let segment = p.segment as u32;
+        let max_window = (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment);
+        let rfc = p.dialect == Dialect::Rfc;
+        let abe = p.abe && matches!(p.control, Law::Reno | Law::Cubic);
+        Config {
+            recovery: p.recovery,
+            dialect: p.dialect,
+            loss_detection: p.loss_detection,
+            reduction: p.reduction,
+            ecn_reduction: p.ecn_reduction,
+            ecn_reduction_base: match p.ecn_reduction_base {
+                EcnReductionBase::Law if abe || p.control == Law::Cubic => EcnReductionBase::FlightSize,
+                EcnReductionBase::Law => EcnReductionBase::Cwnd,
+                chosen => chosen,
+            },
+            control: p.control,
+            echo: p.control.echo(),
+            flight_size: p.flight_size,
+            timeout_cuts_again: p.timeout_cuts_again,
+            whole_segments: p.whole_segments,
+            cubic_c: p.cubic_c,
+            cubic_beta: p.cubic_beta,
+            cubic_first_growth: p.cubic_first_growth,
+            cubic_reno_rate: p.cubic_reno_rate,
+            cubic_count_segments: p.cubic_count_segments,
+            cubic_fast_convergence: p.cubic_fast_convergence,
+            dctcp_g: p.dctcp_g,
+            ect: if p.control == Law::Dctcp { p.dctcp_ect } else { DctcpEct::Data },
+            dctcp_two_acks: p.dctcp_two_acks,
+            scalable_a: p.scalable_a,
+            scalable_b: p.scalable_b,
+            aimd_a: p.aimd_a,
+            aimd_b: p.aimd_b,
+            ecn: p.ecn,
+            ecn_echo_held: rfc && p.ecn_echo_held,
+            abe_beta: abe.then_some(p.abe_beta),
+            ecn_field: p.ecn_field.into(),
+            timestamps: p.timestamps,
+            dsack: p.dsack,
+            segment,
+            header,
+            wire: segment + if p.count_header { header } else { 0 },
+            // A window beyond the receiver's would not be used, and a reduction of it would have no effect.
+            initial_window: if rfc { p.initial_window.min(f64::from(max_window)) } else { p.initial_window },
+            abc_limit: p.abc_limit,
+            slow_start: match p.slow_start {
+                SlowStart::HyStart if p.control != Law::Cubic => SlowStart::Standard,
+                any => any,
+            },
+            hystart_limit: p.hystart_limit,
+            window_validation: if rfc { p.window_validation } else { WindowValidation::None },
+            nonvalidated_period: Dur::from_secs(p.nonvalidated_period),
+            after_idle: p.after_idle,
+            initial_ssthresh: p.max_window.floor(),
+            max_window,
+            dupthresh: p.dupthresh as u32,
+            limited_transmit: p.limited_transmit,
+            rescue: p.rescue,
+            min_rto: Dur::from_secs(p.min_rto),
+            max_rto: Dur::from_secs(p.max_rto),
+            initial_rto: Dur::from_secs(p.initial_rto),
+            handshake: p.handshake,
+            lost_syn_rto: p.lost_syn_rto,
+            granularity: Dur::from_secs(p.granularity),
+            delayed_ack: Dur::from_secs(p.delayed_ack),
+        }
+    }
+}
+
+impl Config {
+    /// A preset with some values of its own.
+    ///
+    /// # Errors
+    /// If the preset is unknown or a value is refused.
+    pub fn with_preset(name: &str, values: &ParamValues) -> Result<Config, ParamError> {
+        let mut all = preset(name)?;
+        all.extend(values.clone());
+        let params = Params::from_values(&all)?;
+        if params.window_scale.fract() != 0.0 {
+            return Err(ParamError::new(
+                "window_scale",
+                format!("got {}, expected a whole number, 0 to 14", params.window_scale),
+            ));
+        }
+        let config = Config::from(&params);
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks combinations of settings.
+    fn check(&self) -> Result<(), ParamError> {
+        let bad = |path: &str, message: &str| Err(ParamError::new(path, message));
+        if self.wire > LONGEST_PACKET {
+            let (got, headers) = (self.segment, self.wire - self.segment);
+            let most = LONGEST_PACKET - headers;
+            return bad(
+                "segment",
+                &format!("got {got} B, expected at most {most} B: with {headers} B of headers an IPv4 packet of {LONGEST_PACKET} B"),
+            );
+        }
+        let rfc = self.dialect == Dialect::Rfc;
+        if self.loss_detection == LossDetection::Rack && !(rfc && self.recovery == Recovery::Sack) {
+            return bad("loss_detection", "got rack, expected dupack: RACK needs recovery by SACK and dialect rfc");
+        }
+        if self.reduction == Reduction::Prr && !rfc {
+            return bad("reduction", "got prr, expected cut: ns-2 has no proportional rate reduction");
+        }
+        if self.ecn && self.ecn_reduction == Reduction::Prr && self.loss_detection != LossDetection::Rack {
+            return bad(
+                "ecn_reduction",
+                "got prr, expected cut: only loss_detection rack brings the window down in step",
+            );
+        }
+        if self.slow_start != SlowStart::Standard && !rfc {
+            return bad("slow_start", "got one that ends by delay, expected standard: ns-2 has no other");
+        }
+        if self.slow_start == SlowStart::HyStartPlusPlus && !self.timestamps {
+            return bad(
+                "slow_start",
+                "got hystart++, expected standard: without timestamps few acknowledgements measure",
+            );
+        }
+        if self.dsack && self.recovery != Recovery::Sack {
+            return bad("dsack", "got true, expected false: it reports in SACK blocks, which need recovery by SACK");
+        }
+        if self.echo == EchoMode::PerSegment && !self.ecn {
+            return bad("ecn", "got false, expected true: the chosen control lives on ECN marks");
+        }
+        Ok(())
+    }
+
+    /// `segments` as they count in a window reduction: rounded down if only whole segments count.
+    pub fn counted(&self, segments: f64) -> f64 {
+        if self.whole_segments {
+            segments.floor()
+        } else {
+            segments
+        }
+    }
+
+    /// The timestamp of a segment sent now (RFC 7323, 5.4).
+    pub fn timestamp(&self, now: Time) -> u32 {
+        (now.0 / TICK.0) as u32
+    }
+
+    /// The time at which the segment with this echoed timestamp was sent, rounded down to a tick and at least one tick
+    /// before now.
+    pub fn sent_at(&self, echo: u32, now: Time) -> Time {
+        let ticks = self.timestamp(now).wrapping_sub(echo).max(1);
+        Time(now.0.saturating_sub(u64::from(ticks) * TICK.0))
+    }
+}
