@@ -52,11 +52,11 @@ fn an_unknown_algorithm_is_answered_with_the_list() {
 fn an_unknown_parameter_is_answered_with_those_that_exist() {
     assert_eq!(
         refusal(&spec("avq", &[("apha", number(1.0))])),
-        "apha: unknown parameter, expected one of: gamma, alpha, initial, buffer, mode"
+        "apha: unknown parameter, expected one of: gamma, alpha, initial, adapt_every, buffer, mode"
     );
     assert_eq!(
         refusal(&spec("avq_inner", &[("apha", number(1.0))])),
-        "apha: unknown parameter, expected one of: gamma, alpha, initial, buffer, mode, inner"
+        "apha: unknown parameter, expected one of: gamma, alpha, initial, adapt_every, buffer, mode, inner"
     );
 }
 

@@ -2,11 +2,10 @@
 //!
 //! - [`forwarding`]: packets enter and leave links.
 //! - [`endpoints`]: senders and receivers; [`rate_based`]: those of rate-based flows.
-//! - [`flow_lifecycle`]: the start and end of flows; [`flow_delays`]: the delays of their own links.
+//! - [`flow_lifecycle`]: the start and end of flows.
 //! - [`schedule`]: all other events.
 
 mod endpoints;
-mod flow_delays;
 mod flow_lifecycle;
 mod forwarding;
 mod rate_based;
@@ -14,6 +13,7 @@ mod schedule;
 
 use crate::events::{EventQueue, Timers};
 use crate::flow::{fill_row, Flow};
+use crate::flow_delays::FlowDelays;
 use crate::flow_links::FlowLinks;
 use crate::impair::Pipe;
 use crate::packet_options::PacketOptions;
@@ -24,7 +24,6 @@ use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
-use flow_delays::FlowDelays;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Head, Packet, Time};
 use std::collections::VecDeque;

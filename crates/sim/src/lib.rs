@@ -16,6 +16,7 @@ pub mod delivery_trace;
 mod engine;
 mod events;
 mod flow;
+mod flow_delays;
 mod flow_links;
 pub mod impair;
 pub mod meter;

@@ -1,6 +1,6 @@
 //! The start and end of flows: creates them from the plan, and reuses the slots of finished ones.
 
-use super::Engine;
+use super::{Engine, Entrance};
 use crate::flow::{add_row, Cbr, Flow, FlowKind, RateBased, Tcp};
 use crate::plan::{Plan, TrafficKind, TrafficPlan};
 use crate::result::{RateTrace, SenderTrace};
@@ -161,6 +161,20 @@ impl Engine {
         };
         self.add_flow_links(slot, group, route);
         slot
+    }
+
+    /// Makes the links of the flow in `slot`, if any flow has links of its own, and notes its propagation delay.
+    fn add_flow_links(&mut self, slot: u32, group: u32, route: u32) {
+        if !self.flow_delays.are_any() {
+            return;
+        }
+        let links = &mut self.links;
+        let propagation = self.flow_delays.draw(group, route, |l, delay| {
+            if let Entrance::FlowLinks(links) = &mut links[l as usize].entrance {
+                links.add(slot, delay);
+            }
+        });
+        self.table.propagation.push(propagation);
     }
 
     /// Frees the slot of a finished flow once its last packet has left the network. A timer entry that is left over is

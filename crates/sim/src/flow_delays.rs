@@ -1,13 +1,12 @@
 //! The propagation delays of flows with links of their own: one draw for each flow, in the order in which flows start.
 
-use super::{Engine, Entrance};
 use crate::delay_law::DelayLaw;
 use crate::plan::{Plan, RoutePlan};
 use marqueue_core::{Dur, Rng};
 
 /// The laws of all delays, and where they apply.
 #[derive(Debug)]
-pub(super) struct FlowDelays {
+pub struct FlowDelays {
     laws: Vec<Law>,
     /// For each route, the laws of its links, each once.
     on_route: Vec<Vec<RouteLaw>>,
@@ -32,7 +31,7 @@ struct RouteLaw {
 
 impl FlowDelays {
     /// The laws of a plan.
-    pub(super) fn new(plan: &Plan, seed: u64) -> FlowDelays {
+    pub fn new(plan: &Plan, seed: u64) -> FlowDelays {
         let (mut laws, mut names): (Vec<Law>, Vec<&str>) = (Vec::new(), Vec::new());
         let mut law_of = vec![None; plan.links.len()];
         for (l, link) in plan.links.iter().enumerate() {
@@ -58,6 +57,26 @@ impl FlowDelays {
             .collect();
         FlowDelays { laws, on_route, shared }
     }
+
+    /// Has any flow a link of its own?
+    pub fn are_any(&self) -> bool {
+        !self.laws.is_empty()
+    }
+
+    /// Draws the delays of a flow of `group` on `route`, and gives each of its own links with its delay to `add`.
+    /// Returns the two-way propagation delay of the flow.
+    pub fn draw(&mut self, group: u32, route: u32, mut add: impl FnMut(u32, Dur)) -> Dur {
+        let mut propagation = self.shared[route as usize];
+        for RouteLaw { law, links } in &self.on_route[route as usize] {
+            let law = &mut self.laws[*law];
+            let delay = law.delay.draw(&mut law.streams[group as usize]);
+            for &l in links {
+                propagation = propagation + delay;
+                add(l, delay);
+            }
+        }
+        propagation
+    }
 }
 
 /// The laws of these links.
@@ -71,26 +90,4 @@ fn route_laws(links: &[usize], law_of: &[Option<usize>]) -> Vec<RouteLaw> {
         }
     }
     found
-}
-
-impl Engine {
-    /// Makes the links of the flow in `slot`, if its route has any, and notes its propagation delay.
-    pub(super) fn add_flow_links(&mut self, slot: u32, group: u32, route: u32) {
-        let delays = &mut self.flow_delays;
-        if delays.laws.is_empty() {
-            return;
-        }
-        let mut propagation = delays.shared[route as usize];
-        for RouteLaw { law, links } in &delays.on_route[route as usize] {
-            let law = &mut delays.laws[*law];
-            let delay = law.delay.draw(&mut law.streams[group as usize]);
-            for &l in links {
-                propagation = propagation + delay;
-                if let Entrance::FlowLinks(links) = &mut self.links[l as usize].entrance {
-                    links.add(slot, delay);
-                }
-            }
-        }
-        self.table.propagation.push(propagation);
-    }
 }
