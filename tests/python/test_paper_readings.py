@@ -1,6 +1,5 @@
 """Readings: what a paper leaves open, as data, and the choices under which claims are judged."""
 
-import json
 from pathlib import Path
 
 import pytest

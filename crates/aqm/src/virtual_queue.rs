@@ -59,14 +59,18 @@ pub struct VirtualCapacity {
     alpha: f64,
     /// C~, bytes/s.
     level: f64,
-    /// s: when the last packet that counted arrived; [`Time::NEVER`] before the first, so that no time has passed since.
+    /// s: the time of the last update; [`Time::NEVER`] before the first packet, so that no time has passed since.
     last: Time,
+    /// Packets an update.
+    every: u32,
+    /// Packets that counted since the last update, and their bytes.
+    pending: (u32, f64),
 }
 
 impl VirtualCapacity {
-    /// A virtual capacity of `initial` bytes/s until the first packet.
-    pub fn new(gamma: f64, alpha: f64, initial: f64) -> VirtualCapacity {
-        VirtualCapacity { gamma, alpha, level: initial, last: Time::NEVER }
+    /// A virtual capacity of `initial` bytes/s until the first update, which is made every `every` packets.
+    pub fn new(gamma: f64, alpha: f64, initial: f64, every: u32) -> VirtualCapacity {
+        VirtualCapacity { gamma, alpha, level: initial, last: Time::NEVER, every, pending: (0, 0.0) }
     }
 
     /// C~ in bytes/s.
@@ -75,10 +79,17 @@ impl VirtualCapacity {
         self.level
     }
 
-    /// A packet that counts as `bytes` arrived at a link of capacity `c` bytes/s:
+    /// A packet that counts as `bytes` arrived at a link of capacity `c` bytes/s. Every K packets, b bytes in all:
     /// C~ <- max(min(C~ + alpha gamma C (t - s), C) - alpha b, 0).
     #[inline]
     pub fn admit(&mut self, now: Time, c: f64, bytes: f64) {
+        let (packets, waiting) = self.pending;
+        let bytes = waiting + bytes;
+        if packets + 1 < self.every {
+            self.pending = (packets + 1, bytes);
+            return;
+        }
+        self.pending = (0, 0.0);
         let earned = self.alpha * self.gamma * c * now.since(self.last).secs();
         self.level = ((self.level + earned).min(c) - self.alpha * bytes).max(0.0);
         self.last = now;

@@ -102,6 +102,47 @@ fn avq_is_in_equilibrium_at_the_desired_utilization() {
 }
 
 #[test]
+fn avq_that_adapts_every_tenth_packet_loses_the_same_virtual_capacity_in_steps() {
+    let (gamma, alpha, gap, every) = (0.98, 0.15, 800_000, 10.0);
+    let given = [("gamma", gamma), ("alpha", alpha), ("adapt_every", every)];
+    let mut q = queue(&spec("avq", &given), env(100, Signal::Ecn));
+    let mut capacities = Vec::new();
+    for i in 0..=1000 {
+        send(&mut q, i * gap, gap, 1);
+        capacities.push(probe(&q, "virtual_capacity", Time(i * gap)) / 8.0);
+    }
+    let (first, last) = (capacities[9], capacities[999]);
+    assert!(capacities[..9].iter().all(|&c| c == C), "nothing changes before the tenth packet");
+    for block in capacities[9..999].chunks(10) {
+        assert!(block.iter().all(|&c| c == block[0]), "it changes at every tenth packet only");
+    }
+    // The slope of equation (1), between two updates.
+    let lambda = f64::from(PACKET) / (gap as f64 * 1e-9);
+    let expected = first + alpha * (gamma * C - lambda) * 990.0 * gap as f64 * 1e-9;
+    assert!((last - expected).abs() < 1e-3, "{last}, expected {expected}");
+}
+
+#[test]
+fn gkvq_with_a_buffer_of_its_own_marks_as_with_that_share_of_the_real_one() {
+    // theta B = 18 packets; a buffer of 9 overflows sooner.
+    let marks = |params: &[(&str, f64)]| {
+        let mut q = queue(&spec("gkvq", params), env(20, Signal::Ecn));
+        let mut traffic = Rng::named(5, "arrivals");
+        let mut now = 0;
+        for seq in 0..20_000 {
+            now += Dur::from_secs(traffic.exponential(1.3 / 1000.0)).0;
+            q.enqueue(Time(now), packet(seq));
+            q.dequeue(Time(now));
+        }
+        q.counters().marked()
+    };
+    let usual = marks(&[("theta", 0.9)]);
+    assert!(usual > 100, "{usual} marks");
+    assert_eq!(marks(&[("theta", 0.9), ("buffer", 18.0)]), usual);
+    assert!(marks(&[("theta", 0.9), ("buffer", 9.0)]) > usual);
+}
+
+#[test]
 fn avq_that_drops_matches_the_accepted_rate_to_the_desired_utilization() {
     // lambda = 1.5 C; if marks are drops, gamma C is admitted (Experiment 6).
     let mut q = queue(&spec("avq", &[("gamma", 0.9), ("alpha", 1.0)]), env(100, Signal::Drop));

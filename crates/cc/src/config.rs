@@ -85,6 +85,9 @@ marqueue_core::params! {
         header: f64 { unit: Bytes, range: 1 => 120, default: 40.0, source: "RFC 791, RFC 9293" },
         /// Do data packets weigh their headers too?
         count_header: bool { default: true, source: "ns-2 useHeaders_" },
+        /// Start with the exchange of SYN and SYN-ACK, which takes a round trip; without it a connection starts
+        /// established, with ECN if both ends may use it.
+        handshake: bool { default: true, source: "RFC 9293, 3.5; ns-2 syn_" },
         /// Window after the handshake.
         initial_window: f64 { unit: Packets, range: 1 => 1000, default: 10.0, source: "RFC 6928" },
         /// Most segments that an acknowledgement opens the window by in slow start: L of appropriate byte counting.
@@ -229,6 +232,8 @@ pub struct Config {
     pub max_rto: Dur,
     /// Retransmission timeout before the first measurement.
     pub initial_rto: Dur,
+    /// Does a connection start with a SYN?
+    pub handshake: bool,
     /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
     pub lost_syn_rto: LostSynRto,
     /// Granularity of the clock that measures round-trip times.
@@ -315,6 +320,7 @@ impl From<&Params> for Config {
             min_rto: Dur::from_secs(p.min_rto),
             max_rto: Dur::from_secs(p.max_rto),
             initial_rto: Dur::from_secs(p.initial_rto),
+            handshake: p.handshake,
             lost_syn_rto: p.lost_syn_rto,
             granularity: Dur::from_secs(p.granularity),
             delayed_ack: Dur::from_secs(p.delayed_ack),

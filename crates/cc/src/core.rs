@@ -170,6 +170,13 @@ impl Core {
         }
     }
 
+    /// The connection is established without a SYN.
+    pub fn establish(&mut self, config: &Config) {
+        (self.una, self.nxt, self.max) = (1, 1, 1);
+        self.window.cwnd = config.initial_window;
+        self.ecn_negotiated = config.ecn;
+    }
+
     /// Segments outstanding, by the sender's sequence variables.
     pub fn flight(&self) -> u32 {
         self.max - self.una

@@ -87,6 +87,14 @@ struct OutOfOrder {
     reported: Vec<u32>,
 }
 
+impl Receiver {
+    /// The receiver of a connection that has not started, or that starts established.
+    pub fn new(config: &Config) -> Receiver {
+        let next = u32::from(!config.handshake);
+        Receiver { next, last_ack: next, ..Receiver::default() }
+    }
+}
+
 impl Default for Receiver {
     fn default() -> Receiver {
         Receiver { next: 0, ece: false, held_ce: false, held_until: Time::NEVER, ahead: None, recent: 0, last_ack: 0 }

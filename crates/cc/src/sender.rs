@@ -33,10 +33,16 @@ impl Sender {
         self.repair.on_data(&mut self.core, &mut tx);
     }
 
-    /// Opens the connection: sends the SYN.
+    /// Opens the connection: sends the SYN, or data if the connection starts established.
     pub fn start(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
-        self.core.nxt = 1;
-        self.core.send(&mut SendContext { now, config, out }, 0);
+        let mut tx = SendContext { now, config, out };
+        if config.handshake {
+            self.core.nxt = 1;
+            self.core.send(&mut tx, 0);
+        } else {
+            self.core.establish(config);
+            self.repair.on_data(&mut self.core, &mut tx);
+        }
     }
 
     /// An acknowledgement arrives.

@@ -257,9 +257,8 @@ def class_indices(classes: RouteClasses, route: Array, propagation: Array | None
     if propagation is None:
         return first
     out = first.copy()
-    for start, parts in {
-        (f, p) for f, p in zip(classes.first, classes.parts, strict=True) if p > 1
-    }:
+    divided = {(f, p) for f, p in zip(classes.first, classes.parts, strict=True) if p > 1}
+    for start, parts in divided:
         rows = np.flatnonzero(first == start)
         ranked = rows[np.argsort(propagation[rows], kind="stable")]
         out[ranked] += parts * np.arange(len(rows)) // max(len(rows), 1)
@@ -275,7 +274,8 @@ def flows_table(
 ) -> pa.Table:
     """One row per flow.
 
-    ``groups`` has the name of the group of each entry of the plan's traffic. The first ``warmup`` windows are not part of the measured time.
+    ``groups`` has the name of the group of each entry of the plan's traffic. The first
+    ``warmup`` windows are not part of the measured time.
     """
     flows = [raw["flows"] for raw in raws]
     sizes = [len(f["start"]) for f in flows]

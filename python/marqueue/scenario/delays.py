@@ -96,8 +96,9 @@ class DelayDistribution(Declared):
             return min(self.times)
         return shared if self.least is None else self.least
 
-    def quantile(self, p: float, shared: Duration = Duration(0)) -> float:
-        """The delay that a share ``p`` of flows is below, s; 0 < p < 1."""
+    def quantile(self, p: float, shared: Duration) -> float:
+        """The delay that a share ``p`` of flows is below, s; 0 < p < 1. ``shared`` is that of the
+        path which all flows share."""
         least = self.shortest(shared).seconds
         first = self.times[0].seconds
         match self.law:
@@ -112,7 +113,7 @@ class DelayDistribution(Declared):
         ordered = sorted(self.times)
         return ordered[math.floor(p * len(ordered))].seconds
 
-    def plan(self, shared: Duration = Duration(0), parts: int = 1) -> dict[str, Any]:
+    def plan(self, shared: Duration, parts: int) -> dict[str, Any]:
         """The law of the plan, of the delay less ``shared`` divided by ``parts``."""
 
         def part(time: Duration) -> int:
@@ -259,5 +260,5 @@ class OrDistribution:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        usual = handler(schema["schema"])  # type: ignore[typeddict-item]
+        usual = TypeAdapter(self.usual).json_schema()
         return {"anyOf": [usual, {DECLARED: DelayDistribution.__name__}]}

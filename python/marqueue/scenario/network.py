@@ -31,6 +31,8 @@ from marqueue.scenario.topology import (
 )
 from marqueue.units import Duration, Rate
 
+NONE = Duration(0)
+
 
 @dataclass(frozen=True)
 class PerFlow:
@@ -224,6 +226,7 @@ def _dumbbell(net: Network, topology: Dumbbell) -> None:
     neck, access = topology.bottleneck, topology.access
     there, back = net.queue("bottleneck", "reverse", neck, "topology.bottleneck", topology.reverse)
     parts = {"topology.bottleneck.delay": neck.delay, "topology.access.delay": access.delay}
+    named: list[tuple[str, Duration | DelayDistribution]]
     if isinstance(topology.rtts, DelayDistribution):
         named = [("topology.rtts", topology.rtts)]
     else:
@@ -351,7 +354,7 @@ def _graph_delay(net: Network, table: GraphLink, path: str) -> tuple[Duration, P
     if table.buffer is not None or table.schedule or table.cpu is not None:
         expected = "one delay for a link with a queue, a schedule or a CPU"
         net.refuse(f"{path}.delay", f"got {show(str(table.delay))}, expected {expected}")
-    return table.delay.shortest(Duration(0)), PerFlow(table.delay.plan(), table.name)
+    return table.delay.shortest(NONE), PerFlow(table.delay.plan(NONE, parts=1), table.name)
 
 
 def _graph_class(net: Network, edges: Edges, table: GraphClass, path: str) -> None:

@@ -35,6 +35,8 @@ marqueue_core::params! {
         alpha: f64 { unit: PerSecond, range: 0.0 => 1e6, default: 0.15, source: "Kunniyur and Srikant 2004, section III.A" },
         /// Virtual capacity until the first packet, as a fraction of the link's rate.
         initial: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1.0, source: "the paper is silent; ns-2.35 ecnlim_ has 0.8" },
+        /// Packets an update of the virtual capacity. The virtual queue is updated at every packet.
+        adapt_every: f64 { unit: Packets, range: 1 => 1e6, default: 1.0, source: "Kunniyur and Srikant 2004, section V: every K packets" },
         /// Buffer of the virtual queue.
         buffer: Option<f64> { unit: Packets, range: 0.0 => 1e9, default: None, auto: "the real buffer", source: "Kunniyur and Srikant 2004, section II" },
         /// Unit of the virtual queue and the arrival rate.
@@ -54,7 +56,7 @@ impl Params {
 
     /// The virtual capacity at the start.
     pub(super) fn capacity(&self, env: &Env) -> VirtualCapacity {
-        VirtualCapacity::new(self.gamma, self.alpha, self.initial * env.rate.bytes_per_sec())
+        VirtualCapacity::new(self.gamma, self.alpha, self.initial * env.rate.bytes_per_sec(), self.adapt_every as u32)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Gibbens and Kelly, "Distributed connection acceptance control for a connectionless network", ITC 16, 1999, as
 //! described and compared in Kunniyur and Srikant, IEEE/ACM ToN 12(2), 2004, section III, Experiment 2.
 //!
-//! Every arrival also enters a virtual queue with capacity theta C and buffer theta B. An arrival that overflows it
+//! Every arrival also enters a virtual queue with capacity theta C and buffer theta B, or a buffer of its own. An arrival that overflows it
 //! does not enter it and sets a flag; the flag is cleared when the virtual queue is empty. Packets that leave the real
 //! queue while the flag is set are marked.
 //!
@@ -29,6 +29,8 @@ marqueue_core::params! {
     pub struct Params {
         /// Virtual capacity and virtual buffer as a fraction of the real ones.
         theta: f64 { unit: Fraction, range: 0.0 => 1.0, default: 0.90, source: "Kunniyur and Srikant 2004, section III, Experiment 2" },
+        /// Buffer of the virtual queue.
+        buffer: Option<f64> { unit: Packets, range: 0.0 => 1e9, default: None, auto: "theta times the real buffer", source: "Kunniyur and Srikant 2004, section III, Experiment 2" },
         /// Unit of the virtual queue.
         mode: CountingUnit { default: CountingUnit::Packets, source: "ns-2.35 Queue/GK" },
     }
@@ -70,7 +72,11 @@ impl Aqm for Gkvq {
     #[inline]
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         self.drain(cx.now, cx.env);
-        let buffer = self.params.theta * cx.env.limit.bytes(cx.env.mean_packet);
+        let mean_packet = cx.env.mean_packet;
+        let buffer = match self.params.buffer {
+            Some(packets) => packets * mean_packet.0 as f64,
+            None => self.params.theta * cx.env.limit.bytes(mean_packet),
+        };
         self.flag |= !self.queue.offer(self.params.mode.size(packet, cx.env.mean_packet), buffer);
         Verdict::Pass
     }

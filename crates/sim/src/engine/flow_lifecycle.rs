@@ -127,8 +127,9 @@ impl Engine {
         at: Time,
         phase: f64,
     ) -> u32 {
-        let sender = Sender::new(&self.configs[transport as usize], size, phase);
-        let tcp = Tcp { receiver: Receiver::default(), sender, started: false, trace: None, writer: None };
+        let config = &self.configs[transport as usize];
+        let sender = Sender::new(config, size, phase);
+        let tcp = Tcp { receiver: Receiver::new(config), sender, started: false, trace: None, writer: None };
         let f = self.add_flow(FlowKind::Tcp(tcp), group, route, at, size.unwrap_or(0));
         self.flows[f as usize].transport = transport;
         f
