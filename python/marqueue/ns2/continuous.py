@@ -28,6 +28,7 @@ def continuous(
     tcp: str = "newreno",
     ecn: bool = True,
     each: int = 100_000,
+    segment: int = 500,
 ) -> Case:
     """Flows with ``each`` bit/s per flow and a round-trip time of their own."""
     title = f"{name}, {tcp}, {flows} flows, {law}"
@@ -41,7 +42,7 @@ def continuous(
         rate=each * flows,
         delay=0.005,
         far=0.005,
-        segment=500,
+        segment=segment,
         jitter=5.0,
         duration=40.0,
         edges=(15.0,),
@@ -77,5 +78,5 @@ CONTINUOUS = [
     continuous("droptail", droptail(60), 50, "uniform 190 to 210 ms", ecn=False),
     continuous("droptail", droptail(200), 200, "exponential 100 ms", "sack", ecn=False),
     continuous("droptail", droptail(300), 400, "lognormal 80 ms", "reno", ecn=False),
-    continuous("avq", avq(100), 100, "uniform 30 to 90 ms", "reno"),
+    continuous("avq", avq(100), 100, "uniform 30 to 90 ms", "reno", segment=1000),
 ]
