@@ -192,6 +192,7 @@ theory-data: $(EXTENSION) ## Remake the data and figures of docs/theory/chain an
 	$(BIN)/marqueue theory chain phases docs/theory/chain
 	$(BIN)/marqueue theory chain packets docs/theory/chain
 	$(call kept,theory chain between,docs/theory/chain/between.json)
+	$(call kept,validate --only buffers,docs/theory/buffer/grid.json)
 	$(foreach aqm,droptail red avq codel scaled,$(call kept,theory buffer --capacity "100 Mbit/s" --flows 100 \
 		--rtt "240 ms" --loss 0.01 --aqm $(aqm) --check,docs/theory/buffer/$(aqm).json) &&) true
 

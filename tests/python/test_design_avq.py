@@ -2,17 +2,19 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from typer.testing import CliRunner
 
 from marqueue.cli import app
 from marqueue.design import check
-from marqueue.design.avq import Avq, design, theorem_2_1, theorem_4_4
+from marqueue.design.avq import Avq, design, theorem_2_1, theorem_4_4, theorem_4_7
 from marqueue.errors import ModelError
 
 CAPACITY = 1250.0
@@ -63,7 +65,66 @@ def test_the_other_three_follow_from_the_same_rule(of: str) -> None:
     expected = known.pop(of)
     found = design(CAPACITY, alpha=alpha, **known)
     assert found.chosen == pytest.approx(expected, rel=1e-6)
-    assert found.boundary is None or (found.boundary > found.chosen) == (found.side == "below")
+    exact = found.rules[-1].bound
+    if exact is None:  # gamma at most 1, and 1.141 1/s is the exact boundary of alpha at 0.98
+        assert of == "gamma"
+        assert replace(found.setting, gamma=1.0).phase < math.pi
+        assert found.boundary is None
+        return
+    assert found.boundary == pytest.approx(exact, rel=1e-8)
+    assert (exact > found.chosen) == (found.side == "below")
+
+
+def exact_gamma(at: Avq, least: float) -> float | None:
+    """Theorem 4.1 by bisection: the gamma at which the left side of (15) is pi, if there is one
+    from ``least`` to 1."""
+
+    def excess(gamma: float) -> float:
+        return replace(at, gamma=gamma).phase - math.pi
+
+    return brentq(excess, least, 1.0) if excess(least) < 0 < excess(1.0) else None
+
+
+GRID = [
+    Avq(capacity, capacity * rtt / window, rtt, 1.0, alpha)
+    for window in (1.3, 1.7, 2.0, 2.4, 3.0, 5.0)
+    for rtt, capacity in ((0.05, 20_000.0), (0.2, 2000.0), (0.5, 500.0))
+    for alpha in (0.1, 0.8, 3.0)
+]
+
+
+def test_the_boundary_of_gamma_is_theorem_4_1_wherever_it_has_one() -> None:
+    """Both ways to compute it, over flows, round trips, capacities and gains."""
+    boundaries = refused = 0
+    for at in GRID:
+        least = math.sqrt(at.marked)  # p* = 1
+        expected = exact_gamma(at, least)
+        if theorem_4_7(at) <= least:
+            refused += 1
+            there = "stable (Theorem 4.1)" if expected is None else f"is at gamma = {expected:.4g}"
+            with pytest.raises(ModelError, match=re.escape(there)):
+                design(at.capacity, at.flows, at.rtt, None, at.alpha)
+            continue
+        found = design(at.capacity, at.flows, at.rtt, None, at.alpha)
+        exact = found.rules[-1].bound if found.chosen < 1 else None
+        assert (exact, found.boundary) == (
+            (None, None)
+            if expected is None
+            else (pytest.approx(expected, rel=1e-9), pytest.approx(expected, rel=1e-9))
+        )
+        boundaries += expected is not None
+    assert boundaries >= 10
+    assert refused >= 5
+
+
+def test_the_boundary_of_gamma_next_to_1_is_found() -> None:
+    line = "design avq --packet 1000B --capacity 16Mbit/s --flows 150 --rtt 200ms --alpha 0.8"
+    done = CliRunner().invoke(app, [*line.split(), "--json"])
+    found = json.loads(done.stdout)
+    assert found["boundary"] == pytest.approx(0.975708, abs=1e-6)
+    assert found["rules"][-1]["bound"] == pytest.approx(found["boundary"], rel=1e-9)
+    above = replace(Avq(2000.0, 150, 0.2, 1.0, 0.8), gamma=0.976)
+    assert above.root.real > 0 > replace(above, gamma=0.9755).root.real
 
 
 @settings(max_examples=60, deadline=None)

@@ -265,6 +265,7 @@ def completed(where: Path, *words: str) -> list[str]:
         (["aqm", "show", "pi"], {"pi", "pie"}),
         (["paper", "run", ""], set(PAPERS)),
         (["paper", "run", "avq", ""], set(PAPERS["avq"].experiments)),
+        (["paper", "run", "chokew", "--readings", "ma"], {"main"}),
         (["example", "copy", "inc"], {"incast"}),
         (["help", "sce"], {"scenario"}),
         (["run", "sm"], {"small.toml", "smaller/"}),

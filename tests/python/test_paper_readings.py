@@ -1,5 +1,6 @@
 """Readings: what a paper leaves open, as data, and the choices under which claims are judged."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,16 @@ from pydantic import ValidationError
 
 from marqueue.errors import MarqueueError
 from marqueue.papers import PAPERS
+from marqueue.papers.cases import Simulator, content, run_cases, scenarios_of
+from marqueue.papers.page import ledger_page, page
+from marqueue.papers.paper import Experiment, Form, Paper, theory_alone
+from marqueue.papers.quantity import Quantities, Runs, over_span
 from marqueue.papers.readings import Choice, Reading, Readings, choices, read_readings
-from marqueue.papers.run import content, scenarios_of
+from marqueue.papers.reproduction import Reproduction
+from marqueue.results.provenance import here
+from marqueue.scenario import Scenario, from_toml, with_overrides
+from marqueue.simulation.checkpoints import Checkpoints
+from small_scenario import SMALL
 
 
 def reading(name: str, *experiments: str, **changed: object) -> dict[str, object]:
@@ -57,7 +66,7 @@ def test_chosen_values_hold_for_the_experiments_that_the_reading_names():
     ("asked", "said"),
     [
         ("rtt=b", "'rtt', expected one of rtts=a|b|c; window=a|b|c"),
-        ("rtts", "expected main, all or NAME=VALUE with one of rtts=a|b|c; window=a|b|c"),
+        ("rtts", "expected main, all or NAME=VALUE: rtts=a|b|c; window=a|b|c"),
         ("rtts=d", 'rtts: got "d", expected'),
         ("rtts=b,rtts=c", "rtts is given twice"),
     ],
@@ -71,7 +80,7 @@ def test_a_wrong_reading_is_refused_with_what_is_expected(asked: str, said: str)
 def test_a_reading_of_other_experiments_is_refused():
     with pytest.raises(MarqueueError, match="expected one of rtts=a"):
         choices(TWO, ["8"], "window=b")
-    with pytest.raises(MarqueueError, match="these experiments have none"):
+    with pytest.raises(MarqueueError, match="these experiments have no readings"):
         choices(TWO, ["9"], "window=b")
 
 
@@ -120,13 +129,14 @@ UNDER = [
 
 @pytest.mark.parametrize(("key", "number", "choice"), UNDER, ids=str)
 def test_every_choice_has_valid_set_ups(key: str, number: str, choice: Choice):
-    assert scenarios_of(PAPERS[key], number, choice, quick=False)
+    found = scenarios_of(PAPERS[key], number, choice, Form(), 10)
+    assert found or PAPERS[key].experiment(number).setups is theory_alone
 
 
 def test_a_reading_that_only_changes_what_is_measured_shares_its_runs():
     paper = PAPERS["chokew"]
     settled, whole, last = (
-        {content(each) for each in scenarios_of(paper, "12", choice, quick=True).values()}
+        {content(each) for each in scenarios_of(paper, "12", choice, Form(), 10).values()}
         for choice in choices(paper.readings, ["12"], "all")["12"]
     )
     assert settled == whole
@@ -137,3 +147,94 @@ def test_the_command_names_the_readings_that_it_expects(marqueue):
     done = marqueue("paper", "run", "chokew", "12", "--quick", "--readings", "window=all")
     assert done.returncode == 2
     assert 'window: got "all", expected one of settled, paper, last-100' in done.stderr
+
+
+class Small(Paper):
+    """A paper with one experiment of one small set-up, and one reading: the number of flows."""
+
+    def experiment(self, number: str) -> Experiment:
+        def setups(choice: Choice) -> Mapping[str, Scenario]:
+            return {"one": with_overrides(from_toml(SMALL), [f"traffic.long.count={choice['n']}"])}
+
+        def measure(runs: Runs, _choice: Choice) -> Quantities:
+            return {"used": over_span(runs["one"], "", "utilization", 1.0, 4.0)}
+
+        return Experiment((), setups, measure, draw=lambda *_: ())
+
+
+def small_paper(folder: Path, bound: float) -> Small:
+    """The claim is that the link is used to at least this share."""
+    (folder / "claims.toml").write_text(
+        '[[claim]]\nid="used"\nexperiment="1"\nwhere="x"\nsays="x"\npaper="x"\nreason="x"\n'
+        f'check=[{{kind="at-least", quantity="used", bound={bound}}}]\n'
+    )
+    (folder / "readings.toml").write_text(
+        '[[reading]]\nid="n"\nexperiments=["1"]\nwhere="x"\nsays="nothing"\nquestion="x"\n'
+        'main="2"\nbecause="x"\n'
+        'alternative=[{value="2", text="x"}, {value="40", text="x"}]\n'
+    )
+    return Small(folder, "Small", "x", {"1": "one"})
+
+
+def simulated(paper: Paper, form: Form, simulator: Simulator) -> tuple[list[int], list[str]]:
+    """The replications of each case, and what was said."""
+    said: list[str] = []
+    asked = choices(paper.readings, ["1"], form.readings)
+    cases = run_cases(paper, asked, form, simulator, said.append)["1"]
+    return [case.runs["one"].replications for case in cases], said
+
+
+def test_what_is_not_decided_runs_again_and_no_more_than_asked_for(tmp_path: Path):
+    form = Form(readings="all", most_replications=30)
+    assert form.looks == (10, 20, 30)
+    assert form.confidence == pytest.approx(1 - 0.05 / 3)
+    easy = small_paper(tmp_path, 0.01)
+    simulator = Simulator(None, None, Checkpoints(tmp_path / "c"))
+    assert simulated(easy, form, simulator) == ([10, 10], [])
+    assert simulator.simulated == 20
+
+    [case, _] = run_cases(easy, choices(easy.readings, ["1"], "all"), form, simulator, print)["1"]
+    mean = float(case.quantities["used"].values[:10].mean())
+    hard = small_paper(tmp_path, mean)
+    simulator = Simulator(None, None, Checkpoints(tmp_path / "c", resume=True))
+    counts, said = simulated(hard, form, simulator)
+    assert counts[0] == counts[1] > 10
+    assert said[0] == (
+        "Experiment 1: 1 comparison is not decided with 10 replications; running 20."
+    )
+    # The first ten are in the checkpoints.
+    assert simulator.simulated == 2 * (counts[0] - 10)
+
+
+def test_the_quick_form_looks_once():
+    assert Form(quick=True).looks == (4,)
+    assert Form(quick=True).confidence == pytest.approx(0.95)
+    assert Form(most_replications=10).looks == (10,)
+
+
+def test_verdicts_under_each_reading_are_in_summary_and_pages(tmp_path: Path):
+    paper = small_paper(tmp_path, 0.97)
+    (tmp_path / "ledger.toml").write_text("note = []\n")
+    form = Form(quick=True, readings="all")
+    simulator = Simulator(None, None, Checkpoints())
+    asked = choices(paper.readings, ["1"], "all")
+    cases = run_cases(paper, asked, form, simulator, print)
+    of = Reproduction(paper, form, cases, here("", 0.0, 0.0, 0))
+
+    # Two flows do not fill the link in three seconds, and forty do.
+    [claim] = of.summary()["claims"]
+    verdicts = {name: each["verdict"] for name, each in claim["readings"].items()}
+    assert verdicts == {"main": "fails", "n=40": "holds"}
+    assert claim["readings"]["main"] | {"measured": ""} == {
+        "verdict": "fails", "hold": 0, "open": 0, "fail": 1, "measured": "",
+    }  # fmt: skip
+    assert claim["overall"] == {"verdict": "depends", "under": ["n=40"], "text": "holds under n=40"}
+    assert "under some: 1" in of.sentence
+    assert "| used | does not hold: 0 / 0 / 1 | holds: 1 / 0 / 0 | holds under n=40 |" in (
+        ledger_page(of)
+    )
+    for text in (ledger_page(of), page(of).render()):
+        assert "What the paper leaves open" in text
+        assert "The paper says nothing (x). Experiment 1." in text
+        assert "Main: 2. x" in text
+        assert "--quick --readings all" in text

@@ -9,6 +9,13 @@ const DAY_BITS: u32 = 18;
 /// Days in the calendar: about a quarter of a second, longer than most propagation delays.
 const DAYS: u64 = 1 << 10;
 
+/// Packets from the first to the one whose flow is prefetched: with a million flows several cache misses each.
+const AHEAD: usize = 16;
+
+/// Packets in a block of memory. Days grow and shrink by blocks, which they exchange: how many packets arrive in a day
+/// varies by a large factor while flows start, so that a buffer for each day would take several times the memory.
+const BLOCK: usize = 16;
+
 /// A packet with its arrival time.
 type Entry = (Time, Packet);
 
@@ -25,7 +32,9 @@ pub struct Calendar {
     /// The first day whose packets are still in `days`.
     day: u64,
     /// Packets of day `d` at `d % DAYS`, for the `DAYS` days from `day` on.
-    days: Vec<Vec<Entry>>,
+    days: Vec<Vec<Vec<Entry>>>,
+    /// Empty blocks.
+    free: Vec<Vec<Entry>>,
     /// Number of packets in `days`.
     in_calendar: usize,
     /// Packets of days beyond those.
@@ -35,7 +44,7 @@ pub struct Calendar {
 impl Default for Calendar {
     fn default() -> Calendar {
         let days = (0..DAYS).map(|_| Vec::new()).collect();
-        Calendar { today: Vec::new(), day: 0, days, in_calendar: 0, beyond: Vec::new() }
+        Calendar { today: Vec::new(), day: 0, days, free: Vec::new(), in_calendar: 0, beyond: Vec::new() }
     }
 }
 
@@ -49,6 +58,12 @@ impl Calendar {
     #[inline]
     pub fn first(&self) -> Option<&Entry> {
         self.today.last()
+    }
+
+    /// A packet of today that arrives a few packets after the first: what it needs can be prefetched in time.
+    #[inline]
+    pub fn soon(&self) -> Option<&Entry> {
+        self.today.get(self.today.len().saturating_sub(AHEAD))
     }
 
     /// Adds a packet that arrives at `at`, not before the last one that was removed. Returns whether it is the first.
@@ -81,7 +96,15 @@ impl Calendar {
     fn enter(&mut self, entry: Entry) {
         let day = entry.0 .0 >> DAY_BITS;
         if day - self.day < DAYS {
-            self.days[(day % DAYS) as usize].push(entry);
+            let blocks = &mut self.days[(day % DAYS) as usize];
+            match blocks.last_mut() {
+                Some(block) if block.len() < BLOCK => block.push(entry),
+                _ => {
+                    let mut block = self.free.pop().unwrap_or_else(|| Vec::with_capacity(BLOCK));
+                    block.push(entry);
+                    blocks.push(block);
+                }
+            }
             self.in_calendar += 1;
         } else {
             self.beyond.push(entry);
@@ -96,7 +119,10 @@ impl Calendar {
                 self.day = self.beyond.iter().map(|e| e.0 .0 >> DAY_BITS).min().unwrap_or(self.day);
                 self.refill();
             }
-            std::mem::swap(&mut self.today, &mut self.days[(self.day % DAYS) as usize]);
+            for mut block in self.days[(self.day % DAYS) as usize].drain(..) {
+                self.today.append(&mut block);
+                self.free.push(block);
+            }
             self.in_calendar -= self.today.len();
             self.today.sort_unstable_by(|a, b| order(b, a, &delay));
             self.day += 1;

@@ -6,11 +6,14 @@
 
 use crate::calendar::Calendar;
 use marqueue_core::{Dur, Packet, Rate, Time};
+use prefetch_index::prefetch_index;
 
 /// The links of all flows at one place of a route, in one direction.
 #[derive(Debug)]
 pub struct FlowLinks {
     rate: Rate,
+    /// Size and transmission time of the two sizes seen last: most traffic has two.
+    sizes: [(u32, Dur); 2],
     /// The link of each flow, by its slot.
     links: Vec<FlowLink>,
     /// Packets that have not arrived at the far ends.
@@ -28,7 +31,7 @@ struct FlowLink {
 impl FlowLinks {
     /// No links yet; each will have this rate.
     pub fn new(rate: Rate) -> FlowLinks {
-        FlowLinks { rate, links: Vec::new(), pending: Calendar::default() }
+        FlowLinks { rate, sizes: [(0, Dur::ZERO); 2], links: Vec::new(), pending: Calendar::default() }
     }
 
     /// Makes an idle link for the flow in `slot`.
@@ -44,16 +47,26 @@ impl FlowLinks {
     /// time at the far end. The transmission time is rounded to nanoseconds.
     #[inline]
     pub fn transit(&mut self, now: Time, packet: &Packet) -> Time {
+        let transmission = self.transmission(packet.bytes());
         let link = &mut self.links[packet.flow() as usize];
-        let bits = u64::from(packet.bytes()) * 8;
-        let transmission = Dur((bits * 1_000_000_000 + self.rate.0 / 2) / self.rate.0);
         link.free = link.free.max(now) + transmission;
         link.free + link.delay
     }
 }
 
-/// Packets that have not arrived at the far ends.
 impl FlowLinks {
+    /// The transmission time of `bytes`.
+    #[inline]
+    fn transmission(&mut self, bytes: u32) -> Dur {
+        if let Some(known) = self.sizes.iter().find(|size| size.0 == bytes) {
+            return known.1;
+        }
+        let bits = u64::from(bytes) * 8;
+        let time = Dur((bits * 1_000_000_000 + self.rate.0 / 2) / self.rate.0);
+        self.sizes = [(bytes, time), self.sizes[0]];
+        time
+    }
+
     /// A packet will arrive at `at`. Returns whether it is the first of all.
     #[inline]
     pub fn push(&mut self, at: Time, packet: Packet) -> bool {
@@ -72,6 +85,18 @@ impl FlowLinks {
     #[inline]
     pub fn first(&self) -> Option<&(Time, Packet)> {
         self.pending.first()
+    }
+
+    /// The flow of a packet that arrives soon.
+    #[inline]
+    pub fn soon(&self) -> Option<u32> {
+        self.pending.soon().map(|e| e.1.flow())
+    }
+
+    /// Prefetches the link of a flow: a packet will soon enter it.
+    #[inline]
+    pub fn fetch(&self, flow: u32) {
+        prefetch_index(&self.links, flow as usize);
     }
 
     /// Number of packets.

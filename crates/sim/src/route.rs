@@ -51,6 +51,8 @@ pub struct Routes {
     pub first: Vec<u32>,
     /// For each link, its lead if it is a merged wire.
     pub lead: Vec<Option<Dur>>,
+    /// The links of single flows.
+    pub flow_links: Vec<u32>,
 }
 
 /// The sources of packets that enter a link.
@@ -103,7 +105,8 @@ impl Routes {
             Some(_) => Some(Stage::ReorderingPipe(l as u32)),
             None => plan.links[l].overtakes().then_some(Stage::Cores(l as u32)),
         };
-        let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead };
+        let flow_links = (0..plan.links.len()).filter(|&l| plan.links[l].per_flow.is_some()).map(|l| l as u32);
+        let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead, flow_links: flow_links.collect() };
         for (route, at_once) in plan.routes.iter().zip(acks_at_once) {
             routes.first.push(routes.stages.len() as u32);
             let stages = |links: &[usize]| -> Vec<Stage> {

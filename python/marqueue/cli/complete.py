@@ -92,6 +92,18 @@ def experiments(context: typer.Context) -> list[tuple[str, str]]:
     return list(paper.experiments.items()) if paper else []
 
 
+def readings(context: typer.Context) -> list[tuple[str, str]]:
+    """The values of --readings for the paper that was typed before."""
+    from marqueue.papers import PAPERS
+    from marqueue.papers.readings import ALL, MAIN
+
+    every = {MAIN: "the main choice", ALL: "that, and each alternative, one at a time"}
+    paper = PAPERS.get(context.params.get("key") or "")
+    for reading in paper.readings if paper else []:
+        every |= {f"{reading.id}={each.value}": each.text for each in reading.alternative}
+    return list(every.items())
+
+
 def topics() -> list[str]:
     """The topics of ``marqueue help``."""
     from marqueue.cli.commands import COMMANDS

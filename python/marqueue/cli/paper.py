@@ -1,7 +1,7 @@
 """``marqueue paper``: reproductions of papers."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,9 +10,13 @@ from marqueue.cli.console import output, print_json, progress_bar, resumable, sa
 from marqueue.errors import MarqueueError, unknown
 from marqueue.extras import require
 from marqueue.papers import PAPERS
-from marqueue.papers.paper import Form
+from marqueue.papers.paper import FULL, MOST, QUICK, Form
 from marqueue.papers.readings import MAIN, choices
 from marqueue.simulation.checkpoints import Checkpoints
+
+if TYPE_CHECKING:
+    from marqueue.papers.reproduction import Reproduction
+    from marqueue.results.output_directory import OutputDirectory
 
 paper = typer.Typer(no_args_is_help=True)
 
@@ -55,12 +59,24 @@ def paper_run(
         str,
         typer.Option(
             "--readings",
-            metavar="main|all|NAME=VALUE[,NAME=VALUE...]",
-            help="How to read what the paper leaves open: the main way; all, which is the main "
-            "way and each alternative, one at a time with all others at their main value; or "
-            "chosen values.",
+            metavar="WHICH",
+            help="How to read what the paper leaves open: main; all, which is the main way and "
+            "each alternative, one at a time with all others at their main value; or "
+            "NAME=VALUE[,NAME=VALUE...].",
+            autocompletion=complete.readings,
         ),
     ] = MAIN,
+    most_replications: Annotated[
+        int | None,
+        typer.Option(
+            "--most-replications",
+            min=FULL,
+            metavar="N",
+            help="Without --quick, set-ups whose comparisons are not decided run again with twice "
+            "the replications, until they are decided or have N.",
+            show_default=str(MOST),
+        ),
+    ] = None,
     jobs: options.Jobs = None,
     out: Annotated[
         Path | None, options.out("results/paper-PAPER", "Output directory of the report.")
@@ -83,6 +99,12 @@ def paper_run(
     for each in chosen:
         if each not in PAPERS[key].experiments:
             raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
+    if quick and most_replications is not None:
+        raise MarqueueError(
+            f"--most-replications: got {most_replications} with --quick, whose set-ups have "
+            f"{QUICK} replications; expected one of the two"
+        )
+    form = Form(quick, readings, most_replications or MOST)
     # A wrong reading is told before the directory is claimed.
     choices(PAPERS[key].readings, chosen, readings)
     # Matplotlib takes longer to load than other commands take to run.
@@ -92,24 +114,31 @@ def paper_run(
         checkpoints = Checkpoints.beside(directory.shown, resume, force, say)
         with progress_bar(f"{key} {' '.join(chosen)}") as progress, resumable(checkpoints):
             for each in chosen:
-                say(f"Simulating experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
-            form = Form(quick, readings)
-            result = run_paper(PAPERS[key], chosen, form, directory, jobs, progress, checkpoints)
+                say(f"Running experiment {each} of {key}: {PAPERS[key].experiments[each]}.")
+            result = run_paper(
+                PAPERS[key], chosen, form, directory, jobs, progress, checkpoints, say
+            )
         checkpoints.discard()
     if json:
         print_json(result.summary())
     else:
-        output.print(result.sentence, highlight=False, soft_wrap=True)
-        output.print()
-        output.print(result.table())
-        output.print()
-        options.tell_where(directory)
-        output.print(
-            "It has the figures, the criterion of each verdict, and the reasons why claims fail.",
-            highlight=False,
-            soft_wrap=True,
-        )
-        setup = sorted((directory.shown / "scenarios").glob("*.toml"))[0]
+        _print(result, directory)
+
+
+def _print(result: "Reproduction", directory: "OutputDirectory") -> None:
+    """Prints verdicts and where the report is."""
+    output.print(result.sentence, highlight=False, soft_wrap=True)
+    output.print()
+    output.print(result.table())
+    output.print()
+    options.tell_where(directory)
+    output.print(
+        "It has the figures, the criterion of each verdict, and the reasons why claims fail.",
+        highlight=False,
+        soft_wrap=True,
+    )
+    # An experiment of theory alone has no set-ups.
+    for setup in sorted((directory.shown / "scenarios").glob("*.toml"))[:1]:
         output.print(
             f"To run a single set-up: marqueue run {setup}", highlight=False, soft_wrap=True
         )

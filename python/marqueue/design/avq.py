@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from marqueue.design.delayed_system import Nonlinear
-from marqueue.design.design import Design, Rule, Side, Value, positive
+from marqueue.design.design import REACH, Design, Rule, Side, Value, positive
 from marqueue.design.stability_planes import rtt_by_flows
 from marqueue.design.tcp_experiment import OverTcp
 from marqueue.errors import ModelError
@@ -113,6 +113,11 @@ class Avq(OverTcp):
     def loop(self) -> Loop:
         """The loop of (4) and (5) in lambda and C~, cut at the delayed marks and windows."""
         self._require_equilibrium()
+        return self.linearized
+
+    @property
+    def linearized(self) -> Loop:
+        """The same by its coefficients alone: (4) and (5) can be written where p* >= 1, too."""
         now = np.array([[-self.k11, 0.0], [-self.alpha, 0.0]])
         marks = np.array([[-self.k2, self.k2], [0.0, 0.0]])
         return Loop(Linear(now, [(self.rtt, marks)]), Linear(now, []))
@@ -259,7 +264,8 @@ def design(
     if bound is None:
         raise ModelError(_no_alpha(at))
     setting = _with(at, of, bound)
-    setting._require_equilibrium()
+    if setting.marked >= 1:
+        raise ModelError(_none_with_equilibrium(setting, of))
     return Design(
         controller="avq",
         setting=setting,
@@ -294,7 +300,7 @@ def _rules(at: Avq, of: Quantity) -> tuple[Rule, ...]:
         at._require_equilibrium()
         rules.append(Rule("Theorem 4.4", SOURCE, theorem_4_4(at), "sufficient"))
     if bound is not None:
-        end = 1e-4 * bound if of == "flows" else 1.0 if of == "gamma" else 1e4 * bound
+        end = bound / REACH if of == "flows" else 1.0 if of == "gamma" else bound * REACH
         exact = theorem_4_1(at, of, bound, end) if end != bound else None
         rules.append(Rule("Theorem 4.1", SOURCE, exact, "exact"))
     return tuple(rules)
@@ -313,3 +319,25 @@ def _no_alpha(at: Avq) -> str:
         f"below pi^2/(4 d^2) = {(math.pi / (2 * at.rtt)) ** 2:.4g} 1/s^2, expected more flows or a "
         f"shorter round trip; {there}"
     )
+
+
+def _none_with_equilibrium(setting: Avq, of: Quantity) -> str:
+    """The bound is where p* >= 1. The exact boundary may be beyond the value at which p* = 1."""
+    theorem, side = THEOREM[of]
+    bound = float(getattr(setting, of))
+    outward = 1.0 if side == "below" else -1.0
+    edge = bound * setting.marked ** (outward / 2)
+    assumed = (
+        f"{of}: {theorem} guarantees none: its bound {bound:.4g} is where the model's assumption "
+        f"p* < 1 fails, expected windows above {math.sqrt(1 / BETA):.4g} packets"
+    )
+    end = 1.0 if of == "gamma" else edge * REACH**outward
+    if outward * (end - edge) <= 0:
+        return f"{assumed}: fewer flows, a longer round trip or more capacity"
+    there = f"where it holds, {'above' if outward > 0 else 'below'} {of} = {edge:.4g}"
+    if _with(setting, of, edge).phase >= math.pi:
+        return f"{assumed}; {there}, none is stable (Theorem 4.1)"
+    exact = theorem_4_1(setting, of, edge, end)
+    if exact is None:
+        return f"{assumed}; {there}, all are stable (Theorem 4.1)"
+    return f"{assumed}; {there}, the exact boundary (Theorem 4.1) is at {of} = {exact:.4g}"

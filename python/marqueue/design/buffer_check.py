@@ -11,8 +11,7 @@ from marqueue.errors import ModelError
 from marqueue.scenario import Scenario, from_dict
 from marqueue.simulation.run import run_each
 from marqueue.statistics.estimates import Estimate
-from marqueue.theory.buffer_sizing.models import red_thresholds
-from marqueue.theory.buffer_sizing.rules import OF_ONE, A, B, Demand
+from marqueue.theory.buffer_sizing.rules import OF_ONE, A, B, Demand, red_thresholds
 
 PACKETS = 1_200_000
 """Packets over the link in one replication, unless that is less than LEAST round trips."""

@@ -6,32 +6,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from marqueue.design.buffer_check import Measurement
-from marqueue.theory.buffer_sizing.models import Prediction
 from marqueue.theory.buffer_sizing.rules import Demand, Rule
+from marqueue.theory.buffer_sizing.statements import Quantity, Statement
 
 
 @dataclass(frozen=True)
 class Row:
-    """A rule with its prediction and its measurement."""
+    """A rule with what models state about its buffer, and its measurement."""
 
     rule: Rule
     buffer: int
-    predicted: Prediction
+    statements: Sequence[Statement]
     checked: Measurement | None
 
     @property
     def utilization(self) -> float | None:
-        """The lower end of the measured interval, or the prediction."""
+        """The lower end of the measured interval, or the largest utilization that a model with a
+        known error guarantees."""
         if self.checked is None:
-            return self.predicted.utilization
+            return max(self._reliable("utilization"), default=None)
         return self.checked.utilization.mean - (self.checked.utilization.half_width or 0.0)
 
     @property
     def loss(self) -> float | None:
-        """The upper end of the measured interval, or the prediction."""
+        """The upper end of the measured interval, or the smallest loss that a model with a known
+        error guarantees."""
         if self.checked is None:
-            return self.predicted.loss
+            return min(self._reliable("loss"), default=None)
         return self.checked.loss.mean + (self.checked.loss.half_width or 0.0)
+
+    def _reliable(self, quantity: Quantity) -> list[float]:
+        said = (each.reliable for each in self.statements if each.model.quantity == quantity)
+        return [value for value in said if value is not None]
 
     def meets(self, demand: Demand) -> bool:
         """Whether it is known to meet the demand."""

@@ -140,13 +140,15 @@ class Design:
         """The value at which the rightmost root crosses the imaginary axis; None if it does not
         within a factor of ``reach``, or within the range of the quantity."""
         outward = 1.0 if self.side == "below" else -1.0
-        factor, inside = STEP**outward, self.chosen / INSIDE**outward
+        factor, inside = STEP**outward, self.chosen
         if self.rate(inside) >= 0:
-            return None
-        for _ in range(round(math.log(self.reach) / math.log(STEP))):
-            outside = inside * factor
-            if self.side == "below" and outside > self.largest:
+            inside /= INSIDE**outward
+            if self.rate(inside) >= 0:
                 return None
+        for _ in range(round(math.log(self.reach) / math.log(STEP))):
+            if inside >= self.largest:
+                return None
+            outside = min(inside * factor, self.largest)
             rate = self.rate(outside)
             if math.isinf(rate):
                 return None

@@ -4,57 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from marqueue import __version__
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.ledger import Note
-from marqueue.papers.readings import MAIN
+from marqueue.papers.paper import MOST
+from marqueue.papers.readings import MAIN, NOTHING, Reading
 from marqueue.papers.reproduction import Reproduction
+from marqueue.papers.verdict import COUNTED, ORDER
 from marqueue.reports import Report
 from marqueue.reports.builder import OUTCOMES, Cell, show
 from marqueue.results.integrity import CIRCUMSTANCES
-from marqueue.results.provenance import Provenance
+from marqueue.results.provenance import commit
 
+LEFT_OPEN = "What the paper leaves open"
+UNDER_EACH = "Verdicts under each reading."
+#: Which choices were tried.
+TRIED = (
+    "Each alternative was tried with all other readings at their main value, not all products of "
+    f"alternatives. The numbers count comparisons: {COUNTED}."
+)
 #: How a page of the documentation begins.
 ABOUT = (
     "This page compares the claims of the paper with what marqueue measures: a verdict for each "
-    "claim, a ledger of what does not reproduce and why, and how open points of the paper are "
-    "read. It is for readers of the paper and for users of its schemes."
+    "claim, what the paper leaves open and what hangs on it, and a ledger of what does not "
+    "reproduce and why. It is for readers of the paper and for users of its schemes."
 )
 
 
 def page(of: Reproduction) -> Report:
     """The report."""
     report = Report(f"{of.paper.title}, reproduced", of.paper.source, byline(of))
-    report.highlights([(OUTCOMES[o], of.counts[o], "claims") for o in OUTCOMES if of.counts[o]])
+    report.highlights(
+        [(OUTCOMES[o], of.counts[o], "claims") for o in reversed(ORDER) if of.counts[o]]
+    )
     for number in of.runs:
         _experiment(report, of, number)
+    _left_open(report, of)
     _ledger(report, of)
     _reproduce(report, of)
     return report
 
 
 def byline(of: Reproduction) -> str:
-    """Replications, version and seed, as a sentence."""
-    return (
-        f"{_form(of)}: {of.replications} replications of every set-up{of.fewer}; ± is the half "
-        "width of the 95% confidence interval over them (Student). "
-        f"marqueue {_version(of)}, seed {_seed(of)}."
+    """Replications, intervals, version and seed, as sentences."""
+    if not of.results:
+        return f"Theory alone: no packets are simulated. marqueue {__version__}."
+    return " ".join(
+        filter(
+            None,
+            (
+                f"{_form(of)}: {of.replicated}; ± is the half width of the 95% confidence interval "
+                "over them (Student).",
+                of.looks,
+                f"marqueue {__version__}, seed {of.seed}.",
+            ),
+        )
     )
 
 
 def _form(of: Reproduction) -> str:
     return "Quick form" if of.form.quick else "Full form"
-
-
-def _first(of: Reproduction) -> Provenance:
-    return next(iter(next(iter(of.runs.values())).values())).provenance
-
-
-def _version(of: Reproduction) -> str:
-    return str(_first(of).version)
-
-
-def _seed(of: Reproduction) -> int:
-    return int(_first(of).seed)
 
 
 def _numbers(of: Reproduction, note: Note) -> tuple[Sequence[str], list[Sequence[Cell]]]:
@@ -72,13 +81,61 @@ def _made(of: Reproduction) -> list[str]:
 def _experiment(report: Report, of: Reproduction, number: str) -> None:
     report.section(f"Experiment {number}: {of.paper.experiments[number]}")
     report.notes(of.paper.experiment(number).readings, "How the paper is read")
-    report.verdicts(of.verdicts[c.id] for c in of.claims if c.experiment == number)
+    report.verdicts(
+        (of.verdicts[c.id].verdict for c in of.claims if c.experiment == number),
+        f"The numbers below a verdict count comparisons: {COUNTED}.",
+    )
+    if number in of.several:
+        report.table(*_under_each(of, number), f"{UNDER_EACH} {TRIED}")
     report.text(*of.paper.experiment(number).found)
     for figure in of.figures[number]:
         if isinstance(figure, PaperFigure):
             report.figure(figure.figure, figure.caption, figure.name)
         else:
             report.table(figure.columns, figure.rows, f"{figure.name}. {figure.caption}")
+
+
+def _under_each(of: Reproduction, number: str) -> tuple[Sequence[str], list[Sequence[Cell]]]:
+    """The verdicts on the claims of an experiment under each choice, with a column for each."""
+    labels = [case.choice.label for case in of.cases[number]]
+    rows: list[Sequence[Cell]] = [
+        (
+            claim.id,
+            *(f"{OUTCOMES[each.outcome]}: {each.counted}" for each in judged.values()),
+            of.overall[claim.id].text,
+        )
+        for claim in of.claims
+        if claim.experiment == number
+        for judged in [of.judged[claim.id]]
+    ]
+    return ("Claim", *labels, "Over all"), rows
+
+
+def _left_open(report: Report, of: Reproduction) -> None:
+    if not of.readings:
+        return
+    report.section(LEFT_OPEN)
+    for reading in of.readings:
+        report.notes([says(reading), because(reading)], reading.question)
+        rows = [(alternative(reading, each.value), each.text) for each in reading.alternative]
+        report.table((reading.id, "What it means"), rows)
+
+
+def says(reading: Reading) -> str:
+    """What the paper says on a reading, and the experiments that depend on it, as sentences."""
+    said = "The paper says nothing" if reading.says == NOTHING else f"“{reading.says}”"
+    s = "s" * (len(reading.experiments) > 1)
+    return f"{said} ({reading.where}). Experiment{s} {', '.join(reading.experiments)}."
+
+
+def because(reading: Reading) -> str:
+    """The main alternative, and why it is that, as sentences."""
+    return f"Main: {reading.main}. {reading.because}"
+
+
+def alternative(reading: Reading, value: str) -> str:
+    """The name of an alternative, marked if it is the main one."""
+    return f"{value} (main)" if value == reading.main else value
 
 
 def _ledger(report: Report, of: Reproduction) -> None:
@@ -101,11 +158,10 @@ def _reproduce(report: Report, of: Reproduction) -> None:
         "figures/, as SVG, and the data behind each in data/, as Parquet; quantities and verdicts "
         "are in summary.json."
     )
-    provenance = _first(of)
     facts: dict[str, Cell] = {
-        "Version": provenance.version,
-        "Commit": provenance.commit,
-        "Runs": sum(run.replications for runs in of.runs.values() for run in runs.values()),
+        "Version": __version__,
+        "Commit": commit(),
+        "Runs": sum(run.replications for run in of.results),
         "When, where and how long": CIRCUMSTANCES,
     }
     report.facts(facts)
@@ -115,8 +171,11 @@ def command(of: Reproduction) -> str:
     """The command that reproduces the results."""
     numbers = [] if list(of.runs) == list(of.paper.experiments) else list(of.runs)
     readings = [] if of.form.readings == MAIN else ["--readings", of.form.readings]
-    quick = ["--quick"] * of.form.quick
-    words = ["marqueue", "paper", "run", of.paper.key, *numbers, *quick, *readings]
+    form = of.form
+    quick = ["--quick"] * form.quick
+    most = [] if form.quick or form.most_replications == MOST else [str(form.most_replications)]
+    options = [*quick, *readings, *(f"--most-replications {each}" for each in most)]
+    words = ["marqueue", "paper", "run", of.paper.key, *numbers, *options]
     return " ".join(words)
 
 
@@ -132,13 +191,21 @@ def ledger_page(of: Reproduction) -> str:
         "## Verdicts",
         "",
         *_markdown(
-            ("Claim", "Experiment", "Paper", "Here", "Verdict"),
+            ("Claim", "Experiment", "Paper", "Here", "Verdict", COUNTED.capitalize()),
             (
-                (f"{c.says} (`{c.id}`)", c.experiment, v.expected, v.measured, OUTCOMES[v.outcome])
+                (
+                    f"{c.says} (`{c.id}`)",
+                    c.experiment,
+                    c.paper,
+                    v.measured,
+                    OUTCOMES[v.outcome],
+                    v.counted,
+                )
                 for c in of.claims
                 for v in [of.verdicts[c.id]]
             ),
         ),
+        *_readings(of),
         "",
         "## Ledger",
         *(line for made in _made(of) for line in ("", made)),
@@ -150,6 +217,20 @@ def ledger_page(of: Reproduction) -> str:
         readings = of.paper.experiment(number).readings
         lines += ["", f"Experiment {number}:", "", *(f"- {reading}" for reading in readings)]
     return "\n".join(lines) + "\n"
+
+
+def _readings(of: Reproduction) -> Iterable[str]:
+    """What is left open, and the verdicts under each reading."""
+    if of.several:
+        yield from ("", f"## {UNDER_EACH.rstrip('.')}", "", TRIED)
+    for number in of.several:
+        yield from ("", f"Experiment {number}:", "", *_markdown(*_under_each(of, number)))
+    if of.readings:
+        yield from ("", f"## {LEFT_OPEN}")
+    for reading in of.readings:
+        yield from ("", f"### {reading.question}", "", f"{says(reading)} {because(reading)}", "")
+        for each in reading.alternative:
+            yield f"- `{reading.id}={each.value}`: {each.text}"
 
 
 def _note(of: Reproduction, note: Note) -> Iterable[str]:

@@ -26,8 +26,14 @@ if TYPE_CHECKING:
     from marqueue.papers.figures import PaperFigure, PaperTable
     from marqueue.papers.quantity import Quantities, Runs
 
-#: Replications of every set-up in the quick and in the full form.
+#: Replications of every set-up in the quick form, and at first in the full form.
 QUICK, FULL = 4, 10
+#: In the full form, replications at most of a set-up whose comparisons are not decided with fewer.
+#: They double from :data:`FULL`, which makes three looks. Four times the replications halve an
+#: interval; what is not decided then is too near to its bound for any affordable number.
+MOST = 40
+#: Probability that the interval of a comparison misses the true value at any look.
+ERROR = 0.05
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,24 @@ class Form:
     """Whether set-ups have fewer replications."""
     readings: str = MAIN
     """How what the paper leaves open is read, as for :func:`marqueue.papers.readings.choices`."""
+    most_replications: int = MOST
+    """Replications at most of a set-up in the full form."""
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Numbers of replications with which comparisons are judged, in order."""
+        if self.quick:
+            return (QUICK,)
+        looks = [FULL]
+        while looks[-1] < self.most_replications:
+            looks.append(min(2 * looks[-1], self.most_replications))
+        return tuple(looks)
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the intervals at each look, so that all looks together keep 95%
+        (Bonferroni)."""
+        return 1 - ERROR / len(self.looks)
 
 
 @dataclass(frozen=True)
@@ -51,7 +75,7 @@ class Experiment:
     readings: Sequence[str]
     """How the paper is read where no alternative is tried."""
     setups: Callable[[Choice], Mapping[str, Scenario]]
-    """The scenarios to run, by name."""
+    """The scenarios to run, by name; :func:`theory_alone` if there are none."""
     measure: Callable[[Runs, Choice], Quantities]
     """Computes the quantities used by claims and ledger."""
     draw: Callable[[Runs, Quantities, Choice], Sequence[PaperFigure | PaperTable]]
@@ -99,6 +123,12 @@ class Paper:
         module = importlib.import_module(f"{__package__}.{self.folder.name}.experiment_{number}")
         experiment: Experiment = module.EXPERIMENT
         return experiment
+
+
+def theory_alone(_choice: Choice) -> Mapping[str, Scenario]:
+    """The set-ups of an experiment whose quantities are computed from theory: none. Its quantities
+    have a single value, and no interval."""
+    return {}
 
 
 def replicated(scenario: Scenario, replications: int) -> Scenario:

@@ -67,6 +67,18 @@ def _column(values: Sequence[float] | Floats) -> Floats:
     return np.round(np.asarray(values, dtype=float), 12)[:, np.newaxis]
 
 
+def computed(
+    label: str,
+    of: str,
+    values: Sequence[float] | Floats,
+    variable: str,
+    places: Sequence[float],
+    unit: str = "",
+) -> Quantity:
+    """What theory says at each place of a sweep: one value, which has no interval."""
+    return Quantity(label, of, np.array([values], dtype=float), unit, variable, tuple(places))
+
+
 def windows_within(result: Result, begin: float, end: float) -> list[int]:
     """Indices of the measuring windows between ``begin`` and ``end``, s."""
     edges = list(result.edges)

@@ -21,6 +21,9 @@ from marqueue.papers.toml_table import Text, TomlTable
 #: Values of ``--readings``: the main choice only; and that with every alternative, one at a time.
 MAIN, ALL = "main", "all"
 
+#: What a paper says on a matter of which it does not speak.
+NOTHING = "nothing"
+
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+([.-][a-z0-9]+)*$")]
 
 
@@ -42,7 +45,7 @@ class Reading(TomlTable):
     where: Text
     """Page, figure or section."""
     says: Text
-    """The sentence that leaves it open, or ``nothing``."""
+    """The sentence that leaves it open, or :data:`NOTHING`."""
     question: Text
     """What is open, in our own words."""
     main: Text
@@ -167,28 +170,24 @@ def _of(readings: Sequence[Reading], experiment: str) -> list[Reading]:
 def _parsed(asked: str, readings: Sequence[Reading]) -> dict[str, str]:
     """The values of ``NAME=VALUE[,NAME=VALUE...]`` by name."""
     known = {each.id: each.values for each in readings}
+    listed = "; ".join(f"{name}={'|'.join(values)}" for name, values in known.items())
+    if not known:
+        raise MarqueueError(
+            f"--readings: got {asked!r}, expected {MAIN} or {ALL}: these experiments have no "
+            "readings"
+        )
     given: dict[str, str] = {}
     for part in asked.split(","):
         name, sign, value = (each.strip() for each in part.partition("="))
         if not sign:
             raise MarqueueError(
-                f"--readings: got {part.strip()!r}, expected {MAIN}, {ALL} or NAME=VALUE with one "
-                f"of {_listed(known)}"
+                f"--readings: got {name!r}, expected {MAIN}, {ALL} or NAME=VALUE: {listed}"
             )
         if name not in known:
-            raise MarqueueError(
-                f"--readings: got the reading {name!r}, expected one of {_listed(known)}"
-            )
+            raise MarqueueError(f"--readings: got the reading {name!r}, expected one of {listed}")
         if name in given:
             raise MarqueueError(f"--readings: {name} is given twice, expected once")
         if value not in known[name]:
             raise MarqueueError(f"--readings: {name}: {unknown(value, known[name])}")
         given[name] = value
     return given
-
-
-def _listed(known: Mapping[str, Sequence[str]]) -> str:
-    """The readings with their values, for messages."""
-    return "; ".join(f"{name}={'|'.join(values)}" for name, values in known.items()) or (
-        "no reading: these experiments have none"
-    )

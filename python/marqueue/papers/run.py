@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from marqueue import __version__
+from marqueue.papers.cases import Simulator, largest_runs, run_cases, scenarios_of
 from marqueue.papers.figures import PaperFigure
 from marqueue.papers.page import ledger_page, page
-from marqueue.papers.paper import FULL, QUICK, Form, Paper, replicated
-from marqueue.papers.readings import Choice, choices
-from marqueue.papers.reproduction import Case, Reproduction
+from marqueue.papers.paper import Form, Paper
+from marqueue.papers.readings import choices
+from marqueue.papers.reproduction import Reproduction
 from marqueue.plots.style import svg
 from marqueue.results.integrity import seal_directory, write_json
 from marqueue.results.output_directory import OutputDirectory
-from marqueue.results.provenance import here
+from marqueue.results.provenance import commit, here
 from marqueue.results.tables import write_parquet
-from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.executor import Progress
-from marqueue.simulation.run import run_each
 
 REPORT = "report.html"
 
@@ -38,6 +37,7 @@ def run_paper(
     jobs: int | None,
     progress: Progress | None,
     checkpoints: Checkpoints,
+    say: Callable[[str], None],
 ) -> Reproduction:
     """Runs experiments and writes data, figures and a report into ``output``.
 
@@ -49,62 +49,32 @@ def run_paper(
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     started = time.perf_counter()
     asked = choices(paper.readings, experiments, form.readings)
-    setups = {
-        (number, choice.label): scenarios_of(paper, number, choice, form.quick)
-        for number, every in asked.items()
-        for choice in every
-    }
     checkpoints.belong_to(
         {
             "paper": paper.key,
+            "most_replications": form.looks[-1],
             "setups": {
-                f"{number} {label} {name}": setup.to_dict()
-                for (number, label), named in setups.items()
-                for name, setup in named.items()
+                f"{number} {choice.label} {name}": each.to_dict()
+                for number, every in asked.items()
+                for choice in every
+                for name, each in scenarios_of(paper, number, choice, form, form.looks[0]).items()
             },
         }
     )
-    distinct = {content(each): each for named in setups.values() for each in named.values()}
-    results = run_each(
-        list(distinct.values()), jobs=jobs, progress=progress, checkpoints=checkpoints
-    )
-    found = dict(zip(distinct, results, strict=True))
-    cases = {
-        number: [
-            Case(
-                choice,
-                {n: found[content(each)] for n, each in setups[number, choice.label].items()},
-            )
-            for choice in every
-        ]
-        for number, every in asked.items()
-    }
-    parts = [result.provenance.circumstances for result in results]
+    simulator = Simulator(jobs, progress, checkpoints)
+    cases = run_cases(paper, asked, form, simulator, say)
+    runs = largest_runs([case for every in cases.values() for case in every])
     made = here(
         started_at,
         time.perf_counter() - started,
-        sum(part.cpu_seconds for part in parts),
-        sum(part.from_checkpoints for part in parts),
+        sum(run.provenance.circumstances.cpu_seconds for run in runs),
+        # Without a directory for checkpoints, later looks simulate all replications again.
+        max(0, sum(run.replications for run in runs) - simulator.simulated),
     )
     reproduction = Reproduction(paper, form, cases, made)
     with output.staged() as fresh:
         write_files(reproduction, fresh)
     return reproduction
-
-
-def scenarios_of(paper: Paper, number: str, choice: Choice, quick: bool) -> dict[str, Scenario]:
-    """The scenarios of an experiment under a choice, by name, with their replications."""
-    experiment = paper.experiment(number)
-    each = {
-        name: replicated(scenario, QUICK if quick else FULL)
-        for name, scenario in experiment.setups(choice).items()
-    }
-    return each if quick else each | dict(experiment.full(choice))
-
-
-def content(scenario: Scenario) -> str:
-    """A scenario as text, to find those that are equal."""
-    return json.dumps(scenario.to_dict(), sort_keys=True)
 
 
 def write_files(reproduction: Reproduction, out: Path) -> None:
@@ -125,13 +95,13 @@ def write_files(reproduction: Reproduction, out: Path) -> None:
     write_json(out / "summary.json", reproduction.summary())
     (out / "ledger.md").write_text(ledger_page(reproduction), encoding="utf-8")
     page(reproduction).write(out / REPORT)
-    first = next(iter(next(iter(reproduction.runs.values())).values())).provenance
-    made = {"kind": "paper", "version": first.version, "commit": first.commit}
+    made = {"kind": "paper", "version": __version__, "commit": commit()}
     what = {
         "paper": reproduction.paper.key,
         "experiments": list(reproduction.runs),
         "quick": reproduction.form.quick,
         "readings": reproduction.form.readings,
+        "most_replications": reproduction.form.looks[-1],
     }
     seal_directory(out, {**made, **what, "partial": None}, dataclasses.asdict(reproduction.made))
 

@@ -21,13 +21,13 @@ from marqueue.statistics.estimates import Estimate
 
 Cell = str | int | float | Estimate | None
 
-#: The outcome of a claim, from best to worst.
-Outcome = Literal["holds", "partly", "fails", "open"]
+#: The outcome of a claim. What is explained differs for a reason that is stated with it.
+Outcome = Literal["holds", "open", "fails", "explained"]
 OUTCOMES: dict[Outcome, str] = {
     "holds": "holds",
-    "partly": "holds in part",
-    "fails": "does not hold",
     "open": "not decided",
+    "fails": "does not hold",
+    "explained": "explained",
 }
 
 
@@ -41,6 +41,8 @@ class Verdict:
     measured: Cell
     outcome: Outcome
     note: str = ""
+    counts: str = ""
+    """Numbers of comparisons that are behind the outcome, shown below it."""
 
 
 @dataclass

@@ -4,6 +4,7 @@ A rung is a file with tasks. A task runs simulations and returns checks, each wi
 tolerance and the reason for the tolerance. ``RUNGS`` lists the rungs, the cheapest first.
 """
 
+from marqueue.validation.buffers import BUFFERS
 from marqueue.validation.check import Check
 from marqueue.validation.conservation import CONSERVATION
 from marqueue.validation.cubic import CUBIC
@@ -28,6 +29,7 @@ RUNGS = {
         DCTCP,
         RTT_FAIRNESS,
         PHASES,
+        BUFFERS,
         BESIDE_NS2,
     )
 }

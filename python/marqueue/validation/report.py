@@ -14,7 +14,7 @@ OUTCOMES: dict[check.Verdict, Outcome] = {
     "pass": "holds",
     "fail": "fails",
     "unclear": "open",
-    "explained": "partly",
+    "explained": "explained",
 }
 
 

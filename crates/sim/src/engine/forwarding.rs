@@ -12,6 +12,9 @@ use marqueue_aqm::Qdisc;
 use marqueue_core::{ring, Flags, Packet, Price, Time};
 use std::collections::VecDeque;
 
+/// With more classes of links of flows, most of them are not those of the next packet.
+const MOST_FETCHED: usize = 4;
+
 impl Engine {
     /// The event of `source`: the first packet of its line arrives at its next stage.
     #[inline(always)]
@@ -33,13 +36,18 @@ impl Engine {
     pub(super) fn flow_link_arrival(&mut self, l: u32) {
         let links = flow_links(&mut self.links, l);
         let Some((_, packet)) = links.pop() else { unreachable!("an event without a packet") };
-        let (next, next_flow) = links.first().map_or((Time::NEVER, packet.flow()), |e| (e.0, e.1.flow()));
+        let next = links.first().map_or(Time::NEVER, |e| e.0);
+        let next_flow = links.soon().unwrap_or(packet.flow());
+        // What it sends in answer enters another link of its own.
+        for &l in self.routes.flow_links.iter().take(MOST_FETCHED) {
+            flow_links(&mut self.links, l).fetch(next_flow);
+        }
         let source = self.links[l as usize].arrival_source;
         self.events.set(source, next);
         self.arrive(packet, next_flow);
     }
 
-    /// A packet arrives at its next stage. The next packet on the same link is of `next_flow`.
+    /// A packet arrives at its next stage. One of the next packets on the same link is of `next_flow`.
     #[inline(always)]
     fn arrive(&mut self, packet: Packet, next_flow: u32) {
         let now = self.now;

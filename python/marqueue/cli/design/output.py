@@ -24,7 +24,8 @@ def print_design(
     for rule in design.rules:
         bound = "none" if rule.bound is None else f"{rule.bound:.6g}"
         rules.add_row(rule.theorem, rule.kind, bound, rule.source)
-    edge = "not found" if design.boundary is None else f"{design.boundary:.6g}"
+    missing = "not found" if math.isinf(design.largest) else f"none up to {design.largest:g}"
+    edge = missing if design.boundary is None else f"{design.boundary:.6g}"
     rules.add_row("boundary", "exact", edge, "characteristic roots")
     output.print(rules)
     output.print()

@@ -43,9 +43,7 @@ TIES = {"slow": "9999990 bit/s", "even": "10 Mbit/s", "fast": "10000010 bit/s"}
 def setups(choice: Choice) -> Mapping[str, Scenario]:
     """AVQ with its virtual queue in bytes and in packets; droptail with and without ties."""
     counted = {
-        mode: scenario(
-            "experiment-1", f"topology.bottleneck.aqm.mode={mode}", *handshake(choice)
-        )
+        mode: scenario("experiment-1", f"topology.bottleneck.aqm.mode={mode}", *handshake(choice))
         for mode in MODES
     }
     ties = {

@@ -75,9 +75,7 @@ def names(scheme: str, a: float) -> dict[float, str]:
 
 def scaled(runs: Runs, scheme: str) -> Quantity:
     """The mean queue over N^(a + e), by the number of flows."""
-    queue = swept(
-        runs, names(scheme, A), partial(of_link, of=scheme, figure="queue_mean")
-    )
+    queue = swept(runs, names(scheme, A), partial(of_link, of=scheme, figure="queue_mean"))
     values = queue.values / np.array(queue.places) ** (A + EPS)
     return replace(queue, label="Queue, mean, over N^0.3", values=values)
 
@@ -103,12 +101,12 @@ def measure(runs: Runs, _choice: Choice) -> Quantities:
     for scheme in CURVES:
         out[f"scaled.{scheme}"] = scaled(runs, scheme)
         at = names(scheme, A)
-        for name in ("delay", "jitter"):
-            out[f"fall.{name}.{scheme}"] = fall(out[f"{name}.{scheme}"], FROM, TO)
         out[f"marks.{scheme}"] = replace(
             swept(runs, at, partial(of_link, of=scheme, figure="mark_ratio")),
             label="Probability of a mark",
         )
+        for name in ("delay", "jitter", "marks"):
+            out[f"fall.{name}.{scheme}"] = fall(out[f"{name}.{scheme}"], FROM, TO)
         for shifted in (False, True):
             parts = {
                 n: clt(runs[name], scheme, n, A, shifted=shifted)
@@ -187,10 +185,11 @@ def _common(quantity: Quantity) -> Quantity:
 
 EXPERIMENT = Experiment(
     readings=(
-        "As printed: C = 100 kbit/s a flow, packets of 500 bytes, ECN, two-way propagation uniform "
-        "in [120, 280] ms. Access links have ten times the bottleneck's rate, at least 1 Gbit/s, "
-        "except under the reading `access`. Flows start within 5 s and run NewReno without delayed acknowledgements. The first 10 of 30 s are left out (10 "
-        "of 25 s from 10^4 flows on, 8 of 18 s from 10^5 on).",
+        "As printed: C = 100 kbit/s a flow, packets of 500 bytes, ECN, two-way propagation "
+        "uniform in [120, 280] ms. Access links have ten times the bottleneck's rate, at least "
+        "1 Gbit/s, except under the reading `access`. Flows start within 5 s and run NewReno "
+        "without delayed acknowledgements. The first 10 of 30 s are left out (10 of 25 s from 10^4 "
+        "flows on, 15 of 30 s from 10^5 on).",
         "Table I is read as one marking function for each scheme. RED1 and RED2 are linear between "
         "their thresholds and mark every packet beyond the upper one (p goes to 1, section II-B); "
         "EXP is 0.2 at 10 N^a. Marks are drawn independently, by the instantaneous queue. The "

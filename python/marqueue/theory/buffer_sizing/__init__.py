@@ -1,13 +1,15 @@
-"""Buffer sizing: four rules for the size of a buffer, and the predictions of models for each."""
+"""Buffer sizing: four rules for the size of a buffer, and what models state about each."""
 
-from marqueue.theory.buffer_sizing.models import Prediction, predict
+from marqueue.theory.buffer_sizing.models import predict
 from marqueue.theory.buffer_sizing.rules import AQMS, RULES, Demand, Rule
+from marqueue.theory.buffer_sizing.statements import Model, Statement
 
 __all__ = [
     "AQMS",
     "RULES",
     "Demand",
-    "Prediction",
+    "Model",
     "Rule",
+    "Statement",
     "predict",
 ]

@@ -95,3 +95,8 @@ RULES = (
     Rule("O(1)", "Enachescu et al. 2006", lambda _: SMALL),
     Rule("N^b", "Eun and Wang 2008", lambda d: OF_ONE * d.flows**B),
 )
+
+
+def red_thresholds(buffer: int) -> tuple[float, float]:
+    """min_th and max_th of RED, packets: gentle RED reaches probability 1 at a full buffer."""
+    return max(1.0, buffer / 6), max(2.0, buffer / 2)
