@@ -11,9 +11,10 @@ from marqueue.units import Duration
 def drawn(law: Mapping[str, Any], flows: int, seed: str) -> list[float]:
     """A round-trip time for each flow, s, in whole nanoseconds.
 
-    ``law`` is a table as in ``topology.rtts`` of a scenario, with its shortest time. The draws depend on ``seed`` only.
+    ``law`` is a table as in ``topology.rtts`` of a scenario, with its shortest time. The draws
+    depend on ``seed`` only.
     """
     random = Random(seed)
     distribution = DelayDistribution.read(law)
     shortest = distribution.shortest(Duration(0))
-    return [round(distribution.quantile(random.random(), shortest), 9) for _ in range(flows)]
+    return [round(distribution.quantile(1.0 - random.random(), shortest), 9) for _ in range(flows)]

@@ -32,7 +32,7 @@ from marqueue.scenario import Scenario
 #: The larger exponent of Figure 5, and its schemes.
 LARGER, OF_TWO = 0.3, ("RED1", "RED2")
 #: Exponents besides those two, for the dependence of windows only, and their scheme.
-OTHERS, OF_ONE = (0.1, 0.4), "RED1"
+OTHERS, OF_ONE = (0.1, 0.35), "RED1"
 #: Numbers of flows between which a fall is measured.
 FROM, TO = FLOWS[0], FLOWS[-1]
 #: The set-up of the histogram.
