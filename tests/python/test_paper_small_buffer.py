@@ -93,6 +93,7 @@ def test_verdicts_that_do_not_depend_on_the_seed():
 
 def test_both_simulators_get_one_round_trip_time_for_each_flow():
     for case in CONTINUOUS:
-        rtts = compile(case.scenario())["classes"]
-        assert len(rtts) == len(set(case.rtts)) == case.flows, case.name
+        counts = [each["kind"]["tcp"]["count"] for each in compile(case.scenario())["traffic"]]
+        assert counts == [1] * case.flows, case.name
+        assert len(set(case.rtts)) == case.flows, case.name
         assert min(case.rtts) >= 2 * (case.delay + case.far)

@@ -108,9 +108,9 @@ EXPERIMENT = Experiment(
         "Everything else is as in Experiment 2: AVQ holds at most 50 packets.",
         "A scheme has settled when the mean queue of every 5 s stays within 10 packets of a level. "
         "The level is 50 for PI and REM, and for AVQ the mean of the last fifth of the phase. "
-        "If a scheme never settles, its time is the length of the phase. Where schemes are "
-        "compared, each must reach its aim, which under AVQ is a utilization of 0.98 ± 0.01 in every 5 s as "
-        "well.",
+        "If a scheme never settles, its time is the length of the phase.",
+        "Where schemes are compared, each must reach its aim, which under AVQ is a utilization of "
+        "0.98 ± 0.01 in every 5 s as well.",
     ),
     setups=setups,
     measure=measure,

@@ -71,10 +71,10 @@ def three_routers(scheme: str, flows: int, choice: Choice, replications: int = 1
 def _sources(group: str, choice: Choice) -> list[dict[str, Any]]:
     """The access links of a group, with the rest of its delay: a link for each flow, or one for
     each of several delays."""
-    one_way = [rtt / 2 - INSIDE[group] for rtt in RTTS[group]]
+    low, high = (rtt / 2 - INSIDE[group] for rtt in RTTS[group])
     classes = CLASSES[choice["rtts"]]
     if classes is None:
-        delay = {"uniform": [f"{each:g} ms" for each in one_way]}
+        delay = {"uniform": [f"{each:g} ms" for each in (low, high)]}
         return [{"name": group, "from": f"s{group}", "to": f"r{group}", "delay": delay}]
     return [
         {
@@ -83,7 +83,7 @@ def _sources(group: str, choice: Choice) -> list[dict[str, Any]]:
             "to": f"r{group}",
             "delay": _delay(each, choice),
         }
-        for i, each in enumerate(middles(*one_way, classes // GROUPS))
+        for i, each in enumerate(middles(low, high, classes // GROUPS))
     ]
 
 

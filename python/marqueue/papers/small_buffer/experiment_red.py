@@ -53,24 +53,31 @@ def full(choice: Choice) -> Mapping[str, Scenario]:
 
 
 def of_ns2(reference: Reference, quantity: Quantity, key: str, choice: Choice) -> Quantity:
-    """The same quantity from ns-2, one value per seed; NaN where ns-2 was not run."""
+    """The same quantity from ns-2, one value per seed, at the places at which ns-2 was run; NaN if
+    it was not run under this choice."""
     label = choice.label if choice.label != MAIN else f"rtts={choice['rtts']}"
     of_flows = reference.number.get(f"{label}.{key}", {})
     assert isinstance(of_flows, Mapping)
-    seeds = len(next(iter(of_flows.values()), [np.nan]))
-    sides = [of_flows.get(f"{n:g}", [np.nan] * seeds) for n in quantity.places]
-    return replace(quantity, of=f"{quantity.of}, {reference.name}", values=np.array(sides).T)
+    of = f"{quantity.of}, {reference.name}"
+    places = tuple(n for n in quantity.places if f"{n:g}" in of_flows)
+    if not places:
+        return replace(quantity, of=of, values=np.full((1, len(quantity.places)), np.nan))
+    values = np.array([of_flows[f"{n:g}"] for n in places]).T
+    return replace(quantity, of=of, values=values, places=places)
 
 
 def half_widths_apart(ours: Quantity, others: Quantity) -> Quantity:
     """Distance of means in half widths of the 95% interval of their difference; with a single
     replication here, of the interval of the other simulator."""
-    pairs = zip(ours.estimates, others.estimates, strict=True)
+    of_place = dict(zip(ours.places, ours.estimates, strict=True))
+    pairs = [
+        (of_place[n], estimate) for n, estimate in zip(others.places, others.estimates, strict=True)
+    ]
     widths = [
         abs(a.mean - b.mean) / np.hypot(a.half_width or 0.0, b.half_width or 0.0) for a, b in pairs
     ]
     label = f"{ours.label}: distance in half widths"
-    return replace(ours, label=label, unit="", values=np.array([widths]))
+    return replace(ours, label=label, unit="", values=np.array([widths]), places=others.places)
 
 
 def measure(runs: Runs, choice: Choice) -> Quantities:
