@@ -15,9 +15,11 @@ from dataclasses import dataclass
 
 from benches.record import table
 from marqueue import run
+from marqueue.papers import PAPERS
 from marqueue.papers.small_buffer.setups import CURVES, GROUP, dumbbell
 
 FLOWS = (10_000, 100_000, 1_000_000)
+CHOICE = PAPERS["small-buffer"].main_choice("4")
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ HEAD = [
 def measure(scheme: str, flows: int) -> Point:
     """One run."""
     started = time.process_time()
-    result = run(dumbbell(scheme, flows), jobs=1)
+    result = run(dumbbell(scheme, flows, CHOICE), jobs=1)
     cpu = time.process_time() - started
     link, [cwnds] = result.link(), result.cwnds(group=GROUP)
     figures = {name: float(link.values(name)[0]) for name in ("utilization", "loss_ratio")}

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import norm
 
 import marqueue as package
+from marqueue.ns2.continuous import CONTINUOUS
 from marqueue.papers import PAPERS
 from marqueue.papers.claims import read_claims
 from marqueue.papers.quantity import Quantity, side_by_side, single
@@ -88,3 +89,11 @@ def test_verdicts_that_do_not_depend_on_the_seed():
     quantities = experiment_4.measure(runs, choice)
     claims = {each.id: each for each in read_claims(PAPER.folder / "claims.toml")}
     assert {name: judge(claims[name], quantities).outcome for name in MUST} == MUST
+
+
+def test_both_simulators_get_one_round_trip_time_for_each_flow():
+    for case in CONTINUOUS:
+        counts = [each["kind"]["tcp"]["count"] for each in compile(case.scenario())["traffic"]]
+        assert counts == [1] * case.flows, case.name
+        assert len(set(case.rtts)) == case.flows, case.name
+        assert min(case.rtts) >= 2 * (case.delay + case.far)

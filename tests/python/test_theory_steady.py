@@ -75,7 +75,12 @@ def test_virtual_queues_hold_their_utilization_without_a_queue(aqm: dict[str, An
 def test_a_scaled_curve_settles_where_poisson_arrivals_have_it_and_so_do_packets() -> None:
     paper = files("marqueue.papers.small_buffer") / "scenarios" / "dumbbell.toml"
     with as_file(paper) as file:
-        exp = ["topology.bottleneck.aqm.curve=exp:10:0.2", "traffic.long.sample_cwnd=false"]
+        rtts = ", ".join(f'"{rtt} ms"' for rtt in range(125, 285, 10))
+        exp = [
+            "topology.bottleneck.aqm.curve=exp:10:0.2",
+            "traffic.long.sample_cwnd=false",
+            f"topology.rtts=[{rtts}]",
+        ]
         scenario = load(file, [*exp, "replications=2"])
     found = steady(scenario)
     link = found.links["bottleneck"]

@@ -3,6 +3,7 @@ those of the CHOKeW and small-buffer papers."""
 
 from marqueue.ns2.case import Case, avq, droptail, gkvq, pi, red, rem
 from marqueue.ns2.chokew import CHOKEW
+from marqueue.ns2.continuous import CONTINUOUS
 from marqueue.ns2.small_buffer import LARGE
 
 UNTIED = (0.0437, 0.0619, 0.0783, 0.1021, 0.1297)
@@ -196,6 +197,7 @@ MATRIX = [
     ),
     *CHOKEW,
     *LARGE,
+    *CONTINUOUS,
 ]
 
 TIED = (

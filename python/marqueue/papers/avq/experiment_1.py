@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.avq.setups import scenario
+from marqueue.papers.avq.setups import handshake, scenario
 from marqueue.papers.figures import PaperFigure, PaperTable, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, series_mean, single
@@ -40,10 +40,11 @@ MODES = ("bytes", "packets")
 TIES = {"slow": "9999990 bit/s", "even": "10 Mbit/s", "fast": "10000010 bit/s"}
 
 
-def setups(_choice: Choice) -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """AVQ with its virtual queue in bytes and in packets; droptail with and without ties."""
     counted = {
-        mode: scenario("experiment-1", f"topology.bottleneck.aqm.mode={mode}") for mode in MODES
+        mode: scenario("experiment-1", f"topology.bottleneck.aqm.mode={mode}", *handshake(choice))
+        for mode in MODES
     }
     ties = {
         f"ties-{name}": scenario("experiment-1-ties", f"topology.bottleneck.rate={rate}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.avq.setups import label, under
+from marqueue.papers.avq.setups import label, read, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows, single
@@ -11,7 +11,7 @@ from marqueue.scenario import Scenario
 
 COMPARED = ("avq", "red", "rem", "pi", "gkvq")
 #: Additional schemes, for the ledger.
-VARIANTS = ("rem_rate", "red-5-15")
+VARIANTS = ("rem_rate", "red-5-15", "pi-published")
 
 #: Span of time with each number of flows, s.
 PLACES = {float(20 * (i + 1)): (100.0 * i, 100.0 * (i + 1)) for i in range(9)}
@@ -19,9 +19,11 @@ PLACES = {float(20 * (i + 1)): (100.0 * i, 100.0 * (i + 1)) for i in range(9)}
 FIGURES = {"losses": "drops", "utilization": "utilization", "queue": "queue_mean"}
 
 
-def setups(_choice: Choice) -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme."""
-    return {scheme: under("experiment-2", scheme) for scheme in (*COMPARED, *VARIANTS)}
+    return {
+        scheme: under("experiment-2", read(scheme, choice)) for scheme in (*COMPARED, *VARIANTS)
+    }
 
 
 def measure(runs: Runs, _choice: Choice) -> Quantities:
@@ -65,8 +67,8 @@ EXPERIMENT = Experiment(
         "REM follows the law that the paper prints, in which the change of the queue represents "
         "the excess of input over capacity; ns-2's law, rem_rate, is measured for comparison.",
         "The paper names its sources for the parameters of RED, REM and PI but prints none. RED: "
-        "w_q 0.002, max_p 0.1, gentle. REM: gamma 0.001, phi 1.001, alpha 0.1, every 2 ms. PI: "
-        "a 1.822e-5, b 1.816e-5, 170 Hz.",
+        "w_q 0.002, max_p 0.1, gentle. REM: gamma 0.001, phi 1.001, alpha 0.1, every 2 ms. PI's "
+        "gains are a reading.",
         "AVQ begins with a virtual capacity of 0.8 C, as its author's code does.",
     ),
     setups=setups,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.avq.setups import label, under
+from marqueue.papers.avq.setups import handshake, label, read, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows
@@ -20,10 +20,13 @@ PLACES = {float(rate): (10.0 * rate, 10.0 * rate + 100.0) for rate in (10, 20, 3
 FIGURES = {"losses": "drops", "utilization": "utilization", "queue": "queue_mean"}
 
 
-def setups(_choice: Choice) -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme, and AVQ with the whole buffer."""
-    compared = {scheme: under("experiment-4", scheme) for scheme in (*COMPARED, LOW)}
-    whole = under("experiment-4", "avq", "topology.bottleneck.buffer=100 packets")
+    start = handshake(choice)
+    compared = {
+        scheme: under("experiment-4", read(scheme, choice), *start) for scheme in (*COMPARED, LOW)
+    }
+    whole = under("experiment-4", "avq", "topology.bottleneck.buffer=100 packets", *start)
     return compared | {WHOLE: whole}
 
 

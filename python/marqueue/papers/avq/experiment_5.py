@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from marqueue.papers.avq.setups import scenario
+from marqueue.papers.avq.setups import handshake, scenario
 from marqueue.papers.figures import PaperFigure, stacked_panels
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import (
@@ -42,12 +42,12 @@ FIGURES = {
 }
 
 
-def setups(_choice: Choice) -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per alpha, and per gamma with half as long short flows at twice the rate."""
-    of_aqm = "topology.bottleneck.aqm"
+    of_aqm, start = "topology.bottleneck.aqm", handshake(choice)
     alphas = {
         f"alpha-{alpha:g}": scenario(
-            "experiment-1", f"{of_aqm}.alpha={alpha:g} /s", f"name=AVQ, alpha {alpha:g}"
+            "experiment-1", f"{of_aqm}.alpha={alpha:g} /s", f"name=AVQ, alpha {alpha:g}", *start
         )
         for alpha in ALPHAS
     }
@@ -59,6 +59,7 @@ def setups(_choice: Choice) -> Mapping[str, Scenario]:
             "traffic.short.rate=60 /s",
             "traffic.short.size=10 packets",
             f"name=AVQ, gamma {gamma:g}",
+            *start,
         )
         for gamma in GAMMAS
     }

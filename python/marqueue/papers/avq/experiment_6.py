@@ -1,10 +1,11 @@
 """Experiment 6: marks are losses. Figures 19, 20 and 21."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from marqueue.papers.avq.setups import label, scenario, under
+from marqueue.papers.avq.setups import handshake, label, read, scenario, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, over_flows, over_windows
@@ -34,18 +35,23 @@ VARIABLE = "Short flows per second"
 PLACES = {float(rate): (10.0 * rate, 10.0 * rate + 100.0) for rate in (10, 20, 30, 40, 50)}
 
 
-def setups(_choice: Choice) -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """RED, REM, PI; AVQ for two gammas; AVQ with RED in its virtual queue."""
-    of_aqm = "topology.bottleneck.aqm"
+    of_aqm, start = "topology.bottleneck.aqm", handshake(choice, "short")
     inside = {
-        name: scenario(FILE, f"{of_aqm}.name=avq_inner", f"{of_aqm}.inner={red}", f"name={name}")
+        name: scenario(
+            FILE, f"{of_aqm}.name=avq_inner", f"{of_aqm}.inner={red}", f"name={name}", *start
+        )
         for name, red in INNER.items()
     }
     return {
-        "avq": under(FILE, "avq"),
-        "avq-1": scenario(FILE, f"{of_aqm}.gamma=1.0", "name=AVQ, Experiment 6, gamma 1"),
+        "avq": under(FILE, "avq", *start),
+        "avq-1": scenario(FILE, f"{of_aqm}.gamma=1.0", "name=AVQ, Experiment 6, gamma 1", *start),
         **inside,
-        **{s: under(FILE, s, "topology.bottleneck.signal=drop") for s in COMPARED},
+        **{
+            s: under(FILE, read(s, choice), "topology.bottleneck.signal=drop", *start)
+            for s in COMPARED
+        },
     }
 
 
@@ -63,7 +69,15 @@ def measure(runs: Runs, _choice: Choice) -> Quantities:
         for scheme, run in runs.items()
     }
     goodputs = [flows[f"goodput.{scheme}"] for scheme in DRAWN]
-    return link | flows | {"goodput-spread": spread(goodputs)}
+    unfair = unfairness(flows["jain.avq-red"], flows["jain.avq"])
+    return link | flows | {"goodput-spread": spread(goodputs), "unfairness": unfair}
+
+
+def unfairness(inner: Quantity, outer: Quantity) -> Quantity:
+    """What is missing to a Jain's index of 1, relative to that of another scheme."""
+    values = (1 - inner.values) / (1 - outer.values)
+    label = "1 - Jain's index, relative"
+    return replace(inner, label=label, of=f"{inner.of}, to {outer.of}", values=values)
 
 
 def spread(goodputs: Sequence[Quantity]) -> Quantity:

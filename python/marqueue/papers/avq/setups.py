@@ -6,11 +6,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from marqueue.papers.readings import Choice
 from marqueue.scenario import Scenario, from_dict
 
 FOLDER = Path(__file__).parent
 
 AVQ = "AVQ"
+
+#: The scheme with PI's gains, by value of the reading `pi-gains`.
+PI = {"design-rule": "pi", "published": "pi-published"}
 
 
 @cache
@@ -39,3 +43,15 @@ def under(file: str, scheme: str, *overrides: str) -> Scenario:
     keys = {key: value for key, value in schemes()[scheme].items() if key != "label"}
     named = f"name={scenario(file).name}, {label(scheme)}"
     return scenario(file, named, *overrides, bottleneck=keys)
+
+
+def read(scheme: str, choice: Choice) -> str:
+    """The scheme under a choice: PI has one of two pairs of gains."""
+    return PI[choice["pi-gains"]] if scheme == "pi" else scheme
+
+
+def handshake(choice: Choice, *transports: str) -> list[str]:
+    """Overrides for connections that begin with or without an exchange of SYNs."""
+    if choice["syn"] == "exchanged":
+        return []
+    return [f"transport.{each}.handshake=false" for each in ("default", *transports)]

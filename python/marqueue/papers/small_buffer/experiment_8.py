@@ -10,12 +10,14 @@ from marqueue.papers.readings import Choice
 from marqueue.papers.small_buffer.measures import performance, performance_figures
 from marqueue.papers.small_buffer.setups import (
     BUFFER,
+    CLASSES,
     CURVES,
     EACH,
     A,
     access,
     aqm,
     built,
+    middles,
     table,
 )
 from marqueue.scenario import Scenario
@@ -23,9 +25,10 @@ from marqueue.scenario import Scenario
 #: Flows per group in both forms; and in the full form only, with numbers of replications.
 FLOWS = (200, 400)
 MORE = {800: 10, 3200: 4}
-#: Smallest and largest two-way propagation delay of each group, ms, and its classes.
+#: Smallest and largest two-way propagation delay of each group, ms.
 RTTS = {"1": (110.0, 190.0), "2": (60.0, 140.0)}
-CLASSES = 8
+#: Groups of which classes of equal delay stand for one, under the reading of classes.
+GROUPS = 2
 #: One-way propagation delay from each group's first router to the destinations, ms.
 INSIDE = {"1": 25.0, "2": 15.0}
 #: Rate of the last router relative to router 2.
@@ -38,7 +41,7 @@ def name(scheme: str, flows: int) -> str:
     return f"{scheme}-{flows}"
 
 
-def three_routers(scheme: str, flows: int, replications: int = 1) -> Scenario:
+def three_routers(scheme: str, flows: int, choice: Choice, replications: int = 1) -> Scenario:
     """Three routers with ``flows`` per group; router 2 is scaled for both groups together."""
     data = table("three-routers")
     topology = data["topology"]
@@ -49,39 +52,55 @@ def three_routers(scheme: str, flows: int, replications: int = 1) -> Scenario:
         "rate": f"{2 * FASTER * EACH * flows} kbit/s",
         "buffer": f"{2 * BUFFER * flows} packets",
     }
-    classes = [(group, i) for group in RTTS for i in range(CLASSES)]
-    topology["links"] = [one, two, three, *(_access(group, i, flows) for group, i in classes)]
+    sources = [each for group in RTTS for each in _sources(group, choice)]
+    rate = access(2 * EACH * flows, choice)
+    topology["links"] = [one, two, three, *(link | {"rate": rate} for link in sources)]
     topology["classes"] = [
-        {"name": f"{group} {i}", "from": f"s{group} {i}", "to": "r4"} for group, i in classes
+        {"name": link["name"], "from": link["from"], "to": "r4"} for link in sources
     ]
     for traffic in data["traffic"]:
         group = traffic["name"]
-        traffic |= {"count": flows, "classes": [f"{group} {i}" for i in range(CLASSES)]}
+        traffic |= {
+            "count": flows,
+            "classes": [link["name"] for link in _sources(group, choice)],
+        }
     label = f"Three routers, {flows} flows a group, {scheme}"
     return built(data | {"replications": replications}, label)
 
 
-def _access(group: str, i: int, flows: int) -> dict[str, Any]:
-    """The access link of a class, with the rest of its delay."""
-    low, high = RTTS[group]
-    rtt = low + (high - low) * (i + 0.5) / CLASSES
-    return {
-        "name": f"{group} {i}",
-        "from": f"s{group} {i}",
-        "to": f"r{group}",
-        "rate": access(2 * EACH * flows),
-        "delay": f"{rtt / 2 - INSIDE[group]:g} ms",
-    }
+def _sources(group: str, choice: Choice) -> list[dict[str, Any]]:
+    """The access links of a group, with the rest of its delay: a link for each flow, or one for
+    each of several delays."""
+    low, high = (rtt / 2 - INSIDE[group] for rtt in RTTS[group])
+    classes = CLASSES[choice["rtts"]]
+    if classes is None:
+        delay = {"uniform": [f"{each:g} ms" for each in (low, high)]}
+        return [{"name": group, "from": f"s{group}", "to": f"r{group}", "delay": delay}]
+    return [
+        {
+            "name": f"{group} {i}",
+            "from": f"s{group} {i}",
+            "to": f"r{group}",
+            "delay": _delay(each, choice),
+        }
+        for i, each in enumerate(middles(low, high, classes // GROUPS))
+    ]
 
 
-def setups(_choice: Choice) -> Mapping[str, Scenario]:
+def _delay(delay: float, choice: Choice) -> Any:
+    """One delay of a class: a link for all of its flows or, if it is slow, a link for each."""
+    text = f"{delay:g} ms"
+    return text if choice["access"] == "fast" else {"uniform": [text, text]}
+
+
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and number of flows."""
-    return {name(s, n): three_routers(s, n) for s in CURVES for n in FLOWS}
+    return {name(s, n): three_routers(s, n, choice) for s in CURVES for n in FLOWS}
 
 
-def full(_choice: Choice) -> Mapping[str, Scenario]:
+def full(choice: Choice) -> Mapping[str, Scenario]:
     """More flows."""
-    return {name(s, n): three_routers(s, n, r) for s in CURVES for n, r in MORE.items()}
+    return {name(s, n): three_routers(s, n, choice, r) for s in CURVES for n, r in MORE.items()}
 
 
 def measure(runs: Runs, _choice: Choice) -> Quantities:
@@ -102,7 +121,7 @@ def draw(_: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigu
 EXPERIMENT = Experiment(
     readings=(
         "As printed: capacities N C and 2 N C of routers 1 and 2, propagation uniform in [110, "
-        "190] ms and [60, 140] ms (eight classes each), droptail with O(N) buffers at routers 1 "
+        "190] ms and [60, 140] ms, droptail with O(N) buffers at routers 1 "
         "and 3. Not printed, and chosen here: the factors of these buffers (12 packets a flow), "
         "the rate of router 3 (ten times that of router 2), the place of the delay (the access "
         "links, except 10 ms between routers), and the number of flows with which router 2 scales "

@@ -40,10 +40,10 @@ LENGTH, WARM_UP, REPLICATIONS = 400, 100, 1
 FLOWS = (50, 200, 400)
 
 
-def setups(_choice: Choice) -> Mapping[str, Scenario]:
+def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme, C T and number of flows."""
     return {
-        named(s, n, each=each): dumbbell(s, n, each=each)
+        named(s, n, each=each): dumbbell(s, n, choice, each=each)
         for s in SCHEMES
         for each in PIPES.values()
         for n in FLOWS
