@@ -9,6 +9,7 @@ use marqueue_aqm::{Limit, Signal};
 use marqueue_core::params::{ParamSet, ParamSpec, PolicySpec};
 use marqueue_core::{Bytes, Dur, Hz, MicroCycles, Rate, Time};
 use marqueue_fuzz::{magnitude, one_of, params, policy};
+use marqueue_sim::delay_law::DelayLaw;
 use marqueue_sim::impair::{Jitter, Loss, Reorder};
 use marqueue_sim::plan::*;
 use marqueue_sim::{check, run, Control, RunError};
@@ -92,12 +93,31 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         pipe: pipe(u)?,
         opportunities,
         cpu: None,
+        per_flow: None,
     };
-    if link.queue.is_none() || u.ratio(3, 4)? {
+    if link.queue.is_none() {
+        return if u.ratio(1, 4)? { links_of_flows(u, link) } else { Ok(link) };
+    }
+    if u.ratio(3, 4)? {
         return Ok(link);
     }
     let (delay, schedule, pipe) = (Dur::ZERO, Vec::new(), PipePlan::default());
     Ok(LinkPlan { delay, schedule, pipe, cpu: Some(cpu(u)?), ..link })
+}
+
+/// A link for each flow, mostly valid.
+fn links_of_flows(u: &mut Unstructured<'_>, link: LinkPlan) -> Result<LinkPlan> {
+    let (least, most) = (link.delay, Dur(link.delay.0.saturating_add(ns(u)?)));
+    let delay = match u.int_in_range(0..=4)? {
+        0 => DelayLaw::Constant { delay: least },
+        1 => DelayLaw::Uniform { least, most },
+        2 => DelayLaw::Exponential { least, mean: most },
+        3 => DelayLaw::Lognormal { median: most, sigma: one_of(u, &[0.1, 1.0, 5.0, 0.0])?, less: Dur(ns(u)?), least },
+        _ => DelayLaw::Empirical { delays: vec![least, most] },
+    };
+    let stream = one_of(u, &["near", "far"])?.into();
+    let (schedule, opportunities, pipe) = (Vec::new(), Vec::new(), PipePlan::default());
+    Ok(LinkPlan { per_flow: Some(PerFlowPlan { delay, stream }), trace: false, schedule, opportunities, pipe, ..link })
 }
 
 /// An entry of a catalogue, with parameters in their ranges.

@@ -137,7 +137,8 @@ MISTAKES = [
     ({"uniform": ["10 ms", "1 s"]}, 'topology.rtts: got "10 ms"', "at least twice"),
     ({"lognormal": "1 s"}, "topology.rtts.sigma: got nothing", "a number above 0"),
     ({"uniform": ["1 s", "2 s"], "sigma": 1}, "topology.rtts.sigma: got 1", "with lognormal"),
-    ({"exponential": "10 ms"}, 'topology.rtts.exponential: got "10 ms"', "the shortest round trip"),
+    ({"exponential": "10 ms"}, 'topology.rtts.exponential: got "10 ms"', "the shortest delay"),
+    ({"lognormal": "50 ms", "sigma": 0.1, "least": "1 s"}, "topology.rtts.lognormal: got", "1% of"),
     ({"empirical": ["40 ms", "x"]}, 'topology.rtts.empirical.1: got "x"', "a time such as"),
     ({"uniform": ["1 s", "2 s"], "empirical": ["1 s"]}, "topology.rtts: got uniform and", "one of"),
 ]  # fmt: skip

@@ -13,7 +13,7 @@ fn config(preset: &str, recovery: &str, handshake: bool) -> Config {
     values.insert("handshake".into(), Value::Flag(handshake));
     values.insert("delayed_ack".into(), Value::Number(0.0));
     values.insert("ecn".into(), Value::Flag(true));
-    Config::with_preset(preset, &values).unwrap()
+    Config::with_preset(preset, &values).expect("a valid preset")
 }
 
 /// What happens to a flow of `size` segments over a path of one round-trip time that loses the segments numbered in
@@ -34,7 +34,7 @@ fn transfer(config: &Config, size: u32, lost: &[u32]) -> (Vec<u32>, Time) {
             sender.on_timer(config, now, &mut out);
             continue;
         }
-        now = now + RTT;
+        now += RTT;
         let mut acks = Vec::new();
         for segment in &arriving {
             if let Some(i) = lost.iter().position(|&seq| seq == segment.seq) {

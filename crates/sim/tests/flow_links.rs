@@ -144,7 +144,7 @@ fn finite_flows_draw_their_own_delays() {
 fn a_link_of_flows_with_a_queue_is_refused() {
     let mut plan = shared(0.0, 100_000_000);
     plan.links[2].queue = Some(QueuePlan::unlimited());
-    let refused = run(&plan, 1, &Control::default()).unwrap_err().to_string();
+    let refused = run(&plan, 1, &Control::default()).expect_err("the plan is refused").to_string();
     assert!(refused.contains("links[2].per_flow"), "{refused}");
 }
 
@@ -153,6 +153,6 @@ fn an_invalid_law_is_refused_with_its_place() {
     let mut plan = shared(0.0, 100_000_000);
     let delay = DelayLaw::Uniform { least: ms(5.0), most: ms(2.0) };
     plan.links[2].per_flow = Some(PerFlowPlan { delay, stream: "source".into() });
-    let refused = run(&plan, 1, &Control::default()).unwrap_err().to_string();
+    let refused = run(&plan, 1, &Control::default()).expect_err("the plan is refused").to_string();
     assert!(refused.contains("links[2].per_flow.delay.most"), "{refused}");
 }

@@ -18,6 +18,10 @@ from marqueue.units import Duration
 WIDEST = 5.0
 """Largest standard deviation of the logarithm of a lognormal delay."""
 
+RAREST = 0.01
+"""Smallest share of a lognormal law that may lie above the shortest delay: draws below are drawn
+again."""
+
 LAWS = ("uniform", "exponential", "lognormal", "empirical")
 KEYS = (*LAWS, "least", "sigma")
 
@@ -96,6 +100,29 @@ class DelayDistribution(Declared):
             return min(self.times)
         return shared if self.least is None else self.least
 
+    def problem(self, shared: Duration) -> tuple[str, str] | None:
+        """The key and the message if the law contradicts the shortest delay."""
+        least = self.shortest(shared)
+        given = show(str(self.times[0]))
+        if self.law == "exponential" and self.times[0] < least:
+            return (
+                self.law,
+                f"got {given}, expected a mean of at least the shortest delay ({least})",
+            )
+        if self.law == "lognormal" and least.base > 0:
+            above = 1.0 - self._normal.cdf(math.log(least.seconds))
+            if above < RAREST:
+                expected = (
+                    f"a median at which {RAREST:.0%} of delays are above {least}, the shortest"
+                )
+                return self.law, f"got {given}, expected {expected}"
+        return None
+
+    @property
+    def _normal(self) -> NormalDist:
+        """lognormal: the distribution of the logarithm."""
+        return NormalDist(math.log(self.times[0].seconds), self.sigma)
+
     def quantile(self, p: float, shared: Duration) -> float:
         """The delay that a share ``p`` of flows is below, s; 0 < p < 1. ``shared`` is that of the
         path which all flows share."""
@@ -107,9 +134,8 @@ class DelayDistribution(Declared):
             case "exponential":
                 return least - (first - least) * math.log(1.0 - p)
             case "lognormal":
-                normal = NormalDist(math.log(first), self.sigma)
-                below = normal.cdf(math.log(least)) if least > 0 else 0.0
-                return math.exp(normal.inv_cdf(below + p * (1.0 - below)))
+                below = self._normal.cdf(math.log(least)) if least > 0 else 0.0
+                return math.exp(self._normal.inv_cdf(below + p * (1.0 - below)))
         ordered = sorted(self.times)
         return ordered[math.floor(p * len(ordered))].seconds
 

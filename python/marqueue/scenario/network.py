@@ -270,9 +270,9 @@ def _source(
     shared = Duration(2 * sum(part.base for part in parts.values()))
     least = rtt.shortest(shared)
     delay = _source_delay(net, path, least, parts)
-    if rtt.law == "exponential" and rtt.times[0] < least:
-        expected = f"a mean of at least the shortest round trip ({least})"
-        net.refuse(f"{path}.exponential", f"got {show(str(rtt.times[0]))}, expected {expected}")
+    if problem := rtt.problem(shared):
+        key, message = problem
+        net.refuse(f"{path}.{key}", message)
     return delay, rtt.plan(shared, parts=2)
 
 
@@ -354,6 +354,9 @@ def _graph_delay(net: Network, table: GraphLink, path: str) -> tuple[Duration, P
     if table.buffer is not None or table.schedule or table.cpu is not None:
         expected = "one delay for a link with a queue, a schedule or a CPU"
         net.refuse(f"{path}.delay", f"got {show(str(table.delay))}, expected {expected}")
+    if problem := table.delay.problem(NONE):
+        key, message = problem
+        net.refuse(f"{path}.delay.{key}", message)
     return table.delay.shortest(NONE), PerFlow(table.delay.plan(NONE, parts=1), table.name)
 
 
