@@ -21,6 +21,7 @@ struct Seen {
     limited: u32,
     losses: u32,
     echoes: u32,
+    old_echoes: u32,
     timeouts: u32,
     lowers_to_w_est: u32,
     begins_above_w_max: u32,
@@ -33,6 +34,8 @@ struct Pair {
     seed: u64,
     /// SND.UNA at the last timeout.
     timed_out: Option<u32>,
+    /// The last reduction was a timeout.
+    after_timeout: bool,
 }
 
 impl Pair {
@@ -59,7 +62,7 @@ impl Pair {
         );
         let lead = Lead::open(config, None);
         let cubic = Cubic::new(constants, initial_window.min(max_window), lead.ssthresh());
-        Pair { lead, cubic, max_window, seed, timed_out: None }
+        Pair { lead, cubic, max_window, seed, timed_out: None, after_timeout: false }
     }
 
     fn flight(&self) -> u32 {
@@ -68,12 +71,21 @@ impl Pair {
 
     /// An acknowledgement of `segments`, the transcription of which is told first.
     fn ack(&mut self, segments: u32, seen: &mut Seen) {
+        self.acknowledge(segments, false, seen);
+    }
+
+    /// The acknowledgement of `ack`, with an echo that does not count or without.
+    fn acknowledge(&mut self, segments: u32, old_echo: bool, seen: &mut Seen) {
         let core = self.lead.sender.core();
         let (next, cwnd) = (core.una + segments, core.window.cwnd);
         let limited = self.flight() < cwnd as u32 || cwnd >= self.max_window;
         seen.acks += 1;
         seen.limited += u32::from(limited);
-        self.lead.ack(next);
+        if old_echo {
+            self.lead.echo(next);
+        } else {
+            self.lead.ack(next);
+        }
         // The estimate includes the round-trip time that this acknowledgement has measured.
         let rtt = self.lead.sender.core().rto.srtt(&self.lead.config);
         let departure = self.cubic.on_new_ack(NewAck {
@@ -94,8 +106,14 @@ impl Pair {
         let core = self.lead.sender.core();
         let (next, recover, cwnd) = (core.una + segments, core.recover, core.window.cwnd);
         let flight = f64::from(self.flight());
+        if self.after_timeout && next <= recover {
+            // The departure of docs/standards/rfc3168.md, section 6.1.2: the echo of a mark from before the timeout.
+            seen.old_echoes += 1;
+            return self.acknowledge(segments, true, seen);
+        }
         self.lead.echo(next);
         if next > recover && cwnd > 1.0 {
+            self.after_timeout = false;
             seen.echoes += 1;
             self.cubic.on_congestion(Event::Ece, flight);
         }
@@ -110,6 +128,7 @@ impl Pair {
             return;
         }
         seen.timeouts += 1;
+        self.after_timeout = true;
         let (una, flight) = (core.una, f64::from(self.flight()));
         let repeated = self.timed_out.replace(una) == Some(una);
         self.lead.time_out();
@@ -124,6 +143,7 @@ impl Pair {
             return;
         }
         seen.losses += 1;
+        self.after_timeout = false;
         let (una, flight) = (core.una, f64::from(self.flight()));
         for _ in 0..3 {
             self.lead.hear(Ack { ack: una, ..Ack::default() });
@@ -177,6 +197,6 @@ fn a_sender_has_the_window_of_the_rfc() {
         }
     }
     println!("{seen:?}");
-    let every_branch = [seen.limited, seen.losses, seen.echoes, seen.timeouts, seen.lowers_to_w_est];
+    let every_branch = [seen.limited, seen.losses, seen.echoes, seen.old_echoes, seen.timeouts, seen.lowers_to_w_est];
     assert!(every_branch.iter().all(|&n| n > 100), "a branch that is hardly tested: {seen:?}");
 }
