@@ -77,7 +77,15 @@ def sweep_figure(
     places of its own. The vertical axis begins at ``floor``, if given.
     """
     first = quantities[0]
-    schemes = {quantity.of: quantity.estimates for quantity in quantities}
+    # Another simulator may not have run at all places.
+    none = Estimate.of([])
+    schemes = {
+        quantity.of: [
+            dict(zip(quantity.places, quantity.estimates, strict=True)).get(place, none)
+            for place in first.places
+        ]
+        for quantity in quantities
+    }
     lines = {quantity.of: (quantity.places, list(quantity.values[0])) for quantity in model}
     figure = sweep(
         first.places,
