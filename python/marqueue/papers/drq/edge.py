@@ -60,7 +60,8 @@ def held(wait: Quantity, loss: Quantity, rtt: int) -> Quantity:
     """The goodput of a flow through the edge if only the core limits it, Mbit/s: Reno's sqrt(3/2) M
     / (tau sqrt(p)), with queueing at the edge as part of tau."""
     tau = 1e-3 * (rtt + wait.values)
-    values = 1e-6 * np.sqrt(1.5 / loss.values) * BITS / tau
+    with np.errstate(divide="ignore"):  # Without losses the core does not limit it.
+        values = 1e-6 * np.sqrt(1.5 / loss.values) * BITS / tau
     return replace(loss, label="Goodput as the core's losses allow", values=values, unit="Mbit/s")
 
 

@@ -53,7 +53,9 @@ def share(run: Result, of: str, group: str, link: str = CPU) -> Quantity:
 def spread(run: Result, of: str, groups: Sequence[str] = CLASSES) -> Quantity:
     """Ratio of the largest to the smallest mean goodput of the groups."""
     means = np.hstack([rate(run, of, group).values for group in groups])
-    return single("Largest mean goodput over smallest", of, means.max(axis=1) / means.min(axis=1))
+    with np.errstate(divide="ignore"):  # A group without goodput makes the ratio infinite.
+        ratios = means.max(axis=1) / means.min(axis=1)
+    return single("Largest mean goodput over smallest", of, ratios)
 
 
 def half_widths_off(run: Result, of: str, group: str, optimum: float) -> Quantity:
@@ -63,7 +65,8 @@ def half_widths_off(run: Result, of: str, group: str, optimum: float) -> Quantit
     for each in run.flow_sets(group=group):
         rates = each.rates * 1e-6
         half = student.ppf(0.975, len(rates) - 1) * rates.std(ddof=1) / np.sqrt(len(rates))
-        values.append(abs(rates.mean() - optimum) / half)
+        # Flows that all get nothing have no interval.
+        values.append(abs(rates.mean() - optimum) / half if half > 0 else np.inf)
     return single("Half widths off the optimum", of, values)
 
 
