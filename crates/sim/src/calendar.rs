@@ -9,8 +9,8 @@ const DAY_BITS: u32 = 18;
 /// Days in the calendar: about a quarter of a second, longer than most propagation delays.
 const DAYS: u64 = 1 << 10;
 
-/// Packets from the first to the one whose flow is prefetched: with a million flows several cache misses each.
-const AHEAD: usize = 16;
+/// Packets from the first to the one whose flow is prefetched.
+const AHEAD: usize = 8;
 
 /// Packets in a block of memory. Days grow and shrink by blocks, which they exchange: how many packets arrive in a day
 /// varies by a large factor while flows start, so that a buffer for each day would take several times the memory.
@@ -60,10 +60,22 @@ impl Calendar {
         self.today.last()
     }
 
-    /// A packet of today that arrives a few packets after the first: what it needs can be prefetched in time.
+    /// Is there no other packet of today behind the first? When it is removed, a new day begins.
     #[inline]
-    pub fn soon(&self) -> Option<&Entry> {
-        self.today.get(self.today.len().saturating_sub(AHEAD))
+    pub fn ends_day(&self) -> bool {
+        self.today.len() == 1
+    }
+
+    /// The packets that have come near since the last removal, so that what they need can be prefetched: one, or
+    /// several if a new day has begun.
+    #[inline]
+    pub fn come_near(&self, new_day: bool) -> &[Entry] {
+        let near = self.today.len().saturating_sub(AHEAD);
+        match new_day {
+            true => &self.today[near..],
+            false if self.today.len() >= AHEAD => &self.today[near..=near],
+            false => &[],
+        }
     }
 
     /// Adds a packet that arrives at `at`, not before the last one that was removed. Returns whether it is the first.

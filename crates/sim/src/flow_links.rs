@@ -87,10 +87,16 @@ impl FlowLinks {
         self.pending.first()
     }
 
-    /// The flow of a packet that arrives soon.
+    /// See [`Calendar::ends_day`].
     #[inline]
-    pub fn soon(&self) -> Option<u32> {
-        self.pending.soon().map(|e| e.1.flow())
+    pub fn ends_day(&self) -> bool {
+        self.pending.ends_day()
+    }
+
+    /// See [`Calendar::come_near`].
+    #[inline]
+    pub fn come_near(&self, new_day: bool) -> &[(Time, Packet)] {
+        self.pending.come_near(new_day)
     }
 
     /// Prefetches the link of a flow: a packet will soon enter it.

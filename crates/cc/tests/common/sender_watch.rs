@@ -28,14 +28,16 @@ impl Watch {
     /// A sender that has sent its SYN.
     pub fn new(config: Config, size: Option<u32>, phase: f64) -> Watch {
         let sender = Sender::new(&config, size, phase);
+        // Without a SYN the connection starts established, and its first window is data.
+        let (first, cwnd) = if config.handshake { (0, 1.0) } else { (1, config.initial_window) };
         let mut watch = Watch {
             config,
             sender,
             now: Time::ZERO,
             out: Vec::new(),
-            una: 0,
-            max: 0,
-            cwnd: 1.0,
+            una: first,
+            max: first,
+            cwnd,
             inflation: 0,
             saved: 0,
             sacked: SequenceRanges::default(),

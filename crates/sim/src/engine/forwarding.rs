@@ -29,33 +29,44 @@ impl Engine {
             None => (Time::NEVER, packet.flow()),
         };
         self.events.set(source, next);
-        self.arrive(packet, next_flow);
+        // The next arrival on this link is most likely at a sender too.
+        self.arrive(packet, |engine| engine.flows[next_flow as usize].fetch_sender());
     }
 
     /// The first packet on the links of single flows at `l` arrives at its next stage.
     pub(super) fn flow_link_arrival(&mut self, l: u32) {
         let links = flow_links(&mut self.links, l);
+        let new_day = links.ends_day();
         let Some((_, packet)) = links.pop() else { unreachable!("an event without a packet") };
         let next = links.first().map_or(Time::NEVER, |e| e.0);
-        let next_flow = links.soon().unwrap_or(packet.flow());
-        // What it sends in answer enters another link of its own.
-        for &l in self.routes.flow_links.iter().take(MOST_FETCHED) {
-            flow_links(&mut self.links, l).fetch(next_flow);
-        }
         let source = self.links[l as usize].arrival_source;
         self.events.set(source, next);
-        self.arrive(packet, next_flow);
+        self.arrive(packet, |engine| engine.fetch_near(l, new_day));
     }
 
-    /// A packet arrives at its next stage. One of the next packets on the same link is of `next_flow`.
+    /// Prefetches the senders that packets on the links of single flows at `l` will soon reach, and the links that their
+    /// answers will enter.
     #[inline(always)]
-    fn arrive(&mut self, packet: Packet, next_flow: u32) {
+    fn fetch_near(&self, l: u32, new_day: bool) {
+        let Entrance::FlowLinks(links) = &self.links[l as usize].entrance else { return };
+        for (_, packet) in links.come_near(new_day) {
+            self.flows[packet.flow() as usize].fetch_sender();
+            for &other in self.routes.flow_links.iter().take(MOST_FETCHED) {
+                if let Entrance::FlowLinks(links) = &self.links[other as usize].entrance {
+                    links.fetch(packet.flow());
+                }
+            }
+        }
+    }
+
+    /// A packet arrives at its next stage; if that is a sender, `fetch` prefetches what the next ones need.
+    #[inline(always)]
+    fn arrive(&mut self, packet: Packet, fetch: impl FnOnce(&Engine)) {
         let now = self.now;
         let stage = self.routes.stages[packet.stage() as usize];
         // Half of all arrivals are at senders. The branch cannot be predicted, so a single comparison decides it.
         if stage == Stage::Sender {
-            // The next arrival on this link is most likely at a sender too.
-            self.flows[next_flow as usize].fetch_sender();
+            fetch(self);
             return self.on_ack(packet);
         }
         match stage {
