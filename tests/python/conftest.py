@@ -19,11 +19,12 @@ from marqueue.scenario import Scenario, from_toml
 from marqueue.simulation.run import run
 from small_scenario import SMALL
 
-# A shell starts background jobs with SIGINT ignored, nohup with SIGHUP; programs started by tests
-# would inherit this.
+# A shell starts background jobs with SIGINT and SIGQUIT ignored, nohup with SIGHUP; programs
+# started by tests would inherit this.
 for _number, _handler in (
     (signal.SIGINT, signal.default_int_handler),
     (signal.SIGHUP, signal.SIG_DFL),
+    (signal.SIGQUIT, signal.SIG_DFL),
 ):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _handler)
