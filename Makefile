@@ -17,6 +17,20 @@ ONCE = cargo build --release --locked --quiet --target-dir $(FAST) -p marqueue-p
 	$(KERNEL:%=--features marqueue-py/%)
 BY_PROFILE = RUSTFLAGS=-Cprofile-use=$(CURDIR)/$(PROFILE)
 
+# Pages (web/), where node 20 or later is: each has a Vite configuration and a place in the package.
+NODE := $(shell node -e 'process.exit(+(parseInt(process.versions.node) < 20))' 2>/dev/null && command -v npm)
+CHROMIUM := $(shell command -v chromium)
+# The lab needs Rust's target for WebAssembly: it is there, or rustup gets it.
+WASM_TARGET := $(shell test -d "$$(rustc --target wasm32-unknown-unknown --print target-libdir 2>/dev/null)" && echo there \
+	|| command -v rustup)
+PAGES := report notebook $(if $(WASM_TARGET),lab)
+PLACE_report := python/marqueue/reports/built
+PLACE_lab := python/marqueue/lab/built
+PLACE_notebook := python/marqueue/notebook/built
+WEB := $(shell find web/src -type f) $(wildcard web/*.json web/*.ts)
+BUILT := $(if $(NODE),$(PAGES:%=web/built/%.stamp))
+NO_NODE := no node 20 or later and npm (Debian: nodejs, npm)
+
 # Programs for the kernel and their loader (crates/bpf) are built where that can be; without them the rest is.
 CLANG ?= clang
 KERNEL := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CLANG) -E -x c - >/dev/null 2>&1 \
@@ -33,12 +47,13 @@ fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
 	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system-packages build fast test test-rust test-python test-bare test-faults faults fuzz fuzz-long mutants lint format demo bench bench-events bench-peers bench-scale kernel-peers bench-small-buffer theory-data scenario-reference validate validate-ns2 reference-ns3 lock clean
+# Every target with a description is a command, not a file.
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(EXTENSION) $(INSTALLED) ## Make .venv, install the locked dependencies, build the extension
+setup: $(EXTENSION) $(INSTALLED) web ## Make .venv, install the locked dependencies, build the extension and the pages
 
 system-packages: ## Install the Debian packages that tests use and the machine lacks (root, apt)
 	@missing=$$(while read -r what package; do case $$what in \
@@ -75,6 +90,21 @@ $(EXTENSION): $(VENV)/.user pyproject.toml $(RUST)
 	$(DEVELOP)
 	touch $@
 
+web: $(BUILT) ## Build what reports show in a browser, if a source changed and node is there
+	$(if $(NODE),,@echo "Pages are not built: $(NO_NODE). Reports have their tables and a static picture.")
+	$(if $(WASM_TARGET),,@echo "The lab is not built: no rustup, and rustc has no target wasm32-unknown-unknown.")
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	@echo "Installing the locked npm packages in web/node_modules"
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	touch $@
+
+# Into the package only once it is whole. The stamp is beside the folder, which Vite empties.
+web/built/%.stamp: $(WEB) web/node_modules/.package-lock.json
+	cd web && npx vite build --logLevel warn --config vite.$*.config.ts
+	rm -rf $(PLACE_$*) && cp -r web/built/$* $(PLACE_$*)
+	touch $@
+
 fast: $(PROFILE) ## Build the extension again, by a profile of runs: 5 to 7 % faster (4 minutes)
 	$(BY_PROFILE) $(DEVELOP) --target-dir $(FAST)
 	touch $(EXTENSION)
@@ -86,15 +116,70 @@ $(PROFILE): $(RUST) $(wildcard benches/once/*.toml benches/once/src/*.rs scenari
 	$(BIN)/python -m benches.here $(FAST)/release/once $(filter scenarios/%,$^)
 	$$(rustc --print target-libdir)/../bin/llvm-profdata merge -o $@.part $(FAST)/runs && mv $@.part $@
 
-test: test-rust test-python test-faults ## Run every test
+# The simulator (crates/wasm) and the scenario compiler (the package marqueue.scenario under Pyodide) for a browser.
+WASM := web/built/engine/marqueue_wasm_bg.wasm
+COMPILER := web/built/compiler/packages.zip
+WHEELS := web/built/wheels
+# Its version is that of the crate wasm-bindgen.
+BINDGEN := $(shell sed -n 's/^wasm-bindgen = "=\(.*\)"/\1/p' Cargo.toml)
+BINDGEN_CLI := target/tools/wasm-bindgen-$(BINDGEN)
+PYODIDE := --platform pyemscripten_2026_0_wasm32 --python-version 3.14 --implementation cp --abi cp314
+
+web-engine: $(WASM) $(COMPILER) ## Build the simulator and the scenario compiler for a browser (web/built)
+
+$(BINDGEN_CLI):
+	mkdir -p $(@D)
+	@if wasm-bindgen --version 2>/dev/null | grep -qxF 'wasm-bindgen $(BINDGEN)'; \
+		then ln -sf "$$(command -v wasm-bindgen)" $@; \
+		else cargo install --locked --quiet --root $@.root --version $(BINDGEN) wasm-bindgen-cli && \
+			ln -sf $(CURDIR)/$@.root/bin/wasm-bindgen $@; fi
+
+$(WASM): $(RUST) .cargo/config.toml | $(BINDGEN_CLI)
+	test -d "$$(rustc --target wasm32-unknown-unknown --print target-libdir)" || rustup target add wasm32-unknown-unknown
+	cargo build --profile web --locked --quiet --lib -p marqueue-wasm --target wasm32-unknown-unknown
+	$(BINDGEN_CLI) --target web --out-dir $(@D) $${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/web/marqueue_wasm.wasm
+
+$(WHEELS)/.fetched: requirements/lab.txt | $(VENV)/.user
+	rm -rf $(@D)
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --require-hashes \
+		$(PYODIDE) -r $< -d $(@D)
+	touch $@
+
+$(COMPILER): $(WASM) $(WHEELS)/.fetched web/node_modules/.package-lock.json $(wildcard web/compiler/*) $(shell find python/marqueue -name '*.py') $(wildcard scenarios/*.toml)
+	node web/compiler/pack.mjs $(WHEELS) python/marqueue $(dir $(WASM)) $(@D)
+
+# The page by which tests and benchmarks use the engine without the lab.
+ENGINE_PAGE := web/built/engine-page.stamp
+$(ENGINE_PAGE): $(WEB) $(COMPILER) $(wildcard web/tests/engine/*) web/node_modules/.package-lock.json
+	cd web && npx vite build --logLevel warn --config vite.engine.config.ts
+	touch $@
+
+# What the lab is made of besides its sources: the engine, the compiler, and the scenarios to start from with their plans.
+GALLERY := web/built/lab-data/gallery/cards.json
+web/built/lab.stamp: $(COMPILER) $(GALLERY)
+
+$(GALLERY): $(EXTENSION) $(shell find python/marqueue -name '*.py') $(wildcard scenarios/*.toml python/marqueue/papers/*/scenarios/*.toml)
+	$(BIN)/python -m marqueue.lab.gallery $(@D)
+
+OUT ?= dist/lab-site
+packed = $$(find $(1) -type f -exec gzip -9 -c {} + | wc -c | awk '{ printf "%.1f MB", $$1 / 1e6 }')
+
+lab-site: web/built/lab.stamp ## Build the lab as files for any web server (OUT=dist/lab-site)
+	rm -rf $(OUT) && mkdir -p $(dir $(OUT)) && cp -r web/built/lab $(OUT)
+	@echo "$(OUT): $(call packed,$(OUT)) compressed, of which the compiler, loaded after the first picture, takes $(call packed,$(OUT)/compiler)"
+
+test: test-rust test-python test-faults test-web ## Run every test
 
 test-rust: ## Run the tests in Rust
 	cargo test --workspace --locked $(KERNEL:%=--features marqueue-bpf/%)
 	cargo test -p marqueue-bpf --locked --test unavailable
 
 # The same cases each time: a failure is of the change, not of the day. Without the seed, pytest tries others.
-test-python: $(EXTENSION) $(INSTALLED) ## Run the tests in Python
+test-python: $(EXTENSION) $(INSTALLED) $(BUILT) ## Run the tests in Python
 	$(BIN)/pytest -n auto --dist loadfile --hypothesis-seed=0
+
+test-web: $(EXTENSION) $(BUILT) $(if $(NODE),$(if $(WASM_TARGET),$(ENGINE_PAGE))) ## Try the pages in Chromium
+	$(if $(NODE),$(if $(CHROMIUM),cd web && npx playwright test $(if $(WASM_TARGET),,tests/report.spec.ts tests/notebook.spec.ts),@echo "Skipped: no chromium"),@echo "Skipped: $(NO_NODE)")
 
 # One process, because it forks.
 test-faults: $(EXTENSION) $(INSTALLED) ## Kill runs, damage files and fill disks, a few times each
@@ -129,6 +214,12 @@ fuzz-long: ## Fuzz every target for FUZZ_SECONDS, from where the last time ended
 	cargo fuzz build --sanitizer none
 	$(foreach target,$(FUZZ_TARGETS),$(call fuzz,$(target),-max_total_time=$(FUZZ_SECONDS) -print_final_stats=1) &&) true
 
+# Full forms, with at most 20 replications: those of docs/papers.
+PAPERS := avq chokew drq mkc small-buffer
+papers: $(EXTENSION) $(INSTALLED) ## Reproduce the five papers and write docs/papers with its figures (15 minutes)
+	for paper in $(PAPERS); do $(BIN)/marqueue paper run $$paper --most-replications 20 --force || exit; done
+	$(BIN)/python benches/paper_pages.py $(PAPERS:%=results/paper-%)
+
 # Changes to the code, one at a time, that a test should notice. What it finds: docs/mutants.md.
 MUTANTS := target/mutants
 MUTATED := core aqm cc
@@ -153,13 +244,14 @@ mutants-python: $(EXTENSION) $(INSTALLED)
 	cp -rL python $(MUTANTS)/python/src && cp -rL tests scenarios docs requirements pyproject.toml $(MUTANTS)/python
 	cd $(MUTANTS)/python && PYTHONDONTWRITEBYTECODE=1 $(CURDIR)/$(BIN)/mutmut run && $(CURDIR)/$(BIN)/mutmut results
 
-lint: $(EXTENSION) $(INSTALLED) ## Check formats, clippy, ruff and types
+lint: $(EXTENSION) $(INSTALLED) $(BUILT) ## Check formats, clippy, ruff and types
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked $(KERNEL:%=--features marqueue-bpf/%) -- -D warnings
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(if $(NODE),$(if $(WASM_TARGET),cd web && npm run --silent check,@echo "Pages are not checked: the engine's types are not built"),@echo "Pages are not checked: $(NO_NODE)")
 
 format: $(INSTALLED) ## Format every source
 	cargo fmt --all
@@ -174,12 +266,19 @@ demo: $(EXTENSION) ## Reproduce Experiment 2 of the AVQ paper, in its quick form
 bench: ## Time queues, event lists and whole runs
 	cargo bench --workspace
 
+bench-cli: $(EXTENSION) $(INSTALLED) ## Time the command beyond its simulations (5 minutes)
+	$(BIN)/python -m benches.cli $(BENCH)
+
 bench-events: $(EXTENSION) ## Time sets of 10^2 to 10^6 pending events
 	$(BIN)/python -m benches.events
 
 bench-peers: $(PROFILE) ## Time whole runs side by side with ns-2 and ns-3
 	$(BY_PROFILE) $(ONCE)
 	$(BIN)/python -m benches.peers $(BENCH)
+
+bench-lab: $(EXTENSION) $(ENGINE_PAGE) web/built/lab.stamp ## Time a run in Chromium beside the native one, and the lab's first picture (a minute)
+	$(BIN)/python -m benches.lab $(BENCH)
+	$(BIN)/python -m benches.lab_page
 
 bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the floor (10 minutes)
 	$(BIN)/python -m benches.scale $(BENCH)
@@ -204,6 +303,17 @@ theory-data: $(EXTENSION) ## Remake the data and figures of docs/theory/chain an
 scenario-reference: $(EXTENSION) ## Remake docs/scenario.md from the schema
 	$(BIN)/marqueue help --markdown > docs/scenario.md.part && mv docs/scenario.md.part docs/scenario.md
 
+# What makes the documentation's site besides: not part of setup.
+$(VENV)/.docs: requirements/docs.txt | $(INSTALLED)
+	@echo "Installing what builds the documentation"
+	$(PIP) -r requirements/docs.txt
+	touch $@
+
+# A warning is an error: a link that leads nowhere, an example in a notebook that fails.
+docs: $(EXTENSION) $(VENV)/.docs $(BUILT) ## Build the documentation as a site that works offline: target/site/index.html
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -c docs/site . target/site
+	$(BIN)/python docs/site/offline.py target/site
+
 validate: $(EXTENSION) ## Check the simulator against theory, ns-2 and ns-3, in the quick form
 	$(BIN)/marqueue validate --quick
 
@@ -218,7 +328,9 @@ lock: ## Pin the newest versions of all dependencies (needs uv)
 		--extra all pyproject.toml -o requirements/user.txt
 	uv pip compile --upgrade --quiet --no-header --no-annotate --python-version 3.11 \
 		--extra all --group pyproject.toml:develop pyproject.toml -c requirements/user.txt -o requirements/develop.txt
+	uv pip compile --upgrade --quiet --no-header --no-annotate --python-version 3.11 \
+		--extra all --group pyproject.toml:docs pyproject.toml -c requirements/develop.txt -o requirements/docs.txt
 	cargo update
 
 clean: ## Remove whatever was built
-	rm -rf $(VENV) target fuzz/target python/marqueue/_core*.so
+	rm -rf $(VENV) target fuzz/target python/marqueue/_core*.so web/built web/node_modules $(foreach page,$(PAGES),$(PLACE_$(page)))

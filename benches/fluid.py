@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from marqueue.theory.fluid import Model, Observables, batch
+from marqueue.theory.fluid.batch import batch
+from marqueue.theory.fluid.model import Model, Observables
 
 TIMES = np.linspace(0, 60, 121)
 

@@ -81,7 +81,7 @@ fn cpu(u: &mut Unstructured<'_>) -> Result<CpuPlan> {
 fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
     let queue = if u.arbitrary()? { Some(queue(u)?) } else { None };
     let opportunities = if u.ratio(1, 8)? { times(u, 4)? } else { Vec::new() };
-    let opportunities = opportunities.into_iter().map(|t| Dur(t.0)).collect();
+    let delivery_opportunities = opportunities.into_iter().map(|t| Dur(t.0)).collect();
     let times = if u.ratio(1, 4)? { times(u, 3)? } else { Vec::new() };
     let link = LinkPlan {
         name: format!("link {i}"),
@@ -91,7 +91,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         schedule: times.into_iter().map(|t| Ok((t, rate(u)?))).collect::<Result<_>>()?,
         trace: u.arbitrary()?,
         pipe: pipe(u)?,
-        opportunities,
+        delivery_opportunities,
         cpu: None,
         per_flow: None,
     };
@@ -116,8 +116,15 @@ fn links_of_flows(u: &mut Unstructured<'_>, link: LinkPlan) -> Result<LinkPlan> 
         _ => DelayLaw::Empirical { delays: vec![least, most] },
     };
     let stream = one_of(u, &["near", "far"])?.into();
-    let (schedule, opportunities, pipe) = (Vec::new(), Vec::new(), PipePlan::default());
-    Ok(LinkPlan { per_flow: Some(PerFlowPlan { delay, stream }), trace: false, schedule, opportunities, pipe, ..link })
+    let (schedule, delivery_opportunities, pipe) = (Vec::new(), Vec::new(), PipePlan::default());
+    Ok(LinkPlan {
+        per_flow: Some(PerFlowPlan { delay, stream }),
+        trace: false,
+        schedule,
+        delivery_opportunities,
+        pipe,
+        ..link
+    })
 }
 
 /// An entry of a catalogue, with parameters in their ranges.

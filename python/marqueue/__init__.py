@@ -17,12 +17,14 @@ from marqueue.extras import MissingExtra
 from marqueue.simulation.run import run
 
 if TYPE_CHECKING:
+    from marqueue.notebook import Lab
     from marqueue.results import Result
     from marqueue.scenario import Scenario, from_dict, from_toml, load, with_overrides
 
 __version__ = _version()
 
 __all__ = [
+    "Lab",
     "MarqueueError",
     "MissingExtra",
     "Result",
@@ -40,7 +42,8 @@ def __getattr__(name: str) -> Any:
     """Imports a public name on first use (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "marqueue.results" if name == "Result" else "marqueue.scenario"
+    places = {"Result": "marqueue.results", "Lab": "marqueue.notebook"}
+    module = places.get(name, "marqueue.scenario")
     return getattr(import_module(module), name)
 
 

@@ -208,8 +208,9 @@ class PacketLevelChain:
         seed: int,
         name: str,
     ) -> None:
-        """``curve`` as in WindowChain; ``sending`` is rounds, echoes or clock; ``queue`` is own,
-        mm1 or md1. Each class has a number of flows and a round-trip time in units of T."""
+        """``curve`` as in WindowChain; ``sending`` is rounds, poisson or ack_clocked;
+        ``queue`` is stationary, mm1 or md1. Each class has a number of flows and a round-trip time
+        in units of T."""
     def run(self, samples: int, every: float) -> tuple[Floats, Floats, Floats]:
         """Advance by ``samples`` samples, ``every`` T apart. Returns the sum of windows at each
         sample, and for each flow the sum of its windows and of their squares."""
@@ -250,8 +251,14 @@ def tcp_presets() -> dict[str, dict[str, Any]]:
 def check(plan_json: str) -> list[str]:
     """What is to be said of the plan's queues; raise PlanError if it cannot be run."""
 
+def estimated_bytes(plan_json: str) -> float:
+    """An estimate of the largest memory that a run takes, bytes."""
+
 def run(plan_json: str, seed: int, control: Control) -> dict[str, Any]:
     """Run a plan; other threads go on meanwhile."""
+
+def digest(plan_json: str, seed: int) -> str:
+    """Run a plan; the digest of its whole result, equal on all platforms."""
 
 def write_pcapng(
     path: str | PathLike[str],

@@ -13,6 +13,8 @@ EXTRAS = {
     "papers": ("matplotlib", "polars", "scipy"),
     "pandas": ("pandas",),
     "polars": ("polars",),
+    "xarray": ("xarray",),
+    "notebook": ("anywidget",),
 }
 """The modules of each extra. The extra ``all`` has all of them."""
 

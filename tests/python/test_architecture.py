@@ -22,6 +22,7 @@ FLOORS = [
     # The package itself hands on the functions that users call.
     {"", "design", "reports", "live"},
     {"validation", "papers"},
+    {"lab", "notebook"},
     {"cli"},
     {"__main__"},
 ]

@@ -66,28 +66,25 @@ def test_messages_know_the_extras_of_the_package() -> None:
     assert not needed & everything
 
 
-def test_a_run_writes_all_but_the_report_and_says_so_first(bare: Command, tmp_path: Path) -> None:
+def test_a_run_and_a_comparison_with_their_reports_need_no_extra(
+    bare: Command, tmp_path: Path
+) -> None:
     done = bare("-m", "marqueue", "run", "small.toml", "--out", "out")
     assert done.returncode == 0, done.stderr
-    said = "No report will be written: its figures need matplotlib"
-    assert said in done.stderr
-    assert "pip install 'marqueue[plots]'" in done.stderr
-    assert "Result: out" in done.stdout
+    assert "Report: out/report.html" in done.stdout
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"summary.json", "flows.parquet", "provenance.json"} <= names
-    assert "report.html" not in names
-    both = bare("-m", "marqueue", "compare", "out", "out", "--figure", "jain")
+    assert {"report.html", "summary.json", "flows.parquet", "provenance.json"} <= names
+    both = bare("-m", "marqueue", "compare", "out", "out", "--figure", "jain", "-o", "both.html")
     assert both.returncode == 0, both.stderr
+    assert (tmp_path / "both.html").exists()
 
 
-def test_a_sweep_writes_all_but_the_report(bare: Command, tmp_path: Path) -> None:
+def test_a_sweep_with_its_report_needs_no_extra(bare: Command, tmp_path: Path) -> None:
     over = ["--over", "traffic.long.count=2,3", "-r", "2", "--out", "out"]
     done = bare("-m", "marqueue", "sweep", "small.toml", *over)
     assert done.returncode == 0, done.stderr
-    assert "No report will be written" in done.stderr
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"summary.json", "figures.csv", "figures.parquet"} <= names
-    assert "report.html" not in names
+    assert {"report.html", "summary.json", "figures.csv", "figures.parquet"} <= names
 
 
 @pytest.mark.parametrize(
@@ -99,7 +96,7 @@ def test_a_sweep_writes_all_but_the_report(bare: Command, tmp_path: Path) -> Non
         (["validate", "--quick"], "matplotlib and scipy", "theory"),
         (["run", "small.toml", "--theory"], "matplotlib and scipy", "theory"),
         (["paper", "run", "avq", "1"], "matplotlib, polars and scipy", "papers"),
-        (["compare", "a", "b", "--out", "page.html"], "matplotlib", "plots"),
+        (["plot", "out", "--out", "queue.pdf"], "matplotlib", "plots"),
     ],
 )
 def test_a_command_that_needs_an_extra_says_which_and_does_nothing(

@@ -173,9 +173,10 @@ def test_a_shell_behind_the_link_has_job_control():
     terminal.type("sh -c 'echo g''o; exec sleep 600'\n")
     terminal.read_until("\ngo\r\n")
     terminal.insist("\x1a", r"Stopped .*\r\n.*ready> ")
-    # On a slow machine a second Ctrl-Z stands at the prompt: it is a line of its own.
-    terminal.type("\n")
-    terminal.read_until("ready> ")
+    # On a slow machine a second Ctrl-Z stands at the prompt: it is a line of its own, with its own
+    # prompt.
+    terminal.type("\necho emp''ty\n")
+    terminal.read_until("\nempty\r\n.*ready> ")
     terminal.type("fg\n")
     terminal.read_until(r"fg\r\n")
     terminal.insist("\x03", "ready> ")

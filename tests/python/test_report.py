@@ -1,4 +1,6 @@
+import base64
 import re
+from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -23,6 +25,8 @@ class Page(HTMLParser):
         self.ids: list[str] = []
         self.references: list[str] = []
         self.rows: list[list[str]] = []
+        self.scripts: set[str] = set()
+        self.policies: list[str] = []
         self.text = ""
         self._open: list[str] = []
         self.feed(text)
@@ -35,6 +39,10 @@ class Page(HTMLParser):
                 self.ids.append(value or "")
             if name in ("href", "src", "srcset", "data", "action", "poster"):
                 self.references.append(value or "")
+            if tag == "script":
+                self.scripts.add(name)
+        if tag == "meta" and dict(attrs).get("http-equiv") == "Content-Security-Policy":
+            self.policies.append(dict(attrs)["content"] or "")
         if tag == "tr":
             self.rows.append([])
         if tag in ("td", "th"):
@@ -73,11 +81,19 @@ def page(html: str) -> Page:
 
 class TestOfAResult:
     def test_needs_nothing_from_outside(self, html: str, page: Page) -> None:
-        assert "script" not in page.tags
+        # No script has a source; the policy of the page allows the one in it by its digest.
+        assert "src" not in page.scripts
+        [policy] = page.policies
+        assert policy.startswith("default-src 'none'")
+        inline = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+        allowed = [base64.b64encode(sha256(each.encode()).digest()).decode() for each in inline]
+        assert re.findall(r"script-src (.*)", policy) == [f"'sha256-{each}'" for each in allowed]
         assert all(r.startswith("#") for r in page.references)
         assert {r[1:] for r in page.references} <= set(page.ids)
+        # The name of the format of an SVG file is no reference.
+        without = html.replace("http://www.w3.org/2000/svg", "")
         for outside in ("http:", "https:", "@import", "url(//", "file:"):
-            assert outside not in html
+            assert outside not in without
 
     def test_shows_the_figures_of_the_summary(self, result: Result, page: Page) -> None:
         for f in LINK_FIGURES:

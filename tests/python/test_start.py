@@ -25,9 +25,9 @@ HEAVY = {
 
 PROGRAM = """
 import sys
-from marqueue.cli import app
+from marqueue.cli import main
 try:
-    app(sys.argv[1:])
+    main()
 except SystemExit as done:
     assert not done.code, done.code
 sys.stderr.write("\\n" + " ".join(sys.modules))
@@ -53,11 +53,37 @@ def test_help_of_a_command_loads_neither_drawing_nor_scipy() -> None:
     assert not {"matplotlib", "scipy", "polars", "jinja2"} & loaded("run", "--help")
 
 
-def test_a_run_loads_neither_scipy_nor_polars(small_file: Path, tmp_path: Path) -> None:
-    one = ["--replications", "1", "--out", str(tmp_path / "out")]
-    there = loaded("run", str(small_file), *one)
-    assert "pyarrow" in there
-    assert not {"scipy", "polars"} & there
+FOR_PRINT = {"matplotlib", "scipy", "polars", "pandas"}
+"""What only figures for print, models and data frames need."""
+
+
+def test_a_run_and_its_comparison_load_nothing_that_draws(small_file: Path, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    there = loaded("run", str(small_file), "--replications", "1", "--out", out)
+    assert {"pyarrow", "jinja2"} <= there
+    assert not FOR_PRINT & there
+    there = loaded("compare", out, out, "--out", str(tmp_path / "both.html"))
+    assert "jinja2" in there
+    assert not FOR_PRINT & there
+
+
+def test_a_sweep_loads_nothing_that_draws(small_file: Path, tmp_path: Path) -> None:
+    over = ["--over", "traffic.long.count=2,3", "--replications", "1"]
+    there = loaded("sweep", str(small_file), *over, "--out", str(tmp_path / "out"))
+    assert {"pyarrow", "jinja2"} <= there
+    assert not FOR_PRINT & there
+
+
+def test_a_run_without_a_report_loads_no_pages(small_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    there = loaded("run", str(small_file), "--no-report", "--replications", "1", "--out", str(out))
+    assert not {*FOR_PRINT, "jinja2"} & there
+    assert (out / "summary.json").exists()
+    assert not (out / "report.html").exists()
+
+
+def test_the_checks_of_validate_load_scipy_and_matplotlib_only_when_they_run() -> None:
+    assert not FOR_PRINT & loaded("validate", "--help")
 
 
 def commands(group: TyperGroup, context: typer.Context) -> Iterator[tuple[str, str, str]]:
@@ -83,3 +109,13 @@ def test_a_list_says_of_each_command_what_its_own_help_says() -> None:
     for name, listed, own in every:
         assert listed, name
         assert listed == own, name
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    program = "import sys, marqueue; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    there = set(done.stdout.split())
+    assert "marqueue.simulation.run" in there
+    assert not {*HEAVY, "pydantic", "typer"} & there

@@ -14,10 +14,12 @@ from rich.console import Console
 import marqueue as package
 from marqueue import MarqueueError, Scenario, ScenarioError, run, with_overrides
 from marqueue.reports import write_sweep_report
+from marqueue.reports.built import built
 from marqueue.simulation.parameter_grid import Axis, grid, labels
 from marqueue.simulation.sweep import sweep
 from marqueue.simulation.sweep_result import Sweep
 from marqueue.simulation.sweep_table import sweep_table
+from report_page import embedded, needs_script
 from small_scenario import SMALL
 
 COUNTS = "traffic.long.count=2,6"
@@ -202,9 +204,30 @@ class TestSweep:
 
     def test_the_report_draws_a_curve_a_value(self, swept: tuple[Sweep, Path]) -> None:
         page = (swept[1] / "report.html").read_text()
-        assert page.count("<figure>") == 4
+        assert page.count('<figure class="static">') == 1
         for said in ("aqm = red", "traffic.long.count", "Utilization at bottleneck", "seed 1 at"):
             assert said in page
+
+    @needs_script
+    def test_the_report_has_every_estimate_for_its_pictures(
+        self, swept: tuple[Sweep, Path]
+    ) -> None:
+        points, out = swept
+        grid = embedded((out / "report.html").read_text())["grid"]
+        titles = [each["title"] for each in grid["figures"]]
+        assert titles[:4] == [each.figure.title for each in points.choose()]
+        assert "Jain's index, long flows" in titles
+        assert [each["label"] for each in grid["axes"]] == points.labels
+        assert grid["axes"][0]["numbers"] == [2.0, 6.0]
+        assert grid["axes"][1]["numbers"] is None
+        assert [titles[i] for i in grid["pareto"]] == ["Utilization", "Queueing delay, p99 [ms]"]
+        for drawn, each in zip(grid["points"], points.points, strict=True):
+            values = [axis["names"][i] for axis, i in zip(grid["axes"], drawn["at"], strict=True)]
+            assert values == list(each.point.values)
+            for (mean, half_width), chosen in zip(drawn["values"], points.choose(), strict=False):
+                expected = each.estimate(chosen)
+                assert mean == pytest.approx(expected.mean, rel=1e-5)
+                assert half_width == pytest.approx(expected.half_width, rel=1e-5)
 
     def test_the_same_bytes_for_any_number_of_jobs(
         self, swept: tuple[Sweep, Path], tmp_path: Path
@@ -284,13 +307,18 @@ class TestCommand:
         assert done.returncode == 0, done.stderr
         assert re.search(r"bottleneck\.aqm +reverse\.aqm +link", done.stdout)
         page = (tmp_path / "out/report.html").read_text()
-        drawn = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-        assert len(drawn) == 2 * 4
+        drawn = re.findall(r"<figure.*?</figure>", page, re.DOTALL)
+        assert len(drawn) == 1
         for svg in drawn:
             for said in ("bottleneck.aqm", "reverse.aqm = droptail", "reverse.aqm = codel"):
                 assert said in svg
             assert "topology." not in svg
         assert ">bottleneck.aqm</th>" in page
+        if built():
+            grid = embedded(page)["grid"]
+            assert [each["label"] for each in grid["axes"]] == ["bottleneck.aqm", "reverse.aqm"]
+            titles = [each["title"] for each in grid["figures"]]
+            assert {"Utilization, bottleneck", "Utilization, reverse"} <= set(titles)
 
     def test_figures_of_flows_are_printed_drawn_and_in_the_tables(
         self, marqueue, small_file: Path, tmp_path: Path
@@ -303,9 +331,11 @@ class TestCommand:
         for said in ("Jain's index", "Delay variation", "long", "40 ms"):
             assert said in done.stdout
         page = (tmp_path / "out/report.html").read_text()
-        assert page.count("<figure>") == 4
-        for said in ("long flows: all flows, with", "Goodput, total: group long, with"):
-            assert said in html.unescape(page)
+        assert page.count('<figure class="static">') == 1
+        assert "Jain's index, long flows: all flows is" in html.unescape(page)
+        if built():
+            titles = [each["title"] for each in embedded(page)["grid"]["figures"]]
+            assert titles[:2] == ["Jain's index, long flows", "Goodput, total [Mbit/s], long"]
         assert "--figure jain" in page
         with (tmp_path / "out/figures.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))

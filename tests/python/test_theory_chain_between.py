@@ -24,9 +24,9 @@ WIDE = spread_rtts(chain_packets.HALF)
 TINY = chain_packets.Form(most=32, length=40, warm_up=20, replications=1)
 
 
-def h(flows: int, answers: str, meets: str, ct: float = 5.0) -> float:
+def h(flows: int, sending: str, queue: str, ct: float = 5.0) -> float:
     found = simulate_packet_level_chain(
-        Model(flows, ct), Assumptions(answers, meets), WIDE, 200, 100, 2
+        Model(flows, ct), Assumptions(sending, queue), WIDE, 200, 100, 2
     )
     return found.h.mean
 
@@ -36,7 +36,9 @@ def test_packet_by_packet_is_the_chain_with_the_same_classes() -> None:
     model = Model(200, 5.0, classes=of.classes, slots=of.slots)
     lumped = simulate(model, 1000, 200, 1)
     rtts = [each.rtt for each in of.classes]
-    single = simulate_packet_level_chain(model, Assumptions("rounds", "own"), rtts, 500, 200, 1)
+    single = simulate_packet_level_chain(
+        model, Assumptions("rounds", "stationary"), rtts, 500, 200, 1
+    )
     # In slots of T/5 a flow of 4 sends a packet or so: there each slot has its queue, here each
     # packet.
     assert single.utilization.mean == pytest.approx(lumped.utilization.mean, abs=0.01)
@@ -45,20 +47,20 @@ def test_packet_by_packet_is_the_chain_with_the_same_classes() -> None:
 
 
 def test_late_feedback_or_a_common_queue_synchronizes_flows() -> None:
-    apart = h(200, "rounds", "own")
+    apart = h(200, "rounds", "stationary")
     late, common, both = (
-        h(200, *each) for each in (("echoes", "own"), ("rounds", "mm1"), ("echoes", "mm1"))
+        h(200, *each) for each in (("poisson", "stationary"), ("rounds", "mm1"), ("poisson", "mm1"))
     )
     assert apart < 1
     assert min(late, common) > 10 * apart
     assert both > 10 * apart
     # Flows that send as answers come send packets in clumps, which a queue sees at lower loads.
-    assert apart < h(200, "clock", "mm1") < both / 3
+    assert apart < h(200, "ack_clocked", "mm1") < both / 3
 
 
 def test_far_from_the_boundary_the_common_queue_matters_more_than_late_answers() -> None:
     # 25 packets in the pipe, far from where the mean window oscillates.
-    late, common = (h(50, *each, 25.0) for each in (("echoes", "own"), ("rounds", "mm1")))
+    late, common = (h(50, *each, 25.0) for each in (("poisson", "stationary"), ("rounds", "mm1")))
     assert late < 1
     assert common > 1.5 * late
 

@@ -9,7 +9,8 @@ import pytest
 from marqueue.errors import ModelError
 from marqueue.theory.allocation.resources import Resource
 from marqueue.theory.drq.fluid import Drq, Red, Reno
-from marqueue.theory.fluid import Model, Observables, batch
+from marqueue.theory.fluid.batch import batch
+from marqueue.theory.fluid.model import Model, Observables
 
 CURVE = {"min_th": 20.0, "max_th": 60.0, "max_p": 0.1, "gentle": True, "w_q": 1e-3}
 AQMS: dict[str, dict[str, Any]] = {
@@ -76,7 +77,7 @@ def test_avq_is_linear_as_the_paper_has_it() -> None:
     p = n**2 / (beta * (d * gamma * c) ** 2)
     rest = np.array([x, 0.0, (1 - p) * gamma * c])
     assert np.abs(model.residual(rest)).max() < 1e-9
-    assert model.observe(rest).heard[0, 0] == pytest.approx(p, rel=1e-12)
+    assert model.observe(rest).congestion_signal[0, 0] == pytest.approx(p, rel=1e-12)
     linear = model.jacobian(rest).reduced()
     assert linear.lags == pytest.approx([d])
     k11, k12 = n / (gamma * c * d**2), beta * gamma * c / n
@@ -142,7 +143,9 @@ def test_equilibria_agree_with_closed_forms(aqm: str) -> None:
     assert rest.max() < 1e-3
     # Each window is sqrt(2 / p), and rates fill the link.
     seen = end.seen
-    assert seen.window[-1] == pytest.approx(math.sqrt(2) / np.sqrt(seen.heard[-1]), rel=1e-3)
+    assert seen.window[-1] == pytest.approx(
+        math.sqrt(2) / np.sqrt(seen.congestion_signal[-1]), rel=1e-3
+    )
     admitted = seen.arrivals[-1] * (1 - seen.loss[-1])
     assert admitted == pytest.approx(1250.0, rel=1e-3)
     if aqm in ("pi", "rem"):

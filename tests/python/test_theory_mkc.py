@@ -89,8 +89,8 @@ def test_the_fixed_point_of_mkc_is_where_the_map_stays(seed: int) -> None:
         there = iterate(network, law, price, point.rates, 20)
         assert there.rates[-1] == pytest.approx(point.rates[:10], rel=1e-9)
         # The bottleneck of each source is the resource on its route with the highest price.
-        heard = np.where(network.usage.T.toarray() > 0, point.prices, -np.inf)
-        assert heard[np.arange(network.sources), point.bottleneck] == pytest.approx(heard.max(1))
+        obeyed = np.where(network.usage.T.toarray() > 0, point.prices, -np.inf)
+        assert obeyed[np.arange(network.sources), point.bottleneck] == pytest.approx(obeyed.max(1))
 
 
 @settings(max_examples=20, deadline=None)

@@ -5,7 +5,7 @@
 //! packet, so that every packet is equally likely. There are never more holes than packets, so a draw needs at most two
 //! picks on average. Holes are closed once they are the majority, at an amortised cost of two moves a removal.
 
-use marqueue_core::{ring, Packet, Rng, Time};
+use marqueue_core::{math, ring, Packet, Rng, Time};
 use std::collections::VecDeque;
 
 /// A place: a packet with the time at which it arrived, or a hole (`Time::NEVER`).
@@ -121,7 +121,7 @@ impl Buffer {
     fn count_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
         let of_flow = |place: &Place| place.0 != Time::NEVER && place.1.flow() == flow;
         let k = self.places.iter().map(|place| u32::from(of_flow(place))).sum::<u32>();
-        if k == 0 || rng.uniform() < (1.0 - f64::from(k) / f64::from(self.len())).powf(f64::from(draws)) {
+        if k == 0 || rng.uniform() < math::powf(1.0 - f64::from(k) / f64::from(self.len()), f64::from(draws)) {
             return None;
         }
         let which = rng.below(k) as usize;
@@ -155,7 +155,7 @@ impl Buffer {
         let own =
             || self.places.iter().enumerate().filter(|(_, place)| place.0 != Time::NEVER && place.1.flow() == flow);
         let bytes: u64 = own().map(|(_, place)| u64::from(place.1.bytes())).sum();
-        if bytes == 0 || rng.uniform() < (1.0 - bytes as f64 / self.bytes as f64).powf(f64::from(draws)) {
+        if bytes == 0 || rng.uniform() < math::powf(1.0 - bytes as f64 / self.bytes as f64, f64::from(draws)) {
             return None;
         }
         let mut left = rng.uniform() * bytes as f64;

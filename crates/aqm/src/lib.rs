@@ -6,6 +6,8 @@
 //! - `accounting`: the counts of arrivals, departures, drops and marks of a queue.
 //! - [`algo`]: the algorithms, one file each, and the list of them ([`Discipline`]).
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
+
 mod accounting;
 pub mod algo;
 mod arrival_rate;

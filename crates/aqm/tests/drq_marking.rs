@@ -4,8 +4,10 @@
 //! Each queue is kept at a constant length with w_q = 1, so that its phi is known. A stream of packets of one class
 //! passes all queues of a path.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 use marqueue_aqm::{Densities, Discipline, Env, Limit, Qdisc, Signal};
-use marqueue_core::{Bytes, Dscp, Dur, Ecn, Flags, Head, Packet, PolicySpec, Rate, Rng, Time, Value};
+use marqueue_core::{Bytes, Dscp, Dur, Ecn, Flags, Head, Packet, ParamValues, PolicySpec, Rate, Rng, Time, Value};
 
 /// Packets over each path.
 const PACKETS: usize = 20_000;
@@ -24,10 +26,11 @@ impl Hop {
         self.density.unwrap_or(1.0) * self.phi
     }
 
-    fn queue(self, seed: u64) -> Discipline {
+    fn queue(self, seed: u64, inter_resource: bool) -> Discipline {
         // phi = max_p (5 - 0)/(10 - 0).
         let numbers = [("w_q", 1.0), ("min_th", 0.0), ("max_th", 10.0), ("max_p", 2.0 * self.phi)];
-        let params = numbers.iter().map(|(k, v)| (k.to_string(), Value::Number(*v))).collect();
+        let mut params: ParamValues = numbers.iter().map(|(k, v)| (k.to_string(), Value::Number(*v))).collect();
+        params.insert("inter_resource".into(), Value::Flag(inter_resource));
         let env = Env {
             rate: Rate(8_000_000),
             mean_packet: Bytes(1000),
@@ -42,8 +45,8 @@ impl Hop {
     }
 
     /// The stream behind this resource.
-    fn pass(self, seed: u64, stream: Vec<Packet>) -> Vec<Packet> {
-        let mut queue = self.queue(seed);
+    fn pass(self, seed: u64, inter_resource: bool, stream: Vec<Packet>) -> Vec<Packet> {
+        let mut queue = self.queue(seed, inter_resource);
         let filler = Packet::data(1, 0, 1000).with_ecn(Ecn::Ce);
         (0..WAITING).for_each(|_| _ = queue.enqueue(Time::ZERO, filler));
         let mut out = Vec::with_capacity(stream.len());
@@ -89,7 +92,7 @@ fn packets_are_marked_as_often_as_the_recursion_says() {
         let packet = Packet::data(0, 0, 1000).with_head(Head::new(Dscp::default(), 1).with(Flags::ANSWERS_CE));
         let sent = vec![packet; PACKETS];
         let seeds = (0..path.len()).map(|i| (100 * p + i) as u64);
-        let arrived = path.iter().zip(seeds).fold(sent, |stream, (hop, seed)| hop.pass(seed, stream));
+        let arrived = path.iter().zip(seeds).fold(sent, |stream, (hop, seed)| hop.pass(seed, true, stream));
         assert_eq!(arrived.len(), PACKETS, "senders react to marks, so no packet is dropped");
         let expected = recursion(&path);
         assert!((expected.iter().sum::<f64>() - 1.0).abs() < 1e-12);
@@ -109,4 +112,17 @@ fn packets_are_marked_as_often_as_the_recursion_says() {
     // All paths together: chi-square with as many degrees of freedom, mean k and variance 2k; four deviations.
     let k = f64::from(cut);
     assert!(k > 15.0 && (statistic - k).abs() < 4.0 * (2.0 * k).sqrt(), "chi-square {statistic} of {k} paths");
+}
+
+/// Each resource then marks for itself: a packet is not marked behind n resources with probability (1 - delta)^n.
+#[test]
+fn without_signals_between_resources_marks_are_independent_and_nothing_is_signalled() {
+    let path = [Hop { phi: 0.2, density: None }; 4];
+    let packet = Packet::data(0, 0, 1000).with_head(Head::new(Dscp::default(), 1).with(Flags::ANSWERS_CE));
+    let sent = vec![packet; PACKETS];
+    let arrived = path.iter().zip(0..).fold(sent, |stream, (hop, seed)| hop.pass(seed, false, stream));
+    assert!(arrived.iter().all(|p| p.ecn() != Ecn::Ect));
+    let share = arrived.iter().filter(|p| p.ecn() == Ecn::Ce).count() as f64 / PACKETS as f64;
+    let chance = 1.0 - (1.0 - 0.04f64).powi(4);
+    assert!((share - chance).abs() < 5.0 * (chance * (1.0 - chance) / PACKETS as f64).sqrt(), "{share} for {chance}");
 }

@@ -1,5 +1,7 @@
 //! Formulas of the papers, measured on running disciplines.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 use marqueue_aqm::{Densities, Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time, Value};
 use std::collections::BTreeSet;

@@ -1,5 +1,7 @@
 //! The probability of a matched drop against the formulas, measured by many arrivals at a queue with fixed contents.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 #[path = "../benches/draws/rivals.rs"]
 mod rivals;
 

@@ -2,6 +2,7 @@
 
 use marqueue_aqm::{Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
 use marqueue_bpf::fixed_point::{Arrival, Avq, AvqParams, FRACTION};
+use marqueue_core::math::{powf, powi};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time, Value};
 use proptest::prelude::*;
 
@@ -22,8 +23,8 @@ struct Link {
 }
 
 fn link() -> impl Strategy<Value = Link> {
-    let rate = (5.0..11.0).prop_map(|exponent: f64| 10f64.powf(exponent) as u64);
-    let alpha = (-2.0..2.0).prop_map(|exponent: f64| 10f64.powf(exponent));
+    let rate = (5.0..11.0).prop_map(|exponent: f64| powf(10.0, exponent) as u64);
+    let alpha = (-2.0..2.0).prop_map(|exponent: f64| powf(10.0, exponent));
     (rate, 0.0..=1.0, alpha, 0.0..=1.0, 10..1000u64, any::<bool>())
         .prop_map(|(rate, gamma, alpha, initial, packets, drops)| Link { rate, gamma, alpha, initial, packets, drops })
 }
@@ -63,7 +64,7 @@ proptest! {
         let law = AvqParams::new(link.rate, link.gamma, link.alpha, link.initial, buffer).expect("within the integers");
         let mut fixed = Avq::default();
         let mut now = 0u64;
-        let unit = 2f64.powi(FRACTION as i32);
+        let unit = powi(2.0, FRACTION as i32);
         for (seq, (bytes, gap)) in arrivals.into_iter().enumerate() {
             now += (gap * f64::from(bytes) * 8e9 / link.rate as f64) as u64;
             let signalled =

@@ -237,10 +237,11 @@ impl Core {
     }
 
     /// Is this segment sent as ECN-capable? RFC 3168, sections 6.1.1 and 6.1.5: not the SYN and not retransmissions. A
-    /// DCTCP connection may send both so (RFC 8257, sections 3.6 and 4.1); ns-2 sends all data so.
+    /// DCTCP connection may send both so (RFC 8257, sections 3.6 and 4.1); ns-2 sends all packets so but the first, which
+    /// negotiates ECN even if it is data.
     fn is_ect(&self, config: &Config, seq: u32, new: bool) -> bool {
         if config.dialect == Dialect::Ns2 {
-            return config.ecn && seq > 0;
+            return config.ecn && seq > u32::from(!config.handshake);
         }
         match seq {
             0 => config.ecn && config.ect != DctcpEct::Data,
@@ -307,21 +308,30 @@ impl Core {
         self.restart_timer(tx);
     }
 
+    /// Was the first packet acknowledged that the connection begins with, `una`, so that the window does not grow? That is
+    /// the SYN; in ns-2 without SYN it is the data that negotiates ECN.
+    fn is_opened(&mut self, tx: &SendContext<'_>, una: u32, ece: bool) -> bool {
+        if una == 1 {
+            return tx.config.dialect == Dialect::Ns2 && tx.config.ecn && !tx.config.handshake;
+        }
+        self.window.cwnd = tx.config.initial_window;
+        if self.syn_lost {
+            // RFC 5681, section 3.1.
+            self.window.cwnd = 1.0;
+            self.rto.reset_after_lost_syn(tx.config);
+        }
+        self.ecn_negotiated = tx.config.ecn && ece;
+        true
+    }
+
     /// [`Core::acknowledge`], then the window grows: by slow start, by the window law, or to the initial window.
     #[inline(always)]
     pub fn acknowledge_and_open(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) {
         let acked = ack.ack - self.una;
-        let first = self.una == 0;
+        let una = self.una;
         let may_open = self.may_open(tx, ack.ack);
         self.acknowledge(tx, ack);
-        if first {
-            self.window.cwnd = tx.config.initial_window;
-            if self.syn_lost {
-                // RFC 5681, section 3.1.
-                self.window.cwnd = 1.0;
-                self.rto.reset_after_lost_syn(tx.config);
-            }
-            self.ecn_negotiated = tx.config.ecn && ack.ece;
+        if una <= 1 && self.is_opened(tx, una, ack.ece) {
             return;
         }
         let ece = self.ecn_negotiated && ack.ece && !self.echo_is_old(tx.config, ack.ack);

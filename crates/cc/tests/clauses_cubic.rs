@@ -1,5 +1,7 @@
 //! Clauses of RFC 9438 that no other test shows. docs/standards/rfc9438.md has the table.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 mod common;
 
 use common::{at, config_of, Lead};

@@ -1,5 +1,7 @@
 //! RFC 6298: the estimator and the retransmission timer beside literal transcriptions of sections 2, 3 and 5.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 mod common;
 mod pseudocode;
 

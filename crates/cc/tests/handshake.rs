@@ -90,3 +90,19 @@ fn without_the_exchange_data_is_ecn_capable_from_the_first_segment() {
     assert_eq!(out.len(), 10, "the initial window of RFC 6928");
     assert!(out.iter().all(|segment| segment.ect));
 }
+
+/// As ns-2 does with `syn_ false`: a trace of its first packets, each with the window of two that it has by default.
+#[test]
+fn in_ns2_the_first_data_negotiates_ecn_where_there_is_no_syn() {
+    let config = config("ns2", "newreno", false);
+    let (mut sender, mut out) = (Sender::new(&config, None, 0.0), Vec::new());
+    sender.start(&config, Time::ZERO, &mut out);
+    assert_eq!(out.iter().map(|s| (s.seq, s.ect)).collect::<Vec<_>>(), [(1, false), (2, true)]);
+    let mut sent = |ack| {
+        out.clear();
+        sender.on_ack(&config, Time::ZERO + RTT, &Ack { ack, ..Ack::default() }, &mut out);
+        out.iter().map(|s| s.seq).collect::<Vec<_>>()
+    };
+    assert_eq!(sent(2), [3], "the answer to the negotiation does not open the window");
+    assert_eq!(sent(3), [4, 5]);
+}

@@ -1,5 +1,7 @@
 //! ns-2.35's retransmission timer, worked by hand: whole ticks of 10 ms, srtt in eighths and rttvar in quarters of a tick.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 mod common;
 
 use common::{at, config};

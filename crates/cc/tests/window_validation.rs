@@ -85,6 +85,26 @@ fn a_window_that_is_filled_always_grows() {
     }
 }
 
+#[test]
+fn what_was_used_two_round_trips_ago_does_not_count() {
+    let mut l = Lead::unwritten(set("reno", "cwnd_limited", 1e6), None);
+    l.write(10);
+    answer(&mut l);
+    for _ in 0..3 {
+        l.write(4);
+        answer(&mut l);
+    }
+    l.write(4);
+    let next = l.sender.core().una + 1;
+    l.echo(next);
+    let cwnd = l.cwnd();
+    assert!(cwnd > 4.0 && cwnd > l.ssthresh(), "congestion avoidance, and four do not fill it: {cwnd}");
+    answer(&mut l);
+    l.write(4);
+    answer(&mut l);
+    assert_eq!(l.cwnd(), cwnd, "RFC 9438, 5.8");
+}
+
 mod rfc_7661 {
     use super::*;
 
@@ -151,7 +171,7 @@ mod rfc_7661 {
     #[test]
     fn each_nonvalidated_period_halves_the_window_down_to_the_initial_one() {
         // 4.4.3. The last sample counts for a second.
-        for (pause, cwnd) in [(58.0, 42.0), (60.0, 21.0), (120.0, 10.5), (180.0, 10.0), (600.0, 10.0)] {
+        for (pause, cwnd) in [(58.0, 42.0), (59.0, 42.0), (60.0, 21.0), (120.0, 10.5), (180.0, 10.0), (600.0, 10.0)] {
             let mut l = forty_two(60.0);
             l.now += Dur::from_secs(pause);
             l.write(1);

@@ -4,6 +4,7 @@
 //! Eun and Wang, "Achieving 100% Throughput in TCP/AQM Under Aggressive Packet Marking With Small Buffer",
 //! IEEE/ACM ToN 16(4), 2008, section II-B, Figure 1 and Table I.
 
+use crate::math;
 use crate::param_value::{Kind, ParamType, Unit, Value};
 use std::fmt;
 
@@ -52,7 +53,7 @@ impl MarkingCurve {
     pub fn p(&self, x: f64) -> f64 {
         match &self.0 {
             Form::Red { min, max, p } => interpolate(&[(*min, 0.0), (*max, *p)], x),
-            Form::Exp { at, p } => -(x / at * (-p).ln_1p()).exp_m1(),
+            Form::Exp { at, p } => -math::exp_m1(x / at * math::ln_1p(-p)),
             Form::Points(points) => interpolate(points, x),
         }
     }
@@ -144,7 +145,7 @@ pub struct ScaledCurve {
 impl ScaledCurve {
     /// `curve` and `buffer` (q, packets) are those of one flow.
     pub fn new(curve: MarkingCurve, flows: f64, a: f64, b: f64, buffer: f64) -> ScaledCurve {
-        ScaledCurve { curve, a, b, factor: flows.powf(a), buffer: buffer * flows.powf(b) }
+        ScaledCurve { curve, a, b, factor: math::powf(flows, a), buffer: buffer * math::powf(flows, b) }
     }
 
     /// The probability at a queue of `queue` packets.

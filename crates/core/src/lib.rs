@@ -2,8 +2,11 @@
 //!
 //! Nothing here reads a clock, the environment or a global generator.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
+
 pub mod curve;
 pub mod dscp;
+pub mod math;
 pub mod packet;
 mod param_value;
 pub mod params;

@@ -1,6 +1,7 @@
 //! Random streams, one per component, keyed by the component's path. Adding a component does not change the draws of
 //! others.
 
+use crate::math;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
@@ -37,7 +38,18 @@ impl Rng {
 
     /// Exponential with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * (1.0 - self.uniform()).ln()
+        -mean * math::ln(1.0 - self.uniform())
+    }
+
+    /// Normal with mean 0 and variance 1, by Marsaglia's polar method.
+    pub fn normal(&mut self) -> f64 {
+        loop {
+            let (x, y) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
+            let square = x * x + y * y;
+            if square > 0.0 && square < 1.0 {
+                return x * (-2.0 * math::ln(square) / square).sqrt();
+            }
+        }
     }
 
     /// Uniform on 0..n.

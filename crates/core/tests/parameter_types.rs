@@ -1,5 +1,7 @@
 //! Types of parameters: each takes values of its own kind, shows them again, and refuses those of other kinds.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 use marqueue_core::params::{check, Kind, ParamSpec, ParamType, PolicySpec, Value};
 use marqueue_core::{Dscp, MarkingCurve, PerDscp, ScaledCurve};
 use std::collections::BTreeMap;

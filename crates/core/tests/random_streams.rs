@@ -1,5 +1,7 @@
 //! Random streams: what a result depends on for ever.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 use marqueue_core::Rng;
 use rand_core::RngCore;
 

@@ -28,7 +28,7 @@ fn link(name: &str, rate: u64, delay: u64, aqm: Option<&str>) -> LinkPlan {
             mean_packet: Bytes(1000),
         }),
         schedule: Vec::new(),
-        opportunities: Vec::new(),
+        delivery_opportunities: Vec::new(),
         trace: false,
         pipe: PipePlan::default(),
         cpu: None,
@@ -122,8 +122,11 @@ fn packets_leave_exactly_when_they_are_due() {
 #[test]
 fn packets_leave_at_delivery_opportunities() {
     let mut plan = plan("droptail");
-    plan.links[1] =
-        LinkPlan { delay: Dur(7), opportunities: vec![Dur(20_000_000), Dur(50_000_000)], ..plan.links[1].clone() };
+    plan.links[1] = LinkPlan {
+        delay: Dur(7),
+        delivery_opportunities: vec![Dur(20_000_000), Dur(50_000_000)],
+        ..plan.links[1].clone()
+    };
     let mut network = Network::new(&plan, 1).unwrap();
     (0..3).for_each(|n| network.enter(Time(n), End::Near, 0, Packet::data(0, 0, 1000)));
     network.advance(Time(SECOND));

@@ -219,6 +219,6 @@ fn observations_dict<'py>(py: Python<'py>, observations: &[Observation]) -> PyRe
     }
     put!(links: "queue" queue, "arrivals" arrivals, "probability" p, "loss" loss, "phi" phi, "price" price,
          "capacity" capacity);
-    put!(sources: "window" window, "rate" rate, "rtt" rtt, "heard" p, "count" count);
+    put!(sources: "window" window, "rate" rate, "rtt" rtt, "congestion_signal" p, "count" count);
     Ok(out)
 }

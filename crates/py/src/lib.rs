@@ -30,7 +30,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(catalogue::dscps, m)?)?;
     m.add_function(wrap_pyfunction!(catalogue::read_marking_curve, m)?)?;
     m.add_function(wrap_pyfunction!(run::check, m)?)?;
+    m.add_function(wrap_pyfunction!(run::estimated_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
+    m.add_function(wrap_pyfunction!(run::digest, m)?)?;
     m.add("TIMESTAMPS_BYTES", marqueue_cc::config::TIMESTAMPS_BYTES)?;
     m.add("MARKING_CURVE", marqueue_core::MarkingCurve::EXPECTED)?;
     m.add("REASONS", marqueue_aqm::Reason::ALL.map(marqueue_aqm::Reason::name))?;

@@ -34,15 +34,19 @@ impl PacketLevelChain {
     ) -> PyResult<Self> {
         let sending = match sending {
             "rounds" => SendingModel::Rounds,
-            "echoes" => SendingModel::Poisson,
-            "clock" => SendingModel::AckClocked,
-            _ => return Err(PyValueError::new_err(format!("got \"{sending}\", expected rounds, echoes or clock"))),
+            "poisson" => SendingModel::Poisson,
+            "ack_clocked" => SendingModel::AckClocked,
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "got \"{sending}\", expected rounds, poisson or ack_clocked"
+                )))
+            }
         };
         let queue_model = match queue {
-            "own" => QueueModel::Stationary,
+            "stationary" => QueueModel::Stationary,
             "mm1" => QueueModel::Shared { service: Service::Exponential, adds_delay },
             "md1" => QueueModel::Shared { service: Service::Constant, adds_delay },
-            _ => return Err(PyValueError::new_err(format!("got \"{queue}\", expected own, mm1 or md1"))),
+            _ => return Err(PyValueError::new_err(format!("got \"{queue}\", expected stationary, mm1 or md1"))),
         };
         let flows = classes.iter().map(|&(flows, _)| flows as usize).sum();
         let classes = classes.into_iter().map(|(flows, rtt)| Class { flows, rtt }).collect();

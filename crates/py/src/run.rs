@@ -46,12 +46,26 @@ pub fn check(plan_json: &str) -> PyResult<Vec<String>> {
     marqueue_sim::check(&parse(plan_json)?).map_err(refused)
 }
 
+/// An estimate of the largest memory that a run takes, bytes.
+#[pyfunction]
+pub fn estimated_bytes(plan_json: &str) -> PyResult<f64> {
+    Ok(marqueue_sim::estimated_bytes(&parse(plan_json)?))
+}
+
 /// Runs a plan.
 #[pyfunction]
 pub fn run<'py>(py: Python<'py>, plan_json: &str, seed: u64, control: &Control) -> PyResult<Bound<'py, PyDict>> {
     let plan = parse(plan_json)?;
     let result = py.detach(|| marqueue_sim::run(&plan, seed, &control.0)).map_err(refused)?;
     convert::result(py, result)
+}
+
+/// Runs a plan. Returns the digest of the whole result, hexadecimal: equal on all platforms.
+#[pyfunction]
+pub fn digest(py: Python<'_>, plan_json: &str, seed: u64) -> PyResult<String> {
+    let plan = parse(plan_json)?;
+    let result = py.detach(|| marqueue_sim::run(&plan, seed, &marqueue_sim::Control::default()));
+    result.map(|result| marqueue_sim::digest(&result)).map_err(refused)
 }
 
 /// A plan from JSON.

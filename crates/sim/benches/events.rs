@@ -4,6 +4,8 @@
 //! The alternatives are binary and 4-ary heaps, a radix heap (monotone: no event before the last one taken), a timing
 //! wheel with slots fitted to the load, and a balanced tree as in ns-3 and htsim.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 use dary_heap::QuaternaryHeap;
 use events::EventQueue;
 use marqueue_core::{Dur, Rng, Time};

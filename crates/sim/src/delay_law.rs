@@ -1,8 +1,7 @@
 //! Distributions of the propagation delays of flows.
 
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dur, Rng};
-use rand_distr::{Distribution, LogNormal};
+use marqueue_core::{math, Dur, Rng};
 use serde::{Deserialize, Serialize};
 
 /// Longest draw. Longer ones, which only a wide lognormal has, are drawn again.
@@ -85,8 +84,7 @@ impl DelayLaw {
                 Dur::from_secs(least.secs() + rng.exponential(mean.secs() - least.secs()))
             }
             DelayLaw::Lognormal { median, sigma, less, least } => {
-                let law = LogNormal::new(median.secs().ln(), *sigma).expect("the law has been checked");
-                let draws = (0..MAX_TRIES).map(|_| law.sample(rng) - less.secs());
+                let draws = (0..MAX_TRIES).map(|_| median.secs() * math::exp(sigma * rng.normal()) - less.secs());
                 let kept = draws.into_iter().find(|&delay| delay >= least.secs() && delay <= MAX_DRAW);
                 Dur::from_secs(kept.unwrap_or(least.secs()))
             }

@@ -12,7 +12,7 @@ mod rate_based;
 mod schedule;
 
 use crate::events::{EventQueue, Timers};
-use crate::flow::{fill_row, Flow};
+use crate::flow::{fill_row, Flow, FlowKind};
 use crate::flow_delays::FlowDelays;
 use crate::flow_links::FlowLinks;
 use crate::impair::Pipe;
@@ -109,6 +109,17 @@ pub struct FinishedRun {
     pub cwnds: Vec<CwndResult>,
     /// Events processed.
     pub events: u64,
+}
+
+/// How far a run was advanced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// To the end.
+    Ended,
+    /// To the given time.
+    Reached,
+    /// By the given number of events.
+    Spent,
 }
 
 /// The state of a run.
@@ -221,16 +232,36 @@ impl Engine {
     pub fn advance(&mut self, n: u32) -> bool {
         for _ in 0..n {
             let Some((time, source)) = self.events.first() else { return false };
-            debug_assert!(time >= self.now, "time runs backwards");
-            self.now = time;
-            self.processed += 1;
-            if (source as usize) < self.lines.len() {
-                self.arrival(source);
-            } else if !self.dispatch(self.sources[source as usize - self.lines.len()]) {
+            if !self.process(time, source) {
                 return false;
             }
         }
         true
+    }
+
+    /// Processes up to `n` of the events up to and including `until`.
+    pub fn advance_until(&mut self, until: Time, n: u32) -> Progress {
+        for _ in 0..n {
+            match self.events.first() {
+                Some((time, _)) if time > until => return Progress::Reached,
+                Some((time, source)) if self.process(time, source) => {}
+                _ => return Progress::Ended,
+            }
+        }
+        Progress::Spent
+    }
+
+    /// Processes the next event; `false` when it ends the run.
+    #[inline(always)]
+    fn process(&mut self, time: Time, source: u32) -> bool {
+        debug_assert!(time >= self.now, "time runs backwards");
+        self.now = time;
+        self.processed += 1;
+        if (source as usize) < self.lines.len() {
+            self.arrival(source);
+            return true;
+        }
+        self.dispatch(self.sources[source as usize - self.lines.len()])
     }
 
     /// Processes an event other than an arrival; `false` when the run has ended.
@@ -246,6 +277,30 @@ impl Engine {
             Source::Edge => return self.end_window(),
         }
         true
+    }
+
+    /// The queue of a link, if it has one.
+    pub fn queue(&mut self, link: usize) -> Option<&mut Resource> {
+        match &mut self.links.get_mut(link)?.entrance {
+            Entrance::Resource(r) => Some(r),
+            Entrance::Wire(_) | Entrance::Merged(_) | Entrance::FlowLinks(_) => None,
+        }
+    }
+
+    /// The window in packets, if it is TCP and sends, and the payload bytes delivered so far, of a flow that exists from
+    /// the start. `row` is its row in the flow table, and was its slot then.
+    pub fn flow(&self, row: u32) -> Option<(Option<f64>, u64)> {
+        let windows = self.edges.len();
+        let settled = self.table.delivered.get(row as usize * windows..)?.get(..windows)?.iter().sum();
+        // The slot of a flow that has ended may have another.
+        let Some(flow) = self.flows.get(row as usize).filter(|flow| flow.row == row) else {
+            return Some((None, settled));
+        };
+        let cwnd = match &flow.kind {
+            FlowKind::Tcp(tcp) if tcp.started => Some(tcp.sender.core().window.cwnd),
+            _ => None,
+        };
+        Some((cwnd, settled + flow.delivered))
     }
 
     /// Number of rows in the traces of all links.

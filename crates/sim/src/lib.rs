@@ -9,11 +9,15 @@
 //! 5. [`engine`] delivers it to the next stage.
 //! 6. The receiver of the [`flow`] answers; the acknowledgement takes the reverse route.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
+
 mod calendar;
 mod cpu;
 pub mod delay_law;
 pub mod delivery_trace;
+mod digest;
 mod engine;
+mod estimate;
 mod events;
 mod flow;
 mod flow_delays;
@@ -32,5 +36,8 @@ mod traffic;
 mod window_meter;
 pub mod wire;
 
+pub use digest::digest;
+pub use engine::Progress;
+pub use estimate::estimated_bytes;
 pub use plan_check::check_links;
-pub use run::{build_resource, check, run, Control, RunError};
+pub use run::{build_resource, check, run, Control, Run, RunError};

@@ -126,6 +126,11 @@ impl Meter {
         &self.delays
     }
 
+    /// Sum of the queueing delays since the start, s.
+    pub fn delay_sum(&self) -> f64 {
+        self.closed.iter().map(|window| window.delay_sum).sum::<f64>() + self.window.delay_sum
+    }
+
     /// The samples since the last call, which are no part of the result then.
     pub fn take_series(&mut self) -> Series {
         let probes = self.series.probes.iter().map(|&(name, unit, _)| (name, unit, Vec::new())).collect();

@@ -68,7 +68,7 @@ pub struct LinkPlan {
     /// Delivery opportunities: the instants at which the link may send, nondecreasing, repeated after the last. `rate`
     /// is then the mean rate.
     #[serde(default)]
-    pub opportunities: Vec<Dur>,
+    pub delivery_opportunities: Vec<Dur>,
     /// Whether to record every arrival, mark, drop and departure.
     #[serde(default)]
     pub trace: bool,
@@ -156,7 +156,7 @@ impl LinkPlan {
     /// Has the link a queue, managed or not? A link whose capacity changes or whose packets are traced has one without
     /// measurements.
     pub fn has_queue(&self) -> bool {
-        self.queue.is_some() || !self.schedule.is_empty() || !self.opportunities.is_empty() || self.trace
+        self.queue.is_some() || !self.schedule.is_empty() || !self.delivery_opportunities.is_empty() || self.trace
     }
 
     /// May packets leave the server in another order than they entered it?

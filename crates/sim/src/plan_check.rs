@@ -72,15 +72,18 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
         for (j, &(_, rate)) in link.schedule.iter().enumerate() {
             check_rate(rate, &format!("links[{i}].schedule[{j}]"))?;
         }
-        let times = &link.opportunities;
+        let times = &link.delivery_opportunities;
         if times.windows(2).any(|w| w[0] > w[1]) || times.last() == Some(&Dur::ZERO) {
             return bad(
-                format!("links[{i}].opportunities"),
+                format!("links[{i}].delivery_opportunities"),
                 "expected nondecreasing times, the last above zero".into(),
             );
         }
         if !times.is_empty() && (!link.schedule.is_empty() || link.cpu.is_some()) {
-            return bad(format!("links[{i}].opportunities"), "expected a link without schedule and cpu".into());
+            return bad(
+                format!("links[{i}].delivery_opportunities"),
+                "expected a link without schedule and cpu".into(),
+            );
         }
         if link.schedule.windows(2).any(|w| w[0].0 >= w[1].0) {
             return bad(format!("links[{i}].schedule"), "expected increasing times".into());

@@ -2,7 +2,7 @@
 
 use crate::cpu::Cpu;
 use crate::delivery_trace::DeliveryTrace;
-use crate::engine::{Engine, FinishedRun, PreparedRun};
+use crate::engine::{Engine, FinishedRun, PreparedRun, Progress};
 use crate::impair::Pipe;
 use crate::meter::Meter;
 use crate::plan::{LinkPlan, Plan, QueuePlan};
@@ -109,36 +109,109 @@ pub fn check(plan: &Plan) -> Result<Vec<String>, RunError> {
 /// # Errors
 /// If the plan is invalid or the run was cancelled.
 pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunError> {
-    check_plan(plan).map_err(RunError::Invalid)?;
-    let prepared = prepare(plan, seed).map_err(RunError::Invalid)?;
     let is_traced = plan.links.iter().any(|l| l.trace);
-    let mut engine = Engine::new(plan, seed, prepared);
-    let ended = loop {
-        let events = control.allows(engine.processed());
-        if events == 0 {
-            engine.cut_off();
-            break engine.now();
+    let mut run = Run::new(plan, seed)?;
+    loop {
+        let events = control.allows(run.engine.processed());
+        if events == 0 || !run.advance(events) {
+            break;
         }
-        if !engine.advance(events) {
-            break plan.duration;
-        }
-        control.done.store(engine.now().0, Ordering::Relaxed);
+        control.done.store(run.engine.now().0, Ordering::Relaxed);
         if control.cancelled.load(Ordering::Relaxed) {
             return Err(RunError::Cancelled);
         }
-        if is_traced && engine.trace_rows() > MAX_ROWS {
-            return Err(RunError::TraceFull { at: engine.now() });
+        if is_traced && run.engine.trace_rows() > MAX_ROWS {
+            return Err(RunError::TraceFull { at: run.engine.now() });
         }
-    };
-    control.done.store(ended.0, Ordering::Relaxed);
-    let FinishedRun { resources, pipes, flows, senders, rate_traces, cwnds, events } = engine.finish();
-    let edges = std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect();
+    }
+    let result = run.finish();
+    control.done.store(result.ended.0, Ordering::Relaxed);
+    Ok(result)
+}
+
+/// A run that its caller advances and watches.
+#[derive(Debug)]
+pub struct Run {
+    engine: Engine,
+    /// The edges of the measuring windows: 0, the boundaries, the duration.
+    edges: Vec<Time>,
+    /// For each link, whether it has a managed queue: only these are measured.
+    measured: Vec<bool>,
+    has_ended: bool,
+}
+
+impl Run {
+    /// A run at time zero.
+    ///
+    /// # Errors
+    /// If the plan is invalid.
+    pub fn new(plan: &Plan, seed: u64) -> Result<Run, RunError> {
+        check_plan(plan).map_err(RunError::Invalid)?;
+        let prepared = prepare(plan, seed).map_err(RunError::Invalid)?;
+        Ok(Run {
+            engine: Engine::new(plan, seed, prepared),
+            edges: std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect(),
+            measured: plan.links.iter().map(|link| link.queue.is_some()).collect(),
+            has_ended: false,
+        })
+    }
+
+    /// Processes up to this many events; `false` when the run has ended.
+    pub fn advance(&mut self, events: u32) -> bool {
+        self.has_ended = self.has_ended || !self.engine.advance(events);
+        !self.has_ended
+    }
+
+    /// Processes up to this many of the events up to and including `until`.
+    pub fn advance_until(&mut self, until: Time, events: u32) -> Progress {
+        if self.has_ended {
+            return Progress::Ended;
+        }
+        let progress = self.engine.advance_until(until, events);
+        self.has_ended = progress == Progress::Ended;
+        progress
+    }
+
+    /// The time of the last event.
+    pub fn now(&self) -> Time {
+        self.engine.now()
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.engine.processed()
+    }
+
+    /// The queue of a link, if it has one, with its meter and its packet trace. What the caller takes from these is no
+    /// part of the result.
+    pub fn queue(&mut self, link: usize) -> Option<&mut Resource> {
+        self.engine.queue(link)
+    }
+
+    /// The window in packets, if it is TCP and sends, and the payload bytes delivered so far, of a flow that exists from
+    /// the start, by its row in the flow table.
+    pub fn flow(&self, row: u32) -> Option<(Option<f64>, u64)> {
+        self.engine.flow(row)
+    }
+
+    /// The result. A run that has not ended is cut off here.
+    pub fn finish(mut self) -> RunResult {
+        if !self.has_ended {
+            self.engine.cut_off();
+        }
+        let ended = if self.has_ended { self.edges[self.edges.len() - 1] } else { self.engine.now() };
+        collect(self.engine.finish(), self.edges, ended, &self.measured)
+    }
+}
+
+/// The result from the parts of a run that has ended.
+fn collect(finished: FinishedRun, edges: Vec<Time>, ended: Time, measured: &[bool]) -> RunResult {
+    let FinishedRun { resources, pipes, flows, senders, rate_traces, cwnds, events } = finished;
     let (mut links, mut traces) = (Vec::new(), Vec::new());
     for (l, resource) in resources.into_iter().enumerate() {
         let Some(resource) = resource else { continue };
         traces.extend(resource.trace.map(|trace| (l, *trace)));
-        // Only links with a managed queue are measured.
-        if plan.links[l].queue.is_some() {
+        if measured[l] {
             links.push(resource.meter.into_result(l));
         }
     }
@@ -147,7 +220,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         .enumerate()
         .filter_map(|(link, pipe)| Some(PipeResult { link, windows: pipe?.into_windows() }))
         .collect();
-    Ok(RunResult { edges, ended, links, pipes, traces, flows, senders, rate_traces, cwnds, events })
+    RunResult { edges, ended, links, pipes, traces, flows, senders, rate_traces, cwnds, events }
 }
 
 /// Builds the transport settings, queues and impaired pipes of a plan.
@@ -197,8 +270,8 @@ pub fn build_resource(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Option<
     let meter = Meter::new(discipline.probes(), plan.class_count());
     let server = match &link.cpu {
         Some(cpu) => Server::Cpu(Box::new(Cpu::new(cpu))),
-        None if !link.opportunities.is_empty() => {
-            Server::DeliveryTrace(Box::new(DeliveryTrace::new(link.opportunities.clone())))
+        None if !link.delivery_opportunities.is_empty() => {
+            Server::DeliveryTrace(Box::new(DeliveryTrace::new(link.delivery_opportunities.clone())))
         }
         None => Server::Link(Transmitter::new(link.rate)),
     };

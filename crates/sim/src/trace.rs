@@ -87,6 +87,13 @@ impl Trace {
         self.rows.last_mut().expect("it was just pushed")
     }
 
+    /// The resolved rows since the last call, which are no part of the result then. They lack the options of
+    /// acknowledgements.
+    pub fn take_rows(&mut self) -> Vec<TraceRow> {
+        self.options.clear();
+        self.rows.drain(..std::mem::take(&mut self.settled)).collect()
+    }
+
     /// Resolves the slots in new rows: `row_of` gives the row of a flow in the flow table, `pool` holds the options.
     pub fn settle(&mut self, row_of: impl Fn(u32) -> u32, pool: &[PacketOptions]) {
         for TraceRow { packet, .. } in &mut self.rows[self.settled..] {

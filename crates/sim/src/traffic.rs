@@ -1,7 +1,7 @@
 //! Random sources: arrival processes of flows and packets, applications that write in pieces, size distributions.
 
 use crate::plan::{FlowSizes, Gaps, SizeLaw, TrafficKind, TrafficPlan, WritePlan};
-use marqueue_core::{Dur, Rng, Time};
+use marqueue_core::{math, Dur, Rng, Time};
 
 /// A Poisson process of flow or packet arrivals.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ pub fn draw_packets(law: FlowSizes, mean: u32, rng: &mut Rng) -> u32 {
         FlowSizes::Constant => mean,
         FlowSizes::Pareto { shape } => {
             let least = f64::from(mean) * (shape - 1.0) / shape;
-            let size = least * (1.0 - rng.uniform()).powf(-1.0 / shape);
+            let size = least * math::powf(1.0 - rng.uniform(), -1.0 / shape);
             (size.round() as u32).max(1)
         }
     }

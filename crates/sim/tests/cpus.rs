@@ -1,5 +1,7 @@
 //! Tests of CPUs on a path: processing times, order of packets, and equal results of all event schemes.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 mod common;
 
 use common::*;

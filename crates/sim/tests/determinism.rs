@@ -8,6 +8,7 @@ use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Dur, Time};
 use marqueue_sim::plan::*;
 use marqueue_sim::result::RunResult;
+use marqueue_sim::{digest, Progress, Run};
 
 /// Ten flows of two classes under RED, with a traced bottleneck.
 fn plan() -> Plan {
@@ -46,6 +47,26 @@ fn results_are_equal_for_equal_seeds_only() {
     let [a, b, c] = [1, 1, 2].map(|seed| format!("{:?}", go(&plan, seed)));
     assert!(a == b, "one seed, two results");
     assert!(a != c, "the seed has no effect");
+}
+
+#[test]
+fn a_run_in_steps_is_the_whole_run() {
+    let mut plan = plan();
+    plan.sample = ms(10.0);
+    let mut run = Run::new(&plan, 1).expect("the plan is valid");
+    for step in 1u64.. {
+        // By time, and now and then by a number of events, which may end within an instant.
+        let until = Time(step * 37_000_000);
+        match run.advance_until(until, if step.is_multiple_of(3) { 50 } else { u32::MAX }) {
+            Progress::Ended => break,
+            Progress::Reached => assert!(run.now() <= until),
+            Progress::Spent => assert!(run.now() <= until && step.is_multiple_of(3)),
+        }
+        assert!(run.flow(9).is_some_and(|(_, delivered)| delivered < 10_000_000));
+        assert!(run.flow(10).is_none());
+    }
+    assert_eq!(run.advance_until(Time::NEVER, 1), Progress::Ended);
+    assert_eq!(digest(&run.finish()), digest(&go(&plan, 1)));
 }
 
 /// Adds an unused link whose queue has timers and random draws.

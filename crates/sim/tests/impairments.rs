@@ -1,5 +1,7 @@
 //! Tests of pipes that lose, delay and reorder packets: their statistics, and that nothing else changes.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 mod common;
 
 use common::*;

@@ -3,6 +3,8 @@
 //! Packets arrive at the queue directly as a Poisson process. A wire before it would space them by its transmission
 //! times.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 mod common;
 
 use common::*;

@@ -2,11 +2,15 @@
 //! there.
 //!
 //! - [`fluid`]: fluid models of networks, as delay differential equations.
+//! - [`linear`]: fluid models near their equilibrium: stability and margins.
 //! - [`rate_maps`]: discrete maps of source rates with delayed feedback.
 //! - [`chain`]: a Markov chain of TCP windows under marking.
 //! - [`packet_level_chain`]: the same flows packet by packet.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
+
 pub mod chain;
 pub mod fluid;
+pub mod linear;
 pub mod packet_level_chain;
 pub mod rate_maps;

@@ -6,7 +6,7 @@
 //! times at which packets are sent and acknowledged.
 
 use marqueue_core::curve::ScaledCurve;
-use marqueue_core::Rng;
+use marqueue_core::{math, Rng};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -288,7 +288,7 @@ impl PacketLevelChain {
         let load = self.sending_rate / self.capacity;
         let u = 1.0 - self.draws.uniform();
         if load < 1.0 {
-            (u.ln() / load.ln()).floor()
+            (math::ln(u) / math::ln(load)).floor()
         } else {
             f64::INFINITY
         }

@@ -1,5 +1,7 @@
 //! Tests of the lumped chain: the number of flows is constant, and one round trip has the law of N separate flows.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 use marqueue_core::curve::{MarkingCurve, ScaledCurve};
 use marqueue_theory::chain::{marking_probabilities, Chain, Class, Queue, Setup};
 use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! Compares the law of the queue within a slot and its marking probabilities with sums over every length.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 use marqueue_core::curve::{MarkingCurve, ScaledCurve};
 use marqueue_theory::chain::{marking_probabilities, Queue};
 use proptest::prelude::*;

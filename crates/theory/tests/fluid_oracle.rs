@@ -1,6 +1,8 @@
 //! Compares a model with the solver of the crate differential-equations, applied to the equations of the paper written
 //! independently.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 use differential_equations::prelude::{ExplicitRungeKutta, DDE, IVP};
 use marqueue_theory::fluid::{Description, Model, SolverSettings};
 use serde_json::json;

@@ -1,5 +1,7 @@
 //! Compares solutions of delay equations with closed forms: order of convergence, bounds, state-dependent delays.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 use marqueue_theory::fluid::solver::{solve, System, Tolerance};
 use marqueue_theory::fluid::{State, View};
 

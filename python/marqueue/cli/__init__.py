@@ -10,7 +10,7 @@ from marqueue import __version__
 from marqueue.cli import complete
 from marqueue.cli.commands import COMMANDS
 from marqueue.cli.lazy import SETTINGS, lazy
-from marqueue.cli.process import check_streams, refuse_little_memory, run_to_end
+from marqueue.cli.process import check_streams, refuse_little_memory, run_to_end, start_light
 
 app = typer.Typer(
     name="marqueue",
@@ -59,6 +59,7 @@ def main() -> None:
 
 
 def _command() -> None:
+    start_light()
     complete.join_words(os.environ)
     check_streams()
     words = [word for word in sys.argv[1:] if not word.startswith("-")]

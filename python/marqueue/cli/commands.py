@@ -11,6 +11,7 @@ COMMANDS = {
     "init": Entry("marqueue.cli.example", "init", settings={}, panel=START),
     "run": Entry("marqueue.cli.run", "run", panel=START),
     "sweep": Entry("marqueue.cli.sweep", "sweep", panel=START),
+    "lab": Entry("marqueue.cli.lab", "lab", settings={}, panel=START),
     "check": Entry("marqueue.cli.check", "check"),
     "compare": Entry("marqueue.cli.compare", "compare"),
     "plot": Entry("marqueue.cli.plot", "plot"),

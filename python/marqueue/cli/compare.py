@@ -9,7 +9,6 @@ from rich.text import Text
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.errors import RunError
-from marqueue.extras import require
 from marqueue.results import Result
 from marqueue.results.comparison import Comparison
 from marqueue.results.comparison import compare as compare_results
@@ -61,7 +60,6 @@ def compare(
     marqueue compare results/red results/pie --figure delay_p99 --figure jain
     """
     if out:
-        require("plots", f"The report {out}")
         check_output_file(out, replace=force)
     comparison = compare_results(Result.load(a), Result.load(b), figure or ())
     if not comparison.differences:
@@ -79,7 +77,6 @@ def compare(
 
 
 def _write(comparison: Comparison, out: Path) -> None:
-    # Loading fonts and matplotlib takes longer than the comparison.
     from marqueue.reports.comparison_report import comparison_report
 
     comparison_report(comparison).write(out)

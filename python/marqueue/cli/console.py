@@ -14,7 +14,6 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from marqueue.errors import RunError
-from marqueue.extras import has, hint
 
 if TYPE_CHECKING:
     from marqueue.simulation.checkpoints import Checkpoints
@@ -64,12 +63,6 @@ def print_json(value: Any) -> None:
 def say(remark: str) -> None:
     """Prints a remark on standard error."""
     errors.print(remark, markup=False, highlight=False, soft_wrap=True)
-
-
-def announce_report() -> None:
-    """Says before the run that there will be no report, if matplotlib is missing."""
-    if not has("plots"):
-        say(f"No report will be written: its figures need matplotlib ({hint('plots')}).")
 
 
 class ReportedInterrupt(KeyboardInterrupt):

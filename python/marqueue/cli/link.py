@@ -197,7 +197,7 @@ def link(
     scenario = scenario_of(up, down, mtu, seed)
     plan = plan_for(scenario)
     for each in plan["links"]:
-        each["opportunities"] = times[each["name"]]
+        each["delivery_opportunities"] = times[each["name"]]
     # Slow to import, and not needed for help.
     from marqueue.cli.link_run import Display, run_and_report
     from marqueue.live.link import OUTSIDE

@@ -7,7 +7,6 @@ import typer
 
 from marqueue.cli import options
 from marqueue.cli.console import (
-    announce_report,
     output,
     print_json,
     progress_bar,
@@ -59,7 +58,6 @@ def live(
     scenario = options.scenario(file, set_, seed, replications)
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
-    announce_report()
     say(announcement(scenario))
     # Slow to import, and not needed for help.
     from marqueue.live.run import run_live

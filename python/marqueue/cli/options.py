@@ -10,7 +10,6 @@ import typer
 from marqueue.cli import complete
 from marqueue.cli.console import output, say
 from marqueue.errors import RunError
-from marqueue.extras import has
 from marqueue.results import Result
 from marqueue.results.output_directory import LATEST, OutputDirectory, claim, claim_next
 from marqueue.scenario import Scenario, load
@@ -161,11 +160,11 @@ def claimed(
             say(note)
 
 
-def report_of(result: Result) -> Callable[[Path], object] | None:
-    """A function that writes the report of a result into a directory; None without matplotlib."""
-    if not has("plots"):
-        return None
-    # Loading fonts and matplotlib can take longer than the run.
+NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report: the data only.")]
+
+
+def report_of(result: Result) -> Callable[[Path], object]:
+    """A function that writes the report of a result into a directory."""
     from marqueue.reports import write_report
 
     return lambda directory: write_report(result, directory / REPORT)

@@ -8,7 +8,6 @@ import typer
 
 from marqueue.cli import options
 from marqueue.cli.console import (
-    announce_report,
     output,
     print_json,
     progress_bar,
@@ -41,6 +40,7 @@ def run(
     force: options.Force = False,
     resume: options.Resume = False,
     theory: options.Theory = False,
+    no_report: options.NoReport = False,
     json: options.Json = False,
 ) -> None:
     """Run a scenario: print a summary and write a result directory with a report.
@@ -64,7 +64,6 @@ def run(
     scenario = options.scenario(file, set_, seed, replications)
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
-    announce_report()
     if theory:
         require("theory", "--theory")
         from marqueue.results.fluid_overlay import refuse_without_theory
@@ -86,7 +85,7 @@ def run(
             if theory:
                 result.add_theory()
             with output_directory.staged() as fresh:
-                result.write_files(fresh, options.report_of(result))
+                result.write_files(fresh, None if no_report else options.report_of(result))
         if not result.partial:
             checkpoints.discard()
     _print_result(result, output_directory, json)

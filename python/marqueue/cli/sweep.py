@@ -7,7 +7,6 @@ import typer
 
 from marqueue.cli import complete, options
 from marqueue.cli.console import (
-    announce_report,
     print_json,
     print_table,
     progress_bar,
@@ -16,7 +15,6 @@ from marqueue.cli.console import (
     terminal_width,
 )
 from marqueue.cli.run import slug
-from marqueue.extras import has
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.sweep import ReportWriter, SweepRequest, sweep_into
 from marqueue.simulation.sweep_result import DEFAULT_FIGURES
@@ -57,6 +55,7 @@ def sweep(
     out: Annotated[Path | None, options.out("results/sweep-NAME")] = None,
     force: options.Force = False,
     resume: options.Resume = False,
+    no_report: options.NoReport = False,
     json: options.Json = False,
 ) -> None:
     """Run a scenario over a grid of values; write a result for each point, a table and a report.
@@ -78,11 +77,10 @@ def sweep(
     request = SweepRequest.of(
         scenario, over or (), replications, until or (), figure or DEFAULT_FIGURES
     )
-    announce_report()
     with options.claimed(out, f"sweep-{slug(scenario.name)}", force, resume) as output_directory:
         checkpoints = Checkpoints.beside(output_directory.shown, resume, force, say)
         with progress_bar(scenario.name) as progress, resumable(checkpoints):
-            report = _write_report(request)
+            report = None if no_report else _write_report(request)
             swept = sweep_into(
                 output_directory, checkpoints, request, jobs, progress, limits, report
             )
@@ -101,10 +99,8 @@ def sweep(
         raise typer.Exit(options.LIMIT_REACHED)
 
 
-def _write_report(request: SweepRequest) -> ReportWriter | None:
-    """A function that writes the report of a sweep; None without matplotlib."""
-    if not has("plots"):
-        return None
+def _write_report(request: SweepRequest) -> ReportWriter:
+    """A function that writes the report of a sweep."""
     from marqueue.reports import write_sweep_report
 
     return lambda swept, directory: write_sweep_report(swept, directory, request.figures)

@@ -25,13 +25,13 @@ QUICK = Form(most=200, length=150, warm_up=50, replications=1)
 FULL = Form(most=800, length=200, warm_up=100, replications=3)
 
 STEPS = {
-    "packet by packet": Assumptions("rounds", "own"),
-    "answered a round trip after the mark": Assumptions("echoes", "own"),
+    "packet by packet": Assumptions("rounds", "stationary"),
+    "answered a round trip after the mark": Assumptions("poisson", "stationary"),
     "or: one queue for all": Assumptions("rounds", "mm1"),
-    "both": Assumptions("echoes", "mm1"),
-    "packets sent as answers come": Assumptions("clock", "mm1"),
-    "all packets as long": Assumptions("clock", "md1"),
-    "waiting makes round trips longer": Assumptions("clock", "md1", waits=True),
+    "both": Assumptions("poisson", "mm1"),
+    "packets sent as answers come": Assumptions("ack_clocked", "mm1"),
+    "all packets as long": Assumptions("ack_clocked", "md1"),
+    "waiting makes round trips longer": Assumptions("ack_clocked", "md1", adds_delay=True),
 }
 """Steps from the chain with unequal round-trip times to a minimal TCP."""
 

@@ -30,7 +30,7 @@ PACKET = 500
 
 GROUP = "long"
 
-MINIMAL = Assumptions("clock", "md1", waits=True)
+MINIMAL = Assumptions("ack_clocked", "md1", adds_delay=True)
 """The assumptions of a minimal TCP."""
 
 POINTS = (

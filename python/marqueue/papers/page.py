@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from marqueue import __version__
-from marqueue.papers.figures import PaperFigure
+from marqueue.papers.beside import beside
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.ledger import Note
 from marqueue.papers.paper import MOST
 from marqueue.papers.readings import MAIN, NOTHING, Reading
 from marqueue.papers.reproduction import Reproduction
 from marqueue.papers.verdict import COUNTED, ORDER
-from marqueue.reports import Report
+from marqueue.reports import Report, Verdict
 from marqueue.reports.builder import OUTCOMES, Cell, show
 from marqueue.results.integrity import CIRCUMSTANCES
 from marqueue.results.provenance import commit
@@ -34,6 +35,7 @@ ABOUT = (
 def page(of: Reproduction) -> Report:
     """The report."""
     report = Report(f"{of.paper.title}, reproduced", of.paper.source, byline(of))
+    report.answer(of.sentence)
     report.highlights(
         [(OUTCOMES[o], of.counts[o], "claims") for o in reversed(ORDER) if of.counts[o]]
     )
@@ -81,18 +83,33 @@ def _made(of: Reproduction) -> list[str]:
 def _experiment(report: Report, of: Reproduction, number: str) -> None:
     report.section(f"Experiment {number}: {of.paper.experiments[number]}")
     report.notes(of.paper.experiment(number).readings, "How the paper is read")
-    report.verdicts(
-        (of.verdicts[c.id].verdict for c in of.claims if c.experiment == number),
-        f"The numbers below a verdict count comparisons: {COUNTED}.",
-    )
+    figures = of.figures[number]
+    claims = [claim for claim in of.claims if claim.experiment == number]
+    places = beside([figure.name for figure in figures], [claim.where for claim in claims])
+    counted = f"The numbers below a verdict count comparisons: {COUNTED}."
+    if any(place is not None for place in places):
+        report.text(counted)
+    for i, figure in enumerate(figures):
+        about = [c for c, place in zip(claims, places, strict=True) if place == i]
+        _exhibit(report, figure, [of.verdicts[claim.id].verdict for claim in about], counted)
+    others = [claim for claim, place in zip(claims, places, strict=True) if place is None]
+    if others:
+        report.verdicts((of.verdicts[claim.id].verdict for claim in others), counted)
     if number in of.several:
         report.table(*_under_each(of, number), f"{UNDER_EACH} {TRIED}")
     report.text(*of.paper.experiment(number).found)
-    for figure in of.figures[number]:
-        if isinstance(figure, PaperFigure):
-            report.figure(figure.figure, figure.caption, figure.name)
-        else:
-            report.table(figure.columns, figure.rows, f"{figure.name}. {figure.caption}")
+
+
+def _exhibit(
+    report: Report, figure: PaperFigure | PaperTable, about: Sequence[Verdict], counted: str
+) -> None:
+    """A figure beside the claims about it and their verdicts; a table above them."""
+    if isinstance(figure, PaperFigure):
+        report.figure(figure.figure, figure.caption, figure.name, about)
+        return
+    report.table(figure.columns, figure.rows, f"{figure.name}. {figure.caption}")
+    if about:
+        report.verdicts(about, counted)
 
 
 def _under_each(of: Reproduction, number: str) -> tuple[Sequence[str], list[Sequence[Cell]]]:
@@ -155,8 +172,8 @@ def _reproduce(report: Report, of: Reproduction) -> None:
     report.code(command(of))
     report.text(
         "The set-ups as run are in scenarios/, each a file for marqueue run; the figures are in "
-        "figures/, as SVG, and the data behind each in data/, as Parquet; quantities and verdicts "
-        "are in summary.json."
+        "figures/, as SVG, and the data behind each in data/, as Parquet; figures.md has each "
+        "beside what the paper says of it; quantities and verdicts are in summary.json."
     )
     facts: dict[str, Cell] = {
         "Version": __version__,

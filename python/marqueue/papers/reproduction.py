@@ -264,6 +264,12 @@ class Reproduction:
                 }
                 for claim in self.claims
             ],
+            "figures": [
+                {"experiment": number, "name": each.name, "caption": each.caption}
+                for number, every in self.figures.items()
+                for each in every
+                if isinstance(each, PaperFigure)
+            ],
             "quantities": {
                 number: {name: _plain(quantity) for name, quantity in quantities.items()}
                 for number, quantities in self.quantities.items()

@@ -14,6 +14,7 @@ import tomli_w
 from marqueue import __version__
 from marqueue.papers.cases import Simulator, largest_runs, run_cases, scenarios_of
 from marqueue.papers.figures import PaperFigure
+from marqueue.papers.figures_page import figures_page, file_name
 from marqueue.papers.page import ledger_page, page
 from marqueue.papers.paper import Form, Paper
 from marqueue.papers.readings import choices
@@ -78,21 +79,25 @@ def run_paper(
 
 
 def write_files(reproduction: Reproduction, out: Path) -> None:
-    """Writes report, ledger, summary, figures with their data, and the set-ups into an empty
-    directory.
+    """Writes report, ledger, summary, figures with their data and a page, and the set-ups into an
+    empty directory.
 
     All files except the circumstances depend on paper, version, commit and form only.
     """
     for name in ("data", "figures", "scenarios"):
         (out / name).mkdir()
     for figure in (each for every in reproduction.figures.values() for each in every):
-        slug = figure.name.lower().replace(",", "").replace(" ", "-")
+        slug = file_name(figure.name)
         write_parquet(figure.data, out / "data" / f"{slug}.parquet")
         if isinstance(figure, PaperFigure):
             (out / "figures" / f"{slug}.svg").write_text(svg(figure.figure), encoding="utf-8")
     for file, scenario in _setup_files(reproduction).items():
         (out / "scenarios" / f"{file}.toml").write_text(tomli_w.dumps(scenario), encoding="utf-8")
-    write_json(out / "summary.json", reproduction.summary())
+    summary = reproduction.summary()
+    write_json(out / "summary.json", summary)
+    paper = reproduction.paper
+    page_of_figures = figures_page(summary, paper.title, paper.experiments, "figures", "ledger.md")
+    (out / "figures.md").write_text(page_of_figures, encoding="utf-8")
     (out / "ledger.md").write_text(ledger_page(reproduction), encoding="utf-8")
     page(reproduction).write(out / REPORT)
     made = {"kind": "paper", "version": __version__, "commit": commit()}

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from marqueue.plots import style
+from marqueue.results.quantities import axis_label
 from marqueue.statistics.estimates import Estimate
 
 
@@ -41,6 +42,6 @@ def bars(
         )
     axes.set_xticks(at, places)
     axes.grid(visible=False, axis="x")
-    axes.set_ylabel(style.label(quantity, unit))
+    axes.set_ylabel(axis_label(quantity, unit))
     style.legend(axes)
     return figure

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from marqueue.plots import style
+from marqueue.results.quantities import axis_label
 from marqueue.statistics.estimates import Floats, ecdf
 
 #: The largest number of steps in a curve.
@@ -31,7 +32,7 @@ def cdf(
     for (name, (x, share)), look in zip(curves.items(), style.looks(len(curves)), strict=True):
         line = {k: v for k, v in look.items() if k != "marker"}
         axes.plot([x[0], *x], [0, *share], drawstyle="steps-post", label=name, **line)
-    axes.set_xlabel(style.label(quantity, unit))
+    axes.set_xlabel(axis_label(quantity, unit))
     axes.set_ylabel("Share of flows")
     axes.set_ylim(0, 1.02)
     if log:

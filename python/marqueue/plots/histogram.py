@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from marqueue.plots import style
+from marqueue.results.quantities import axis_label
 from marqueue.statistics.estimates import Floats
 
 
@@ -27,7 +28,7 @@ def queue_histogram(times: Mapping[str, Floats], *, axes: Axes | None = None) ->
             linestyle=look["linestyle"],
             linewidth=1.2,
         )
-    axes.set_xlabel(style.label("Queue", "packets"))
+    axes.set_xlabel(axis_label("Queue", "packets"))
     axes.set_ylabel("Share of time")
     axes.set_xlim(left=-0.5)
     axes.set_ylim(bottom=0)

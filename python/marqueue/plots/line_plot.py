@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from marqueue.plots import style
+from marqueue.results.quantities import axis_label
 from marqueue.statistics.estimates import Floats
 
 
@@ -29,7 +30,7 @@ def line_plot(
         if marks and name in marks:
             axes.plot(*marks[name], color=look["color"], marker=look["marker"], linestyle="none")
     axes.set_xlabel(variable)
-    axes.set_ylabel(style.label(quantity, unit))
+    axes.set_ylabel(axis_label(quantity, unit))
     if "x" in log:
         axes.set_xscale("log")
     if "y" in log:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -18,23 +17,12 @@ from marqueue.plots.histogram import queue_histogram
 from marqueue.plots.step_plot import step_plot
 from marqueue.plots.timeseries import Curve, timeseries
 from marqueue.results.flows import Flows
+from marqueue.results.quantities import SERIES_LABELS, series_label, shown_unit
+from marqueue.results.rows import rows_where
 from marqueue.statistics.estimates import Estimate, Floats, merge_times
 
 if TYPE_CHECKING:
     from marqueue.results import Result
-
-
-#: Labels of the series that every link has.
-LABELS = {
-    "queue": "Queue",
-    "queue_bytes": "Queue",
-    "utilization": "Utilization",
-    "drops": "Dropped",
-    "marks": "Marked",
-    "rate": "Rate",
-    "delay_p50": "Delay, median",
-    "delay_p99": "Delay, p99",
-}
 
 
 #: The panels of a sender: quantity, unit, and columns with their labels.
@@ -50,7 +38,7 @@ MOST_CURVES = 12
 
 def _flow_names(result: Result, replication: int) -> dict[int, str]:
     """The labels of flows: the group, and the number if the group has several flows."""
-    flows = result.flows.filter(pc.equal(result.flows["replication"], replication))
+    flows = rows_where(result.flows, "replication", replication)
     groups = dict(zip(flows["flow"].to_pylist(), flows["group"].to_pylist(), strict=True))
     flows_of = Counter(groups.values())
     return {
@@ -74,14 +62,14 @@ class Plots:
         result = self._result
         of = result.link(link)
         t, values = of.series(name)
-        unit, scale = style.SHOWN.get(of.units[name], (of.units[name], 1.0))
+        unit, scale = shown_unit(of.units[name])
         return timeseries(
             [Curve(t, values * scale)],
-            LABELS.get(name, name.replace("_", " ")),
+            series_label(name),
             unit,
             warmup=result.warmup,
             cuts=[result.edges[w] for w in result.measured[1:]],
-            floor=0.0 if name in LABELS else None,
+            floor=0.0 if name in SERIES_LABELS else None,
             axes=axes,
         )
 
@@ -133,7 +121,7 @@ class Plots:
         """
         table = self._result.to_arrow("tcp")
         for column, wanted in (("flow", flow), ("replication", replication)):
-            table = table.filter(pc.equal(table[column], wanted))
+            table = rows_where(table, column, wanted)
         if not table.num_rows:
             raise KeyError(f"flow {flow} in replication {replication}, expected a traced one")
         shown = {name: table[name].to_numpy() for name in table.column_names}
@@ -157,7 +145,7 @@ class Plots:
         """
         result = self._result
         table = result.to_arrow("paced")
-        table = table.filter(pc.equal(table["replication"], replication))
+        table = rows_where(table, "replication", replication)
         shown = {name: table[name].to_numpy() for name in table.column_names}
         flows = np.unique(shown["flow"])[:MOST_CURVES]
         names = _flow_names(result, replication)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from marqueue.plots import style
 from marqueue.plots.timeseries import Curve, thin
+from marqueue.results.quantities import axis_label
 
 #: The share of values above the axis: before its first reduction, ssthresh is very large.
 ABOVE = 0.02
@@ -37,7 +38,7 @@ def step_plot(
         )
     style.shade(axes, warmup, [])
     axes.set_xlabel("Time [s]")
-    axes.set_ylabel(style.label(quantity, unit))
+    axes.set_ylabel(axis_label(quantity, unit))
     axes.set_xlim(0, end)
     tops = [np.nanquantile(c.values, 1 - above) for c in curves if np.isfinite(c.values).any()]
     axes.set_ylim(0, 1.15 * max(tops))

@@ -92,21 +92,6 @@ def figure_and_axes(axes: Axes | None) -> tuple[Figure, Axes]:
 #: Width of a legend, and of the mark in front of a name, in characters.
 CHARACTERS, MARK = 100, 8
 
-#: Units of data files, with the unit in figures and the factor.
-SHOWN = {
-    "bit/s": ("Mbit/s", 1e-6),
-    "bytes/s": ("kB/s", 1e-3),
-    "bytes": ("kB", 1e-3),
-    "s": ("ms", 1e3),
-}
-#: Units of dimensionless quantities.
-NONE = ("", "1", "fraction")
-
-
-def label(quantity: str, unit: str = "") -> str:
-    """An axis label: the quantity with its unit, if it has one."""
-    return quantity if unit in NONE else f"{quantity} [{unit}]"
-
 
 def legend(axes: Axes, columns: int = 5) -> None:
     """A legend above the panel; none for fewer than two curves. Long names reduce the number of

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from marqueue.plots import style
+from marqueue.results.quantities import axis_label
 from marqueue.statistics.estimates import Estimate
 
 
@@ -45,7 +46,7 @@ def sweep(
             look["linestyle"] = "none"
         axes.errorbar(x, mean, yerr=bars, label=name, **look)
     axes.set_xlabel(variable)
-    axes.set_ylabel(style.label(quantity, unit))
+    axes.set_ylabel(axis_label(quantity, unit))
     if log:
         axes.set_yscale("log")
     if log_x:

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from marqueue.plots import style
+from marqueue.results.quantities import axis_label
 from marqueue.statistics.estimates import Floats
 
 #: The largest width of a panel in pixels; more than two points per pixel cannot be seen.
@@ -51,7 +52,7 @@ def timeseries(
         axes.plot(t, line, color=look["color"], label=curve.name or None, linewidth=0.9)
     style.shade(axes, warmup, cuts)
     axes.set_xlabel("Time [s]")
-    axes.set_ylabel(style.label(quantity, unit))
+    axes.set_ylabel(axis_label(quantity, unit))
     axes.margins(x=0)
     if floor is not None:
         axes.set_ylim(bottom=floor)

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from marqueue.errors import MISSING
-from marqueue.plots.style import inline_svg
+from marqueue.reports.built import built
+from marqueue.reports.chart import Chart, Choice
+from marqueue.reports.curves import named, visible
+from marqueue.reports.embedding import as_json, charts_data, columns_for
+from marqueue.reports.picture import picture
 from marqueue.results.output_file import write_output_file
 from marqueue.statistics.estimates import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TEMPLATES = Path(__file__).parent / "templates"
 
 Cell = str | int | float | Estimate | None
 
@@ -29,6 +40,10 @@ OUTCOMES: dict[Outcome, str] = {
     "fails": "does not hold",
     "explained": "explained",
 }
+
+
+#: Remarks that are seen at once; more of them open by a click.
+OPEN_NOTES = 4
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,7 @@ class _Block:
 class _Section:
     heading: str
     anchor: str
+    folded: bool = False
     blocks: list[_Block] = field(default_factory=list)
 
 
@@ -70,23 +86,30 @@ class Report:
         self.byline = byline
         self._sections = [_Section("", "top")]
         self._figures = 0
+        self._groups: list[tuple[Sequence[Chart], Sequence[Choice]]] = []
+        self._grid: Mapping[str, Any] | None = None
+        self._pictured = False
 
-    def section(self, heading: str) -> Report:
-        """Begins a section."""
+    def section(self, heading: str, *, folded: bool = False) -> Report:
+        """Begins a section; a folded one opens by a click."""
         base = re.sub(r"\W+", "-", heading.lower()).strip("-") or "section"
         taken = {s.anchor for s in self._sections}
         anchor = next(a for a in (base, *(f"{base}-{i}" for i in range(2, 999))) if a not in taken)
-        self._sections.append(_Section(heading, anchor))
+        self._sections.append(_Section(heading, anchor, folded))
         return self
 
     def text(self, *paragraphs: str) -> Report:
         """Adds prose."""
         return self._add("text", paragraphs=paragraphs)
 
+    def answer(self, sentence: str) -> Report:
+        """Adds the answer that the page gives."""
+        return self._add("answer", sentence=sentence)
+
     def notes(self, notes: Iterable[str], heading: str = "Read with care") -> Report:
         """Adds highlighted remarks; nothing if there are none."""
         notes = list(notes)
-        return self._add("notes", heading=heading, notes=notes) if notes else self
+        return self._add("notes", heading=heading, notes=notes, open=OPEN_NOTES) if notes else self
 
     def highlights(self, figures: Sequence[tuple[str, Cell, str]]) -> Report:
         """Adds the most important figures: (label, value, unit)."""
@@ -122,18 +145,56 @@ class Report:
             folded=folded,
         )
 
-    def figure(self, figure: Figure, caption: str, name: str = "") -> Report:
-        """Adds a figure; without a name it gets the next number."""
+    def charts(
+        self, charts: Sequence[Chart], choices: Sequence[Choice] = (), caption: str = ""
+    ) -> Report:
+        """Adds charts that the page's script draws; nothing without any.
+
+        ``choices`` are offered above them. The first chart of a page is there as a static picture
+        for readers without scripts.
+        """
+        if not charts:
+            return self
+        self._groups.append((charts, choices))
+        return self._add(
+            "charts",
+            group=len(self._groups) - 1,
+            svg=self._static(charts[0], choices),
+            name=charts[0].title,
+            caption=caption,
+        )
+
+    def grid(self, data: Mapping[str, Any], chart: Chart) -> Report:
+        """Adds the figures of a grid of settings, of which the reader chooses what is drawn over
+        what; ``chart`` is the static picture. At most one for a page."""
+        self._grid = data
+        return self._add("grid", svg=self._static(chart, ()), name=chart.title)
+
+    def _static(self, chart: Chart, choices: Sequence[Choice]) -> Markup | None:
+        """The static picture of a page: of its first chart."""
+        if self._pictured:
+            return None
+        self._pictured = True
+        return Markup(picture(chart, named(visible(chart.curves, choices))))
+
+    def figure(
+        self, figure: Figure, caption: str, name: str = "", about: Sequence[Verdict] = ()
+    ) -> Report:
+        """Adds a figure for print, with verdicts about it beside it; without a name it gets the
+        next number."""
+        # matplotlib takes longer to load than most pages to make, which have no such figure.
+        from marqueue.plots.style import inline_svg
+
         if not name:
             self._figures += 1
             name = f"Figure {self._figures}"
         image = Markup(inline_svg(figure, caption))
-        return self._add("figure", name=name, svg=image, caption=caption)
+        rows = _verdict_rows(about)
+        return self._add("figure", name=name, svg=image, caption=caption, about=rows)
 
     def verdicts(self, verdicts: Iterable[Verdict], caption: str = "") -> Report:
         """Adds a table of claims with measured values and outcomes."""
-        rows = [(v, show(v.measured), OUTCOMES[v.outcome]) for v in verdicts]
-        return self._add("verdicts", rows=rows, caption=caption)
+        return self._add("verdicts", rows=_verdict_rows(verdicts), caption=caption)
 
     def code(self, text: str, caption: str = "", *, folded: bool = False) -> Report:
         """Adds preformatted text, such as a command or a file."""
@@ -141,9 +202,21 @@ class Report:
 
     def render(self) -> str:
         """The page as HTML."""
-        return (
-            _environment().get_template("page.html.j2").render(report=self, sections=self._sections)
+        template = _environment().get_template("page.html.j2")
+        code = built() if self._groups or self._grid else None
+        text, crc = as_json(self._data()) if code else ("", 0)
+        return template.render(
+            report=self,
+            sections=self._sections,
+            code=code,
+            data=Markup(text),
+            crc=crc,
         )
+
+    def _data(self) -> dict[str, Any]:
+        columns = columns_for(chart for charts, _ in self._groups for chart in charts)
+        groups = [charts_data(charts, choices, columns) for charts, choices in self._groups]
+        return {"groups": groups, "grid": self._grid}
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Writes the page, whole or not at all, and returns its path. Raises RunError."""
@@ -164,6 +237,10 @@ def show(value: Cell) -> str:
     return str(value)
 
 
+def _verdict_rows(verdicts: Iterable[Verdict]) -> list[tuple[Verdict, str, str]]:
+    return [(v, show(v.measured), OUTCOMES[v.outcome]) for v in verdicts]
+
+
 #: Longer text, in characters, gets a wide column.
 LONG = 24
 
@@ -175,10 +252,26 @@ def _column_kind(cells: Sequence[Cell]) -> Literal["number", "long", "text"]:
     return "long" if max(len(show(c)) for c in cells) > LONG else "text"
 
 
+class _Compiled(FileSystemBytecodeCache):
+    """Compiled templates beside their sources, as Python keeps its own: compiling takes longer than
+    all else that a report needs. Where they cannot be written, each process compiles again."""
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if not sys.dont_write_bytecode:
+            with suppress(OSError):
+                Path(self.directory).mkdir(exist_ok=True)
+                super().dump_bytecode(bucket)
+
+
 @cache
 def _environment() -> Environment:
     return Environment(
         loader=PackageLoader("marqueue.reports"),
+        bytecode_cache=_Compiled(str(TEMPLATES / "__pycache__")),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from marqueue.plots.side_by_side import side_by_side
 from marqueue.reports.builder import Cell, Report
+from marqueue.reports.chart import Chart, ChartCurve, Choice
+from marqueue.reports.curves import replication_choice
+from marqueue.reports.run_charts import MOST_LINKS_DRAWN, run_charts
 from marqueue.results.comparison import Comparison, Difference
 
 EXCLUDES_ZERO = {True: "yes", False: "no", None: None}
+#: The tag of a curve that says of which result it is.
+RESULT = "result"
+#: Figures in the first lines of the page.
+HIGHLIGHTS = ("utilization", "loss_ratio", "delay_mean", "delay_p99", "jain")
 
 
 def comparison_report(comparison: Comparison) -> Report:
-    """The report: settings that differ, then a table for each link and each group of flows."""
+    """The report: the answer, the settings that differ, both results in each picture, and a table
+    for each link and each group of flows."""
     a, b = comparison.a, comparison.b
     page = Report(f"{a.name} and {b.name}", comparison.method, "A and B, with B − A")
+    page.answer(_answer(comparison))
+    page.highlights(_highlights(comparison))
     page.notes(comparison.remarks())
     page.section("What differs")
     if comparison.settings:
@@ -22,25 +32,122 @@ def comparison_report(comparison: Comparison) -> Report:
         page.table(["Setting", "A", "B"], rows)
     else:
         page.text("No setting differs.")
-    in_b = set(b.links)
-    links = [link for link in a.links if link in in_b]
-    by_link = comparison.by_link()
+    charts = list(_charts(comparison))
+    if charts:
+        page.section("Pictures").charts(charts, _choices(comparison))
+    links = {of: each for of, each in comparison.by_subject().items() if of.kind == "link"}
     if links:
-        page.section("Links")
-    for link in links:
-        if link in by_link:
-            _table(page, by_link[link], f"Link {link}, over the measured time.")
-        page.figure(
-            side_by_side(("A", a), ("B", b), link),
-            f"Link {link}: the queue (line: first replication, band: range of all) and the "
-            "distribution of the queueing delay over the measured time.",
-        )
+        page.section("Links", folded=True)
+    for subject, differences in links.items():
+        _table(page, differences, f"Link {subject.name}, over the measured time.")
     flows = {of: each for of, each in comparison.by_subject().items() if of.kind != "link"}
     if flows:
-        page.section("Flows")
+        page.section("Flows", folded=True)
     for subject, differences in flows.items():
         _table(page, differences, f"Flows: {subject}, over the measured time.")
     return page
+
+
+def _first(comparison: Comparison) -> list[Difference]:
+    """The differences that matter: of the link that B uses most, and of all flows."""
+    by_subject = comparison.by_subject()
+    links = [of for of in by_subject if of.kind == "link"]
+
+    def used(differences: Sequence[Difference]) -> float:
+        return max((d.b.mean for d in differences if d.figure.name == "utilization"), default=-1.0)
+
+    chosen = [max(links, key=lambda of: used(by_subject[of]))] if links else []
+    chosen += [of for of in by_subject if of.kind != "link" and not of.name]
+    return [each for of in chosen for each in by_subject[of] if each.figure.name in HIGHLIGHTS]
+
+
+def _highlights(comparison: Comparison) -> list[tuple[str, Cell, str]]:
+    return [
+        (f"{each.figure.label}, B − A", each.in_unit()[2], each.figure.unit)
+        for each in _first(comparison)
+    ]
+
+
+def _answer(comparison: Comparison) -> str:
+    """Which of the figures that matter differ, in one sentence."""
+    differing = [each for each in _first(comparison) if each.excludes_zero]
+    if not differing:
+        return "No figure that matters differs by more than its 95% interval."
+    parts = []
+    for each in differing:
+        a, b, _ = each.in_unit()
+        direction = "higher" if b.mean > a.mean else "lower"
+        unit = f" {each.figure.unit}" if each.figure.unit else ""
+        label = each.figure.label[0].lower() + each.figure.label[1:]
+        if label.startswith("jain"):
+            label = each.figure.label
+        parts.append(f"{label} {direction} ({b.mean:.4g} instead of {a.mean:.4g}{unit})")
+    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+    return f"B{_with(comparison)} has {listed}; these differences exclude zero at 95%."
+
+
+def _with(comparison: Comparison) -> str:
+    """The first setting that differs, as part of a sentence; empty without one."""
+    if not comparison.settings:
+        return ""
+    first, *others = comparison.settings
+    also = f" and {len(others)} more changes" if len(others) > 1 else ""
+    also = " and another change" if len(others) == 1 else also
+    return f", with {first.path} {first.b} instead of {first.a}{also},"
+
+
+def _choices(comparison: Comparison) -> list[Choice]:
+    links = [name for name in comparison.a.links if name in set(comparison.b.links)]
+    most = max(comparison.a.replications, comparison.b.replications)
+    replications = replication_choice(most)
+    return [
+        Choice(RESULT, "Results", ["A", "B"], ["A", "B"]),
+        Choice("link", "Links", links[:MOST_LINKS_DRAWN], links[:1]),
+        # At first one curve for each result.
+        replace(replications, shown=replications.values[:1]),
+    ]
+
+
+def _charts(comparison: Comparison) -> Iterator[Chart]:
+    """The charts that both results have, each with the curves of both, of the links of both."""
+    both = set(comparison.a.links) & set(comparison.b.links)
+    of_a, of_b = (
+        {(each.title, each.y_label): each for each in run_charts(result)}
+        for result in (comparison.a, comparison.b)
+    )
+    for key, a in of_a.items():
+        b = of_b.get(key)
+        if b is None or a.x_names or any("flow" in each.tags for each in a.curves):
+            continue
+        curves = [
+            replace(curve, tags={RESULT: name, **curve.tags})
+            for name, chart in (("A", a), ("B", b))
+            for curve in chart.curves
+            if curve.tags.get("link", "") in {"", *both}
+        ]
+        curves = _in_common(curves, comparison)
+        if curves:
+            warmup = max(a.shade_until, b.shade_until)
+            until = max(a.until, b.until) if a.until and b.until else None
+            yield replace(a, curves=curves, shade_until=warmup, until=until)
+
+
+def _in_common(curves: Sequence[ChartCurve], comparison: Comparison) -> list[ChartCurve]:
+    """A result of one replication has no mean: its only curve stands for it."""
+    alone = {
+        name
+        for name, result in (("A", comparison.a), ("B", comparison.b))
+        if result.replications == 1
+    }
+    if len(alone) != 1:
+        return list(curves)
+    [mean, *_] = replication_choice(2).values
+    return [
+        replace(each, tags={**each.tags, "replication": mean})
+        if each.tags[RESULT] in alone and "replication" in each.tags
+        else each
+        for each in curves
+    ]
 
 
 def _table(page: Report, differences: Sequence[Difference], caption: str) -> None:

@@ -8,12 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
-
-from marqueue.plots.result_plots import MOST_CURVES, Plots
 from marqueue.reports.builder import Cell, Report
+from marqueue.reports.run_answer import answer, highlights
+from marqueue.reports.run_charts import MOST_LINKS_DRAWN, run_charts, run_choices
 from marqueue.reports.run_settings import asked, reproduce, rest, settings, time
-from marqueue.reports.theory_sections import theory
 from marqueue.results import (
     FLOW_FIGURES,
     LINK_FIGURES,
@@ -30,22 +28,8 @@ from marqueue.statistics.estimates import Estimate
 if TYPE_CHECKING:
     from marqueue.results.optimum import FairOptimum
 
-#: Links with figures; others are only in the tables.
-MOST_LINKS_DRAWN = 6
-
-#: Traced flows with figures.
-MOST_SENDERS_DRAWN = 4
-
 #: Groups or classes of flows in columns; if there are more, each has a row.
 MOST_COLUMNS = 12
-#: Series that are measured between two samples, not inside the AQM.
-OBSERVED = {
-    "rate": "Departures since the previous sample",
-    "delay_p50": "Median of the queueing delay since the previous sample",
-    "delay_p99": "99th percentile of the queueing delay since the previous sample",
-}
-
-HIGHLIGHTS = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 
 
 def write_report(result: Result, path: str | os.PathLike[str]) -> Path:
@@ -68,10 +52,12 @@ def report(result: Result) -> Report:
     title = f"{result.name} (partial)" if result.partial else result.name
     page = Report(title, result.scenario.get("description", ""), _byline(result))
     page.notes(filter(None, [result.provenance.partial_remark]), "A limit ended this run")
-    if len(result.links) == 1:
-        page.highlights(_highlights(result))
+    page.answer(answer(result))
+    page.highlights(highlights(result))
     page.notes(result_warnings(result))
-    asked(page, result)
+    charts = run_charts(result)
+    if charts:
+        page.section("Pictures").charts(charts, run_choices(result), _caption(result))
     _links(page, result)
     _shares(page, result)
     _pipes(page, result)
@@ -79,11 +65,30 @@ def report(result: Result) -> Report:
         _flows(page, result)
     _windows(page, result)
     if result.theory is not None:
-        theory(page, result.theory, MOST_LINKS_DRAWN)
-    _figures(page, result)
+        # The models take longer to load than most pages to make, which have none.
+        from marqueue.reports.theory_sections import theory
+
+        theory(page, result.theory)
+    asked(page, result)
     settings(page, result)
     reproduce(page, result)
     return page
+
+
+def _caption(result: Result) -> str:
+    """What the curves are, where they are not named beside the picture."""
+    n = result.replications
+    parts = [
+        f"The band is the 95% Student interval of the mean over {n} replications at each sample."
+        if n > 1
+        else "",
+        "Grey: warm-up." if result.warmup else "",
+        f"One sample is {time(result.plan['sample'])}." if result.plan["sample"] else "",
+        f"{len(result.links) - MOST_LINKS_DRAWN} more links are only in the tables."
+        if len(result.links) > MOST_LINKS_DRAWN
+        else "",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def _byline(result: Result) -> str:
@@ -101,14 +106,8 @@ def _byline(result: Result) -> str:
     )
 
 
-def _highlights(result: Result) -> list[tuple[str, Cell, str]]:
-    link = result.link()
-    figures = link.figures() | batched_figures(result).get(link.name, {})
-    return [(f.label, f.shown(figures), f.unit) for f in LINK_FIGURES if f.name in HIGHLIGHTS]
-
-
 def _links(page: Report, result: Result) -> None:
-    page.section("Links")
+    page.section("Links", folded=True)
     batched = batched_figures(result)
     figures = [result.link(name).figures() | batched.get(name, {}) for name in result.links]
     spread = f" There is one replication: {batches_sentence(batched)}." if batched else ""
@@ -179,9 +178,6 @@ def _shares(page: Report, result: Result) -> None:
         "Work of CPUs and links for each group of traffic over the measured time, and its share of "
         "their capacity." + _optimum_sentences(optimum),
     )
-    page.figure(
-        Plots(result).shares(), "Shares of the capacity of CPUs and links, by group of traffic."
-    )
 
 
 def _pipes(page: Report, result: Result) -> None:
@@ -208,7 +204,7 @@ def _rows(
 
 
 def _flows(page: Report, result: Result) -> None:
-    page.section("Flows")
+    page.section("Flows", folded=True)
     parts: list[tuple[str | None, str | None]] = [(None, None)]
     if 1 < len(result.groups) <= MOST_COLUMNS:
         parts += [(group, None) for group in result.groups]
@@ -254,7 +250,7 @@ def _many(
 def _windows(page: Report, result: Result) -> None:
     if len(result.measured) < 2:
         return
-    page.section("Windows")
+    page.section("Windows", folded=True)
     spans = [result.span(w) for w in result.measured]
     heads = ["", *(f"{begin:g} to {end:g} s" for begin, end in spans)]
     for name in result.links:
@@ -262,63 +258,3 @@ def _windows(page: Report, result: Result) -> None:
         page.table(heads, _rows(LINK_FIGURES, link), f"Link {name}.")
     flows = [result.traffic(w) for w in result.measured]
     page.table(heads, _rows(FLOW_FIGURES, flows), "All flows.")
-
-
-def _figures(page: Report, result: Result) -> None:
-    page.section("Figures")
-    n = result.replications
-    band = "" if n == 1 else f" Line: the first replication; band: the range of all {n}."
-    grey = " Grey: warm-up." if result.warmup else ""
-    several = len(result.links) > 1
-    for name in result.links[:MOST_LINKS_DRAWN]:
-        at = f" at {name}" if several else ""
-        if result.plan["sample"]:
-            page.figure(Plots(result).queue(name), f"Queue{at} in packets.{band}{grey}")
-            for probe in result.link(name).probes:
-                inside = f"Inside {_aqm(result, name)}{at}: {probe.replace('_', ' ')}."
-                seen = f"{OBSERVED[probe]}{at}." if probe in OBSERVED else inside
-                page.figure(Plots(result).series(probe, name), seen + band)
-            page.figure(
-                Plots(result).load(name),
-                f"Utilization, losses and marks (if any){at} in each sample of "
-                f"{time(result.plan['sample'])}.{band}",
-            )
-        if result.measured:
-            page.figure(
-                Plots(result).queue_distribution(name),
-                f"Share of time at each queue length{at}, all replications together.",
-            )
-    _senders(page, result)
-    if "paced" in result.tables:
-        caption = "Sending rates of the traced paced flows in the first replication."
-        page.figure(Plots(result).rates(), caption)
-    by_class = " by class" if len(result.classes) <= MOST_CURVES else ""
-    if any(len(f.completion_times) for f in result.flow_sets()):
-        page.figure(
-            Plots(result).completion_times(),
-            f"Flow completion times{by_class}, all replications together.",
-        )
-    if any(len(f.long_rates) for f in result.flow_sets()):
-        page.figure(
-            Plots(result).goodputs(),
-            f"Goodput of each long flow over the measured time{by_class}, all replications "
-            "together.",
-        )
-
-
-def _senders(page: Report, result: Result) -> None:
-    """Adds figures of the first traced flows of the first replication."""
-    if "tcp" not in result.tables:
-        return
-    table = result.to_arrow("tcp")
-    first = table.filter(pc.equal(table["replication"], 0))
-    for flow in first["flow"].unique().to_pylist()[:MOST_SENDERS_DRAWN]:
-        page.figure(
-            Plots(result).sender(flow),
-            f"Sender of flow {flow} in the first replication: cwnd and ssthresh, latest and "
-            "smoothed round-trip time, retransmission timeout.",
-        )
-
-
-def _aqm(result: Result, link: str) -> str:
-    return str(result.link(link).plan["queue"]["policy"]["name"])

@@ -35,7 +35,7 @@ LARGEST_SCENARIO = 200_000
 
 def asked(page: Report, result: Result) -> None:
     """Adds the scenario: topology, links, traffic."""
-    page.section("Scenario")
+    page.section("Scenario", folded=True)
     plan = result.plan
     topology = result.scenario["topology"]
     rtts = sorted(set(route_rtts(plan)))
@@ -172,7 +172,7 @@ def _in_words(value: object) -> str:
 
 def settings(page: Report, result: Result) -> None:
     """Adds every parameter of AQMs and transports, and where its value comes from."""
-    page.section("Effective settings")
+    page.section("Effective settings", folded=True)
     for name in result.links:
         policy = result.link(name).plan["queue"]["policy"]
         _policy(page, f"{policy['name']} at {name}", policy)

@@ -1,23 +1,16 @@
-"""The report of a sweep: a plot of each figure over the swept values, and a table of all points."""
+"""The report of a sweep: charts of any figure over any setting, and a table of all points."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import matplotlib.figure
-
-from marqueue.plots import bars
-from marqueue.plots import sweep as curves
 from marqueue.reports import reproduction_command
 from marqueue.reports.builder import Cell, Report
+from marqueue.reports.sweep_grid import first_chart, grid_data
 from marqueue.results import ChosenFigure
 from marqueue.simulation.sweep_result import DEFAULT_FIGURES, MeasuredPoint, Sweep
 from marqueue.simulation.sweep_table import figure_title
-from marqueue.statistics.estimates import Estimate
-
-#: With more curves there is no plot, only the table.
-MOST_CURVES = 12
 
 
 def write_sweep_report(
@@ -33,15 +26,10 @@ def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
     partial = " (partial)" if swept.partial_remark else ""
     page = Report(swept.scenario.name + partial, swept.scenario.description, _byline(swept))
     page.notes(filter(None, [swept.partial_remark]), "A limit ended this sweep")
-    page.section("Grid")
-    page.table(["Path", "Values"], [[axis.path, ", ".join(axis.values)] for axis in swept.axes])
+    page.answer(_answer(swept, chosen))
     page.notes(_warnings(swept))
-    page.section("Figures")
-    for each in chosen:
-        drawn = _figure(swept, each)
-        if drawn:
-            page.figure(drawn, f"{each.figure.label}{_of(each)}, with 95% confidence intervals.")
-    page.section("Points")
+    page.section("Pictures").grid(grid_data(swept, chosen), first_chart(swept, chosen[0]))
+    page.section("Points", folded=True)
     for subject in dict.fromkeys(each.subject for each in chosen if each.subject.kind == "link"):
         _table(page, swept, [each for each in chosen if each.subject == subject], f"{subject}")
     _table(page, swept, [each for each in chosen if each.subject.kind != "link"], "flows")
@@ -49,11 +37,40 @@ def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
         "All figures are in figures.csv and figures.parquet. Each point is a result in its own "
         f"directory: {swept.points[0].directory} and so on."
     )
+    page.section("Grid", folded=True)
+    page.table(["Path", "Values"], [[axis.path, ", ".join(axis.values)] for axis in swept.axes])
     page.section("How to reproduce this")
     page.text("Save the scenario below as scenario.toml and run it with the same version:")
     page.code(reproduction_command.sweep_command(swept, figures))
     page.code(swept.scenario.to_toml(), "scenario.toml", folded=True)
     return page
+
+
+def _answer(swept: Sweep, chosen: Sequence[ChosenFigure]) -> str:
+    """The ranges of the first and the last figure, with the settings at their ends."""
+    parts = []
+    for each in dict.fromkeys([chosen[0], chosen[-1]]):
+        found = [(point.estimate(each), point) for point in swept.points]
+        found = [(estimate, point) for estimate, point in found if estimate.n]
+        if not found:
+            continue
+        low, high = (of(found, key=lambda pair: pair[0].mean) for of in (min, max))
+        unit = f" {each.figure.unit}" if each.figure.unit else ""
+        title = f"{each.figure.label}{_of(each)}"
+        if low[0].mean == high[0].mean:
+            parts.append(f"{title} is {low[0].mean:.3g}{unit} at every point")
+        else:
+            parts.append(
+                f"{title} goes from {low[0].mean:.3g} ({_place(swept, low[1])}) to "
+                f"{high[0].mean:.3g}{unit} ({_place(swept, high[1])})"
+            )
+    return "; ".join(parts) + "." if parts else "Nothing was measured."
+
+
+def _place(swept: Sweep, measured: MeasuredPoint) -> str:
+    """The settings of a point."""
+    values = zip(swept.labels, measured.point.values, strict=True)
+    return ", ".join(f"{label} = {value}" for label, value in values)
 
 
 def _byline(swept: Sweep) -> str:
@@ -101,28 +118,3 @@ def _table(page: Report, swept: Sweep, chosen: Sequence[ChosenFigure], of: str) 
 def _row(measured: MeasuredPoint, chosen: Iterable[ChosenFigure]) -> list[Cell]:
     shown = [measured.estimate(each) for each in chosen]
     return [str(measured.point.number), *measured.point.values, *shown]
-
-
-def _figure(swept: Sweep, chosen: ChosenFigure) -> matplotlib.figure.Figure | None:
-    """A figure over the first axis, with a curve for each combination of the others."""
-    first = swept.axes[0]
-    variable, *others = swept.labels
-    figure = chosen.figure
-    nothing = Estimate(float("nan"), None, 0)
-    lines: dict[str, dict[str, Estimate]] = {}
-    for each in swept.points:
-        place, *rest = each.point.values
-        label = ", ".join(f"{name} = {value}" for name, value in zip(others, rest, strict=True))
-        lines.setdefault(label, {})[place] = each.estimate(chosen)
-    if len(lines) > MOST_CURVES or not any(e.n for line in lines.values() for e in line.values()):
-        return None
-    series = {
-        label: [line.get(value, nothing) for value in first.values] for label, line in lines.items()
-    }
-    if first.places is None:
-        drawn = bars(first.values, series, figure.label, figure.unit)
-        drawn.axes[0].set_xlabel(variable)
-        return drawn
-    x, unit = first.places
-    head = f"{variable} [{unit}]" if unit else variable
-    return curves(x, series, head, figure.label, figure.unit)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from marqueue.results import labels, tables
-from marqueue.results.cwnd import Cwnds, cwnds
+from marqueue.results.congestion_windows import CongestionWindows, cwnds
 from marqueue.results.flows import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
 from marqueue.results.link import Link
 from marqueue.results.pipe import Pipe
@@ -142,7 +142,7 @@ class ResultData(Timeline):
         """
         return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
 
-    def cwnds(self, window: Span = None, *, group: str) -> list[Cwnds]:
+    def cwnds(self, window: Span = None, *, group: str) -> list[CongestionWindows]:
         """The sampled congestion windows of a group in a measuring window, one entry per
         replication. ``window`` may be omitted if there is only one after the warm-up.
 

@@ -6,6 +6,7 @@ releases it when its holder ends. The file contains the identity of the holder.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -34,16 +35,12 @@ def locked(directory: Path, shown: Path) -> Iterator[None]:
     Raises Occupied, naming the holder, if another process has the lock; RunError if the lock file
     cannot be written or is not a lock of marqueue.
     """
-    # The import takes 60 ms, and most commands do not need it.
-    from filelock import FileLock, Timeout
-
     path = directory.with_name(f".{directory.name}.lock")
     if path.exists() and not _is_lock(path):
         raise RunError(f"{path}: not a lock file of marqueue, expected no file of this name")
-    lock = FileLock(path, thread_local=False)
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
+        lock = _acquire(path)
+    except BlockingIOError:
         raise Occupied(f"{shown}: in use by {_holder(path)}, expected no other run there") from None
     except OSError as error:
         raise unwritable(shown, error) from None
@@ -55,7 +52,27 @@ def locked(directory: Path, shown: Path) -> Iterator[None]:
         # name is gone, and tries again with a new file.
         with suppress(OSError):
             path.unlink()
-        lock.release()
+        os.close(lock)
+
+
+def _acquire(path: Path) -> int:
+    """Makes and locks a file, and returns its descriptor.
+
+    Raises BlockingIOError if another process has the lock, OSError if the file cannot be written.
+    """
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(lock), os.stat(path)):
+                return lock
+        except FileNotFoundError:
+            pass
+        except OSError:
+            os.close(lock)
+            raise
+        # The former holder removed the file between the first two steps.
+        os.close(lock)
 
 
 def _identity() -> dict[str, str | int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,14 +89,14 @@ class Flows:
     #: Sums over the whole run: sent, retransmits, timeouts, ecn_cuts; NaN if not counted.
     totals: Mapping[str, float]
 
-    @property
+    @cached_property
     def seconds_present(self) -> Floats:
         """The time for which each flow was active in the window, s."""
         until = np.minimum(self.left, self.end)
         seconds: Floats = np.maximum(until - np.maximum(self.start, self.begin), 0.0)
         return seconds
 
-    @property
+    @cached_property
     def rates(self) -> Floats:
         """Goodput of each active flow over the time for which it was active, bit/s."""
         seconds = self.seconds_present
@@ -103,7 +104,7 @@ class Flows:
         rates: Floats = 8.0 * self.delivered[there] / seconds[there]
         return rates
 
-    @property
+    @cached_property
     def long_rates(self) -> Floats:
         """Goodput of each unlimited, congestion-controlled flow active in the whole window,
         bit/s."""
@@ -117,7 +118,7 @@ class Flows:
         """Number of finite flows that started in the window."""
         return int(self._began().sum())
 
-    @property
+    @cached_property
     def completion_times(self) -> Floats:
         """Completion times of finite flows that started in the window and finished in the run,
         s."""

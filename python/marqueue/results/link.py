@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from marqueue.results.rows import rows_where
 from marqueue.results.tables import (
     COUNTERS,
     SERIES,
@@ -34,8 +34,9 @@ class Link:
         self.plan: Mapping[str, Any] = next(e for e in plan["links"] if e["name"] == name)
         self.measured = measured
         self._boundaries: Sequence[int] = plan["boundaries"]
+        is_alone = sum(1 for entry in plan["links"] if entry.get("queue")) == 1
         self._data = {
-            table: data[table].filter(pc.equal(data[table]["link"], name))
+            table: data[table] if is_alone else rows_where(data[table], "link", name)
             for table in ("series", "windows", "queue_histogram", "delay_histogram", "shares")
             if table in data
         }

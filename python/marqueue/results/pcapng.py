@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import marqueue._core as _core
+from marqueue.results.columns import Array, Plan
 from marqueue.results.data import ResultData
-from marqueue.results.tables import ECN, Array, Plan
+from marqueue.results.rows import rows_where
+from marqueue.results.trace_tables import ECN
 from marqueue.scenario import Scenario, ways_back
 
 FLAGS = ("ack", "syn", "ece", "cwr")
@@ -60,7 +61,7 @@ def write(result: ResultData, path: Path, link: str, replication: int) -> Path:
 def _departures(result: ResultData, replication: int, link: str) -> pa.Table:
     table = result.tables["trace"]
     for column, wanted in (("replication", replication), ("link", link), ("kind", "depart")):
-        table = table.filter(pc.equal(table[column], wanted))
+        table = rows_where(table, column, wanted)
     return table
 
 
@@ -80,6 +81,9 @@ def _arrivals(left: pa.Table, link: Plan) -> Array:
 
 def _columns(packets: pa.Table) -> dict[str, Array]:
     """The columns that the engine's writer expects."""
+    # Slow to import, and only a traced run writes packets.
+    import pyarrow.compute as pc
+
     columns = {name: packets[name].to_numpy() for name in ("flow", "seq", "bytes", *FLAGS)}
     columns["ecn"] = pc.index_in(packets["ecn"], pa.array(ECN)).to_numpy().astype(np.uint8)
     columns["timestamp"] = pc.fill_null(packets["timestamp"].cast(pa.int64()), -1).to_numpy()
@@ -91,8 +95,9 @@ def _columns(packets: pa.Table) -> dict[str, Array]:
 
 def _flows(result: ResultData, replication: int) -> dict[str, Array]:
     """The class and the transport (-1: UDP) of each flow, in the order of the flow table."""
-    flows = result.flows.filter(pc.equal(result.flows["replication"], replication))
-    classes = pc.index_in(flows["class"], pa.array(result.classes)).to_numpy()
+    flows = rows_where(result.flows, "replication", replication)
+    number = {name: i for i, name in enumerate(result.classes)}
+    classes = np.array([number[name] for name in flows["class"].to_pylist()], dtype=np.int32)
     of_group = _transport_of_group(result)
     transport = [of_group[group] for group in flows["group"].to_pylist()]
     return {

@@ -8,8 +8,8 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from marqueue.results.rows import rows_where
 from marqueue.results.window import Figure
 from marqueue.statistics.estimates import Estimate
 
@@ -82,7 +82,7 @@ class Pipe:
         self.plan: Mapping[str, Any] = next(e for e in plan["links"] if e["name"] == name)
         self.measured = measured
         self._windows: list[list[PipeWindow]] = []
-        for row in table.filter(pc.equal(table["link"], name)).to_pylist():
+        for row in rows_where(table, "link", name).to_pylist():
             if row["window"] == 0:
                 self._windows.append([])
             self._windows[-1].append(PipeWindow(*(row[count] for count in PIPE_SUMS)))

@@ -189,6 +189,8 @@ def here(
     )
 
 
+HEAD = "# branch.oid "
+"""How the line with the commit begins in the status that git prints for programs."""
 NOT_TRACKED = 1
 """Exit code of ``git ls-files --error-unmatch``."""
 
@@ -214,8 +216,10 @@ def commit() -> str | None:
 
     try:
         git("ls-files", "--error-unmatch", here.name)
-        dirty = git("status", "--porcelain", "--untracked-files=no")
-        return git("rev-parse", "HEAD") + ("-dirty" if dirty else "")
+        lines = git("status", "--porcelain=v2", "--branch", "--untracked-files=no").splitlines()
+        [head] = (line for line in lines if line.startswith(HEAD))
+        dirty = any(not line.startswith("#") for line in lines)
+        return head.removeprefix(HEAD) + ("-dirty" if dirty else "")
     except FileNotFoundError:
         return None
     except subprocess.CalledProcessError as error:

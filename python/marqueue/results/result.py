@@ -9,6 +9,7 @@ import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,11 @@ import tomli_w
 
 from marqueue.errors import ResultError
 from marqueue.extras import require
-from marqueue.results import labels, pcapng, tables
-from marqueue.results.cwnd import cwnd_tables
+from marqueue.results import labels, pcapng, tables, trace_tables
+from marqueue.results.columns import Raw
+from marqueue.results.congestion_windows import cwnd_tables
 from marqueue.results.data import ResultData
+from marqueue.results.flow_table import flows_table
 from marqueue.results.frames import pandas_frame, polars_frame
 from marqueue.results.integrity import (
     read_circumstances,
@@ -28,6 +31,7 @@ from marqueue.results.integrity import (
     verified,
     write_json,
 )
+from marqueue.results.labelled import labelled
 from marqueue.results.link import with_figures
 from marqueue.results.output_directory import claim
 from marqueue.results.provenance import Circumstances, Provenance
@@ -37,10 +41,17 @@ from marqueue.results.timeline import Span
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    import xarray as xr
     from rich.table import Table
 
+    from marqueue.notebook.widgets import View
     from marqueue.results.fluid_overlay import Overlay
     from marqueue.results.optimum import FairOptimum
+
+
+SHOWN_BY = "marqueue.notebook"
+"""What shows a result in a notebook draws charts, and so stands above this package: it is imported
+by name when a notebook asks for it."""
 
 
 class PartialResult(UserWarning):
@@ -94,7 +105,7 @@ class Result(ResultData):
         scenario: Mapping[str, Any],
         plan: Mapping[str, Any],
         provenance: Provenance,
-        raws: Sequence[tables.Raw],
+        raws: Sequence[Raw],
     ) -> Result:
         """Makes a result from the output of the engine, one entry per replication."""
         groups = labels.group_names(scenario, plan)
@@ -106,12 +117,10 @@ class Result(ResultData):
             "shares": tables.shares_table(plan, raws, groups),
             "queue_histogram": tables.queue_histogram_table(plan, raws),
             "delay_histogram": tables.delay_histogram_table(plan, raws),
-            "flows": tables.flows_table(
-                plan, raws, groups, classes, labels.warmup_windows(scenario)
-            ),
-            "trace": tables.trace_table(plan, raws),
-            "tcp": tables.tcp_table(raws),
-            "paced": tables.paced_table(raws),
+            "flows": flows_table(plan, raws, groups, classes, labels.warmup_windows(scenario)),
+            "trace": trace_tables.trace_table(plan, raws),
+            "tcp": trace_tables.tcp_table(raws),
+            "paced": trace_tables.paced_table(raws),
             **cwnd_tables(plan, raws, groups),
         }
         present = {name: table for name, table in made.items() if table is not None}
@@ -213,6 +222,34 @@ class Result(ResultData):
         ``attrs["units"]`` has the units of its columns.
         """
         return pandas_frame(self.to_arrow(name))
+
+    def to_xarray(self) -> xr.Dataset:
+        """All time series and all flows as a labelled data set; raises MissingExtra without xarray.
+
+        Series such as ``queue`` have the shape ``[replication, link, time]``, and those of flows,
+        such as ``flow_goodput``, ``[replication, flow]``. Coordinates: ``replication`` from 0,
+        ``link`` by name, ``time`` in s, ``flow`` by its number. Samples and flows that a
+        replication does not have are NaN. ``attrs["units"]`` of a variable is its unit.
+
+        >>> from marqueue import load, run
+        >>> data = run(load("scenarios/first.toml", ["duration=12 s"])).to_xarray()
+        >>> data.queue.dims, data.queue.attrs["units"], data.sizes["replication"]
+        (('replication', 'link', 'time'), 'packets', 3)
+        """
+        return labelled(self)
+
+    # Notebooks
+
+    def _repr_html_(self) -> str:
+        """The main figures as a table, and the queue over time as a picture (SVG)."""
+        return str(import_module(SHOWN_BY).card(self))
+
+    def view(self) -> View:
+        """The charts of the result as a widget for Jupyter and marimo: hover, zoom, choose links
+        and replications. Raises MissingExtra without anywidget.
+        """
+        view: View = import_module(SHOWN_BY).view(self)
+        return view
 
     # Files
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from marqueue.results import labels, tables
+from marqueue.results.columns import Raw
+from marqueue.results.flow_table import flows_table
 from marqueue.results.flows import FlowColumns, flow_sets
 from marqueue.results.link import Link
 from marqueue.results.subject import Subject
@@ -16,7 +18,7 @@ from marqueue.scenario import Scenario, compile
 
 
 def samples_of(
-    scenario: Scenario, raws: Sequence[tables.Raw], wanted: Sequence[Subject]
+    scenario: Scenario, raws: Sequence[Raw], wanted: Sequence[Subject]
 ) -> dict[Subject, Sequence[Any]]:
     """The samples of each subject over the measured time, one per replication.
 
@@ -34,7 +36,7 @@ def samples_of(
 
 
 def _windows(
-    plan: Mapping[str, Any], raws: Sequence[tables.Raw], links: Sequence[str], measured: range
+    plan: Mapping[str, Any], raws: Sequence[Raw], links: Sequence[str], measured: range
 ) -> dict[str, Sequence[Any]]:
     data = {
         "series": tables.series_table(plan, raws),
@@ -48,12 +50,12 @@ def _windows(
 def _flows(
     scenario: Mapping[str, Any],
     plan: Mapping[str, Any],
-    raws: Sequence[tables.Raw],
+    raws: Sequence[Raw],
     wanted: Sequence[Subject],
     measured: range,
 ) -> dict[Subject, Sequence[Any]]:
     columns = FlowColumns(
-        tables.flows_table(
+        flows_table(
             plan,
             raws,
             labels.group_names(scenario, plan),

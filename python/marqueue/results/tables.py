@@ -1,34 +1,16 @@
-"""The data of a result as Arrow tables, made from the output of the engine and stored as Parquet.
-
-Each column has its unit in the metadata of its field. Missing values are null: the end of a flow
-that did not finish, or a probe that a link does not have.
-"""
+"""What was measured at links, as Arrow tables; writing and reading tables as Parquet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from marqueue._core import REASONS
-from marqueue.results.labels import RouteClasses
+from marqueue.results.columns import Columns, Plan, Raw
 from marqueue.results.pipe import PIPE_SUMS
-
-Raw = Mapping[str, Any]
-Plan = Mapping[str, Any]
-Array = npt.NDArray[Any]
-
-#: Events of a packet, in the order of the engine's discriminants.
-TRACE_KINDS = ("arrive", "mark", "drop", "depart")
-NO_REASON = 255
-#: Values of the ECN field of a packet, in the order of the engine's numbers.
-ECN = ("not-ect", "ect", "ce")
-TRACE_FLAGS = ("ack", "syn", "ece", "cwr", "retransmit")
 
 SERIES = {
     "queue": (pa.uint32(), "packets"),
@@ -45,54 +27,6 @@ SUMS = {
     "delay_sum_sq": "s^2",
     "jitter_sum": "s",
 }
-
-
-class Columns:
-    """Builds a table, column by column."""
-
-    def __init__(self) -> None:
-        self.fields: list[pa.Field] = []
-        self.arrays: list[pa.Array] = []
-
-    def add(self, name: str, type_: pa.DataType, unit: str, parts: Iterable[Any]) -> None:
-        """Appends a column, the concatenation of ``parts``; NaN becomes null."""
-        pieces = [np.asarray(p) for p in parts]
-        values = np.concatenate(pieces) if pieces else np.empty(0)
-        self.arrays.append(pa.array(values, type=type_, from_pandas=True))
-        self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
-
-    def add_optional(self, name: str, type_: pa.DataType, unit: str, values: Array) -> None:
-        """Appends a column of integers; negative ones become null."""
-        self.arrays.append(pa.array(values, mask=values < 0).cast(type_))
-        self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
-
-    def add_text(self, name: str, parts: Iterable[tuple[str, int]]) -> None:
-        """Appends a column of text from (text, number of repetitions)."""
-        pieces = [pa.repeat(pa.scalar(text, pa.string()), n) for text, n in parts]
-        empty = pa.array([], pa.string())
-        self.arrays.append(pa.concat_arrays(pieces) if pieces else empty)
-        self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
-
-    def add_names(self, name: str, names: Sequence[str], index: Array) -> None:
-        """Appends a column of text from indices into ``names``; masked ones become null."""
-        column = pa.array(names, pa.string()).take(pa.array(index))
-        self.arrays.append(column)
-        self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
-
-    def add_lists(
-        self, name: str, type_: pa.DataType, unit: str, lengths: Array, values: Array
-    ) -> None:
-        """Appends a column of lists; ``lengths[i]`` of the ``values`` are in row i."""
-        edges = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        # Parquet names the items of a list like this, so reading and writing keeps the bytes.
-        kind = pa.large_list(pa.field("element", type_))
-        column = pa.LargeListArray.from_arrays(pa.array(edges), pa.array(values, type_), type=kind)
-        self.arrays.append(column)
-        self.fields.append(pa.field(name, column.type, metadata={"unit": unit}))
-
-    def table(self) -> pa.Table:
-        """The table."""
-        return pa.Table.from_arrays(self.arrays, schema=pa.schema(self.fields))
 
 
 def link_names(plan: Plan) -> list[str]:
@@ -244,151 +178,6 @@ def delay_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
     _window_keys(out, rows, [len(window["delay_bins"][0]) for *_, window in rows])
     out.add("upper", pa.float64(), "s", (window["delay_bins"][0] for *_, window in rows))
     out.add("packets", pa.uint64(), "packets", (window["delay_bins"][1] for *_, window in rows))
-    return out.table()
-
-
-def class_indices(classes: RouteClasses, route: Array, propagation: Array | None) -> Array:
-    """The class of each flow of a replication, as an index of its names.
-
-    A class whose flows have different propagation delays is divided by their rank into parts of
-    equal size.
-    """
-    first = np.array(classes.first)[route]
-    if propagation is None:
-        return first
-    out = first.copy()
-    divided = {(f, p) for f, p in zip(classes.first, classes.parts, strict=True) if p > 1}
-    for start, parts in divided:
-        rows = np.flatnonzero(first == start)
-        ranked = rows[np.argsort(propagation[rows], kind="stable")]
-        out[ranked] += parts * np.arange(len(rows)) // max(len(rows), 1)
-    return out
-
-
-def flows_table(
-    plan: Plan,
-    raws: Sequence[Raw],
-    groups: Sequence[str],
-    classes: RouteClasses,
-    warmup: int,
-) -> pa.Table:
-    """One row per flow.
-
-    ``groups`` has the name of the group of each entry of the plan's traffic. The first
-    ``warmup`` windows are not part of the measured time.
-    """
-    flows = [raw["flows"] for raw in raws]
-    sizes = [len(f["start"]) for f in flows]
-    edges = raws[0]["edges"]
-    windows = len(edges) - 1
-    kinds, stops = zip(*(_kind_and_stop(t) for t in plan["traffic"]), strict=True)
-    group = np.concatenate([f["group"] for f in flows])
-    delivered = np.concatenate([np.reshape(f["delivered"], (-1, windows)) for f in flows])
-    start, end = (np.concatenate([f[of] for f in flows]) for of in ("start", "end"))
-    size = np.concatenate([f["size"] for f in flows])
-    stop = np.array(stops)[group]
-    ended = np.repeat([raw["ended"] for raw in raws], sizes)
-    present = np.fmin(np.fmin(end, stop), ended) - np.maximum(start, edges[warmup])
-    bits = 8.0 * delivered[:, warmup:].sum(axis=1)
-    out = Columns()
-    out.add("replication", pa.uint32(), "", [np.repeat(np.arange(len(raws)), sizes)])
-    out.add("flow", pa.uint32(), "", (np.arange(n) for n in sizes))
-    out.add_names("group", groups, group)
-    out.add_names("kind", kinds, group)
-    named = [class_indices(classes, f["route"], f.get("propagation")) for f in flows]
-    out.add_names("class", classes.names, np.concatenate(named))
-    if "propagation" in flows[0]:
-        out.add("propagation", pa.float64(), "s", (f["propagation"] for f in flows))
-    out.add("start", pa.float64(), "s", [start])
-    out.add("stop", pa.float64(), "s", [stop])
-    out.add("end", pa.float64(), "s", [end])
-    out.add("fct", pa.float64(), "s", [np.where(size > 0, end - start, np.nan)])
-    out.add("size", pa.uint32(), "packets", [size])
-    for w in range(windows):
-        out.add(f"delivered_{w}", pa.uint64(), "bytes", [delivered[:, w]])
-    for column in ("sent", "retransmits"):
-        out.add(column, pa.uint64(), "packets", (f[column] for f in flows))
-    for column in ("timeouts", "ecn_cuts"):
-        out.add_optional(column, pa.uint32(), "", np.concatenate([f[column] for f in flows]))
-    goodput = np.divide(bits, present, out=np.full(len(bits), np.nan), where=present > 0)
-    out.add("goodput", pa.float64(), "bit/s", [goodput])
-    return out.table()
-
-
-def _kind_and_stop(traffic: Raw) -> tuple[str, float]:
-    """The kind of an entry of the plan's traffic, and the time at which its flows stop (NaN:
-    never).
-
-    The stop time of Poisson traffic ends the arrivals of flows, not the flows.
-    """
-    [(kind, settings)] = traffic["kind"].items()
-    stop = None if kind == "poisson" else settings["stop"]
-    return kind, np.nan if stop is None else stop / 1e9
-
-
-def trace_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
-    """Every packet of the traced links (``docs/traces.md``); None if no link was traced."""
-    rows = [
-        (r, plan["links"][t["link"]]["name"], t)
-        for r, raw in enumerate(raws)
-        for t in raw["traces"]
-    ]
-    if not rows:
-        return None
-
-    def all_of(column: str) -> Array:
-        return np.concatenate([t[column] for *_, t in rows])
-
-    out = Columns()
-    out.add("replication", pa.uint32(), "", (np.full(len(t["t"]), r) for r, _, t in rows))
-    out.add_text("link", ((name, len(t["t"])) for _, name, t in rows))
-    out.add("t", pa.float64(), "s", [all_of("t")])
-    out.add_names("kind", TRACE_KINDS, all_of("kind"))
-    reason = all_of("reason")
-    out.add_names("reason", REASONS, np.ma.masked_equal(reason, NO_REASON))
-    out.add("flow", pa.uint32(), "", [all_of("flow")])
-    out.add("seq", pa.uint32(), "packets", [all_of("seq")])
-    out.add("bytes", pa.uint32(), "bytes", [all_of("bytes")])
-    out.add("queue", pa.uint32(), "packets", [all_of("queue")])
-    out.add("sojourn", pa.float64(), "s", [all_of("sojourn")])
-    for flag in TRACE_FLAGS:
-        out.add(flag, pa.bool_(), "", [all_of(flag)])
-    out.add_names("ecn", ECN, all_of("ecn"))
-    out.add_optional("timestamp", pa.uint32(), "ticks", all_of("timestamp"))
-    out.add_lists("sack", pa.uint32(), "packets", all_of("sack_length"), all_of("sack"))
-    return out.table()
-
-
-def _sender_columns(rows: Sequence[tuple[int, Any]]) -> Columns:
-    """The columns of replication, flow and time of each change of a sender."""
-    out = Columns()
-    out.add("replication", pa.uint32(), "", (np.full(len(s["t"]), r) for r, s in rows))
-    out.add("flow", pa.uint32(), "", (np.full(len(s["t"]), s["flow"]) for _, s in rows))
-    out.add("t", pa.float64(), "s", (s["t"] for _, s in rows))
-    return out
-
-
-def tcp_table(raws: Sequence[Raw]) -> pa.Table | None:
-    """Every change of the senders of the traced TCP flows; None if no flow was traced."""
-    rows = [(r, s) for r, raw in enumerate(raws) for s in raw["senders"]]
-    if not rows:
-        return None
-    out = _sender_columns(rows)
-    for column in ("cwnd", "ssthresh"):
-        out.add(column, pa.float64(), "packets", (s[column] for _, s in rows))
-    for column in ("rtt", "srtt", "rto"):
-        out.add(column, pa.float64(), "s", (s[column] for _, s in rows))
-    return out.table()
-
-
-def paced_table(raws: Sequence[Raw]) -> pa.Table | None:
-    """Every change of the senders of the traced paced flows; None if no flow was traced."""
-    rows = [(r, s) for r, raw in enumerate(raws) for s in raw["paced"]]
-    if not rows:
-        return None
-    out = _sender_columns(rows)
-    out.add("rate", pa.float64(), "bit/s", (s["rate"] for _, s in rows))
-    out.add("price", pa.float64(), "1", (s["price"] for _, s in rows))
     return out.table()
 
 

@@ -7,10 +7,10 @@ from marqueue.errors import Problem, ScenarioError, show, with_names
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.fields import AUTO
 from marqueue.scenario.model import Scenario
-from marqueue.scenario.network import network
 from marqueue.scenario.plan_links import link_entry
 from marqueue.scenario.plan_traffic import group_entries
-from marqueue.statistics.output_analysis import MSER_BATCH, MSER_BATCHES
+from marqueue.scenario.topology_expansion import network
+from marqueue.statistics.mser_batches import MSER_BATCH, MSER_BATCHES
 from marqueue.units import Duration
 
 MOST_GROUPS = 256

@@ -23,6 +23,7 @@ from marqueue._core import TIMESTAMPS_BYTES
 from marqueue.errors import show, unknown
 from marqueue.scenario import parameters
 from marqueue.scenario.dscp import DSCP_SCHEMA, read_dscp
+from marqueue.scenario.key_descriptions import key_descriptions
 from marqueue.scenario.parameters import Refused, Value
 from marqueue.units import Clock, Duration, Frequency, Packets, Quantity, Rate, Size
 
@@ -37,8 +38,19 @@ class Table(BaseModel):
         frozen=True,
         strict=True,
         populate_by_name=True,
-        use_attribute_docstrings=True,
+        # Only the outermost table is built, when it is first used; the others are parts of it.
+        defer_build=True,
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        document = handler(schema)
+        keys = handler.resolve_ref_schema(document)["properties"]
+        for name, text in key_descriptions(cls).items():
+            keys[cls.model_fields[name].alias or name].setdefault("description", text)
+        return document
 
 
 LARGEST_PACKET = Size(10**9)

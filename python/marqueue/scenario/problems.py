@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from marqueue.errors import Problem, dotted_path, show, unknown, unknown_key
 from marqueue.scenario.fields import Table
+from marqueue.scenario.key_descriptions import key_descriptions
 from marqueue.units import Quantity
 
 EXPECTED = {
@@ -51,7 +52,7 @@ def _message(error: ErrorDetails, table: type[Table] | None, key: int | str) -> 
         case "extra_forbidden":
             return unknown_key(str(key), _keys(table) if table else ())
         case "missing":
-            return f"missing, expected {_describe(_field(table, str(key)))}"
+            return f"missing, expected {_describe(table, str(key))}"
         case "literal_error":
             return unknown(error["input"], _literals(_field(table, str(key))))
         case "union_tag_invalid":
@@ -126,9 +127,10 @@ def _literals(field: FieldInfo | None) -> list[str]:
     return [part for part in _parts(field.annotation) if isinstance(part, str)] if field else []
 
 
-def _describe(field: FieldInfo | None) -> str:
-    """What was expected for a missing field."""
-    if field is None:
+def _describe(table: type[Table] | None, key: str) -> str:
+    """What was expected for a missing key."""
+    field = _field(table, key)
+    if table is None or field is None:
         return "a value"
     quantities = [
         part
@@ -139,4 +141,8 @@ def _describe(field: FieldInfo | None) -> str:
         return " or ".join(quantity.dimension.expected for quantity in quantities)
     if any(_tables(field.annotation)):
         return "one or more tables" if get_origin(field.annotation) is list else "a table"
-    return (field.description or "a value").rstrip(".").lower()
+    described = {
+        table.model_fields[name].alias or name: text
+        for name, text in key_descriptions(table).items()
+    }
+    return described.get(key, "a value").rstrip(".").lower()

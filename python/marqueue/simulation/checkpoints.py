@@ -94,7 +94,8 @@ class Checkpoints:
     """Whether the run continues from them, for messages."""
     report: Callable[[str], None] = _warn
     """Called with a sentence for each file that is set aside."""
-    identity: dict[str, Any] = field(init=False, default_factory=dict)
+    run: Mapping[str, Any] = field(init=False, default_factory=dict)
+    """What tells this run from others of the same program."""
     _beginning: Lock = field(init=False, default_factory=Lock, repr=False, compare=False)
 
     @classmethod
@@ -124,6 +125,11 @@ class Checkpoints:
         return self.path is not None and self.path.is_dir() and any(self.path.iterdir())
 
     @property
+    def identity(self) -> dict[str, Any]:
+        """The identity of the program and of the run; most runs end before it is needed."""
+        return {**_engine(), **json.loads(json.dumps(self.run))}
+
+    @property
     def remark(self) -> str:
         """How to continue an interrupted run, as a sentence; empty without checkpoints."""
         if not self.exists:
@@ -138,7 +144,8 @@ class Checkpoints:
 
     def belong_to(self, identity: Mapping[str, Any]) -> None:
         """Sets the identity of the run. Raises RunError if existing checkpoints have another."""
-        self.identity = {**_engine(), **json.loads(json.dumps(identity))}
+        self.run = identity
+        _files_at_start()
         if self.path is None or not (self.path / IDENTITY).exists():
             return
         try:
@@ -282,11 +289,23 @@ class Checkpoints:
 def _engine() -> dict[str, Any]:
     """The identity of the program: version, commit and the digest of engine and package, because
     two builds of one commit may differ."""
-    package = Path(_core.__file__).parent
-    digest = hashlib.sha256(Path(_core.__file__).read_bytes())
-    for file in sorted(package.rglob("*.py")):
-        digest.update(file.read_bytes())
-    return {"version": _core.version(), "commit": commit(), "code": digest.hexdigest()}
+    digest = hashlib.sha256()
+    for file in _files_at_start():
+        digest.update(Path(file).read_bytes())
+    changed = _files() != _files_at_start()
+    code = f"changed during the run {secrets.token_hex(6)}" if changed else digest.hexdigest()
+    return {"version": _core.version(), "commit": commit(), "code": code}
+
+
+def _files() -> dict[str, tuple[int, int]]:
+    """The files of the program in order, each with its size and the time of its last change."""
+    extension = Path(_core.__file__)
+    found = [extension, *sorted(extension.parent.rglob("*.py"))]
+    return {str(file): (stat.st_size, stat.st_mtime_ns) for file in found for stat in [file.stat()]}
+
+
+_files_at_start = cache(_files)
+"""Those at the first call, which is at the start of a run."""
 
 
 def _header(replication: Replication, digest: str) -> bytes:

@@ -17,11 +17,8 @@ from typing import Self
 import numpy as np
 
 from marqueue.statistics.estimates import Estimate, Floats
+from marqueue.statistics.mser_batches import MSER_BATCH, MSER_BATCHES
 
-#: Samples in a batch of MSER-5.
-MSER_BATCH = 5
-#: Batches that MSER-5 needs; with fewer it would compare noise.
-MSER_BATCHES = 20
 #: Batches at the end that are not searched: too few follow them.
 MSER_TAIL = 5
 

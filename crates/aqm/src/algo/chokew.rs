@@ -10,6 +10,9 @@
 //! Input: the queue at each arrival, flows of drawn packets, code points. Output: a drop (matched).
 //!
 //! The state is one number, p0, for any number of flows. Draws are with replacement.
+//! Section 5.2's parallel form draws all m packets at once, compares them together and drops any one that matches. A
+//! router drops the same with it: the first of independent draws that matches is as good as any, and what is drawn behind
+//! it decides nothing. It is a matter of hardware, so that there is no parameter for it.
 //! In byte mode the thresholds count bytes, packets are drawn in proportion to their size, and a larger arrival is
 //! compared with more packets. This gives fairness in bytes, which the paper does not treat.
 //! Defaults: section 4 of the paper. A code point without a weight has weight 1.

@@ -11,7 +11,7 @@
 use super::chokew::{self, MatchedDrops};
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::{whole, ParamError};
-use marqueue_core::{Dur, Packet, Rng, Time};
+use marqueue_core::{math, Dur, Packet, Rng, Time};
 
 marqueue_core::params! {
     /// Additions to CHOKeW's parameters.
@@ -52,7 +52,7 @@ impl IdBuffer {
         let n = self.flows.len() as u32;
         if m > n {
             let own = self.flows.iter().filter(|&&id| id == flow).count() as f64;
-            return rng.uniform() < 1.0 - (1.0 - own / f64::from(n)).powf(f64::from(m));
+            return rng.uniform() < 1.0 - math::powf(1.0 - own / f64::from(n), f64::from(m));
         }
         (0..m).any(|_| self.flows[rng.below(n) as usize] == flow)
     }

@@ -35,6 +35,9 @@ marqueue_core::params! {
         w_q: f64 { unit: Fraction, range: 0.0 => 1.0, default: 1e-4, source: "Shin et al., section IV-A" },
         /// Unit of the queue.
         mode: CountingUnit { default: CountingUnit::Bytes, source: "Shin et al., equations (7) and (14)" },
+        /// Signal from one resource to the next (epsilon). Without it a packet is marked with probability delta alone, and
+        /// flows over several resources are not marked more.
+        inter_resource: bool { default: true, source: "Shin et al., section V" },
         /// Weight of flows in the allocation, by code point; 1 if it has none.
         weights: PerDscp { unit: One, range: 1e-3 => 1e3, default: PerDscp::default(), source: "Shin et al., equation (6): alpha" },
     }
@@ -44,6 +47,7 @@ marqueue_core::params! {
 #[derive(Debug)]
 pub struct Drq {
     red: Red,
+    inter_resource: bool,
     /// By code point.
     weights: [f64; 64],
 }
@@ -66,7 +70,11 @@ impl Aqm for Drq {
             mark_p: 1.0,
             mode: p.mode,
         };
-        Ok(Drq { red: Red::new(&params, env, rng, now)?, weights: p.weights.or(1.0) })
+        Ok(Drq {
+            red: Red::new(&params, env, rng, now)?,
+            inter_resource: p.inter_resource,
+            weights: p.weights.or(1.0),
+        })
     }
 
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
@@ -79,7 +87,7 @@ impl Aqm for Drq {
         if cx.rng.uniform() < u * u {
             return Verdict::Congest(Reason::Early);
         }
-        if cx.rng.uniform() >= std::f64::consts::SQRT_2 * u {
+        if !self.inter_resource || cx.rng.uniform() >= std::f64::consts::SQRT_2 * u {
             return Verdict::Pass;
         }
         match packet.ecn() {

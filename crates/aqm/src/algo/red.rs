@@ -19,7 +19,7 @@
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Packet, Rng, Time};
+use marqueue_core::{math, Packet, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of RED.
@@ -51,7 +51,7 @@ impl Params {
         let max_th = self.max_th.unwrap_or(3.0 * min_th);
         let w_q = self.w_q.unwrap_or_else(|| {
             let rtt = (3.0 * (delay + 1.0 / per_sec)).max(0.1);
-            1.0 - (-1.0 / (10.0 * rtt * per_sec)).exp()
+            1.0 - math::exp(-1.0 / (10.0 * rtt * per_sec))
         });
         (min_th, max_th, w_q)
     }
@@ -113,7 +113,7 @@ impl Red {
     pub(super) fn update_average(&mut self, cx: &Context<'_>, seen: QueueLength) {
         if let Some(since) = self.idle_since.take() {
             let m = ((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet)).floor();
-            self.avg *= (1.0 - self.w_q).powi(m.min(f64::from(i32::MAX)) as i32);
+            self.avg *= math::powi(1.0 - self.w_q, m.min(f64::from(i32::MAX)) as i32);
         }
         let q = self.mode.queue_length(seen.len, seen.bytes, cx.env.mean_packet);
         self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q;

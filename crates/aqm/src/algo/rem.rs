@@ -18,7 +18,7 @@ use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use crate::periodic_timer::PeriodicTimer;
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dur, Packet, Rng, Time};
+use marqueue_core::{math, Dur, Packet, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of REM.
@@ -68,7 +68,7 @@ impl Price {
     pub(super) fn step(&mut self, excess: f64, unchanged: bool) {
         let before = (self.mu, self.p);
         self.mu = (self.mu + self.params.gamma * excess).max(0.0);
-        self.p = 1.0 - self.params.phi.powf(-self.mu);
+        self.p = 1.0 - math::powf(self.params.phi, -self.mu);
         self.timer.tick(unchanged && before == (self.mu, self.p));
     }
 

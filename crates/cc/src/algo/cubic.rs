@@ -24,7 +24,7 @@
 
 use crate::config::Config;
 use crate::window_law::{AckedSegments, Signal, Window, WindowLaw};
-use marqueue_core::Time;
+use marqueue_core::{math, Time};
 
 /// The stage of congestion avoidance. Windows are in segments.
 #[derive(Clone, Copy, Debug)]
@@ -54,13 +54,13 @@ impl Cubic {
     fn begin(&mut self, acked: &AckedSegments<'_>, cwnd: f64) {
         self.epoch = acked.now;
         self.w_max = self.w_max.max(cwnd);
-        self.k = ((self.w_max - cwnd) / acked.config.cubic_c).cbrt();
+        self.k = math::cbrt((self.w_max - cwnd) / acked.config.cubic_c);
         self.w_est = cwnd;
     }
 
     /// Equation (1).
     fn w_cubic(&self, c: f64, t: f64) -> f64 {
-        c * (t - self.k).powi(3) + self.w_max
+        c * math::powi(t - self.k, 3) + self.w_max
     }
 
     /// Equation (4) and what follows it: once W_est is where the last cut was made, it grows as Reno, if that is

@@ -3,6 +3,7 @@
 use super::{Core, SendContext, WindowUse};
 use crate::config::{AfterIdle, WindowValidation};
 use crate::window_law::Window;
+use marqueue_core::math;
 
 impl Core {
     /// The application has no data yet and writes it later.
@@ -35,7 +36,7 @@ impl Core {
             AfterIdle::Restart => Window { cwnd: restart, ssthresh },
             // RFC 2861: ssthresh keeps three quarters of the window.
             AfterIdle::Decay => Window {
-                cwnd: (cwnd * 0.5f64.powi((idle.0 / rto.0).min(64) as i32)).max(restart),
+                cwnd: (cwnd * math::powi(0.5, (idle.0 / rto.0).min(64) as i32)).max(restart),
                 ssthresh: ssthresh.max(0.75 * cwnd),
             },
         };

@@ -73,5 +73,12 @@ mod tests {
         // 200 + 100 + 0.9 * 2 * 200, whatever the rate is by now.
         assert_eq!(law.on_signals(350.0, &returned), 660.0);
         assert_eq!(law.on_signals(660.0, &returned), 660.0);
+        // Another router is obeyed a round trip after it spoke first.
+        let from = |ms: u64, seq| {
+            let price = Price { router: 1, seq, p: 0.5, delta: 0.5 };
+            ReturnedSignals { now: Time(ms * 1_000_000), srtt: 0.1, signals: Signals { price, usr } }
+        };
+        assert_eq!(law.on_signals(660.0, &from(0, 1)), 660.0);
+        assert_eq!(law.on_signals(660.0, &from(100, 2)), 200.0 + 100.0 - 0.9 * 0.5 * 200.0);
     }
 }

@@ -62,7 +62,7 @@ pub trait RateLaw: Sized {
     }
 
     /// A header has been returned: the new rate.
-    fn on_signals(&mut self, rate: f64, _heard: &ReturnedSignals) -> f64 {
+    fn on_signals(&mut self, rate: f64, _signals: &ReturnedSignals) -> f64 {
         rate
     }
 

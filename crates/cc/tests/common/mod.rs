@@ -1,6 +1,8 @@
 //! Settings and a sender on a lead, for tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod bare_window;
+
 use marqueue_cc::Config;
 use marqueue_cc::{Ack, Segment, Sender};
 use marqueue_core::params::{ParamValues, Value};
@@ -22,6 +24,12 @@ pub fn config_of(preset: &str, choices: &[(&str, &str)], numbers: &[(&str, f64)]
 /// The RFCs' rules with an initial window of `n` segments, every segment acknowledged at once.
 pub fn rfc(recovery: &str, n: u32) -> Config {
     config("rfc", recovery, &[("initial_window", f64::from(n)), ("delayed_ack", 0.0)], &[])
+}
+
+/// The RFCs' rules with an initial window of `window` segments, every segment acknowledged at once, and settings that
+/// differ from them.
+pub fn rfc_with(choices: &[(&str, &str)], window: u32, flags: &[(&str, bool)]) -> Config {
+    config_of("rfc", choices, &[("initial_window", f64::from(window)), ("delayed_ack", 0.0)], flags)
 }
 
 /// All ways to repair losses: preset and recovery.

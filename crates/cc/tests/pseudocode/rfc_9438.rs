@@ -1,6 +1,8 @@
 //! RFC 9438, sections 4.1 to 4.8, transcribed step by step under the RFC's names and as slowly as it reads. Windows are
 //! in segments, times in seconds.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 /// The constants and the switch of section 4.
 #[derive(Clone, Copy, Debug)]
 pub struct Constants {

@@ -91,7 +91,7 @@ impl Engine {
     }
 
     /// An acknowledgement arrives at its sender.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_ack(&mut self, packet: Packet) {
         self.release_options(&packet);
         let options = match packet.options() {

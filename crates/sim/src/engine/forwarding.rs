@@ -34,6 +34,7 @@ impl Engine {
     }
 
     /// The first packet on the links of single flows at `l` arrives at its next stage.
+    #[inline(never)]
     pub(super) fn flow_link_arrival(&mut self, l: u32) {
         let links = flow_links(&mut self.links, l);
         let new_day = links.ends_day();

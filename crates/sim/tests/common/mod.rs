@@ -36,7 +36,7 @@ pub fn link(name: &str, rate: u64, delay: Dur, queue: Option<QueuePlan>) -> Link
         delay,
         queue,
         schedule: Vec::new(),
-        opportunities: Vec::new(),
+        delivery_opportunities: Vec::new(),
         trace: false,
         pipe,
         cpu: None,

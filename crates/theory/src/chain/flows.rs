@@ -1,7 +1,7 @@
 //! The flows of one round-trip time, as the number of flows at each window.
 
 use super::marks::{MarkTable, QuadratureGrid, QueueWeights};
-use marqueue_core::Rng;
+use marqueue_core::{math, Rng};
 use rand_distr::{Binomial, Distribution};
 
 /// Flows whose round trips take the same number of slots.
@@ -67,7 +67,7 @@ impl ClassState {
             Some(weights) => self.marks.probabilities(weights, &mut self.slot_values),
             None => self.slot_values.fill(1.0),
         }
-        self.slot_values.iter_mut().for_each(|p| *p = (-*p).ln_1p());
+        self.slot_values.iter_mut().for_each(|p| *p = math::ln_1p(-*p));
         for group in &mut self.groups {
             group.ln_unmarked.iter_mut().zip(&self.slot_values).for_each(|(sum, ln)| *sum += ln);
         }
@@ -84,7 +84,7 @@ impl Group {
         next.fill(0);
         let largest = next.len() - 1;
         for (at, &n) in self.count.iter().enumerate().filter(|(_, &n)| n > 0) {
-            let p = -self.ln_unmarked[at].exp_m1();
+            let p = -math::exp_m1(self.ln_unmarked[at]);
             #[allow(clippy::expect_used)] // 1 - e^x with x <= 0.
             let marked = Binomial::new(n, p).expect("a probability").sample(draws);
             // The window is at + 1, and its half rounded down is the half of at rounded up.

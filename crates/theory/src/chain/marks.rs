@@ -20,6 +20,7 @@
 use super::gauss_quadrature::{rule, Node};
 use super::queue::{Stationary, HEAD};
 use marqueue_core::curve::ScaledCurve;
+use marqueue_core::math;
 
 /// Nodes of a block.
 const NODES: usize = 14;
@@ -69,7 +70,7 @@ impl QuadratureGrid {
                 from += length;
             }
         }
-        let ln_unmarked = nodes.iter().map(|&(x, _)| (-curve.p(x)).ln_1p()).collect();
+        let ln_unmarked = nodes.iter().map(|&(x, _)| math::ln_1p(-curve.p(x))).collect();
         QuadratureGrid { nodes, ln_unmarked, end }
     }
 
@@ -82,7 +83,7 @@ impl QuadratureGrid {
 
     /// The table for these exponents.
     pub fn mark_table(&self, exponents: impl Iterator<Item = f64>) -> MarkTable {
-        let table = exponents.flat_map(|e| self.ln_unmarked.iter().map(move |ln| -(e * ln).exp_m1())).collect();
+        let table = exponents.flat_map(|e| self.ln_unmarked.iter().map(move |ln| -math::exp_m1(e * ln))).collect();
         MarkTable { table, nodes: self.nodes.len() }
     }
 }
@@ -113,7 +114,7 @@ fn end(curve: &ScaledCurve, min: f64) -> f64 {
     if let Some(&last) = curve.behind_knots().last() {
         return last;
     }
-    let is_certain = |n: f64| -min * (-curve.p(n)).ln_1p() > CERTAIN;
+    let is_certain = |n: f64| -min * math::ln_1p(-curve.p(n)) > CERTAIN;
     let mut n = 1.0;
     while !is_certain(n) {
         n *= 2.0;

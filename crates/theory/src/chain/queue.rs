@@ -6,6 +6,7 @@
 //! and z_0 > 14 below ρ = 0.2. The error of P(Q = n) beyond the head is therefore less than 10^-14
 //! (tests/chain_queue.rs).
 
+use marqueue_core::math;
 use std::f64::consts::LN_2;
 
 /// Number of probabilities that are stored one by one.
@@ -38,9 +39,9 @@ impl Queue {
         assert!((0.0..1.0).contains(&rho), "no stationary queue at a load of {rho}");
         match self {
             Queue::Mm1 => {
-                let head = std::array::from_fn(|n| (1.0 - rho) * rho.powi(n as i32));
+                let head = std::array::from_fn(|n| (1.0 - rho) * math::powi(rho, n as i32));
                 // With ρ = 0 the queue is always empty, and the decay is as large as possible.
-                Stationary { head, decay: -rho.max(f64::MIN_POSITIVE).ln() }
+                Stationary { head, decay: -math::ln(rho.max(f64::MIN_POSITIVE)) }
             }
             Queue::Md1 => {
                 let mut head = embedded(rho);
@@ -60,8 +61,8 @@ impl Queue {
             _ if rho == 0.0 => 0.0,
             // (1-ρ)/(1-ρ^{B+1}) is 1/(B+1) at ρ = 1. expm1 avoids cancellation near it.
             Queue::Mm1 if rho == 1.0 => 1.0 / (b + 1.0),
-            Queue::Mm1 if rho < 1.0 => (1.0 - rho) * rho.powf(b) / -((b + 1.0) * rho.ln()).exp_m1(),
-            Queue::Mm1 => (rho - 1.0) / (rho - ((-b) * rho.ln()).exp()),
+            Queue::Mm1 if rho < 1.0 => (1.0 - rho) * math::powf(rho, b) / -math::exp_m1((b + 1.0) * math::ln(rho)),
+            Queue::Mm1 => (rho - 1.0) / (rho - math::exp(-b * math::ln(rho))),
             Queue::Md1 => {
                 // With π_0 = 1, 1 - 1/(1/Σ + ρ) = (1 - Σ (1-ρ)) / (1 + Σρ). For ρ < 1, 1 - Σ(1-ρ) is the probability
                 // that the unlimited queue has B packets or more.
@@ -81,13 +82,13 @@ impl Stationary {
     pub fn probability(&self, n: f64) -> f64 {
         match self.head.get(n as usize) {
             Some(&p) => p,
-            None => self.head[HEAD - 1] * (-self.decay * (n - (HEAD - 1) as f64)).exp(),
+            None => self.head[HEAD - 1] * math::exp(-self.decay * (n - (HEAD - 1) as f64)),
         }
     }
 
     /// P(Q >= n) for whole n >= 0, with full relative accuracy.
     pub fn tail(&self, n: f64) -> f64 {
-        let geometric_tail = |from: f64| self.probability(from) / -(-self.decay).exp_m1();
+        let geometric_tail = |from: f64| self.probability(from) / -math::exp_m1(-self.decay);
         if n >= HEAD as f64 {
             geometric_tail(n)
         } else {
@@ -102,7 +103,7 @@ impl Stationary {
 fn embedded(rho: f64) -> [f64; HEAD] {
     // P(A = k), then P(A > k), summed from the smallest terms.
     let mut mass = [0.0; 2 * HEAD];
-    let mut p = (-rho).exp();
+    let mut p = math::exp(-rho);
     for (k, probability) in mass.iter_mut().enumerate() {
         *probability = p;
         p *= rho / (k + 1) as f64;
@@ -125,25 +126,25 @@ fn embedded(rho: f64) -> [f64; HEAD] {
 fn unnormalised_sum(rho: f64, buffer: u32) -> f64 {
     if rho > 20.0 {
         // Σ is 1 for B = 1 and e^ρ for B = 2. For larger B it exceeds e^{2ρ}, and 1/Σ is below rounding.
-        return [1.0, rho.exp()].get(buffer as usize - 1).copied().unwrap_or(f64::INFINITY);
+        return [1.0, math::exp(rho)].get(buffer as usize - 1).copied().unwrap_or(f64::INFINITY);
     }
     let ratio = embedded(rho);
     let in_head = (buffer as usize).min(HEAD);
     let head: f64 = ratio[..in_head].iter().sum();
     let beyond = f64::from(buffer) - in_head as f64;
-    let growth = (ratio[HEAD - 1] / ratio[HEAD - 2]).ln();
+    let growth = math::ln(ratio[HEAD - 1] / ratio[HEAD - 2]);
     let rest = match beyond {
         0.0 => 0.0,
-        _ if growth > 0.0 => (beyond * growth).exp_m1() / growth.exp_m1(),
+        _ if growth > 0.0 => math::exp_m1(beyond * growth) / math::exp_m1(growth),
         _ => beyond,
     };
-    head + ratio[HEAD - 1] * growth.exp() * rest
+    head + ratio[HEAD - 1] * math::exp(growth) * rest
 }
 
 /// δ > 0 with e^{ρ(z-1)} = z, z = e^δ: ρ (e^δ - 1) = δ, where P(Q = n) ~ e^{-δn} (Lundberg).
 fn lundberg(rho: f64) -> f64 {
     if rho == 0.0 {
-        return -f64::MIN_POSITIVE.ln();
+        return -math::ln(f64::MIN_POSITIVE);
     }
     // Solves 1 - ρ = g(δ) = 1 - δ / (e^δ - 1) by bisection; g increases. Near 0 its series δ/2 - δ²/12 + ... avoids
     // cancellation.
@@ -153,7 +154,7 @@ fn lundberg(rho: f64) -> f64 {
             let s = d * d;
             d / 2.0 - s / 12.0 * (1.0 - s / 60.0 * (1.0 - s / 42.0 * (1.0 - s / 40.0)))
         } else {
-            1.0 - d / d.exp_m1()
+            1.0 - d / math::exp_m1(d)
         }
     };
     let (mut low, mut high) = (0.0, 2.0 * idle);

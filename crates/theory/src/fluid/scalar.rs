@@ -1,5 +1,6 @@
 //! The scalars of right-hand sides: plain numbers, and dual numbers that carry a derivative.
 
+use marqueue_core::math;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A real number, perhaps with its derivative in one direction.
@@ -50,7 +51,7 @@ impl Scalar for f64 {
     }
 
     fn exp(self) -> f64 {
-        f64::exp(self)
+        math::exp(self)
     }
 }
 
@@ -87,7 +88,7 @@ impl Scalar for Dual {
     }
 
     fn exp(self) -> Dual {
-        let value = self.value.exp();
+        let value = math::exp(self.value);
         Dual { value, slope: value * self.slope }
     }
 }

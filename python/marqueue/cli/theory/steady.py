@@ -8,7 +8,7 @@ from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.scenario import load
 from marqueue.theory.steady_state.model import steady as solve
-from marqueue.theory.steady_state.rates import LAWS
+from marqueue.theory.steady_state.price_controlled import LAWS
 from marqueue.theory.tcp.windows import LawName
 
 

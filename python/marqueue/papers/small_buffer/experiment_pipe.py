@@ -31,7 +31,7 @@ MODELLED = "RED1"
 CLASSES = tuple(RttClass(rtt, 1.0) for rtt in (0.75, 1.25))
 #: Models between the chain and packets, for the smaller product (docs/theory/chain.md).
 BETWEEN = {
-    "late": Assumptions("echoes", "own"),
+    "late": Assumptions("poisson", "stationary"),
     "common": Assumptions("rounds", "mm1"),
     "minimal": MINIMAL,
 }

@@ -4,8 +4,3 @@
 equations, ``batch`` does so for many descriptions, ``solution`` gives the solution of a scenario
 with names and units, ``warnings`` says where the model may not hold.
 """
-
-from marqueue.theory.fluid.batch import batch
-from marqueue.theory.fluid.model import Jacobian, Model, Observables, Solution, State
-
-__all__ = ["Jacobian", "Model", "Observables", "Solution", "State", "batch"]

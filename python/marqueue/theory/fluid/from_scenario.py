@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import marqueue._core as _core
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
 from marqueue.scenario.parameters import aqms, rate_laws
 from marqueue.scenario.quadrature import with_classes
-from marqueue.theory.fluid.model import Description
 from marqueue.theory.plan_inputs import Plan, round_trip, tcp_settings
+
+if TYPE_CHECKING:
+    from marqueue.theory.fluid.model import Description
 
 Source = Literal["reno", "reno-sawtooth", "constant-rtt", "drq"]
 """The equation for TCP.

@@ -136,7 +136,7 @@ class Observables:
     """Rate of one flow, packets/s."""
     rtt: Floats
     """Round-trip time with queueing, s."""
-    heard: Floats
+    congestion_signal: Floats
     """Congestion signal that a flow receives: share of its packets of a round-trip time ago that
     were marked or lost."""
     count: Floats

@@ -73,7 +73,7 @@ class FluidClass:
     """Packets/s."""
     rtt: Floats
     """Round-trip time with queueing, s."""
-    heard: Floats
+    congestion_signal: Floats
     """Congestion signal that the flow receives: share of its packets that were marked or lost."""
     count: Floats
     """Number of active flows."""
@@ -235,7 +235,10 @@ def _links(description: Description, solution: Solution) -> Iterator[tuple[str, 
 def _classes(description: Description, solution: Solution) -> Iterator[tuple[str, FluidClass]]:
     seen = solution.seen
     for i, each in enumerate(description["classes"]):
-        shown = {name: getattr(seen, name)[:, i] for name in ("window", "rate", "rtt", "heard")}
+        shown = {
+            name: getattr(seen, name)[:, i]
+            for name in ("window", "rate", "rtt", "congestion_signal")
+        }
         yield each["name"], FluidClass(each["name"], **shown, count=seen.count[:, i])
 
 

@@ -59,7 +59,7 @@ class Equilibrium:
                     "window_packets": float(seen.window[0, i]),
                     "rate_packets_per_s": float(seen.rate[0, i]),
                     "rtt_s": float(seen.rtt[0, i]),
-                    "heard": float(seen.heard[0, i]),
+                    "congestion_signal": float(seen.congestion_signal[0, i]),
                 }
                 for i, each in enumerate(of["classes"])
             },

@@ -28,14 +28,14 @@ CHUNK = 100
 class Assumptions:
     """The assumptions of the chain that are kept or replaced."""
 
-    answers: str
-    """When a flow reacts to marks. rounds: at the end of its own round trip, as in the chain;
-    echoes: a round trip after each mark; clock: the same, with packets clocked by
-    acknowledgements."""
-    meets: str
-    """The queue that packets meet. own: a queue for each packet, M/M/1 in equilibrium at the
-    present load; mm1 or md1: one shared queue."""
-    waits: bool = False
+    sending: str
+    """How a flow sends, and when it reacts to marks. rounds: at the end of its own round trip, as
+    in the chain; poisson: at random instants, a round trip after each mark; ack_clocked: the same,
+    with packets clocked by acknowledgements."""
+    queue: str
+    """The queue that packets meet. stationary: a queue for each packet, M/M/1 in equilibrium at
+    the present load; mm1 or md1: one shared queue."""
+    adds_delay: bool = False
     """Whether queueing adds to round-trip times."""
 
 
@@ -73,9 +73,9 @@ def simulate_packet_level_chain(
         _once(
             _core.PacketLevelChain(
                 model.scaled,
-                assumptions.answers,
-                assumptions.meets,
-                assumptions.waits,
+                assumptions.sending,
+                assumptions.queue,
+                assumptions.adds_delay,
                 list(zip(shares, rtts, strict=True)),
                 model.ct,
                 float(model.window),

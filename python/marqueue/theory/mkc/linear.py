@@ -106,9 +106,9 @@ def _loops(network: Network, obeyed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray
     hops = np.arange(len(network.resource))
     for j in range(network.resources):
         at = hops[network.resource == j]
-        heard = at[obeyed[at]]
-        pairs_i.append(np.repeat(heard, len(at)))
-        pairs_k.append(np.tile(at, len(heard)))
+        obeying = at[obeyed[at]]
+        pairs_i.append(np.repeat(obeying, len(at)))
+        pairs_k.append(np.tile(at, len(obeying)))
     return np.concatenate(pairs_i), np.concatenate(pairs_k)
 
 

@@ -209,8 +209,8 @@ def _tie(point: FixedPoint) -> str:
     network = point.network
     assert point.bottleneck is not None, "the fixed point of MKC has bottlenecks"
     highest = point.prices[point.bottleneck]
-    heard = point.prices[network.resource]
-    near = heard >= highest[network.source] * (1 - 1e-9)
+    obeyed = point.prices[network.resource]
+    near = obeyed >= highest[network.source] * (1 - 1e-9)
     near &= network.resource != point.bottleneck[network.source]
     if not near.any():
         return ""

@@ -20,7 +20,7 @@ and exactly c_l if p_l > 0:
 This combines the law of Padhye, Firoiu, Towsley and Kurose with the fixed point of Bu and Towsley
 (SIGMETRICS 2001). The solver finds the probability of one link after the other, with the others
 held constant, until none changes. Flows that obey the prices of mkc have their own model
-(:mod:`marqueue.theory.steady_state.rates`).
+(:mod:`marqueue.theory.steady_state.price_controlled`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 from marqueue.theory.fluid.from_scenario import describe
 from marqueue.theory.linear.equilibrium import constant_description
 from marqueue.theory.plan_inputs import tcp_settings
-from marqueue.theory.steady_state import rates
+from marqueue.theory.steady_state import price_controlled
 from marqueue.theory.tcp.windows import MOST, LawName, Window, window
 
 #: Smallest probability of a link that is searched; the largest is that of the laws.
@@ -147,7 +147,7 @@ def steady(scenario: Scenario, law: LawName | None = None) -> Steady:
     :class:`ModelError` if there is no fixed point.
     """
     of = constant_description(describe(scenario), scenario.duration.seconds)
-    if any(each["law"]["name"] in rates.LAWS for each in of["classes"]):
+    if any(each["law"]["name"] in price_controlled.LAWS for each in of["classes"]):
         return _priced(scenario.name, of, law)
     _refuse(scenario, of)
     if law is None:
@@ -160,7 +160,7 @@ def steady(scenario: Scenario, law: LawName | None = None) -> Steady:
     classes = {}
     for s, each in enumerate(of["classes"]):
         name = each["name"]
-        p, rtt = solver.heard(s), solver.rtt(s)
+        p, rtt = solver.congestion_signal(s), solver.rtt(s)
         delivered = solver.windows[s](p, rtt)
         classes[name] = SteadyClass(
             name, each["count"], p, delivered, delivered / rtt, rtt,
@@ -180,7 +180,7 @@ def _priced(name: str, of: Mapping[str, Any], law: LawName | None) -> Steady:
     full."""
     if law is not None:
         raise ModelError(f"law: got {law}, expected none: flows that obey prices have their own")
-    found = rates.settle(of)
+    found = price_controlled.settle(of)
     capacity = np.array([link["capacity"] for link in of["links"]])
     lost = np.maximum(0.0, 1 - capacity / found.arrivals)
     queue = np.where(lost > 0, [float(link["buffer"]) for link in of["links"]], 0.0)
@@ -321,7 +321,7 @@ class _Solver:
                 share = 1.0
         return float(share * link["capacity"])
 
-    def heard(self, s: int) -> float:
+    def congestion_signal(self, s: int) -> float:
         """Signal probability of a class; prices of DRQ are summed."""
         if self.links[0]["aqm"]["name"] == "drq":
             price = sum(float(self.p[i]) for i in self.routes[s])
@@ -339,7 +339,7 @@ class _Solver:
         for s, route in enumerate(self.routes):
             if i in route:
                 rtt = self.rtt(s)
-                each = self.windows[s](max(self.heard(s), LEAST), rtt) / rtt
+                each = self.windows[s](max(self.congestion_signal(s), LEAST), rtt) / rtt
                 total += self.classes[s]["count"] * each
         return total
 

@@ -2,6 +2,7 @@
 
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
+use marqueue_core::math;
 use serde::{Deserialize, Serialize};
 
 /// A curve that is zero up to `min_th`, then linear to `max_p` at `max_th`. The rest depends on `gentle`.
@@ -45,7 +46,7 @@ impl Curve {
 
     /// The slope of the average, packets/s.
     pub fn average_slope<S: Scalar>(&self, average: S, queue: S, capacity: f64) -> S {
-        (queue - average) * (-(-self.w_q).ln_1p() * capacity)
+        (queue - average) * (-math::ln_1p(-self.w_q) * capacity)
     }
 
     /// The switching functions, zero at the kinks of the curve.

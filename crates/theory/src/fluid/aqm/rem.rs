@@ -8,6 +8,7 @@ use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
 use crate::fluid::state::State;
+use marqueue_core::math;
 use serde::{Deserialize, Serialize};
 
 /// Parameters.
@@ -48,6 +49,6 @@ impl Aqm for Rem {
     }
 
     fn feedback<S: Scalar>(&self, at: &QueueView<'_, S>) -> AqmFeedback<S> {
-        AqmFeedback::marks(-(at.own[0] * -self.phi.ln()).exp() + 1.0)
+        AqmFeedback::marks(-(at.own[0] * -math::ln(self.phi)).exp() + 1.0)
     }
 }

@@ -7,7 +7,7 @@
 use super::dynamics::{Aqm, AqmFeedback, LinkParameters, QueueView};
 use crate::fluid::invalid::{ensure, positive, Invalid};
 use crate::fluid::scalar::Scalar;
-use marqueue_core::MarkingCurve;
+use marqueue_core::{math, MarkingCurve};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Parameters.
@@ -33,7 +33,7 @@ fn write<S: Serializer>(curve: &MarkingCurve, to: S) -> Result<S::Ok, S::Error> 
 
 impl Scaled {
     fn factor(&self) -> f64 {
-        self.flows.powf(self.a)
+        math::powf(self.flows, self.a)
     }
 }
 

@@ -9,6 +9,7 @@ use super::history::{Dense, History};
 use super::solution::{Failure, Solution, Tolerance};
 use super::{bounded_slope, System};
 use crate::fluid::state::{Mode, State, View};
+use marqueue_core::math;
 
 /// Solves `system` from the states `start` at `beginning` to `end`.
 ///
@@ -181,7 +182,7 @@ impl<'a, S: System + ?Sized> Integrator<'a, S> {
                 h = self.reject(step, trial.error)?;
                 continue;
             }
-            h = step * (0.9 * trial.error.max(1e-10).powf(-0.2)).clamp(0.2, 5.0);
+            h = step * (0.9 * math::powf(trial.error.max(1e-10), -0.2)).clamp(0.2, 5.0);
             let events = self.events(step, &trial);
             let shortest = 1e-13 * self.t.abs().max(1.0);
             if step > shortest && self.overshoots(&events, &trial) {
@@ -212,7 +213,7 @@ impl<'a, S: System + ?Sized> Integrator<'a, S> {
     /// Rejects a step because of its error. Returns the length to try next.
     fn reject(&mut self, step: f64, error: f64) -> Result<f64, Failure> {
         self.rejected += 1;
-        let factor = if error.is_finite() { 0.9 * error.powf(-0.2) } else { 0.2 };
+        let factor = if error.is_finite() { 0.9 * math::powf(error, -0.2) } else { 0.2 };
         let next = step * factor.clamp(0.1, 0.9);
         if next < 1e-13 * self.t.abs().max(1e-3) {
             return Err(self.step_failure());

@@ -1,0 +1,70 @@
+"""The pages of docs/papers from results of `marqueue paper run`.
+
+    python benches/paper_pages.py results/paper-avq results/paper-mkc
+
+Writes docs/papers/KEY.md (verdicts and ledger), docs/papers/figures/KEY.md (each figure beside what
+the paper says of it) and its pictures, docs/papers/figures/KEY/*.svg. Pictures are thinned: they
+are looked at on a page, and the data behind them is in the result. `make papers` runs all five.
+"""
+
+import json
+import re
+import shutil
+import sys
+from itertools import groupby
+from pathlib import Path
+
+from marqueue.papers import PAPERS
+from marqueue.papers.figures_page import figures_page
+
+HERE = Path("docs/papers")
+#: Longest curve that is kept as it is, points, and the width of a column of others, pt.
+SHORT, COLUMN = 150, 2.0
+POINT = re.compile(r"([ML]) (\S+) (\S+)")
+
+
+def main(results: list[Path]) -> None:
+    """Writes the pages and pictures of each result."""
+    for result in results:
+        summary = json.loads((result / "summary.json").read_text())
+        key = summary["paper"]
+        shutil.copy(result / "ledger.md", HERE / f"{key}.md")
+        paper, pictures = PAPERS[key], HERE / "figures" / key
+        page = figures_page(summary, paper.title, paper.experiments, key, f"../{key}.md")
+        pictures.with_suffix(".md").parent.mkdir(exist_ok=True)
+        pictures.with_suffix(".md").write_text(page, encoding="utf-8")
+        shutil.rmtree(pictures, ignore_errors=True)
+        pictures.mkdir()
+        for file in (result / "figures").glob("*.svg"):
+            (pictures / file.name).write_text(thinned(file.read_text()), encoding="utf-8")
+
+
+def thinned(svg: str) -> str:
+    """The picture with fewer points, tenths of a point, no metadata, and a white background."""
+    svg = re.sub(r"<!DOCTYPE.*?>\s*|<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{_curve(path[1])}"', svg)
+    svg = re.sub(r' (?:d|x|y)="[^"]*"', lambda of: re.sub(r"(\.\d)\d+", r"\1", of[0]), svg)
+    used = set(re.findall(r"#([A-Za-z]\w*)", svg))
+    svg = re.sub(r'\sid="([\w.]+)"', lambda of: of[0] if of[1] in used else "", svg)
+    svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg)
+    svg = re.sub(r">\s+<", ">\n<", svg)
+    return svg.replace("<svg ", '<svg style="background: white" ', 1)
+
+
+def _curve(path: str) -> str:
+    """A long curve keeps the least and the greatest value of each column."""
+    points = POINT.findall(path)
+    other = POINT.sub("", path).strip()
+    if len(points) <= SHORT or other not in ("", "z"):
+        return " ".join(path.split())
+    kept = []
+    for _, column in groupby(points[1:], lambda point: float(point[1]) // COLUMN):
+        every = list(column)
+        ends = {min(every, key=lambda p: float(p[2])), max(every, key=lambda p: float(p[2]))}
+        ends |= {each for each in every if each[0] == "M"}
+        kept += sorted(ends, key=every.index)
+    return " ".join(" ".join(point) for point in [points[0], *kept]) + f" {other}".rstrip()
+
+
+if __name__ == "__main__":
+    main([Path(each) for each in sys.argv[1:]])

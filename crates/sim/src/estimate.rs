@@ -1,0 +1,54 @@
+//! How much memory a run takes, from its plan: an estimate that is made before the run starts.
+
+use crate::flow::Flow;
+use crate::plan::{LinkPlan, Plan, TrafficKind};
+use marqueue_aqm::Limit;
+use marqueue_core::{Packet, Time};
+
+/// What a flow takes beside its [`Flow`]: its row, and what its ends allocate in a typical run.
+const PER_FLOW: f64 = 512.0;
+/// A row of a flow that has ended, without its measuring windows.
+const PER_ROW: f64 = 64.0;
+/// A packet that waits or travels: itself, with time and the unused part of a buffer that doubles.
+const PER_PACKET: f64 = 2.0 * (std::mem::size_of::<Packet>() + 16) as f64;
+/// A sample of one link, without its probes.
+const PER_SAMPLE: f64 = 40.0;
+/// What any run takes.
+const BASE: f64 = 2e6;
+
+/// An estimate of the largest memory that a run of `plan` takes, bytes.
+pub fn estimated_bytes(plan: &Plan) -> f64 {
+    let windows = (plan.boundaries.len() + 1) as f64;
+    let rows = 8.0 * windows + PER_ROW;
+    let flows = plan.initial_flows() as f64 * (std::mem::size_of::<Flow>() as f64 + PER_FLOW + rows);
+    let arriving: f64 = plan.traffic.iter().map(|t| arriving(&t.kind, plan.duration)).sum();
+    let samples = if plan.sample.0 == 0 { 0.0 } else { plan.duration.0 as f64 / plan.sample.0 as f64 };
+    let sampled = plan.links.iter().filter(|link| link.queue.is_some()).count() as f64;
+    let links: f64 = plan.links.iter().map(|link| of_link(link, windows)).sum();
+    // Columns double when they grow.
+    BASE + flows + 2.0 * (arriving * rows + samples * sampled * PER_SAMPLE) + links
+}
+
+/// Number of flows that arrive during the run.
+fn arriving(kind: &TrafficKind, duration: Time) -> f64 {
+    match kind {
+        TrafficKind::Poisson { rate, start, stop, .. } => {
+            rate * stop.min(&duration).secs().max(start.secs()) - rate * start.secs()
+        }
+        _ => 0.0,
+    }
+}
+
+/// The packets that wait and travel, and the histogram of the queue's lengths in each measuring window.
+fn of_link(link: &LinkPlan, windows: f64) -> f64 {
+    let mean_packet = link.queue.as_ref().map_or(1000.0, |q| q.mean_packet.0 as f64);
+    let in_flight = link.rate.0 as f64 * link.delay.secs() / 8.0 / mean_packet;
+    let waiting = match link.queue.as_ref().map(|q| q.limit) {
+        Some(Limit::Packets(n)) => f64::from(n),
+        Some(Limit::Bytes(bytes)) => bytes as f64 / mean_packet,
+        None => 0.0,
+    };
+    // A buffer that never fills is not allocated either: of it, what passes in a second.
+    let waiting = waiting.min(link.rate.0 as f64 / 8.0 / mean_packet);
+    (in_flight + waiting) * PER_PACKET + waiting * 8.0 * windows
+}

@@ -1,0 +1,93 @@
+"""Results as the lab lists them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from marqueue.errors import ResultError, differing_values
+from marqueue.lab.folder import Folder
+from marqueue.results.integrity import CIRCUMSTANCES, read_provenance
+
+REPORT = "report.html"
+SCENARIO = "scenario.toml"
+SUMMARY = "summary.json"
+
+MOST = 5000
+"""Results in a list. More would be slow to read, and nobody would look through them."""
+
+FIGURES = ("utilization", "loss_ratio", "mark_ratio", "queue_mean", "delay_mean", "delay_p99")
+"""The figures of a link that the list shows, in base units."""
+
+
+def listing(folder: Folder) -> dict[str, Any]:
+    """All results of a folder, newest first, ready for JSON. ``omitted`` counts those over
+    :data:`MOST`."""
+    found = list(folder.results())
+    entries = [entry(folder, path) for path in found[:MOST]]
+    entries.sort(key=lambda each: str(each["started_at"]), reverse=True)
+    return {"folder": str(folder.root), "results": entries, "omitted": len(found) - len(entries)}
+
+
+def entry(folder: Folder, path: Path) -> dict[str, Any]:
+    """One result: what it is, its settings, and the figures of its links.
+
+    A damaged result has a ``problem`` in words, and no settings.
+    """
+    name = folder.name(path)
+    described: dict[str, Any] = {
+        "path": name,
+        "name": path.name,
+        "kind": "result",
+        "started_at": None,
+        "settings": {},
+        "links": {},
+        "report": (path / REPORT).is_file(),
+        "scenario": (path / SCENARIO).is_file(),
+        "remark": None,
+        "problem": None,
+    }
+    try:
+        provenance = read_provenance(path)
+    except (ResultError, OSError, ValueError) as error:
+        return described | {"problem": str(error)}
+    scenario = provenance.get("scenario") or {}
+    return described | {
+        "name": scenario.get("name", path.name),
+        "kind": provenance.get("kind", "result"),
+        "version": provenance.get("version"),
+        "started_at": _started_at(path),
+        "settings": {key: value for key, _, value in differing_values({}, scenario)},
+        "over": provenance.get("over"),
+        "links": _links(path),
+        "remark": "partial" if provenance.get("partial") else None,
+    }
+
+
+def _started_at(path: Path) -> str | None:
+    """The time at which the run began, ISO 8601; None if nothing tells."""
+    circumstances = _json(path / CIRCUMSTANCES)
+    return circumstances.get("started_at") if circumstances else None
+
+
+def _links(path: Path) -> dict[str, dict[str, Any]]:
+    """The figures of each link, as mean and half width of its interval."""
+    summary = _json(path / SUMMARY)
+    measured = summary.get("measured") if summary else None
+    if not isinstance(measured, Mapping):
+        return {}
+    return {
+        link: {key: figures[key] for key in FIGURES if key in figures}
+        for link, figures in measured.get("links", {}).items()
+    }
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    """The table in a JSON file; None if it cannot be read."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None

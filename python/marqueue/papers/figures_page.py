@@ -1,0 +1,98 @@
+"""A page with each figure of a paper beside what the paper says of it.
+
+It is made from the summary of a reproduction (``summary.json``), without running anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from marqueue.papers.verdict import COUNTED
+from marqueue.reports.builder import OUTCOMES, Outcome
+
+Summary = Mapping[str, Any]
+
+
+def file_name(figure: str) -> str:
+    """Name of a figure's files, without suffix: ``figure-3-a-delays`` for Figure 3 (a), delays."""
+    return re.sub("[^a-z0-9]+", "-", figure.lower()).strip("-")
+
+
+def figures_page(
+    summary: Summary, title: str, experiments: Mapping[str, str], pictures: str, verdicts: str
+) -> str:
+    """The page as Markdown.
+
+    ``experiments`` has the title of each experiment, ``pictures`` is the directory of the SVG
+    files and ``verdicts`` the page of verdicts and ledger, both relative to this page.
+    """
+    form = "quick form" if summary["quick"] else "full form"
+    lines = [
+        f"# {title}: figures",
+        "",
+        "Each figure as measured here, beside what the paper says of it in our own words, the "
+        f"paper's number, ours, and the verdict ({form}). A verdict is followed by its numbers of "
+        f"comparisons: {COUNTED}. Reasons and readings are on the "
+        f"[page of verdicts]({verdicts}).",
+    ]
+    for number in summary["experiments"]:
+        lines += ["", f"## Experiment {number}: {experiments[number]}"]
+        lines += _experiment(summary, number, pictures)
+    return "\n".join(lines) + "\n"
+
+
+def _experiment(summary: Summary, number: str, pictures: str) -> Iterable[str]:
+    claims = [each for each in summary["claims"] if each["experiment"] == number]
+    figures = [each for each in summary["figures"] if each["experiment"] == number]
+    drawn: dict[str, list[Mapping[str, Any]]] = {}
+    for each in figures:
+        drawn.setdefault(_number(each["name"]), []).append(each)
+    for of, same in drawn.items():
+        yield from ("", f"### {of}")
+        for each in same:
+            name, caption = each["name"], each["caption"]
+            picture = f"{pictures}/{file_name(name)}.svg"
+            yield from ("", f"![{name} as measured here]({picture})", "")
+            yield f"*{name}.* {caption}"
+        yield from _table([each for each in claims if _first_drawn(each, drawn) == of])
+    rest = [each for each in claims if _first_drawn(each, drawn) is None]
+    if rest:
+        yield from ("", "### Other claims")
+        yield from _table(rest)
+
+
+def _number(figure: str) -> str:
+    """The figure of the paper that a picture belongs to: Figure 4 for Figure 4a."""
+    found = re.match(r"Figure \d+", figure)
+    return found[0] if found else figure
+
+
+def _first_drawn(claim: Mapping[str, Any], drawn: Collection[str]) -> str | None:
+    """The first figure that a claim names, of those with a picture."""
+    named = re.match(r"Figs?\. ([\d, -]+)", claim["where"])
+    numbers = re.findall(r"\d+", named[1]) if named else []
+    return next((name for name in map("Figure {}".format, numbers) if name in drawn), None)
+
+
+def _table(claims: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    if not claims:
+        return
+    yield from ("", "| The paper says | Where | Its number | Here | Verdict |", f"|{'---|' * 5}")
+    for each in claims:
+        main = next(iter(each["readings"].values()))
+        counts = " / ".join(str(main[of]) for of in ("hold", "open", "fail"))
+        cells = (
+            f"{each['says']} (`{each['id']}`)",
+            each["where"],
+            each["paper"],
+            each["measured"],
+            f"{OUTCOMES[cast(Outcome, each['verdict'])]}, {counts}",
+        )
+        yield f"| {' | '.join(_plain(cell) for cell in cells)} |"
+
+
+def _plain(text: str) -> str:
+    """Text that ends neither a cell of a table nor the description of a picture."""
+    return text.replace("|", "/").replace("[", "(").replace("]", ")")

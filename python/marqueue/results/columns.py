@@ -1,0 +1,66 @@
+"""Builds Arrow tables from the output of the engine.
+
+Each column has its unit in the metadata of its field. Missing values are null: the end of a flow
+that did not finish, or a probe that a link does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Raw = Mapping[str, Any]
+Plan = Mapping[str, Any]
+Array = npt.NDArray[Any]
+
+
+class Columns:
+    """Builds a table, column by column."""
+
+    def __init__(self) -> None:
+        self.fields: list[pa.Field] = []
+        self.arrays: list[pa.Array] = []
+
+    def add(self, name: str, type_: pa.DataType, unit: str, parts: Iterable[Any]) -> None:
+        """Appends a column, the concatenation of ``parts``; NaN becomes null."""
+        pieces = [np.asarray(p) for p in parts]
+        values = np.concatenate(pieces) if pieces else np.empty(0)
+        self.arrays.append(pa.array(values, type=type_, from_pandas=True))
+        self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
+
+    def add_optional(self, name: str, type_: pa.DataType, unit: str, values: Array) -> None:
+        """Appends a column of integers; negative ones become null."""
+        self.arrays.append(pa.array(values, mask=values < 0).cast(type_))
+        self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
+
+    def add_text(self, name: str, parts: Iterable[tuple[str, int]]) -> None:
+        """Appends a column of text from (text, number of repetitions)."""
+        pieces = [pa.repeat(pa.scalar(text, pa.string()), n) for text, n in parts]
+        empty = pa.array([], pa.string())
+        self.arrays.append(pa.concat_arrays(pieces) if pieces else empty)
+        self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
+
+    def add_names(self, name: str, names: Sequence[str], index: Array) -> None:
+        """Appends a column of text from indices into ``names``; masked ones become null."""
+        column = pa.array(names, pa.string()).take(pa.array(index))
+        self.arrays.append(column)
+        self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
+
+    def add_lists(
+        self, name: str, type_: pa.DataType, unit: str, lengths: Array, values: Array
+    ) -> None:
+        """Appends a column of lists; ``lengths[i]`` of the ``values`` are in row i."""
+        edges = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        # Parquet names the items of a list like this, so reading and writing keeps the bytes.
+        kind = pa.large_list(pa.field("element", type_))
+        column = pa.LargeListArray.from_arrays(pa.array(edges), pa.array(values, type_), type=kind)
+        self.arrays.append(column)
+        self.fields.append(pa.field(name, column.type, metadata={"unit": unit}))
+
+    def table(self) -> pa.Table:
+        """The table."""
+        return pa.Table.from_arrays(self.arrays, schema=pa.schema(self.fields))

@@ -1,0 +1,85 @@
+"""Recorded packets and changes of senders, as Arrow tables (``docs/traces.md``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from marqueue._core import REASONS
+from marqueue.results.columns import Array, Columns, Plan, Raw
+
+#: Events of a packet, in the order of the engine's discriminants.
+TRACE_KINDS = ("arrive", "mark", "drop", "depart")
+NO_REASON = 255
+#: Values of the ECN field of a packet, in the order of the engine's numbers.
+ECN = ("not-ect", "ect", "ce")
+TRACE_FLAGS = ("ack", "syn", "ece", "cwr", "retransmit")
+
+
+def trace_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
+    """Every packet of the traced links (``docs/traces.md``); None if no link was traced."""
+    rows = [
+        (r, plan["links"][t["link"]]["name"], t)
+        for r, raw in enumerate(raws)
+        for t in raw["traces"]
+    ]
+    if not rows:
+        return None
+
+    def all_of(column: str) -> Array:
+        return np.concatenate([t[column] for *_, t in rows])
+
+    out = Columns()
+    out.add("replication", pa.uint32(), "", (np.full(len(t["t"]), r) for r, _, t in rows))
+    out.add_text("link", ((name, len(t["t"])) for _, name, t in rows))
+    out.add("t", pa.float64(), "s", [all_of("t")])
+    out.add_names("kind", TRACE_KINDS, all_of("kind"))
+    reason = all_of("reason")
+    out.add_names("reason", REASONS, np.ma.masked_equal(reason, NO_REASON))
+    out.add("flow", pa.uint32(), "", [all_of("flow")])
+    out.add("seq", pa.uint32(), "packets", [all_of("seq")])
+    out.add("bytes", pa.uint32(), "bytes", [all_of("bytes")])
+    out.add("queue", pa.uint32(), "packets", [all_of("queue")])
+    out.add("sojourn", pa.float64(), "s", [all_of("sojourn")])
+    for flag in TRACE_FLAGS:
+        out.add(flag, pa.bool_(), "", [all_of(flag)])
+    out.add_names("ecn", ECN, all_of("ecn"))
+    out.add_optional("timestamp", pa.uint32(), "ticks", all_of("timestamp"))
+    out.add_lists("sack", pa.uint32(), "packets", all_of("sack_length"), all_of("sack"))
+    return out.table()
+
+
+def _sender_columns(rows: Sequence[tuple[int, Any]]) -> Columns:
+    """The columns of replication, flow and time of each change of a sender."""
+    out = Columns()
+    out.add("replication", pa.uint32(), "", (np.full(len(s["t"]), r) for r, s in rows))
+    out.add("flow", pa.uint32(), "", (np.full(len(s["t"]), s["flow"]) for _, s in rows))
+    out.add("t", pa.float64(), "s", (s["t"] for _, s in rows))
+    return out
+
+
+def tcp_table(raws: Sequence[Raw]) -> pa.Table | None:
+    """Every change of the senders of the traced TCP flows; None if no flow was traced."""
+    rows = [(r, s) for r, raw in enumerate(raws) for s in raw["senders"]]
+    if not rows:
+        return None
+    out = _sender_columns(rows)
+    for column in ("cwnd", "ssthresh"):
+        out.add(column, pa.float64(), "packets", (s[column] for _, s in rows))
+    for column in ("rtt", "srtt", "rto"):
+        out.add(column, pa.float64(), "s", (s[column] for _, s in rows))
+    return out.table()
+
+
+def paced_table(raws: Sequence[Raw]) -> pa.Table | None:
+    """Every change of the senders of the traced paced flows; None if no flow was traced."""
+    rows = [(r, s) for r, raw in enumerate(raws) for s in raw["paced"]]
+    if not rows:
+        return None
+    out = _sender_columns(rows)
+    out.add("rate", pa.float64(), "bit/s", (s["rate"] for _, s in rows))
+    out.add("price", pa.float64(), "1", (s["price"] for _, s in rows))
+    return out.table()
