@@ -4,8 +4,13 @@ import { defineConfig } from '@playwright/test';
 export default defineConfig({
   testDir: 'tests',
   outputDir: 'test-results',
-  timeout: 60_000,
+  // A test waits for what the page says, never for a time. These limits are for machines many times slower.
+  timeout: 300_000,
+  expect: { timeout: 60_000 },
   workers: 2,
+  // CI asks for one more attempt: a test that fails and then passes is reported as flaky, with what the first attempt
+  // saw, and does not stop the rest. On a developer's machine it fails.
+  retries: Number(process.env.RETRIES ?? 0),
   forbidOnly: true,
   reporter: 'list',
   use: {

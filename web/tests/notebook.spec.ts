@@ -63,18 +63,18 @@ test('a result has its charts and no controls', async ({ page }) => {
 test('a control that is moved is told to the kernel as a value of the scenario', async ({ page }) => {
   await draw(page, traits);
   await page.getByLabel('topology.bottleneck.aqm').selectOption('pie');
-  expect(await saved(page)).toEqual({ 'topology.bottleneck.aqm': 'pie' });
+  await expect.poll(() => saved(page)).toEqual({ 'topology.bottleneck.aqm': 'pie' });
   const slider = page.getByRole('slider');
   await slider.focus();
   await page.keyboard.press('End');
-  expect(await saved(page)).toEqual({ 'topology.bottleneck.aqm': 'pie', 'topology.bottleneck.rate': '20 Mbit/s' });
+  await expect.poll(() => saved(page)).toEqual({ 'topology.bottleneck.aqm': 'pie', 'topology.bottleneck.rate': '20 Mbit/s' });
   await expect(page.locator('output')).toHaveText('20 Mbit/s');
 });
 
 test('a new result replaces the charts, a problem is said', async ({ page }) => {
   await draw(page, traits);
+  await expect.poll(() => page.locator('.mq-chart').count()).toBeGreaterThan(3);
   const charts = await page.locator('.mq-chart').count();
-  expect(charts).toBeGreaterThan(3);
   await page.evaluate((data) => (window as never as { say: (n: string, v: unknown) => void }).say('data', data), traits.data);
   await expect(page.locator('.mq-chart')).toHaveCount(charts);
   await page.evaluate(() =>

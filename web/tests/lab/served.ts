@@ -72,8 +72,8 @@ export const test = base.extend<Fixtures, Shared>({
     for (const name of ['First', 'Dumbbell under AVQ']) {
       await page.getByRole('navigation', { name: 'Examples' }).getByRole('button', { name, exact: true }).click();
       await expect(page.getByRole('heading', { level: 2, name, exact: true })).toBeVisible();
+      await ended(page);
     }
-    await ended(page);
     await use(page);
     expect(problems).toEqual([]);
   },
@@ -94,15 +94,22 @@ function problemsOf(page: Page): string[] {
   return problems;
 }
 
-/** Waits until the run that is shown has ended. */
+/** Waits until nothing changes any more: the text is compiled, its run has ended or is paused, the charts show it. */
+export async function settled(page: Page): Promise<void> {
+  await expect(page.getByRole('region', { name: 'Simulation', includeHidden: true })).toHaveAttribute('data-busy', 'false');
+}
+
+/** Waits until the run of the scenario of now has ended. "Run again" alone would also be seen before it begins. */
 export async function ended(page: Page): Promise<void> {
-  await expect(page.getByRole('button', { name: 'Run again' })).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText('Utilization', { exact: true }).first()).toBeVisible();
+  await settled(page);
+  await expect(page.getByRole('button', { name: 'Run again', includeHidden: true })).toHaveCount(1);
+  await expect(page.getByText('Utilization', { exact: true }).first()).toBeAttached();
 }
 
 /** Waits until changes take effect. */
 export async function compilerLoaded(page: Page): Promise<void> {
-  await expect(page.getByText('compiler is being loaded')).toBeHidden({ timeout: 45_000 });
+  await expect(page.getByRole('tab', { name: 'TOML' })).toBeVisible();
+  await expect(page.getByText('compiler is being loaded')).toBeHidden();
 }
 
 /** The text of the scenario. The TOML tab is then open. */

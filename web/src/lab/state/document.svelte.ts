@@ -29,6 +29,7 @@ export class ScenarioDocument {
   /** Opens a scenario whose plan is known. */
   open(text: string, compiled: Compiled): void {
     this.replace(text);
+    this.again = false;
     this.problems = [];
     this.compiled = compiled;
     this.current = true;
@@ -60,6 +61,11 @@ export class ScenarioDocument {
     return patch(this.text, changed as Tree);
   }
 
+  /** Whether the compiler's answer to the text of now is still to come. */
+  get pending(): boolean {
+    return !this.current && this.compilerFailure === null;
+  }
+
   /** The compiler, which is loaded once. */
   load(): Promise<Compiler> {
     this.loading ??= Compiler.load().then(
@@ -80,6 +86,7 @@ export class ScenarioDocument {
   }
 
   private replace(text: string): void {
+    clearTimeout(this.timer);
     this.text = text;
     this.current = false;
     try {
@@ -93,7 +100,6 @@ export class ScenarioDocument {
   }
 
   private schedule(pause: number): void {
-    clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.compile(), pause);
   }
 
@@ -103,18 +109,19 @@ export class ScenarioDocument {
       this.again = true;
       return;
     }
+    if (this.current) return;
     this.busy = true;
     const text = this.text;
     try {
       const compiler = await this.load();
       const made = await compiler.compile(text);
-      if (text === this.text) this.take(made);
+      if (text === this.text && !this.current) this.take(made);
     } catch (error) {
       this.compilerFailure ??= `The scenario compiler has failed: ${error instanceof Error ? error.message : String(error)}`;
     } finally {
       this.busy = false;
     }
-    if (this.again || text !== this.text) {
+    if (this.again) {
       this.again = false;
       void this.compile();
     }

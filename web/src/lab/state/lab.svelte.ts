@@ -23,12 +23,20 @@ export class Lab {
   trouble = $state<string | null>(null);
   theory = $state.raw<Theory | null>(null);
   theoryWanted = $state(false);
+  /** What is under way before a text or a run changes, or theory is asked. */
+  private working = $state(0);
   private fresh = true;
+  private generation = 0;
   /** The fragment that this page wrote itself. */
   private ownFragment = '';
 
   constructor() {
     this.document.onCompiled = () => void this.run(!this.fresh);
+  }
+
+  /** Whether what is shown will change without the reader: a text is compiled, a run goes on, curves are drawn. */
+  get busy(): boolean {
+    return this.working > 0 || this.document.pending || this.runs.busy;
   }
 
   /** Opens the scenario of the link, or the first of the gallery. */
@@ -50,7 +58,10 @@ export class Lab {
     const card = this.cards.find((each) => each.id === id);
     if (!card) return;
     this.renew(id);
-    this.document.open(card.toml, await loadPlan(id));
+    const plan = await this.during(loadPlan(id));
+    // Another scenario may have been opened meanwhile.
+    if (this.card !== id) return;
+    this.document.open(card.toml, plan);
     this.anchor = this.document.tree;
   }
 
@@ -66,7 +77,7 @@ export class Lab {
     if (location.hash === this.ownFragment) return false;
     this.trouble = null;
     try {
-      const text = await fromFragment(location.hash);
+      const text = await this.during(fromFragment(location.hash));
       if (text === null) return false;
       this.openText(text);
       return true;
@@ -89,8 +100,10 @@ export class Lab {
     const compiled = this.document.compiled;
     if (!compiled) return;
     this.fresh = false;
+    const generation = ++this.generation;
     const wanted: Wanted[] = [{ compiled, label: this.aqmLabel(compiled) }];
-    const other = await this.besideWanted(compiled);
+    const other = await this.during(this.besideWanted(compiled));
+    if (generation !== this.generation) return;
     if (other) wanted.push(other);
     await this.runs.start(wanted, keepGhost && !other);
     if (this.theoryWanted) void this.solve();
@@ -103,7 +116,11 @@ export class Lab {
   }
 
   /** Asks theory about the scenario of now. */
-  async solve(): Promise<void> {
+  solve(): Promise<void> {
+    return this.during(this.askTheory());
+  }
+
+  private async askTheory(): Promise<void> {
     const { text, current } = this.document;
     if (!current || this.document.problems.length > 0) return;
     try {
@@ -124,6 +141,15 @@ export class Lab {
 
   setValue(path: Path, value: unknown): void {
     this.document.setValue(path, value);
+  }
+
+  private async during<T>(work: Promise<T>): Promise<T> {
+    this.working += 1;
+    try {
+      return await work;
+    } finally {
+      this.working -= 1;
+    }
   }
 
   private renew(card: string): void {

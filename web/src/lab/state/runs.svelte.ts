@@ -22,7 +22,8 @@ export class Runs {
   tracing = $state(false);
   /** Grows whenever there is something new to draw. */
   version = $state(0);
-  private waiting = false;
+  /** Whether the charts do not show yet what is known. */
+  private drawing = $state(false);
   private generation = 0;
 
   /** Runs these plans from the beginning. The present run becomes the ghost if it has the same links. */
@@ -91,16 +92,21 @@ export class Runs {
     return links.find((each) => each.name === this.link) ?? links[0] ?? null;
   }
 
+  /** Whether what is shown will change by itself. */
+  get busy(): boolean {
+    return this.state === 'running' || this.drawing;
+  }
+
   get failure(): string | null {
     return this.refusal ?? this.runs.find((run) => run.failure)?.failure ?? null;
   }
 
   private changed(): void {
     if (this.runs.length > 0 && this.runs.every((run) => run.finished || run.failure)) this.state = 'finished';
-    if (this.waiting) return;
-    this.waiting = true;
+    if (this.drawing) return;
+    this.drawing = true;
     setTimeout(() => {
-      this.waiting = false;
+      this.drawing = false;
       this.version += 1;
     }, DRAW_EVERY);
   }
