@@ -92,7 +92,7 @@ def interrupted(*arguments: str, cwd: Path) -> tuple[int, str]:
     while b"%" not in shown:
         shown += os.read(master, 1024)
     process.send_signal(signal.SIGINT)
-    stdout, _ = process.communicate(timeout=30)
+    stdout, _ = process.communicate(timeout=120)
     os.close(master)
     return process.returncode, stdout
 

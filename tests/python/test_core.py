@@ -88,7 +88,7 @@ def test_other_threads_go_on_during_a_run_and_may_cancel_it(small: Scenario):
     while control.done_secs() == 0.0 and thread.is_alive():
         pass
     control.cancel()
-    thread.join(timeout=10)
+    thread.join(timeout=120)
     assert len(outcome) == 1
     assert control.done_secs() > 0.0
 

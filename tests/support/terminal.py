@@ -9,9 +9,13 @@ import struct
 import termios
 import time
 from contextlib import suppress
+from pathlib import Path
 
 SIZE = 24, 100
 """Rows and columns."""
+
+PATIENCE = 120.0
+"""Seconds after which nothing more is to be expected of any machine."""
 
 
 class Terminal:
@@ -20,14 +24,15 @@ class Terminal:
     def __init__(self, *command: str) -> None:
         self.pid, self.master = pty.fork()
         if self.pid == 0:
+            # Here and not in the parent: the command may ask for it first.
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
             os.execvpe(command[0], command, {**os.environ, "TERM": "xterm"})
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
         self.shown = ""
 
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
 
-    def read_until(self, pattern: str, seconds: float = 60.0) -> str:
+    def read_until(self, pattern: str, seconds: float = PATIENCE) -> str:
         """What is shown up to something that it waits for."""
         deadline = time.monotonic() + seconds
         while not (match := re.search(pattern, self.shown, re.DOTALL)):
@@ -37,14 +42,20 @@ class Terminal:
         before, self.shown = self.shown[: match.end()], self.shown[match.end() :]
         return before
 
-    def insist(self, key: str, pattern: str) -> None:
-        """Presses a key until something is shown: at first nobody may be there to hear it."""
-        for _ in range(60):
-            self.type(key)
-            with suppress(AssertionError):
-                self.read_until(pattern, 1)
-                return
-        raise AssertionError(self.shown)
+    def wait_for(self, program: str) -> None:
+        """Waits until a program has the terminal and sleeps: Ctrl-C and Ctrl-Z are then for it."""
+        deadline = time.monotonic() + PATIENCE
+        while self._foreground() != (program, "S"):
+            assert time.monotonic() < deadline, (self._foreground(), self.shown)
+            time.sleep(0.01)
+
+    def _foreground(self) -> tuple[str, str] | None:
+        """Name and state (proc_pid_stat(5)) of the leader of the foreground process group."""
+        with suppress(OSError):
+            said = Path(f"/proc/{os.tcgetpgrp(self.master)}/stat").read_text()
+            name, state = said.partition("(")[2].rsplit(")", 1)
+            return name, state.split()[0]
+        return None
 
     def close(self) -> int:
         """Goes away; the exit code of the command."""
