@@ -120,7 +120,6 @@ pub fn check(plan: &Plan) -> Result<Vec<String>, RunError> {
 /// # Errors
 /// If the plan is invalid or the run was cancelled.
 pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunError> {
-    refuse_external(plan).map_err(RunError::Invalid)?;
     let is_traced = plan.links.iter().any(|l| l.trace);
     let mut run = Run::new(plan, seed)?;
     loop {
@@ -156,8 +155,17 @@ impl Run {
     /// A run at time zero.
     ///
     /// # Errors
-    /// If the plan is invalid.
+    /// If the plan is invalid, or has flows whose ends are outside.
     pub fn new(plan: &Plan, seed: u64) -> Result<Run, RunError> {
+        refuse_external(plan).map_err(RunError::Invalid)?;
+        Run::with_external_ends(plan, seed)
+    }
+
+    /// A run at time zero, whose caller plays the ends of some flows (see [`crate::external`]).
+    ///
+    /// # Errors
+    /// If the plan is invalid.
+    pub fn with_external_ends(plan: &Plan, seed: u64) -> Result<Run, RunError> {
         check_plan(plan).map_err(RunError::Invalid)?;
         let prepared = prepare(plan, seed).map_err(RunError::Invalid)?;
         Ok(Run {

@@ -6,6 +6,7 @@ use marqueue_core::Time;
 use marqueue_sim::external::ExternalFlow;
 use marqueue_sim::plan::{Plan, TrafficKind};
 use marqueue_sim::result::{CwndResult, RunResult, SenderTrace};
+use std::collections::BTreeMap;
 
 /// The result of a run that has ended or was cut off.
 pub fn result(mut network: GuestNetwork, plan: &Plan) -> RunResult {
@@ -63,11 +64,9 @@ fn windows(group: usize, flows: &[&FlowReport], plan: &Plan, edges: &[Time], end
 
 /// The window of a flow at each of these times; 0 where it reported none.
 fn at_instants(flow: &FlowReport, instants: &[Time]) -> Vec<f64> {
-    let window = |at: &Time| {
-        let found = flow.samples.iter().find(|(sampled, _)| sampled == at);
-        found.map_or(0.0, |(_, info)| info.sender.cwnd)
-    };
-    instants.iter().map(window).collect()
+    // At the instant at which a flow connects or ends it may report twice; either is its window then.
+    let windows: BTreeMap<Time, f64> = flow.samples.iter().map(|(at, info)| (*at, info.sender.cwnd)).collect();
+    instants.iter().map(|at| windows.get(at).copied().unwrap_or(0.0)).collect()
 }
 
 /// NaN without values.

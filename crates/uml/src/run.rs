@@ -89,7 +89,7 @@ const STEPS: u32 = 256;
 
 impl Machines {
     fn start(plan: &Plan, seed: u64, kernels: &BTreeMap<String, KernelFiles>) -> Result<Machines, Error> {
-        let run = Run::new(plan, seed)?;
+        let run = Run::with_external_ends(plan, seed)?;
         let flows = run.external_flows().to_vec();
         let hosts = Hosts::new(plan, &flows).map_err(RunError::Invalid)?;
         if hosts.guests.len() > MOST_GUESTS {
