@@ -14,7 +14,7 @@ ROOT = Path(marqueue.__file__).parent
 
 FLOORS = [
     {"errors"},
-    {"units", "extras", "statistics"},
+    {"units", "extras", "statistics", "kernels"},
     {"scenario"},
     {"theory"},
     {"results"},

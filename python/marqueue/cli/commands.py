@@ -57,6 +57,12 @@ COMMANDS = {
         settings={"context_settings": {"allow_interspersed_args": False}, "no_args_is_help": True},
         panel=REAL,
     ),
+    "kernel": Entry(
+        "marqueue.cli.kernels",
+        "kernel",
+        help="Linux kernels as hosts and routers of the simulator.",
+        panel=REAL,
+    ),
     "attach": Entry("marqueue.cli.kernel", "attach", panel=REAL),
     "stats": Entry("marqueue.cli.kernel", "stats", panel=REAL),
     "detach": Entry("marqueue.cli.kernel", "detach", panel=REAL),
