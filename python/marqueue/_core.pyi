@@ -7,6 +7,9 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+Kernels = Mapping[str, tuple[PathLike[str], PathLike[str], PathLike[str] | None]]
+"""Image, first program and tc by name."""
+
 Floats = npt.NDArray[np.float64]
 
 REASONS: list[str]
@@ -27,6 +30,9 @@ class PlanError(ValueError):
 
 class TraceFull(Exception):
     """A run whose traced links saw more than fits."""
+
+class GuestFailed(Exception):
+    """A kernel of a run died, hung, or broke a protocol."""
 
 class Cancelled(Exception):
     """A run that was cancelled."""
@@ -254,10 +260,12 @@ def check(plan_json: str) -> list[str]:
 def estimated_bytes(plan_json: str) -> float:
     """An estimate of the largest memory that a run takes, bytes."""
 
-def run(plan_json: str, seed: int, control: Control) -> dict[str, Any]:
-    """Run a plan; other threads go on meanwhile."""
+def run(
+    plan_json: str, seed: int, control: Control, kernels: Kernels | None = None
+) -> dict[str, Any]:
+    """Run a plan; other threads go on meanwhile. Raises GuestFailed if a kernel fails."""
 
-def digest(plan_json: str, seed: int) -> str:
+def digest(plan_json: str, seed: int, kernels: Kernels | None = None) -> str:
     """Run a plan; the digest of its whole result, equal on all platforms."""
 
 def write_pcapng(

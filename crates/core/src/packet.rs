@@ -36,6 +36,8 @@ impl Flags {
     pub const ANSWERS_CE: Flags = Flags(32);
     /// Data that carries [`Signals`](crate::Signals).
     pub const SIGNALS: Flags = Flags(64);
+    /// Its sender and its receiver are outside the simulator, where its frame is stored.
+    pub const EXTERNAL: Flags = Flags(128);
 
     /// Are all bits of `other` set?
     pub fn has(self, other: Flags) -> bool {
@@ -171,7 +173,8 @@ impl Packet {
     }
 
     /// TCP options. Data: its timestamp, if the connection has timestamps. Acknowledgement, and data with
-    /// [`Flags::SIGNALS`]: the slot of its options in the simulator's pool, or `Packet::NO_OPTIONS`.
+    /// [`Flags::SIGNALS`] or [`Flags::EXTERNAL`]: the slot of its options in the simulator's pool, or
+    /// `Packet::NO_OPTIONS`.
     #[inline]
     pub fn options(&self) -> u32 {
         (self.options_and_bytes >> 32) as u32

@@ -56,6 +56,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(file_system::exchange_paths, m)?)?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;
+    m.add("GuestFailed", m.py().get_type::<run::GuestFailed>())?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;
     Ok(())
 }

@@ -2,14 +2,19 @@
 
 use crate::convert;
 use marqueue_sim::plan::Plan;
+use marqueue_sim::result::RunResult;
 use marqueue_sim::RunError;
-use pyo3::exceptions::{PyException, PyValueError};
+use marqueue_uml::{Error, KernelFiles};
+use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pyo3::create_exception!(_core, PlanError, PyValueError, "The plan cannot be run: path, message.");
 pyo3::create_exception!(_core, TraceFull, PyException, "The traced links saw more than fits.");
+pyo3::create_exception!(_core, GuestFailed, PyException, "A kernel of the run failed.");
 pyo3::create_exception!(_core, Cancelled, PyException, "The run was cancelled.");
 
 /// Controls a run from another thread.
@@ -52,20 +57,49 @@ pub fn estimated_bytes(plan_json: &str) -> PyResult<f64> {
     Ok(marqueue_sim::estimated_bytes(&parse(plan_json)?))
 }
 
-/// Runs a plan.
+/// The kernels of a run, by the names that its plan has: image, first program and tc.
+type Kernels = BTreeMap<String, (PathBuf, PathBuf, Option<PathBuf>)>;
+
+/// Runs a plan; one with kernels as its end hosts if it names any.
 #[pyfunction]
-pub fn run<'py>(py: Python<'py>, plan_json: &str, seed: u64, control: &Control) -> PyResult<Bound<'py, PyDict>> {
+#[pyo3(signature = (plan_json, seed, control, kernels=None))]
+pub fn run<'py>(
+    py: Python<'py>,
+    plan_json: &str,
+    seed: u64,
+    control: &Control,
+    kernels: Option<Kernels>,
+) -> PyResult<Bound<'py, PyDict>> {
     let plan = parse(plan_json)?;
-    let result = py.detach(|| marqueue_sim::run(&plan, seed, &control.0)).map_err(refused)?;
+    let result = py.detach(|| run_plan(&plan, seed, &control.0, kernels))?;
     convert::result(py, result)
 }
 
 /// Runs a plan. Returns the digest of the whole result, hexadecimal: equal on all platforms.
 #[pyfunction]
-pub fn digest(py: Python<'_>, plan_json: &str, seed: u64) -> PyResult<String> {
+#[pyo3(signature = (plan_json, seed, kernels=None))]
+pub fn digest(py: Python<'_>, plan_json: &str, seed: u64, kernels: Option<Kernels>) -> PyResult<String> {
     let plan = parse(plan_json)?;
-    let result = py.detach(|| marqueue_sim::run(&plan, seed, &marqueue_sim::Control::default()));
-    result.map(|result| marqueue_sim::digest(&result)).map_err(refused)
+    let result = py.detach(|| run_plan(&plan, seed, &marqueue_sim::Control::default(), kernels))?;
+    Ok(marqueue_sim::digest(&result))
+}
+
+fn run_plan(
+    plan: &Plan,
+    seed: u64,
+    control: &marqueue_sim::Control,
+    kernels: Option<Kernels>,
+) -> PyResult<RunResult> {
+    if plan.transports.iter().all(|transport| transport.stack.is_none()) {
+        return marqueue_sim::run(plan, seed, control).map_err(refused);
+    }
+    let files = |(image, init, tc)| KernelFiles { image, init, tc };
+    let kernels = kernels.unwrap_or_default().into_iter().map(|(name, paths)| (name, files(paths))).collect();
+    marqueue_uml::run(plan, seed, &kernels, control).map_err(|error| match error {
+        Error::Run(error) => refused(error),
+        Error::NoKernel(_) | Error::System { .. } => PyOSError::new_err(error.to_string()),
+        Error::Guest { .. } => GuestFailed::new_err(error.to_string()),
+    })
 }
 
 /// A plan from JSON.

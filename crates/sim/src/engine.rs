@@ -2,16 +2,19 @@
 //!
 //! - [`forwarding`]: packets enter and leave links.
 //! - [`endpoints`]: senders and receivers; [`rate_based`]: those of rate-based flows.
+//! - [`external`]: flows whose ends are outside.
 //! - [`flow_lifecycle`]: the start and end of flows.
 //! - [`schedule`]: all other events.
 
 mod endpoints;
+mod external;
 mod flow_lifecycle;
 mod forwarding;
 mod rate_based;
 mod schedule;
 
 use crate::events::{EventQueue, Timers};
+use crate::external::{ExternalFlow, PacketFate};
 use crate::flow::{fill_row, Flow, FlowKind};
 use crate::flow_delays::FlowDelays;
 use crate::flow_links::FlowLinks;
@@ -143,6 +146,8 @@ pub struct Engine {
     /// The delays of flows with links of their own.
     flow_delays: FlowDelays,
     configs: Vec<Config>,
+    /// For each transport, whether its flows are external.
+    external_transports: Vec<bool>,
     /// Code points and processing classes of the traffic groups.
     heads: Vec<Head>,
     /// Ends of the measuring windows; the last is the duration.
@@ -163,6 +168,10 @@ pub struct Engine {
     senders: Vec<SenderTrace>,
     rate_traces: Vec<RateTrace>,
     cwnds: Vec<WindowMeter>,
+    /// Flows whose ends are outside, in the order of their slots.
+    external_flows: Vec<ExternalFlow>,
+    /// What became of the packets of external endpoints, until it is taken.
+    fates: Vec<PacketFate>,
     processed: u64,
 }
 
@@ -196,6 +205,7 @@ impl Engine {
             arrivals: Vec::new(),
             flow_delays: FlowDelays::new(plan, seed),
             configs,
+            external_transports: plan.transports.iter().map(|t| t.stack.is_some()).collect(),
             heads: plan.traffic.iter().map(|t| Head::new(Dscp::from_bits(t.dscp), t.class)).collect(),
             edges: plan.boundaries.iter().copied().chain([plan.duration]).collect(),
             next_edge: 0,
@@ -210,6 +220,8 @@ impl Engine {
             senders: Vec::new(),
             rate_traces: Vec::new(),
             cwnds: Vec::new(),
+            external_flows: Vec::new(),
+            fates: Vec::new(),
             processed: 0,
         };
         engine.number_sources(plan);

@@ -71,6 +71,8 @@ pub enum FlowKind {
     RateBased(Box<RateBased>),
     /// Packets of an uncontrolled generator.
     Packets,
+    /// TCP whose two ends are outside the simulator.
+    External(Box<External>),
     /// Finished.
     Finished,
 }
@@ -128,6 +130,19 @@ pub struct RateBased {
     pub trace: Option<u32>,
 }
 
+/// What is known of a flow whose ends are outside.
+#[derive(Debug, Default)]
+pub struct External {
+    /// The first stage of its acknowledgements.
+    pub ack_stage: u32,
+    /// Data packets sent, retransmissions included.
+    pub sent: u64,
+    /// Retransmissions.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+}
+
 /// Adds the row of a new flow to the table. Returns its index.
 pub fn add_row(table: &mut FlowTable, windows: usize, group: u32, route: u32, start: Time, size: u32) -> u32 {
     table.group.push(group);
@@ -169,6 +184,11 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
             table.sent[row] = u64::from(counts.sent);
             table.timeouts[row] = counts.timeouts;
             table.ecn_cuts[row] = counts.ecn_cuts;
+        }
+        FlowKind::External(external) => {
+            table.sent[row] = external.sent;
+            table.retransmits[row] = external.retransmits;
+            table.timeouts[row] = external.timeouts;
         }
         FlowKind::Packets | FlowKind::Finished => {}
     }

@@ -19,6 +19,7 @@ mod digest;
 mod engine;
 mod estimate;
 mod events;
+pub mod external;
 mod flow;
 mod flow_delays;
 mod flow_links;
@@ -37,7 +38,7 @@ mod window_meter;
 pub mod wire;
 
 pub use digest::digest;
-pub use engine::Progress;
+pub use engine::{Engine, Progress};
 pub use estimate::estimated_bytes;
 pub use plan_check::check_links;
 pub use run::{build_resource, check, run, Control, Run, RunError};

@@ -14,6 +14,8 @@ pub enum PacketOptions {
     Report(Report),
     /// The header for routers of a data packet.
     Signals(Signals),
+    /// The frame of an external endpoint, which is stored outside under the number of this slot.
+    Frame,
 }
 
 impl PacketOptions {
@@ -22,7 +24,7 @@ impl PacketOptions {
     pub fn options(&self) -> &Options {
         match self {
             PacketOptions::Tcp(options) => options,
-            PacketOptions::Report(_) | PacketOptions::Signals(_) => &Options::NONE,
+            PacketOptions::Report(_) | PacketOptions::Signals(_) | PacketOptions::Frame => &Options::NONE,
         }
     }
 }

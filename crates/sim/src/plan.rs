@@ -6,6 +6,7 @@ use marqueue_aqm::{Densities, Limit, Signal};
 use marqueue_core::params::{ParamValues, PolicySpec};
 use marqueue_core::{Bytes, Dur, Hz, MicroCycles, Rate, Time};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One run, without its seed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -210,6 +211,23 @@ pub struct TransportPlan {
     /// See `marqueue_cc::config::Params`.
     #[serde(default)]
     pub params: ParamValues,
+    /// The kernel in which the flows end; without one they are models. Preset and parameters then say how large a
+    /// segment is.
+    #[serde(default)]
+    pub stack: Option<StackPlan>,
+}
+
+/// The TCP of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StackPlan {
+    /// The kernel, such as linux-7.3.
+    pub kernel: String,
+    /// Its congestion control.
+    pub congestion_control: String,
+    /// Values of sysctls at both ends.
+    #[serde(default)]
+    pub sysctl: BTreeMap<String, String>,
 }
 
 /// A group of equal flows.

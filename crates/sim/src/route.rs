@@ -138,14 +138,16 @@ impl Routes {
 /// For each route, whether all its receivers acknowledge every segment at once.
 fn acks_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
     let mut at_once = vec![true; plan.routes.len()];
+    // An external receiver answers when it likes.
+    let answers = |t: usize| plan.transports[t].stack.is_none() && configs[t].delayed_ack == Dur::ZERO;
     for traffic in &plan.traffic {
         match &traffic.kind {
             TrafficKind::Tcp { transport, route, .. } => {
-                at_once[*route] &= configs[*transport].delayed_ack == Dur::ZERO;
+                at_once[*route] &= answers(*transport);
             }
             TrafficKind::Poisson { transport, routes, .. } => {
                 for &route in routes {
-                    at_once[route] &= configs[*transport].delayed_ack == Dur::ZERO;
+                    at_once[route] &= answers(*transport);
                 }
             }
             TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => {}

@@ -3,6 +3,7 @@
 use crate::cpu::Cpu;
 use crate::delivery_trace::DeliveryTrace;
 use crate::engine::{Engine, FinishedRun, PreparedRun, Progress};
+use crate::external::{ExternalFlow, Reached};
 use crate::impair::Pipe;
 use crate::meter::Meter;
 use crate::plan::{LinkPlan, Plan, QueuePlan};
@@ -52,8 +53,18 @@ impl Control {
         self.done.load(Ordering::Relaxed) as f64 / 1e9
     }
 
+    /// Is the run to end without a result?
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Records how far the run has come.
+    pub fn record(&self, now: Time) {
+        self.done.store(now.0, Ordering::Relaxed);
+    }
+
     /// Number of events until the next check, after `processed` events.
-    fn allows(&self, processed: u64) -> u32 {
+    pub fn allows(&self, processed: u64) -> u32 {
         if self.stopped.load(Ordering::Relaxed) {
             return 0;
         }
@@ -116,8 +127,8 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         if events == 0 || !run.advance(events) {
             break;
         }
-        control.done.store(run.engine.now().0, Ordering::Relaxed);
-        if control.cancelled.load(Ordering::Relaxed) {
+        control.record(run.engine.now());
+        if control.is_cancelled() {
             return Err(RunError::Cancelled);
         }
         if is_traced && run.engine.trace_rows() > MAX_ROWS {
@@ -125,7 +136,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
         }
     }
     let result = run.finish();
-    control.done.store(result.ended.0, Ordering::Relaxed);
+    control.record(result.ended);
     Ok(result)
 }
 
@@ -144,8 +155,17 @@ impl Run {
     /// A run at time zero.
     ///
     /// # Errors
-    /// If the plan is invalid.
+    /// If the plan is invalid, or has flows whose ends are outside.
     pub fn new(plan: &Plan, seed: u64) -> Result<Run, RunError> {
+        refuse_external(plan).map_err(RunError::Invalid)?;
+        Run::with_external_ends(plan, seed)
+    }
+
+    /// A run at time zero, whose caller plays the ends of some flows (see [`crate::external`]).
+    ///
+    /// # Errors
+    /// If the plan is invalid.
+    pub fn with_external_ends(plan: &Plan, seed: u64) -> Result<Run, RunError> {
         check_plan(plan).map_err(RunError::Invalid)?;
         let prepared = prepare(plan, seed).map_err(RunError::Invalid)?;
         Ok(Run {
@@ -154,6 +174,37 @@ impl Run {
             measured: plan.links.iter().map(|link| link.queue.is_some()).collect(),
             has_ended: false,
         })
+    }
+
+    /// Processes up to this many of the events up to and including `until`, until the fate of a packet of an external
+    /// endpoint is known.
+    pub fn advance_to_fate(&mut self, until: Time, events: u32) -> Reached {
+        if self.has_ended {
+            return Reached::End;
+        }
+        let reached = self.engine.advance_to_fate(until, events);
+        self.has_ended = reached == Reached::End;
+        reached
+    }
+
+    /// The engine, for external endpoints.
+    pub fn engine(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    /// The flows whose ends are outside.
+    pub fn external_flows(&self) -> &[ExternalFlow] {
+        self.engine.external_flows()
+    }
+
+    /// The time of the next event.
+    pub fn next_event(&self) -> Option<Time> {
+        self.engine.next_event()
+    }
+
+    /// Number of rows in the packet traces.
+    pub fn trace_rows(&self) -> usize {
+        self.engine.trace_rows()
     }
 
     /// Processes up to this many events; `false` when the run has ended.
@@ -201,6 +252,14 @@ impl Run {
         }
         let ended = if self.has_ended { self.edges[self.edges.len() - 1] } else { self.engine.now() };
         collect(self.engine.finish(), self.edges, ended, &self.measured)
+    }
+}
+
+/// Refuses flows whose ends are outside: nothing would send them.
+fn refuse_external(plan: &Plan) -> Result<(), ParamError> {
+    match plan.transports.iter().position(|t| t.stack.is_some()) {
+        None => Ok(()),
+        Some(i) => Err(ParamError::new(format!("transports[{i}].stack"), "got a kernel, expected a model in this run")),
     }
 }
 

@@ -98,7 +98,7 @@ impl Trace {
     pub fn settle(&mut self, row_of: impl Fn(u32) -> u32, pool: &[PacketOptions]) {
         for TraceRow { packet, .. } in &mut self.rows[self.settled..] {
             *packet = packet.with_flow(row_of(packet.flow()));
-            if packet.has(Flags::SIGNALS) {
+            if packet.has(Flags::SIGNALS) || packet.has(Flags::EXTERNAL) {
                 *packet = packet.with_options(Packet::NO_OPTIONS);
             } else if packet.has(Flags::ACK) && packet.options() != Packet::NO_OPTIONS {
                 self.options.push(*pool[packet.options() as usize].options());

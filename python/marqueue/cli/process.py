@@ -77,6 +77,7 @@ def _code(command: Callable[[], object]) -> int:
         return _ended(end)
     except MarqueueError as error:
         say(str(error))
+        return error.exit_code
     except (MemoryError, ImportError, RuntimeError, OSError) as error:
         if _no_reader(error):
             return NO_READER

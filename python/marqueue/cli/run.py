@@ -18,7 +18,7 @@ from marqueue.cli.console import (
 from marqueue.extras import require
 from marqueue.results import Result
 from marqueue.results.output_directory import LATEST, OutputDirectory
-from marqueue.scenario import scenario_warnings
+from marqueue.scenario import on_kernel, scenario_warnings
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.run import run as run_scenario
 
@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 def run(
     file: options.File,
     set_: options.Set = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            "--hosts",
+            metavar="KERNEL",
+            help="End all TCP flows in this kernel instead of models (marqueue kernel list).",
+            show_default=False,
+        ),
+    ] = None,
     seed: options.Seed = None,
     replications: options.Replications = None,
     until: options.Until = None,
@@ -55,13 +64,19 @@ def run(
 
     marqueue run scenarios/parking-lot.toml --theory
 
+    marqueue run scenarios/linux.toml --hosts linux-7.3
+
     marqueue run scenarios/dumbbell.toml --until 'utilization ±0.5%' --until 'delay_mean ±1 ms'
 
-    Exit codes: 0 success, 2 an error that the message explains, 3 a limit was reached and the
-    result is partial, 130 interrupted.
+    Exit codes: 0 success, 1 a kernel failed, 2 an error that the message explains, 3 a limit was
+    reached and the result is partial, 130 interrupted.
     """
     limits = options.limits(max_events, max_time, max_memory)
     scenario = options.scenario(file, set_, seed, replications)
+    if hosts is not None:
+        scenario, remarks = on_kernel(scenario, hosts)
+        for each in remarks:
+            say(f"Warning: {each}")
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
     if theory:

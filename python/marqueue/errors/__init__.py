@@ -14,9 +14,18 @@ from marqueue.errors.foreign_names import known_name, nearest_relative
 class MarqueueError(Exception):
     """The base of all errors whose message tells a user what is wrong."""
 
+    exit_code = 2
+    """Of a command that ends with it."""
+
 
 class RunError(MarqueueError):
     """A run could not be started, or its result could not be written."""
+
+
+class GuestError(RunError):
+    """A kernel of a run has failed: it died, hung, or broke off."""
+
+    exit_code = 1
 
 
 class ResultError(MarqueueError):

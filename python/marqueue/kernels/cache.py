@@ -58,6 +58,16 @@ class Kernel:
         return str(self.record["checksum"])
 
     @property
+    def identity(self) -> str:
+        """The checksums of all that runs in a guest: with the same, results are the same."""
+        return f"{self.checksum} {self.record.get('guest_checksum')}"
+
+    @property
+    def paths(self) -> tuple[Path, Path, Path | None]:
+        """The files that a guest needs: image, first program, tc."""
+        return self.image, self.guest_init, self.tc
+
+    @property
     def seccomp(self) -> bool:
         """Whether it has the parameter ``seccomp=on`` (since 6.16), which is faster than ptrace."""
         return bool(self.record.get("seccomp"))

@@ -63,6 +63,8 @@ class Provenance:
     """If a limit ended the run: the ``limit`` in words, ``max_events`` per replication if given,
     the time at which each replication ``ended`` (s), the requested ``duration`` (s), the number of
     replications ``asked`` for, and whether it happened in the ``pilot`` of ``warmup = "auto"``."""
+    kernels: dict[str, dict[str, str]] | None = None
+    """The kernels in which flows ended, by name: version, and SHA-256 of the image."""
     live: dict[str, Any] | None = None
     """If packets were real: the window ``law`` that replaced those of the scenario, or the
     ``command`` that sent them; the ``audits`` of the replications (docs/live.md); and the
@@ -147,6 +149,7 @@ def describe(
     stopping: dict[str, Any] | None = None,
     partial: dict[str, Any] | None = None,
     live: dict[str, Any] | None = None,
+    kernels: dict[str, dict[str, str]] | None = None,
 ) -> Provenance:
     """The provenance of a run."""
     return Provenance(
@@ -159,12 +162,14 @@ def describe(
         replications=len(seeds),
         transports={
             name: {"preset": transport.preset, "values": transport.resolved()}
+            | ({} if transport.stack is None else {"stack": transport.stack.plan(transport.params)})
             for name, transport in scenario.transport.items()
         },
         circumstances=circumstances,
         warmup_cut=warmup_cut,
         stopping=stopping,
         partial=partial,
+        kernels=kernels or None,
         live=live,
     )
 

@@ -9,6 +9,7 @@ from marqueue.scenario.compiler import (
     ways_back,
 )
 from marqueue.scenario.fields import Aqm, RateLaw, Transport
+from marqueue.scenario.hosts import kernels_of, on_kernel
 from marqueue.scenario.impairments import Jitter, Loss, Reorder
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
 from marqueue.scenario.model import Scenario
@@ -55,7 +56,9 @@ __all__ = [
     "compile",
     "from_dict",
     "from_toml",
+    "kernels_of",
     "load",
+    "on_kernel",
     "route_classes",
     "scenario_warnings",
     "schema",

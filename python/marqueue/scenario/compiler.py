@@ -125,4 +125,7 @@ def _transport(c: Compilation, index: int, name: str) -> Plan:
     """Settings of TCP."""
     c.origins[f"transports.{index}"] = f"transport.{name}"
     transport = c.scenario.transport[name]
-    return {"preset": transport.preset, "params": dict(transport.params)}
+    plan: Plan = {"preset": transport.preset, "params": dict(transport.params)}
+    if transport.stack is not None:
+        plan["stack"] = transport.stack.plan(transport.params)
+    return plan

@@ -25,6 +25,7 @@ from marqueue.scenario import parameters
 from marqueue.scenario.dscp import DSCP_SCHEMA, read_dscp
 from marqueue.scenario.key_descriptions import key_descriptions
 from marqueue.scenario.parameters import Refused, Value
+from marqueue.scenario.stack import KEYS, PRESET, Stack, read_stack
 from marqueue.units import Clock, Duration, Frequency, Packets, Quantity, Rate, Size
 
 Q = TypeVar("Q", bound=Quantity)
@@ -265,28 +266,33 @@ class Transport(Declared):
 
     preset: str = "rfc"
     params: Mapping[str, Value] = field(default_factory=dict)
+    stack: Stack | None = None
+    """The kernel in which the flows end; None for models."""
 
     @classmethod
-    def of(cls, preset: str = "rfc", **params: object) -> Self:
+    def of(cls, preset: str | None = None, **params: object) -> Self:
         """Settings with values as in a scenario file: ``Transport.of("ns2", min_rto="1 s")``."""
-        return cls.read({"preset": preset, **params})
+        return cls.read(params if preset is None else {"preset": preset, **params})
 
     @classmethod
     def read(cls, value: object) -> Self:
         """Reads a table."""
         if not isinstance(value, Mapping):
             raise Refused([((), f"got {show(value)}, expected a table of TCP's settings")])
-        preset = value.get("preset", "rfc")
+        stack = read_stack(value)
+        preset = value.get("preset", "rfc" if stack is None else PRESET)
         known = parameters.tcp_presets()
         if not isinstance(preset, str) or preset not in known:
             raise Refused([(("preset",), unknown(preset, known))])
-        given = {key: each for key, each in value.items() if key != "preset"}
-        return cls(preset, parameters.read_all(parameters.tcp_declarations(), given, "TCP"))
+        given = {key: each for key, each in value.items() if key not in ("preset", *KEYS)}
+        params = parameters.read_all(parameters.tcp_declarations(), given, "TCP", KEYS)
+        return cls(preset, params, stack)
 
     def table(self) -> dict[str, Any]:
         """The table with preset and parameters, as in a scenario file."""
         declared = parameters.tcp_declarations()
-        return {"preset": self.preset} | parameters.write_all(declared, self.params)
+        table = {"preset": self.preset} | parameters.write_all(declared, self.params)
+        return table if self.stack is None else table | self.stack.table()
 
     def resolved(self) -> dict[str, Value]:
         """The effective value of every parameter."""

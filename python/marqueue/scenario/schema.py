@@ -12,6 +12,7 @@ from marqueue.scenario.dscp import DSCP_SCHEMA
 from marqueue.scenario.fields import DECLARED, Declared
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.model import Scenario
+from marqueue.scenario.stack import MODEL
 from marqueue.units import TIME, Quantity
 
 
@@ -127,6 +128,27 @@ def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
     }
 
 
+def _stack() -> dict[str, Any]:
+    """The keys of transports whose flows end in kernels."""
+    return {
+        "stack": {
+            "type": "string",
+            "default": MODEL,
+            "description": 'Whose TCP it is: "model", or a kernel such as "linux-7.3" '
+            "(marqueue kernel list).",
+        },
+        "congestion_control": {
+            "type": "string",
+            "description": "The kernel's congestion control; by default that of control.",
+        },
+        "sysctl": {
+            "type": "object",
+            "additionalProperties": {"type": ["string", "integer"]},
+            "description": "Sysctls of the kernels at both ends.",
+        },
+    }
+
+
 def _transport() -> dict[str, Any]:
     """A table with a preset and parameters that differ from it."""
     preset = {
@@ -138,6 +160,7 @@ def _transport() -> dict[str, Any]:
         "type": "object",
         "description": "Settings of TCP.",
         "properties": {"preset": preset}
+        | _stack()
         | {spec.name: _value(spec) for spec in parameters.tcp_declarations()},
         "additionalProperties": False,
     }

@@ -34,6 +34,7 @@ import numpy as np
 
 import marqueue._core as _core
 from marqueue.errors import ResultError, RunError, differing_values
+from marqueue.kernels import Kernel
 from marqueue.results.integrity import read_sealed, write_sealed
 from marqueue.results.output_directory import checkpoints_of, remove_result
 from marqueue.results.output_file import unwritable
@@ -58,11 +59,14 @@ class Replication:
     seconds: float
     """The duration in simulated time."""
     max_events: int | None = None
+    kernels: tuple[Kernel, ...] = ()
+    """The kernels that the plan names."""
 
     @property
     def plan_digest(self) -> str:
-        """The SHA-256 digest of the plan and the limit of events."""
-        return hashlib.sha256(f"{self.max_events}\n{self.plan}".encode()).hexdigest()
+        """The SHA-256 digest of the plan, the limit of events and the kernels."""
+        kernels = "".join(f"{each.name} {each.identity}\n" for each in self.kernels)
+        return hashlib.sha256(f"{kernels}{self.max_events}\n{self.plan}".encode()).hexdigest()
 
     @property
     def file_name(self) -> str:

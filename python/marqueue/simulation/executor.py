@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import marqueue._core as _core
-from marqueue.errors import RunError
+from marqueue.errors import GuestError, RunError
 from marqueue.simulation.checkpoints import Checkpoints, Outcome, Replication
 from marqueue.simulation.limits import NO_LIMITS, LimitMonitor, Limits
 
@@ -145,7 +145,14 @@ class Executor(Generic[T]):
         """Runs a replication; called in a thread."""
         before = time.thread_time()
         try:
-            raw = _core.run(task.replication.plan, task.replication.seed, task.control)
+            raw = _core.run(
+                task.replication.plan,
+                task.replication.seed,
+                task.control,
+                {each.name: each.paths for each in task.replication.kernels},
+            )
+        except _core.GuestFailed as failed:
+            raise GuestError(str(failed)) from None
         except _core.TraceFull as full:
             raise RunError(f"trace: {full}") from None
         outcome = Outcome(task.replication, raw, time.thread_time() - before)

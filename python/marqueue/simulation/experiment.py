@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from marqueue.errors import RunError
+from marqueue.kernels import find
 from marqueue.results import Result, Subject, subjects_of
 from marqueue.results.provenance import describe, here
 from marqueue.results.samples import samples_of
-from marqueue.scenario import Scenario, compile, from_dict
+from marqueue.scenario import Scenario, compile, from_dict, kernels_of
 from marqueue.simulation.checkpoints import Outcome, Replication
 from marqueue.simulation.executor import Executor, Steps, Work
 from marqueue.simulation.limits import Limits
@@ -153,12 +154,14 @@ def _rounds(
 def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
     """The replications of a scenario."""
     plan = json.dumps(compile(scenario))
+    kernels = tuple(map(find, kernels_of(scenario)))
     return [
         Replication(
             plan,
             replication_seed(scenario.seed, r),
             scenario.duration.seconds,
             limits.max_events,
+            kernels,
         )
         for r in range(scenario.replications)
     ]
@@ -211,6 +214,10 @@ def _result(
         cut.as_dict() if cut else None,
         stopping,
         partial,
+        kernels={
+            each.name: {"version": each.version, "checksum": each.checksum}
+            for each in there[0].replication.kernels
+        },
     )
     raws = [each.raw for each in there]
     return Result.from_raw(scenario.to_dict(), compile(scenario), provenance, raws)

@@ -3,6 +3,7 @@
 use super::rate_based::signals;
 use super::Engine;
 use crate::events::TimerAction;
+use crate::external::Fate;
 use crate::flow::{fill_row, settle_window, FlowKind};
 use crate::packet_options::PacketOptions;
 use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
@@ -39,6 +40,10 @@ impl Engine {
                 let signals = signals(&self.option_slots, &mut self.free_option_slots, packet);
                 let report = rate_based.receiver.on_packet(packet.seq(), packet.ecn(), signals);
                 return Some((self.report(packet.flow(), &report), packet.stage() + 1));
+            }
+            FlowKind::External(_) => {
+                self.hand_out(packet, at, Fate::AtReceiver);
+                return None;
             }
             FlowKind::Finished => (0, None),
         };
@@ -103,6 +108,8 @@ impl Engine {
         let tcp = match &mut flow.kind {
             FlowKind::Tcp(tcp) => tcp,
             FlowKind::RateBased(_) => return self.on_report(packet),
+            // Its slot and its place in the network have been given back above.
+            FlowKind::External(_) => return self.record_fate(packet, self.now, Fate::AtSender),
             FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::Finished => return self.reuse_if_finished(packet.flow()),
         };
         let ack = Ack { ack: packet.seq(), ece: packet.has(Flags::ECE), sack: &options.sack, echo: options.echo };
@@ -170,7 +177,7 @@ impl Engine {
         let deadline = match &flow.kind {
             FlowKind::Tcp(tcp) => tcp.deadline(),
             FlowKind::RateBased(rate_based) => rate_based.sender.deadline(),
-            FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::Finished => return,
+            FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::External(_) | FlowKind::Finished => return,
         };
         if deadline < flow.timer {
             flow.timer = deadline;
@@ -243,7 +250,7 @@ impl Engine {
             }
             FlowKind::Cbr(_) => self.send_cbr(f),
             FlowKind::RateBased(_) => self.rate_based_timer(f),
-            FlowKind::Packets | FlowKind::Finished => {}
+            FlowKind::Packets | FlowKind::External(_) | FlowKind::Finished => {}
         }
     }
 

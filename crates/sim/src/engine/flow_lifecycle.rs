@@ -23,6 +23,9 @@ impl Engine {
                     let f = self.add_flow(FlowKind::Packets, group, *route as u32, *start, 0);
                     self.arrivals.extend(Arrivals::new(traffic, group, seed, f));
                 }
+                TrafficKind::Poisson { transport, .. } if self.is_external(*transport) => {
+                    self.add_external_arrivals(traffic, group, seed);
+                }
                 TrafficKind::Poisson { .. } => self.arrivals.extend(Arrivals::new(traffic, group, seed, 0)),
             }
         }
@@ -35,6 +38,9 @@ impl Engine {
         else {
             return;
         };
+        if self.is_external(*transport) {
+            return self.add_external_group(traffic, group, seed);
+        }
         if *sample_cwnd {
             let (slot, row) = (self.flows.len(), self.table.group.len() as u32);
             self.cwnds.push(WindowMeter::new(group as usize, slot, row, *count));
@@ -135,7 +141,7 @@ impl Engine {
         f
     }
 
-    fn add_flow(&mut self, kind: FlowKind, group: u32, route: u32, at: Time, size: u32) -> u32 {
+    pub(super) fn add_flow(&mut self, kind: FlowKind, group: u32, route: u32, at: Time, size: u32) -> u32 {
         let row = add_row(&mut self.table, self.edges.len(), group, route, at, size);
         let data_stage = self.routes.first[route as usize];
         let flow = Flow {
@@ -188,7 +194,7 @@ impl Engine {
 }
 
 /// The random stream of flow `i` of a group, and its start time, which is the first draw.
-fn draw_start(traffic: &TrafficPlan, i: u32, seed: u64, start: Time, jitter: Dur) -> (Rng, Time) {
+pub(super) fn draw_start(traffic: &TrafficPlan, i: u32, seed: u64, start: Time, jitter: Dur) -> (Rng, Time) {
     let mut rng = Rng::named(seed, &format!("traffic/{}/{i}", traffic.name));
     let at = start + Dur::from_secs(jitter.secs() * rng.uniform());
     (rng, at)

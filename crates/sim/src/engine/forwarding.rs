@@ -4,6 +4,7 @@
 //! stays in a register.
 
 use super::{resource, Engine, Entrance};
+use crate::external::Fate;
 use crate::flow_links::FlowLinks;
 use crate::packet_options::PacketOptions;
 use crate::resource::Resource;
@@ -311,7 +312,10 @@ impl Engine {
     /// A packet has left the network.
     #[cold]
     fn on_leaving_network(&mut self, packet: &Packet) {
-        if packet.has(Flags::ACK) || packet.has(Flags::SIGNALS) {
+        if packet.has(Flags::EXTERNAL) {
+            self.record_fate(*packet, self.now, Fate::Lost);
+        }
+        if packet.has(Flags::ACK) || packet.has(Flags::SIGNALS) || packet.has(Flags::EXTERNAL) {
             self.release_options(packet);
         }
         self.flows[packet.flow() as usize].in_flight -= 1;

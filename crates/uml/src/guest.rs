@@ -1,0 +1,215 @@
+//! A guest: its process, its network devices, and its steps of time. Only one guest runs at a time.
+
+use crate::clock::{Clock, Message, ACK, GET_TOD, RUN, START, WAIT};
+use crate::error::Fault;
+use crate::process::GuestProcess;
+use crate::vhost_user::{Device, Served};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
+
+/// How long a guest may compute for one step, in seconds of this machine's time.
+const PATIENCE: i64 = 60;
+/// The time of day at time zero of the guests: 14 November 2023, 22:13:20 UTC.
+const TIME_OF_DAY: u64 = 1_700_000_000_000_000_000;
+
+/// What the guests are connected to.
+pub trait Network {
+    /// A guest sends a frame at `now` on one of its devices.
+    fn frame(&mut self, now: u64, guest: usize, device: usize, frame: &[u8]) -> Result<(), Fault>;
+
+    /// When something happens next that may concern a guest.
+    fn next_event(&self) -> u64;
+}
+
+/// A network device, before and after the guest has found it.
+#[derive(Debug)]
+enum Port {
+    Waiting(UnixListener, [u8; 6]),
+    Connected(Box<Device>),
+}
+
+/// A guest.
+#[derive(Debug)]
+pub struct Guest {
+    /// Its number, which decides among guests at the same time.
+    pub number: usize,
+    /// Its process.
+    pub process: GuestProcess,
+    time: UnixStream,
+    ports: Vec<Port>,
+    /// Is it waiting for its next step?
+    waits: bool,
+    /// Number of its START, until it has been answered.
+    start: Option<u32>,
+    seq: u32,
+    frame: Vec<u8>,
+    /// Devices on which frames were sent and the guest wants to know it.
+    sent: Vec<usize>,
+}
+
+impl Guest {
+    /// A guest that has connected to the clock with this START.
+    pub fn new(
+        number: usize,
+        process: GuestProcess,
+        time: UnixStream,
+        start: u32,
+        ports: Vec<(UnixListener, [u8; 6])>,
+    ) -> Guest {
+        let ports = ports.into_iter().map(|(listener, mac)| Port::Waiting(listener, mac)).collect();
+        Guest {
+            number,
+            process,
+            time,
+            ports,
+            waits: true,
+            start: Some(start),
+            seq: 0,
+            frame: Vec::new(),
+            sent: Vec::new(),
+        }
+    }
+
+    /// Lets the guest run at `now` until it waits. It may go on by itself until `free_until`.
+    pub fn run(
+        &mut self,
+        clock: &Clock,
+        now: u64,
+        free_until: u64,
+        network: &mut impl Network,
+    ) -> Result<(), Fault> {
+        clock.release(self.number, now, free_until)?;
+        self.waits = false;
+        match self.start.take() {
+            Some(seq) => {
+                let slot = (self.number + 1) as u64;
+                Message { op: ACK, seq, time: slot }.send_with(&self.time, &clock.files())?;
+            }
+            None => {
+                self.seq = self.seq.wrapping_add(1);
+                Message { op: RUN, seq: self.seq, time: now }.send(&self.time)?;
+            }
+        }
+        while !self.waits {
+            self.serve(clock, network)?;
+        }
+        self.report_sent(clock)
+    }
+
+    /// Gives a frame to the guest at `now`, while it waits. Returns false if it had no place for it.
+    pub fn deliver(&mut self, clock: &Clock, now: u64, device: usize, frame: &[u8]) -> Result<bool, Fault> {
+        let Some(Port::Connected(port)) = self.ports.get_mut(device) else { return Ok(false) };
+        if !port.give_frame(frame)? {
+            return Ok(false);
+        }
+        if port.wants_received_interrupt()? {
+            clock.hold(now)?;
+            self.interrupt(clock, device, false)?;
+        }
+        Ok(true)
+    }
+
+    /// Waits for the next message of the guest, and answers it.
+    fn serve(&mut self, clock: &Clock, network: &mut impl Network) -> Result<(), Fault> {
+        let mut files = Vec::with_capacity(1 + self.ports.len());
+        files.push(PollFd::new(&self.time, PollFlags::IN));
+        for port in &self.ports {
+            files.push(match port {
+                Port::Waiting(listener, _) => PollFd::new(listener, PollFlags::IN),
+                Port::Connected(device) => PollFd::new(device.messages(), PollFlags::IN),
+            });
+        }
+        wait(&mut files)?;
+        let ready: Option<usize> = files.iter().position(|file| !file.revents().is_empty());
+        match ready {
+            Some(0) => self.serve_time(clock),
+            Some(port) => self.serve_port(port - 1, clock, network),
+            None => Ok(()),
+        }
+    }
+
+    fn serve_time(&mut self, clock: &Clock) -> Result<(), Fault> {
+        let message = Message::receive(&self.time)?;
+        match message.op {
+            ACK => Ok(()),
+            WAIT => {
+                self.waits = true;
+                Ok(())
+            }
+            GET_TOD => {
+                let time = TIME_OF_DAY + clock.now()?;
+                Message { op: ACK, seq: message.seq, time }.send(&self.time)
+            }
+            START => Err(Fault("it starts a second time".into())),
+            other => Err(Fault(format!("its clock sends message {other}, which shared memory makes needless"))),
+        }
+    }
+
+    fn serve_port(&mut self, port: usize, clock: &Clock, network: &mut impl Network) -> Result<(), Fault> {
+        if let Port::Waiting(listener, mac) = &self.ports[port] {
+            let (messages, _) = listener.accept()?;
+            self.ports[port] = Port::Connected(Box::new(Device::new(messages, *mac)));
+            return Ok(());
+        }
+        let Port::Connected(device) = &mut self.ports[port] else { return Ok(()) };
+        let Served::Kick { wants_reply } = device.serve()? else { return Ok(()) };
+        let now = clock.now()?;
+        let mut any = false;
+        while device.take_frame(&mut self.frame)? {
+            any = true;
+            network.frame(now, self.number, port, &self.frame)?;
+        }
+        let mut limit = network.next_event();
+        if any && device.wants_sent_interrupt()? && !self.sent.contains(&port) {
+            self.sent.push(port);
+        }
+        if !self.sent.is_empty() {
+            limit = now;
+        }
+        clock.limit(limit)?;
+        if wants_reply {
+            device.reply_to_kick()?;
+        }
+        Ok(())
+    }
+
+    /// Tells the guest, which waits, that frames have left.
+    fn report_sent(&mut self, clock: &Clock) -> Result<(), Fault> {
+        while let Some(port) = self.sent.pop() {
+            clock.hold(clock.now()?)?;
+            self.interrupt(clock, port, true)?;
+        }
+        Ok(())
+    }
+
+    /// Interrupts the guest and waits until it has noticed.
+    fn interrupt(&mut self, clock: &Clock, port: usize, sent: bool) -> Result<(), Fault> {
+        let Port::Connected(device) = &mut self.ports[port] else { return Ok(()) };
+        device.interrupt(sent)?;
+        loop {
+            let Port::Connected(device) = &mut self.ports[port] else { return Ok(()) };
+            let Some(replies) = device.interrupts() else { return Ok(()) };
+            let mut files = [PollFd::new(replies, PollFlags::IN), PollFd::new(&self.time, PollFlags::IN)];
+            wait(&mut files)?;
+            if !files[0].revents().is_empty() {
+                return device.finish_interrupt();
+            }
+            self.serve_time(clock)?;
+            self.waits = true;
+        }
+    }
+}
+
+/// Waits for one of these files.
+pub fn wait(files: &mut [PollFd<'_>]) -> Result<(), Fault> {
+    let patience = Timespec { tv_sec: PATIENCE, tv_nsec: 0 };
+    loop {
+        match poll(files, Some(&patience)) {
+            Ok(0) => return Err(Fault(format!("it did not answer for {PATIENCE} s"))),
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+    }
+}

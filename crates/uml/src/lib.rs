@@ -1,0 +1,29 @@
+//! Linux kernels as end hosts of the packet simulator.
+//!
+//! A guest is a kernel built as user-mode Linux and run with `time-travel=ext`: it has no clock of its own, and asks
+//! this crate for each step of time. Its network devices are rings in its memory, which this crate serves. So a run is
+//! a function of the plan, the seed and the kernels, whatever else the machine does.
+//!
+//! - [`shared_memory`] is the only access to memory that a guest can write; [`ring`] reads and fills rings there.
+//! - [`vhost_user`] serves one network device, [`clock`] is the time protocol, [`process`] starts and ends a guest.
+//! - [`guest`] joins these; [`hosts`] says which guests a plan needs, and [`network`] carries their frames through the
+//!   simulator.
+//! - [`run`] is the loop over both calendars.
+
+pub mod clock;
+pub mod error;
+pub mod frame;
+pub mod guest;
+pub mod hosts;
+pub mod initramfs;
+pub mod network;
+pub mod outcome;
+pub mod process;
+pub mod ring;
+pub mod run;
+pub mod shared_memory;
+pub mod telemetry;
+pub mod vhost_user;
+
+pub use error::Error;
+pub use run::{run, KernelFiles};

@@ -1,0 +1,160 @@
+//! The process of a guest: in a process group of its own, on the core of the simulator, in a private directory, and
+//! gone when the simulator is gone.
+#![allow(unsafe_code, reason = "what a process does between fork and exec has no safe form")]
+
+use rustix::process::{set_parent_process_death_signal, Pid, Signal};
+use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Lines of the console in an error message.
+const CONSOLE_LINES: usize = 12;
+/// Bytes at the end of the console that are read for them.
+const CONSOLE_BYTES: u64 = 8192;
+
+/// Numbers the private directories of this process.
+static DIRECTORIES: AtomicU64 = AtomicU64::new(0);
+
+/// Number of threads that were pinned, for the choice of a core.
+static PINNED: AtomicUsize = AtomicUsize::new(0);
+
+/// A directory that only this user can enter. It is removed at the end.
+#[derive(Debug)]
+pub struct PrivateDirectory(PathBuf);
+
+impl PrivateDirectory {
+    /// Makes a new one.
+    ///
+    /// # Errors
+    /// If the host refuses it.
+    pub fn new() -> io::Result<PrivateDirectory> {
+        loop {
+            let number = DIRECTORIES.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("marqueue-{}-{number}", std::process::id()));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| PrivateDirectory(path)),
+            }
+        }
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for PrivateDirectory {
+    fn drop(&mut self) {
+        // What cannot be removed lies in the directory for temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Keeps this thread on one core, for as long as it lives. Guests that the thread starts stay there too. Each packet
+/// needs several switches between guest and simulator, and on one core a switch costs a fifth.
+#[derive(Debug)]
+pub struct Pinned {
+    before: Option<CpuSet>,
+}
+
+impl Pinned {
+    /// Pins the thread to one of the cores that it may use, each thread in turn to the next. Where the host refuses, a
+    /// run is slower and otherwise the same.
+    pub fn new() -> Pinned {
+        let Ok(before) = sched_getaffinity(None) else { return Pinned { before: None } };
+        let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| before.is_set(cpu)).collect();
+        let turn = PINNED.fetch_add(1, Ordering::Relaxed);
+        let Some(&cpu) = allowed.get(turn.checked_rem(allowed.len()).unwrap_or(0)) else {
+            return Pinned { before: None };
+        };
+        let mut one = CpuSet::new();
+        one.set(cpu);
+        Pinned { before: sched_setaffinity(None, &one).is_ok().then_some(before) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}
+
+/// A guest's process. It is killed when this value is dropped.
+#[derive(Debug)]
+pub struct GuestProcess {
+    child: Child,
+    console: PathBuf,
+}
+
+impl GuestProcess {
+    /// Starts `kernel` in `directory` with `arguments`. Its console goes to the file `console` there.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(kernel: &Path, arguments: &[String], directory: &Path, console: &str) -> io::Result<GuestProcess> {
+        let console = directory.join(console);
+        let out = File::create(&console)?;
+        let mut command = Command::new(kernel);
+        // Nothing of this machine enters the guest: neither environment nor path.
+        command.args(arguments).env_clear().env("HOME", ".").current_dir(directory);
+        command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out).process_group(0);
+        let parent = std::process::id();
+        // SAFETY: between fork and exec only system calls that are safe in signal handlers are made, and nothing is
+        // allocated.
+        unsafe {
+            command.pre_exec(move || {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+                // The parent may have ended before the call above.
+                match rustix::process::getppid() {
+                    Some(pid) if pid.as_raw_nonzero().get() as u32 == parent => Ok(()),
+                    _ => Err(io::Error::other("the simulator has ended")),
+                }
+            });
+        }
+        Ok(GuestProcess { child: command.spawn()?, console })
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+
+    /// The last lines of its console.
+    pub fn last_lines(&self) -> Vec<String> {
+        let read = || -> io::Result<String> {
+            let mut file = File::open(&self.console)?;
+            let from = file.metadata()?.len().saturating_sub(CONSOLE_BYTES);
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(CONSOLE_BYTES).read_to_end(&mut bytes)?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let text = read().unwrap_or_default();
+        let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(CONSOLE_LINES)..].iter().map(|line| line.to_string()).collect()
+    }
+}
+
+impl Drop for GuestProcess {
+    fn drop(&mut self) {
+        // A guest runs its programs as processes of its group. It may have ended by itself; then there is nothing to kill.
+        if let Some(group) = Pid::from_raw(self.child.id() as i32) {
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
