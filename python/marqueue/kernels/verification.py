@@ -49,7 +49,7 @@ QDISCS = {
 """The qdiscs that are tried, with the arguments that they need."""
 
 CONTROLS = "/proc/sys/net/ipv4/tcp_available_congestion_control"
-_TEXT = re.compile(r"^guest: text (\d+), status (\d+)\n", re.MULTILINE)
+_TEXT = re.compile(r"(?ms)^guest: text (\d+), status (\d+)\n(.*?)^guest: end of text \1$")
 
 
 @dataclass(frozen=True)
@@ -157,12 +157,7 @@ def _pack(kernel: Kernel, folder: Path) -> None:
 
 def _texts(console: str) -> list[tuple[int, str]]:
     """Of each text that the guest printed its status and itself, in the order of their numbers."""
-    found = list(_TEXT.finditer(console))
-    ends = [*(each.start() for each in found[1:]), len(console)]
-    texts = {
-        int(each[1]): (int(each[2]), console[each.end() : end])
-        for each, end in zip(found, ends, strict=True)
-    }
+    texts = {int(each[1]): (int(each[2]), each[3]) for each in _TEXT.finditer(console)}
     return [texts[number] for number in sorted(texts)]
 
 
