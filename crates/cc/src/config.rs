@@ -6,7 +6,7 @@ mod choices;
 mod resolved;
 
 pub use choices::*;
-pub use resolved::{Config, TIMESTAMPS_BYTES};
+pub use resolved::{Config, PacingRatios, TIMESTAMPS_BYTES};
 
 use crate::law_list::Law;
 
@@ -116,6 +116,15 @@ marqueue_core::params! {
         /// Under sack with loss_detection dupack, when nothing else may be sent, retransmit the last outstanding segment, once
         /// a recovery (rescue retransmission).
         rescue: bool { default: true, source: "RFC 6675, section 4, NextSeg (4)" },
+        /// Who paces segments: law, a sender whose window law specifies it; none; or window, every sender, at a multiple of
+        /// max(cwnd, FlightSize) over the smoothed round-trip time.
+        pacing: Pacing { default: Pacing::Law, source: "Linux, tcp_update_pacing_rate" },
+        /// Under pacing window, that multiple in slow start, while cwnd is below half of ssthresh.
+        pacing_slow_start: f64 { unit: One, range: 0.1 => 100.0, default: 2.0, source: "Linux, tcp_pacing_ss_ratio" },
+        /// Under pacing window, that multiple in congestion avoidance.
+        pacing_avoidance: f64 { unit: One, range: 0.1 => 100.0, default: 1.2, source: "Linux, tcp_pacing_ca_ratio" },
+        /// Under pacing, segments of a new flow that are not paced.
+        pacing_quantum: f64 { unit: Packets, range: 0 => 1e6, default: 10.0, source: "Linux, tcp_update_skb_after_send; initial_quantum of fq" },
         /// Smallest retransmission timeout.
         min_rto: f64 { unit: Seconds, range: 0.0 => 60.0, default: 1.0, source: "RFC 6298, 2.4" },
         /// Largest retransmission timeout.

@@ -3,7 +3,7 @@
 //!
 //! Submodules extend it: `loss` (the reaction to losses), `ecn` (the reaction to ECN), `timing` (round-trip times and the
 //! timer), `application` (applications that write in pieces), `window_validation` (windows that are not used),
-//! `slow_start` (the end of the first slow start).
+//! `slow_start` (the end of the first slow start), `pacing` (when segments leave).
 
 use crate::algo::AnyWindowLaw;
 use crate::config::{Config, DctcpEct, Dialect, WindowValidation};
@@ -16,11 +16,13 @@ use marqueue_core::{Dur, Flags, Time};
 mod application;
 mod ecn;
 mod loss;
+mod pacing;
 mod slow_start;
 mod timing;
 mod window_use;
 mod window_validation;
 
+use pacing::Pacing;
 use window_use::WindowUse;
 
 /// The arguments of a call into the sender: the time, the settings, and the buffer for segments to send.
@@ -132,6 +134,8 @@ pub struct Core {
     window_use: Option<Box<WindowUse>>,
     /// The algorithm that may end the first slow start, while that lasts.
     slow_start_monitor: Option<Box<SlowStartMonitor>>,
+    /// When segments leave, if the sender paces.
+    pacing: Option<Box<Pacing>>,
 }
 
 impl Core {
@@ -170,6 +174,7 @@ impl Core {
             syn_lost: false,
             window_use: (config.window_validation == WindowValidation::Rfc7661).then(Box::default),
             slow_start_monitor: SlowStartMonitor::new(config),
+            pacing: Core::new_pacing(config),
         }
     }
 
@@ -230,6 +235,9 @@ impl Core {
         if let Some(used) = &mut self.window_use {
             used.last_sent = tx.now;
         }
+        if self.pacing.is_some() && seq > 0 {
+            self.pace(tx);
+        }
         tx.out.push(Segment { seq, flags, ect });
         if self.deadline == Time::NEVER || nothing_outstanding {
             self.set_timer(tx);
@@ -255,7 +263,7 @@ impl Core {
         self.end_nonvalidated_repair();
         let end = self.una.saturating_add(self.usable_window(tx.config)).min(self.limit);
         for _ in 0..burst {
-            if self.nxt >= end {
+            if self.nxt >= end || self.waits_for_pacing(tx.now) {
                 break;
             }
             self.send(tx, self.nxt);

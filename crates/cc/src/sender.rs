@@ -69,6 +69,9 @@ impl Sender {
     /// A timer is due ([`Sender::deadline`]).
     pub fn on_timer(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
         let mut tx = SendContext { now, config, out };
+        if self.core.end_pacing_wait(now) {
+            return self.repair.on_data(&mut self.core, &mut tx);
+        }
         if self.core.repair_deadline <= now {
             self.core.repair_deadline = Time::NEVER;
             return self.repair.on_timer(&mut self.core, &mut tx);
@@ -87,13 +90,14 @@ impl Sender {
     }
 
     /// When [`Sender::on_timer`] is due. The timers exclude each other: the retransmission timer waits while the loss
-    /// recovery's is armed (RFC 8985, section 8).
+    /// recovery's is armed (RFC 8985, section 8). A segment that waits for its time under pacing has a time of its own.
     #[inline]
     pub fn deadline(&self) -> Time {
-        match self.core.repair_deadline {
+        let timer = match self.core.repair_deadline {
             Time::NEVER => self.core.deadline,
             due => due,
-        }
+        };
+        timer.min(self.core.pacing_due())
     }
 
     /// Has all data been acknowledged?

@@ -148,3 +148,15 @@ marqueue_core::choice! {
         Unmeasured = "unmeasured",
     }
 }
+
+marqueue_core::choice! {
+    /// Which senders pace their segments.
+    pub enum Pacing {
+        /// Those whose window law specifies it.
+        Law = "law",
+        /// None: segments leave when acknowledgements allow it.
+        None = "none",
+        /// All: the rate is a multiple of the window over the round-trip time, as in Linux.
+        Window = "window",
+    }
+}

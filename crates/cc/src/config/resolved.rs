@@ -102,6 +102,10 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Send rescue retransmissions.
     pub rescue: bool,
+    /// The rates of a sender that paces, as multiples of the window over the round-trip time.
+    pub pacing: Option<PacingRatios>,
+    /// Segments of a new flow that are not paced.
+    pub pacing_quantum: u32,
     /// Smallest retransmission timeout.
     pub min_rto: Dur,
     /// Largest retransmission timeout.
@@ -130,6 +134,27 @@ const LONGEST_PACKET: u32 = 65_535;
 /// The largest window that a window field of 16 bits can say (RFC 7323, 2.3).
 fn largest_window_bytes(scale: f64) -> u32 {
     65535 << scale as u32
+}
+
+/// Pacing rates as multiples of the window over the smoothed round-trip time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacingRatios {
+    /// In slow start.
+    pub slow_start: f64,
+    /// In congestion avoidance.
+    pub avoidance: f64,
+}
+
+impl PacingRatios {
+    /// The ratios of a sender, if it paces.
+    fn of(p: &Params) -> Option<PacingRatios> {
+        match p.pacing {
+            Pacing::Law | Pacing::None => None,
+            Pacing::Window => {
+                Some(PacingRatios { slow_start: p.pacing_slow_start, avoidance: p.pacing_avoidance })
+            }
+        }
+    }
 }
 
 impl From<&Params> for Config {
@@ -193,6 +218,8 @@ impl From<&Params> for Config {
             dupthresh: p.dupthresh as u32,
             limited_transmit: p.limited_transmit,
             rescue: p.rescue,
+            pacing: PacingRatios::of(p),
+            pacing_quantum: p.pacing_quantum as u32,
             min_rto: Dur::from_secs(p.min_rto),
             max_rto: Dur::from_secs(p.max_rto),
             initial_rto: Dur::from_secs(p.initial_rto),
@@ -247,6 +274,9 @@ impl Config {
                 "ecn_reduction",
                 "got prr, expected cut: only loss_detection rack brings the window down in step",
             );
+        }
+        if self.pacing.is_some() && !rfc {
+            return bad("pacing", "got window, expected none: ns-2 does not pace TCP");
         }
         if self.slow_start != SlowStart::Standard && !rfc {
             return bad("slow_start", "got one that ends by delay, expected standard: ns-2 has no other");

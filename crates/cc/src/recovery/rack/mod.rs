@@ -87,9 +87,16 @@ impl Rack {
     fn repair_and_fill(&mut self, core: &mut Core, tx: &mut SendContext<'_>, mut begun: bool) {
         // Before the handshake there is nothing to send but the SYN.
         let window = if core.una == 0 { 0 } else { core.usable_window(tx.config) };
-        while std::mem::take(&mut begun) || self.scoreboard.in_flight() < window {
+        loop {
+            let first = std::mem::take(&mut begun);
+            if !first && self.scoreboard.in_flight() >= window {
+                break;
+            }
             let new = Some(core.nxt).filter(|_| core.can_send_new(tx));
             let Some(seq) = self.scoreboard.first_lost().or(new) else { break };
+            if !first && core.waits_for_pacing(tx.now) {
+                break;
+            }
             // What goes out while segments are sacked is no part of the window that a loss cuts
             // (RFC 5681, 3.2, step 2).
             core.limited += u32::from(seq == core.max && !self.repairing() && self.scoreboard.count_sacked() > 0);
