@@ -11,7 +11,7 @@ use proptest::prelude::*;
 const FLOWS: u32 = 6;
 
 fn op() -> impl Strategy<Value = Op> {
-    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect), Just(Ecn::Ce)];
+    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
     prop_oneof![
         6 => (0..FLOWS, 0u8..64, 1u32..3000, ecn)
             .prop_map(|(flow, dscp, bytes, ecn)| Op::Enqueue { flow, dscp: Dscp::from_bits(dscp), bytes, ecn }),

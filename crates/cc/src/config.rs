@@ -74,7 +74,7 @@ marqueue_core::params! {
         /// not: it acknowledges the first at once.
         ecn_echo_held: bool { default: true, source: "RFC 3168, 6.1.3; Linux, tcp_ecn_accept_cwr" },
         /// Under ecn, the ECN field of data that is ECN-capable.
-        ecn_field: EcnField { default: EcnField::Ect, source: "RFC 3168, section 5; Shin, Chong and Rhee, section III-B" },
+        ecn_field: EcnField { default: EcnField::Ect, source: "RFC 3168, section 5; RFC 9331, section 4.1; Shin, Chong and Rhee, section III-B" },
         /// Carry timestamps, 12 bytes more a packet, and time every acknowledgement of new data by them.
         timestamps: bool { default: false, source: "RFC 7323" },
         /// Let the receiver report segments that arrive twice, in its first SACK block.

@@ -344,10 +344,10 @@ mod tests {
         let mut rx = ReceiveContext { now: Time::ZERO, config: &c, options: &mut options };
         let mut ece = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.unwrap().ece;
         assert!(ece(0, Flags::SYN | Flags::ECE, Ecn::NotEct), "negotiation");
-        assert!(!ece(1, Flags::NONE, Ecn::Ect));
+        assert!(!ece(1, Flags::NONE, Ecn::Ect0));
         assert!(ece(2, Flags::NONE, Ecn::Ce));
-        assert!(ece(3, Flags::NONE, Ecn::Ect));
-        assert!(!ece(4, Flags::CWR, Ecn::Ect));
+        assert!(ece(3, Flags::NONE, Ecn::Ect0));
+        assert!(!ece(4, Flags::CWR, Ecn::Ect0));
         assert!(ece(5, Flags::CWR, Ecn::Ce), "a new mark on the packet that carries CWR");
     }
 
@@ -361,9 +361,9 @@ mod tests {
         let mut hear = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.map(|a| (a.ack, a.ece));
         hear(0, Flags::SYN, Ecn::NotEct);
         assert_eq!(hear(1, Flags::NONE, Ecn::Ce), None);
-        assert_eq!(hear(2, Flags::CWR, Ecn::Ect), Some((3, true)), "RFC 3168, 6.1.3");
-        assert_eq!(hear(3, Flags::NONE, Ecn::Ect), None);
-        assert_eq!(hear(4, Flags::NONE, Ecn::Ect), Some((5, false)));
+        assert_eq!(hear(2, Flags::CWR, Ecn::Ect0), Some((3, true)), "RFC 3168, 6.1.3");
+        assert_eq!(hear(3, Flags::NONE, Ecn::Ect0), None);
+        assert_eq!(hear(4, Flags::NONE, Ecn::Ect0), Some((5, false)));
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl World<'_> {
             let marked = segment.ect && self.rng.uniform() < self.channel.mark;
             let ecn = match (segment.ect, marked) {
                 (false, _) => Ecn::NotEct,
-                (true, false) => Ecn::Ect,
+                (true, false) => Ecn::Ect0,
                 (true, true) => Ecn::Ce,
             };
             self.send(Packet::Data(segment, ecn, self.config.timestamp(self.now)));

@@ -86,7 +86,7 @@ fn the_echo_of_an_old_mark_does_not_keep_the_window_shut_after_a_timeout() {
 
 #[test]
 fn a_delayed_acknowledgement_echoes_a_mark_on_either_segment() {
-    for (first, second) in [(Ecn::Ce, Ecn::Ect), (Ecn::Ect, Ecn::Ce)] {
+    for (first, second) in [(Ecn::Ce, Ecn::Ect0), (Ecn::Ect0, Ecn::Ce)] {
         let c = config("rfc", "newreno", &[("delayed_ack", 0.1)], &[("ecn", true)]);
         let (mut r, mut options) = (Receiver::default(), Options::NONE);
         let mut rx = ReceiveContext { now: at(1.0), config: &c, options: &mut options };

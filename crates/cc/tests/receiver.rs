@@ -40,7 +40,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let ahead = prop_oneof![4 => Just(0i64), 4 => -3i64..12, 1 => -50i64..300];
     let flags = prop_oneof![4 => Just(Flags::NONE), 1 => Just(Flags::CWR), 1 => Just(Flags::RETRANSMIT)];
-    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect), Just(Ecn::Ce)];
+    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ce)];
     prop_oneof![
         6 => (ahead, flags, ecn).prop_map(|(ahead, flags, ecn)| Step::Segment { ahead, flags, ecn }),
         1 => (0u64..200).prop_map(|ms| Step::Wait { ms }),

@@ -3,15 +3,25 @@
 use crate::dscp::Dscp;
 use std::fmt;
 
-/// The two-bit ECN field of the IP header (RFC 3168, section 5).
+/// The two-bit ECN field of the IP header, with its bits there (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
     /// Not ECN-capable transport.
     NotEct = 0,
-    /// ECN-capable transport.
-    Ect = 1,
+    /// ECT(1): ECN-capable transport that asks for the L4S service (RFC 9331, section 4.1).
+    Ect1 = 1,
+    /// ECT(0): ECN-capable transport.
+    Ect0 = 2,
     /// Congestion experienced.
-    Ce = 2,
+    Ce = 3,
+}
+
+impl Ecn {
+    /// Is it ECT(0) or ECT(1), so that a queue may mark it?
+    #[inline]
+    pub fn is_ect(self) -> bool {
+        matches!(self, Ecn::Ect0 | Ecn::Ect1)
+    }
 }
 
 /// The kind of a packet and the flags of TCP, one bit each.
@@ -90,7 +100,8 @@ impl Head {
     pub fn ecn(self) -> Ecn {
         match self.0 >> Head::ECN & 3 {
             0 => Ecn::NotEct,
-            1 => Ecn::Ect,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
             _ => Ecn::Ce,
         }
     }
@@ -267,7 +278,7 @@ mod tests {
     fn the_parts_of_a_head_do_not_overlap() {
         let dscp = Dscp::parse("63").unwrap();
         let head = Head::new(dscp, 255).with(Flags::ACK | Flags::SIGNALS);
-        for ecn in [Ecn::Ect, Ecn::Ce, Ecn::NotEct] {
+        for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct] {
             let head = head.with_ecn(Ecn::Ce).with_ecn(ecn);
             let parts = (head.flags(), head.ecn(), head.dscp(), head.class());
             assert_eq!(parts, (Flags::ACK | Flags::SIGNALS, ecn, dscp, 255));

@@ -104,7 +104,7 @@ impl Watch {
         match *op {
             Op::Enqueue { flow, dscp, bytes, ecn } => self.enqueue(flow, dscp, bytes, ecn),
             Op::Burst { count, flows } => {
-                (0..count).for_each(|i| self.enqueue(i % flows, Dscp::default(), 1000, Ecn::Ect));
+                (0..count).for_each(|i| self.enqueue(i % flows, Dscp::default(), 1000, Ecn::Ect0));
             }
             Op::Dequeue => drop(self.dequeue()),
             Op::Drain => while self.dequeue() {},

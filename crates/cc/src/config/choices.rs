@@ -17,8 +17,10 @@ marqueue_core::choice! {
 marqueue_core::choice! {
     /// The ECN field of data whose sender reacts to CE.
     pub enum EcnField {
-        /// ECT: a queue may mark it (RFC 3168).
+        /// ECT(0): a queue may mark it (RFC 3168).
         Ect = "ect",
+        /// ECT(1): a queue may mark it, and a dual queue gives it the L4S service (RFC 9331).
+        Ect1 = "ect1",
         /// 00, the initial state of DRQ, which to a queue under RFC 3168 is not ECN-capable.
         Initial = "initial",
     }
@@ -27,7 +29,8 @@ marqueue_core::choice! {
 impl From<EcnField> for Ecn {
     fn from(field: EcnField) -> Ecn {
         match field {
-            EcnField::Ect => Ecn::Ect,
+            EcnField::Ect => Ecn::Ect0,
+            EcnField::Ect1 => Ecn::Ect1,
             EcnField::Initial => Ecn::NotEct,
         }
     }
