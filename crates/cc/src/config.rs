@@ -70,6 +70,13 @@ marqueue_core::params! {
         abe: bool { default: false, source: "RFC 8511, 3" },
         /// Under abe, the share of FlightSize that an ECN echo leaves; 0.85 was recommended by tests under cubic.
         abe_beta: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.8, source: "RFC 8511, 3.1" },
+        /// Under ecn, how the receiver reports marks: law, as the window law specifies it; or accecn, by counters.
+        ecn_feedback: EcnFeedback { default: EcnFeedback::Law, source: "RFC 3168, 6.1.3; RFC 8257, 3.2; RFC 9768" },
+        /// Under ecn, what the receiver knows of ECN: same, what the sender asks for; classic, RFC 3168 alone; or none. A
+        /// sender under prague then is a reno with ECT(0), or without ECN.
+        ecn_peer: EcnPeer { default: EcnPeer::Same, source: "RFC 9768, 3.1.2; RFC 9331, 4.3" },
+        /// Under AccECN, let acknowledgements carry the option with the counters of bytes, 12 bytes.
+        accecn_option: bool { default: false, source: "RFC 9768, 3.2.3" },
         /// Let an acknowledgement of two segments carry ECE if the first had CE, though the second carries CWR. Linux does
         /// not: it acknowledges the first at once.
         ecn_echo_held: bool { default: true, source: "RFC 3168, 6.1.3; Linux, tcp_ecn_accept_cwr" },
@@ -135,8 +142,11 @@ marqueue_core::params! {
         lost_syn_rto: LostSynRto { default: LostSynRto::Always, source: "RFC 6298, section 5, (5.7); Linux, tcp_init_metrics" },
         /// Granularity of the clock that measures round-trip times.
         granularity: f64 { unit: Seconds, range: 1e-9 => 1.0, default: 0.001, source: "RFC 6298, G" },
-        /// Longest time for which an acknowledgement is held back, zero for never; every second packet is acknowledged
-        /// at once.
+        /// Most segments in order that one acknowledgement is sent for, whole: 2, or more where acknowledgements are thinned
+        /// out.
+        ack_every: f64 { unit: Packets, range: 1 => 100, default: 2.0, source: "RFC 5681, 4.2; RFC 9768, 3.3.3" },
+        /// Longest time for which an acknowledgement is held back, zero for never; of `ack_every` packets the last is
+        /// acknowledged at once.
         delayed_ack: f64 { unit: Seconds, range: 0.0 => 0.5, default: 0.1, source: "RFC 5681, 4.2" },
     }
 }

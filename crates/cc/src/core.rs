@@ -5,8 +5,10 @@
 //! timer), `application` (applications that write in pieces), `window_validation` (windows that are not used),
 //! `slow_start` (the end of the first slow start), `pacing` (when segments leave).
 
+use crate::accecn::SenderCounters;
 use crate::algo::AnyWindowLaw;
 use crate::config::{Config, DctcpEct, Dialect, WindowValidation};
+use crate::law_list::EchoMode;
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
 use crate::slow_start::SlowStartMonitor;
@@ -136,6 +138,8 @@ pub struct Core {
     slow_start_monitor: Option<Box<SlowStartMonitor>>,
     /// When segments leave, if the sender paces.
     pacing: Option<Box<Pacing>>,
+    /// What AccECN has reported, on a connection that has it.
+    counters: Option<Box<SenderCounters>>,
 }
 
 impl Core {
@@ -175,6 +179,7 @@ impl Core {
             window_use: (config.window_validation == WindowValidation::Rfc7661).then(Box::default),
             slow_start_monitor: SlowStartMonitor::new(config),
             pacing: Core::new_pacing(config),
+            counters: None,
         }
     }
 
@@ -207,10 +212,7 @@ impl Core {
         let new = seq >= self.max;
         let mut flags = if new { Flags::NONE } else { Flags::RETRANSMIT };
         if seq == 0 {
-            flags |= Flags::SYN;
-            if tx.config.ecn {
-                flags |= Flags::ECE;
-            }
+            flags |= Flags::SYN | self.ecn_request(tx.config);
         } else if self.cwr_pending && (new || ns2) {
             flags |= Flags::CWR;
             self.cwr_pending = false;
@@ -318,7 +320,7 @@ impl Core {
 
     /// Was the first packet acknowledged that the connection begins with, `una`, so that the window does not grow? That is
     /// the SYN; in ns-2 without SYN it is the data that negotiates ECN.
-    fn is_opened(&mut self, tx: &SendContext<'_>, una: u32, ece: bool) -> bool {
+    fn is_opened(&mut self, tx: &SendContext<'_>, una: u32, ack: &Ack<'_>) -> bool {
         if una == 1 {
             return tx.config.dialect == Dialect::Ns2 && tx.config.ecn && !tx.config.handshake;
         }
@@ -328,7 +330,7 @@ impl Core {
             self.window.cwnd = 1.0;
             self.rto.reset_after_lost_syn(tx.config);
         }
-        self.ecn_negotiated = tx.config.ecn && ece;
+        self.negotiate_ecn(tx.config, ack);
         true
     }
 
@@ -339,11 +341,15 @@ impl Core {
         let una = self.una;
         let may_open = self.may_open(tx, ack.ack);
         self.acknowledge(tx, ack);
-        if una <= 1 && self.is_opened(tx, una, ack.ece) {
+        if una <= 1 && self.is_opened(tx, una, ack) {
             return;
         }
         let ece = self.ecn_negotiated && ack.ece && !self.echo_is_old(tx.config, ack.ack);
-        if !ece {
+        if ece && tx.config.echo == EchoMode::Counted {
+            if may_open {
+                self.open(tx, acked.saturating_sub(ack.marked));
+            }
+        } else if !ece {
             (self.ecn_floor, self.ecn_wait) = (false, false);
             if may_open {
                 self.open(tx, acked);

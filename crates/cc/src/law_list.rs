@@ -11,6 +11,9 @@ pub enum EchoMode {
     /// The echo states that the acknowledged segments were marked (RFC 8257, 3.2). A loss is a stronger signal and
     /// reduces the window even if an echo has just reduced it.
     PerSegment,
+    /// As by segment, but packets with marks are counted (AccECN, RFC 9768), and the window grows for those without, in the
+    /// same round trip in which it is reduced.
+    Counted,
 }
 
 /// Hands the list to the macro `$with`: for each law its documentation, module, type, name in scenarios, and how its

@@ -8,6 +8,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
 
+pub mod accecn;
 pub mod algo;
 pub mod config;
 pub mod core;

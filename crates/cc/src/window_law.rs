@@ -1,6 +1,7 @@
 //! The interface of a window law: how the window grows in congestion avoidance, and the share of it that is left after
 //! a congestion signal. Slow start is the same under every law.
 
+use crate::accecn::Marks;
 use crate::config::Config;
 use crate::rto::Rto;
 use marqueue_core::Time;
@@ -37,12 +38,14 @@ pub struct AckedSegments<'a> {
 /// An acknowledgement with or without ECN echo, before it is processed: the arguments of [`WindowLaw::on_echo`].
 #[derive(Clone, Copy, Debug)]
 pub struct EcnFeedback {
-    /// True if it carries ECE.
-    pub ece: bool,
+    /// Now.
+    pub now: Time,
+    /// The segments that it newly reports, and those of them that were marked.
+    pub marks: Marks,
+    /// The smoothed round-trip time in seconds; 0 before the first measurement.
+    pub srtt: f64,
     /// The next segment that the receiver expects.
     pub ack: u32,
-    /// The oldest segment not acknowledged (SND.UNA).
-    pub una: u32,
     /// One past the highest segment ever sent (SND.NXT).
     pub max: u32,
 }
@@ -66,6 +69,11 @@ pub trait WindowLaw: Default {
 
     /// Any acknowledgement on an ECN connection, before the window is reduced for it.
     fn on_echo(&mut self, _config: &Config, _echoed: EcnFeedback) {}
+
+    /// Does the window come down for an ECN echo now? Asked once a window of data at most.
+    fn answers_echo(&mut self, _config: &Config, _now: Time, _srtt: f64) -> bool {
+        true
+    }
 
     /// New data was acknowledged in congestion avoidance, but the window does not grow, because it was not used since
     /// the previous acknowledgement.

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{config_of, WAYS};
+use marqueue_cc::accecn::ace_bits;
 use marqueue_cc::config::{Config, DctcpEct, Dialect};
 use marqueue_cc::core::Counts;
 use marqueue_cc::law_list::Law;
@@ -106,7 +107,7 @@ impl World<'_> {
         let second_follows = self.config.dctcp_two_acks && self.receiver.deadline() == self.now;
         assert!(ack.ack == expected || second_follows && ack.ack + 1 == expected, "{ack:?}");
         assert!(ack.has_options || options == Options::NONE);
-        let Options { sack, echo } = options;
+        let Options { sack, echo, .. } = options;
         for (i, &(start, end)) in sack.iter().enumerate().filter(|(_, b)| b.1 > 0) {
             let twice = self.config.dsack && i == 0 && end == start + 1;
             assert!(start < end && (ack.ack < start || twice), "{ack:?}");
@@ -127,8 +128,14 @@ impl World<'_> {
         if arrival == next {
             match self.on_way.pop_first().expect("it has just been seen").1 {
                 Packet::Data(segment, ecn, timestamp) => self.receive(segment, ecn, timestamp),
-                Packet::Ack(OutgoingAck { ack, ece, .. }, Options { sack, echo }) => {
-                    self.sender.on_ack(self.config, next, &Ack { ack, ece, sack: &sack, echo }, out);
+                Packet::Ack(outgoing, Options { sack, echo, counters }) => {
+                    let (ack, ece, ace) = (outgoing.ack, outgoing.ece(), ace_bits(outgoing.echo));
+                    self.sender.on_ack(
+                        self.config,
+                        next,
+                        &Ack { ack, ece, ace, counters, sack: &sack, echo, ..Ack::default() },
+                        out,
+                    );
                 }
             }
         } else if receiver == next {
@@ -151,7 +158,7 @@ fn transfer(config: &Config, size: u32, channel: Channel, seed: u64) -> Counts {
         rng: Rng::named(seed, "channel"),
         now: Time::ZERO,
         sender: Sender::new(config, Some(size), 0.5),
-        receiver: Receiver::default(),
+        receiver: Receiver::new(config),
         on_way: BTreeMap::new(),
         entered: 0,
         delivered: 0,

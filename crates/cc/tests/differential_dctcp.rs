@@ -34,7 +34,7 @@ impl Tested {
         let mut options = Options::NONE;
         let mut rx = ReceiveContext { now: self.now, config: &self.config, options: &mut options };
         let first = self.receiver.on_segment(&mut rx, seq, flags, ecn, 0).ack;
-        let mut sent: Vec<_> = first.iter().map(|ack| (ack.ack, ack.ece)).collect();
+        let mut sent: Vec<_> = first.iter().map(|ack| (ack.ack, ack.ece())).collect();
         if self.receiver.deadline() == self.now {
             sent.push(self.timer());
         }
@@ -45,7 +45,7 @@ impl Tested {
         let mut options = Options::NONE;
         let ack =
             self.receiver.on_timer(&mut ReceiveContext { now: self.now, config: &self.config, options: &mut options });
-        (ack.ack, ack.ece)
+        (ack.ack, ack.ece())
     }
 }
 

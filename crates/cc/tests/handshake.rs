@@ -51,7 +51,12 @@ fn transfer(config: &Config, size: u32, lost: &[u32]) -> (Vec<u32>, Time) {
         for (ack, options) in acks {
             let echo = if ack.has_options { options.echo } else { None };
             let sack = if ack.has_options { options.sack } else { Options::NONE.sack };
-            sender.on_ack(config, now, &Ack { ack: ack.ack, ece: ack.ece, sack: &sack, echo }, &mut out);
+            sender.on_ack(
+                config,
+                now,
+                &Ack { ack: ack.ack, ece: ack.ece(), sack: &sack, echo, ..Ack::default() },
+                &mut out,
+            );
         }
     }
     (sent, now)

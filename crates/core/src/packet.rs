@@ -46,6 +46,8 @@ impl Flags {
     pub const ANSWERS_CE: Flags = Flags(32);
     /// Data that carries [`Signals`](crate::Signals).
     pub const SIGNALS: Flags = Flags(64);
+    /// Accurate ECN: the highest bit of the ACE field, before CWR and ECE (RFC 9768, section 3.2.2).
+    pub const AE: Flags = Flags(128);
 
     /// Are all bits of `other` set?
     pub fn has(self, other: Flags) -> bool {

@@ -50,6 +50,11 @@ impl AnyWindowLaw {
         each!(self, l => l.on_echo(config, echoed))
     }
 
+    /// See [`WindowLaw::answers_echo`].
+    pub fn answers_echo(&mut self, config: &Config, now: Time, srtt: f64) -> bool {
+        each!(self, l => l.answers_echo(config, now, srtt))
+    }
+
     /// See [`WindowLaw::on_unused_window`].
     pub fn on_unused_window(&mut self, now: Time) {
         each!(self, l => l.on_unused_window(now))

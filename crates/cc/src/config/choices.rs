@@ -163,3 +163,37 @@ marqueue_core::choice! {
         Window = "window",
     }
 }
+
+marqueue_core::choice! {
+    /// How a receiver reports marks.
+    pub enum EcnFeedback {
+        /// As the window law specifies it: by counters under prague, segment by segment under dctcp (RFC 8257, 3.2), otherwise
+        /// by an echo until CWR (RFC 3168, 6.1.3).
+        Law = "law",
+        /// By counters: AccECN (RFC 9768).
+        AccEcn = "accecn",
+    }
+}
+
+marqueue_core::choice! {
+    /// The ECN that the receiver knows.
+    pub enum EcnPeer {
+        /// What the sender asks for.
+        Same = "same",
+        /// That of RFC 3168 alone.
+        Classic = "classic",
+        /// None.
+        None = "none",
+    }
+}
+
+/// What the SYN asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnRequest {
+    /// No ECN.
+    None,
+    /// ECN with the feedback of RFC 3168, or of the window law.
+    Classic,
+    /// AccECN (RFC 9768, section 3.1.1).
+    AccEcn,
+}

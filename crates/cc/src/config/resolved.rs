@@ -28,6 +28,12 @@ pub struct Config {
     pub control: Law,
     /// What an ECN echo means under that law.
     pub echo: EchoMode,
+    /// How the receiver reports marks.
+    pub feedback: EchoMode,
+    /// What the SYN asks for.
+    pub ecn_request: EcnRequest,
+    /// Acknowledgements carry the AccECN option.
+    pub accecn_option: bool,
     /// What FlightSize is where a loss or a timeout sets ssthresh.
     pub flight_size: FlightSize,
     /// A timeout during loss recovery or a reduction for ECN reduces ssthresh again.
@@ -120,6 +126,8 @@ pub struct Config {
     pub granularity: Dur,
     /// Longest time for which an acknowledgement is held back; zero for never.
     pub delayed_ack: Dur,
+    /// Most segments in order that one acknowledgement is sent for.
+    pub ack_every: u8,
 }
 
 /// The timestamps option, padded to whole words (RFC 7323, appendix A).
@@ -150,9 +158,7 @@ impl PacingRatios {
     fn of(p: &Params) -> Option<PacingRatios> {
         match p.pacing {
             Pacing::Law | Pacing::None => None,
-            Pacing::Window => {
-                Some(PacingRatios { slow_start: p.pacing_slow_start, avoidance: p.pacing_avoidance })
-            }
+            Pacing::Window => Some(PacingRatios { slow_start: p.pacing_slow_start, avoidance: p.pacing_avoidance }),
         }
     }
 }
@@ -163,6 +169,8 @@ impl From<&Params> for Config {
         let segment = p.segment as u32;
         let max_window = (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment);
         let rfc = p.dialect == Dialect::Rfc;
+        let control = p.control;
+        let accecn = p.ecn_feedback == EcnFeedback::AccEcn || control.echo() == EchoMode::Counted;
         let abe = p.abe && matches!(p.control, Law::Reno | Law::Cubic);
         Config {
             recovery: p.recovery,
@@ -175,8 +183,15 @@ impl From<&Params> for Config {
                 EcnReductionBase::Law => EcnReductionBase::Cwnd,
                 chosen => chosen,
             },
-            control: p.control,
-            echo: p.control.echo(),
+            control,
+            echo: control.echo(),
+            feedback: if accecn && p.ecn_peer == EcnPeer::Same { EchoMode::Counted } else { control.echo() },
+            ecn_request: match (p.ecn, accecn) {
+                (false, _) => EcnRequest::None,
+                (true, false) => EcnRequest::Classic,
+                (true, true) => EcnRequest::AccEcn,
+            },
+            accecn_option: p.accecn_option,
             flight_size: p.flight_size,
             timeout_cuts_again: p.timeout_cuts_again,
             whole_segments: p.whole_segments,
@@ -193,7 +208,7 @@ impl From<&Params> for Config {
             scalable_b: p.scalable_b,
             aimd_a: p.aimd_a,
             aimd_b: p.aimd_b,
-            ecn: p.ecn,
+            ecn: p.ecn && p.ecn_peer != EcnPeer::None,
             ecn_echo_held: rfc && p.ecn_echo_held,
             abe_beta: abe.then_some(p.abe_beta),
             ecn_field: p.ecn_field.into(),
@@ -227,6 +242,7 @@ impl From<&Params> for Config {
             lost_syn_rto: p.lost_syn_rto,
             granularity: Dur::from_secs(p.granularity),
             delayed_ack: Dur::from_secs(p.delayed_ack),
+            ack_every: p.ack_every as u8,
         }
     }
 }
@@ -294,6 +310,11 @@ impl Config {
             return bad("ecn", "got false, expected true: the chosen control lives on ECN marks");
         }
         Ok(())
+    }
+
+    /// Size of the headers without any option, bytes.
+    pub fn header_without_options(&self) -> u32 {
+        self.header - if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
     }
 
     /// `segments` as they count in a window reduction: rounded down if only whole segments count.

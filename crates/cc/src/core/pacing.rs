@@ -99,8 +99,7 @@ impl Core {
         }
         let srtt = self.rto.srtt(config);
         let window = self.window.cwnd.max(f64::from(self.flight()));
-        let ratio =
-            if self.window.cwnd < self.window.ssthresh / 2.0 { ratios.slow_start } else { ratios.avoidance };
+        let ratio = if self.window.cwnd < self.window.ssthresh / 2.0 { ratios.slow_start } else { ratios.avoidance };
         Some(if srtt > 0.0 { ratio * window / srtt } else { 0.0 })
     }
 
