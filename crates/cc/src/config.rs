@@ -49,12 +49,18 @@ marqueue_core::params! {
         cubic_fast_convergence: bool { default: true, source: "RFC 9438, 4.7" },
         /// Under dctcp, the weight of the latest window in the average share of marked segments.
         dctcp_g: f64 { unit: Fraction, range: 1e-6 => 1.0, default: 0.0625, source: "RFC 8257, 4; Alizadeh et al. 2010" },
-        /// Under dctcp, which packets are ECN-capable: data, SYN and SYN-ACK too (handshake), or acknowledgements and
+        /// Under dctcp and prague, which packets are ECN-capable: data, SYN and SYN-ACK too (handshake), or acknowledgements and
         /// retransmissions too (all).
         dctcp_ect: DctcpEct { default: DctcpEct::Handshake, source: "RFC 8257, 3.6 and 4.1; Linux, tcp_ecn_send" },
         /// Under dctcp, when CE changes while an acknowledgement is held back, send two: one for the older packets with
         /// their echo and one for the newest. Otherwise one acknowledges all of them with the new echo.
         dctcp_two_acks: bool { default: false, source: "RFC 8257, 3.2; Linux, dctcp_ece_ack_update" },
+        /// Under prague, the weight of the latest round trip in the average share of marked packets.
+        prague_g: f64 { unit: Fraction, range: 1e-6 => 1.0, default: 0.0625, source: "draft-briscoe-iccrg-prague-congestion-control; Linux, PRAGUE_SHIFT_G" },
+        /// Under prague, the round-trip time as which shorter ones behave; zero for none.
+        prague_rtt: f64 { unit: Seconds, range: 0.0 => 1.0, default: 0.025, source: "draft-briscoe-iccrg-prague-congestion-control; Linux, prague_rtt_target" },
+        /// Under prague, round trips of congestion avoidance before they do.
+        prague_rtt_rounds: f64 { unit: One, range: 0 => 1e6, default: 500.0, source: "Linux, DEFAULT_RTT_TRANSITION" },
         /// Under scalable, growth for each segment acknowledged.
         scalable_a: f64 { unit: Packets, range: 1e-6 => 1.0, default: 0.01, source: "Kelly 2003" },
         /// Under scalable, the share of the window that a congestion signal takes.
@@ -80,7 +86,7 @@ marqueue_core::params! {
         /// Let an acknowledgement of two segments carry ECE if the first had CE, though the second carries CWR. Linux does
         /// not: it acknowledges the first at once.
         ecn_echo_held: bool { default: true, source: "RFC 3168, 6.1.3; Linux, tcp_ecn_accept_cwr" },
-        /// Under ecn, the ECN field of data that is ECN-capable.
+        /// Under ecn, the ECN field of data that is ECN-capable; under prague ECT(1) in place of ECT(0).
         ecn_field: EcnField { default: EcnField::Ect, source: "RFC 3168, section 5; RFC 9331, section 4.1; Shin, Chong and Rhee, section III-B" },
         /// Carry timestamps, 12 bytes more a packet, and time every acknowledgement of new data by them.
         timestamps: bool { default: false, source: "RFC 7323" },

@@ -176,7 +176,8 @@ impl Core {
             timed_since: Time::NEVER,
             timed_out: None,
             syn_lost: false,
-            window_use: (config.window_validation == WindowValidation::Rfc7661).then(Box::default),
+            window_use: (config.window_validation == WindowValidation::Rfc7661 || config.pacing.is_some())
+                .then(Box::default),
             slow_start_monitor: SlowStartMonitor::new(config),
             pacing: Core::new_pacing(config),
             counters: None,

@@ -27,6 +27,8 @@ macro_rules! window_laws {
             cubic::Cubic = "cubic", UntilCwr;
             /// Cuts in proportion to the share of marked segments (RFC 8257).
             dctcp::Dctcp = "dctcp", PerSegment;
+            /// Cuts in proportion to the share of marked packets, with ECT(1), AccECN and pacing (draft-briscoe).
+            prague::Prague = "prague", Counted;
             /// Grows by a constant an acknowledgement: Scalable TCP (Kelly 2003).
             scalable::Scalable = "scalable", UntilCwr;
             /// Additive increase and multiplicative decrease by any factors.

@@ -42,8 +42,6 @@ pub struct EcnFeedback {
     pub now: Time,
     /// The segments that it newly reports, and those of them that were marked.
     pub marks: Marks,
-    /// The smoothed round-trip time in seconds; 0 before the first measurement.
-    pub srtt: f64,
     /// The next segment that the receiver expects.
     pub ack: u32,
     /// One past the highest segment ever sent (SND.NXT).
@@ -71,7 +69,7 @@ pub trait WindowLaw: Default {
     fn on_echo(&mut self, _config: &Config, _echoed: EcnFeedback) {}
 
     /// Does the window come down for an ECN echo now? Asked once a window of data at most.
-    fn answers_echo(&mut self, _config: &Config, _now: Time, _srtt: f64) -> bool {
+    fn answers_echo(&mut self, _config: &Config, _now: Time) -> bool {
         true
     }
 

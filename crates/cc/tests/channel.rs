@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{config_of, WAYS};
+use common::{config_of, needs_ecn, way_of, WAYS};
 use marqueue_cc::accecn::ace_bits;
 use marqueue_cc::config::{Config, DctcpEct, Dialect};
 use marqueue_cc::core::Counts;
@@ -217,6 +217,10 @@ proptest! {
         ecn in any::<bool>(),
         limited_transmit in any::<bool>(),
         prr in any::<bool>(),
+        counted in any::<bool>(),
+        option in any::<bool>(),
+        paced in any::<bool>(),
+        every in 2u32..6,
         validation in prop::sample::select(&["none", "cwnd_limited", "rfc7661"][..]),
         timestamps in any::<bool>(),
         dsack in any::<bool>(),
@@ -227,21 +231,30 @@ proptest! {
         jitter in prop_oneof![Just(0.0), 0.0..0.01, 0.0..0.5],
         mark in prop_oneof![Just(0.0), 0.0..1.0],
     ) {
-        let (preset, recovery) = WAYS[way];
         let control = Law::NAMES[law];
+        let (preset, recovery) = way_of(way, control);
         let numbers = [
             ("delayed_ack", if delayed { 0.1 } else { 0.0 }),
             ("initial_window", f64::from(windows.0)),
             ("max_window", f64::from(windows.1)),
+            ("ack_every", f64::from(every)),
         ];
         let flags = [
-            ("ecn", ecn || control == "dctcp"),
+            ("ecn", ecn || needs_ecn(control)),
             ("limited_transmit", limited_transmit),
             ("timestamps", timestamps),
+            ("accecn_option", option),
             ("dsack", dsack && recovery == "sack"),
         ];
         let reduction = if prr && preset != "ns2" { "prr" } else { "cut" };
-        let choices = [("recovery", recovery), ("control", control), ("reduction", reduction), ("window_validation", validation)];
+        let choices = [
+            ("recovery", recovery),
+            ("control", control),
+            ("reduction", reduction),
+            ("window_validation", validation),
+            ("ecn_feedback", if counted && preset != "ns2" { "accecn" } else { "law" }),
+            ("pacing", if paced && preset != "ns2" { "window" } else { "law" }),
+        ];
         let config = config_of(preset, &choices, &numbers, &flags);
         transfer(&config, size, Channel { loss, repeat, jitter, mark }, seed);
     }

@@ -19,7 +19,7 @@ fn alpha_by_hand() {
     let mut hear = |b: &mut Bare, ack: u32, ece: bool| {
         let arrived = ack - una;
         let marks = Marks { arrived, marked: if ece { arrived } else { 0 } };
-        b.law.on_echo(&b.config, EcnFeedback { now: Time::ZERO, marks, srtt: 0.1, ack, max: una + 10 });
+        b.law.on_echo(&b.config, EcnFeedback { now: Time::ZERO, marks, ack, max: una + 10 });
         una = ack;
         2.0 * (1.0 - b.law.decrease(&b.config, 10.0, Signal::Ecn))
     };

@@ -51,8 +51,8 @@ impl AnyWindowLaw {
     }
 
     /// See [`WindowLaw::answers_echo`].
-    pub fn answers_echo(&mut self, config: &Config, now: Time, srtt: f64) -> bool {
-        each!(self, l => l.answers_echo(config, now, srtt))
+    pub fn answers_echo(&mut self, config: &Config, now: Time) -> bool {
+        each!(self, l => l.answers_echo(config, now))
     }
 
     /// See [`WindowLaw::on_unused_window`].

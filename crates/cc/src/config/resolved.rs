@@ -58,6 +58,12 @@ pub struct Config {
     pub ect: DctcpEct,
     /// A DCTCP receiver sends two acknowledgements when CE changes.
     pub dctcp_two_acks: bool,
+    /// Prague's g.
+    pub prague_g: f64,
+    /// The round-trip time as which shorter ones behave under Prague; zero for none.
+    pub prague_rtt: Dur,
+    /// Round trips of congestion avoidance before they do.
+    pub prague_rtt_rounds: u32,
     /// Growth for each segment acknowledged under Scalable TCP, segments.
     pub scalable_a: f64,
     /// The share of the window that a congestion signal takes under Scalable TCP.
@@ -155,8 +161,9 @@ pub struct PacingRatios {
 
 impl PacingRatios {
     /// The ratios of a sender, if it paces.
-    fn of(p: &Params) -> Option<PacingRatios> {
+    fn of(p: &Params, control: Law) -> Option<PacingRatios> {
         match p.pacing {
+            Pacing::Law if control == Law::Prague => Some(PacingRatios { slow_start: 2.0, avoidance: 1.0 }),
             Pacing::Law | Pacing::None => None,
             Pacing::Window => Some(PacingRatios { slow_start: p.pacing_slow_start, avoidance: p.pacing_avoidance }),
         }
@@ -169,15 +176,18 @@ impl From<&Params> for Config {
         let segment = p.segment as u32;
         let max_window = (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment);
         let rfc = p.dialect == Dialect::Rfc;
-        let control = p.control;
-        let accecn = p.ecn_feedback == EcnFeedback::AccEcn || control.echo() == EchoMode::Counted;
+        let accecn = p.ecn_feedback == EcnFeedback::AccEcn || p.control.echo() == EchoMode::Counted;
+        // RFC 9331, 4.3: without feedback by counters a sender falls back to a response like Reno's.
+        let falls_back = p.control == Law::Prague && p.ecn_peer != EcnPeer::Same;
+        let control = if falls_back { Law::Reno } else { p.control };
+        let prague = control == Law::Prague;
         let abe = p.abe && matches!(p.control, Law::Reno | Law::Cubic);
         Config {
             recovery: p.recovery,
             dialect: p.dialect,
             loss_detection: p.loss_detection,
-            reduction: p.reduction,
-            ecn_reduction: p.ecn_reduction,
+            reduction: if prague { Reduction::Cut } else { p.reduction },
+            ecn_reduction: if prague { Reduction::Cut } else { p.ecn_reduction },
             ecn_reduction_base: match p.ecn_reduction_base {
                 EcnReductionBase::Law if abe || p.control == Law::Cubic => EcnReductionBase::FlightSize,
                 EcnReductionBase::Law => EcnReductionBase::Cwnd,
@@ -194,7 +204,7 @@ impl From<&Params> for Config {
             accecn_option: p.accecn_option,
             flight_size: p.flight_size,
             timeout_cuts_again: p.timeout_cuts_again,
-            whole_segments: p.whole_segments,
+            whole_segments: p.whole_segments && !prague,
             cubic_c: p.cubic_c,
             cubic_beta: p.cubic_beta,
             cubic_first_growth: p.cubic_first_growth,
@@ -202,8 +212,11 @@ impl From<&Params> for Config {
             cubic_count_segments: p.cubic_count_segments,
             cubic_fast_convergence: p.cubic_fast_convergence,
             dctcp_g: p.dctcp_g,
-            ect: if p.control == Law::Dctcp { p.dctcp_ect } else { DctcpEct::Data },
+            ect: if prague || control == Law::Dctcp { p.dctcp_ect } else { DctcpEct::Data },
             dctcp_two_acks: p.dctcp_two_acks,
+            prague_g: p.prague_g,
+            prague_rtt: Dur::from_secs(p.prague_rtt),
+            prague_rtt_rounds: p.prague_rtt_rounds as u32,
             scalable_a: p.scalable_a,
             scalable_b: p.scalable_b,
             aimd_a: p.aimd_a,
@@ -211,7 +224,11 @@ impl From<&Params> for Config {
             ecn: p.ecn && p.ecn_peer != EcnPeer::None,
             ecn_echo_held: rfc && p.ecn_echo_held,
             abe_beta: abe.then_some(p.abe_beta),
-            ecn_field: p.ecn_field.into(),
+            ecn_field: match p.ecn_field {
+                EcnField::Ect if prague => Ecn::Ect1,
+                EcnField::Ect1 if falls_back => Ecn::Ect0,
+                chosen => chosen.into(),
+            },
             timestamps: p.timestamps,
             dsack: p.dsack,
             segment,
@@ -233,7 +250,7 @@ impl From<&Params> for Config {
             dupthresh: p.dupthresh as u32,
             limited_transmit: p.limited_transmit,
             rescue: p.rescue,
-            pacing: PacingRatios::of(p),
+            pacing: PacingRatios::of(p, control),
             pacing_quantum: p.pacing_quantum as u32,
             min_rto: Dur::from_secs(p.min_rto),
             max_rto: Dur::from_secs(p.max_rto),
@@ -303,10 +320,16 @@ impl Config {
                 "got hystart++, expected standard: without timestamps few acknowledgements measure",
             );
         }
+        if self.feedback == EchoMode::Counted && !rfc {
+            return bad("ecn_feedback", "got accecn, expected law: ns-2 has no AccECN");
+        }
+        if self.ecn && self.ecn_field == Ecn::Ect1 && self.echo == EchoMode::UntilCwr {
+            return bad("ecn_field", "got ect1, expected ect: ECT(1) asks for the L4S service, which needs a law that answers to the share of marks, dctcp or prague (RFC 9331, 4.1 and 4.3)");
+        }
         if self.dsack && self.recovery != Recovery::Sack {
             return bad("dsack", "got true, expected false: it reports in SACK blocks, which need recovery by SACK");
         }
-        if self.echo == EchoMode::PerSegment && !self.ecn {
+        if self.echo != EchoMode::UntilCwr && !self.ecn {
             return bad("ecn", "got false, expected true: the chosen control lives on ECN marks");
         }
         Ok(())

@@ -12,8 +12,7 @@ use marqueue_core::Flags;
 impl Core {
     /// An acknowledgement on an ECN connection, before it is processed.
     pub fn on_echo(&mut self, tx: &SendContext<'_>, ack: u32, ece: bool, marks: Marks) {
-        let srtt = self.rto.srtt(tx.config);
-        self.control.on_echo(tx.config, EcnFeedback { now: tx.now, marks, srtt, ack, max: self.max });
+        self.control.on_echo(tx.config, EcnFeedback { now: tx.now, marks, ack, max: self.max });
         if ece {
             self.on_ece(tx, ack);
         }
@@ -54,7 +53,7 @@ impl Core {
             return;
         }
         let counted = tx.config.echo == EchoMode::Counted;
-        if counted && !self.control.answers_echo(tx.config, tx.now, self.rto.srtt(tx.config)) {
+        if counted && !self.control.answers_echo(tx.config, tx.now) {
             return;
         }
         self.recover = self.max;
