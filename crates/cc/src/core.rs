@@ -3,7 +3,7 @@
 //!
 //! Submodules extend it: `loss` (the reaction to losses), `ecn` (the reaction to ECN), `timing` (round-trip times and the
 //! timer), `application` (applications that write in pieces), `window_validation` (windows that are not used),
-//! `slow_start` (the end of the first slow start), `pacing` (when segments leave).
+//! `slow_start` (the end of the first slow start), `pacing` (when segments leave), `model` (laws that are a model of the path).
 
 use crate::accecn::SenderCounters;
 use crate::algo::AnyWindowLaw;
@@ -18,6 +18,7 @@ use marqueue_core::{Dur, Flags, Time};
 mod application;
 mod ecn;
 mod loss;
+mod model;
 mod pacing;
 mod slow_start;
 mod timing;
@@ -182,13 +183,24 @@ impl Core {
             pacing: Core::new_pacing(config),
             counters: None,
         }
+        .with_seed(phase)
     }
 
     /// The connection is established without a SYN.
-    pub fn establish(&mut self, config: &Config) {
+    pub fn establish(&mut self, tx: &SendContext<'_>) {
+        let config = tx.config;
         (self.una, self.nxt, self.max) = (1, 1, 1);
         self.window.cwnd = config.initial_window;
         self.ecn_negotiated = config.ecn;
+        self.start_model(tx);
+    }
+
+    /// The random draws of a model of the path begin with the flow's phase.
+    fn with_seed(mut self, phase: f64) -> Core {
+        if let Some(model) = self.control.model() {
+            model.seed(phase.to_bits());
+        }
+        self
     }
 
     /// Segments outstanding, by the sender's sequence variables.
@@ -240,6 +252,7 @@ impl Core {
         }
         if self.pacing.is_some() && seq > 0 {
             self.pace(tx);
+            self.note_sent(tx.now, seq);
         }
         tx.out.push(Segment { seq, flags, ect });
         if self.deadline == Time::NEVER || nothing_outstanding {
@@ -332,6 +345,7 @@ impl Core {
             self.rto.reset_after_lost_syn(tx.config);
         }
         self.negotiate_ecn(tx.config, ack);
+        self.start_model(tx);
         true
     }
 
@@ -363,6 +377,9 @@ impl Core {
     /// Grows the window for `acked` segments: slow start (RFC 5681, 3.1), or the window law.
     #[inline]
     fn open(&mut self, tx: &SendContext<'_>, acked: u32) {
+        if tx.config.by_model {
+            return;
+        }
         if self.window.in_slow_start() {
             // Several segments at once do not raise it beyond ssthresh: after a timeout one acknowledgement may cover a
             // whole window.

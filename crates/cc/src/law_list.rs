@@ -31,6 +31,10 @@ macro_rules! window_laws {
             prague::Prague = "prague", Counted;
             /// Grows by a constant an acknowledgement: Scalable TCP (Kelly 2003).
             scalable::Scalable = "scalable", UntilCwr;
+            /// A model of the path's bandwidth and round-trip time (BBR, version 1).
+            bbr1::Bbr1 = "bbr1", UntilCwr;
+            /// The same with bounds by loss (BBR, version 3).
+            bbr3::Bbr3 = "bbr3", UntilCwr;
             /// Additive increase and multiplicative decrease by any factors.
             aimd::Aimd = "aimd", UntilCwr;
         }
@@ -46,6 +50,11 @@ macro_rules! names {
         }
 
         impl Law {
+            /// Does a model of the path set window and pacing rate?
+            pub fn has_model(self) -> bool {
+                matches!(self, Law::Bbr1 | Law::Bbr3)
+            }
+
             /// The names of all laws, in the order of the list.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 

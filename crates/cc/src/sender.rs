@@ -42,7 +42,7 @@ impl Sender {
             self.core.nxt = 1;
             self.core.send(&mut tx, 0);
         } else {
-            self.core.establish(config);
+            self.core.establish(&tx);
             self.repair.on_data(&mut self.core, &mut tx);
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::accecn::Marks;
 use crate::config::Config;
+use crate::path_model::PathModel;
 use crate::rto::Rto;
 use marqueue_core::Time;
 
@@ -76,6 +77,11 @@ pub trait WindowLaw: Default {
     /// New data was acknowledged in congestion avoidance, but the window does not grow, because it was not used since
     /// the previous acknowledgement.
     fn on_unused_window(&mut self, _now: Time) {}
+
+    /// The model of the path, of a law that has one in place of the others.
+    fn model(&mut self) -> Option<&mut dyn PathModel> {
+        None
+    }
 
     /// The retransmission timer has expired, and the window has been reduced for it.
     fn on_timeout(&mut self) {}

@@ -66,7 +66,7 @@ proptest! {
             ("max_window", f64::from(windows.1)),
             ("dupthresh", f64::from(dupthresh)),
         ];
-        let flags = [("ecn", ecn || needs_ecn(control)), ("limited_transmit", limited_transmit)];
+        let flags = [("ecn", (ecn && control != "bbr3") || needs_ecn(control)), ("limited_transmit", limited_transmit)];
         let config = config_of(preset, &[("recovery", recovery), ("control", control)], &numbers, &flags);
         let mut watch = Watch::new(config, Some(size), 0.5);
         for step in &steps {

@@ -240,7 +240,7 @@ proptest! {
             ("ack_every", f64::from(every)),
         ];
         let flags = [
-            ("ecn", ecn || needs_ecn(control)),
+            ("ecn", (ecn && control != "bbr3") || needs_ecn(control)),
             ("limited_transmit", limited_transmit),
             ("timestamps", timestamps),
             ("accecn_option", option),

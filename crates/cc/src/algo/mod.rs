@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::law_list::{window_laws, Law};
+use crate::path_model::PathModel;
 use crate::window_law::{AckedSegments, EcnFeedback, Signal, Window, WindowLaw};
 use marqueue_core::Time;
 
@@ -58,6 +59,11 @@ impl AnyWindowLaw {
     /// See [`WindowLaw::on_unused_window`].
     pub fn on_unused_window(&mut self, now: Time) {
         each!(self, l => l.on_unused_window(now))
+    }
+
+    /// See [`WindowLaw::model`].
+    pub fn model(&mut self) -> Option<&mut dyn PathModel> {
+        each!(self, l => l.model())
     }
 
     /// See [`WindowLaw::on_timeout`].

@@ -26,6 +26,8 @@ pub struct Config {
     pub ecn_reduction_base: EcnReductionBase,
     /// How the window grows and what a congestion signal leaves of it.
     pub control: Law,
+    /// A model of the path sets window and pacing rate.
+    pub by_model: bool,
     /// What an ECN echo means under that law.
     pub echo: EchoMode,
     /// How the receiver reports marks.
@@ -163,7 +165,7 @@ impl PacingRatios {
     /// The ratios of a sender, if it paces.
     fn of(p: &Params, control: Law) -> Option<PacingRatios> {
         match p.pacing {
-            Pacing::Law if control == Law::Prague => Some(PacingRatios { slow_start: 2.0, avoidance: 1.0 }),
+            Pacing::Law if control == Law::Prague || control.has_model() => Some(PacingRatios { slow_start: 2.0, avoidance: 1.0 }),
             Pacing::Law | Pacing::None => None,
             Pacing::Window => Some(PacingRatios { slow_start: p.pacing_slow_start, avoidance: p.pacing_avoidance }),
         }
@@ -181,19 +183,21 @@ impl From<&Params> for Config {
         let falls_back = p.control == Law::Prague && p.ecn_peer != EcnPeer::Same;
         let control = if falls_back { Law::Reno } else { p.control };
         let prague = control == Law::Prague;
+        let own_window = prague || control.has_model();
         let abe = p.abe && matches!(p.control, Law::Reno | Law::Cubic);
         Config {
             recovery: p.recovery,
             dialect: p.dialect,
             loss_detection: p.loss_detection,
-            reduction: if prague { Reduction::Cut } else { p.reduction },
-            ecn_reduction: if prague { Reduction::Cut } else { p.ecn_reduction },
+            reduction: if own_window { Reduction::Cut } else { p.reduction },
+            ecn_reduction: if own_window { Reduction::Cut } else { p.ecn_reduction },
             ecn_reduction_base: match p.ecn_reduction_base {
                 EcnReductionBase::Law if abe || p.control == Law::Cubic => EcnReductionBase::FlightSize,
                 EcnReductionBase::Law => EcnReductionBase::Cwnd,
                 chosen => chosen,
             },
             control,
+            by_model: control.has_model(),
             echo: control.echo(),
             feedback: if accecn && p.ecn_peer == EcnPeer::Same { EchoMode::Counted } else { control.echo() },
             ecn_request: match (p.ecn, accecn) {
@@ -204,7 +208,7 @@ impl From<&Params> for Config {
             accecn_option: p.accecn_option,
             flight_size: p.flight_size,
             timeout_cuts_again: p.timeout_cuts_again,
-            whole_segments: p.whole_segments && !prague,
+            whole_segments: p.whole_segments && !own_window,
             cubic_c: p.cubic_c,
             cubic_beta: p.cubic_beta,
             cubic_first_growth: p.cubic_first_growth,
@@ -325,6 +329,15 @@ impl Config {
         }
         if self.ecn && self.ecn_field == Ecn::Ect1 && self.echo == EchoMode::UntilCwr {
             return bad("ecn_field", "got ect1, expected ect: ECT(1) asks for the L4S service, which needs a law that answers to the share of marks, dctcp or prague (RFC 9331, 4.1 and 4.3)");
+        }
+        if self.by_model && self.loss_detection != LossDetection::Rack {
+            return bad("loss_detection", "got dupack, expected rack: a model of the path needs the time of each transmission");
+        }
+        if self.by_model && self.pacing.is_none() {
+            return bad("pacing", "got none, expected law: a model of the path is a pacing rate");
+        }
+        if self.control == Law::Bbr3 && self.ecn {
+            return bad("ecn", "got true, expected false: BBRv3 has no answer to marks (draft-ietf-ccwg-bbr, \"ECN\")");
         }
         if self.dsack && self.recovery != Recovery::Sack {
             return bad("dsack", "got true, expected false: it reports in SACK blocks, which need recovery by SACK");

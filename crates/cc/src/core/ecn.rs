@@ -13,7 +13,7 @@ impl Core {
     /// An acknowledgement on an ECN connection, before it is processed.
     pub fn on_echo(&mut self, tx: &SendContext<'_>, ack: u32, ece: bool, marks: Marks) {
         self.control.on_echo(tx.config, EcnFeedback { now: tx.now, marks, ack, max: self.max });
-        if ece {
+        if ece && !tx.config.by_model {
             self.on_ece(tx, ack);
         }
     }

@@ -47,6 +47,7 @@ pub const WAYS: [(&str, &str); 7] = [
 pub fn way_of(way: usize, control: &str) -> (&'static str, &'static str) {
     match control {
         "prague" if way >= 4 => WAYS[way - 4],
+        "bbr1" | "bbr3" => ("linux", "sack"),
         _ => WAYS[way],
     }
 }
