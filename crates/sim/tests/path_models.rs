@@ -10,11 +10,12 @@ use marqueue_sim::plan::{Plan, TransportPlan};
 use marqueue_sim::result::RunResult;
 
 const MBPS: u64 = 20;
-const RTT: f64 = 0.04;
+/// Round-trip time without queue, ms.
+const RTT: f64 = 40.0;
 
 /// Bandwidth-delay product in packets of 1500 bytes.
 fn bdp() -> f64 {
-    MBPS as f64 * 1e6 * RTT / 8.0 / 1500.0
+    MBPS as f64 * 1e3 * RTT / 8.0 / 1500.0
 }
 
 /// `flows` over 20 Mbit/s and 40 ms, with a buffer of so many bandwidth-delay products. The first `warm_up` of `duration`
@@ -73,8 +74,7 @@ fn one_flow_fills_the_link_with_little_queue() {
 /// Section 4.3.5 of draft-cardwell-00, and "ProbeRTT" of draft-ietf-ccwg-bbr.
 #[test]
 fn the_least_round_trip_time_is_probed_every_10_and_every_5_s() {
-    // Two flows keep a queue, so that the least round-trip time is not measured by itself. The flow with version 3 is alone:
-    // its queue is never empty for long enough to be measured again to the nanosecond.
+    // Two flows keep a queue, so that the least round-trip time is not measured by itself.
     for (control, flows, interval, low) in [("bbr1", 2, 10.0, 4.0), ("bbr3", 2, 5.0, 0.5 * bdp())] {
         let mut plan = plan(control, flows, 4.0, 5.0, 60.0);
         if let marqueue_sim::plan::TrafficKind::Tcp { trace, .. } = &mut plan.traffic[0].kind {
@@ -116,7 +116,7 @@ fn a_shallow_buffer_loses_much_under_version_1_and_little_under_version_3() {
     let loss = |control| {
         let w = &go(&plan(control, 2, 0.3, 10.0, 40.0), 1).links[0].windows[1];
         assert!(utilization(w) > 0.85, "{control}: {}", utilization(w));
-        w.counters.dropped() as f64 / w.counters.arrived() as f64
+        w.counters.dropped() as f64 / w.counters.arrivals as f64
     };
     let (one, three) = (loss("bbr1"), loss("bbr3"));
     assert!(one > 0.05, "{one}");

@@ -165,7 +165,9 @@ impl PacingRatios {
     /// The ratios of a sender, if it paces.
     fn of(p: &Params, control: Law) -> Option<PacingRatios> {
         match p.pacing {
-            Pacing::Law if control == Law::Prague || control.has_model() => Some(PacingRatios { slow_start: 2.0, avoidance: 1.0 }),
+            Pacing::Law if control == Law::Prague || control.has_model() => {
+                Some(PacingRatios { slow_start: 2.0, avoidance: 1.0 })
+            }
             Pacing::Law | Pacing::None => None,
             Pacing::Window => Some(PacingRatios { slow_start: p.pacing_slow_start, avoidance: p.pacing_avoidance }),
         }
@@ -331,7 +333,10 @@ impl Config {
             return bad("ecn_field", "got ect1, expected ect: ECT(1) asks for the L4S service, which needs a law that answers to the share of marks, dctcp or prague (RFC 9331, 4.1 and 4.3)");
         }
         if self.by_model && self.loss_detection != LossDetection::Rack {
-            return bad("loss_detection", "got dupack, expected rack: a model of the path needs the time of each transmission");
+            return bad(
+                "loss_detection",
+                "got dupack, expected rack: a model of the path needs the time of each transmission",
+            );
         }
         if self.by_model && self.pacing.is_none() {
             return bad("pacing", "got none, expected law: a model of the path is a pacing rate");

@@ -159,13 +159,7 @@ impl Detector {
 
     /// Section 6.3: the retransmission timer has expired. Marks the first segment as lost, and all that have been in
     /// flight for longer than RACK.rtt + RACK.reo_wnd, and calls `each` for them.
-    pub fn mark_lost_on_timeout(
-        &self,
-        scoreboard: &mut Scoreboard,
-        una: u32,
-        now: Time,
-        mut each: impl FnMut(u32),
-    ) {
+    pub fn mark_lost_on_timeout(&self, scoreboard: &mut Scoreboard, una: u32, now: Time, mut each: impl FnMut(u32)) {
         scoreboard.mark_lost(una);
         each(una);
         let mut i = 0;
