@@ -227,6 +227,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             start,
             jitter,
             stop: stop(u)?,
+            ecn: one_of(u, &[EcnField::NotEct, EcnField::Ect, EcnField::Ect1])?,
         },
         2 => TrafficKind::Packets {
             route,
@@ -235,6 +236,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
             size: one_of(u, &[SizeLaw::Constant, SizeLaw::Exponential, SizeLaw::Hyperexponential { scv: 4.0 }])?,
             start,
             stop: stop(u)?,
+            ecn: one_of(u, &[EcnField::NotEct, EcnField::Ect, EcnField::Ect1])?,
         },
         _ => TrafficKind::Tcp {
             transport: index(u, transports)?,

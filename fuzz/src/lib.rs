@@ -73,7 +73,7 @@ pub fn policy(u: &mut Unstructured<'_>, depth: u32) -> Result<PolicySpec> {
 
 /// Any ECN field.
 pub fn ecn(u: &mut Unstructured<'_>) -> Result<Ecn> {
-    one_of(u, &[Ecn::NotEct, Ecn::Ect, Ecn::Ce])
+    one_of(u, &[Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce])
 }
 
 /// Any consistent settings of TCP.

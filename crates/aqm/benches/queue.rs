@@ -46,7 +46,7 @@ impl Link {
             self.queue.on_timer(due);
         }
         self.seq += 1;
-        let packet = Packet::data(self.seq % 100, self.seq, 1000).with_ecn(Ecn::Ect);
+        let packet = Packet::data(self.seq % 100, self.seq, 1000).with_ecn(Ecn::Ect0);
         black_box(self.queue.enqueue(self.now, packet));
         if self.queue.len() > STANDING {
             black_box(self.queue.dequeue(self.now));

@@ -5,7 +5,7 @@
 //! packet, so that every packet is equally likely. There are never more holes than packets, so a draw needs at most two
 //! picks on average. Holes are closed once they are the majority, at an amortised cost of two moves a removal.
 
-use marqueue_core::{math, ring, Packet, Rng, Time};
+use marqueue_core::{math, ring, Dur, Packet, Rng, Time};
 use std::collections::VecDeque;
 
 /// A place: a packet with the time at which it arrived, or a hole (`Time::NEVER`).
@@ -87,6 +87,12 @@ impl Buffer {
     #[inline]
     pub fn first(&self) -> Option<&Packet> {
         self.places.front().map(|(_, packet)| packet)
+    }
+
+    /// How long the oldest packet has waited at `now`; zero if there is none.
+    #[inline]
+    pub fn age(&self, now: Time) -> Dur {
+        self.places.front().map_or(Dur::ZERO, |(arrived, _)| now.since(*arrived))
     }
 
     /// Draws a packet, each with the same probability; `None` if the buffer is empty.

@@ -11,10 +11,14 @@
 mod accounting;
 pub mod algo;
 mod arrival_rate;
+mod base_pi;
 mod buffer;
 pub mod counting_unit;
 mod dequeue_rate;
+pub mod dual_queue;
 mod flow_hash;
+mod l4s_fields;
+mod likelihood;
 mod periodic_timer;
 pub mod policy;
 pub mod qdisc;

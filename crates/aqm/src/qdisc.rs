@@ -164,7 +164,7 @@ pub(crate) fn apply_verdict(
 
 /// Sets DRQ's codepoint 10.
 fn mark_signalled(packet: Packet) -> Packet {
-    packet.with_ecn(Ecn::Ect)
+    packet.with_ecn(Ecn::Ect0)
 }
 
 /// Applies DRQ's codepoint 11: a mark if the sender reacts to marks and marks are in use, else a drop.
@@ -195,7 +195,7 @@ fn apply_mark(
             None
         }
         (Signal::EcnOnly, Ecn::NotEct) => Some((packet, EnqueueOutcome::Queued)),
-        (_, Ecn::Ect) => {
+        (_, Ecn::Ect0 | Ecn::Ect1) => {
             packet = packet.with_ecn(Ecn::Ce);
             accounting.counters.marks[reason as usize] += 1;
             Some((packet, EnqueueOutcome::Marked))

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 const FLOWS: u32 = 6;
 
 fn op() -> impl Strategy<Value = Op> {
-    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect), Just(Ecn::Ce)];
+    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
     prop_oneof![
         6 => (0..FLOWS, 0u8..64, 1u32..3000, ecn)
             .prop_map(|(flow, dscp, bytes, ecn)| Op::Enqueue { flow, dscp: Dscp::from_bits(dscp), bytes, ecn }),
@@ -61,6 +61,7 @@ fn busy_settings() -> Vec<PolicySpec> {
         ];
         spec("pie", &[&given[..], more].concat())
     };
+    let dualpi2 = |more: &[(&str, Value)]| spec("dualpi2", &[&[("beta", Value::Number(1e3))], more].concat());
     let (one, bytes) = (Value::Number(1.0), Value::Choice("bytes".into()));
     vec![
         chokew("chokew", &[]),
@@ -88,6 +89,16 @@ fn busy_settings() -> Vec<PolicySpec> {
         pie("link_rate", &[("derandomization", Value::Flag(false)), ("cap_adjustment", Value::Flag(false))]),
         spec("sfq", &[("queues", Value::Number(4.0))]),
         spec("scaled", &[("flows", one.clone())]),
+        spec("step", &[("packets", Value::Number(3.0)), ("not_ect", Value::Choice("drop".into()))]),
+        spec("ared", &[("w_q", one.clone()), ("min_th", one.clone()), ("max_th", Value::Number(20.0))]),
+        spec("pi2", &[("beta", Value::Number(1e3)), ("decide", Value::Choice("arrival".into()))]),
+        dualpi2(&[("scheduler", Value::Choice("ts_fifo".into())), ("overload", Value::Choice("delay".into()))]),
+        dualpi2(&[
+            ("likelihood", Value::Choice("random".into())),
+            ("range", Value::Number(0.0)),
+            ("exempt", one.clone()),
+        ]),
+        spec("curvy_red", &[("range", Value::Number(0.01)), ("u", Value::Number(2.0))]),
     ]
 }
 

@@ -96,7 +96,7 @@ fn packets_are_marked_as_often_as_the_recursion_says() {
         assert_eq!(arrived.len(), PACKETS, "senders react to marks, so no packet is dropped");
         let expected = recursion(&path);
         assert!((expected.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        for (state, chance) in [Ecn::NotEct, Ecn::Ect, Ecn::Ce].into_iter().zip(expected) {
+        for (state, chance) in [Ecn::NotEct, Ecn::Ect0, Ecn::Ce].into_iter().zip(expected) {
             let count = arrived.iter().filter(|p| p.ecn() == state).count() as f64;
             let (n, sd) = (PACKETS as f64, (PACKETS as f64 * chance * (1.0 - chance)).sqrt());
             // Five standard deviations and one packet: of 90 comparisons one in 10^4 tests fails by chance.
@@ -121,7 +121,7 @@ fn without_signals_between_resources_marks_are_independent_and_nothing_is_signal
     let packet = Packet::data(0, 0, 1000).with_head(Head::new(Dscp::default(), 1).with(Flags::ANSWERS_CE));
     let sent = vec![packet; PACKETS];
     let arrived = path.iter().zip(0..).fold(sent, |stream, (hop, seed)| hop.pass(seed, false, stream));
-    assert!(arrived.iter().all(|p| p.ecn() != Ecn::Ect));
+    assert!(arrived.iter().all(|p| p.ecn() != Ecn::Ect0));
     let share = arrived.iter().filter(|p| p.ecn() == Ecn::Ce).count() as f64 / PACKETS as f64;
     let chance = 1.0 - (1.0 - 0.04f64).powi(4);
     assert!((share - chance).abs() < 5.0 * (chance * (1.0 - chance) / PACKETS as f64).sqrt(), "{share} for {chance}");

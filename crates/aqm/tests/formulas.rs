@@ -39,7 +39,7 @@ fn probe(queue: &Discipline, name: &str, now: Time) -> f64 {
 }
 
 fn packet(seq: u32) -> Packet {
-    Packet::data(0, seq, PACKET).with_ecn(Ecn::Ect)
+    Packet::data(0, seq, PACKET).with_ecn(Ecn::Ect0)
 }
 
 /// Sends `n` packets, one every `gap` ns from `start` on, and serves each at once. Returns which were marked.

@@ -75,7 +75,8 @@ impl Arrival {
 fn ecn(name: &str) -> Ecn {
     match name {
         "not_ect" => Ecn::NotEct,
-        "ect" => Ecn::Ect,
+        "ect" => Ecn::Ect0,
+        "ect1" => Ecn::Ect1,
         "ce" => Ecn::Ce,
         _ => panic!("no ECN field {name}"),
     }

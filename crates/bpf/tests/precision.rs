@@ -69,7 +69,7 @@ proptest! {
             now += (gap * f64::from(bytes) * 8e9 / link.rate as f64) as u64;
             let signalled =
                 fixed.arrival(&law, Arrival { now, bytes: bytes.into(), segments: 1, loses: link.drops });
-            let packet = Packet::data(0, seq as u32, bytes).with_ecn(Ecn::Ect);
+            let packet = Packet::data(0, seq as u32, bytes).with_ecn(Ecn::Ect0);
             let fate = real.enqueue(Time(now), packet);
             let _ = real.drain_dropped().count();
             if signalled != (fate != EnqueueOutcome::Queued) {

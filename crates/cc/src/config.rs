@@ -6,7 +6,7 @@ mod choices;
 mod resolved;
 
 pub use choices::*;
-pub use resolved::{Config, TIMESTAMPS_BYTES};
+pub use resolved::{Config, PacingRatios, TIMESTAMPS_BYTES};
 
 use crate::law_list::Law;
 
@@ -49,12 +49,18 @@ marqueue_core::params! {
         cubic_fast_convergence: bool { default: true, source: "RFC 9438, 4.7" },
         /// Under dctcp, the weight of the latest window in the average share of marked segments.
         dctcp_g: f64 { unit: Fraction, range: 1e-6 => 1.0, default: 0.0625, source: "RFC 8257, 4; Alizadeh et al. 2010" },
-        /// Under dctcp, which packets are ECN-capable: data, SYN and SYN-ACK too (handshake), or acknowledgements and
+        /// Under dctcp and prague, which packets are ECN-capable: data, SYN and SYN-ACK too (handshake), or acknowledgements and
         /// retransmissions too (all).
         dctcp_ect: DctcpEct { default: DctcpEct::Handshake, source: "RFC 8257, 3.6 and 4.1; Linux, tcp_ecn_send" },
         /// Under dctcp, when CE changes while an acknowledgement is held back, send two: one for the older packets with
         /// their echo and one for the newest. Otherwise one acknowledges all of them with the new echo.
         dctcp_two_acks: bool { default: false, source: "RFC 8257, 3.2; Linux, dctcp_ece_ack_update" },
+        /// Under prague, the weight of the latest round trip in the average share of marked packets.
+        prague_g: f64 { unit: Fraction, range: 1e-6 => 1.0, default: 0.0625, source: "draft-briscoe-iccrg-prague-congestion-control; Linux, PRAGUE_SHIFT_G" },
+        /// Under prague, the round-trip time as which shorter ones behave; zero for none.
+        prague_rtt: f64 { unit: Seconds, range: 0.0 => 1.0, default: 0.025, source: "draft-briscoe-iccrg-prague-congestion-control; Linux, prague_rtt_target" },
+        /// Under prague, round trips of congestion avoidance before they do.
+        prague_rtt_rounds: f64 { unit: One, range: 0 => 1e6, default: 500.0, source: "Linux, DEFAULT_RTT_TRANSITION" },
         /// Under scalable, growth for each segment acknowledged.
         scalable_a: f64 { unit: Packets, range: 1e-6 => 1.0, default: 0.01, source: "Kelly 2003" },
         /// Under scalable, the share of the window that a congestion signal takes.
@@ -70,11 +76,18 @@ marqueue_core::params! {
         abe: bool { default: false, source: "RFC 8511, 3" },
         /// Under abe, the share of FlightSize that an ECN echo leaves; 0.85 was recommended by tests under cubic.
         abe_beta: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.8, source: "RFC 8511, 3.1" },
+        /// Under ecn, how the receiver reports marks: law, as the window law specifies it; or accecn, by counters.
+        ecn_feedback: EcnFeedback { default: EcnFeedback::Law, source: "RFC 3168, 6.1.3; RFC 8257, 3.2; RFC 9768" },
+        /// Under ecn, what the receiver knows of ECN: same, what the sender asks for; classic, RFC 3168 alone; or none. A
+        /// sender under prague then is a reno with ECT(0), or without ECN.
+        ecn_peer: EcnPeer { default: EcnPeer::Same, source: "RFC 9768, 3.1.2; RFC 9331, 4.3" },
+        /// Under AccECN, let acknowledgements carry the option with the counters of bytes, 12 bytes.
+        accecn_option: bool { default: false, source: "RFC 9768, 3.2.3" },
         /// Let an acknowledgement of two segments carry ECE if the first had CE, though the second carries CWR. Linux does
         /// not: it acknowledges the first at once.
         ecn_echo_held: bool { default: true, source: "RFC 3168, 6.1.3; Linux, tcp_ecn_accept_cwr" },
-        /// Under ecn, the ECN field of data that is ECN-capable.
-        ecn_field: EcnField { default: EcnField::Ect, source: "RFC 3168, section 5; Shin, Chong and Rhee, section III-B" },
+        /// Under ecn, the ECN field of data that is ECN-capable; under prague ECT(1) in place of ECT(0).
+        ecn_field: EcnField { default: EcnField::Ect, source: "RFC 3168, section 5; RFC 9331, section 4.1; Shin, Chong and Rhee, section III-B" },
         /// Carry timestamps, 12 bytes more a packet, and time every acknowledgement of new data by them.
         timestamps: bool { default: false, source: "RFC 7323" },
         /// Let the receiver report segments that arrive twice, in its first SACK block.
@@ -116,6 +129,15 @@ marqueue_core::params! {
         /// Under sack with loss_detection dupack, when nothing else may be sent, retransmit the last outstanding segment, once
         /// a recovery (rescue retransmission).
         rescue: bool { default: true, source: "RFC 6675, section 4, NextSeg (4)" },
+        /// Who paces segments: law, a sender whose window law specifies it; none; or window, every sender, at a multiple of
+        /// max(cwnd, FlightSize) over the smoothed round-trip time.
+        pacing: Pacing { default: Pacing::Law, source: "Linux, tcp_update_pacing_rate" },
+        /// Under pacing window, that multiple in slow start, while cwnd is below half of ssthresh.
+        pacing_slow_start: f64 { unit: One, range: 0.1 => 100.0, default: 2.0, source: "Linux, tcp_pacing_ss_ratio" },
+        /// Under pacing window, that multiple in congestion avoidance.
+        pacing_avoidance: f64 { unit: One, range: 0.1 => 100.0, default: 1.2, source: "Linux, tcp_pacing_ca_ratio" },
+        /// Under pacing, segments of a new flow that are not paced.
+        pacing_quantum: f64 { unit: Packets, range: 0 => 1e6, default: 10.0, source: "Linux, tcp_update_skb_after_send; initial_quantum of fq" },
         /// Smallest retransmission timeout.
         min_rto: f64 { unit: Seconds, range: 0.0 => 60.0, default: 1.0, source: "RFC 6298, 2.4" },
         /// Largest retransmission timeout.
@@ -126,8 +148,11 @@ marqueue_core::params! {
         lost_syn_rto: LostSynRto { default: LostSynRto::Always, source: "RFC 6298, section 5, (5.7); Linux, tcp_init_metrics" },
         /// Granularity of the clock that measures round-trip times.
         granularity: f64 { unit: Seconds, range: 1e-9 => 1.0, default: 0.001, source: "RFC 6298, G" },
-        /// Longest time for which an acknowledgement is held back, zero for never; every second packet is acknowledged
-        /// at once.
+        /// Most segments in order that one acknowledgement is sent for, whole: 2, or more where acknowledgements are thinned
+        /// out.
+        ack_every: f64 { unit: Packets, range: 1 => 100, default: 2.0, source: "RFC 5681, 4.2; RFC 9768, 3.3.3" },
+        /// Longest time for which an acknowledgement is held back, zero for never; of `ack_every` packets the last is
+        /// acknowledged at once.
         delayed_ack: f64 { unit: Seconds, range: 0.0 => 0.5, default: 0.1, source: "RFC 5681, 4.2" },
     }
 }

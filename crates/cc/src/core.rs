@@ -3,10 +3,12 @@
 //!
 //! Submodules extend it: `loss` (the reaction to losses), `ecn` (the reaction to ECN), `timing` (round-trip times and the
 //! timer), `application` (applications that write in pieces), `window_validation` (windows that are not used),
-//! `slow_start` (the end of the first slow start).
+//! `slow_start` (the end of the first slow start), `pacing` (when segments leave), `model` (laws that are a model of the path).
 
+use crate::accecn::SenderCounters;
 use crate::algo::AnyWindowLaw;
 use crate::config::{Config, DctcpEct, Dialect, WindowValidation};
+use crate::law_list::EchoMode;
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
 use crate::slow_start::SlowStartMonitor;
@@ -16,11 +18,14 @@ use marqueue_core::{Dur, Flags, Time};
 mod application;
 mod ecn;
 mod loss;
+mod model;
+mod pacing;
 mod slow_start;
 mod timing;
 mod window_use;
 mod window_validation;
 
+use pacing::Pacing;
 use window_use::WindowUse;
 
 /// The arguments of a call into the sender: the time, the settings, and the buffer for segments to send.
@@ -132,6 +137,10 @@ pub struct Core {
     window_use: Option<Box<WindowUse>>,
     /// The algorithm that may end the first slow start, while that lasts.
     slow_start_monitor: Option<Box<SlowStartMonitor>>,
+    /// When segments leave, if the sender paces.
+    pacing: Option<Box<Pacing>>,
+    /// What AccECN has reported, on a connection that has it.
+    counters: Option<Box<SenderCounters>>,
 }
 
 impl Core {
@@ -168,16 +177,30 @@ impl Core {
             timed_since: Time::NEVER,
             timed_out: None,
             syn_lost: false,
-            window_use: (config.window_validation == WindowValidation::Rfc7661).then(Box::default),
+            window_use: (config.window_validation == WindowValidation::Rfc7661 || config.pacing.is_some())
+                .then(Box::default),
             slow_start_monitor: SlowStartMonitor::new(config),
+            pacing: Core::new_pacing(config),
+            counters: None,
         }
+        .with_seed(phase)
     }
 
     /// The connection is established without a SYN.
-    pub fn establish(&mut self, config: &Config) {
+    pub fn establish(&mut self, tx: &SendContext<'_>) {
+        let config = tx.config;
         (self.una, self.nxt, self.max) = (1, 1, 1);
         self.window.cwnd = config.initial_window;
         self.ecn_negotiated = config.ecn;
+        self.start_model(tx);
+    }
+
+    /// The random draws of a model of the path begin with the flow's phase.
+    fn with_seed(mut self, phase: f64) -> Core {
+        if let Some(model) = self.control.model() {
+            model.seed(phase.to_bits());
+        }
+        self
     }
 
     /// Segments outstanding, by the sender's sequence variables.
@@ -202,10 +225,7 @@ impl Core {
         let new = seq >= self.max;
         let mut flags = if new { Flags::NONE } else { Flags::RETRANSMIT };
         if seq == 0 {
-            flags |= Flags::SYN;
-            if tx.config.ecn {
-                flags |= Flags::ECE;
-            }
+            flags |= Flags::SYN | self.ecn_request(tx.config);
         } else if self.cwr_pending && (new || ns2) {
             flags |= Flags::CWR;
             self.cwr_pending = false;
@@ -229,6 +249,10 @@ impl Core {
         self.counts.sent += 1;
         if let Some(used) = &mut self.window_use {
             used.last_sent = tx.now;
+        }
+        if self.pacing.is_some() && seq > 0 {
+            self.pace(tx);
+            self.note_sent(tx.now, seq);
         }
         tx.out.push(Segment { seq, flags, ect });
         if self.deadline == Time::NEVER || nothing_outstanding {
@@ -255,7 +279,7 @@ impl Core {
         self.end_nonvalidated_repair();
         let end = self.una.saturating_add(self.usable_window(tx.config)).min(self.limit);
         for _ in 0..burst {
-            if self.nxt >= end {
+            if self.nxt >= end || self.waits_for_pacing(tx.now) {
                 break;
             }
             self.send(tx, self.nxt);
@@ -310,7 +334,7 @@ impl Core {
 
     /// Was the first packet acknowledged that the connection begins with, `una`, so that the window does not grow? That is
     /// the SYN; in ns-2 without SYN it is the data that negotiates ECN.
-    fn is_opened(&mut self, tx: &SendContext<'_>, una: u32, ece: bool) -> bool {
+    fn is_opened(&mut self, tx: &SendContext<'_>, una: u32, ack: &Ack<'_>) -> bool {
         if una == 1 {
             return tx.config.dialect == Dialect::Ns2 && tx.config.ecn && !tx.config.handshake;
         }
@@ -320,7 +344,8 @@ impl Core {
             self.window.cwnd = 1.0;
             self.rto.reset_after_lost_syn(tx.config);
         }
-        self.ecn_negotiated = tx.config.ecn && ece;
+        self.negotiate_ecn(tx.config, ack);
+        self.start_model(tx);
         true
     }
 
@@ -331,11 +356,15 @@ impl Core {
         let una = self.una;
         let may_open = self.may_open(tx, ack.ack);
         self.acknowledge(tx, ack);
-        if una <= 1 && self.is_opened(tx, una, ack.ece) {
+        if una <= 1 && self.is_opened(tx, una, ack) {
             return;
         }
         let ece = self.ecn_negotiated && ack.ece && !self.echo_is_old(tx.config, ack.ack);
-        if !ece {
+        if ece && tx.config.echo == EchoMode::Counted {
+            if may_open {
+                self.open(tx, acked.saturating_sub(ack.marked));
+            }
+        } else if !ece {
             (self.ecn_floor, self.ecn_wait) = (false, false);
             if may_open {
                 self.open(tx, acked);
@@ -348,6 +377,9 @@ impl Core {
     /// Grows the window for `acked` segments: slow start (RFC 5681, 3.1), or the window law.
     #[inline]
     fn open(&mut self, tx: &SendContext<'_>, acked: u32) {
+        if tx.config.by_model {
+            return;
+        }
         if self.window.in_slow_start() {
             // Several segments at once do not raise it beyond ssthresh: after a timeout one acknowledgement may cover a
             // whole window.

@@ -11,6 +11,9 @@ pub enum EchoMode {
     /// The echo states that the acknowledged segments were marked (RFC 8257, 3.2). A loss is a stronger signal and
     /// reduces the window even if an echo has just reduced it.
     PerSegment,
+    /// As by segment, but packets with marks are counted (AccECN, RFC 9768), and the window grows for those without, in the
+    /// same round trip in which it is reduced.
+    Counted,
 }
 
 /// Hands the list to the macro `$with`: for each law its documentation, module, type, name in scenarios, and how its
@@ -24,8 +27,14 @@ macro_rules! window_laws {
             cubic::Cubic = "cubic", UntilCwr;
             /// Cuts in proportion to the share of marked segments (RFC 8257).
             dctcp::Dctcp = "dctcp", PerSegment;
+            /// Cuts in proportion to the share of marked packets, with ECT(1), AccECN and pacing (draft-briscoe).
+            prague::Prague = "prague", Counted;
             /// Grows by a constant an acknowledgement: Scalable TCP (Kelly 2003).
             scalable::Scalable = "scalable", UntilCwr;
+            /// A model of the path's bandwidth and round-trip time (BBR, version 1).
+            bbr1::Bbr1 = "bbr1", UntilCwr;
+            /// The same with bounds by loss (BBR, version 3).
+            bbr3::Bbr3 = "bbr3", UntilCwr;
             /// Additive increase and multiplicative decrease by any factors.
             aimd::Aimd = "aimd", UntilCwr;
         }
@@ -41,6 +50,11 @@ macro_rules! names {
         }
 
         impl Law {
+            /// Does a model of the path set window and pacing rate?
+            pub fn has_model(self) -> bool {
+                matches!(self, Law::Bbr1 | Law::Bbr3)
+            }
+
             /// The names of all laws, in the order of the list.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 

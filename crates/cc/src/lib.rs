@@ -8,10 +8,13 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
 
+pub mod accecn;
 pub mod algo;
 pub mod config;
 pub mod core;
+pub mod delivery_rate;
 pub mod law_list;
+pub mod path_model;
 pub mod preset;
 pub mod rate_based;
 pub mod receiver;

@@ -1,8 +1,8 @@
 //! A TCP receiver: reassembly, delayed acknowledgements (RFC 5681, section 4.2), selective acknowledgements (RFC 2018, RFC
-//! 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, section 6.1.3, or RFC 8257, section 3.2, depending on the
-//! window law).
+//! 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, section 6.1.3, RFC 8257, section 3.2, or RFC 9768).
 
-use crate::config::{Config, DctcpEct, Dialect, Recovery};
+use crate::accecn::{self, ByteCounters, ReceiverCounters};
+use crate::config::{Config, DctcpEct, Dialect, EcnRequest, Recovery};
 use crate::law_list::EchoMode;
 use crate::sequence_ranges::SequenceRanges;
 use marqueue_core::{Dur, Ecn, Flags, Time};
@@ -20,11 +20,13 @@ pub struct Options {
     pub sack: SackBlocks,
     /// The echoed timestamp (TSecr), if the connection has timestamps.
     pub echo: Option<u32>,
+    /// The counters of the AccECN option.
+    pub counters: Option<ByteCounters>,
 }
 
 impl Options {
     /// No option.
-    pub const NONE: Options = Options { sack: [(0, 0); MAX_BLOCKS], echo: None };
+    pub const NONE: Options = Options { sack: [(0, 0); MAX_BLOCKS], echo: None, counters: None };
 }
 
 /// An acknowledgement to send.
@@ -32,8 +34,8 @@ impl Options {
 pub struct OutgoingAck {
     /// The next segment expected.
     pub ack: u32,
-    /// ECN echo.
-    pub ece: bool,
+    /// ECE, or the flags of the ACE field.
+    pub echo: Flags,
     /// True if it is sent as ECN-capable.
     pub ect: bool,
     /// True if it has options; they are in [`ReceiveContext::options`].
@@ -61,13 +63,23 @@ pub struct SegmentOutcome {
     pub ack: Option<OutgoingAck>,
 }
 
-/// State of a receiver.
+impl OutgoingAck {
+    /// Has it the ECN echo?
+    pub fn ece(&self) -> bool {
+        self.echo.has(Flags::ECE)
+    }
+}
+
+/// State of a receiver. The fields that all connections need are first: they fit into the first cache line of a flow.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Receiver {
     next: u32,
     ece: bool,
     /// The segment whose acknowledgement is held back had CE.
     held_ce: bool,
+    /// Segments whose acknowledgement is held back.
+    held: u8,
     /// When the delayed acknowledgement is due; never, if none is held back.
     held_until: Time,
     /// Boxed, because most of the time nothing is out of order.
@@ -76,6 +88,8 @@ pub struct Receiver {
     recent: u32,
     /// Last.ACK.sent.
     last_ack: u32,
+    /// The counters of AccECN, on a connection that has it.
+    counters: Option<Box<ReceiverCounters>>,
 }
 
 /// Segments that arrived out of order.
@@ -91,13 +105,24 @@ impl Receiver {
     /// The receiver of a connection that has not started, or that starts established.
     pub fn new(config: &Config) -> Receiver {
         let next = u32::from(!config.handshake);
-        Receiver { next, last_ack: next, ..Receiver::default() }
+        let counters = (config.ecn && config.feedback == EchoMode::Counted).then(Box::default);
+        Receiver { next, last_ack: next, counters, ..Receiver::default() }
     }
 }
 
 impl Default for Receiver {
     fn default() -> Receiver {
-        Receiver { next: 0, ece: false, held_ce: false, held_until: Time::NEVER, ahead: None, recent: 0, last_ack: 0 }
+        Receiver {
+            next: 0,
+            ece: false,
+            held_ce: false,
+            held: 0,
+            held_until: Time::NEVER,
+            ahead: None,
+            recent: 0,
+            last_ack: 0,
+            counters: None,
+        }
     }
 }
 
@@ -137,21 +162,29 @@ impl Receiver {
         }
         // The SYN is not payload.
         let delivered = self.next - before - u32::from(before == 0 && self.next > 0);
-        let negotiate = flags.has(Flags::SYN | Flags::ECE);
         let may_hold = config.delayed_ack > Dur::ZERO && in_order && seq > 0;
         let ack = if older.is_some() {
             // The acknowledgement of this segment is due at once, as the second.
             self.held_until = rx.now;
             older
-        } else if may_hold && !held && !turned {
-            self.held_until = rx.now + config.delayed_ack;
-            self.held_ce = ecn == Ecn::Ce && config.ecn_echo_held;
+        } else if may_hold && self.held + 1 < config.ack_every && !turned {
+            if !held {
+                self.held_until = rx.now + config.delayed_ack;
+                self.held_ce = false;
+            }
+            self.held += 1;
+            self.held_ce |= ecn == Ecn::Ce && config.ecn_echo_held;
             None
         } else {
             // RFC 3168, section 6.1.3: ECE if any of the segments had CE, though the second carries CWR.
-            let held_ce = held && self.held_ce && config.echo == EchoMode::UntilCwr;
+            let held_ce = held && self.held_ce && config.feedback == EchoMode::UntilCwr;
             self.held_until = Time::NEVER;
-            Some(self.acknowledge(rx, self.next, self.ece || held_ce || negotiate, Some(seq), twice))
+            self.held = 0;
+            let mut ack = self.acknowledge(rx, self.next, self.ece || held_ce, Some(seq), twice);
+            if seq == 0 {
+                ack.echo |= Receiver::answer_to_syn(config, flags, ecn);
+            }
+            Some(ack)
         };
         SegmentOutcome { delivered, ack }
     }
@@ -163,7 +196,11 @@ impl Receiver {
         // CE does not count on a SYN (RFC 8257, section 3.6), nor beside the window (RFC 3168, section 6.1.5).
         let counts = config.dialect == Dialect::Ns2 || seq > 0 && seq >= self.next;
         let ce = counts && ecn == Ecn::Ce;
-        match config.echo {
+        match config.feedback {
+            EchoMode::Counted => {
+                let counters = self.counters.as_deref_mut().filter(|_| counts);
+                counters.is_some_and(|counters| counters.count(ecn, config.segment))
+            }
             EchoMode::UntilCwr => {
                 self.ece = ce || self.ece && !flags.has(Flags::CWR);
                 false
@@ -172,9 +209,25 @@ impl Receiver {
         }
     }
 
+    /// The flags with which a SYN-ACK answers to what a SYN asks for: to AccECN what ECN field the SYN had (RFC 9768, Table
+    /// 2), or ECE if this end knows RFC 3168 alone or the SYN asks for no more.
+    fn answer_to_syn(config: &Config, flags: Flags, syn: Ecn) -> Flags {
+        if !config.ecn || !flags.has(Flags::ECE) {
+            Flags::NONE
+        } else if config.feedback == EchoMode::Counted
+            && config.ecn_request == EcnRequest::AccEcn
+            && flags.has(Flags::AE)
+        {
+            accecn::handshake_flags(syn)
+        } else {
+            Flags::ECE
+        }
+    }
+
     /// The timer is due ([`Receiver::deadline`]).
     pub fn on_timer(&mut self, rx: &mut ReceiveContext<'_>) -> OutgoingAck {
         self.held_until = Time::NEVER;
+        self.held = 0;
         self.acknowledge(rx, self.next, self.ece, None, false)
     }
 
@@ -217,7 +270,7 @@ impl Receiver {
         let config = rx.config;
         let mut bytes = config.header;
         let has_blocks = config.recovery == Recovery::Sack && self.ahead.is_some() || twice;
-        let has_options = config.timestamps || has_blocks;
+        let mut has_options = config.timestamps || has_blocks;
         if has_options {
             *rx.options = Options::NONE;
         }
@@ -238,7 +291,30 @@ impl Receiver {
             DctcpEct::Handshake => config.ecn && seq == Some(0),
             DctcpEct::All => config.ecn,
         };
-        OutgoingAck { ack, ece, ect, has_options, bytes }
+        let mut echo = if ece { Flags::ECE } else { Flags::NONE };
+        if config.feedback == EchoMode::Counted && ack > 1 {
+            echo = self.report_counters(rx, &mut has_options, &mut bytes);
+        }
+        OutgoingAck { ack, echo, ect, has_options, bytes }
+    }
+
+    /// The ACE field, and the AccECN option if it is wanted and there is room for it.
+    fn report_counters(&mut self, rx: &mut ReceiveContext<'_>, has_options: &mut bool, bytes: &mut u32) -> Flags {
+        let Some(counters) = self.counters.as_deref_mut() else { return Flags::NONE };
+        let (flags, counters) = counters.report();
+        if !rx.config.accecn_option {
+            return flags;
+        }
+        if !*has_options {
+            *rx.options = Options::NONE;
+        }
+        // 40 bytes of options; SACK blocks come first (RFC 9768, section 3.2.3.3).
+        if *bytes + accecn::OPTION_BYTES <= rx.config.header_without_options() + 40 {
+            *has_options = true;
+            *bytes += accecn::OPTION_BYTES;
+            rx.options.counters = Some(counters);
+        }
+        flags
     }
 
     /// RFC 2018, section 4: first the block that holds the segment just received, then those
@@ -339,15 +415,16 @@ mod tests {
 
     #[test]
     fn echo_stays_until_cwr() {
-        let (c, mut r) = (sack(), Receiver::default());
+        let c = config(&[("recovery", Value::Choice("sack".into())), ("ecn", Value::Flag(true))]);
+        let mut r = Receiver::default();
         let mut options = Options::NONE;
         let mut rx = ReceiveContext { now: Time::ZERO, config: &c, options: &mut options };
-        let mut ece = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.unwrap().ece;
+        let mut ece = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.unwrap().ece();
         assert!(ece(0, Flags::SYN | Flags::ECE, Ecn::NotEct), "negotiation");
-        assert!(!ece(1, Flags::NONE, Ecn::Ect));
+        assert!(!ece(1, Flags::NONE, Ecn::Ect0));
         assert!(ece(2, Flags::NONE, Ecn::Ce));
-        assert!(ece(3, Flags::NONE, Ecn::Ect));
-        assert!(!ece(4, Flags::CWR, Ecn::Ect));
+        assert!(ece(3, Flags::NONE, Ecn::Ect0));
+        assert!(!ece(4, Flags::CWR, Ecn::Ect0));
         assert!(ece(5, Flags::CWR, Ecn::Ce), "a new mark on the packet that carries CWR");
     }
 
@@ -358,12 +435,12 @@ mod tests {
         let mut r = Receiver::default();
         let mut options = Options::NONE;
         let mut rx = ReceiveContext { now: Time::ZERO, config: &c, options: &mut options };
-        let mut hear = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.map(|a| (a.ack, a.ece));
+        let mut hear = |seq, flags, ecn| r.on_segment(&mut rx, seq, flags, ecn, 0).ack.map(|a| (a.ack, a.ece()));
         hear(0, Flags::SYN, Ecn::NotEct);
         assert_eq!(hear(1, Flags::NONE, Ecn::Ce), None);
-        assert_eq!(hear(2, Flags::CWR, Ecn::Ect), Some((3, true)), "RFC 3168, 6.1.3");
-        assert_eq!(hear(3, Flags::NONE, Ecn::Ect), None);
-        assert_eq!(hear(4, Flags::NONE, Ecn::Ect), Some((5, false)));
+        assert_eq!(hear(2, Flags::CWR, Ecn::Ect0), Some((3, true)), "RFC 3168, 6.1.3");
+        assert_eq!(hear(3, Flags::NONE, Ecn::Ect0), None);
+        assert_eq!(hear(4, Flags::NONE, Ecn::Ect0), Some((5, false)));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The messages of a sender: the segments that it sends and the acknowledgements that it receives.
 
+use crate::accecn::ByteCounters;
 use marqueue_core::Flags;
 
 /// A segment to send.
@@ -7,7 +8,7 @@ use marqueue_core::Flags;
 pub struct Segment {
     /// Its number; 0 is the SYN.
     pub seq: u32,
-    /// SYN, ECE, CWR, RETRANSMIT.
+    /// SYN, AE, ECE, CWR, RETRANSMIT.
     pub flags: Flags,
     /// True if it is sent as ECN-capable.
     pub ect: bool,
@@ -20,6 +21,12 @@ pub struct Ack<'a> {
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
+    /// The three bits of the ACE field, if the connection has AccECN or its SYN asked for it (RFC 9768, section 3.2.2).
+    pub ace: u32,
+    /// Packets that it newly reports as marked, once the sender has decoded that.
+    pub marked: u32,
+    /// The byte counters of the AccECN option, if there is one.
+    pub counters: Option<ByteCounters>,
     /// SACK blocks; empty ones are ignored.
     pub sack: &'a [(u32, u32)],
     /// The echoed timestamp (TSecr), if the connection has timestamps.

@@ -1,7 +1,9 @@
 //! A TCP sender: the interface that its host calls at the start, at acknowledgements and at timers.
 
+use crate::accecn::Marks;
 use crate::config::Config;
 use crate::core::{Core, SendContext};
+use crate::law_list::EchoMode;
 use crate::recovery::{AnyLossRecovery, LossRecovery};
 use crate::segment::{Ack, Segment};
 use marqueue_core::Time;
@@ -40,7 +42,7 @@ impl Sender {
             self.core.nxt = 1;
             self.core.send(&mut tx, 0);
         } else {
-            self.core.establish(config);
+            self.core.establish(&tx);
             self.repair.on_data(&mut self.core, &mut tx);
         }
     }
@@ -55,12 +57,33 @@ impl Sender {
         let mut tx = SendContext { now, config, out };
         // The echo in the SYN-ACK only negotiates ECN.
         if self.core.ecn_negotiated {
+            if config.feedback == EchoMode::Counted {
+                return self.on_counted_ack(&mut tx, ack);
+            }
             if ack.ece {
                 self.repair.before_echo(&mut self.core, ack.ack);
             }
-            self.core.on_echo(&tx, ack.ack, ack.ece);
+            let arrived = ack.ack - self.core.una;
+            let marks = Marks { arrived, marked: if ack.ece { arrived } else { 0 } };
+            self.core.on_echo(&tx, ack.ack, ack.ece, marks);
         }
-        self.repair.on_ack(&mut self.core, &mut tx, ack);
+        self.process(&mut tx, ack);
+    }
+
+    /// An acknowledgement arrives on a connection with AccECN: its counters tell whether there are new marks.
+    fn on_counted_ack(&mut self, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
+        let marks = self.core.count_marks(tx.config, ack);
+        let ece = marks.marked > 0;
+        if ece {
+            self.repair.before_echo(&mut self.core, ack.ack);
+        }
+        self.core.on_echo(tx, ack.ack, ece, marks);
+        self.process(tx, &Ack { ece, marked: marks.marked, ..*ack });
+    }
+
+    /// The acknowledgement's echo has been processed; the rest of it.
+    fn process(&mut self, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
+        self.repair.on_ack(&mut self.core, tx, ack);
         if self.core.is_done() {
             self.core.stop_timers();
         }
@@ -69,6 +92,9 @@ impl Sender {
     /// A timer is due ([`Sender::deadline`]).
     pub fn on_timer(&mut self, config: &Config, now: Time, out: &mut Vec<Segment>) {
         let mut tx = SendContext { now, config, out };
+        if self.core.end_pacing_wait(now) {
+            return self.repair.on_data(&mut self.core, &mut tx);
+        }
         if self.core.repair_deadline <= now {
             self.core.repair_deadline = Time::NEVER;
             return self.repair.on_timer(&mut self.core, &mut tx);
@@ -87,13 +113,14 @@ impl Sender {
     }
 
     /// When [`Sender::on_timer`] is due. The timers exclude each other: the retransmission timer waits while the loss
-    /// recovery's is armed (RFC 8985, section 8).
+    /// recovery's is armed (RFC 8985, section 8). A segment that waits for its time under pacing has a time of its own.
     #[inline]
     pub fn deadline(&self) -> Time {
-        match self.core.repair_deadline {
+        let timer = match self.core.repair_deadline {
             Time::NEVER => self.core.deadline,
             due => due,
-        }
+        };
+        timer.min(self.core.pacing_due())
     }
 
     /// Has all data been acknowledged?

@@ -1,7 +1,9 @@
 //! The interface of a window law: how the window grows in congestion avoidance, and the share of it that is left after
 //! a congestion signal. Slow start is the same under every law.
 
+use crate::accecn::Marks;
 use crate::config::Config;
+use crate::path_model::PathModel;
 use crate::rto::Rto;
 use marqueue_core::Time;
 
@@ -37,12 +39,12 @@ pub struct AckedSegments<'a> {
 /// An acknowledgement with or without ECN echo, before it is processed: the arguments of [`WindowLaw::on_echo`].
 #[derive(Clone, Copy, Debug)]
 pub struct EcnFeedback {
-    /// True if it carries ECE.
-    pub ece: bool,
+    /// Now.
+    pub now: Time,
+    /// The segments that it newly reports, and those of them that were marked.
+    pub marks: Marks,
     /// The next segment that the receiver expects.
     pub ack: u32,
-    /// The oldest segment not acknowledged (SND.UNA).
-    pub una: u32,
     /// One past the highest segment ever sent (SND.NXT).
     pub max: u32,
 }
@@ -67,9 +69,19 @@ pub trait WindowLaw: Default {
     /// Any acknowledgement on an ECN connection, before the window is reduced for it.
     fn on_echo(&mut self, _config: &Config, _echoed: EcnFeedback) {}
 
+    /// Does the window come down for an ECN echo now? Asked once a window of data at most.
+    fn answers_echo(&mut self, _config: &Config, _now: Time) -> bool {
+        true
+    }
+
     /// New data was acknowledged in congestion avoidance, but the window does not grow, because it was not used since
     /// the previous acknowledgement.
     fn on_unused_window(&mut self, _now: Time) {}
+
+    /// The model of the path, of a law that has one in place of the others.
+    fn model(&mut self) -> Option<&mut dyn PathModel> {
+        None
+    }
 
     /// The retransmission timer has expired, and the window has been reduced for it.
     fn on_timeout(&mut self) {}

@@ -5,7 +5,7 @@ mod common;
 #[path = "common/sender_watch.rs"]
 mod sender_watch;
 
-use common::{config_of, WAYS};
+use common::{config_of, needs_ecn, way_of, WAYS};
 use marqueue_cc::law_list::Law;
 use marqueue_core::Dur;
 use proptest::prelude::*;
@@ -60,13 +60,13 @@ proptest! {
         windows in (1u32..12, 1u32..60),
         dupthresh in 1u32..6,
     ) {
-        let (preset, recovery) = WAYS[way];
+        let (preset, recovery) = way_of(way, control);
         let numbers = [
             ("initial_window", f64::from(windows.0)),
             ("max_window", f64::from(windows.1)),
             ("dupthresh", f64::from(dupthresh)),
         ];
-        let flags = [("ecn", ecn || control == "dctcp"), ("limited_transmit", limited_transmit)];
+        let flags = [("ecn", (ecn && control != "bbr3") || needs_ecn(control)), ("limited_transmit", limited_transmit)];
         let config = config_of(preset, &[("recovery", recovery), ("control", control)], &numbers, &flags);
         let mut watch = Watch::new(config, Some(size), 0.5);
         for step in &steps {

@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{config_of, WAYS};
+use common::{config_of, needs_ecn, way_of, WAYS};
+use marqueue_cc::accecn::ace_bits;
 use marqueue_cc::config::{Config, DctcpEct, Dialect};
 use marqueue_cc::core::Counts;
 use marqueue_cc::law_list::Law;
@@ -82,7 +83,7 @@ impl World<'_> {
             let marked = segment.ect && self.rng.uniform() < self.channel.mark;
             let ecn = match (segment.ect, marked) {
                 (false, _) => Ecn::NotEct,
-                (true, false) => Ecn::Ect,
+                (true, false) => Ecn::Ect0,
                 (true, true) => Ecn::Ce,
             };
             self.send(Packet::Data(segment, ecn, self.config.timestamp(self.now)));
@@ -106,7 +107,7 @@ impl World<'_> {
         let second_follows = self.config.dctcp_two_acks && self.receiver.deadline() == self.now;
         assert!(ack.ack == expected || second_follows && ack.ack + 1 == expected, "{ack:?}");
         assert!(ack.has_options || options == Options::NONE);
-        let Options { sack, echo } = options;
+        let Options { sack, echo, .. } = options;
         for (i, &(start, end)) in sack.iter().enumerate().filter(|(_, b)| b.1 > 0) {
             let twice = self.config.dsack && i == 0 && end == start + 1;
             assert!(start < end && (ack.ack < start || twice), "{ack:?}");
@@ -127,8 +128,14 @@ impl World<'_> {
         if arrival == next {
             match self.on_way.pop_first().expect("it has just been seen").1 {
                 Packet::Data(segment, ecn, timestamp) => self.receive(segment, ecn, timestamp),
-                Packet::Ack(OutgoingAck { ack, ece, .. }, Options { sack, echo }) => {
-                    self.sender.on_ack(self.config, next, &Ack { ack, ece, sack: &sack, echo }, out);
+                Packet::Ack(outgoing, Options { sack, echo, counters }) => {
+                    let (ack, ece, ace) = (outgoing.ack, outgoing.ece(), ace_bits(outgoing.echo));
+                    self.sender.on_ack(
+                        self.config,
+                        next,
+                        &Ack { ack, ece, ace, counters, sack: &sack, echo, ..Ack::default() },
+                        out,
+                    );
                 }
             }
         } else if receiver == next {
@@ -151,7 +158,7 @@ fn transfer(config: &Config, size: u32, channel: Channel, seed: u64) -> Counts {
         rng: Rng::named(seed, "channel"),
         now: Time::ZERO,
         sender: Sender::new(config, Some(size), 0.5),
-        receiver: Receiver::default(),
+        receiver: Receiver::new(config),
         on_way: BTreeMap::new(),
         entered: 0,
         delivered: 0,
@@ -210,6 +217,10 @@ proptest! {
         ecn in any::<bool>(),
         limited_transmit in any::<bool>(),
         prr in any::<bool>(),
+        counted in any::<bool>(),
+        option in any::<bool>(),
+        paced in any::<bool>(),
+        every in 2u32..6,
         validation in prop::sample::select(&["none", "cwnd_limited", "rfc7661"][..]),
         timestamps in any::<bool>(),
         dsack in any::<bool>(),
@@ -220,21 +231,30 @@ proptest! {
         jitter in prop_oneof![Just(0.0), 0.0..0.01, 0.0..0.5],
         mark in prop_oneof![Just(0.0), 0.0..1.0],
     ) {
-        let (preset, recovery) = WAYS[way];
         let control = Law::NAMES[law];
+        let (preset, recovery) = way_of(way, control);
         let numbers = [
             ("delayed_ack", if delayed { 0.1 } else { 0.0 }),
             ("initial_window", f64::from(windows.0)),
             ("max_window", f64::from(windows.1)),
+            ("ack_every", f64::from(every)),
         ];
         let flags = [
-            ("ecn", ecn || control == "dctcp"),
+            ("ecn", (ecn && control != "bbr3") || needs_ecn(control)),
             ("limited_transmit", limited_transmit),
             ("timestamps", timestamps),
+            ("accecn_option", option),
             ("dsack", dsack && recovery == "sack"),
         ];
         let reduction = if prr && preset != "ns2" { "prr" } else { "cut" };
-        let choices = [("recovery", recovery), ("control", control), ("reduction", reduction), ("window_validation", validation)];
+        let choices = [
+            ("recovery", recovery),
+            ("control", control),
+            ("reduction", reduction),
+            ("window_validation", validation),
+            ("ecn_feedback", if counted && preset != "ns2" { "accecn" } else { "law" }),
+            ("pacing", if paced && preset != "ns2" { "window" } else { "law" }),
+        ];
         let config = config_of(preset, &choices, &numbers, &flags);
         transfer(&config, size, Channel { loss, repeat, jitter, mark }, seed);
     }

@@ -43,7 +43,7 @@ fn transfer(config: &Config, size: u32, lost: &[u32]) -> (Vec<u32>, Time) {
             }
             let mut options = Options::NONE;
             let mut rx = ReceiveContext { now, config, options: &mut options };
-            let ecn = if segment.ect { Ecn::Ect } else { Ecn::NotEct };
+            let ecn = if segment.ect { Ecn::Ect0 } else { Ecn::NotEct };
             let outcome = receiver.on_segment(&mut rx, segment.seq, segment.flags, ecn, u32::MAX);
             let ack = outcome.ack.expect("every segment is acknowledged at once");
             acks.push((ack, options));
@@ -51,7 +51,12 @@ fn transfer(config: &Config, size: u32, lost: &[u32]) -> (Vec<u32>, Time) {
         for (ack, options) in acks {
             let echo = if ack.has_options { options.echo } else { None };
             let sack = if ack.has_options { options.sack } else { Options::NONE.sack };
-            sender.on_ack(config, now, &Ack { ack: ack.ack, ece: ack.ece, sack: &sack, echo }, &mut out);
+            sender.on_ack(
+                config,
+                now,
+                &Ack { ack: ack.ack, ece: ack.ece(), sack: &sack, echo, ..Ack::default() },
+                &mut out,
+            );
         }
     }
     (sent, now)

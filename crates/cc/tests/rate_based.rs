@@ -263,7 +263,7 @@ fn aimd_holds_the_mean_rate_of_its_equation() {
                 let (_, report) = answers.pop_front().expect("it is there");
                 sender.on_report(now, &report);
             } else if let Some(seq) = sender.on_timer(now) {
-                let ecn = if seq % every == every - 1 { Ecn::Ce } else { Ecn::Ect };
+                let ecn = if seq % every == every - 1 { Ecn::Ce } else { Ecn::Ect0 };
                 answers.push_back((now + Dur::from_secs(rtt), receiver.on_packet(seq, ecn, None)));
                 end = now;
                 if now < at(100.0) {

@@ -4,6 +4,7 @@ mod common;
 
 use common::bare_window::{law, near, Bare};
 use common::{at, config_of, Lead};
+use marqueue_cc::accecn::Marks;
 use marqueue_cc::preset::PRESETS;
 use marqueue_cc::receiver::ReceiveContext;
 use marqueue_cc::window_law::{EcnFeedback, Signal};
@@ -16,7 +17,9 @@ fn alpha_by_hand() {
     let mut b = Bare::new(law("dctcp", &[]), 10.0, 0.01);
     let mut una = 1;
     let mut hear = |b: &mut Bare, ack: u32, ece: bool| {
-        b.law.on_echo(&b.config, EcnFeedback { ece, ack, una, max: una + 10 });
+        let arrived = ack - una;
+        let marks = Marks { arrived, marked: if ece { arrived } else { 0 } };
+        b.law.on_echo(&b.config, EcnFeedback { now: Time::ZERO, marks, ack, max: una + 10 });
         una = ack;
         2.0 * (1.0 - b.law.decrease(&b.config, 10.0, Signal::Ecn))
     };
@@ -74,21 +77,21 @@ fn each_acknowledgement_echoes_what_it_acknowledges() {
     let mut r = Receiver::default();
     let mut options = Options::NONE;
     let mut rx = ReceiveContext { now: at(1.0), config: &c, options: &mut options };
-    let mut hear = |seq, ecn| r.on_segment(&mut rx, seq, Flags::CWR, ecn, 0).ack.map(|a| (a.ack, a.ece));
+    let mut hear = |seq, ecn| r.on_segment(&mut rx, seq, Flags::CWR, ecn, 0).ack.map(|a| (a.ack, a.ece()));
     assert_eq!(hear(0, Ecn::NotEct), Some((1, false)));
-    assert_eq!(hear(1, Ecn::Ect), None);
+    assert_eq!(hear(1, Ecn::Ect0), None);
     assert_eq!(hear(2, Ecn::Ce), Some((3, true)), "1 and 2 at once, with the new echo");
     assert_eq!(hear(3, Ecn::Ce), None);
     assert_eq!(hear(4, Ecn::Ce), Some((5, true)), "3 and 4; CWR changes nothing");
     assert_eq!(hear(5, Ecn::Ce), None);
-    assert_eq!(hear(7, Ecn::Ect), Some((6, false)), "out of order, and a change");
+    assert_eq!(hear(7, Ecn::Ect0), Some((6, false)), "out of order, and a change");
     assert_eq!(hear(6, Ecn::Ce), Some((8, true)));
-    assert_eq!(hear(7, Ecn::Ect), Some((8, true)), "RFC 3168, 6.1.5: below the window the field does not count");
-    assert_eq!(hear(8, Ecn::Ect), Some((9, false)), "a change is told at once");
-    assert_eq!(hear(9, Ecn::Ect), None);
+    assert_eq!(hear(7, Ecn::Ect0), Some((8, true)), "RFC 3168, 6.1.5: below the window the field does not count");
+    assert_eq!(hear(8, Ecn::Ect0), Some((9, false)), "a change is told at once");
+    assert_eq!(hear(9, Ecn::Ect0), None);
     assert_eq!(r.deadline(), at(1.1));
     let last = r.on_timer(&mut rx);
-    assert_eq!((last.ack, last.ece), (10, false));
+    assert_eq!((last.ack, last.ece()), (10, false));
 }
 
 #[test]
@@ -97,13 +100,13 @@ fn a_change_may_be_told_by_two_acknowledgements() {
     let mut r = Receiver::default();
     let mut options = Options::NONE;
     let mut rx = ReceiveContext { now: at(1.0), config: &c, options: &mut options };
-    let mut hear = |seq, ecn| r.on_segment(&mut rx, seq, Flags::NONE, ecn, 0).ack.map(|a| (a.ack, a.ece));
+    let mut hear = |seq, ecn| r.on_segment(&mut rx, seq, Flags::NONE, ecn, 0).ack.map(|a| (a.ack, a.ece()));
     hear(0, Ecn::NotEct);
-    assert_eq!(hear(1, Ecn::Ect), None);
+    assert_eq!(hear(1, Ecn::Ect0), None);
     assert_eq!(hear(2, Ecn::Ce), Some((2, false)), "1 by itself");
     assert_eq!(r.deadline(), at(1.0), "2 at once");
     let second = r.on_timer(&mut rx);
-    assert_eq!((second.ack, second.ece), (3, true));
+    assert_eq!((second.ack, second.ece()), (3, true));
     assert_eq!(r.deadline(), Time::NEVER);
 }
 
@@ -116,7 +119,7 @@ fn ect(control: &str, packets: &str) -> [bool; 5] {
     let mut rx = ReceiveContext { now: at(1.0), config: &c, options: &mut options };
     let syn_ack =
         r.on_segment(&mut rx, 0, Flags::SYN | Flags::ECE, Ecn::NotEct, 0).ack.expect("acknowledged at once").ect;
-    let ack = r.on_segment(&mut rx, 1, Flags::NONE, Ecn::Ect, 0).ack.expect("acknowledged at once").ect;
+    let ack = r.on_segment(&mut rx, 1, Flags::NONE, Ecn::Ect0, 0).ack.expect("acknowledged at once").ect;
     let mut l = Lead::new(c, None);
     let syn = l.sent[0].ect;
     l.echo(1);

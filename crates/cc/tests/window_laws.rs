@@ -5,7 +5,7 @@
 mod common;
 
 use common::bare_window::{law, near, Bare};
-use common::{config_of, Lead};
+use common::{config_of, echo_laws, Lead};
 use marqueue_cc::core::Core;
 use marqueue_cc::window_law::Signal;
 
@@ -103,7 +103,7 @@ fn aimd_grows_by_a_a_round_trip_and_loses_the_share_b() {
 
 #[test]
 fn slow_start_is_the_same_under_all() {
-    for name in marqueue_cc::law_list::Law::NAMES {
+    for name in echo_laws() {
         let mut l = Lead::open(law(name, &[]), None);
         assert_eq!(l.ack(3), [11, 12, 13], "{name}");
         assert_eq!(l.cwnd(), 11.0, "{name}");

@@ -2,8 +2,7 @@
 
 mod common;
 
-use common::{config_of, Lead};
-use marqueue_cc::law_list::Law;
+use common::{config_of, echo_laws, Lead};
 use marqueue_cc::{Ack, Config};
 use marqueue_core::Dur;
 
@@ -30,7 +29,7 @@ fn answer(l: &mut Lead) {
 
 #[test]
 fn no_law_grows_a_window_beyond_the_receivers() {
-    for control in Law::NAMES {
+    for control in echo_laws() {
         let mut l = Lead::open(set(control, "cwnd_limited", 20.0), None);
         for _ in 0..50 {
             answer(&mut l);
@@ -54,7 +53,7 @@ fn without_validation_the_window_outgrows_the_receivers() {
 
 #[test]
 fn the_last_segments_of_a_flow_do_not_grow_its_window() {
-    for control in Law::NAMES {
+    for control in echo_laws() {
         let mut l = Lead::open(set(control, "cwnd_limited", 1e6), Some(13));
         l.ack(2);
         l.ack(3);
@@ -67,7 +66,7 @@ fn the_last_segments_of_a_flow_do_not_grow_its_window() {
 #[test]
 fn a_window_that_is_filled_always_grows() {
     // Of senders with endless data no acknowledgement is refused, or growth would depend on the reading of "used".
-    for control in Law::NAMES {
+    for control in echo_laws() {
         let [mut validated, mut free] = ["cwnd_limited", "none"].map(|v| Lead::open(set(control, v, 1e6), None));
         for round in 0..40 {
             for l in [&mut validated, &mut free] {

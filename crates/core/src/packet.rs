@@ -3,20 +3,30 @@
 use crate::dscp::Dscp;
 use std::fmt;
 
-/// The two-bit ECN field of the IP header (RFC 3168, section 5).
+/// The two-bit ECN field of the IP header, with its bits there (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
     /// Not ECN-capable transport.
     NotEct = 0,
-    /// ECN-capable transport.
-    Ect = 1,
+    /// ECT(1): ECN-capable transport that asks for the L4S service (RFC 9331, section 4.1).
+    Ect1 = 1,
+    /// ECT(0): ECN-capable transport.
+    Ect0 = 2,
     /// Congestion experienced.
-    Ce = 2,
+    Ce = 3,
+}
+
+impl Ecn {
+    /// Is it ECT(0) or ECT(1), so that a queue may mark it?
+    #[inline]
+    pub fn is_ect(self) -> bool {
+        matches!(self, Ecn::Ect0 | Ecn::Ect1)
+    }
 }
 
 /// The kind of a packet and the flags of TCP, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// No flag.
@@ -36,8 +46,10 @@ impl Flags {
     pub const ANSWERS_CE: Flags = Flags(32);
     /// Data that carries [`Signals`](crate::Signals).
     pub const SIGNALS: Flags = Flags(64);
+    /// Accurate ECN: the highest bit of the ACE field, before CWR and ECE (RFC 9768, section 3.2.2).
+    pub const AE: Flags = Flags(128);
     /// Its sender and its receiver are outside the simulator, where its frame is stored.
-    pub const EXTERNAL: Flags = Flags(128);
+    pub const EXTERNAL: Flags = Flags(256);
 
     /// Are all bits of `other` set?
     pub fn has(self, other: Flags) -> bool {
@@ -71,7 +83,9 @@ impl std::ops::BitOrAssign for Flags {
 pub struct Head(u32);
 
 impl Head {
-    const ECN: u32 = 8;
+    /// The bits of flags.
+    const FLAGS: u16 = (1 << Head::ECN) - 1;
+    const ECN: u32 = 14;
     const DSCP: u32 = 16;
     const CLASS: u32 = 24;
 
@@ -84,7 +98,7 @@ impl Head {
     /// Kind and TCP flags.
     #[inline]
     pub fn flags(self) -> Flags {
-        Flags(self.0 as u8)
+        Flags(self.0 as u16 & Head::FLAGS)
     }
 
     /// ECN field.
@@ -92,7 +106,8 @@ impl Head {
     pub fn ecn(self) -> Ecn {
         match self.0 >> Head::ECN & 3 {
             0 => Ecn::NotEct,
-            1 => Ecn::Ect,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
             _ => Ecn::Ce,
         }
     }
@@ -270,7 +285,7 @@ mod tests {
     fn the_parts_of_a_head_do_not_overlap() {
         let dscp = Dscp::parse("63").unwrap();
         let head = Head::new(dscp, 255).with(Flags::ACK | Flags::SIGNALS);
-        for ecn in [Ecn::Ect, Ecn::Ce, Ecn::NotEct] {
+        for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce, Ecn::NotEct] {
             let head = head.with_ecn(Ecn::Ce).with_ecn(ecn);
             let parts = (head.flags(), head.ecn(), head.dscp(), head.class());
             assert_eq!(parts, (Flags::ACK | Flags::SIGNALS, ecn, dscp, 255));

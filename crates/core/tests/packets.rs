@@ -12,12 +12,12 @@ proptest! {
         flow: u32, seq: u32, bytes: u32, options: u32, stage: u32, class: u8, dscp in 0u8..64, chosen in 0usize..7,
     ) {
         let dscp = Dscp::from_bits(dscp);
-        let head = Head::new(dscp, class).with(ALL[chosen]).with_ecn(Ecn::Ect);
+        let head = Head::new(dscp, class).with(ALL[chosen]).with_ecn(Ecn::Ect0);
         let packet = Packet::data(0, seq, 1)
             .with_flow(flow).with_bytes(bytes).with_options(options).with_stage(stage).with_head(head);
         prop_assert_eq!((packet.flow(), packet.seq()), (flow, seq));
         prop_assert_eq!((packet.bytes(), packet.options(), packet.stage()), (bytes, options, stage));
-        prop_assert_eq!((packet.dscp(), packet.class(), packet.ecn()), (dscp, class, Ecn::Ect));
+        prop_assert_eq!((packet.dscp(), packet.class(), packet.ecn()), (dscp, class, Ecn::Ect0));
         prop_assert_eq!(packet.head(), head);
         for flag in ALL {
             prop_assert_eq!(packet.has(flag), flag == ALL[chosen]);

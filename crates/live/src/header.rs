@@ -153,18 +153,9 @@ fn mix(salt: u64, bytes: &[u8]) -> u32 {
 fn ecn(class: u8) -> Ecn {
     match class & 3 {
         0 => Ecn::NotEct,
-        3 => Ecn::Ce,
-        // Routers treat ECT(0) and ECT(1) alike (RFC 3168, section 5).
-        _ => Ecn::Ect,
-    }
-}
-
-/// The bits of an ECN field; ECT is written as ECT(0).
-fn bits(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotEct => 0,
-        Ecn::Ect => 2,
-        Ecn::Ce => 3,
+        1 => Ecn::Ect1,
+        2 => Ecn::Ect0,
+        _ => Ecn::Ce,
     }
 }
 
@@ -173,13 +164,13 @@ pub fn write_ecn(packet: &mut [u8], kind: Kind, ecn: Ecn) {
     match kind {
         Kind::V4 => {
             let old = u16::from_be_bytes([packet[0], packet[1]]);
-            packet[1] = packet[1] & !3 | bits(ecn);
+            packet[1] = packet[1] & !3 | ecn as u8;
             let new = u16::from_be_bytes([packet[0], packet[1]]);
             let sum = u16::from_be_bytes([packet[10], packet[11]]);
             packet[10..12].copy_from_slice(&updated_checksum(sum, old, new).to_be_bytes());
         }
         // The last two bits of the traffic class. IPv6 has no header checksum.
-        Kind::V6 => packet[1] = packet[1] & !0x30 | bits(ecn) << 4,
+        Kind::V6 => packet[1] = packet[1] & !0x30 | (ecn as u8) << 4,
         Kind::Other => {}
     }
 }
@@ -220,7 +211,7 @@ mod tests {
     #[test]
     fn checksums_stay_right_for_every_traffic_class_and_mark() {
         for class in 0..=255u8 {
-            for ecn in [Ecn::NotEct, Ecn::Ect, Ecn::Ce] {
+            for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
                 let mut p = segment(class, 0, 80);
                 write_ecn(&mut p, Kind::V4, ecn);
                 assert_eq!(checksum(&p[..20]), 0, "{class} {ecn:?}");
@@ -260,11 +251,11 @@ mod tests {
     fn fields_of_ipv4_and_ipv6_are_read() {
         let p = segment(46 << 2 | 1, 0, 80);
         let h = Header::read(&p, 1);
-        assert_eq!((h.kind, h.ecn, h.dscp.value(), h.host_numbers), (Kind::V4, Ecn::Ect, 46, (1, 0x102)));
+        assert_eq!((h.kind, h.ecn, h.dscp.value(), h.host_numbers), (Kind::V4, Ecn::Ect1, 46, (1, 0x102)));
         let mut p = vec![0u8; 48];
         (p[0], p[1], p[5], p[6], p[23], p[39]) = (0x6b, 0xa0, 8, 17, 5, 6);
         let h = Header::read(&p, 1);
-        assert_eq!((h.kind, h.ecn, h.dscp.value(), h.host_numbers), (Kind::V6, Ecn::Ect, 46, (5, 6)));
+        assert_eq!((h.kind, h.ecn, h.dscp.value(), h.host_numbers), (Kind::V6, Ecn::Ect0, 46, (5, 6)));
         write_ecn(&mut p, Kind::V6, Ecn::Ce);
         assert_eq!((p[0], p[1]), (0x6b, 0xb0));
     }

@@ -78,6 +78,7 @@ fn measurements_equal_those_of_the_simulator() {
             size: marqueue_sim::plan::SizeLaw::Constant,
             start: Time::ZERO,
             stop: None,
+            ecn: Default::default(),
         };
         let group = TrafficPlan { name: "p".into(), dscp: 0, class: 0, kind };
         let simulated = Plan { traffic: vec![group], ..plan.clone() };

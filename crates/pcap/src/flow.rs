@@ -19,7 +19,9 @@ pub enum Ecn {
     /// Not ECN-capable transport.
     NotEct,
     /// ECN-capable transport: ECT(0).
-    Ect,
+    Ect0,
+    /// ECN-capable transport: ECT(1).
+    Ect1,
     /// Congestion experienced.
     Ce,
 }
@@ -218,7 +220,8 @@ impl Flow {
         let mut ip = Ipv4Header {
             ecn: match packet.ecn {
                 Ecn::NotEct => IpEcn::NotEct,
-                Ecn::Ect => IpEcn::Ect0,
+                Ecn::Ect0 => IpEcn::Ect0,
+                Ecn::Ect1 => IpEcn::Ect1,
                 Ecn::Ce => IpEcn::CongestionExperienced,
             },
             total_len: (IP_HEADER + payload) as u16,

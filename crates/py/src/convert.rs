@@ -127,8 +127,9 @@ fn trace(py: Python<'_>, (link, trace): (usize, Trace)) -> PyResult<Bound<'_, Py
     }
     let ecn = |p: &Packet| match p.ecn() {
         Ecn::NotEct => 0u8,
-        Ecn::Ect => 1,
+        Ecn::Ect0 => 1,
         Ecn::Ce => 2,
+        Ecn::Ect1 => 3,
     };
     dict.set_item("ecn", array(py, packets().map(ecn)))?;
     dict.set_item("timestamp", array(py, packets().map(|p| timestamp(p, &trace))))?;

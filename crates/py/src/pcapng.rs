@@ -107,7 +107,7 @@ impl<'py> Columns<'py> {
                 seq: seq[i],
                 bytes: bytes[i],
                 flags: TcpFlags { ack: ack[i], syn: syn[i], ece: ece[i], cwr: cwr[i] },
-                ecn: [Ecn::NotEct, Ecn::Ect, Ecn::Ce][usize::from(ecn[i])],
+                ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ce, Ecn::Ect1][usize::from(ecn[i])],
                 timestamp: u32::try_from(timestamp[i]).ok(),
                 sack: &sack[edges[i] as usize..edges[i + 1] as usize],
             };

@@ -206,7 +206,11 @@ impl Engine {
             flow_delays: FlowDelays::new(plan, seed),
             configs,
             external_transports: plan.transports.iter().map(|t| t.stack.is_some()).collect(),
-            heads: plan.traffic.iter().map(|t| Head::new(Dscp::from_bits(t.dscp), t.class)).collect(),
+            heads: plan
+                .traffic
+                .iter()
+                .map(|t| Head::new(Dscp::from_bits(t.dscp), t.class).with_ecn(t.kind.ecn()))
+                .collect(),
             edges: plan.boundaries.iter().copied().chain([plan.duration]).collect(),
             next_edge: 0,
             sample: plan.sample,

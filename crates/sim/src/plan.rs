@@ -4,7 +4,7 @@
 use crate::delay_law::DelayLaw;
 use marqueue_aqm::{Densities, Limit, Signal};
 use marqueue_core::params::{ParamValues, PolicySpec};
-use marqueue_core::{Bytes, Dur, Hz, MicroCycles, Rate, Time};
+use marqueue_core::{Bytes, Dur, Ecn, Hz, MicroCycles, Rate, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -309,6 +309,9 @@ pub enum TrafficKind {
         jitter: Dur,
         /// When they stop.
         stop: Option<Time>,
+        /// ECN field of their packets.
+        #[serde(default)]
+        ecn: EcnField,
     },
     /// `count` rate-based flows. The name of this variant is that of the plan's JSON.
     Paced {
@@ -349,7 +352,43 @@ pub enum TrafficKind {
         start: Time,
         /// When it stops.
         stop: Option<Time>,
+        /// ECN field of the packets.
+        #[serde(default)]
+        ecn: EcnField,
     },
+}
+
+impl TrafficKind {
+    /// The ECN field of packets whose sender has no congestion control. Other senders set it for each packet.
+    pub fn ecn(&self) -> Ecn {
+        match self {
+            TrafficKind::Cbr { ecn, .. } | TrafficKind::Packets { ecn, .. } => (*ecn).into(),
+            TrafficKind::Tcp { .. } | TrafficKind::Poisson { .. } | TrafficKind::Paced { .. } => Ecn::NotEct,
+        }
+    }
+}
+
+/// The ECN field that a sender writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnField {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECT(0).
+    Ect,
+    /// ECT(1), which asks for the L4S service (RFC 9331).
+    Ect1,
+}
+
+impl From<EcnField> for Ecn {
+    fn from(field: EcnField) -> Ecn {
+        match field {
+            EcnField::NotEct => Ecn::NotEct,
+            EcnField::Ect => Ecn::Ect0,
+            EcnField::Ect1 => Ecn::Ect1,
+        }
+    }
 }
 
 /// How an application writes its data: one piece at the start of the flow, and one after each gap.

@@ -178,6 +178,7 @@ fn cbr(name: &str, route: usize, count: u32, rate: u64) -> TrafficPlan {
         start: Time::ZERO,
         jitter: Dur::from_secs(0.1),
         stop: Some(secs(20.0)),
+        ecn: Default::default(),
     };
     TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
 }

@@ -31,7 +31,16 @@ fn droptail(limit: u32) -> QueuePlan {
 /// Packets of constant size at constant gaps.
 fn cbr(name: &str, class: u8, rate: u64, packet: u64, start: Time, stop: Time) -> TrafficPlan {
     let (packet, rate) = (Bytes(packet), Rate(rate));
-    let kind = TrafficKind::Cbr { route: 0, count: 1, rate, packet, start, jitter: Dur::ZERO, stop: Some(stop) };
+    let kind = TrafficKind::Cbr {
+        route: 0,
+        count: 1,
+        rate,
+        packet,
+        start,
+        jitter: Dur::ZERO,
+        stop: Some(stop),
+        ecn: Default::default(),
+    };
     TrafficPlan { name: name.into(), dscp: 0, class, kind }
 }
 
@@ -105,6 +114,7 @@ fn waiting_at_several_cores_follows_erlang_c() {
         size: SizeLaw::Exponential,
         start: Time::ZERO,
         stop: None,
+        ecn: Default::default(),
     };
     let traffic = vec![TrafficPlan { name: "packets".into(), dscp: 0, class: 0, kind }];
     // A mean of 32000 cycles a packet at 9.6 Mcycles/s: 300 packets a second for each core.

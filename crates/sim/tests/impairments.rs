@@ -43,6 +43,7 @@ fn cbr(route: usize) -> TrafficPlan {
         start: Time::ZERO,
         jitter: ms(100.0),
         stop: None,
+        ecn: Default::default(),
     };
     TrafficPlan { name: "cbr".into(), dscp: 0, class: 0, kind }
 }

@@ -22,7 +22,15 @@ const T: f64 = 4.437;
 
 fn plan(rate: f64, size: SizeLaw, duration: f64) -> Plan {
     let endless = queue("droptail", ParamValues::new(), u32::MAX, Signal::Drop);
-    let kind = TrafficKind::Packets { route: 0, rate, packet: Bytes(MEAN), size, start: secs(0.0), stop: None };
+    let kind = TrafficKind::Packets {
+        route: 0,
+        rate,
+        packet: Bytes(MEAN),
+        size,
+        start: secs(0.0),
+        stop: None,
+        ecn: Default::default(),
+    };
     Plan {
         duration: secs(duration),
         boundaries: vec![secs(5.0)],

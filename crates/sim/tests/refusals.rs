@@ -32,6 +32,7 @@ fn packets(rate: f64) -> TrafficPlan {
         size: SizeLaw::Constant,
         start: Time::ZERO,
         stop: None,
+        ecn: Default::default(),
     };
     TrafficPlan { name: "packets".into(), dscp: 0, class: 0, kind }
 }

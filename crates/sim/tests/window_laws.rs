@@ -67,6 +67,7 @@ fn cubic_recovers_a_long_fat_link_sooner_than_reno() {
             start: secs(10.0),
             jitter: Dur::ZERO,
             stop: Some(secs(11.0)),
+            ecn: Default::default(),
         };
         plan.traffic.push(TrafficPlan { name: "flood".into(), dscp: 0, class: 0, kind });
         utilization(&go(&plan, 1).links[0].windows[1])

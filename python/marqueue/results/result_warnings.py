@@ -155,7 +155,7 @@ def _misread_by_drq(result: ResultData) -> list[str]:
         tcp = values[settings["transport"]]
         routes = settings["routes"] if "routes" in settings else [settings["route"]]
         crosses = any(not drq.isdisjoint(plan["routes"][route]["forward"]) for route in routes)
-        if crosses and tcp["ecn"] and tcp["ecn_field"] == "ect":
+        if crosses and tcp["ecn"] and tcp["ecn_field"] != "initial":
             groups.append(group)
     return list(dict.fromkeys(groups))
 

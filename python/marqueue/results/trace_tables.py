@@ -15,7 +15,7 @@ from marqueue.results.columns import Array, Columns, Plan, Raw
 TRACE_KINDS = ("arrive", "mark", "drop", "depart")
 NO_REASON = 255
 #: Values of the ECN field of a packet, in the order of the engine's numbers.
-ECN = ("not-ect", "ect", "ce")
+ECN = ("not-ect", "ect", "ce", "ect1")
 TRACE_FLAGS = ("ack", "syn", "ece", "cwr", "retransmit")
 
 

@@ -53,11 +53,13 @@ def _share(
             "rate": table.rate.per_second / classes,
             "packet": table.packet.base,
             "size": table.sizes if table.scv is None else {table.sizes: {"scv": table.scv}},
+            **_ecn_field(table),
         }
     count = table.count // classes + (position < table.count % classes)
     spread: Plan = {"count": count, "jitter": table.jitter.base}
     if isinstance(table, Cbr):
-        return spread | {"rate": table.rate.base, "packet": table.packet.base}
+        packets = {"rate": table.rate.base, "packet": table.packet.base}
+        return spread | packets | _ecn_field(table)
     if isinstance(table, Paced):
         control = {"name": table.control.name, "params": dict(table.control.params)}
         paced = {"rate": table.rate.base, "packet": table.packet.base, "ecn": table.ecn}
@@ -70,6 +72,11 @@ def _share(
         "write": _write(table),
         **({"sample_cwnd": True} if table.sample_cwnd else {}),
     }
+
+
+def _ecn_field(table: Cbr | Packets) -> Plan:
+    """The ECN field of packets of senders without congestion control, if it is not 00."""
+    return {} if table.ecn == "not-ect" else {"ecn": table.ecn}
 
 
 def _write(table: Tcp) -> Plan | None:

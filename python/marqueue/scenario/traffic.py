@@ -109,12 +109,18 @@ class Poisson(Group):
         return self
 
 
+EcnField = Literal["not-ect", "ect", "ect1"]
+
+
 class Cbr(Group):
     """UDP flows of constant rate, spread evenly over the classes."""
 
     kind: Literal["cbr"]
     rate: Accepts[PositiveRate, Rate | str]
     """What each flow sends; all of them send ``count`` times as much."""
+    ecn: EcnField = "not-ect"
+    """ECN field of its packets, whose sender reacts to no mark. ect: ECT(0). ect1: ECT(1), which
+    asks for the L4S service (RFC 9331)."""
     packet: Accepts[PacketSize, Size | str]
     """Size of a packet on the wire."""
     count: Count = 1
@@ -160,6 +166,9 @@ class Packets(Group):
     of all bytes."""
     scv: Annotated[float, Field(ge=1, le=1000)] | None = None
     """Squared coefficient of variation of hyperexponential sizes, required for these."""
+    ecn: EcnField = "not-ect"
+    """ECN field of the packets, whose sender reacts to no mark. ect: ECT(0). ect1: ECT(1), which
+    asks for the L4S service (RFC 9331)."""
 
 
 Traffic = Annotated[Tcp | Poisson | Cbr | Paced | Packets, Field(discriminator="kind")]

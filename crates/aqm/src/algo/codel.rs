@@ -18,7 +18,7 @@
 
 use crate::policy::{Aqm, Context, Env, Reason, Signal, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dur, Ecn, Packet, Rng, Time};
+use marqueue_core::{Dur, Packet, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of CoDel.
@@ -171,7 +171,7 @@ impl Aqm for Codel {
     #[inline]
     fn on_departure(&mut self, cx: &mut Context<'_>, packet: &Packet, sojourn: Dur) -> Verdict {
         match self.decide(cx, packet, sojourn) {
-            Verdict::Pass if sojourn > self.ce_threshold && packet.ecn() == Ecn::Ect => Verdict::Mark(Reason::Sojourn),
+            Verdict::Pass if sojourn > self.ce_threshold && packet.ecn().is_ect() => Verdict::Mark(Reason::Sojourn),
             verdict => verdict,
         }
     }

@@ -92,7 +92,7 @@ impl Aqm for Drq {
         }
         match packet.ecn() {
             Ecn::NotEct => Verdict::Signal,
-            Ecn::Ect | Ecn::Ce => Verdict::Congest(Reason::Early),
+            Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce => Verdict::Congest(Reason::Early),
         }
     }
 

@@ -3,6 +3,7 @@
 //! The enum [`Discipline`] is generated from the list and dispatches by a branch, not by a pointer.
 
 use crate::accounting::{Counters, Reason};
+use crate::dual_queue::DualQueue;
 use crate::policy::{Aqm, Env};
 use crate::qdisc::{EnqueueOutcome, FromSpec, Qdisc, QueueStatus, SingleQueue};
 use crate::scheduler::{self, MultiQueue, Scheduler};
@@ -77,12 +78,22 @@ where
     }
 }
 
-/// A policy of the list manages one queue; a scheduler serves many.
+/// A policy of the list manages one queue; a scheduler serves many; coupled AQMs manage an L4S and a Classic queue.
 macro_rules! disciplines {
-    (policies { $($policy_file:ident :: $policy:ident $(<$inner:ident>)?),* $(,)? } schedulers { $($file:ident :: $scheduler:ident),* $(,)? }) => {
+    (
+        policies { $($policy_file:ident :: $policy:ident $(<$inner:ident>)?),* $(,)? }
+        schedulers { $($file:ident :: $scheduler:ident),* $(,)? }
+        coupled { $($coupled_file:ident :: $coupled:ident),* $(,)? }
+    ) => {
         $(pub mod $policy_file;)*
         $(pub mod $file;)*
-        disciplines! { @all $($policy: SingleQueue<$policy_file::$policy $(<$inner>)?>,)* $($scheduler: MultiQueue<$file::$scheduler>,)* }
+        $(pub mod $coupled_file;)*
+        disciplines! {
+            @all
+            $($policy: SingleQueue<$policy_file::$policy $(<$inner>)?>,)*
+            $($scheduler: MultiQueue<$file::$scheduler>,)*
+            $($coupled: DualQueue<$coupled_file::$coupled>,)*
+        }
     };
     (@all $($variant:ident : $discipline:ty),* $(,)?) => {
         /// Any discipline of the list.
@@ -141,9 +152,12 @@ disciplines! {
     policies {
         droptail::DropTail,
         red::Red,
+        ared::Ared,
+        step::Step,
         rem::Rem,
         rem_rate::RemRate,
         pi::Pi,
+        pi2::Pi2,
         gkvq::Gkvq,
         avq::Avq,
         avq_inner::AvqInner<Discipline>,
@@ -167,6 +181,10 @@ disciplines! {
         wfq::Wfq,
         fq_codel::FqCodel,
         drr_mkc::DrrMkc,
+    }
+    coupled {
+        dualpi2::DualPi2,
+        curvy_red::CurvyRed,
     }
 }
 

@@ -175,6 +175,16 @@ impl Red {
         self.avg
     }
 
+    /// max_p.
+    pub(super) fn max_p(&self) -> f64 {
+        self.max_p
+    }
+
+    /// Sets max_p.
+    pub(super) fn set_max_p(&mut self, max_p: f64) {
+        self.max_p = max_p;
+    }
+
     /// The thresholds, packets.
     pub(super) fn thresholds(&self) -> (f64, f64) {
         (self.min_th, self.max_th)

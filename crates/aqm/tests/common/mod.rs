@@ -22,11 +22,16 @@ const TIMERS_A_WAIT: u32 = 1_000;
 /// Disciplines that keep the order of each flow only.
 const SCHEDULERS: [&str; 5] = ["sfq", "drr", "wfq", "fq_codel", "drr_mkc"];
 
+/// Disciplines that keep the order of packets with ECT(1) or CE, and of the others.
+const COUPLED: [&str; 2] = ["dualpi2", "curvy_red"];
+
 /// A queue and the expectations about it.
 pub struct Watch {
     pub queue: Discipline,
     pub now: Time,
     pub arrived: u32,
+    /// Whether each packet arrived with ECT(1) or CE.
+    l4s: Vec<bool>,
     /// Lower bound of the next departure's number; under a scheduler by flow and code point.
     next: BTreeMap<(u32, Dscp), u32>,
     lost: u64,
@@ -34,13 +39,14 @@ pub struct Watch {
 
 impl Watch {
     pub fn new(queue: Discipline) -> Watch {
-        Watch { queue, now: Time::ZERO, arrived: 0, next: BTreeMap::new(), lost: 0 }
+        Watch { queue, now: Time::ZERO, arrived: 0, l4s: Vec::new(), next: BTreeMap::new(), lost: 0 }
     }
 
     /// Packets with the same key leave in the order of their arrival.
     fn order(&self, packet: &Packet) -> (u32, Dscp) {
         match self.queue.name() {
             name if SCHEDULERS.contains(&name) => (packet.flow(), packet.dscp()),
+            name if COUPLED.contains(&name) => (self.l4s[packet.seq() as usize].into(), Dscp::default()),
             _ => (0, Dscp::default()),
         }
     }
@@ -52,6 +58,7 @@ impl Watch {
         let packet = Packet::data(flow, self.arrived, bytes)
             .with_head(Head::new(dscp, (flow % 3) as u8).with(flags).with_ecn(ecn));
         self.arrived += 1;
+        self.l4s.push(matches!(ecn, Ecn::Ect1 | Ecn::Ce));
         let fate = self.queue.enqueue(self.now, packet);
         let may_mark = signal != Signal::Drop && ecn != Ecn::NotEct;
         assert!(fate != EnqueueOutcome::Marked || may_mark, "{signal:?} marked {ecn:?}");
@@ -68,7 +75,9 @@ impl Watch {
         let departed = self.queue.dequeue(self.now);
         if let Some((p, sojourn)) = departed {
             // A policy may drop packets as they leave.
-            if !SCHEDULERS.contains(&self.queue.name()) && self.queue.counters().dropped() == lost {
+            if ![&SCHEDULERS[..], &COUPLED].concat().contains(&self.queue.name())
+                && self.queue.counters().dropped() == lost
+            {
                 assert_eq!(said, Some(p.flow()), "the first packet leaves first");
             }
             let next = self.next.insert(self.order(&p), p.seq() + 1).unwrap_or(0);
@@ -104,7 +113,7 @@ impl Watch {
         match *op {
             Op::Enqueue { flow, dscp, bytes, ecn } => self.enqueue(flow, dscp, bytes, ecn),
             Op::Burst { count, flows } => {
-                (0..count).for_each(|i| self.enqueue(i % flows, Dscp::default(), 1000, Ecn::Ect));
+                (0..count).for_each(|i| self.enqueue(i % flows, Dscp::default(), 1000, Ecn::Ect0));
             }
             Op::Dequeue => drop(self.dequeue()),
             Op::Drain => while self.dequeue() {},

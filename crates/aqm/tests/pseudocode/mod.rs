@@ -1,6 +1,7 @@
 //! Literal, slow transcriptions of the RFCs' pseudocode, and random operations to compare them with the disciplines.
 
 pub mod codel;
+pub mod dualpi2;
 pub mod fq_codel;
 pub mod pie;
 
@@ -97,7 +98,7 @@ pub fn apply(queue: &mut Discipline, now: Time, op: Op, seq: u32) -> Vec<Event> 
     }
     let departed = match op {
         Op::Enqueue { flow, bytes, ect } => {
-            let ecn = if ect { Ecn::Ect } else { Ecn::NotEct };
+            let ecn = if ect { Ecn::Ect0 } else { Ecn::NotEct };
             let fate = queue.enqueue(now, Packet::data(flow, seq, bytes).with_ecn(ecn));
             assert!(fate != EnqueueOutcome::Marked || ect);
             None

@@ -47,15 +47,12 @@ impl WindowLaw for Dctcp {
 
     /// Section 3.3, steps 1 to 8.
     fn on_echo(&mut self, config: &Config, echoed: EcnFeedback) {
-        let segments = echoed.ack - echoed.una;
-        self.acked += segments;
-        if echoed.ece {
-            self.marked += segments;
-        }
+        self.acked += echoed.marks.arrived;
+        self.marked += echoed.marks.marked;
         if echoed.ack <= self.window_end {
             return;
         }
-        let m = f64::from(self.marked) / f64::from(self.acked);
+        let m = f64::from(self.marked) / f64::from(self.acked.max(1));
         self.alpha = (1.0 - config.dctcp_g) * self.alpha + config.dctcp_g * m;
         *self = Dctcp { alpha: self.alpha, acked: 0, marked: 0, window_end: echoed.max };
     }

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::law_list::{window_laws, Law};
+use crate::path_model::PathModel;
 use crate::window_law::{AckedSegments, EcnFeedback, Signal, Window, WindowLaw};
 use marqueue_core::Time;
 
@@ -50,9 +51,19 @@ impl AnyWindowLaw {
         each!(self, l => l.on_echo(config, echoed))
     }
 
+    /// See [`WindowLaw::answers_echo`].
+    pub fn answers_echo(&mut self, config: &Config, now: Time) -> bool {
+        each!(self, l => l.answers_echo(config, now))
+    }
+
     /// See [`WindowLaw::on_unused_window`].
     pub fn on_unused_window(&mut self, now: Time) {
         each!(self, l => l.on_unused_window(now))
+    }
+
+    /// See [`WindowLaw::model`].
+    pub fn model(&mut self) -> Option<&mut dyn PathModel> {
+        each!(self, l => l.model())
     }
 
     /// See [`WindowLaw::on_timeout`].

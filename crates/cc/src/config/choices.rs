@@ -17,8 +17,10 @@ marqueue_core::choice! {
 marqueue_core::choice! {
     /// The ECN field of data whose sender reacts to CE.
     pub enum EcnField {
-        /// ECT: a queue may mark it (RFC 3168).
+        /// ECT(0): a queue may mark it (RFC 3168).
         Ect = "ect",
+        /// ECT(1): a queue may mark it, and a dual queue gives it the L4S service (RFC 9331).
+        Ect1 = "ect1",
         /// 00, the initial state of DRQ, which to a queue under RFC 3168 is not ECN-capable.
         Initial = "initial",
     }
@@ -27,7 +29,8 @@ marqueue_core::choice! {
 impl From<EcnField> for Ecn {
     fn from(field: EcnField) -> Ecn {
         match field {
-            EcnField::Ect => Ecn::Ect,
+            EcnField::Ect => Ecn::Ect0,
+            EcnField::Ect1 => Ecn::Ect1,
             EcnField::Initial => Ecn::NotEct,
         }
     }
@@ -147,4 +150,50 @@ marqueue_core::choice! {
         /// Those whose handshake gave no round-trip time; with timestamps every handshake gives one (Linux).
         Unmeasured = "unmeasured",
     }
+}
+
+marqueue_core::choice! {
+    /// Which senders pace their segments.
+    pub enum Pacing {
+        /// Those whose window law specifies it.
+        Law = "law",
+        /// None: segments leave when acknowledgements allow it.
+        None = "none",
+        /// All: the rate is a multiple of the window over the round-trip time, as in Linux.
+        Window = "window",
+    }
+}
+
+marqueue_core::choice! {
+    /// How a receiver reports marks.
+    pub enum EcnFeedback {
+        /// As the window law specifies it: by counters under prague, segment by segment under dctcp (RFC 8257, 3.2), otherwise
+        /// by an echo until CWR (RFC 3168, 6.1.3).
+        Law = "law",
+        /// By counters: AccECN (RFC 9768).
+        AccEcn = "accecn",
+    }
+}
+
+marqueue_core::choice! {
+    /// The ECN that the receiver knows.
+    pub enum EcnPeer {
+        /// What the sender asks for.
+        Same = "same",
+        /// That of RFC 3168 alone.
+        Classic = "classic",
+        /// None.
+        None = "none",
+    }
+}
+
+/// What the SYN asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnRequest {
+    /// No ECN.
+    None,
+    /// ECN with the feedback of RFC 3168, or of the window law.
+    Classic,
+    /// AccECN (RFC 9768, section 3.1.1).
+    AccEcn,
 }

@@ -26,8 +26,16 @@ pub struct Config {
     pub ecn_reduction_base: EcnReductionBase,
     /// How the window grows and what a congestion signal leaves of it.
     pub control: Law,
+    /// A model of the path sets window and pacing rate.
+    pub by_model: bool,
     /// What an ECN echo means under that law.
     pub echo: EchoMode,
+    /// How the receiver reports marks.
+    pub feedback: EchoMode,
+    /// What the SYN asks for.
+    pub ecn_request: EcnRequest,
+    /// Acknowledgements carry the AccECN option.
+    pub accecn_option: bool,
     /// What FlightSize is where a loss or a timeout sets ssthresh.
     pub flight_size: FlightSize,
     /// A timeout during loss recovery or a reduction for ECN reduces ssthresh again.
@@ -52,6 +60,12 @@ pub struct Config {
     pub ect: DctcpEct,
     /// A DCTCP receiver sends two acknowledgements when CE changes.
     pub dctcp_two_acks: bool,
+    /// Prague's g.
+    pub prague_g: f64,
+    /// The round-trip time as which shorter ones behave under Prague; zero for none.
+    pub prague_rtt: Dur,
+    /// Round trips of congestion avoidance before they do.
+    pub prague_rtt_rounds: u32,
     /// Growth for each segment acknowledged under Scalable TCP, segments.
     pub scalable_a: f64,
     /// The share of the window that a congestion signal takes under Scalable TCP.
@@ -102,6 +116,10 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Send rescue retransmissions.
     pub rescue: bool,
+    /// The rates of a sender that paces, as multiples of the window over the round-trip time.
+    pub pacing: Option<PacingRatios>,
+    /// Segments of a new flow that are not paced.
+    pub pacing_quantum: u32,
     /// Smallest retransmission timeout.
     pub min_rto: Dur,
     /// Largest retransmission timeout.
@@ -116,6 +134,8 @@ pub struct Config {
     pub granularity: Dur,
     /// Longest time for which an acknowledgement is held back; zero for never.
     pub delayed_ack: Dur,
+    /// Most segments in order that one acknowledgement is sent for.
+    pub ack_every: u8,
 }
 
 /// The timestamps option, padded to whole words (RFC 7323, appendix A).
@@ -132,29 +152,65 @@ fn largest_window_bytes(scale: f64) -> u32 {
     65535 << scale as u32
 }
 
+/// Pacing rates as multiples of the window over the smoothed round-trip time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacingRatios {
+    /// In slow start.
+    pub slow_start: f64,
+    /// In congestion avoidance.
+    pub avoidance: f64,
+}
+
+impl PacingRatios {
+    /// The ratios of a sender, if it paces.
+    fn of(p: &Params, control: Law) -> Option<PacingRatios> {
+        match p.pacing {
+            Pacing::Law if control == Law::Prague || control.has_model() => {
+                Some(PacingRatios { slow_start: 2.0, avoidance: 1.0 })
+            }
+            Pacing::Law | Pacing::None => None,
+            Pacing::Window => Some(PacingRatios { slow_start: p.pacing_slow_start, avoidance: p.pacing_avoidance }),
+        }
+    }
+}
+
 impl From<&Params> for Config {
     fn from(p: &Params) -> Config {
         let header = p.header as u32 + if p.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let segment = p.segment as u32;
         let max_window = (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment);
         let rfc = p.dialect == Dialect::Rfc;
+        let accecn = p.ecn_feedback == EcnFeedback::AccEcn || p.control.echo() == EchoMode::Counted;
+        // RFC 9331, 4.3: without feedback by counters a sender falls back to a response like Reno's.
+        let falls_back = p.control == Law::Prague && p.ecn_peer != EcnPeer::Same;
+        let control = if falls_back { Law::Reno } else { p.control };
+        let prague = control == Law::Prague;
+        let own_window = prague || control.has_model();
         let abe = p.abe && matches!(p.control, Law::Reno | Law::Cubic);
         Config {
             recovery: p.recovery,
             dialect: p.dialect,
             loss_detection: p.loss_detection,
-            reduction: p.reduction,
-            ecn_reduction: p.ecn_reduction,
+            reduction: if own_window { Reduction::Cut } else { p.reduction },
+            ecn_reduction: if own_window { Reduction::Cut } else { p.ecn_reduction },
             ecn_reduction_base: match p.ecn_reduction_base {
                 EcnReductionBase::Law if abe || p.control == Law::Cubic => EcnReductionBase::FlightSize,
                 EcnReductionBase::Law => EcnReductionBase::Cwnd,
                 chosen => chosen,
             },
-            control: p.control,
-            echo: p.control.echo(),
+            control,
+            by_model: control.has_model(),
+            echo: control.echo(),
+            feedback: if accecn && p.ecn_peer == EcnPeer::Same { EchoMode::Counted } else { control.echo() },
+            ecn_request: match (p.ecn, accecn) {
+                (false, _) => EcnRequest::None,
+                (true, false) => EcnRequest::Classic,
+                (true, true) => EcnRequest::AccEcn,
+            },
+            accecn_option: p.accecn_option,
             flight_size: p.flight_size,
             timeout_cuts_again: p.timeout_cuts_again,
-            whole_segments: p.whole_segments,
+            whole_segments: p.whole_segments && !own_window,
             cubic_c: p.cubic_c,
             cubic_beta: p.cubic_beta,
             cubic_first_growth: p.cubic_first_growth,
@@ -162,16 +218,23 @@ impl From<&Params> for Config {
             cubic_count_segments: p.cubic_count_segments,
             cubic_fast_convergence: p.cubic_fast_convergence,
             dctcp_g: p.dctcp_g,
-            ect: if p.control == Law::Dctcp { p.dctcp_ect } else { DctcpEct::Data },
+            ect: if prague || control == Law::Dctcp { p.dctcp_ect } else { DctcpEct::Data },
             dctcp_two_acks: p.dctcp_two_acks,
+            prague_g: p.prague_g,
+            prague_rtt: Dur::from_secs(p.prague_rtt),
+            prague_rtt_rounds: p.prague_rtt_rounds as u32,
             scalable_a: p.scalable_a,
             scalable_b: p.scalable_b,
             aimd_a: p.aimd_a,
             aimd_b: p.aimd_b,
-            ecn: p.ecn,
+            ecn: p.ecn && p.ecn_peer != EcnPeer::None,
             ecn_echo_held: rfc && p.ecn_echo_held,
             abe_beta: abe.then_some(p.abe_beta),
-            ecn_field: p.ecn_field.into(),
+            ecn_field: match p.ecn_field {
+                EcnField::Ect if prague => Ecn::Ect1,
+                EcnField::Ect1 if falls_back => Ecn::Ect0,
+                chosen => chosen.into(),
+            },
             timestamps: p.timestamps,
             dsack: p.dsack,
             segment,
@@ -193,6 +256,8 @@ impl From<&Params> for Config {
             dupthresh: p.dupthresh as u32,
             limited_transmit: p.limited_transmit,
             rescue: p.rescue,
+            pacing: PacingRatios::of(p, control),
+            pacing_quantum: p.pacing_quantum as u32,
             min_rto: Dur::from_secs(p.min_rto),
             max_rto: Dur::from_secs(p.max_rto),
             initial_rto: Dur::from_secs(p.initial_rto),
@@ -200,6 +265,7 @@ impl From<&Params> for Config {
             lost_syn_rto: p.lost_syn_rto,
             granularity: Dur::from_secs(p.granularity),
             delayed_ack: Dur::from_secs(p.delayed_ack),
+            ack_every: p.ack_every as u8,
         }
     }
 }
@@ -248,6 +314,9 @@ impl Config {
                 "got prr, expected cut: only loss_detection rack brings the window down in step",
             );
         }
+        if self.pacing.is_some() && !rfc {
+            return bad("pacing", "got window, expected none: ns-2 does not pace TCP");
+        }
         if self.slow_start != SlowStart::Standard && !rfc {
             return bad("slow_start", "got one that ends by delay, expected standard: ns-2 has no other");
         }
@@ -257,13 +326,36 @@ impl Config {
                 "got hystart++, expected standard: without timestamps few acknowledgements measure",
             );
         }
+        if self.feedback == EchoMode::Counted && !rfc {
+            return bad("ecn_feedback", "got accecn, expected law: ns-2 has no AccECN");
+        }
+        if self.ecn && self.ecn_field == Ecn::Ect1 && self.echo == EchoMode::UntilCwr {
+            return bad("ecn_field", "got ect1, expected ect: ECT(1) asks for the L4S service, which needs a law that answers to the share of marks, dctcp or prague (RFC 9331, 4.1 and 4.3)");
+        }
+        if self.by_model && self.loss_detection != LossDetection::Rack {
+            return bad(
+                "loss_detection",
+                "got dupack, expected rack: a model of the path needs the time of each transmission",
+            );
+        }
+        if self.by_model && self.pacing.is_none() {
+            return bad("pacing", "got none, expected law: a model of the path is a pacing rate");
+        }
+        if self.control == Law::Bbr3 && self.ecn {
+            return bad("ecn", "got true, expected false: BBRv3 has no answer to marks (draft-ietf-ccwg-bbr, \"ECN\")");
+        }
         if self.dsack && self.recovery != Recovery::Sack {
             return bad("dsack", "got true, expected false: it reports in SACK blocks, which need recovery by SACK");
         }
-        if self.echo == EchoMode::PerSegment && !self.ecn {
+        if self.echo != EchoMode::UntilCwr && !self.ecn {
             return bad("ecn", "got false, expected true: the chosen control lives on ECN marks");
         }
         Ok(())
+    }
+
+    /// Size of the headers without any option, bytes.
+    pub fn header_without_options(&self) -> u32 {
+        self.header - if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
     }
 
     /// `segments` as they count in a window reduction: rounded down if only whole segments count.

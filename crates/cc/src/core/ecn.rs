@@ -2,17 +2,48 @@
 //! an echo has reduced does not reduce it again (RFC 3168, section 6.1.2).
 
 use super::{Core, LastCut, SendContext};
-use crate::config::{Config, Dialect, EcnReductionBase, Reduction};
+use crate::accecn::{negotiated, Marks, Negotiated};
+use crate::config::{Config, Dialect, EcnReductionBase, EcnRequest, Recovery, Reduction};
 use crate::law_list::EchoMode;
+use crate::segment::Ack;
 use crate::window_law::{EcnFeedback, Signal, Window};
+use marqueue_core::Flags;
 
 impl Core {
     /// An acknowledgement on an ECN connection, before it is processed.
-    pub fn on_echo(&mut self, tx: &SendContext<'_>, ack: u32, ece: bool) {
-        self.control.on_echo(tx.config, EcnFeedback { ece, ack, una: self.una, max: self.max });
-        if ece {
+    pub fn on_echo(&mut self, tx: &SendContext<'_>, ack: u32, ece: bool, marks: Marks) {
+        self.control.on_echo(tx.config, EcnFeedback { now: tx.now, marks, ack, max: self.max });
+        if ece && !tx.config.by_model {
             self.on_ece(tx, ack);
         }
+    }
+
+    /// What an acknowledgement newly reports, by the counters of AccECN.
+    pub(crate) fn count_marks(&mut self, config: &Config, ack: &Ack<'_>) -> Marks {
+        let (una, flight) = (self.una, self.flight());
+        let duplicates = config.recovery != Recovery::Sack && ack.ack == una && flight > 0;
+        self.counters.get_or_insert_default().decode(config, ack, una, duplicates)
+    }
+
+    /// The flags by which a SYN asks for ECN: ECE, or all three for AccECN. The third SYN does not ask for AccECN, because
+    /// a middlebox may drop those that do (RFC 9768, section 3.1.4.1).
+    pub(super) fn ecn_request(&self, config: &Config) -> Flags {
+        match config.ecn_request {
+            EcnRequest::None => Flags::NONE,
+            EcnRequest::Classic => Flags::ECE,
+            EcnRequest::AccEcn if self.counts.timeouts < 2 => Flags::AE | Flags::CWR | Flags::ECE,
+            EcnRequest::AccEcn => Flags::NONE,
+        }
+    }
+
+    /// What the SYN-ACK negotiates: is it ECN (RFC 3168, section 6.1.1; RFC 9768, Table 2)?
+    pub(super) fn negotiate_ecn(&mut self, config: &Config, ack: &Ack<'_>) {
+        self.ecn_negotiated = config.ecn
+            && match config.ecn_request {
+                EcnRequest::None => false,
+                EcnRequest::Classic => ack.ece,
+                EcnRequest::AccEcn => negotiated(ack.ace) != Negotiated::Not,
+            };
     }
 
     /// RFC 3168, section 6.1.2: an ECN echo reduces the window, once per window of data.
@@ -21,10 +52,14 @@ impl Core {
         if !(ack > self.recover || ns2 && self.last_cut == LastCut::Timeout) {
             return;
         }
+        let counted = tx.config.echo == EchoMode::Counted;
+        if counted && !self.control.answers_echo(tx.config, tx.now) {
+            return;
+        }
         self.recover = self.max;
         self.last_cut = LastCut::Ecn;
         self.counts.ecn_cuts += 1;
-        let at_floor = self.window.cwnd <= 1.0;
+        let at_floor = self.window.cwnd <= 1.0 && !counted;
         if at_floor && self.ecn_floor {
             // RFC 9438, section 4.6: while echoes persist at one segment, the rate falls further.
             self.rto.back_off(tx.config);
@@ -54,6 +89,10 @@ impl Core {
         let cwnd = config.counted(before.cwnd);
         let on_flight_size = config.ecn_reduction_base == EcnReductionBase::FlightSize;
         let reduced = config.counted(if on_flight_size { flight.min(cwnd) } else { cwnd } * left);
+        if config.echo == EchoMode::Counted {
+            self.window = Window { cwnd: reduced.max(2.0), ssthresh: reduced.max(2.0) };
+            return;
+        }
         self.window = match config.ecn_reduction {
             Reduction::Cut => {
                 let ssthresh = if on_flight_size { reduced } else { config.counted(flight * left) };
@@ -67,7 +106,7 @@ impl Core {
     /// ECN-capable, and CWR, which would end the echo, is on new segments only: while what was outstanding at the timeout
     /// is sent again, every acknowledgement carries the echo of an old mark.
     pub(super) fn echo_is_old(&self, config: &Config, ack: u32) -> bool {
-        let until_cwr = config.dialect == Dialect::Rfc && config.echo == EchoMode::UntilCwr;
+        let until_cwr = config.dialect == Dialect::Rfc && config.feedback == EchoMode::UntilCwr;
         until_cwr && self.last_cut == LastCut::Timeout && ack <= self.recover
     }
 

@@ -9,7 +9,10 @@ use marqueue_core::Time;
 impl Core {
     /// A loss was detected: fast recovery begins. `cut`: reduce the window.
     pub fn begin_repair(&mut self, tx: &mut SendContext<'_>, cut: bool) {
-        if cut {
+        if tx.config.by_model {
+            self.recover = self.max;
+            self.is_decided_by_model(false);
+        } else if cut {
             let (window, flight) = (self.window, self.flight());
             self.recover = self.max;
             self.cut(tx.config, Signal::Loss);
@@ -54,6 +57,9 @@ impl Core {
     /// Sets ssthresh after a timeout. RFC 5681, 3.1: not again for a segment that a timeout has already retransmitted;
     /// ns-2: not if ECN has just reduced it.
     fn shrink_after_timeout(&mut self, config: &Config, repeated: bool) {
+        if self.is_decided_by_model(true) {
+            return;
+        }
         let keep = match config.dialect {
             Dialect::Rfc => repeated || self.is_reducing() && !config.timeout_cuts_again,
             Dialect::Ns2 => self.last_cut == LastCut::Ecn,
@@ -103,6 +109,9 @@ impl Core {
     /// A retransmission was lost too: a second signal (RFC 5681, 4.3). The outstanding data says nothing about the
     /// network during recovery, so ssthresh is reduced.
     pub fn cut_again(&mut self, config: &Config) {
+        if config.by_model {
+            return;
+        }
         let left = self.control.decrease(config, self.window.cwnd, Signal::Loss);
         self.window.ssthresh = (self.window.ssthresh * left).max(2.0);
         self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);

@@ -64,5 +64,6 @@ impl Core {
     pub fn stop_timers(&mut self) {
         self.deadline = Time::NEVER;
         self.repair_deadline = Time::NEVER;
+        self.clear_pacing_wait();
     }
 }

@@ -3,7 +3,7 @@
 use marqueue_core::{Dur, Time};
 
 /// What a sender remembers about the use of its window. Senders that have all data from the start do without, except
-/// under new CWV.
+/// under new CWV and with pacing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WindowUse {
     /// The application writes in pieces.

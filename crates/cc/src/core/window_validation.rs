@@ -3,7 +3,7 @@
 //! `cwnd_limited` (RFC 9438, section 5.8; RFC 5681 has no rule). The window grows
 //! - while it is below the receiver's: what the receiver does not let out is not used;
 //! - if it was filled: before the acknowledgement, FlightSize was cwnd in whole segments. For an application that writes
-//!   in pieces it suffices that this was so at some time in this round trip or the one before, and in slow start, whose
+//!   in pieces, and for a sender that paces, it suffices that this was so at some time in this round trip or the one before, and in slow start, whose
 //!   window doubles in a round trip, that half of cwnd was outstanding (Linux, tcp_is_cwnd_limited).
 //!
 //! `rfc7661`, new CWV (RFC 7661, section 4). pipeACK is the most that was acknowledged in a round trip within the sampling
@@ -39,7 +39,8 @@ impl Core {
     #[inline]
     fn fills_window(&mut self) -> bool {
         let (una, max, flight, cwnd) = (self.una, self.max, self.flight(), self.window.cwnd);
-        match self.window_use.as_deref_mut().filter(|used| used.written_in_pieces) {
+        let paced = self.pacing.is_some();
+        match self.window_use.as_deref_mut().filter(|used| used.written_in_pieces || paced) {
             None => flight >= cwnd as u32,
             Some(used) => {
                 let peak = used.peak(una, max, flight);

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn report(r: &mut Receiver, seqs: &[u32]) -> Report {
-        seqs.iter().map(|&seq| r.on_packet(seq, Ecn::Ect, None)).last().unwrap()
+        seqs.iter().map(|&seq| r.on_packet(seq, Ecn::Ect0, None)).last().unwrap()
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
     fn the_newest_mark_is_told() {
         let mut r = Receiver::default();
         r.on_packet(0, Ecn::Ce, None);
-        r.on_packet(1, Ecn::Ect, None);
+        r.on_packet(1, Ecn::Ect0, None);
         assert_eq!(r.on_packet(2, Ecn::Ce, None), Report { echo: 2, congested: 3, ..Report::default() });
     }
 }

@@ -12,7 +12,7 @@ pub trait LossRecovery {
     /// reduction that this acknowledgement completes, so that the echo reduces the window which that leaves.
     fn before_echo(&mut self, _core: &mut Core, _ack: u32) {}
 
-    /// The application has written more data.
+    /// The application has written more data, or pacing lets the next segment leave.
     fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         core.fill_window(tx, u32::MAX);
     }

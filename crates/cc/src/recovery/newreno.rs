@@ -92,6 +92,10 @@ impl LossRecovery for NewReno {
         }
     }
 
+    fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
+        reno::fill(core, tx, &mut self.reducing);
+    }
+
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         *self = NewReno::default();
         core.fill_window(tx, u32::MAX);

@@ -59,6 +59,10 @@ impl LossRecovery for Reno {
         }
     }
 
+    fn on_data(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
+        fill(core, tx, &mut self.reducing);
+    }
+
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         *self = Reno::default();
         core.fill_window(tx, u32::MAX);

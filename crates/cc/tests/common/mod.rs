@@ -43,6 +43,25 @@ pub const WAYS: [(&str, &str); 7] = [
     ("ns2", "sack"),
 ];
 
+/// A way to repair losses that this window law can be combined with: `way`, or one near it.
+pub fn way_of(way: usize, control: &str) -> (&'static str, &'static str) {
+    match control {
+        "prague" if way >= 4 => WAYS[way - 4],
+        "bbr1" | "bbr3" => ("linux", "sack"),
+        _ => WAYS[way],
+    }
+}
+
+/// The window laws that ECE speaks to, and that start slowly: all but Prague and the models of the path.
+pub fn echo_laws() -> impl Iterator<Item = &'static str> {
+    marqueue_cc::law_list::Law::NAMES.iter().copied().filter(|law| !["prague", "bbr1", "bbr3"].contains(law))
+}
+
+/// Does the window law need ECN?
+pub fn needs_ecn(control: &str) -> bool {
+    ["dctcp", "prague"].contains(&control)
+}
+
 pub fn at(seconds: f64) -> Time {
     Time::ZERO + Dur::from_secs(seconds)
 }

@@ -53,7 +53,7 @@ impl Watch {
         if self.config.dialect == Dialect::Ns2 && self.config.recovery == Recovery::Sack {
             self.saved += 2;
         }
-        self.sender.on_ack(&self.config, self.now, &Ack { ack, ece, sack: blocks, echo: None }, &mut self.out);
+        self.sender.on_ack(&self.config, self.now, &Ack { ack, ece, sack: blocks, ..Ack::default() }, &mut self.out);
         if ack < self.una.max(1) || ack > self.max {
             assert!(self.out.is_empty(), "an answer to an acknowledgement of nothing, or of what was never sent");
             assert_eq!((self.sender.core().una, self.sender.core().max), (self.una, self.max));

@@ -117,7 +117,7 @@ pub fn compare(
                 (call, said)
             }
             Some((ack, options)) => {
-                let ack = Ack { ack: *ack, ece: false, sack: &options.sack, echo: options.echo };
+                let ack = Ack { ack: *ack, ece: false, sack: &options.sack, echo: options.echo, ..Ack::default() };
                 sender.on_ack(config, now, &ack, &mut out);
                 let call = call(before, &sender, &out);
                 let said = text.on_ack(&call, &ack);

@@ -6,6 +6,8 @@ use crate::events::TimerAction;
 use crate::external::Fate;
 use crate::flow::{fill_row, settle_window, FlowKind};
 use crate::packet_options::PacketOptions;
+use marqueue_cc::accecn::ace_bits;
+use marqueue_cc::config::EcnRequest;
 use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
 use marqueue_cc::{Ack, Options};
 use marqueue_core::{Ecn, Flags, Head, Packet, Time};
@@ -66,7 +68,7 @@ impl Engine {
     #[inline(always)]
     fn acknowledgement(&mut self, flow: u32, head: Head, ack: &OutgoingAck) -> Packet {
         let mut packet = Packet::data(flow, ack.ack, ack.bytes);
-        let mut flags = if ack.ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
+        let mut flags = Flags::ACK | ack.echo;
         let mut ecn = Ecn::NotEct;
         if ack.ect {
             let transport = self.flows[flow as usize].transport;
@@ -112,8 +114,11 @@ impl Engine {
             FlowKind::External(_) => return self.record_fate(packet, self.now, Fate::AtSender),
             FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::Finished => return self.reuse_if_finished(packet.flow()),
         };
-        let ack = Ack { ack: packet.seq(), ece: packet.has(Flags::ECE), sack: &options.sack, echo: options.echo };
         let config = &self.configs[flow.transport as usize];
+        let flags = packet.head().flags();
+        let ace = if config.ecn_request == EcnRequest::AccEcn { ace_bits(flags) } else { 0 };
+        let (ece, Options { sack, echo, counters }) = (flags.has(Flags::ECE), options);
+        let ack = Ack { ack: packet.seq(), ece, ace, marked: 0, counters: *counters, sack, echo: *echo };
         tcp.sender.on_ack(config, self.now, &ack, &mut self.segments);
         self.after_sender(packet.flow());
     }

@@ -61,7 +61,7 @@ impl Engine {
     }
 
     fn add_cbr_group(&mut self, traffic: &TrafficPlan, group: u32, seed: u64) {
-        let TrafficKind::Cbr { route, count, rate, packet, start, jitter, stop } = &traffic.kind else { return };
+        let TrafficKind::Cbr { route, count, rate, packet, start, jitter, stop, .. } = &traffic.kind else { return };
         for i in 0..*count {
             let (_, at) = draw_start(traffic, i, seed, *start, *jitter);
             let kind = FlowKind::Cbr(Box::new(Cbr {
@@ -88,7 +88,7 @@ impl Engine {
                 sender: rate_based::Sender::new(law.clone(), rate, at, stop),
                 receiver: rate_based::Receiver::default(),
                 bytes: packet.0 as u32,
-                ecn: if *ecn { Ecn::Ect } else { Ecn::NotEct },
+                ecn: if *ecn { Ecn::Ect0 } else { Ecn::NotEct },
                 trace: trace.then_some(self.rate_traces.len() as u32),
             }));
             let f = self.add_flow(kind, group, *route as u32, at, 0);

@@ -53,7 +53,7 @@ impl Engine {
         trace(&mut self.rate_traces, rate_based, now);
         if let Some(seq) = due {
             let mut packet = Packet::data(f, seq, rate_based.bytes);
-            let answers = if rate_based.ecn == Ecn::Ect { Flags::ANSWERS_CE } else { Flags::NONE };
+            let answers = if rate_based.ecn == Ecn::Ect0 { Flags::ANSWERS_CE } else { Flags::NONE };
             packet = packet.with_head(flow.head.with(answers).with_ecn(rate_based.ecn));
             let (stage, header) = (flow.data_stage, rate_based.sender.header(seq));
             flow.in_flight += 1;

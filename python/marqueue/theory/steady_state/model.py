@@ -269,7 +269,7 @@ def _traffic(scenario: Scenario, name: str) -> tuple[dict[str, Any], dict[str, A
 def _begins_signalled(scenario: Scenario, name: str) -> bool:
     plan, what = _traffic(scenario, name)
     given = plan["transports"][what["transport"]]["params"]
-    return bool(given.get("ecn")) and given.get("ecn_field", "ect") == "ect"
+    return bool(given.get("ecn")) and given.get("ecn_field", "ect") != "initial"
 
 
 def _settings(scenario: Scenario, name: str) -> dict[str, float]:

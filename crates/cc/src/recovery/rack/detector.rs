@@ -132,8 +132,8 @@ impl Detector {
         self.window = if none { Dur::ZERO } else { wide.min(c.srtt) };
     }
 
-    /// Step 5: detects lost segments.
-    pub fn detect(&self, scoreboard: &mut Scoreboard, now: Time) -> Detection {
+    /// Step 5: detects lost segments, and calls `each` for them.
+    pub fn detect(&self, scoreboard: &mut Scoreboard, now: Time, mut each: impl FnMut(u32)) -> Detection {
         let (mut found, mut i) = (Detection::default(), 0);
         while let Some((here, seq, at)) = scoreboard.next_unanswered(i) {
             if at > self.latest.0 {
@@ -146,6 +146,7 @@ impl Detector {
             let due = at + self.rtt + self.window;
             if due <= now {
                 let sent = scoreboard.mark_lost(seq);
+                each(seq);
                 found.lost = true;
                 found.retransmission = found.retransmission.max(sent.again.then_some(sent.at));
                 i = here;
@@ -157,14 +158,16 @@ impl Detector {
     }
 
     /// Section 6.3: the retransmission timer has expired. Marks the first segment as lost, and all that have been in
-    /// flight for longer than RACK.rtt + RACK.reo_wnd.
-    pub fn mark_lost_on_timeout(&self, scoreboard: &mut Scoreboard, una: u32, now: Time) {
+    /// flight for longer than RACK.rtt + RACK.reo_wnd, and calls `each` for them.
+    pub fn mark_lost_on_timeout(&self, scoreboard: &mut Scoreboard, una: u32, now: Time, mut each: impl FnMut(u32)) {
         scoreboard.mark_lost(una);
+        each(una);
         let mut i = 0;
         while let Some((here, seq, at)) = scoreboard.next_unanswered(i) {
             let late = at + self.rtt + self.window <= now;
             if late {
                 scoreboard.mark_lost(seq);
+                each(seq);
             }
             i = here + usize::from(!late);
         }

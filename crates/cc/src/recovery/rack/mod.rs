@@ -22,6 +22,7 @@ use super::loss_recovery::LossRecovery;
 use super::prr::{Progress, WindowReduction};
 use crate::config::Reduction;
 use crate::core::{Core, LastCut, SendContext};
+use crate::path_model::RepairPhase;
 use crate::segment::Ack;
 use detector::{Detector, ReorderingInputs};
 use marqueue_core::{Dur, Time};
@@ -87,26 +88,59 @@ impl Rack {
     fn repair_and_fill(&mut self, core: &mut Core, tx: &mut SendContext<'_>, mut begun: bool) {
         // Before the handshake there is nothing to send but the SYN.
         let window = if core.una == 0 { 0 } else { core.usable_window(tx.config) };
-        while std::mem::take(&mut begun) || self.scoreboard.in_flight() < window {
+        loop {
+            let first = std::mem::take(&mut begun);
+            if !first && self.scoreboard.in_flight() >= window {
+                break;
+            }
             let new = Some(core.nxt).filter(|_| core.can_send_new(tx));
             let Some(seq) = self.scoreboard.first_lost().or(new) else { break };
+            if !first && core.waits_for_pacing(tx.now) {
+                break;
+            }
             // What goes out while segments are sacked is no part of the window that a loss cuts
             // (RFC 5681, 3.2, step 2).
             core.limited += u32::from(seq == core.max && !self.repairing() && self.scoreboard.count_sacked() > 0);
             self.send(core, tx, seq);
         }
+        if tx.config.by_model {
+            self.note_fill(core, tx, window);
+        }
         self.set_timer(core, tx);
+    }
+
+    /// All has been sent that may be: a model of the path learns whether that filled the window.
+    fn note_fill(&mut self, core: &mut Core, tx: &SendContext<'_>, window: u32) {
+        let fills = self.scoreboard.in_flight() >= window;
+        let empty = core.una > 0 && !core.can_send_new(tx) && self.scoreboard.first_lost().is_none();
+        let (una, max) = (core.una, core.max);
+        if let Some(delivery) = core.delivery() {
+            delivery.note_fill(una, max, fills, empty);
+        }
+    }
+
+    /// The loss recovery, for a model of the path.
+    fn repair_phase(&self) -> RepairPhase {
+        match self.phase {
+            Phase::Open | Phase::Cwr => RepairPhase::None,
+            Phase::Fast => RepairPhase::Fast,
+            Phase::Timeout => RepairPhase::Timeout,
+        }
     }
 
     /// Updates the scoreboard and the detector by an acknowledgement. Returns the number of segments newly reported as
     /// delivered.
-    fn update_scoreboard(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) -> u32 {
+    fn update_scoreboard(&mut self, core: &mut Core, tx: &SendContext<'_>, ack: &Ack<'_>) -> u32 {
         let Rack { scoreboard, detector, .. } = self;
+        let mut delivery = core.delivery();
         let mut delivered = 0;
         while let Some((seq, sent, news)) = scoreboard.pop_acknowledged(ack.ack) {
             if news {
                 delivered += 1;
                 detector.arrived(seq, sent, tx.now);
+                if let Some(delivery) = &mut delivery {
+                    delivery.arrived(seq, tx.now);
+                }
             }
         }
         scoreboard.trim(ack.ack);
@@ -117,8 +151,14 @@ impl Rack {
             scoreboard.sack(start.max(from), end, |seq, sent| {
                 delivered += 1;
                 detector.arrived(seq, sent, tx.now);
+                if let Some(delivery) = &mut delivery {
+                    delivery.arrived(seq, tx.now);
+                }
             });
             from = end;
+        }
+        if let Some(delivery) = &mut delivery {
+            delivery.forget_below(ack.ack);
         }
         detector.finish_update(tx.now, |sent| {
             ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0)
@@ -147,7 +187,12 @@ impl Rack {
             many_sacked: self.scoreboard.count_sacked() >= tx.config.dupthresh,
         });
         let before = self.scoreboard.in_flight() + progress.delivered;
-        let found = self.detector.detect(&mut self.scoreboard, tx.now);
+        let mut delivery = core.delivery();
+        let found = self.detector.detect(&mut self.scoreboard, tx.now, |seq| {
+            if let Some(delivery) = &mut delivery {
+                delivery.lost(seq);
+            }
+        });
         self.wait = found.wait;
         let begins = found.lost && !self.repairing();
         let again = !begins
@@ -255,11 +300,14 @@ impl LossRecovery for Rack {
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));
             core.last_cut = LastCut::Repaired;
         }
-        let delivered = self.update_scoreboard(tx, ack);
+        let delivered = self.update_scoreboard(core, tx, ack);
         let advances = ack.ack > core.una;
         let recovered = advances && self.on_new_ack(core, tx, ack);
         let progress = Progress { delivered, in_flight: 0, safe: advances };
         let begun = self.detect(core, tx, AckSummary { dsack: dsack.is_some(), recovered, progress });
+        if tx.config.by_model {
+            core.follow_model(tx, self.repair_phase());
+        }
         self.repair_and_fill(core, tx, begun);
     }
 
@@ -305,7 +353,16 @@ impl LossRecovery for Rack {
         self.probe.clear();
         self.wait = None;
         self.cut_at = tx.now;
-        self.detector.mark_lost_on_timeout(&mut self.scoreboard, core.una, tx.now);
+        let una = core.una;
+        let mut delivery = core.delivery();
+        self.detector.mark_lost_on_timeout(&mut self.scoreboard, una, tx.now, |seq| {
+            if let Some(delivery) = &mut delivery {
+                delivery.lost(seq);
+            }
+        });
+        if tx.config.by_model {
+            core.window.cwnd = f64::from(self.scoreboard.in_flight() + 1);
+        }
         self.send(core, tx, core.una);
         self.fill(core, tx);
     }

@@ -50,7 +50,7 @@ impl Sack {
     fn fill_pipe(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         let mut pipe = self.scoreboard.pipe(outstanding(core, tx));
         let before = tx.out.len();
-        while f64::from(pipe) + 1.0 <= core.window.cwnd {
+        while f64::from(pipe) + 1.0 <= core.window.cwnd && !core.waits_for_pacing(tx.now) {
             let may = Sendable { new: core.can_send_new(tx), rescue: tx.config.rescue, recovery_point: core.recover };
             let Some(seq) = self.scoreboard.next_segment(outstanding(core, tx), may) else { break };
             core.send(tx, seq);
@@ -184,7 +184,7 @@ impl LossRecovery for Sack {
         if self.in_recovery {
             self.fill_pipe(core, tx);
         } else {
-            core.fill_window(tx, u32::MAX);
+            self.fill_window(core, tx);
         }
     }
 
