@@ -162,8 +162,11 @@ disciplines! {
         avq::Avq,
         avq_inner::AvqInner<Discipline>,
         codel::Codel,
+        cobalt::Cobalt,
         pie::Pie,
+        docsis_pie::DocsisPie,
         blue::Blue,
+        sfb::Sfb,
         rio::Rio,
         choke::Choke,
         chokew::ChokeW,
@@ -180,6 +183,7 @@ disciplines! {
         drr::Drr,
         wfq::Wfq,
         fq_codel::FqCodel,
+        fq_pie::FqPie,
         drr_mkc::DrrMkc,
     }
     coupled {

@@ -20,7 +20,7 @@ pub enum Op {
 const TIMERS_A_WAIT: u32 = 1_000;
 
 /// Disciplines that keep the order of each flow only.
-const SCHEDULERS: [&str; 5] = ["sfq", "drr", "wfq", "fq_codel", "drr_mkc"];
+const SCHEDULERS: [&str; 6] = ["sfq", "drr", "wfq", "fq_codel", "fq_pie", "drr_mkc"];
 
 /// Disciplines that keep the order of packets with ECT(1) or CE, and of the others.
 const COUPLED: [&str; 2] = ["dualpi2", "curvy_red"];
