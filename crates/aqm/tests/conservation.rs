@@ -122,6 +122,17 @@ fn busy_settings() -> Vec<PolicySpec> {
                 ("max_burst", Value::Number(0.0)),
             ],
         ),
+        spec(
+            "cake",
+            &[
+                ("bandwidth", Value::Number(1e6)),
+                ("diffserv", Value::Choice("diffserv8".into())),
+                ("rtt", Value::Number(1e-4)),
+                ("ack_filter", Value::Choice("aggressive".into())),
+                ("source_host", Value::Choice("all".into())),
+            ],
+        ),
+        spec("cake", &[("isolation", Value::Choice("flowblind".into())), ("rtt", Value::Number(1e-5))]),
         spec("curvy_red", &[("range", Value::Number(0.01)), ("u", Value::Number(2.0))]),
     ]
 }
