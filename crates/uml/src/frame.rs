@@ -73,8 +73,9 @@ pub fn parse(frame: &[u8]) -> Option<TcpFrame> {
         bytes: u32::from(length),
         ecn: match ip[1] & CE {
             0 => Ecn::NotEct,
-            CE => Ecn::Ce,
-            _ => Ecn::Ect,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
         },
         addresses: [ip[12..16].try_into().ok()?, ip[16..20].try_into().ok()?],
         ports: [u16_at(tcp, 0)?, u16_at(tcp, 2)?],
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn a_segment_is_found_behind_its_headers_and_without_padding() {
         let found = parse(&frame(2)).expect("TCP");
-        assert_eq!((found.bytes, found.payload, found.ecn), (50, 10, Ecn::Ect));
+        assert_eq!((found.bytes, found.payload, found.ecn), (50, 10, Ecn::Ect0));
         assert_eq!((found.ports, found.seq, found.ack), ([10_000, 5000], 7, 9));
         assert_eq!(found.addresses, [[10, 0, 0, 1], [10, 1, 0, 1]]);
         assert!(found.acknowledges && !found.fin && found.flags == Flags::CWR);
