@@ -52,6 +52,13 @@ pub fn estimated_bytes(plan_json: &str) -> PyResult<f64> {
     Ok(marqueue_sim::estimated_bytes(&parse(plan_json)?))
 }
 
+/// The engine's seed of a replication, counted from 0: the first 64-bit word that numpy's
+/// `SeedSequence([seed, replication])` generates.
+#[pyfunction]
+pub fn replication_seed(seed: u64, replication: u64) -> u64 {
+    marqueue_core::replication_seed(seed, replication)
+}
+
 /// Runs a plan.
 #[pyfunction]
 pub fn run<'py>(py: Python<'py>, plan_json: &str, seed: u64, control: &Control) -> PyResult<Bound<'py, PyDict>> {
