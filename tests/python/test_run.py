@@ -1,11 +1,10 @@
 """Running from Python."""
 
-import numpy as np
 import pytest
 
 from marqueue import Scenario, ScenarioError, run, with_overrides
-from marqueue.cli.console import progress_line
 from marqueue._core import replication_seed
+from marqueue.cli.console import progress_line
 from marqueue.simulation.run import run_each
 
 

@@ -6,6 +6,7 @@ from typing import Any
 # Registered by compiler.worker.ts.
 import marqueue_engine as engine  # type: ignore[import-not-found]
 
+
 class PlanError(ValueError):
     """The plan cannot be run: path, message."""
 

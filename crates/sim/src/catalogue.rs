@@ -87,10 +87,9 @@ pub fn catalogue() -> Result<impl Serialize, ParamError> {
         prices: entry.prices,
     });
     let losses = Loss::catalogue().into_iter().map(|loss| model(loss.name, loss.summary, loss.source, loss.params));
-    let rate_laws = AnyRateLaw::catalogue().into_iter().map(|law| RateLaw {
-        listens: listens(law.name),
-        model: model(law.name, law.summary, law.source, law.params),
-    });
+    let rate_laws = AnyRateLaw::catalogue()
+        .into_iter()
+        .map(|law| RateLaw { listens: listens(law.name), model: model(law.name, law.summary, law.source, law.params) });
     Ok(Catalogue {
         aqms: aqms.collect(),
         losses: losses.collect(),
