@@ -23,6 +23,7 @@ from pathlib import Path
 from benches import here
 from benches.peers import SPEED
 from benches.record import record, spread, table
+from marqueue._core import replication_seed
 from marqueue.scenario import compile
 
 WEB = Path(__file__).parents[1] / "web"
@@ -75,7 +76,8 @@ def measure(rounds: int) -> list[Round]:
         assert browser.stdin
         assert browser.stdout
         for seed in range(1, rounds + 2):
-            native = here.run_plan(plan, seed, here.ONCE)
+            # The page runs the first replication of a scenario.
+            native = here.run_plan(plan, replication_seed(seed, 0), here.ONCE)
             asked = {"plan": json.dumps(plan), "seed": seed, "sampleStep": SAMPLE}
             print(json.dumps(asked), file=browser.stdin, flush=True)
             there = json.loads(browser.stdout.readline())

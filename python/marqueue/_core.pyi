@@ -12,13 +12,6 @@ Kernels = Mapping[str, tuple[PathLike[str], PathLike[str], PathLike[str] | None]
 
 Floats = npt.NDArray[np.float64]
 
-REASONS: list[str]
-"""Why a packet is marked or lost, in the order of the engine's discriminants."""
-TIMESTAMPS_BYTES: int
-"""The timestamps option of TCP on the wire."""
-MARKING_CURVE: str
-"""What a marking curve may look like, for error messages."""
-
 def student_quantile(freedom: float, share: float) -> float:
     """The quantile of Student's distribution with so many degrees of freedom, not necessarily a
     whole number; loses digits above a thousand of them."""
@@ -227,32 +220,11 @@ class PacketLevelChain:
 def version() -> str:
     """The version of the engine."""
 
-def aqm_catalogue() -> list[dict[str, Any]]:
-    """Every AQM: name, summary, source, params, probes, prices."""
-
-def loss_catalogue() -> list[dict[str, Any]]:
-    """Every model of loss: name, summary, source, params."""
-
-def rate_catalogue() -> list[dict[str, Any]]:
-    """Every rate law of paced flows: name, summary, source, params, listens."""
-
-def jitter_params() -> list[dict[str, Any]]:
-    """Every parameter of delay that varies."""
-
-def reorder_params() -> list[dict[str, Any]]:
-    """Every parameter of reordering."""
-
-def tcp_params() -> list[dict[str, Any]]:
-    """Every parameter of TCP."""
-
-def dscps() -> tuple[str, dict[str, int]]:
-    """What a code point may look like, for error messages, and the names that code points have."""
+def catalogue() -> str:
+    """What scenarios can choose from, as JSON (``marqueue.scenario.catalogue``)."""
 
 def read_marking_curve(text: str) -> str:
     """A marking curve as it is written; ValueError with what was expected if the text is none."""
-
-def tcp_presets() -> dict[str, dict[str, Any]]:
-    """What each preset of TCP sets."""
 
 def check(plan_json: str) -> list[str]:
     """What is to be said of the plan's queues; raise PlanError if it cannot be run."""
@@ -264,6 +236,10 @@ def run(
     plan_json: str, seed: int, control: Control, kernels: Kernels | None = None
 ) -> dict[str, Any]:
     """Run a plan; other threads go on meanwhile. Raises GuestFailed if a kernel fails."""
+
+def replication_seed(seed: int, replication: int) -> int:
+    """The engine's seed of a replication, counted from 0: the first 64-bit word that numpy's
+    ``SeedSequence([seed, replication])`` generates."""
 
 def digest(plan_json: str, seed: int, kernels: Kernels | None = None) -> str:
     """Run a plan; the digest of its whole result, equal on all platforms."""

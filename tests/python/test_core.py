@@ -5,9 +5,12 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from marqueue import _core
 from marqueue.scenario import Scenario, compile, with_overrides
+from marqueue.scenario.catalogue import catalogue
 
 
 @pytest.fixture
@@ -20,9 +23,9 @@ def plan(small: Scenario) -> str:
 
 
 def test_every_aqm_declares_its_parameters_in_full():
-    entries = _core.aqm_catalogue()
+    entries = catalogue()["aqms"]
     assert {"droptail", "red"} <= {entry["name"] for entry in entries}
-    for spec in [spec for entry in entries for spec in entry["params"]] + _core.tcp_params():
+    for spec in [spec for entry in entries for spec in entry["params"]] + catalogue()["tcp"]:
         assert spec["doc"]
         assert spec["source"]
         assert spec["kind"] in {"number", "flag", "choice", "policy", "dscp", "per-dscp", "curve"}
@@ -31,9 +34,20 @@ def test_every_aqm_declares_its_parameters_in_full():
 
 
 def test_presets_set_declared_parameters():
-    declared = {spec["name"] for spec in _core.tcp_params()}
-    assert set(_core.tcp_presets()) == {"rfc", "ns2", "linux"}
-    assert all(set(values) <= declared for values in _core.tcp_presets().values())
+    declared = {spec["name"] for spec in catalogue()["tcp"]}
+    presets = dict(catalogue()["tcp_presets"])
+    assert set(presets) == {"rfc", "ns2", "linux"}
+    assert all(set(values) <= declared for values in presets.values())
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(0, 2**32 - 1))
+@settings(max_examples=2000)
+@example(0, 0)
+@example(2**32 - 1, 2**32 - 1)
+@example(2**32, 2**32)
+def test_seeds_of_replications_are_those_of_numpy(seed: int, replication: int):
+    expected = np.random.SeedSequence([seed, replication]).generate_state(1, np.uint64)[0]
+    assert _core.replication_seed(seed, replication) == expected
 
 
 def test_a_run_yields_arrays_of_the_documented_types(plan: str):

@@ -1,11 +1,10 @@
 """Running from Python."""
 
-import numpy as np
 import pytest
 
 from marqueue import Scenario, ScenarioError, run, with_overrides
+from marqueue._core import replication_seed
 from marqueue.cli.console import progress_line
-from marqueue.simulation.experiment import replication_seed
 from marqueue.simulation.run import run_each
 
 
@@ -24,11 +23,6 @@ def test_a_result_tells_how_it_came_about(small: Scenario):
     assert transport["values"]["dupthresh"] == 3.0
     assert provenance.circumstances.cpu_seconds > 0
     assert provenance.circumstances.wall_seconds > 0
-
-
-def test_a_replication_seed_is_numpys_seed_sequence():
-    expected = np.random.SeedSequence([1, 2]).generate_state(1, np.uint64)[0]
-    assert replication_seed(1, 2) == expected
 
 
 def test_results_do_not_depend_on_how_many_run_at_a_time(small: Scenario):

@@ -6,51 +6,17 @@ from typing import Any
 # Registered by compiler.worker.ts.
 import marqueue_engine as engine  # type: ignore[import-not-found]
 
-_KNOWN: dict[str, Any] = json.loads(engine.catalogue())
-
-TIMESTAMPS_BYTES: int = _KNOWN["TIMESTAMPS_BYTES"]
-MARKING_CURVE: str = _KNOWN["MARKING_CURVE"]
-REASONS: list[str] = _KNOWN["REASONS"]
-
 
 class PlanError(ValueError):
     """The plan cannot be run: path, message."""
 
 
 def version() -> str:
-    return str(_KNOWN["version"])
+    return str(engine.version())
 
 
-def aqm_catalogue() -> Any:
-    return _KNOWN["aqm_catalogue"]
-
-
-def loss_catalogue() -> Any:
-    return _KNOWN["loss_catalogue"]
-
-
-def rate_catalogue() -> Any:
-    return _KNOWN["rate_catalogue"]
-
-
-def jitter_params() -> Any:
-    return _KNOWN["jitter_params"]
-
-
-def reorder_params() -> Any:
-    return _KNOWN["reorder_params"]
-
-
-def tcp_params() -> Any:
-    return _KNOWN["tcp_params"]
-
-
-def tcp_presets() -> Any:
-    return _KNOWN["tcp_presets"]
-
-
-def dscps() -> Any:
-    return _KNOWN["dscps"]
+def catalogue() -> str:
+    return str(engine.catalogue())
 
 
 def read_marking_curve(text: str) -> str:

@@ -1,12 +1,16 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@playwright/test';
 import type { Server } from 'node:http';
 import type { Update } from '../src/engine/protocol';
 import type { Simulation as Run } from '../src/engine/simulation';
 import { serve } from './engine/server';
+import { marqueue } from './lab/served';
 
-const SCENARIO = readFileSync(new URL('../../scenarios/dumbbell-avq.toml', import.meta.url), 'utf8');
+const FILE = fileURLToPath(new URL('../../scenarios/dumbbell-avq.toml', import.meta.url));
+const SCENARIO = readFileSync(FILE, 'utf8');
 
 /** Two groups of two flows under AVQ for 6 s. */
 const PLAN = JSON.stringify({
@@ -73,6 +77,38 @@ test('a scenario is compiled and run under a security policy', async ({ page }) 
   expect(seen.t.length).toBe(Math.round(seen.duration / 0.1));
   expect(seen.t).toEqual([...seen.t].sort((a, b) => a - b));
   expect(seen.columns).toEqual(['t', 'queue', 'sojourn', 'drops', 'marks', 'utilization', 'virtual_capacity', 'virtual_capacity_share', 'virtual_queue']);
+});
+
+test('the figures are those of the first replication of marqueue run', async ({ page }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'marqueue-engine-'));
+  await marqueue(folder, 'run', FILE, '-r', '1', '--no-report', '--out', 'out');
+  type Figures = Record<string, { mean: number }>;
+  const { windows } = JSON.parse(readFileSync(join(folder, 'out/summary.json'), 'utf8')) as {
+    windows: { begin: number; links: Record<string, Figures>; groups: Record<string, Figures> }[];
+  };
+  rmSync(folder, { recursive: true });
+  await page.goto(url);
+  const seen = await page.evaluate(async (toml) => {
+    const { Compiler, Simulation } = window.engine;
+    const compiled = await (await Compiler.load()).compile(toml);
+    if (!compiled.ok) throw new Error(JSON.stringify(compiled.problems));
+    const { plan, seed, warmup } = compiled.compiled;
+    const simulation = await Simulation.start(plan, seed, { sampleStep: 0.1, measureFrom: warmup });
+    await new Promise<void>((resolve, reject) => {
+      simulation.onError = (message) => reject(new Error(message));
+      simulation.onUpdate = ({ finished }) => finished && resolve();
+      simulation.run('max');
+    });
+    return simulation.summary();
+  }, SCENARIO);
+  const link = seen.links[0]!;
+  const measured = windows.find(({ begin }) => begin === seen.measuredFrom)!;
+  const native = measured.links['bottleneck']!;
+  // The same sums, in another order of addition.
+  for (const [figure, there] of [['utilization', link.utilization], ['queue_mean', link.queueMean], ['delay_mean', link.delayMean]] as const) {
+    expect(Math.abs(there / native[figure]!.mean - 1), figure).toBeLessThan(1e-12);
+  }
+  expect(seen.groups.map((group) => group.goodput).reduce((a, b) => a + b)).toBeCloseTo(measured.groups['bulk']!['goodput']!.mean, 3);
 });
 
 test('a run is paused, stepped and run at a speed, and has the same samples', async ({ page }) => {

@@ -43,6 +43,13 @@ test('results are listed, filtered, compared, opened and run again', async ({ la
   const comparison = lab.getByRole('region', { name: 'Comparison' });
   await expect(comparison.getByRole('row', { name: /aqm/ }).first()).toContainText('codel');
   await expect(comparison.getByRole('row', { name: /Utilization/ }).first()).toBeVisible();
+  const queue = comparison.getByRole('group', { name: 'Queue', exact: true }).first();
+  await expect(queue.locator('.mq-legend button')).toHaveText([/^A/, /^B/]);
+  await comparison.getByRole('group', { name: 'Results' }).getByRole('checkbox', { name: 'B' }).uncheck();
+  await expect(queue.locator('.mq-legend button')).toHaveCount(1);
+  await lab.setViewportSize({ width: 400, height: 900 });
+  await expect.poll(() => lab.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(400);
+  await lab.setViewportSize({ width: 1300, height: 900 });
 
   await lab.getByRole('button', { name: 'Report of codel' }).click();
   const report = lab.frameLocator('iframe');

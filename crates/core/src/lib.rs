@@ -12,6 +12,7 @@ mod param_value;
 pub mod params;
 pub mod ring;
 pub mod rng;
+mod seeds;
 pub mod signals;
 pub mod units;
 
@@ -20,5 +21,6 @@ pub use dscp::{Dscp, PerDscp};
 pub use packet::{Ecn, Flags, Head, Packet};
 pub use params::{ParamError, ParamSpec, ParamValues, PolicySpec, Value};
 pub use rng::Rng;
+pub use seeds::replication_seed;
 pub use signals::{Price, Signals};
 pub use units::{Bytes, Dur, Hz, MicroCycles, Rate, Time};

@@ -60,6 +60,13 @@ pub fn estimated_bytes(plan_json: &str) -> PyResult<f64> {
 /// The kernels of a run, by the names that its plan has: image, first program and tc.
 type Kernels = BTreeMap<String, (PathBuf, PathBuf, Option<PathBuf>)>;
 
+/// The engine's seed of a replication, counted from 0: the first 64-bit word that numpy's
+/// `SeedSequence([seed, replication])` generates.
+#[pyfunction]
+pub fn replication_seed(seed: u64, replication: u64) -> u64 {
+    marqueue_core::replication_seed(seed, replication)
+}
+
 /// Runs a plan; one with kernels as its end hosts if it names any.
 #[pyfunction]
 #[pyo3(signature = (plan_json, seed, control, kernels=None))]

@@ -12,6 +12,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
 
 mod calendar;
+mod catalogue;
 mod cpu;
 pub mod delay_law;
 pub mod delivery_trace;
@@ -37,6 +38,7 @@ mod traffic;
 mod window_meter;
 pub mod wire;
 
+pub use catalogue::catalogue;
 pub use digest::digest;
 pub use engine::{Engine, Progress};
 pub use estimate::estimated_bytes;

@@ -3,7 +3,6 @@
 //! `web/src/engine` calls it from workers. On other targets this crate is compiled too: its functions without `Result` of
 //! JavaScript run in native tests.
 
-mod catalogue;
 mod run;
 mod samples;
 mod summary;
@@ -32,10 +31,20 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").into()
 }
 
-/// All algorithms with their parameters, as JSON.
+/// Everything that a scenario can choose from, as JSON.
+///
+/// # Errors
+/// If a preset of TCP is none.
 #[wasm_bindgen]
-pub fn catalogue() -> String {
-    catalogue::catalogue().to_string()
+pub fn catalogue() -> Result<String, String> {
+    let found = marqueue_sim::catalogue().map_err(|e| e.to_string())?;
+    serde_json::to_string(&found).map_err(|e| e.to_string())
+}
+
+/// The engine's seed of a replication, counted from 0, as `marqueue run` derives it from the scenario's.
+#[wasm_bindgen]
+pub fn replication_seed(seed: u64, replication: u64) -> u64 {
+    marqueue_core::replication_seed(seed, replication)
 }
 
 /// Checks a plan. Returns JSON: `{"warnings": [...]}`, or `{"path": ..., "message": ...}` of the first mistake.

@@ -34,6 +34,8 @@ def start_light() -> None:
     Most of what imports make stays until the end, so collecting early finds nothing.
     """
     gc.set_threshold(FIRST_COLLECTION)
+    # pydantic looks for plugins among all installed packages.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     sys.meta_path.insert(0, _WithoutPandas())
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from marqueue._core import TIMESTAMPS_BYTES
 from marqueue.live import kernel, requirements
+from marqueue.scenario.catalogue import timestamps_bytes
 from marqueue.scenario.parameters import resolved_tcp
 
 #: Linux's names of the simulator's window laws.
@@ -122,7 +122,7 @@ def hosts_of(plan: Mapping[str, Any], *, ipv6: bool = False) -> list[Host]:
 def _host_of_tcp(place: tuple[int, int, int], transport: Mapping[str, Any], ipv6: bool) -> Host:
     tcp = resolved_tcp(transport["preset"], transport["params"])
     segment = int(float(str(tcp["segment"])))
-    timestamps = TIMESTAMPS_BYTES * bool(tcp["timestamps"])
+    timestamps = timestamps_bytes() * bool(tcp["timestamps"])
     header = int(float(str(tcp["header"]))) + timestamps if tcp["count_header"] else 0
     wire = segment + header
     return Host(

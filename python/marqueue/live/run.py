@@ -32,7 +32,6 @@ from marqueue.results import Result
 from marqueue.results.provenance import describe, here
 from marqueue.scenario import Scenario, compile
 from marqueue.simulation.executor import Progress
-from marqueue.simulation.experiment import replication_seed
 from marqueue.statistics.estimates import Floats
 
 TOOLS = ("iperf3", "ss")
@@ -74,7 +73,7 @@ def run_live(
         raise RunError("--ipv6: IPv6 is switched off here")
     started_at, started = datetime.now(UTC).isoformat(timespec="seconds"), time.perf_counter()
     hosts = hosts_of(plan, ipv6=ipv6)
-    seeds = [replication_seed(scenario.seed, r) for r in range(scenario.replications)]
+    seeds = [_core.replication_seed(scenario.seed, r) for r in range(scenario.replications)]
     raws: list[dict[str, Any]] = []
     for r, seed in enumerate(seeds):
         flows = flows_of(plan, seed, law, ipv6=ipv6)

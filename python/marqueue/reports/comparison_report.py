@@ -32,9 +32,9 @@ def comparison_report(comparison: Comparison) -> Report:
         page.table(["Setting", "A", "B"], rows)
     else:
         page.text("No setting differs.")
-    charts = list(_charts(comparison))
+    charts, choices = comparison_charts(comparison)
     if charts:
-        page.section("Pictures").charts(charts, _choices(comparison))
+        page.section("Pictures").charts(charts, choices)
     links = {of: each for of, each in comparison.by_subject().items() if of.kind == "link"}
     if links:
         page.section("Links", folded=True)
@@ -46,6 +46,11 @@ def comparison_report(comparison: Comparison) -> Report:
     for subject, differences in flows.items():
         _table(page, differences, f"Flows: {subject}, over the measured time.")
     return page
+
+
+def comparison_charts(comparison: Comparison) -> tuple[list[Chart], list[Choice]]:
+    """Charts with the curves of both results, and what a reader chooses among."""
+    return list(_charts(comparison)), _choices(comparison)
 
 
 def _first(comparison: Comparison) -> list[Difference]:

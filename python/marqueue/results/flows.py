@@ -30,11 +30,10 @@ class FlowColumns:
 
     def __init__(self, flows: pa.Table) -> None:
         self._all: Rows = np.arange(flows.num_rows)
-        named = {name: flows[name].combine_chunks() for name in ("group", "class", "kind")}
-        texts = {name: column.dictionary_encode() for name, column in named.items()}
-        self._rows = {name: _rows_by_name(texts[name]) for name in ("group", "class")}
-        self._kinds: Names = np.array(texts["kind"].dictionary.to_pylist(), dtype=object)
-        self._kind = texts["kind"].indices.to_numpy(zero_copy_only=False)
+        named = {name: _encoded(flows[name]) for name in ("group", "class", "kind")}
+        self._rows = {name: _rows_by_name(*named[name]) for name in ("group", "class")}
+        kinds, self._kind = named["kind"]
+        self._kinds: Names = np.array(kinds, dtype=object)
         self._values = {
             name: flows[name].to_numpy() for name in flows.column_names if name not in named
         }
@@ -59,10 +58,22 @@ class FlowColumns:
         return kinds
 
 
-def _rows_by_name(names: pa.DictionaryArray) -> dict[str, Rows]:
+FEW_FLOWS = 20_000
+"""Flows whose names are counted here before pyarrow.compute is worth its import of 50 ms."""
+
+
+def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Rows]:
+    """The names in a column, and for each row the index of its name."""
+    if len(column) > FEW_FLOWS:
+        encoded = column.combine_chunks().dictionary_encode()
+        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
+    known: dict[str, int] = {}
+    codes = [known.setdefault(name, len(known)) for name in column.to_pylist()]
+    return list(known), np.array(codes, dtype=np.intp)
+
+
+def _rows_by_name(known: Sequence[str], codes: Rows) -> dict[str, Rows]:
     """The rows of each name, in order."""
-    codes = names.indices.to_numpy(zero_copy_only=False)
-    known = names.dictionary.to_pylist()
     edges = np.cumsum(np.bincount(codes, minlength=len(known)))
     parts = np.split(np.argsort(codes, kind="stable"), edges[:-1])
     return dict(zip(known, parts, strict=True)) if known else {}

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from marqueue._core import REASONS
 from marqueue.results.columns import Array, Columns, Plan, Raw
+from marqueue.scenario.catalogue import catalogue
 
 #: Events of a packet, in the order of the engine's discriminants.
 TRACE_KINDS = ("arrive", "mark", "drop", "depart")
@@ -38,7 +38,7 @@ def trace_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
     out.add("t", pa.float64(), "s", [all_of("t")])
     out.add_names("kind", TRACE_KINDS, all_of("kind"))
     reason = all_of("reason")
-    out.add_names("reason", REASONS, np.ma.masked_equal(reason, NO_REASON))
+    out.add_names("reason", catalogue()["reasons"], np.ma.masked_equal(reason, NO_REASON))
     out.add("flow", pa.uint32(), "", [all_of("flow")])
     out.add("seq", pa.uint32(), "packets", [all_of("seq")])
     out.add("bytes", pa.uint32(), "bytes", [all_of("bytes")])

@@ -3,8 +3,8 @@
 from functools import cache
 from typing import Any
 
-import marqueue._core as _core
 from marqueue.errors import show
+from marqueue.scenario.catalogue import catalogue
 
 DSCP_SCHEMA: dict[str, Any] = {
     "anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0, "maximum": 63}]
@@ -15,7 +15,7 @@ DSCP_SCHEMA: dict[str, Any] = {
 @cache
 def _declared() -> tuple[str, dict[str, int]]:
     """The engine's description of a code point, and the numbers of those that have names."""
-    return _core.dscps()
+    return catalogue()["dscp_expected"], dict(catalogue()["dscps"])
 
 
 def dscp_expected() -> str:

@@ -19,9 +19,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
-from marqueue._core import TIMESTAMPS_BYTES
 from marqueue.errors import show, unknown
 from marqueue.scenario import parameters
+from marqueue.scenario.catalogue import timestamps_bytes
 from marqueue.scenario.dscp import DSCP_SCHEMA, read_dscp
 from marqueue.scenario.key_descriptions import key_descriptions
 from marqueue.scenario.parameters import Refused, Value
@@ -302,5 +302,5 @@ class Transport(Declared):
     def wire_bytes(self) -> int:
         """The size of a full data packet on the wire, bytes."""
         values = self.resolved()
-        header = float(str(values["header"])) + TIMESTAMPS_BYTES * bool(values["timestamps"])
+        header = float(str(values["header"])) + timestamps_bytes() * bool(values["timestamps"])
         return int(float(str(values["segment"])) + header * bool(values["count_header"]))

@@ -50,7 +50,7 @@ def outline(text: str) -> dict[str, Any]:
             "groups": list(_groups(plan)),
             "duration": scenario.duration.seconds,
             "warmup": warmup.seconds if isinstance(warmup, Duration) else 0.0,
-            "seed": scenario.seed,
+            "seed": str(scenario.seed),
             "topology": _drawing(plan),
             "normalized": scenario.to_dict(),
             "estimatedBytes": _core.estimated_bytes(written),

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import marqueue._core as _core
 from marqueue.errors import MarqueueError, one_of, show, unknown, unknown_key
 from marqueue.errors.foreign_names import known_name
+from marqueue.scenario.catalogue import catalogue
 from marqueue.scenario.dscp import dscp_expected, read_dscp
 from marqueue.units import FREQUENCY, PACKETS, RATE, SIZE, TIME, Dimension
 
@@ -92,7 +93,7 @@ class Declaration:
             case "per-dscp":
                 return "a table from DSCPs to numbers"
             case "curve":
-                return _core.MARKING_CURVE
+                return str(catalogue()["marking_curve"])
         return self._expected_number
 
     def read(self, value: object) -> Value:
@@ -218,14 +219,14 @@ def aqms() -> dict[str, AqmEntry]:
             probes=tuple((name, unit) for name, unit in entry["probes"]),
             prices=entry["prices"],
         )
-        for entry in _core.aqm_catalogue()
+        for entry in catalogue()["aqms"]
     }
 
 
 @cache
 def losses() -> dict[str, ModelEntry]:
     """All loss models by name."""
-    return _models(_core.loss_catalogue())
+    return _models(catalogue()["losses"])
 
 
 @cache
@@ -233,14 +234,14 @@ def rate_laws() -> dict[str, RateLawEntry]:
     """All rate laws of paced flows by name."""
     return {
         entry["name"]: RateLawEntry(**{**entry, "params": _declarations(entry["params"])})
-        for entry in _core.rate_catalogue()
+        for entry in catalogue()["rate_laws"]
     }
 
 
-def _models(catalogue: Sequence[Mapping[str, Any]]) -> dict[str, ModelEntry]:
+def _models(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelEntry]:
     return {
         entry["name"]: ModelEntry(**{**entry, "params": _declarations(entry["params"])})
-        for entry in catalogue
+        for entry in entries
     }
 
 
@@ -251,25 +252,25 @@ def _declarations(specs: Sequence[Mapping[str, Any]]) -> tuple[Declaration, ...]
 @cache
 def jitter_declarations() -> tuple[Declaration, ...]:
     """The parameters of jitter."""
-    return _declarations(_core.jitter_params())
+    return _declarations(catalogue()["jitter"])
 
 
 @cache
 def reorder_declarations() -> tuple[Declaration, ...]:
     """The parameters of reordering."""
-    return _declarations(_core.reorder_params())
+    return _declarations(catalogue()["reorder"])
 
 
 @cache
 def tcp_declarations() -> tuple[Declaration, ...]:
     """The parameters of TCP."""
-    return _declarations(_core.tcp_params())
+    return _declarations(catalogue()["tcp"])
 
 
 @cache
 def tcp_presets() -> dict[str, dict[str, Value]]:
     """The values that each preset of TCP sets."""
-    return _core.tcp_presets()
+    return dict(catalogue()["tcp_presets"])
 
 
 def resolved_tcp(preset: str, params: Mapping[str, Value]) -> dict[str, Value]:

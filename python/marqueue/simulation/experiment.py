@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-
+from marqueue._core import replication_seed
 from marqueue.errors import RunError
 from marqueue.kernels import find
 from marqueue.results import Result, Subject, subjects_of
@@ -24,12 +23,6 @@ from marqueue.units import Duration
 
 Rounds = Generator[Sequence[Replication], Sequence[Outcome], tuple[list[Outcome], bool]]
 """Yields replications; returns the outcomes, and whether all bounds are met."""
-
-
-def replication_seed(seed: int, replication: int) -> int:
-    """The engine's seed for a replication, counted from 0: the first 64-bit word that numpy's
-    ``SeedSequence([seed, replication])`` generates."""
-    return int(np.random.SeedSequence([seed, replication]).generate_state(1, np.uint64)[0])
 
 
 @dataclass(frozen=True)

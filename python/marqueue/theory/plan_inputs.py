@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import marqueue._core as _core
-from marqueue._core import TIMESTAMPS_BYTES
+from marqueue.scenario.catalogue import timestamps_bytes
+from marqueue.scenario.parameters import resolved_tcp
 
 Plan = dict[str, Any]
 
@@ -15,10 +15,8 @@ def tcp_settings(plan: Plan, transport: int) -> dict[str, float]:
     ``min_rto``, smallest retransmission timeout, s; ``delayed_ack``, delay of acknowledgements,
     s."""
     of = plan["transports"][transport]
-    values = {**_core.tcp_presets()[of["preset"]], **of["params"]}
-    defaults = {spec["name"]: spec["default"] for spec in _core.tcp_params()}
-    values = defaults | values
-    header = values["header"] + TIMESTAMPS_BYTES * bool(values["timestamps"])
+    values: dict[str, Any] = resolved_tcp(of["preset"], of["params"])
+    header = values["header"] + timestamps_bytes() * bool(values["timestamps"])
     timers = {name: values[name] for name in ("min_rto", "delayed_ack")}
     return {"wire": values["segment"] + header * bool(values["count_header"]), **timers}
 

@@ -55,7 +55,8 @@ export interface Compiled {
   duration: number;
   /** End of the warm-up, s. */
   warmup: number;
-  seed: number;
+  /** In digits: a number of JavaScript does not hold 63 bits. */
+  seed: string;
   topology: { nodes: TopologyNode[]; edges: TopologyEdge[] };
   /** The scenario as JSON, as `toToml` and `toPython` take it. */
   normalized: object;

@@ -13,8 +13,11 @@ export class Simulation {
     this.caller = new Caller(worker, (message) => this.receive(message as { update: Update } | { failed: string }));
   }
 
-  /** Rejects with the engine's message if the plan is wrong or would not fit memory. */
-  static async start(plan: string, seed: number | bigint, options: SimulationOptions): Promise<Simulation> {
+  /**
+   * Prepares the first replication of a scenario with this seed. Rejects with the engine's message if the plan is wrong or
+   * would not fit memory.
+   */
+  static async start(plan: string, seed: number | string, options: SimulationOptions): Promise<Simulation> {
     const worker = new Worker(new URL('./simulation.worker.ts', import.meta.url), { type: 'module' });
     const simulation = new Simulation(worker);
     try {

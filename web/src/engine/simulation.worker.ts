@@ -1,7 +1,7 @@
 /// <reference lib="webworker" />
 // Runs the engine. It hands over what is new about thirty times a second, or when the page has seen the last.
 
-import init, { Run } from '../../built/engine/marqueue_wasm.js';
+import init, { replication_seed, Run } from '../../built/engine/marqueue_wasm.js';
 import wasm from '../../built/engine/marqueue_wasm_bg.wasm?url';
 import type { SimulationOptions, Summary, Update } from './protocol';
 import { answer } from './rpc';
@@ -108,13 +108,14 @@ function parts(all: Float64Array, count: number): Float64Array[] {
 }
 
 answer(self, {
-  async start(plan: string, seed: number | bigint, given: SimulationOptions): Promise<void> {
+  async start(plan: string, seed: number | string, given: SimulationOptions): Promise<void> {
     await init({ module_or_path: wasm });
     options = given;
     const groups = (JSON.parse(plan) as { traffic: { kind: Record<string, { count?: number }> }[] }).traffic;
     const count = groups.reduce((sum, group) => sum + (Object.values(group.kind)[0]?.count ?? 0), 0);
     flows = options.flows ?? Array.from({ length: Math.min(count, DEFAULT_FLOWS) }, (_, i) => i);
-    run = new Run(plan, BigInt(seed), options.sampleStep, options.tracePackets, Uint32Array.from(flows));
+    const first = replication_seed(BigInt(seed), 0n);
+    run = new Run(plan, first, options.sampleStep, options.tracePackets, Uint32Array.from(flows));
     columns = Array.from(run.links(), (_, n) => run.columns(n));
   },
   run(speed: number | 'max'): void {

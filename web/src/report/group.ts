@@ -17,8 +17,11 @@ interface Drawn {
   host: HTMLElement;
 }
 
-/** Draws a group of charts and what can be chosen in it. Throws Corrupt before it draws anything. */
-export function drawGroup(host: HTMLElement, group: Group): void {
+/**
+ * Draws a group of charts and what can be chosen in it. Throws Corrupt before it draws anything. What it returns takes all
+ * of it away.
+ */
+export function drawGroup(host: HTMLElement, group: Group): () => void {
   const read = group.charts.map((data) => ({ data, points: data.series.map(points) }));
   const { boxes, chosen } = choiceBoxes(group.choices, () => drawn.forEach((each) => show(each, chosen)));
   host.append(boxes);
@@ -28,6 +31,10 @@ export function drawGroup(host: HTMLElement, group: Group): void {
     return { ...each, host: place, chart: new Chart(place, options(each.data)) };
   });
   drawn.forEach((each) => show(each, chosen));
+  return () => {
+    drawn.forEach(({ chart }) => chart.destroy());
+    host.replaceChildren();
+  };
 }
 
 function options(data: ChartData): ChartOptions {

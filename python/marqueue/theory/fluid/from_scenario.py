@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import marqueue._core as _core
 from marqueue.errors import Problem, ScenarioError
 from marqueue.scenario import Scenario, compile
-from marqueue.scenario.parameters import aqms, rate_laws
+from marqueue.scenario.parameters import aqms, rate_laws, resolved_tcp
 from marqueue.scenario.quadrature import with_classes
 from marqueue.theory.plan_inputs import Plan, round_trip, tcp_settings
 
@@ -164,8 +164,7 @@ class _Reader:
     def tcp(self, what: Plan) -> dict[str, Any]:
         """All TCP settings of a group."""
         of = self.plan["transports"][what["transport"]]
-        defaults = {spec["name"]: spec["default"] for spec in _core.tcp_params()}
-        return {**defaults, **_core.tcp_presets()[of["preset"]], **of["params"]}
+        return resolved_tcp(of["preset"], of["params"])
 
     def wire(self, what: Plan) -> float:
         """The size of a group's packets on the wire, bytes."""

@@ -35,7 +35,7 @@ export class Run {
   ) {}
 
   /** Prepares the engine. The run is paused. */
-  async start(seed: number, tracedLink: number | null): Promise<void> {
+  async start(seed: string, tracedLink: number | null): Promise<void> {
     try {
       const simulation = await Simulation.start(this.compiled.plan, seed, {
         sampleStep: this.compiled.duration / SAMPLES,

@@ -1,5 +1,7 @@
 // What `marqueue lab DIR` adds to the static pages: the results of a folder.
 
+import type { Group } from '../../report/data';
+
 export interface Figure { mean: number | null; half_width: number | null; n: number }
 
 export interface FoundResult {
@@ -38,6 +40,8 @@ export interface Comparison {
   settings: { path: string; a: string; b: string }[];
   method: string;
   remarks: string[];
+  /** Curves of both, as in a report. */
+  charts: Group;
   subjects: { name: string; figures: { title: string; values: [string, string, string]; excludes_zero: boolean | null }[] }[];
 }
 
