@@ -1,5 +1,5 @@
-"""DualPI2 under real senders: the signals of both kinds of packets are coupled, and L4S packets do not wait; CAKE's shaper
-as a bottleneck of its own."""
+"""DualPI2 under real senders: the signals of both kinds of packets are coupled, and L4S packets do
+not wait; CAKE's shaper as a bottleneck of its own."""
 
 from pathlib import Path
 
@@ -86,7 +86,9 @@ def kinds(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """What became of packets by the ECN field with which they arrived."""
     key = ["flow", "seq", "retransmit"]
     arrived = rows.filter(pl.col("kind") == "arrive").unique(key).select(*key, field="ecn")
-    gone = rows.filter(pl.col("kind").is_in(["depart", "drop"]), ~pl.col("syn"), pl.col("bytes") > 100)
+    gone = rows.filter(
+        pl.col("kind").is_in(["depart", "drop"]), ~pl.col("syn"), pl.col("bytes") > 100
+    )
     joined = gone.join(arrived, on=key)
     return {field: joined.filter(pl.col("field") == field) for field in ("not-ect", "ect", "ect1")}
 
@@ -104,9 +106,9 @@ def test_classic_packets_are_signalled_with_the_square_of_the_coupled_probabilit
     # Departures sample p' more often when queues are short, and samples of time do not: within a
     # tenth. Each share is of thousands of packets, with a few hundred signals of Classic packets.
     assert signalled["ect1"] == pytest.approx(2 * p.mean(), rel=0.1)
-    classic = (of["ect"].height * signalled["ect"] + of["not-ect"].height * signalled["not-ect"]) / (
-        of["ect"].height + of["not-ect"].height
-    )
+    packets = {field: of[field].height for field in ("ect", "not-ect")}
+    signals = sum(packets[field] * signalled[field] for field in packets)
+    classic = signals / sum(packets.values())
     assert classic == pytest.approx(np.square(p).mean(), rel=0.25)
     assert classic == pytest.approx((signalled["ect1"] / 2) ** 2, rel=0.4)
 
