@@ -70,8 +70,8 @@ def test_an_aqm_without_parameters_says_so():
 
 
 def test_what_is_not_there_is_answered_with_its_nearest_kin():
-    kin = '"cake" is not available, the most similar is "fq_codel"'
-    message = said(f"{NECK}.aqm=cake")
+    kin = '"wred" is not available, the most similar is "rio"'
+    message = said(f"{NECK}.aqm=wred")
     assert message.endswith(kin)
     assert "did you mean" not in message
     assert said(f"{NECK}.aqm=pfifo").endswith('did you mean "droptail"?')

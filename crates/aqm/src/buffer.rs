@@ -95,6 +95,12 @@ impl Buffer {
         self.places.front().map_or(Dur::ZERO, |(arrived, _)| now.since(*arrived))
     }
 
+    /// The packets in the order of arrival, each with its place.
+    pub fn iter(&self) -> impl Iterator<Item = Drawn> + '_ {
+        let packets = self.places.iter().enumerate().filter(|(_, (arrived, _))| *arrived != Time::NEVER);
+        packets.map(|(place, &(_, packet))| Drawn { place, packet })
+    }
+
     /// Draws a packet, each with the same probability; `None` if the buffer is empty.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Option<Drawn> {

@@ -18,12 +18,17 @@ impl FlowHash {
     /// The bucket of a flow.
     #[inline]
     pub fn bucket(&self, flow: u32) -> u32 {
-        // The finalizer of SplitMix64 (Steele, Lea and Flood 2014), then a multiplication onto the range.
+        (((self.bits(flow) >> 32) * u64::from(self.count)) >> 32) as u32
+    }
+
+    /// The hash of a flow.
+    #[inline]
+    pub fn bits(&self, flow: u32) -> u64 {
+        // The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
         let mut x = self.salt ^ u64::from(flow);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^= x >> 31;
-        (((x >> 32) * u64::from(self.count)) >> 32) as u32
+        x ^ (x >> 31)
     }
 }
 

@@ -24,6 +24,7 @@ pub mod policy;
 pub mod qdisc;
 mod queues;
 pub mod scheduler;
+mod sparse_first;
 mod virtual_queue;
 
 pub use accounting::{Accounting, Counters, Reason};

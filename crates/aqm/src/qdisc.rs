@@ -34,7 +34,8 @@ pub struct QueueStatus {
 pub trait Qdisc {
     /// A packet arrives.
     fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome;
-    /// Returns the next packet to send, with its sojourn time.
+    /// Returns the next packet to send, with its sojourn time. `None` if it is empty, or if a shaper holds all packets
+    /// until the time of [`Qdisc::next_timer`].
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)>;
     /// The packet that will probably be served next; `None` if the discipline cannot tell cheaply.
     #[inline]

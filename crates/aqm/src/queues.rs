@@ -37,6 +37,10 @@ impl<A> Queues<A> {
         self.all[class].as_ref().expect("a queue that exists")
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Queue<A>> {
+        self.all.iter_mut().flatten()
+    }
+
     pub(crate) fn get_mut(&mut self, class: Class) -> &mut Queue<A> {
         self.all[class].as_mut().expect("a queue that exists")
     }

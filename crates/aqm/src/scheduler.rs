@@ -3,6 +3,7 @@
 
 use crate::accounting::{Accounting, Counters, Reason};
 use crate::counting_unit::CountingUnit;
+use crate::periodic_timer::PeriodicTimer;
 use crate::policy::{Aqm, Context, Env};
 use crate::qdisc::{apply_verdict, EnqueueOutcome, Qdisc};
 use crate::queues::Queue;
@@ -37,6 +38,8 @@ impl Classify {
 pub enum PushOut {
     /// The last packet.
     Last,
+    /// Nothing: the arriving packet is dropped, whatever its queue.
+    Arrival,
     /// Half of the queue from its head, rounded down, but at least one packet and at most `at_most`.
     Half {
         /// Half of its packets or half of its bytes?
@@ -75,6 +78,10 @@ pub trait Scheduler: Sized {
     fn queue_limit(&self, _key: u32) -> u32 {
         u32::MAX
     }
+    /// How often the timers of all policies are due; `None` if they have none.
+    fn period(_params: &Self::Params) -> Option<Dur> {
+        None
+    }
     /// What is dropped when the buffer overflows.
     fn push_out(&self) -> PushOut {
         PushOut::Last
@@ -107,6 +114,8 @@ pub struct MultiQueue<S: Scheduler> {
     scheduler: S,
     params: S::Params,
     queues: Queues<S::Policy>,
+    /// The timer of all policies.
+    timer: Option<PeriodicTimer>,
     env: Env,
     rng: Rng,
     accounting: Accounting,
@@ -134,7 +143,9 @@ impl<S: Scheduler> MultiQueue<S> {
     pub fn new(params: S::Params, env: Env, mut rng: Rng) -> Result<Self, ParamError> {
         let scheduler = S::new(&params, &env, &mut rng)?;
         S::policy(&params, &env, &rng, Time::ZERO)?;
-        Ok(MultiQueue { scheduler, params, queues: Queues::new(), env, rng, accounting: Accounting::default() })
+        let timer = S::period(&params).map(|period| PeriodicTimer::new(Time::ZERO, period));
+        let (queues, accounting) = (Queues::new(), Accounting::default());
+        Ok(MultiQueue { scheduler, params, queues, timer, env, rng, accounting })
     }
 
     fn advance_time(&mut self, now: Time) {
@@ -164,8 +175,10 @@ impl<S: Scheduler> MultiQueue<S> {
     /// Asks the policy of the queue about an arriving packet. Returns the packet unless it was dropped.
     fn apply_policy(&mut self, now: Time, class: Class, packet: Packet) -> Option<(Packet, EnqueueOutcome)> {
         let total = self.queues.bytes;
+        let is_full = self.scheduler.push_out() == PushOut::Arrival
+            && self.env.limit.overflows(self.queues.len, total, packet.bytes());
         let Queue { key, packets, policy } = self.queues.get_mut(class);
-        if packets.len() >= self.scheduler.queue_limit(*key) {
+        if is_full || packets.len() >= self.scheduler.queue_limit(*key) {
             self.accounting.drop(packet, Reason::Overflow);
             return None;
         }
@@ -180,7 +193,7 @@ impl<S: Scheduler> MultiQueue<S> {
         while self.env.limit.is_exceeded(self.queues.len, self.queues.bytes) {
             let class = self.queues.longest();
             match self.scheduler.push_out() {
-                PushOut::Last => {
+                PushOut::Last | PushOut::Arrival => {
                     let victim = self.queues.pop_last(class);
                     self.drop_from(class, victim);
                     stays &= class != arrival;
@@ -239,6 +252,9 @@ impl<S: Scheduler> Qdisc for MultiQueue<S> {
     fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome {
         self.accounting.on_arrival(&packet);
         self.advance_time(now);
+        if let Some(timer) = &mut self.timer {
+            timer.resume(now);
+        }
         let class = self.class_of(now, self.scheduler.key(&packet));
         let Some((packet, fate)) = self.apply_policy(now, class, packet) else {
             self.close_if_idle(class);
@@ -273,10 +289,20 @@ impl<S: Scheduler> Qdisc for MultiQueue<S> {
     }
 
     fn next_timer(&self) -> Time {
-        Time::NEVER
+        self.timer.as_ref().map_or(Time::NEVER, PeriodicTimer::due)
     }
 
-    fn on_timer(&mut self, _: Time) {}
+    fn on_timer(&mut self, now: Time) {
+        let total = self.queues.bytes;
+        let mut unchanged = self.queues.len == 0;
+        for Queue { packets, policy, .. } in self.queues.iter_mut() {
+            policy.on_timer(&mut cx!(self, now, packets, total));
+            unchanged &= policy.next_timer() == Time::NEVER;
+        }
+        if let Some(timer) = &mut self.timer {
+            timer.tick(unchanged);
+        }
+    }
 
     fn len(&self) -> u32 {
         self.queues.len

@@ -98,6 +98,41 @@ fn busy_settings() -> Vec<PolicySpec> {
             ("range", Value::Number(0.0)),
             ("exempt", one.clone()),
         ]),
+        spec(
+            "cobalt",
+            &[("target", Value::Number(1e-6)), ("interval", Value::Number(1e-5)), ("increment", Value::Number(0.3))],
+        ),
+        spec("docsis_pie", &[("a", Value::Number(1e4)), ("max_burst", Value::Number(0.01))]),
+        spec(
+            "sfb",
+            &[
+                ("bin_size", one.clone()),
+                ("max", Value::Number(4.0)),
+                ("d1", Value::Number(0.4)),
+                ("rehash_interval", Value::Number(0.1)),
+                ("warmup", Value::Number(0.05)),
+            ],
+        ),
+        spec(
+            "fq_pie",
+            &[
+                ("queues", Value::Number(4.0)),
+                ("quantum", Value::Number(300.0)),
+                ("alpha", Value::Number(1e4)),
+                ("max_burst", Value::Number(0.0)),
+            ],
+        ),
+        spec(
+            "cake",
+            &[
+                ("bandwidth", Value::Number(1e6)),
+                ("diffserv", Value::Choice("diffserv8".into())),
+                ("rtt", Value::Number(1e-4)),
+                ("ack_filter", Value::Choice("aggressive".into())),
+                ("source_host", Value::Choice("all".into())),
+            ],
+        ),
+        spec("cake", &[("isolation", Value::Choice("flowblind".into())), ("rtt", Value::Number(1e-5))]),
         spec("curvy_red", &[("range", Value::Number(0.01)), ("u", Value::Number(2.0))]),
     ]
 }

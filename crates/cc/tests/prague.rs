@@ -56,7 +56,7 @@ fn it_asks_for_the_l4s_service() {
     assert_eq!((c.ecn_field, c.feedback, c.ecn_request), (Ecn::Ect1, EchoMode::Counted, EcnRequest::AccEcn));
     assert_eq!(c.pacing, Some(PacingRatios { slow_start: 2.0, avoidance: 1.0 }));
     let c = config(&[("ecn_peer", "classic")], &[]);
-    assert_eq!((c.control, c.ecn_field, c.ecn, c.pacing), (Law::Reno, Ecn::Ect0, true, None), "RFC 9331, 4.3");
+    assert_eq!((c.control, c.ecn_field, c.ecn, c.pacing), (Law::Reno, Ecn::Ect0, true, None), "RFC 9331, 4.2");
     assert!(Lead::new(c, None).sent[0].flags.has(Flags::AE), "it has asked");
     let c = config(&[("ecn_peer", "none")], &[]);
     assert_eq!((c.control, c.ecn), (Law::Reno, false));

@@ -194,8 +194,20 @@ impl Resource {
         } else if let Server::Link(transmitter) = &mut self.server {
             transmitter.restart();
         }
+        if self.idle && status.len > 0 {
+            self.wait_for_shaper(status.next_timer);
+        }
         self.update_due(status);
         next.as_ref().map(|&(packet, _)| (packet, done + self.delay))
+    }
+
+    /// The discipline holds packets that it releases at its timer, and not earlier.
+    #[inline(never)]
+    fn wait_for_shaper(&mut self, timer: Time) {
+        self.free = match &mut self.server {
+            Server::DeliveryTrace(trace) => trace.first_from(timer),
+            Server::Link(_) | Server::Cpu(_) => timer,
+        };
     }
 
     /// An idle server takes a packet that has just arrived.
@@ -239,6 +251,7 @@ impl Resource {
     /// Work that is left at `now` for packets in service: bits or cycles.
     pub fn ahead(&self, now: Time) -> f64 {
         match &self.server {
+            _ if self.idle => 0.0,
             Server::Link(transmitter) => transmitter.rate().0 as f64 * self.free.since(now).secs(),
             // A delivery takes no time.
             Server::DeliveryTrace(_) => 0.0,

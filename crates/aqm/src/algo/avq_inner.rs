@@ -71,6 +71,10 @@ impl<D: FromSpec> VirtualQueue<D> {
             self.advance(next, capacity);
             if timer <= served {
                 self.discipline.on_timer(next);
+                // A shaper has held packets until its timer.
+                if self.in_service == 0.0 && !self.discipline.is_empty() {
+                    self.serve_next();
+                }
             } else {
                 self.serve_next();
             }

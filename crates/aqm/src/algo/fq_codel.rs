@@ -17,9 +17,9 @@ use crate::counting_unit::CountingUnit;
 use crate::flow_hash::FlowHash;
 use crate::policy::{Aqm, Env};
 use crate::scheduler::{Class, PushOut, Queues, Scheduler};
+use crate::sparse_first::SparseFirst;
 use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Packet, Rng, Time};
-use std::collections::VecDeque;
 
 marqueue_core::choice! {
     /// The bytes that CoDel compares with one packet: it does not signal while no more are queued.
@@ -51,41 +51,12 @@ marqueue_core::params! {
     }
 }
 
-/// The list that a queue is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum List {
-    None,
-    New,
-    Old,
-}
-
 /// State of FQ-CoDel.
 #[derive(Debug)]
 pub struct FqCodel {
     hash: FlowHash,
-    quantum: i64,
-    new: VecDeque<Class>,
-    old: VecDeque<Class>,
-    /// By queue: its list and its byte credits.
-    state: Vec<(List, i64)>,
+    lists: SparseFirst,
     overflow_unit: CountingUnit,
-}
-
-impl FqCodel {
-    /// Adds a queue to the end of the old ones.
-    fn make_old(&mut self, class: Class) {
-        self.state[class].0 = List::Old;
-        self.old.push_back(class);
-    }
-
-    /// Grants at once the quanta of all rounds in which no queue would be served. A quantum may be much smaller than a
-    /// packet.
-    fn skip_rounds(&mut self) {
-        let rounds = self.old.iter().map(|&class| (-self.state[class].1 / self.quantum).max(0)).min().unwrap_or(0);
-        for &class in &self.old {
-            self.state[class].1 += rounds * self.quantum;
-        }
-    }
 }
 
 impl Scheduler for FqCodel {
@@ -98,10 +69,7 @@ impl Scheduler for FqCodel {
     fn new(p: &Params, _: &Env, rng: &mut Rng) -> Result<Self, ParamError> {
         Ok(FqCodel {
             hash: FlowHash::new(whole("queues", p.queues)?, rng),
-            quantum: p.quantum as i64,
-            new: VecDeque::new(),
-            old: VecDeque::new(),
-            state: Vec::new(),
+            lists: SparseFirst::new(p.quantum as i64),
             overflow_unit: p.overflow_unit,
         })
     }
@@ -121,56 +89,21 @@ impl Scheduler for FqCodel {
     }
 
     fn on_open(&mut self, class: Class) {
-        if self.state.len() <= class {
-            self.state.resize(class + 1, (List::None, 0));
-        }
+        self.lists.on_open(class);
     }
 
     fn on_enqueue(&mut self, class: Class, _: &Packet, _: bool, _: &Env) {
-        if self.state[class].0 == List::None {
-            self.state[class] = (List::New, self.quantum);
-            self.new.push_back(class);
-        }
+        self.lists.on_enqueue(class);
     }
 
     fn on_push_out<A>(&mut self, _: Class, _: &Packet, _: &Queues<A>, _: &Env) {}
 
     fn next<A>(&mut self, _: &Queues<A>, _: &Env) -> Option<Class> {
-        let mut passed_over = 0;
-        loop {
-            if self.new.is_empty() && passed_over > self.old.len() {
-                self.skip_rounds();
-                passed_over = 0;
-            }
-            passed_over += 1;
-            let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };
-            let &class = list.front()?;
-            if self.state[class].1 > 0 {
-                return Some(class);
-            }
-            list.pop_front();
-            self.state[class].1 += self.quantum;
-            self.make_old(class);
-        }
+        self.lists.next()
     }
 
     fn on_service<A>(&mut self, class: Class, packet: Option<&Packet>, _: &Queues<A>, env: &Env) {
-        if let Some(packet) = packet {
-            self.state[class].1 -= env.cost(packet).round() as i64;
-            return;
-        }
-        // The queue is empty. A new one becomes the last old one, so that flows whose packets arrive one by one do not
-        // starve the old queues (section 4.2). An old one leaves its list.
-        match self.state[class].0 {
-            List::New => {
-                self.new.pop_front();
-                self.make_old(class);
-            }
-            List::Old | List::None => {
-                self.old.pop_front();
-                self.state[class].0 = List::None;
-            }
-        }
+        self.lists.on_service(class, packet.map(|packet| env.cost(packet).round() as i64));
     }
 
     /// CoDel's state is kept while the queue is empty: a queue that is busy again soon resumes at the last drop rate.

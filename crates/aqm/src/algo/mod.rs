@@ -78,21 +78,25 @@ where
     }
 }
 
-/// A policy of the list manages one queue; a scheduler serves many; coupled AQMs manage an L4S and a Classic queue.
+/// A policy of the list manages one queue; a scheduler serves many; coupled AQMs manage an L4S and a Classic queue; a
+/// discipline holds its packets in its own way.
 macro_rules! disciplines {
     (
         policies { $($policy_file:ident :: $policy:ident $(<$inner:ident>)?),* $(,)? }
         schedulers { $($file:ident :: $scheduler:ident),* $(,)? }
         coupled { $($coupled_file:ident :: $coupled:ident),* $(,)? }
+        disciplines { $($own_file:ident :: $own:ident),* $(,)? }
     ) => {
         $(pub mod $policy_file;)*
         $(pub mod $file;)*
         $(pub mod $coupled_file;)*
+        $(pub mod $own_file;)*
         disciplines! {
             @all
             $($policy: SingleQueue<$policy_file::$policy $(<$inner>)?>,)*
             $($scheduler: MultiQueue<$file::$scheduler>,)*
             $($coupled: DualQueue<$coupled_file::$coupled>,)*
+            $($own: $own_file::$own,)*
         }
     };
     (@all $($variant:ident : $discipline:ty),* $(,)?) => {
@@ -162,8 +166,11 @@ disciplines! {
         avq::Avq,
         avq_inner::AvqInner<Discipline>,
         codel::Codel,
+        cobalt::Cobalt,
         pie::Pie,
+        docsis_pie::DocsisPie,
         blue::Blue,
+        sfb::Sfb,
         rio::Rio,
         choke::Choke,
         chokew::ChokeW,
@@ -180,11 +187,15 @@ disciplines! {
         drr::Drr,
         wfq::Wfq,
         fq_codel::FqCodel,
+        fq_pie::FqPie,
         drr_mkc::DrrMkc,
     }
     coupled {
         dualpi2::DualPi2,
         curvy_red::CurvyRed,
+    }
+    disciplines {
+        cake::Cake,
     }
 }
 

@@ -90,9 +90,9 @@ marqueue_core::params! {
 }
 
 /// PROB_LOW: in byte mode the highest probability of a packet; no signal while less is accumulated.
-const PROB_LOW: f64 = 0.85;
+pub(super) const PROB_LOW: f64 = 0.85;
 /// PROB_HIGH: a signal when this much is accumulated.
-const PROB_HIGH: f64 = 8.5;
+pub(super) const PROB_HIGH: f64 = 8.5;
 
 /// State of PIE.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ pub struct Pie {
 }
 
 /// Section 4.2: the smaller the probability, the smaller its steps.
-fn tuning(p: f64) -> f64 {
+pub(super) fn tuning(p: f64) -> f64 {
     const TABLE: [(f64, f64); 6] = [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
     TABLE.iter().find(|(below, _)| p < *below).map_or(1.0, |(_, divisor)| 1.0 / divisor)
 }

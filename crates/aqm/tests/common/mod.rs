@@ -20,7 +20,7 @@ pub enum Op {
 const TIMERS_A_WAIT: u32 = 1_000;
 
 /// Disciplines that keep the order of each flow only.
-const SCHEDULERS: [&str; 5] = ["sfq", "drr", "wfq", "fq_codel", "drr_mkc"];
+const SCHEDULERS: [&str; 7] = ["sfq", "drr", "wfq", "fq_codel", "fq_pie", "drr_mkc", "cake"];
 
 /// Disciplines that keep the order of packets with ECT(1) or CE, and of the others.
 const COUPLED: [&str; 2] = ["dualpi2", "curvy_red"];
@@ -132,8 +132,15 @@ impl Watch {
 
     /// Removes the remaining packets. Then every packet that arrived has departed or was dropped.
     pub fn finish(&mut self) {
-        while self.dequeue() {}
-        assert!(self.queue.is_empty());
+        loop {
+            while self.dequeue() {}
+            if self.queue.is_empty() {
+                break;
+            }
+            // A shaper holds them until its timer.
+            self.now = self.queue.next_timer();
+            self.queue.on_timer(self.now);
+        }
         let c = self.queue.counters();
         assert_eq!(c.arrivals, u64::from(self.arrived));
         assert_eq!(c.arrivals, c.departures + c.dropped());

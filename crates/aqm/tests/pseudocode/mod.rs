@@ -1,6 +1,7 @@
 //! Literal, slow transcriptions of the RFCs' pseudocode, and random operations to compare them with the disciplines.
 
 pub mod codel;
+pub mod docsis_pie;
 pub mod dualpi2;
 pub mod fq_codel;
 pub mod pie;
