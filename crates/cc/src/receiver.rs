@@ -178,8 +178,9 @@ impl Receiver {
         } else {
             // RFC 3168, section 6.1.3: ECE if any of the segments had CE, though the second carries CWR.
             let held_ce = held && self.held_ce && config.feedback == EchoMode::UntilCwr;
-            self.held_until = Time::NEVER;
-            self.held = 0;
+            if held {
+                (self.held_until, self.held) = (Time::NEVER, 0);
+            }
             let mut ack = self.acknowledge(rx, self.next, self.ece || held_ce, Some(seq), twice);
             if seq == 0 {
                 ack.echo |= Receiver::answer_to_syn(config, flags, ecn);

@@ -4,6 +4,11 @@ P. Heist, github.com/heistp/l4s-tests, "Scenario 1: RTT Fairness": one run a row
 in the kernel of the L4S team of August 2020. Its Prague is older than RFC 9331 and the draft that
 the one here follows. It shows no independence of round-trip times: two of its flows of 20 and 10 ms
 have shares of 1/3 and 2/3. Here the rows are therefore run with ``prague_rtt = "0 s"``.
+
+The dual queue here has thresholds of at least two packets (``floor``; RFC 9332, appendix A.2). At
+10 Mbit/s a packet takes 1.2 ms, longer than the threshold of 1 ms. Without the floor each packet
+that finds another is marked there, one of two Pragues gets up to 0.83 of the link, and ten of the 24
+rows disagree.
 """
 
 from __future__ import annotations
@@ -35,12 +40,12 @@ BECAUSE = (
     "0.1: one run of a row, of another version of Prague and of the dual queue, without an "
     "interval; two rows that differ in who starts first alone differ by up to 0.08."
 )
-QUEUES: Mapping[str, tuple[str, int]] = MappingProxyType(
+QUEUES: Mapping[str, tuple[Mapping[str, str], int]] = MappingProxyType(
     {
-        "dualpi2": ("dualpi2", 10_000),
-        "fq_codel": ("fq_codel", 10_240),
-        "pfifo(1000)": ("droptail", 1000),
-        "pfifo(200)": ("droptail", 200),
+        "dualpi2": ({"name": "dualpi2", "floor": "2 packets"}, 10_000),
+        "fq_codel": ({"name": "fq_codel"}, 10_240),
+        "pfifo(1000)": ({"name": "droptail"}, 1000),
+        "pfifo(200)": ({"name": "droptail"}, 200),
     }
 )
 """By the name of the qdisc: AQM and buffer, packets (Linux's defaults)."""
@@ -109,7 +114,7 @@ def scenario(row: Row, seconds: float, replications: int) -> Scenario:
                     "rate": f"{row.rate} Mbit/s",
                     "delay": "1 ms",
                     "buffer": f"{buffer} packets",
-                    "aqm": aqm,
+                    "aqm": dict(aqm),
                 },
                 "access": {"rate": "1 Gbit/s"},
             },
@@ -139,8 +144,13 @@ def shares(result: Result) -> Estimate:
     return Estimate.of(first / (first + second))
 
 
-def explanation(row: Row) -> str:
-    """Why a row of this kind may disagree, if that is known."""
+def unexplained(row: Row) -> str:
+    """What is known of the rows of a kind that disagree."""
+    if row.qdisc.startswith("pfifo"):
+        return (
+            "In a buffer of 0.24 s the first flow keeps more than its share for minutes. How long the "
+            "runs in Linux were is not known, and seeds differ by as much as rows do."
+        )
     return ""
 
 
@@ -149,7 +159,7 @@ def checks(bench: TaskRunner, row: Row, seconds: float, replications: int) -> li
     share = shares(bench.run(scenario(row, seconds, replications)))
     return [
         Check(f"{row.name}: share of the first", "Linux, heistp/l4s-tests", share, row.share,
-              TOLERANCE, BECAUSE, explained=explanation(row))
+              TOLERANCE, BECAUSE, unexplained=unexplained(row))
     ]  # fmt: skip
 
 
@@ -157,17 +167,17 @@ def tasks(effort: Effort) -> list[Task]:
     """A task a row: all of them, or those of equal round-trip times of 20 ms at 10 Mbit/s."""
     seconds, replications = effort.pick(60.0, 30.0), effort.pick(4, 3)
     return [
-        Task(row.name, PACKET_COST * row.rate * 1e6 / 12_000 * (WARMUP + seconds) * replications,
+        Task(row.name, PACKET_COST * row.rate * 1e6 / 12e3 * (WARMUP + seconds) * replications,
              partial(checks, row=row, seconds=seconds, replications=replications))
         for row in measured()
-        if effort is Effort.FULL or row.rate == 10 and row.rtts == (20, 20)
+        if effort is Effort.FULL or (row.rate == 10 and row.rtts == (20, 20))
     ]  # fmt: skip
 
 
 L4S = Rung(
     "l4s",
     "CUBIC and Prague in Linux's queues",
-    "Two flows, the second 10 s after the first, share 10 or 50 Mbit/s. In Linux a row was measured "
-    "once, in 2020.",
+    "Two flows, the second 10 s after the first, share 10 or 50 Mbit/s. In Linux a row was "
+    "measured once, in 2020.",
     tasks,
 )
