@@ -132,7 +132,7 @@ impl World<'_> {
                     self.sender.on_ack(
                         self.config,
                         next,
-                        &Ack { ack, ece, flags, counters: &counters, sack: &sack, echo, ..Ack::default() },
+                        &Ack { ack, ece, flags, counters: &counters, sack: &sack, echo },
                         out,
                     );
                 }

@@ -7,8 +7,8 @@ have shares of 1/3 and 2/3. Here the rows are therefore run with ``prague_rtt = 
 
 The dual queue here has thresholds of at least two packets (``floor``; RFC 9332, appendix A.2). At
 10 Mbit/s a packet takes 1.2 ms, longer than the threshold of 1 ms. Without the floor each packet
-that finds another is marked there, one of two Pragues gets up to 0.83 of the link, and ten of the 24
-rows disagree.
+that finds another is marked there, one of two Pragues gets up to 0.83 of the link, and ten of the
+24 rows disagree.
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ def unexplained(row: Row) -> str:
     """What is known of the rows of a kind that disagree."""
     if row.qdisc.startswith("pfifo"):
         return (
-            "In a buffer of 0.24 s the first flow keeps more than its share for minutes. How long the "
-            "runs in Linux were is not known, and seeds differ by as much as rows do."
+            "In a buffer of 0.24 s the first flow keeps more than its share for minutes. How long "
+            "the runs in Linux were is not known, and seeds differ by as much as rows do."
         )
     return ""
 
