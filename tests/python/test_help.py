@@ -262,7 +262,7 @@ def completed(where: Path, *words: str) -> list[str]:
     [
         (["sw"], {"sweep"}),
         (["aqm", "sh"], {"show"}),
-        (["aqm", "show", "pi"], {"pi", "pie"}),
+        (["aqm", "show", "pi"], {"pi", "pi2", "pie"}),
         (["paper", "run", ""], set(PAPERS)),
         (["paper", "run", "avq", ""], set(PAPERS["avq"].experiments)),
         (["paper", "run", "chokew", "--readings", "ma"], {"main"}),
@@ -294,11 +294,11 @@ def completed(where: Path, *words: str) -> list[str]:
                 "=",
                 "pi",
             ],
-            {"pi", "pie"},
+            {"pi", "pi2", "pie"},
         ),
         (
             ["sweep", "small.toml", "--over", "topology.bottleneck.aqm", "=", "red,pi"],
-            {"red,pi", "red,pie"},
+            {"red,pi", "red,pi2", "red,pie"},
         ),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",

@@ -145,8 +145,8 @@ impl Scheduler {
 pub struct DualQueue<A> {
     aqm: A,
     l4s: L4sFields,
-    /// By code point: 1 joins the L4S queue, 0 the Classic queue, others by their ECN field.
-    sides: [f64; 64],
+    /// By code point; `None`: by the ECN field.
+    sides: [Option<Side>; 64],
     scheduler: Scheduler,
     l: Buffer,
     c: Buffer,
@@ -155,16 +155,28 @@ pub struct DualQueue<A> {
     accounting: Accounting,
 }
 
-/// No side in [`DualQueue::sides`].
-const BY_ECN: f64 = -1.0;
+/// The sides of code points, from 1 (the L4S queue) and 0 (the Classic queue).
+fn sides(given: &PerDscp) -> Result<[Option<Side>; 64], ParamError> {
+    const BY_ECN: f64 = -1.0;
+    let mut sides = [None; 64];
+    for (side, number) in sides.iter_mut().zip(given.or(BY_ECN)) {
+        *side = match number {
+            BY_ECN => None,
+            0.0 => Some(Side::Classic),
+            1.0 => Some(Side::L4s),
+            other => {
+                let expected = "1 (the L4S queue) or 0 (the Classic queue) for each code point";
+                return Err(ParamError::new("sides", format!("got {other}, expected {expected}")));
+            }
+        };
+    }
+    Ok(sides)
+}
 
 impl<A> DualQueue<A> {
     fn side(&self, packet: &Packet) -> Side {
-        let given = self.sides[usize::from(packet.dscp().value())];
-        match if given == BY_ECN { self.l4s.has(packet.ecn()) } else { given == 1.0 } {
-            true => Side::L4s,
-            false => Side::Classic,
-        }
+        let by_ecn = || if self.l4s.has(packet.ecn()) { Side::L4s } else { Side::Classic };
+        self.sides[usize::from(packet.dscp().value())].unwrap_or_else(by_ecn)
     }
 }
 
@@ -183,11 +195,6 @@ impl<A: CoupledAqm> Algorithm for DualQueue<A> {
     type Params = (A::Params, Sharing);
 
     fn build((params, sharing): &Self::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
-        let sides = sharing.sides.or(BY_ECN);
-        if let Some(other) = sides.iter().find(|side| ![BY_ECN, 0.0, 1.0].contains(side)) {
-            let expected = "1 (the L4S queue) or 0 (the Classic queue) for each code point";
-            return Err(ParamError::new("sides", format!("got {other}, expected {expected}")));
-        }
         let mut scheduler = Scheduler {
             order: sharing.scheduler,
             weight: sharing.c_protection,
@@ -198,7 +205,7 @@ impl<A: CoupledAqm> Algorithm for DualQueue<A> {
         Ok(DualQueue {
             aqm: A::new(params, sharing, &env, Time::ZERO)?,
             l4s: sharing.l4s,
-            sides,
+            sides: sides(&sharing.sides)?,
             scheduler,
             l: Buffer::default(),
             c: Buffer::default(),
@@ -210,6 +217,8 @@ impl<A: CoupledAqm> Algorithm for DualQueue<A> {
 }
 
 impl<A: CoupledAqm> Qdisc for DualQueue<A> {
+    // Not inlined: otherwise single queues, which share the callers, become slower.
+    #[inline(never)]
     fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome {
         self.accounting.on_arrival(&packet);
         self.aqm.on_arrival(now);
@@ -225,6 +234,7 @@ impl<A: CoupledAqm> Qdisc for DualQueue<A> {
         EnqueueOutcome::Queued
     }
 
+    #[inline(never)]
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)> {
         while let Some(side) = self.scheduler.next(&self.l, &self.c, now) {
             let contended = !self.l.is_empty() && !self.c.is_empty();

@@ -24,7 +24,7 @@ fn cake(params: &[(&str, Value)]) -> Discipline {
 /// Packets of each flow (code point, number of flows, packets a flow), all at once; then how many of each code point leave.
 fn shares(queue: &mut Discipline, groups: &[(&str, u32)], departures: u32) -> Vec<f64> {
     let mut flow = 0;
-    let dscps: Vec<Dscp> = groups.iter().map(|(name, _)| Dscp::parse(name).unwrap()).collect();
+    let dscps: Vec<Dscp> = groups.iter().map(|(name, _)| Dscp::parse(name).expect("a name")).collect();
     for (&(_, flows), &dscp) in groups.iter().zip(&dscps) {
         for _ in 0..flows {
             for seq in 0..departures {

@@ -191,11 +191,13 @@ impl Resource {
             if let Some(trace) = &mut self.trace {
                 trace.record_departure(now, packet, *sojourn, status.len, self.qdisc.counters());
             }
-        } else if let Server::Link(transmitter) = &mut self.server {
-            transmitter.restart();
-        }
-        if self.idle && status.len > 0 {
-            self.wait_for_shaper(status.next_timer);
+        } else {
+            if let Server::Link(transmitter) = &mut self.server {
+                transmitter.restart();
+            }
+            if status.len > 0 {
+                self.wait_for_shaper(status.next_timer);
+            }
         }
         self.update_due(status);
         next.as_ref().map(|&(packet, _)| (packet, done + self.delay))

@@ -42,6 +42,7 @@ EXAMPLES = {
     "learning": "0.05",
     "probability": "0.01",
     "weights": "{ EF = 2 }",
+    "sides": "{ EF = 1 }",
     "room": '{ EF = "50 packets" }',
     "processing": '"2 cycles/bit"',
     "transport": '"default"',

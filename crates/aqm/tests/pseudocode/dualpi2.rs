@@ -98,7 +98,7 @@ impl Dualpi2 {
             if from_lq {
                 // Reading: the departing packet counts, in its delay and in the length of the queue.
                 let (len, time) = (self.lq.packets.len(), self.lq.time(now));
-                pkt = self.lq.packets.pop_front().unwrap();
+                pkt = self.lq.packets.pop_front().expect("a packet");
                 if self.p_cl < P_LMAX {
                     let native = if len > self.th_len { self.laqm(time) } else { 0.0 };
                     let p_l = native.max(self.p_cl);
@@ -116,7 +116,7 @@ impl Dualpi2 {
                     }
                 }
             } else {
-                pkt = self.cq.packets.pop_front().unwrap();
+                pkt = self.cq.packets.pop_front().expect("a packet");
                 if self.recur(false, self.p_c) {
                     let p_cmax = (1.0 / (self.k * self.k)).min(1.0);
                     if pkt.ecn == Ecn::NotEct || self.p_c >= p_cmax {
