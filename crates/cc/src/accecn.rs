@@ -159,6 +159,8 @@ pub struct SenderCounters {
     highest: u32,
     /// Mean number of packets that an acknowledgement reports.
     mean: f64,
+    /// Packets that the latest acknowledgement reports as marked.
+    latest: u32,
 }
 
 /// What an acknowledgement newly reports, in packets.
@@ -172,7 +174,7 @@ pub struct Marks {
 
 impl Default for SenderCounters {
     fn default() -> SenderCounters {
-        SenderCounters { cep: FIRST_CEP, ceb: None, highest: 1, mean: 0.0 }
+        SenderCounters { cep: FIRST_CEP, ceb: None, highest: 1, mean: 0.0, latest: 0 }
     }
 }
 
@@ -183,21 +185,28 @@ impl SenderCounters {
         let end = ack.sack.iter().map(|block| block.1).fold(ack.ack, u32::max);
         let beyond = end.saturating_sub(self.highest);
         self.highest = self.highest.max(end);
+        self.latest = 0;
         let arrived = beyond.max(u32::from(ack.ack > una || duplicates));
         if arrived == 0 {
             return Marks::default();
         }
         self.mean += if self.mean == 0.0 { f64::from(arrived) } else { WEIGHT * (f64::from(arrived) - self.mean) };
-        let least = (ack.ace + CYCLE - self.cep % CYCLE) % CYCLE;
+        let least = (ace_bits(ack.flags) + CYCLE - self.cep % CYCLE) % CYCLE;
         let new_bytes = self.new_bytes(ack);
         let marked = if self.mean > MANY { least } else { safe(arrived, least, new_bytes, config.segment) };
         self.cep = self.cep.wrapping_add(marked);
+        self.latest = marked;
         Marks { arrived, marked }
+    }
+
+    /// Packets that the latest acknowledgement reports as marked.
+    pub fn latest(&self) -> u32 {
+        self.latest
     }
 
     /// d.ceb: bytes newly marked, if this acknowledgement and an earlier one have the option.
     fn new_bytes(&mut self, ack: &Ack<'_>) -> Option<u32> {
-        let ceb = ack.counters?.ce;
+        let ceb = ack.counters.as_ref()?.ce;
         let before = self.ceb.replace(ceb).unwrap_or(0);
         Some((ceb + BYTES_CYCLE - before) % BYTES_CYCLE)
     }

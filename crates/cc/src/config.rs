@@ -80,7 +80,7 @@ marqueue_core::params! {
         ecn_feedback: EcnFeedback { default: EcnFeedback::Law, source: "RFC 3168, 6.1.3; RFC 8257, 3.2; RFC 9768" },
         /// Under ecn, what the receiver knows of ECN: same, what the sender asks for; classic, RFC 3168 alone; or none. A
         /// sender under prague then is a reno with ECT(0), or without ECN.
-        ecn_peer: EcnPeer { default: EcnPeer::Same, source: "RFC 9768, 3.1.2; RFC 9331, 4.3" },
+        ecn_peer: EcnPeer { default: EcnPeer::Same, source: "RFC 9768, 3.1.2; RFC 9331, 4.2" },
         /// Under AccECN, let acknowledgements carry the option with the counters of bytes, 12 bytes.
         accecn_option: bool { default: false, source: "RFC 9768, 3.2.3" },
         /// Let an acknowledgement of two segments carry ECE if the first had CE, though the second carries CWR. Linux does

@@ -362,7 +362,8 @@ impl Core {
         let ece = self.ecn_negotiated && ack.ece && !self.echo_is_old(tx.config, ack.ack);
         if ece && tx.config.echo == EchoMode::Counted {
             if may_open {
-                self.open(tx, acked.saturating_sub(ack.marked));
+                let marked = self.counters.as_ref().map_or(0, |counters| counters.latest());
+                self.open(tx, acked.saturating_sub(marked));
             }
         } else if !ece {
             (self.ecn_floor, self.ecn_wait) = (false, false);

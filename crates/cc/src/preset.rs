@@ -1,7 +1,7 @@
 //! Presets: named sets of values for TCP's parameters. Parameters that a preset does not set have their defaults.
 //!
 //! `linux` is what Linux 6 does by default, in the terms of this TCP; docs/live/kernel.md has both side by side.
-//! What Linux does and this does not: pacing and TSO; quick acknowledgements at the start of a
+//! What Linux does and this does not: pacing, which `pacing = "window"` adds, and TSO; quick acknowledgements at the start of a
 //! connection and after CE, and compressed ones under SACK; autotuned buffers (here a buffer never limits, window
 //! scale or not); undoing a window reduction found spurious by D-SACK, timestamps or F-RTO; the metrics of
 //! earlier connections; a smoothed round-trip time of which every sample has the weight 1/8. In Linux slow start may

@@ -178,8 +178,9 @@ impl Receiver {
         } else {
             // RFC 3168, section 6.1.3: ECE if any of the segments had CE, though the second carries CWR.
             let held_ce = held && self.held_ce && config.feedback == EchoMode::UntilCwr;
-            self.held_until = Time::NEVER;
-            self.held = 0;
+            if held {
+                (self.held_until, self.held) = (Time::NEVER, 0);
+            }
             let mut ack = self.acknowledge(rx, self.next, self.ece || held_ce, Some(seq), twice);
             if seq == 0 {
                 ack.echo |= Receiver::answer_to_syn(config, flags, ecn);
@@ -211,6 +212,7 @@ impl Receiver {
 
     /// The flags with which a SYN-ACK answers to what a SYN asks for: to AccECN what ECN field the SYN had (RFC 9768, Table
     /// 2), or ECE if this end knows RFC 3168 alone or the SYN asks for no more.
+    #[cold]
     fn answer_to_syn(config: &Config, flags: Flags, syn: Ecn) -> Flags {
         if !config.ecn || !flags.has(Flags::ECE) {
             Flags::NONE
@@ -299,6 +301,7 @@ impl Receiver {
     }
 
     /// The ACE field, and the AccECN option if it is wanted and there is room for it.
+    #[inline(never)]
     fn report_counters(&mut self, rx: &mut ReceiveContext<'_>, has_options: &mut bool, bytes: &mut u32) -> Flags {
         let Some(counters) = self.counters.as_deref_mut() else { return Flags::NONE };
         let (flags, counters) = counters.report();

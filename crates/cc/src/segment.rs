@@ -15,20 +15,25 @@ pub struct Segment {
 }
 
 /// An acknowledgement as it arrives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack<'a> {
     /// The next segment that the receiver expects.
     pub ack: u32,
     /// ECN echo.
     pub ece: bool,
-    /// The three bits of the ACE field, if the connection has AccECN or its SYN asked for it (RFC 9768, section 3.2.2).
-    pub ace: u32,
-    /// Packets that it newly reports as marked, once the sender has decoded that.
-    pub marked: u32,
+    /// Its flags: AE, CWR and ECE are the ACE field, if the connection has AccECN or its SYN asked for it (RFC 9768,
+    /// section 3.2.2).
+    pub flags: Flags,
     /// The byte counters of the AccECN option, if there is one.
-    pub counters: Option<ByteCounters>,
+    pub counters: &'a Option<ByteCounters>,
     /// SACK blocks; empty ones are ignored.
     pub sack: &'a [(u32, u32)],
     /// The echoed timestamp (TSecr), if the connection has timestamps.
     pub echo: Option<u32>,
+}
+
+impl Default for Ack<'_> {
+    fn default() -> Self {
+        Ack { ack: 0, ece: false, flags: Flags::NONE, counters: &None, sack: &[], echo: None }
+    }
 }

@@ -56,34 +56,22 @@ impl Sender {
         }
         let mut tx = SendContext { now, config, out };
         // The echo in the SYN-ACK only negotiates ECN.
+        let decoded;
+        let mut ack = ack;
         if self.core.ecn_negotiated {
+            let arrived = ack.ack - self.core.una;
+            let mut marks = Marks { arrived, marked: if ack.ece { arrived } else { 0 } };
             if config.feedback == EchoMode::Counted {
-                return self.on_counted_ack(&mut tx, ack);
+                marks = self.core.count_marks(config, ack);
+                decoded = Ack { ece: marks.marked > 0, ..*ack };
+                ack = &decoded;
             }
             if ack.ece {
                 self.repair.before_echo(&mut self.core, ack.ack);
             }
-            let arrived = ack.ack - self.core.una;
-            let marks = Marks { arrived, marked: if ack.ece { arrived } else { 0 } };
             self.core.on_echo(&tx, ack.ack, ack.ece, marks);
         }
-        self.process(&mut tx, ack);
-    }
-
-    /// An acknowledgement arrives on a connection with AccECN: its counters tell whether there are new marks.
-    fn on_counted_ack(&mut self, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
-        let marks = self.core.count_marks(tx.config, ack);
-        let ece = marks.marked > 0;
-        if ece {
-            self.repair.before_echo(&mut self.core, ack.ack);
-        }
-        self.core.on_echo(tx, ack.ack, ece, marks);
-        self.process(tx, &Ack { ece, marked: marks.marked, ..*ack });
-    }
-
-    /// The acknowledgement's echo has been processed; the rest of it.
-    fn process(&mut self, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
-        self.repair.on_ack(&mut self.core, tx, ack);
+        self.repair.on_ack(&mut self.core, &mut tx, ack);
         if self.core.is_done() {
             self.core.stop_timers();
         }

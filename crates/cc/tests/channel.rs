@@ -4,7 +4,6 @@
 mod common;
 
 use common::{config_of, needs_ecn, way_of, WAYS};
-use marqueue_cc::accecn::ace_bits;
 use marqueue_cc::config::{Config, DctcpEct, Dialect};
 use marqueue_cc::core::Counts;
 use marqueue_cc::law_list::Law;
@@ -129,11 +128,11 @@ impl World<'_> {
             match self.on_way.pop_first().expect("it has just been seen").1 {
                 Packet::Data(segment, ecn, timestamp) => self.receive(segment, ecn, timestamp),
                 Packet::Ack(outgoing, Options { sack, echo, counters }) => {
-                    let (ack, ece, ace) = (outgoing.ack, outgoing.ece(), ace_bits(outgoing.echo));
+                    let (ack, ece, flags) = (outgoing.ack, outgoing.ece(), outgoing.echo);
                     self.sender.on_ack(
                         self.config,
                         next,
-                        &Ack { ack, ece, ace, counters, sack: &sack, echo, ..Ack::default() },
+                        &Ack { ack, ece, flags, counters: &counters, sack: &sack, echo },
                         out,
                     );
                 }

@@ -6,6 +6,7 @@ mod common;
 
 use common::bare_window::near;
 use common::{at, config_of, Lead};
+use marqueue_cc::accecn::ace_flags;
 use marqueue_cc::config::{EcnRequest, PacingRatios};
 use marqueue_cc::law_list::{EchoMode, Law};
 use marqueue_cc::{Ack, Config};
@@ -29,7 +30,7 @@ impl Marked {
     fn open(config: Config, rtt: f64) -> Marked {
         let mut lead = Lead::new(config, None);
         lead.now = at(rtt);
-        lead.hear(Ack { ack: 1, ace: 0b011, ..Ack::default() });
+        lead.hear(Ack { ack: 1, flags: ace_flags(0b011), ..Ack::default() });
         Marked { lead, cep: 5 }
     }
 
@@ -37,7 +38,7 @@ impl Marked {
     fn ack(&mut self, mark: bool) -> f64 {
         self.cep += u32::from(mark);
         let next = self.lead.sender.core().una + 1;
-        self.lead.hear(Ack { ack: next, ace: self.cep % 8, ..Ack::default() });
+        self.lead.hear(Ack { ack: next, flags: ace_flags(self.cep % 8), ..Ack::default() });
         self.lead.cwnd()
     }
 
@@ -56,7 +57,7 @@ fn it_asks_for_the_l4s_service() {
     assert_eq!((c.ecn_field, c.feedback, c.ecn_request), (Ecn::Ect1, EchoMode::Counted, EcnRequest::AccEcn));
     assert_eq!(c.pacing, Some(PacingRatios { slow_start: 2.0, avoidance: 1.0 }));
     let c = config(&[("ecn_peer", "classic")], &[]);
-    assert_eq!((c.control, c.ecn_field, c.ecn, c.pacing), (Law::Reno, Ecn::Ect0, true, None), "RFC 9331, 4.3");
+    assert_eq!((c.control, c.ecn_field, c.ecn, c.pacing), (Law::Reno, Ecn::Ect0, true, None), "RFC 9331, 4.2");
     assert!(Lead::new(c, None).sent[0].flags.has(Flags::AE), "it has asked");
     let c = config(&[("ecn_peer", "none")], &[]);
     assert_eq!((c.control, c.ecn), (Law::Reno, false));
@@ -103,9 +104,9 @@ fn a_loss_takes_half() {
         m.round(0.1, 0);
     }
     let (una, cwnd) = (m.lead.sender.core().una, m.lead.cwnd());
-    let ace = m.cep % 8;
+    let flags = ace_flags(m.cep % 8);
     for n in 2..5 {
-        m.lead.hear(Ack { ack: una, ace, sack: &[(una + 1, una + n)], ..Ack::default() });
+        m.lead.hear(Ack { ack: una, flags, sack: &[(una + 1, una + n)], ..Ack::default() });
     }
     near(m.lead.ssthresh(), f64::from(cwnd as u32) / 2.0, 0.51);
 }

@@ -106,7 +106,8 @@ fn two_flows_share_and_keep_about_a_bandwidth_delay_product_waiting() {
     for control in ["bbr1", "bbr3"] {
         let r = go(&plan(control, 2, 8.0, 30.0, 120.0), 2);
         let got: Vec<f64> = (0..2).map(|f| r.flows.delivered[2 * f + 1] as f64).collect();
-        let jain = (got[0] + got[1]).powi(2) / (2.0 * (got[0] * got[0] + got[1] * got[1]));
+        let (sum, squares) = (got[0] + got[1], got[0] * got[0] + got[1] * got[1]);
+        let jain = sum * sum / (2.0 * squares);
         assert!(jain > 0.9, "{control}: {got:?}");
     }
 }

@@ -9,6 +9,7 @@ from marqueue.validation.check import Check
 from marqueue.validation.conservation import CONSERVATION
 from marqueue.validation.cubic import CUBIC
 from marqueue.validation.dctcp import DCTCP
+from marqueue.validation.l4s import L4S
 from marqueue.validation.ladder import Ladder, climb
 from marqueue.validation.loss_laws import LOSS_LAWS
 from marqueue.validation.ns2_comparison import BESIDE_NS2
@@ -31,6 +32,7 @@ RUNGS = {
         RTT_FAIRNESS,
         PHASES,
         BUFFERS,
+        L4S,
         BESIDE_NS2,
         BESIDE_NS3,
     )

@@ -1,5 +1,5 @@
 //! Prague: De Schepper, Tilmans, Briscoe and Goel, "Prague Congestion Control", draft-briscoe-iccrg-prague-congestion-control-04;
-//! Linux's tcp_prague.c of its authors. A sender for the L4S service (RFC 9330, RFC 9331).
+//! Linux's tcp_prague.c of its authors. A sender for the L4S service (RFC 9331).
 //!
 //! Once a window of data, but at most once in the reference round-trip time R (25 ms), from the share F of marked packets:
 //! alpha <- alpha + g (F - alpha), from one on, and not before the first mark. New marks take alpha/2 of the window, as often at

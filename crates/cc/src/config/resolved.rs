@@ -181,7 +181,7 @@ impl From<&Params> for Config {
         let max_window = (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment);
         let rfc = p.dialect == Dialect::Rfc;
         let accecn = p.ecn_feedback == EcnFeedback::AccEcn || p.control.echo() == EchoMode::Counted;
-        // RFC 9331, 4.3: without feedback by counters a sender falls back to a response like Reno's.
+        // RFC 9331, 4.2: without feedback by counters a sender falls back to a response like Reno's.
         let falls_back = p.control == Law::Prague && p.ecn_peer != EcnPeer::Same;
         let control = if falls_back { Law::Reno } else { p.control };
         let prague = control == Law::Prague;

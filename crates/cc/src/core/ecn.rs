@@ -2,7 +2,7 @@
 //! an echo has reduced does not reduce it again (RFC 3168, section 6.1.2).
 
 use super::{Core, LastCut, SendContext};
-use crate::accecn::{negotiated, Marks, Negotiated};
+use crate::accecn::{ace_bits, negotiated, Marks, Negotiated};
 use crate::config::{Config, Dialect, EcnReductionBase, EcnRequest, Recovery, Reduction};
 use crate::law_list::EchoMode;
 use crate::segment::Ack;
@@ -11,6 +11,7 @@ use marqueue_core::Flags;
 
 impl Core {
     /// An acknowledgement on an ECN connection, before it is processed.
+    #[inline(always)]
     pub fn on_echo(&mut self, tx: &SendContext<'_>, ack: u32, ece: bool, marks: Marks) {
         self.control.on_echo(tx.config, EcnFeedback { now: tx.now, marks, ack, max: self.max });
         if ece && !tx.config.by_model {
@@ -19,6 +20,7 @@ impl Core {
     }
 
     /// What an acknowledgement newly reports, by the counters of AccECN.
+    #[inline(never)]
     pub(crate) fn count_marks(&mut self, config: &Config, ack: &Ack<'_>) -> Marks {
         let (una, flight) = (self.una, self.flight());
         let duplicates = config.recovery != Recovery::Sack && ack.ack == una && flight > 0;
@@ -27,6 +29,7 @@ impl Core {
 
     /// The flags by which a SYN asks for ECN: ECE, or all three for AccECN. The third SYN does not ask for AccECN, because
     /// a middlebox may drop those that do (RFC 9768, section 3.1.4.1).
+    #[cold]
     pub(super) fn ecn_request(&self, config: &Config) -> Flags {
         match config.ecn_request {
             EcnRequest::None => Flags::NONE,
@@ -42,7 +45,7 @@ impl Core {
             && match config.ecn_request {
                 EcnRequest::None => false,
                 EcnRequest::Classic => ack.ece,
-                EcnRequest::AccEcn => negotiated(ack.ace) != Negotiated::Not,
+                EcnRequest::AccEcn => negotiated(ace_bits(ack.flags)) != Negotiated::Not,
             };
     }
 

@@ -6,8 +6,6 @@ use crate::events::TimerAction;
 use crate::external::Fate;
 use crate::flow::{fill_row, settle_window, FlowKind};
 use crate::packet_options::PacketOptions;
-use marqueue_cc::accecn::ace_bits;
-use marqueue_cc::config::EcnRequest;
 use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
 use marqueue_cc::{Ack, Options};
 use marqueue_core::{Ecn, Flags, Head, Packet, Time};
@@ -116,9 +114,8 @@ impl Engine {
         };
         let config = &self.configs[flow.transport as usize];
         let flags = packet.head().flags();
-        let ace = if config.ecn_request == EcnRequest::AccEcn { ace_bits(flags) } else { 0 };
         let (ece, Options { sack, echo, counters }) = (flags.has(Flags::ECE), options);
-        let ack = Ack { ack: packet.seq(), ece, ace, marked: 0, counters: *counters, sack, echo: *echo };
+        let ack = Ack { ack: packet.seq(), ece, flags, counters, sack, echo: *echo };
         tcp.sender.on_ack(config, self.now, &ack, &mut self.segments);
         self.after_sender(packet.flow());
     }

@@ -16,7 +16,7 @@ const MIN_CWND: f64 = 4.0;
 impl Bbr3 {
     /// BDPMultiple, before the first round-trip time `None`.
     fn bdp_multiple(&self, bw: f64, gain: f64) -> Option<f64> {
-        self.min_rtt.min.is_finite().then(|| gain * bw * self.min_rtt.min)
+        self.min_rtt.min.is_finite().then_some(gain * bw * self.min_rtt.min)
     }
 
     /// BBR.bdp, times `gain`; 0 before the first round-trip time.

@@ -327,7 +327,7 @@ impl Bbr3 {
 
     /// CheckProbeRTTDone and ExitProbeRTT.
     fn end_probe_rtt(&mut self, window: &mut Window, now: Time) {
-        if !self.min_rtt.done.is_some_and(|done| now > done) {
+        if self.min_rtt.done.is_none_or(|done| now <= done) {
             return;
         }
         self.min_rtt.probe_at = now;
