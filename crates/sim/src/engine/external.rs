@@ -108,6 +108,10 @@ impl Engine {
 
     /// Takes what became of packets.
     pub fn take_fates(&mut self, to: &mut Vec<PacketFate>) {
+        // A packet that is lost when it is sent must not give its number to the next one before the caller knows. Those
+        // of acknowledgements that have arrived are free already.
+        let ended = self.fates.iter().filter(|fate| fate.fate != Fate::AtSender);
+        self.free_option_slots.extend(ended.map(|fate| fate.frame));
         to.append(&mut self.fates);
     }
 
@@ -135,7 +139,6 @@ impl Engine {
     #[cold]
     pub(super) fn hand_out(&mut self, packet: Packet, at: Time, fate: Fate) {
         self.record_fate(packet, at, fate);
-        self.release_options(&packet);
         self.flows[packet.flow() as usize].in_flight -= 1;
     }
 

@@ -314,8 +314,7 @@ impl Engine {
     fn on_leaving_network(&mut self, packet: &Packet) {
         if packet.has(Flags::EXTERNAL) {
             self.record_fate(*packet, self.now, Fate::Lost);
-        }
-        if packet.has(Flags::ACK) || packet.has(Flags::SIGNALS) || packet.has(Flags::EXTERNAL) {
+        } else if packet.has(Flags::ACK) || packet.has(Flags::SIGNALS) {
             self.release_options(packet);
         }
         self.flows[packet.flow() as usize].in_flight -= 1;
