@@ -263,7 +263,7 @@ fn plan(u: &mut Unstructured<'_>) -> Result<Plan> {
     let transports = (0..u.int_in_range(0..=2)?)
         .map(|_| {
             let preset = one_of(u, &marqueue_cc::preset::PRESETS)?.into();
-            Ok(TransportPlan { preset, params: params(u, &marqueue_cc::config::Params::specs(), 0)? })
+            Ok(TransportPlan { preset, params: params(u, &marqueue_cc::config::Params::specs(), 0)?, stack: None })
         })
         .collect::<Result<Vec<_>>>()?;
     let groups = u.int_in_range(1..=4)?;

@@ -30,7 +30,7 @@ fn transport(preset: &str, recovery: &str, flags: &[(&str, bool)], numbers: &[(&
     let mut params = values(numbers);
     params.insert("recovery".into(), Value::Choice(recovery.into()));
     params.extend(flags.iter().map(|&(k, x)| (k.to_string(), Value::Flag(x))));
-    TransportPlan { preset: preset.into(), params }
+    TransportPlan { preset: preset.into(), params, stack: None }
 }
 
 /// `count` flows of `size` packets each on route 0.

@@ -179,7 +179,7 @@ fn tracing_more_links_changes_nothing() {
             ("delayed_ack", Value::Number(delayed_ack)),
         ];
         let params = params.map(|(name, value)| (name.to_string(), value)).into();
-        some.transports = vec![TransportPlan { preset: "rfc".into(), params }];
+        some.transports = vec![TransportPlan { preset: "rfc".into(), params, stack: None }];
         let mut all = some.clone();
         all.links.iter_mut().for_each(|l| l.trace = true);
         let (some, all) = (go(&some, 1), go(&all, 1));

@@ -62,7 +62,7 @@ fn check(control: &str, beta: f64) {
             }
             .plan(DURATION);
             let params = [("control".into(), Value::Choice(control.into())), ("ecn".into(), Value::Flag(ecn))];
-            plan.transports = vec![TransportPlan { preset: "rfc".into(), params: params.into() }];
+            plan.transports = vec![TransportPlan { preset: "rfc".into(), params: params.into(), stack: None }];
             plan.traffic = vec![tcp("flows", 0, flows, 1.0)];
             plan.boundaries = vec![secs(DURATION / 4.0)];
             let used = utilization(&go(&plan, 1).links[0].windows[1]);

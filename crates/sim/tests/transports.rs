@@ -21,7 +21,7 @@ fn plan(preset: &str, params: &[(&str, Value)], count: u32, limit: u32) -> Plan 
     }
     .plan(20.0);
     let params: ParamValues = params.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
-    plan.transports = vec![TransportPlan { preset: preset.into(), params }];
+    plan.transports = vec![TransportPlan { preset: preset.into(), params, stack: None }];
     plan.traffic = vec![tcp("flows", 0, count, 0.0)];
     plan
 }

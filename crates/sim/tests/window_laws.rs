@@ -28,7 +28,7 @@ fn plan(control: &str, mbps: u64, rtt: f64, mut queue: QueuePlan, warm_up: f64, 
         ("control".into(), Value::Choice(control.into())),
         ("ecn".into(), Value::Flag(control == "dctcp")),
     ]);
-    plan.transports = vec![TransportPlan { preset: "rfc".into(), params }];
+    plan.transports = vec![TransportPlan { preset: "rfc".into(), params, stack: None }];
     plan.traffic = vec![tcp("one", 0, 1, 0.0)];
     plan.boundaries = vec![secs(warm_up)];
     plan

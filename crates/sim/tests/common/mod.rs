@@ -102,7 +102,7 @@ pub fn ns2(recovery: &str, ecn: bool) -> TransportPlan {
     let mut params = ParamValues::new();
     params.insert("recovery".into(), Value::Choice(recovery.into()));
     params.insert("ecn".into(), Value::Flag(ecn));
-    TransportPlan { preset: "ns2".into(), params }
+    TransportPlan { preset: "ns2".into(), params, stack: None }
 }
 
 pub fn go(plan: &Plan, seed: u64) -> RunResult {
