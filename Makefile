@@ -55,14 +55,23 @@ help: ## List the targets
 
 setup: $(EXTENSION) $(INSTALLED) web ## Make .venv, install the locked dependencies, build the extension and the pages
 
-system-packages: ## Install the Debian packages that tests use and the machine lacks (root, apt)
-	@missing=$$(while read -r what package; do case $$what in \
-		\#*|'') ;; \
+# Installs what of a list the machine lacks: a command or a file, and the Debian package that has it.
+installed = missing=$$(while read -r what package; do case $$what in \
+		[\#]*|'') ;; \
 		/*) test -e $$what || echo $$package ;; \
 		*) command -v $$what >/dev/null || echo $$package ;; \
-	esac; done < requirements/system.txt); \
+	esac; done < $(1)); \
 	test -z "$$missing" || { apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; }
+
+system-packages: ## Install the Debian packages that tests use and the machine lacks (root, apt)
+	@$(call installed,requirements/system.txt)
+
+kernels: $(EXTENSION) ## Build Linux 6.1 and 7.3 as processes, for hosts and routers (10 to 20 minutes once)
+	@$(call installed,requirements/kernels.txt)
+	$(BIN)/marqueue kernel build linux-6.1 linux-7.3
+	$(BIN)/marqueue kernel verify linux-6.1
+	$(BIN)/marqueue kernel verify linux-7.3
 
 build: $(EXTENSION) ## Build the extension in release mode, if a source changed
 

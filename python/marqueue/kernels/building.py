@@ -49,7 +49,7 @@ class Told:
 
 
 def build(recipe: Recipe, jobs: int, newest: bool, told: Told) -> tuple[Kernel, bool]:
-    """The kernel of a recipe, and whether it had to be built.
+    """The kernel of a recipe, and whether the kernel itself had to be built.
 
     A release that was built of the same ingredients is current; ``newest`` asks Debian for a newer
     source first. Raises MarqueueError if something that a build needs is missing or fails.
@@ -69,7 +69,8 @@ def build(recipe: Recipe, jobs: int, newest: bool, told: Told) -> tuple[Kernel, 
     with _only_one(recipe.name):
         there = read(recipe.name)
         if there is not None and recipe.tree is None and recipe.is_of(there) and not newest:
-            return there, _renew_guest(there, told)
+            _renew_guest(there, told)
+            return find(recipe.name), False
         _require_space()
         return _build(recipe, jobs, told), True
 
@@ -204,17 +205,16 @@ def _guest_record(program: Path) -> dict[str, str]:
     return {"guest_checksum": checksum(program), "guest_key": guest_key()}
 
 
-def _renew_guest(kernel: Kernel, told: Told) -> bool:
-    """Compiles the guest's program again if its source has changed; returns whether."""
+def _renew_guest(kernel: Kernel, told: Told) -> None:
+    """Compiles the guest's program again if its source has changed."""
     if kernel.record.get("guest_key") == guest_key():
-        return False
+        return
     told.say("Compiling the guest's program, which has changed.")
     part = kernel.folder / f"{ASIDE}guest-init"
     _compile_guest(part)
     record = {**kernel.record, **_guest_record(part)}
     part.replace(kernel.guest_init)
     _write_record(kernel.folder, record)
-    return True
 
 
 def _write_record(folder: Path, record: dict[str, Any]) -> None:

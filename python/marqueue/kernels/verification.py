@@ -18,7 +18,7 @@ from marqueue.kernels.cache import Kernel
 from marqueue.kernels.recipe import checksum
 
 MEMORY = "64M"
-PATIENCE = 60
+PATIENCE = 120
 """Seconds after which a kernel hangs. One that works takes one, or ten on a busy machine."""
 
 QDISCS = {
@@ -49,7 +49,7 @@ QDISCS = {
 """The qdiscs that are tried, with the arguments that they need."""
 
 CONTROLS = "/proc/sys/net/ipv4/tcp_available_congestion_control"
-_TEXT = re.compile(r"^guest: text (\d+), status (\d+)\n", re.MULTILINE)
+_TEXT = re.compile(r"(?ms)^guest: text (\d+), status (\d+)\n(.*?)^guest: end of text \1$")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def verify(kernel: Kernel) -> Verification:
     )
 
 
-def boot(kernel: Kernel, plan: str) -> str:
+def boot(kernel: Kernel, plan: str, seed: int = 1) -> str:
     """What a kernel prints on its console while it carries out a plan that powers it off."""
     with tempfile.TemporaryDirectory(prefix="marqueue-kernel-") as name:
         folder = Path(name)
@@ -108,9 +108,12 @@ def boot(kernel: Kernel, plan: str) -> str:
             "con=null",
             "con0=fd:0,fd:1",
             "quiet",
-            "um_seed=1",
+            f"um_seed={seed}",
             "time-travel=inf-cpu",
-            f"uml_dir={folder}",
+            # Else the host's time of day enters the kernel's random numbers.
+            "time-travel-start=0",
+            # Relative, as all paths: the command line enters the kernel's random numbers.
+            "uml_dir=uml",
         ]
         if kernel.seccomp:
             words.append("seccomp=on")
@@ -157,12 +160,7 @@ def _pack(kernel: Kernel, folder: Path) -> None:
 
 def _texts(console: str) -> list[tuple[int, str]]:
     """Of each text that the guest printed its status and itself, in the order of their numbers."""
-    found = list(_TEXT.finditer(console))
-    ends = [*(each.start() for each in found[1:]), len(console)]
-    texts = {
-        int(each[1]): (int(each[2]), console[each.end() : end])
-        for each, end in zip(found, ends, strict=True)
-    }
+    texts = {int(each[1]): (int(each[2]), each[3]) for each in _TEXT.finditer(console)}
     return [texts[number] for number in sorted(texts)]
 
 

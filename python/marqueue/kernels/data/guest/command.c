@@ -99,10 +99,9 @@ void say(enum kind kind, uint32_t number, struct output output)
 		telemetry_text(kind, time, number, output.text, output.length);
 		telemetry_record(KIND_TEXT_END, time, number, &status, sizeof(status));
 	} else {
-		bool ended = output.length && output.text[output.length - 1] == '\n';
-
-		printf("guest: text %d, status %d\n%.*s%s", (int)number, output.status, (int)output.length,
-		       output.text, ended ? "" : "\n");
+		printf("guest: text %u, status %d\n", number, output.status);
+		fwrite(output.text, 1, output.length, stdout);
+		printf("\nguest: end of text %u\n", number);
 		fflush(stdout);
 	}
 }
