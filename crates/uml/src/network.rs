@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn sequence_numbers_wrap_around() {
-        let segment = |seq| TcpFrame { seq, ..frame::tests_segment() };
+        let segment = |seq| TcpFrame { seq, ..frame::empty_segment() };
         let mut flow = Tracked { start: Some(u32::MAX - 10), ..Tracked::default() };
         assert_eq!(flow.position(&segment(u32::MAX - 9)), Some(0));
         assert_eq!(flow.position(&segment(90)), Some(100));
