@@ -111,12 +111,7 @@ impl Hosts {
             let known = listeners.iter().position(|each| *each == listener);
             let port = known.unwrap_or_else(|| {
                 let port = FIRST_RECEIVER + listeners.len() as u16;
-                let _ = writeln!(
-                    receiving,
-                    "listen {} {port} congestion {control}{}",
-                    address(receiver),
-                    mss(segment)
-                );
+                let _ = writeln!(receiving, "listen {} {port} congestion {control}{}", address(receiver), mss(segment));
                 listeners.push(listener);
                 listeners.len() - 1
             }) as u16

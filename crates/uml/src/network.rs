@@ -160,14 +160,8 @@ impl GuestNetwork {
             let acknowledged = u64::from(segment.ack.wrapping_sub(base).saturating_sub(1));
             (Direction::Acknowledgement, acknowledged.div_ceil(size) + 1, segment.flags)
         };
-        let packet = ExternalPacket {
-            flow: slot,
-            direction,
-            bytes: segment.bytes,
-            ecn: segment.ecn,
-            flags,
-            seq: number as u32,
-        };
+        let packet =
+            ExternalPacket { flow: slot, direction, bytes: segment.bytes, ecn: segment.ecn, flags, seq: number as u32 };
         let number = self.run.engine().inject(at, &packet) as usize;
         if number >= self.frames.len() {
             self.frames.resize(number + 1, Vec::new());
