@@ -48,7 +48,7 @@ QDISCS = {
 }
 """The qdiscs that are tried, with the arguments that they need."""
 
-ENVIRONMENT = {"HOME": ".", "GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
+ENVIRONMENT = {"PATH": os.defpath, "HOME": ".", "GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
 """Linux 6.1 unmaps from its processes what the C library registers for restartable sequences
 (rseq), and a host that writes there ends them."""
 
@@ -105,6 +105,9 @@ def boot(kernel: Kernel, plan: str, seed: int = 1) -> str:
         (folder / "plan").write_text(plan, encoding="utf-8")
         _pack(kernel, folder)
         words = [
+            # The size of the memory of Linux 6.1 depends on where the host puts its heap.
+            "setarch",
+            "--addr-no-randomize",
             str(kernel.image),
             f"mem={MEMORY}",
             "initrd=initramfs",
