@@ -167,7 +167,7 @@ impl Hosts {
 
 /// Has this guest senders? Otherwise it has receivers.
 pub fn is_sender(guest: usize) -> bool {
-    guest % 2 == 0
+    guest.is_multiple_of(2)
 }
 
 /// The kernel of a flow.

@@ -166,6 +166,7 @@ impl GuestNetwork {
         if number >= self.frames.len() {
             self.frames.resize(number + 1, Vec::new());
         }
+        self.frames[number].clear();
         self.frames[number].extend_from_slice(frame);
         self.entered += 1;
     }
