@@ -2,7 +2,7 @@
 
 use marqueue_core::{Dur, Time};
 use marqueue_uml::guest_plan::{GuestPlan, Listener, Sender};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const THERE: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 1);
@@ -14,8 +14,8 @@ fn plan() -> GuestPlan {
 fn sender() -> Sender {
     Sender {
         number: 17,
-        local: "10.0.0.1:10017".parse().unwrap(),
-        remote: "10.1.0.1:5000".parse().unwrap(),
+        local: SocketAddrV4::new(HERE, 10_017),
+        remote: SocketAddrV4::new(THERE, 5_000),
         start: Time(1_000_000),
         stop: None,
         bytes: None,
@@ -43,7 +43,7 @@ fn a_host_is_a_line_for_each_thing() {
     };
     plan.flow(&sender()).unwrap().flow(&whole).unwrap();
     let listener = Listener {
-        local: "10.0.0.1:5000".parse().unwrap(),
+        local: SocketAddrV4::new(HERE, 5_000),
         congestion: Some("bbr".into()),
         mss: None,
         receive_buffer: Some(9),

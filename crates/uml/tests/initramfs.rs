@@ -10,13 +10,13 @@ fn unpacked(bytes: &[u8]) -> Vec<(String, u32, Vec<u8>)> {
         assert_eq!(&bytes[at..at + 6], b"070701");
         assert_eq!(at % 4, 0);
         let field = |number: usize| {
-            let digits = std::str::from_utf8(&bytes[at + 6 + 8 * number..at + 14 + 8 * number]).unwrap();
-            u32::from_str_radix(digits, 16).unwrap()
+            let digits = std::str::from_utf8(&bytes[at + 6 + 8 * number..at + 14 + 8 * number]).expect("ASCII");
+            u32::from_str_radix(digits, 16).expect("hexadecimal")
         };
         let (mode, size, name_length) = (field(1), field(6) as usize, field(11) as usize);
         let name = &bytes[at + 110..at + 110 + name_length];
         assert_eq!(name.last(), Some(&0));
-        let name = String::from_utf8(name[..name_length - 1].to_vec()).unwrap();
+        let name = String::from_utf8(name[..name_length - 1].to_vec()).expect("UTF-8");
         let start = (at + 110 + name_length).next_multiple_of(4);
         let end = start + size;
         at = end.next_multiple_of(4);

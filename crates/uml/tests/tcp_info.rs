@@ -15,7 +15,8 @@ const LINUX_7_3: &str =
 
 fn bytes() -> Vec<u8> {
     let digits = LINUX_7_3.as_bytes();
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hexadecimal");
+    digits.chunks(2).map(byte).collect()
 }
 
 #[test]
@@ -67,8 +68,8 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..600), more in any::<[u8; 8]>()) {
         if bytes.len() >= 2 {
-            bytes[0] = bytes[0] % 14;
-            bytes[1] = bytes[1] % 6;
+            bytes[0] %= 14;
+            bytes[1] %= 6;
         }
         let read = ConnectionInfo::read(&bytes);
         prop_assert_eq!(read.is_some(), bytes.len() >= 200 && (1..=12).contains(&bytes[0]) && bytes[1] < 5);
