@@ -106,6 +106,9 @@ impl GuestProcess {
         let mut command = Command::new(kernel);
         // Nothing of this machine enters the guest: neither environment nor path.
         command.args(arguments).env_clear().env("HOME", ".").current_dir(directory);
+        // Linux 6.1 unmaps from its processes what the C library registers for restartable sequences, and a host
+        // that writes there ends them.
+        command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out).process_group(0);
         let parent = std::process::id();
         // SAFETY: between fork and exec only system calls that are safe in signal handlers are made, and nothing is
