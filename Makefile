@@ -281,6 +281,9 @@ bench-cli: $(EXTENSION) $(INSTALLED) ## Time the command beyond its simulations 
 bench-events: $(EXTENSION) ## Time sets of 10^2 to 10^6 pending events
 	$(BIN)/python -m benches.events
 
+bench-linux: $(EXTENSION) ## Measure packets a CPU second with Linux kernels as end hosts
+	$(BIN)/python -m benches.linux_hosts
+
 bench-peers: $(PROFILE) ## Time whole runs side by side with ns-2 and ns-3
 	$(BY_PROFILE) $(ONCE)
 	$(BIN)/python -m benches.peers $(BENCH)

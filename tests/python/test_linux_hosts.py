@@ -211,7 +211,8 @@ def test_the_trace_of_a_kernel_s_sender_has_its_tcp_info_at_the_samples() -> Non
     assert (sender["cwnd"] == np.round(sender["cwnd"])).all()
     assert sender["cwnd"][0] == 10
     assert (sender["srtt"] > 0.024).all()
-    assert np.isinf(sender["ssthresh"][0]) and np.isfinite(sender["ssthresh"][-1])
+    assert np.isinf(sender["ssthresh"][0])
+    assert np.isfinite(sender["ssthresh"][-1])
     [sampled] = given["cwnds"]
     at = dict(zip(sampled["t"], sampled["sum"], strict=True))
     assert len(at) == 60
@@ -226,8 +227,10 @@ def test_marks_reach_a_kernel_that_asked_for_ecn() -> None:
     [deaf] = raw(scenario(f'stack = "{KERNEL}"', bottleneck=aqm))["links"]
     marks = [sum(sum(w["marks"].values()) for w in each["windows"]) for each in (capable, deaf)]
     drops = [sum(sum(w["drops"].values()) for w in each["windows"]) for each in (capable, deaf)]
-    assert marks[0] > 0 and marks[1] == 0
-    assert drops[1] > 0 and drops[0] < drops[1]
+    assert marks[0] > 0
+    assert marks[1] == 0
+    assert drops[1] > 0
+    assert drops[0] < drops[1]
 
 
 @needs_kernel
@@ -254,7 +257,8 @@ def test_flows_of_a_poisson_process_end_in_a_kernel_too() -> None:
         _core.Control(),
     )["flows"]
     assert len(flows["start"]) > 10
-    assert (flows["start"] == same["start"]).all() and (flows["size"] == same["size"]).all()
+    assert (flows["start"] == same["start"]).all()
+    assert (flows["size"] == same["size"]).all()
     early = flows["start"] < 2
     assert (flows["end"][early] < flows["start"][early] + 0.5).all()
 
@@ -262,9 +266,7 @@ def test_flows_of_a_poisson_process_end_in_a_kernel_too() -> None:
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
     """Other processes that take all the time that they get."""
-    started = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)
-    ]
+    started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
     try:
         yield
     finally:

@@ -91,12 +91,7 @@ pub fn digest(py: Python<'_>, plan_json: &str, seed: u64, kernels: Option<Kernel
     Ok(marqueue_sim::digest(&result))
 }
 
-fn run_plan(
-    plan: &Plan,
-    seed: u64,
-    control: &marqueue_sim::Control,
-    kernels: Option<Kernels>,
-) -> PyResult<RunResult> {
+fn run_plan(plan: &Plan, seed: u64, control: &marqueue_sim::Control, kernels: Option<Kernels>) -> PyResult<RunResult> {
     if plan.transports.iter().all(|transport| transport.stack.is_none()) {
         return marqueue_sim::run(plan, seed, control).map_err(refused);
     }

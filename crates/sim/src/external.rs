@@ -79,7 +79,7 @@ pub struct PacketFate {
     pub at: Time,
     /// The number of its flow.
     pub flow: u32,
-    /// The number that the injection returned. It may be given again to packets injected later.
+    /// The number that the injection returned. It is given to no other packet before this is taken.
     pub frame: u32,
     /// Has it a CE mark?
     pub marked: bool,

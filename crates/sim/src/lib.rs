@@ -33,6 +33,7 @@ pub mod resource;
 pub mod result;
 mod route;
 pub mod run;
+mod stack_plan;
 pub mod trace;
 mod traffic;
 mod window_meter;

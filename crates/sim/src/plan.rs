@@ -2,11 +2,11 @@
 //! package writes it as JSON.
 
 use crate::delay_law::DelayLaw;
+pub use crate::stack_plan::StackPlan;
 use marqueue_aqm::{Densities, Limit, Signal};
 use marqueue_core::params::{ParamValues, PolicySpec};
 use marqueue_core::{Bytes, Dur, Ecn, Hz, MicroCycles, Rate, Time};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// One run, without its seed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -215,19 +215,6 @@ pub struct TransportPlan {
     /// segment is.
     #[serde(default)]
     pub stack: Option<StackPlan>,
-}
-
-/// The TCP of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StackPlan {
-    /// The kernel, such as linux-7.3.
-    pub kernel: String,
-    /// Its congestion control.
-    pub congestion_control: String,
-    /// Values of sysctls at both ends.
-    #[serde(default)]
-    pub sysctl: BTreeMap<String, String>,
 }
 
 /// A group of equal flows.

@@ -36,6 +36,8 @@ pub enum Stage {
     Cores(u32),
     /// It arrives at its receiver.
     Receive,
+    /// It arrives at its receiver on a route on which some receivers are external.
+    ReceiveOrHandOut,
     /// It arrives at its receiver, whose acknowledgement is chained to the link it comes from.
     ReceiveChained,
     /// The acknowledgement arrives at the sender.
@@ -120,7 +122,11 @@ impl Routes {
                 Some(Stage::FlowLink(_)) => at_once,
                 _ => false,
             };
-            routes.stages.push(if is_chained { Stage::ReceiveChained } else { Stage::Receive });
+            routes.stages.push(match is_chained {
+                true => Stage::ReceiveChained,
+                false if has_external(plan, routes.first.len() - 1) => Stage::ReceiveOrHandOut,
+                false => Stage::Receive,
+            });
             routes.stages.extend(stages(&route.reverse));
             routes.stages.push(Stage::Sender);
         }
@@ -129,10 +135,21 @@ impl Routes {
 
     /// The first stage of acknowledgements of data that starts at `stage`.
     pub fn ack_stage(&self, stage: u32) -> u32 {
-        let receives = |s: &Stage| matches!(s, Stage::Receive | Stage::ReceiveChained);
+        let receives = |s: &Stage| matches!(s, Stage::Receive | Stage::ReceiveOrHandOut | Stage::ReceiveChained);
         let ahead = self.stages[stage as usize..].iter().position(receives);
         stage + ahead.expect("every route has a receiver") as u32 + 1
     }
+}
+
+/// Do the receivers of some flows on this route lie outside?
+fn has_external(plan: &Plan, r: usize) -> bool {
+    plan.traffic.iter().any(|traffic| match &traffic.kind {
+        TrafficKind::Tcp { transport, route, .. } => *route == r && plan.transports[*transport].stack.is_some(),
+        TrafficKind::Poisson { transport, routes, .. } => {
+            routes.contains(&r) && plan.transports[*transport].stack.is_some()
+        }
+        TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => false,
+    })
 }
 
 /// For each route, whether all its receivers acknowledge every segment at once.

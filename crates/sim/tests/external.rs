@@ -75,6 +75,10 @@ fn packets_arrive_after_transmission_and_propagation_and_the_buffer_overflows_as
     assert_eq!(run.advance_to_fate(Time(at.0 - 1), 100), Reached::Time);
     let frames: Vec<u32> = (0..8).map(|_| run.engine().inject(at, &packet(Direction::Data, Ecn::NotEct))).collect();
     let fates = to_the_end(&mut run);
+    let mut each_once = frames.clone();
+    each_once.sort_unstable();
+    each_once.dedup();
+    assert_eq!(each_once.len(), 8, "a lost packet keeps its number until its fate is taken");
     let lost: Vec<u32> = fates.iter().filter(|f| f.fate == Fate::Lost).map(|f| f.frame).collect();
     assert_eq!(lost, frames[6..], "one in transmission and five in the buffer");
     let arrived: Vec<(Time, u32)> =
@@ -96,13 +100,16 @@ fn acknowledgements_take_the_way_back_to_the_sender() {
 #[test]
 fn a_mark_is_reported_for_packets_that_are_capable_of_it_and_others_are_dropped() {
     let params = ParamValues::from([
-        ("min_th".to_string(), Value::Number(0.5)),
-        ("max_th".to_string(), Value::Number(1.0)),
-        ("w_q".to_string(), Value::Number(1.0)),
+        ("min_th".to_string(), Value::Number(0.0)),
+        ("max_th".to_string(), Value::Number(1.6)),
+        ("w_q".to_string(), Value::Number(0.999)),
+        ("max_p".to_string(), Value::Number(1.0)),
+        ("wait".to_string(), Value::Flag(false)),
     ]);
     let red = PolicySpec { name: "red".into(), params };
     let fates = |ecn| {
         let mut run = Run::with_external_ends(&plan(red.clone()), 1).expect("a plan");
+        // The fourth takes the average above the threshold. The fifth finds three: the probability is 1.
         for _ in 0..5 {
             run.engine().inject(Time(0), &packet(Direction::Data, ecn));
         }

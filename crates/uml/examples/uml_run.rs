@@ -23,7 +23,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let windows = result.edges.len() - 1;
         let delivered = &result.flows.delivered[row * windows..(row + 1) * windows];
         let (sent, again) = (result.flows.sent[row], result.flows.retransmits[row]);
-        println!("flow {row} of group {group}: delivered {delivered:?}, sent {sent}, retransmitted {again}, end {:?}", result.flows.end[row]);
+        println!(
+            "flow {row} of group {group}: delivered {delivered:?}, sent {sent}, retransmitted {again}, end {:?}",
+            result.flows.end[row]
+        );
     }
     println!("ended {:?}, events {}, digest {}", result.ended, result.events, marqueue_sim::digest(&result));
     Ok(())

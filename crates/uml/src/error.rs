@@ -61,9 +61,9 @@ pub struct Fault(pub String);
 impl From<std::io::Error> for Fault {
     fn from(error: std::io::Error) -> Fault {
         match error.kind() {
-            std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::BrokenPipe | std::io::ErrorKind::ConnectionReset => {
-                Fault("it has ended".into())
-            }
+            std::io::ErrorKind::UnexpectedEof
+            | std::io::ErrorKind::BrokenPipe
+            | std::io::ErrorKind::ConnectionReset => Fault("it has ended".into()),
             _ => Fault(format!("no connection to it: {error}")),
         }
     }

@@ -101,6 +101,23 @@ pub fn mark(frame: &mut [u8]) {
     frame[at..at + 2].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
+/// A segment without contents.
+#[cfg(test)]
+pub(crate) fn empty_segment() -> TcpFrame {
+    TcpFrame {
+        bytes: 52,
+        ecn: Ecn::NotEct,
+        addresses: [[10, 0, 0, 1], [10, 1, 0, 1]],
+        ports: [10_000, 5000],
+        seq: 0,
+        ack: 0,
+        payload: 0,
+        flags: Flags::NONE,
+        fin: false,
+        acknowledges: true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,22 +167,5 @@ mod tests {
         for n in 0..whole.len() - 6 {
             assert_eq!(parse(&whole[..n]), None, "{n} bytes");
         }
-    }
-}
-
-/// A segment without contents.
-#[cfg(test)]
-pub fn tests_segment() -> TcpFrame {
-    TcpFrame {
-        bytes: 52,
-        ecn: Ecn::NotEct,
-        addresses: [[10, 0, 0, 1], [10, 1, 0, 1]],
-        ports: [10_000, 5000],
-        seq: 0,
-        ack: 0,
-        payload: 0,
-        flags: Flags::NONE,
-        fin: false,
-        acknowledges: true,
     }
 }

@@ -72,13 +72,7 @@ impl Guest {
     }
 
     /// Lets the guest run at `now` until it waits. It may go on by itself until `free_until`.
-    pub fn run(
-        &mut self,
-        clock: &Clock,
-        now: u64,
-        free_until: u64,
-        network: &mut impl Network,
-    ) -> Result<(), Fault> {
+    pub fn run(&mut self, clock: &Clock, now: u64, free_until: u64, network: &mut impl Network) -> Result<(), Fault> {
         clock.release(self.number, now, free_until)?;
         self.waits = false;
         match self.start.take() {

@@ -111,12 +111,7 @@ impl Hosts {
             let known = listeners.iter().position(|each| *each == listener);
             let port = known.unwrap_or_else(|| {
                 let port = FIRST_RECEIVER + listeners.len() as u16;
-                let _ = writeln!(
-                    receiving,
-                    "listen {} {port} congestion {control}{}",
-                    address(receiver),
-                    mss(segment)
-                );
+                let _ = writeln!(receiving, "listen {} {port} congestion {control}{}", address(receiver), mss(segment));
                 listeners.push(listener);
                 listeners.len() - 1
             }) as u16
@@ -172,7 +167,7 @@ impl Hosts {
 
 /// Has this guest senders? Otherwise it has receivers.
 pub fn is_sender(guest: usize) -> bool {
-    guest % 2 == 0
+    guest.is_multiple_of(2)
 }
 
 /// The kernel of a flow.

@@ -8,12 +8,14 @@
 //! - [`vhost_user`] serves one network device, [`clock`] is the time protocol, [`process`] starts and ends a guest.
 //! - [`guest`] joins these; [`hosts`] says which guests a plan needs, and [`network`] carries their frames through the
 //!   simulator.
+//! - [`telemetry`] is what guests report, [`tcp_info`] what their kernels say of a connection.
 //! - [`run`] is the loop over both calendars.
 
 pub mod clock;
 pub mod error;
 pub mod frame;
 pub mod guest;
+pub mod guest_plan;
 pub mod hosts;
 pub mod initramfs;
 pub mod network;
@@ -22,6 +24,7 @@ pub mod process;
 pub mod ring;
 pub mod run;
 pub mod shared_memory;
+pub mod tcp_info;
 pub mod telemetry;
 pub mod vhost_user;
 

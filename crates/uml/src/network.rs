@@ -160,18 +160,13 @@ impl GuestNetwork {
             let acknowledged = u64::from(segment.ack.wrapping_sub(base).saturating_sub(1));
             (Direction::Acknowledgement, acknowledged.div_ceil(size) + 1, segment.flags)
         };
-        let packet = ExternalPacket {
-            flow: slot,
-            direction,
-            bytes: segment.bytes,
-            ecn: segment.ecn,
-            flags,
-            seq: number as u32,
-        };
+        let packet =
+            ExternalPacket { flow: slot, direction, bytes: segment.bytes, ecn: segment.ecn, flags, seq: number as u32 };
         let number = self.run.engine().inject(at, &packet) as usize;
         if number >= self.frames.len() {
             self.frames.resize(number + 1, Vec::new());
         }
+        self.frames[number].clear();
         self.frames[number].extend_from_slice(frame);
         self.entered += 1;
     }
@@ -289,7 +284,7 @@ mod tests {
 
     #[test]
     fn sequence_numbers_wrap_around() {
-        let segment = |seq| TcpFrame { seq, ..frame::tests_segment() };
+        let segment = |seq| TcpFrame { seq, ..frame::empty_segment() };
         let mut flow = Tracked { start: Some(u32::MAX - 10), ..Tracked::default() };
         assert_eq!(flow.position(&segment(u32::MAX - 9)), Some(0));
         assert_eq!(flow.position(&segment(90)), Some(100));

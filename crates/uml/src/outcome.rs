@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 /// The result of a run that has ended or was cut off.
 pub fn result(mut network: GuestNetwork, plan: &Plan) -> RunResult {
-    let flows: Vec<(ExternalFlow, FlowReport)> = network.flows().map(|(flow, report)| (*flow, report.clone())).collect();
+    let flows: Vec<(ExternalFlow, FlowReport)> =
+        network.flows().map(|(flow, report)| (*flow, report.clone())).collect();
     let engine = network.run.engine();
     for (flow, report) in &flows {
         let timeouts = report.samples.iter().rev().find_map(|(_, info)| info.timeouts);
@@ -56,7 +57,8 @@ fn windows(group: usize, flows: &[&FlowReport], plan: &Plan, edges: &[Time], end
     result.sum = (0..instants.len()).map(|i| columns.iter().map(|column| column[i]).sum()).collect();
     for window in edges.windows(2).filter(|window| window[0] < ended) {
         // A sample at an edge belongs to the window that ends there.
-        let (from, to) = (instants.partition_point(|&at| at <= window[0]), instants.partition_point(|&at| at <= window[1]));
+        let (from, to) =
+            (instants.partition_point(|&at| at <= window[0]), instants.partition_point(|&at| at <= window[1]));
         result.variances.push(columns.iter().map(|column| variance(&column[from..to])).sum());
     }
     result

@@ -11,6 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Lines of the console in an error message.
 const CONSOLE_LINES: usize = 12;
@@ -66,7 +67,7 @@ pub struct Pinned {
 impl Pinned {
     /// Pins the thread to one of the cores that it may use, each thread in turn to the next. Where the host refuses, a
     /// run is slower and otherwise the same.
-    pub fn new() -> Pinned {
+    pub fn to_next_core() -> Pinned {
         let Ok(before) = sched_getaffinity(None) else { return Pinned { before: None } };
         let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| before.is_set(cpu)).collect();
         let turn = PINNED.fetch_add(1, Ordering::Relaxed);
@@ -105,6 +106,9 @@ impl GuestProcess {
         let mut command = Command::new(kernel);
         // Nothing of this machine enters the guest: neither environment nor path.
         command.args(arguments).env_clear().env("HOME", ".").current_dir(directory);
+        // Linux 6.1 unmaps from its processes what the C library registers for restartable sequences, and a host
+        // that writes there ends them.
+        command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
         command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out).process_group(0);
         let parent = std::process::id();
         // SAFETY: between fork and exec only system calls that are safe in signal handlers are made, and nothing is
@@ -130,6 +134,17 @@ impl GuestProcess {
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<String> {
         self.child.try_wait().ok().flatten().map(|status| status.to_string())
+    }
+
+    /// How it ended, if it ends within half a second: the sockets of a process are closed before it can be waited for.
+    pub fn ends(&mut self) -> Option<String> {
+        for _ in 0..50 {
+            if let Some(status) = self.ended() {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
     }
 
     /// The last lines of its console.

@@ -50,7 +50,7 @@ pub fn run(
     kernels: &BTreeMap<String, KernelFiles>,
     control: &Control,
 ) -> Result<RunResult, Error> {
-    let _pinned = Pinned::new();
+    let _pinned = Pinned::to_next_core();
     let mut machines = Machines::start(plan, seed, kernels)?;
     let is_traced = plan.links.iter().any(|link| link.trace);
     loop {
@@ -182,7 +182,7 @@ impl Machines {
 }
 
 fn failure(name: &str, process: &mut GuestProcess, what: String) -> Error {
-    let what = process.ended().map_or(what, |status| format!("it ended by itself ({status})"));
+    let what = process.ends().map_or(what, |status| format!("it ended by itself ({status})"));
     Error::Guest { guest: name.to_string(), what, console: process.last_lines() }
 }
 

@@ -71,7 +71,7 @@ impl SharedMemory {
         }
         // SAFETY: `at` is within the mapping, as was just checked.
         let address = unsafe { self.base.as_ptr().add(at) };
-        if address as usize % align != 0 {
+        if !(address as usize).is_multiple_of(align) {
             return Err(OutOfBounds);
         }
         Ok(address)

@@ -1,6 +1,7 @@
 //! What the program in a guest reports: records in frames of a device of its own. All numbers are little-endian.
 
 use crate::error::Fault;
+use crate::tcp_info::ConnectionInfo;
 use marqueue_cc::SenderInfo;
 use marqueue_core::{Dur, Time};
 
@@ -69,7 +70,7 @@ pub fn read<'a>(mut bytes: &'a [u8], mut take: impl FnMut(Record<'a>) -> Result<
     Ok(())
 }
 
-/// What is read of struct tcp_info (include/uapi/linux/tcp.h).
+/// What results need of struct tcp_info.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpInfo {
     /// The sender, in the terms of the simulator.
@@ -80,24 +81,19 @@ pub struct TcpInfo {
     pub timeouts: Option<u16>,
 }
 
-/// snd_ssthresh before the first loss: TCP_INFINITE_SSTHRESH.
-const INFINITE: u32 = 0x7fff_ffff;
-
 impl TcpInfo {
-    /// From the kernel's struct, which may be longer or shorter than that of Linux 7.3. `None` if it is too short.
+    /// From the kernel's struct. `None` if it is none ([`ConnectionInfo::read`]).
     pub fn parse(bytes: &[u8]) -> Option<TcpInfo> {
-        let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-        let (rto, rtt, ssthresh, cwnd) = (word(8)?, word(68)?, word(76)?, word(80)?);
+        let info = ConnectionInfo::read(bytes)?;
         let sender = SenderInfo {
-            cwnd: f64::from(cwnd),
-            ssthresh: if ssthresh >= INFINITE { f64::INFINITY } else { f64::from(ssthresh) },
+            cwnd: f64::from(info.snd_cwnd),
+            ssthresh: info.snd_ssthresh.map_or(f64::INFINITY, f64::from),
             // The kernel tells the smoothed round-trip time alone.
-            rtt: (rtt > 0).then(|| Dur(u64::from(rtt) * 1000)),
-            srtt: f64::from(rtt) / 1e6,
-            rto: Dur(u64::from(rto) * 1000),
+            rtt: (info.rtt > 0).then(|| Dur(u64::from(info.rtt) * 1000)),
+            srtt: f64::from(info.rtt) / 1e6,
+            rto: Dur(u64::from(info.rto) * 1000),
         };
-        let timeouts = bytes.get(240..242).map(|b| u16::from_le_bytes([b[0], b[1]]));
-        Some(TcpInfo { sender, retransmits: word(100)?, timeouts })
+        Some(TcpInfo { sender, retransmits: info.total_retrans, timeouts: info.total_rto })
     }
 }
 

@@ -48,6 +48,10 @@ QDISCS = {
 }
 """The qdiscs that are tried, with the arguments that they need."""
 
+ENVIRONMENT = {"PATH": os.defpath, "HOME": ".", "GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
+"""Linux 6.1 unmaps from its processes what the C library registers for restartable sequences
+(rseq), and a host that writes there ends them."""
+
 CONTROLS = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 _TEXT = re.compile(r"(?ms)^guest: text (\d+), status (\d+)\n(.*?)^guest: end of text \1$")
 
@@ -101,6 +105,9 @@ def boot(kernel: Kernel, plan: str, seed: int = 1) -> str:
         (folder / "plan").write_text(plan, encoding="utf-8")
         _pack(kernel, folder)
         words = [
+            # The size of the memory of Linux 6.1 depends on where the host puts its heap.
+            "setarch",
+            "--addr-no-randomize",
             str(kernel.image),
             f"mem={MEMORY}",
             "initrd=initramfs",
@@ -120,6 +127,7 @@ def boot(kernel: Kernel, plan: str, seed: int = 1) -> str:
         with subprocess.Popen(
             words,
             cwd=folder,
+            env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -181,9 +181,27 @@ def settings(page: Report, result: Result) -> None:
     for (name, transport), planned in zip(
         result.provenance.transports.items(), result.plan["transports"], strict=True
     ):
+        if "stack" in transport:
+            _stack(page, f"Transport {name}", transport["stack"], result.provenance.kernels or {})
+            continue
         otherwise = f"preset {transport['preset']}"
         rows = _rows(tcp_declarations(), transport["values"], planned["params"], otherwise)
         page.table(SETTINGS, rows, f"Transport {name}", folded=True)
+
+
+def _stack(
+    page: Report, title: str, stack: Mapping[str, Any], kernels: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Adds what the TCP of a kernel was told; everything else is the kernel's own."""
+    kernel = kernels.get(stack["kernel"], {})
+    rows: list[list[Cell]] = [
+        ["kernel", stack["kernel"]],
+        ["version", kernel.get("version", "")],
+        ["SHA-256 of the image", kernel.get("checksum", "")],
+        ["congestion control", stack["congestion_control"]],
+        *([each, value] for each, value in stack["sysctl"].items()),
+    ]
+    page.table(("Setting", "Value"), rows, title, folded=True)
 
 
 SETTINGS = ("Parameter", "Value", "Set by", "Meaning")

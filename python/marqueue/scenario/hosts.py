@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from marqueue.errors import Problem, ScenarioError, show
 from marqueue.scenario.fields import Transport
 from marqueue.scenario.model import Scenario
+from marqueue.scenario.parameters import Value
 from marqueue.scenario.stack import CONTROLS, MAPPED, PRESET, read_stack
 from marqueue.scenario.traffic import Poisson, Tcp
 
@@ -35,7 +36,7 @@ def on_kernel(scenario: Scenario, kernel: str) -> tuple[Scenario, list[str]]:
             problems.append(Problem(f"{path}.control", f"got {show(control)}, {expected}"))
             continue
         segment = min(float(str(values["segment"])), ETHERNET_SEGMENT)
-        params = {"control": control, "segment": segment}
+        params: dict[str, Value] = {"control": control, "segment": segment}
         if values["ecn"]:
             params["ecn"] = True
         remarks += [f"{path}.{key}: the kernel has its own value." for key in _left(given)]

@@ -66,7 +66,7 @@ def read_stack(table: Mapping[str, object]) -> Stack | None:
             message = 'expected a kernel with it, such as stack = "linux-7.3"'
             raise Refused([((key,), message) for key in beside])
         return None
-    problems = [
+    problems: list[tuple[tuple[str, ...], str]] = [
         ((key,), f"the kernel decides it; expected {', '.join(MAPPED)} alone, or a sysctl")
         for key in table
         if key not in (*KEYS, *MAPPED, "preset")

@@ -41,11 +41,8 @@ impl Engine {
                 let report = rate_based.receiver.on_packet(packet.seq(), packet.ecn(), signals);
                 return Some((self.report(packet.flow(), &report), packet.stage() + 1));
             }
-            FlowKind::External(_) => {
-                self.hand_out(packet, at, Fate::AtReceiver);
-                return None;
-            }
-            FlowKind::Finished => (0, None),
+            // An external receiver has a stage of its own.
+            FlowKind::External(_) | FlowKind::Finished => (0, None),
         };
         flow.delivered += bytes;
         if let Some(ack) = ack {

@@ -108,6 +108,10 @@ impl Engine {
 
     /// Takes what became of packets.
     pub fn take_fates(&mut self, to: &mut Vec<PacketFate>) {
+        // A packet that is lost when it is sent must not give its number to the next one before the caller knows. Those
+        // of acknowledgements that have arrived are free already.
+        let ended = self.fates.iter().filter(|fate| fate.fate != Fate::AtSender);
+        self.free_option_slots.extend(ended.map(|fate| fate.frame));
         to.append(&mut self.fates);
     }
 
@@ -131,12 +135,19 @@ impl Engine {
         frame
     }
 
-    /// A packet of an external flow leaves the network at its receiver.
-    #[cold]
-    pub(super) fn hand_out(&mut self, packet: Packet, at: Time, fate: Fate) {
-        self.record_fate(packet, at, fate);
-        self.release_options(&packet);
-        self.flows[packet.flow() as usize].in_flight -= 1;
+    /// Data arrives at its receiver, which may be outside.
+    #[inline(never)]
+    pub(super) fn receive_or_hand_out(&mut self, packet: Packet) {
+        let now = self.now;
+        if !packet.has(Flags::EXTERNAL) {
+            if let Some((ack, stage)) = self.receive(packet, now) {
+                self.send_from_host(ack, stage, now);
+            }
+            return;
+        }
+        // Ends the measuring windows that are over; what is delivered now counts in the present one.
+        self.receive(packet, now);
+        self.record_fate(packet, now, Fate::AtReceiver);
     }
 
     #[cold]

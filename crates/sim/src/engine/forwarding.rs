@@ -79,6 +79,7 @@ impl Engine {
                     self.send_from_host(ack, stage, now);
                 }
             }
+            Stage::ReceiveOrHandOut => self.receive_or_hand_out(packet),
             Stage::Sender | Stage::Pipe(_) | Stage::ReorderingPipe(_) | Stage::Cores(_) => {
                 unreachable!("a packet that arrives has passed the pipe")
             }
@@ -95,6 +96,7 @@ impl Engine {
             | Stage::ReorderingPipe(_)
             | Stage::Cores(_)
             | Stage::Receive
+            | Stage::ReceiveOrHandOut
             | Stage::ReceiveChained
             | Stage::Sender => unreachable!("a host sends into a link"),
         }
@@ -159,7 +161,7 @@ impl Engine {
                     self.insert_in_order(l, packet.with_stage(stage + 1), at);
                     return;
                 }
-                Stage::Link(_) | Stage::Receive | Stage::Sender => break,
+                Stage::Link(_) | Stage::Receive | Stage::ReceiveOrHandOut | Stage::Sender => break,
             }
         }
         let source = self.links[l as usize].arrival_source;
@@ -314,8 +316,7 @@ impl Engine {
     fn on_leaving_network(&mut self, packet: &Packet) {
         if packet.has(Flags::EXTERNAL) {
             self.record_fate(*packet, self.now, Fate::Lost);
-        }
-        if packet.has(Flags::ACK) || packet.has(Flags::SIGNALS) || packet.has(Flags::EXTERNAL) {
+        } else if packet.has(Flags::ACK) || packet.has(Flags::SIGNALS) {
             self.release_options(packet);
         }
         self.flows[packet.flow() as usize].in_flight -= 1;

@@ -18,7 +18,9 @@ pub(super) fn signals(pool: &[PacketOptions], free: &mut Vec<u32>, packet: Packe
     free.push(packet.options());
     match pool[packet.options() as usize] {
         PacketOptions::Signals(signals) => Some(signals),
-        PacketOptions::Tcp(_) | PacketOptions::Report(_) | PacketOptions::Frame => unreachable!("data that carries signals has them"),
+        PacketOptions::Tcp(_) | PacketOptions::Report(_) | PacketOptions::Frame => {
+            unreachable!("data that carries signals has them")
+        }
     }
 }
 

@@ -23,7 +23,7 @@ impl Engine {
                 | Stage::Pipe(l)
                 | Stage::ReorderingPipe(l)
                 | Stage::Cores(l),
-                Stage::Link(_) | Stage::Receive | Stage::Sender,
+                Stage::Link(_) | Stage::Receive | Stage::ReceiveOrHandOut | Stage::Sender,
             ) = (pair[0], pair[1])
             {
                 has_arrivals[l as usize] = true;
