@@ -33,7 +33,7 @@ fn plan(control: &str, flows: u32, buffer: f64, warm_up: f64, duration: f64) -> 
     }
     .plan(duration);
     let params = ParamValues::from([("control".into(), Value::Choice(control.into()))]);
-    plan.transports = vec![TransportPlan { preset: "linux".into(), params }];
+    plan.transports = vec![TransportPlan { preset: "linux".into(), params, stack: None }];
     plan.traffic = vec![tcp("flows", 0, flows, 1.0)];
     plan.boundaries = vec![secs(warm_up)];
     plan
