@@ -115,7 +115,7 @@ fn a_mark_is_reported_for_packets_that_are_capable_of_it_and_others_are_dropped(
         }
         to_the_end(&mut run)
     };
-    let marked = fates(Ecn::Ect);
+    let marked = fates(Ecn::Ect0);
     assert!(marked.iter().any(|f| f.marked && f.fate == Fate::AtReceiver), "{marked:?}");
     let dropped = fates(Ecn::NotEct);
     assert!(dropped.iter().all(|f| !f.marked) && dropped.iter().any(|f| f.fate == Fate::Lost), "{dropped:?}");

@@ -64,19 +64,24 @@ def cards() -> Iterator[Card]:
 def write(directory: Path) -> list[Card]:
     """Writes ``cards.json``, the schema of scenarios, and the compiled scenario of each card.
 
-    Returns the cards. A scenario that does not compile as it stands is left out.
+    Returns the cards. A scenario is left out that does not compile as it stands, or that needs a
+    Linux kernel, which no browser runs.
     """
     directory.mkdir(parents=True, exist_ok=True)
     written = []
     for card in cards():
         made = outline(card.toml)
         content = json.dumps(made.get("compiled"))
-        if made["ok"] and len(content) <= LARGEST_PLAN:
+        if made["ok"] and len(content) <= LARGEST_PLAN and not _needs_kernel(card.toml):
             (directory / f"{card.id}.json").write_text(content, encoding="utf-8")
             written.append(card)
     _write(directory / "cards.json", [asdict(card) for card in written])
     _write(directory / "schema.json", schema())
     return written
+
+
+def _needs_kernel(text: str) -> bool:
+    return any("stack" in each for each in tomllib.loads(text).get("transport", {}).values())
 
 
 def _card(name: str, path: Path, group: str) -> Card:
