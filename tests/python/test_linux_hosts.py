@@ -112,7 +112,7 @@ def digest(of: Scenario, seed: int = 1) -> str:
                 ('"kernel.panic"', 'got "kernel.panic", expected names in quotes'),
                 ("net.core.x", 'got "net", expected names in quotes'),
                 ('"net.core.x y"', 'got "net.core.x y"'),
-                ('"net.core.x\\n"', "got \"net.core.x"),
+                ('"net.core.x\\n"', 'got "net.core.x'),
             ]
         ),
         *(
