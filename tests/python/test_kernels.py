@@ -11,7 +11,7 @@ import pytest
 
 from kernel_requirements import every_kernel
 from marqueue.errors import MarqueueError
-from marqueue.kernels import Kernel, built, find
+from marqueue.kernels import Kernel, built, find, find_host
 from marqueue.kernels.cache import FORMAT, root
 from marqueue.kernels.patches import SEED, SEED_FILE, TICK_FILE, apply, touched
 from marqueue.kernels.recipe import FRAGMENT, GUEST
@@ -95,6 +95,22 @@ def test_find_says_where_a_kernel_is_or_how_it_is_built(cache: Path) -> None:
         find("nine")
     with pytest.raises(MarqueueError, match="expected one of"):
         find("../mine")
+
+
+def test_a_kernel_whose_clock_is_messages_is_no_end_host(cache: Path) -> None:
+    able = r"expected Linux 6\.11 or later: (.*)"
+    # Nobody is told to build it first.
+    with pytest.raises(MarqueueError, match=r"linux-6\.1: Linux 6\.1 cannot .*" + able) as caught:
+        find_host("linux-6.1")
+    assert "kernel build" not in str(caught.value)
+    for name, version in {"linux-6.1": "6.1.192", "old": "6.10.14", "new": "6.11.0-rc1"}.items():
+        kept(cache, name, version=version)
+    with pytest.raises(MarqueueError, match=r"old: Linux 6\.10\.14 cannot .*" + able) as caught:
+        find_host("old")
+    assert str(caught.value).endswith("later: linux-7.3, new")
+    assert find_host("new").version == "6.11.0-rc1"
+    with pytest.raises(MarqueueError, match=r"marqueue kernel build linux-7\.3"):
+        find_host("linux-7.3")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -105,15 +106,35 @@ def digest(of: Scenario, seed: int = 1) -> str:
             "transport.default.congestion_control",
             "one of them",
         ),
-        (
-            'stack = "k"\nsysctl = { "kernel.panic" = 1 }',
-            "transport.default.sysctl.kernel.panic",
-            "net.",
+        *(
+            (f'stack = "k"\nsysctl = {{ {name} = 1 }}', "transport.default.sysctl", got)
+            for name, got in [
+                ('"kernel.panic"', 'got "kernel.panic", expected names in quotes'),
+                ("net.core.x", 'got "net", expected names in quotes'),
+                ('"net.core.x y"', 'got "net.core.x y"'),
+                ('"net.core.x\\n"', 'got "net.core.x'),
+            ]
+        ),
+        *(
+            (
+                f'stack = "k"\nsysctl = {{ "net.core.x" = {value} }}',
+                "transport.default.sysctl.net.core.x",
+                f"got {got}, expected a whole number, or words with one blank",
+            )
+            for value, got in [
+                (r'"1\nflow"', r'"1\nflow"'),
+                ('"1  2"', '"1  2"'),
+                ('" 1"', '" 1"'),
+                ('"1 #2"', '"1 #2"'),
+                ('""', '""'),
+                ("1.5", "1.5"),
+                ("true", "true"),
+            ]
         ),
         (
-            'stack = "k"\nsysctl = { "net.core.x" = "1\\nflow" }',
-            "transport.default.sysctl.net.core.x",
-            "one line",
+            'stack = "k"\nsegment = "1500 B"',
+            "transport.default.segment",
+            "expected 76 to 1448 with a kernel",
         ),
     ],
 )
@@ -123,6 +144,15 @@ def test_a_mistake_in_a_stack_is_named(transport: str, path: str, expected: str)
     [problem] = caught.value.problems
     assert problem.path == path
     assert expected in problem.message
+
+
+def test_gaps_that_a_kernel_s_sender_has_not_are_refused_before_it_starts() -> None:
+    pieces = 'write = "10 packets"\nevery = "1 s"\ngaps = "exponential"'
+    with pytest.raises(ScenarioError) as caught:
+        compile(scenario(traffic=pieces))
+    [problem] = caught.value.problems
+    assert problem.path == "traffic.flows.gaps"
+    assert "expected constant ones with a kernel" in problem.message
 
 
 def test_a_stack_survives_writing_and_reading() -> None:
@@ -166,14 +196,24 @@ def test_a_law_that_no_kernel_has_is_refused() -> None:
     assert caught.value.problems[0].path == "transport.default.control"
 
 
-def test_without_a_kernel_the_error_says_how_to_build_one(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text(scenario().to_toml(), encoding="utf-8")
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        (KERNEL, f"marqueue kernel build {KERNEL}"),
+        ("linux-6.1", f"cannot be an end host yet, .* later: {KERNEL}"),
+    ],
+)
+def test_a_kernel_that_is_not_there_or_no_host_is_named_before_anything_starts(
+    tmp_path: Path, kernel: str, expected: str
+) -> None:
+    text = scenario(f'stack = "{kernel}"').to_toml()
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = subprocess.run(
         [*COMMAND, "run", "s.toml"], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert f"marqueue kernel build {KERNEL}" in done.stderr
+    assert re.search(expected, " ".join(done.stderr.split()))
     assert not (tmp_path / "results").exists()
 
 

@@ -48,7 +48,10 @@ impl Control {
 /// Checks a plan. Returns warnings about the parameters of its queues.
 #[pyfunction]
 pub fn check(plan_json: &str) -> PyResult<Vec<String>> {
-    marqueue_sim::check(&parse(plan_json)?).map_err(refused)
+    let plan = parse(plan_json)?;
+    let warnings = marqueue_sim::check(&plan).map_err(refused)?;
+    marqueue_uml::check(&plan).map_err(|error| refused(RunError::Invalid(error)))?;
+    Ok(warnings)
 }
 
 /// An estimate of the largest memory that a run takes, bytes.

@@ -70,13 +70,18 @@ impl GuestPlan {
     /// Sets a sysctl, such as `net.ipv4.tcp_ecn`.
     ///
     /// # Errors
-    /// If name or value would not be one line, or the name not one word.
+    /// If the name is not one word, or the value is not words with one blank between them.
     pub fn sysctl(&mut self, name: &str, value: &str) -> Result<&mut GuestPlan, ParamError> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
         if name.is_empty() || !name.chars().all(is_name) {
             return Err(ParamError::new("sysctl", format!("got {name:?}, expected a name such as net.ipv4.tcp_ecn")));
         }
-        one_line(&format!("sysctl.{name}"), value)?;
+        // The guest's program reads words: it would take more blanks for one.
+        let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_graphic() && c != '#');
+        if !value.split(' ').all(is_word) {
+            let message = format!("got {value:?}, expected a number, or words with one blank between them");
+            return Err(ParamError::new(format!("sysctl.{name}"), message));
+        }
         Ok(self.line(format_args!("sysctl {name}={value}")))
     }
 
@@ -171,7 +176,8 @@ fn congestion(name: Option<&str>) -> Result<String, ParamError> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     match name {
         Some(name) if name.is_empty() || !name.chars().all(is_name) => {
-            Err(ParamError::new("control", format!("got {name:?}, expected the name of a congestion control")))
+            let message = format!("got {name:?}, expected the name of a congestion control");
+            Err(ParamError::new("congestion_control", message))
         }
         _ => Ok(option("congestion", name)),
     }

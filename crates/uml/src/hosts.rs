@@ -3,13 +3,14 @@
 //! Flows of one kernel with the same sysctls share two guests: one has all senders, the other all receivers. The
 //! addresses of guest `g` are 10.g.0.1 and 02:00:00:00:g:d on device d. Senders are told apart by their ports.
 
+use crate::guest_plan::{GuestPlan, Listener, Sender};
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Time};
 use marqueue_sim::external::ExternalFlow;
-use marqueue_sim::plan::{Gaps, Plan, StackPlan};
+use marqueue_sim::plan::{Gaps, Plan, StackPlan, TrafficKind};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// The time of the guests at which the scenario begins: they have booted by then.
 pub const ORIGIN: u64 = 2_000_000_000;
@@ -22,6 +23,8 @@ const FIRST_RECEIVER: u16 = 5_000;
 const MOST_FLOWS: usize = 50_000;
 /// What timestamps take of a segment, bytes (RFC 7323, appendix A). The kernel's MSS includes them.
 const TIMESTAMPS: u32 = 12;
+/// Length of the prefix of a guest's network.
+const PREFIX: u8 = 16;
 /// Payload of a segment in an Ethernet frame with timestamps.
 const ETHERNET_SEGMENT: u32 = 1448;
 /// Memory of a guest without flows, and for each flow, megabytes.
@@ -35,8 +38,8 @@ pub struct HostPlan {
     pub name: String,
     /// Its kernel.
     pub kernel: String,
-    /// What its program does, line by line.
-    pub plan: String,
+    /// What its program does.
+    pub plan: GuestPlan,
     /// Its memory, megabytes.
     pub memory: usize,
     /// The address of each of its devices. The last one is for telemetry.
@@ -54,15 +57,13 @@ pub struct Hosts {
     pub segments: Vec<u32>,
 }
 
-/// A receiver's socket is for all flows with these settings.
-type Listener = (String, u32);
-
 impl Hosts {
     /// The guests for these flows of a plan.
     ///
     /// # Errors
     /// If a guest would have too many flows, or cannot do what the plan says.
     pub fn new(plan: &Plan, flows: &[ExternalFlow]) -> Result<Hosts, ParamError> {
+        check(plan)?;
         let mut hosts = Hosts::default();
         let mut kinds: Vec<(&str, &BTreeMap<String, String>)> = Vec::new();
         let mut members: Vec<Vec<usize>> = Vec::new();
@@ -75,75 +76,62 @@ impl Hosts {
                 kinds.len() - 1
             });
             members[pair].push(index);
-            hosts.segments.push(segment_of(plan, flow)?);
+            hosts.segments.push(segment_of(plan, flow.transport as usize)?);
         }
-        for (pair, (kernel, sysctl)) in kinds.into_iter().enumerate() {
-            let here = std::mem::take(&mut members[pair]);
+        for here in members {
             if here.len() > MOST_FLOWS {
                 let message = format!("got {} flows of one kernel, expected at most {MOST_FLOWS}", here.len());
                 return Err(ParamError::new("traffic", message));
             }
-            hosts.add_pair(plan, flows, &here, kernel, sysctl)?;
+            hosts.add_pair(plan, flows, &here)?;
             hosts.flows.push(here);
         }
         Ok(hosts)
     }
 
-    /// Adds the two guests of these flows.
-    fn add_pair(
-        &mut self,
-        plan: &Plan,
-        flows: &[ExternalFlow],
-        here: &[usize],
-        kernel: &str,
-        sysctl: &BTreeMap<String, String>,
-    ) -> Result<(), ParamError> {
+    /// Adds the two guests of these flows, which have the same kernel and sysctls.
+    fn add_pair(&mut self, plan: &Plan, flows: &[ExternalFlow], here: &[usize]) -> Result<(), ParamError> {
         let (sender, receiver) = (self.guests.len(), self.guests.len() + 1);
-        let mut sending = head(sender, receiver, sysctl);
-        let mut receiving = head(receiver, sender, sysctl);
-        let sample = if plan.sample == Dur::ZERO { DEFAULT_SAMPLE } else { plan.sample };
-        let _ = writeln!(sending, "sample-every {}", sample.0);
+        let StackPlan { kernel, sysctl, .. } = stack_of(plan, &flows[here[0]]);
+        let mut sending = head(sender, receiver, sysctl)?;
+        let mut receiving = head(receiver, sender, sysctl)?;
+        sending.sample_every(if plan.sample == Dur::ZERO { DEFAULT_SAMPLE } else { plan.sample });
         let mut listeners: Vec<Listener> = Vec::new();
         for (position, &index) in here.iter().enumerate() {
             let (flow, segment) = (&flows[index], self.segments[index]);
-            let control = &stack_of(plan, flow).congestion_control;
-            let listener = (control.clone(), segment);
-            let known = listeners.iter().position(|each| *each == listener);
-            let port = known.unwrap_or_else(|| {
-                let port = FIRST_RECEIVER + listeners.len() as u16;
-                let _ = writeln!(receiving, "listen {} {port} congestion {control}{}", address(receiver), mss(segment));
-                listeners.push(listener);
-                listeners.len() - 1
-            }) as u16
-                + FIRST_RECEIVER;
-            let from = FIRST_SENDER + position as u16;
-            let bytes = u64::from(flow.size.unwrap_or(0)) * u64::from(segment);
-            let _ = write!(
-                sending,
-                "flow {index} from {}:{from} to {}:{port} start {} bytes {bytes} congestion {control}{}",
-                address(sender),
-                address(receiver),
-                flow.start.0,
-                mss(segment),
-            );
-            if let Some(write) = &flow.write {
-                if write.gaps == Gaps::Exponential {
-                    let message = "got exponential gaps, expected constant ones with a kernel";
-                    return Err(ParamError::new(format!("traffic[{}].gaps", flow.group), message));
+            let congestion = Some(stack_of(plan, flow).congestion_control.clone());
+            let mss = mss(segment);
+            let known = listeners.iter().find(|each| each.congestion == congestion && each.mss == mss);
+            let remote = match known {
+                Some(listener) => listener.local,
+                None => {
+                    let local = SocketAddrV4::new(address(receiver), FIRST_RECEIVER + listeners.len() as u16);
+                    let congestion = congestion.clone();
+                    let listener = Listener { local, congestion, mss, receive_buffer: None };
+                    receiving.listen(&listener)?;
+                    listeners.push(listener);
+                    local
                 }
-                let piece = u64::from(write.packets) * u64::from(segment);
-                let _ = write!(sending, " write {piece} every {}", write.every.0);
-            }
-            if let Some(stop) = flow.stop.filter(|&stop| stop > flow.start) {
-                let _ = write!(sending, " stop {}", stop.0);
-            }
-            sending.push('\n');
+            };
+            let bytes = |packets: u32| u64::from(packets) * u64::from(segment);
+            sending.flow(&Sender {
+                number: index as u32,
+                local: SocketAddrV4::new(address(sender), FIRST_SENDER + position as u16),
+                remote,
+                start: flow.start,
+                stop: flow.stop.filter(|&stop| stop > flow.start),
+                bytes: flow.size.map(bytes),
+                pieces: flow.write.map(|write| (bytes(write.packets), write.every)),
+                congestion,
+                mss,
+                send_buffer: None,
+            })?;
         }
         let memory = MEMORY + here.len() / FLOWS_A_MEGABYTE;
         for (number, role, plan) in [(sender, "senders", sending), (receiver, "receivers", receiving)] {
             self.guests.push(HostPlan {
                 name: format!("{kernel} ({role}, guest {number})"),
-                kernel: kernel.to_string(),
+                kernel: kernel.clone(),
                 plan,
                 memory,
                 devices: vec![mac(number, 0), mac(number, 1)],
@@ -176,42 +164,61 @@ fn stack_of<'a>(plan: &'a Plan, flow: &ExternalFlow) -> &'a StackPlan {
     stack.as_ref().expect("a flow is external because it has a kernel")
 }
 
-/// The payload of a flow's segments.
-fn segment_of(plan: &Plan, flow: &ExternalFlow) -> Result<u32, ParamError> {
-    let transport = &plan.transports[flow.transport as usize];
-    let path = || format!("transports[{}]", flow.transport);
-    let config = Config::with_preset(&transport.preset, &transport.params).map_err(|e| e.within(&path()))?;
+/// Checks what a plan asks of kernels.
+///
+/// # Errors
+/// If no kernel could do it.
+pub fn check(plan: &Plan) -> Result<(), ParamError> {
+    for (index, transport) in plan.transports.iter().enumerate() {
+        let Some(stack) = &transport.stack else { continue };
+        segment_of(plan, index)?;
+        let checked = head(0, 1, &stack.sysctl).and_then(|mut guest| {
+            let (local, congestion) = (SocketAddrV4::new(address(0), FIRST_RECEIVER), &stack.congestion_control);
+            guest.listen(&Listener { local, congestion: Some(congestion.clone()), mss: None, receive_buffer: None })?;
+            Ok(())
+        });
+        checked.map_err(|error| error.within(&format!("transports[{index}]")))?;
+    }
+    for (index, traffic) in plan.traffic.iter().enumerate() {
+        let TrafficKind::Tcp { transport, write: Some(write), .. } = &traffic.kind else { continue };
+        if plan.transports[*transport].stack.is_some() && write.gaps == Gaps::Exponential {
+            let message = "got exponential gaps, expected constant ones with a kernel";
+            return Err(ParamError::new(format!("traffic[{index}].gaps"), message));
+        }
+    }
+    Ok(())
+}
+
+/// The payload of the segments of a transport's flows.
+fn segment_of(plan: &Plan, index: usize) -> Result<u32, ParamError> {
+    let transport = &plan.transports[index];
+    let path = format!("transports[{index}]");
+    let config = Config::with_preset(&transport.preset, &transport.params).map_err(|e| e.within(&path))?;
     if !(76..=ETHERNET_SEGMENT).contains(&config.segment) {
         let message = format!("got {} bytes, expected 76 to {ETHERNET_SEGMENT} with a kernel", config.segment);
-        return Err(ParamError::new(format!("{}.segment", path()), message));
+        return Err(ParamError::new(format!("{path}.segment"), message));
     }
     Ok(config.segment)
 }
 
 /// The option that limits segments, where the frame does not.
-fn mss(segment: u32) -> String {
-    if segment == ETHERNET_SEGMENT {
-        return String::new();
-    }
-    format!(" mss {}", segment + TIMESTAMPS)
+fn mss(segment: u32) -> Option<u32> {
+    (segment != ETHERNET_SEGMENT).then_some(segment + TIMESTAMPS)
 }
 
-/// The lines that all guests have.
-fn head(guest: usize, peer: usize, sysctl: &BTreeMap<String, String>) -> String {
-    let mut text = String::from("control eth1\n");
+/// What the plans of all guests begin with.
+fn head(guest: usize, peer: usize, sysctl: &BTreeMap<String, String>) -> Result<GuestPlan, ParamError> {
+    let mut plan = GuestPlan::new("eth1", ORIGIN);
     for (name, value) in sysctl {
-        let _ = writeln!(text, "sysctl {name}={value}");
+        plan.sysctl(name, value)?;
     }
-    let [a, b, c, d, e, f] = mac(peer, 0);
-    let _ = writeln!(text, "device eth0 address {}/16", address(guest));
-    let _ = writeln!(text, "neighbour eth0 {} {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}", address(peer));
-    let _ = writeln!(text, "route 10.{peer}.0.0/16 eth0");
-    let _ = writeln!(text, "clock-origin {ORIGIN}");
-    text
+    plan.device("eth0", address(guest), PREFIX).neighbour("eth0", address(peer), mac(peer, 0));
+    plan.route(Ipv4Addr::new(10, peer as u8, 0, 0), PREFIX, "eth0");
+    Ok(plan)
 }
 
-fn address(guest: usize) -> String {
-    format!("10.{guest}.0.1")
+fn address(guest: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, guest as u8, 0, 1)
 }
 
 fn mac(guest: usize, device: u8) -> [u8; 6] {

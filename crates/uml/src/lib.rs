@@ -6,8 +6,8 @@
 //!
 //! - [`shared_memory`] is the only access to memory that a guest can write; [`ring`] reads and fills rings there.
 //! - [`vhost_user`] serves one network device, [`clock`] is the time protocol, [`process`] starts and ends a guest.
-//! - [`guest`] joins these; [`hosts`] says which guests a plan needs, and [`network`] carries their frames through the
-//!   simulator.
+//! - [`guest`] joins these; [`hosts`] says which guests a plan needs, [`guest_plan`] what each of them does, and
+//!   [`network`] carries their frames through the simulator.
 //! - [`telemetry`] is what guests report, [`tcp_info`] what their kernels say of a connection.
 //! - [`run`] is the loop over both calendars.
 
@@ -29,4 +29,5 @@ pub mod telemetry;
 pub mod vhost_user;
 
 pub use error::Error;
+pub use hosts::check;
 pub use run::{run, KernelFiles};

@@ -99,7 +99,7 @@ impl GuestProcess {
     /// Starts `kernel` in `directory` with `arguments`. Its console goes to the file `console` there.
     ///
     /// # Errors
-    /// If it cannot be started.
+    /// If it cannot be started, or its addresses would be random.
     pub fn start(kernel: &Path, arguments: &[String], directory: &Path, console: &str) -> io::Result<GuestProcess> {
         let console = directory.join(console);
         let out = File::create(&console)?;
@@ -116,6 +116,7 @@ impl GuestProcess {
         unsafe {
             command.pre_exec(move || {
                 set_parent_process_death_signal(Some(Signal::KILL))?;
+                fix_addresses()?;
                 // The parent may have ended before the call above.
                 match rustix::process::getppid() {
                     Some(pid) if pid.as_raw_nonzero().get() as u32 == parent => Ok(()),
@@ -123,7 +124,7 @@ impl GuestProcess {
                 }
             });
         }
-        Ok(GuestProcess { child: command.spawn()?, console })
+        Ok(GuestProcess { child: command.spawn().map_err(with_reason)?, console })
     }
 
     /// Its number.
@@ -161,6 +162,30 @@ impl GuestProcess {
         let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
         lines[lines.len().saturating_sub(CONSOLE_LINES)..].iter().map(|line| line.to_string()).collect()
     }
+}
+
+/// Makes the addresses of this process the same in each run, from its next exec on. The size of a guest's memory, and
+/// with it limits of TCP's buffers, depend on where the host puts its heap. Newer kernels do this themselves, but go on
+/// where the host refuses it, and then their results change from run to run.
+fn fix_addresses() -> io::Result<()> {
+    // SAFETY: the call takes a number and changes a setting of this process alone.
+    match unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Only the number of an error passes from a process that was forked. Of all calls there, only that of
+/// [`fix_addresses`] fails with EPERM: a container forbids it.
+fn with_reason(error: io::Error) -> io::Error {
+    if error.raw_os_error() != Some(libc::EPERM) {
+        return error;
+    }
+    io::Error::new(
+        error.kind(),
+        "got a host that refuses personality(ADDR_NO_RANDOMIZE), without which results would change from run to run; \
+         expected one that allows it (in a container: --security-opt seccomp=unconfined)",
+    )
 }
 
 impl Drop for GuestProcess {

@@ -294,7 +294,7 @@ fn initramfs(host: &HostPlan, kernel: &KernelFiles) -> Result<Vec<u8>, Error> {
     let tc = kernel.tc.as_deref().map(read).transpose()?;
     let mut entries = vec![
         Entry { path: "init", contents: Some(&init) },
-        Entry { path: "plan", contents: Some(host.plan.as_bytes()) },
+        Entry { path: "plan", contents: Some(host.plan.text().as_bytes()) },
     ];
     if let Some(tc) = &tc {
         entries.push(Entry { path: "sbin", contents: None });

@@ -85,6 +85,12 @@ fn no_value_adds_a_line_or_a_word() {
         assert!(plan.report_tc(Time(0), value).is_err(), "{value:?}");
         assert!(plan.report_file(Time(0), value).is_err(), "{value:?}");
     }
+    // Blanks between words are one each, as the guest's program puts them.
+    for value in [" ", " 1", "1 ", "1  2", "1\t2", "1\r", "1\u{a0}2"] {
+        let refused = plan.sysctl("net.ipv4.tcp_rmem", value).unwrap_err();
+        assert_eq!(refused.path, "sysctl.net.ipv4.tcp_rmem");
+        assert!(refused.message.starts_with(&format!("got {value:?}, expected")), "{}", refused.message);
+    }
     for name in ["", "a b", "a=b", "a\nb"] {
         assert!(plan.sysctl(name, "1").is_err(), "{name:?}");
         assert!(plan.flow(&Sender { congestion: Some(name.into()), ..sender() }).is_err(), "{name:?}");

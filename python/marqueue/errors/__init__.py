@@ -3,6 +3,7 @@
 Any other exception is a bug and keeps its traceback.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -101,7 +102,7 @@ def show(value: object) -> str:
         case bool():
             text = str(value).lower()
         case str():
-            text = f'"{value}"'
+            text = f'"{value}"' if value.isprintable() else json.dumps(value)
         case dict():
             text = "a table"
         case list() | tuple():

@@ -4,6 +4,6 @@ A kernel is a folder in the user's cache: the executable ``linux``, the program 
 runs in it, ``tc``, and ``kernel.json``, which says what they were made of.
 """
 
-from marqueue.kernels.cache import Kernel, built, find
+from marqueue.kernels.cache import Kernel, built, find, find_host
 
-__all__ = ["Kernel", "built", "find"]
+__all__ = ["Kernel", "built", "find", "find_host"]

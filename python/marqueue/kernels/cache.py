@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,10 @@ from marqueue.kernels.releases import RELEASES
 RECORD = "kernel.json"
 FORMAT = 1
 """Of the record. A kernel of another format counts as not built."""
+
+FIRST_HOST = (6, 11)
+"""The first Linux whose clock as a guest is shared memory (include/uapi/linux/um_timetravel.h). The
+simulator has no other clock for its end hosts."""
 
 ASIDE = "."
 """What names of folders begin with that are no kernels: work that is under way."""
@@ -130,6 +135,34 @@ def find(name: str) -> Kernel:
         f"kernel {show(name)}: expected one of {', '.join(RELEASES)}, or one that has been built: "
         f"{there}. One's own tree is built with: marqueue kernel build --tree DIR --name NAME"
     )
+
+
+def find_host(name: str) -> Kernel:
+    """A kernel in which flows can end, by its name.
+
+    Raises MarqueueError, which names those that can, if it cannot be an end host or has not been
+    built.
+    """
+    there = {each.name: each.version for each in built()}
+    versions = {key: release.version for key, release in RELEASES.items()} | there
+    # Before the advice to build it.
+    if name in versions and not _can_be_host(versions[name]):
+        able = ", ".join(sorted(each for each in versions if _can_be_host(versions[each])))
+        raise MarqueueError(
+            f"kernel {name}: Linux {versions[name]} cannot be an end host yet, because its clock "
+            f"is not shared memory; expected Linux {_dotted(FIRST_HOST)} or later: {able}"
+        )
+    return find(name)
+
+
+def _can_be_host(version: str) -> bool:
+    """Whether flows can end in this version of Linux."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return numbers is None or tuple(map(int, numbers.groups())) >= FIRST_HOST
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
 
 
 def is_name(name: str) -> bool:

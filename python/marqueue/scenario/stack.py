@@ -23,6 +23,10 @@ PRESET = "linux"
 _KERNEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CONTROL = re.compile(r"[a-z0-9_-]{1,15}")
 _SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
+_WORD = r"[!\"$-~]+"
+_SYSCTL_VALUE = re.compile(f"{_WORD}( {_WORD})*")
+"""Words of visible ASCII with one blank between them. The guest's program reads words, and for it a
+``#`` begins a comment."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +106,10 @@ def _sysctl(given: object, problems: list[tuple[tuple[str, ...], str]]) -> dict[
     for name, value in given.items():
         text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
         if not _SYSCTL.fullmatch(str(name)):
-            problems.append((("sysctl", str(name)), "expected a name that begins with net."))
-        elif not text.strip() or "\n" in text or "#" in text:
-            message = f"got {show(value)}, expected a whole number or a text of one line"
-            problems.append((("sysctl", str(name)), message))
+            expected = 'expected names in quotes that begin with net., such as "net.ipv4.tcp_ecn"'
+            problems.append((("sysctl",), f"got {show(str(name))}, {expected}"))
+        elif not _SYSCTL_VALUE.fullmatch(text):
+            expected = "expected a whole number, or words with one blank between them"
+            problems.append((("sysctl", str(name)), f"got {show(value)}, {expected}"))
         values[str(name)] = text
     return dict(sorted(values.items()))

@@ -9,7 +9,7 @@ from typing import Any
 
 from marqueue._core import replication_seed
 from marqueue.errors import RunError
-from marqueue.kernels import find
+from marqueue.kernels import find_host
 from marqueue.results import Result, Subject, subjects_of
 from marqueue.results.provenance import describe, here
 from marqueue.results.samples import samples_of
@@ -147,7 +147,7 @@ def _rounds(
 def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
     """The replications of a scenario."""
     plan = json.dumps(compile(scenario))
-    kernels = tuple(map(find, kernels_of(scenario)))
+    kernels = tuple(map(find_host, kernels_of(scenario)))
     return [
         Replication(
             plan,
