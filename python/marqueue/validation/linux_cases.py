@@ -84,12 +84,10 @@ class Case:
         own: dict[str, Any] = {"preset": "linux", **self.model}
         if stack != "model":
             own = {"stack": stack, "segment": "1448 B", "sysctl": {**SYSCTL, **self.sysctl}}
-        reverse = {"rate": f"{RATE} bit/s", "delay": "10 ms"}
+        reverse: dict[str, Any] = {}
         if self.acknowledgements_lost:
             lost = {"model": "random", "probability": self.acknowledgements_lost}
-            reverse = {"reverse": {**reverse, "loss": lost}}
-        else:
-            reverse = {}
+            reverse = {"reverse": {"rate": f"{RATE} bit/s", "delay": "10 ms", "loss": lost}}
         return from_dict(
             {
                 "name": f"{self.name}, {stack}",
@@ -149,16 +147,27 @@ def _alone() -> list[Case]:
         ]
         cases += [
             # A flow that loses 1 % sends few packets, so that a longer run costs little.
-            Case(f"{control}, {name}", link, law, duration=55.0 if name == "1 % lost" else 25.0)
+            Case(
+                f"{control}, {name}",
+                link,
+                law,
+                duration=55.0 if name == "1 % lost" else 25.0,
+                replications=5 if name == "0.1 % lost" else 10,
+            )
             for name, link in losses.items()
         ]
         cases += [
-            Case(f"{control}, {name} ecn", queues[name], law | {"ecn": True},
-                 replications=seeds[name])
+            Case(
+                f"{control}, {name} ecn",
+                queues[name],
+                law | {"ecn": True},
+                replications=seeds[name],
+            )
             for name in ("red", "codel", "pie")
         ]
         cases += [
-            Case(f"{control}, a third of the ACKs lost", DROPTAIL, law, acknowledgements_lost=0.33),
+            Case(f"{control}, a third of the ACKs lost", DROPTAIL, law, acknowledgements_lost=0.33,
+                 replications=10),
             Case(f"{control}, 20 packets every 100 ms", DROPTAIL, law,
                  {"write": "20 packets", "every": "100 ms"}, replications=1),
             Case(f"{control}, 60 packets every 2 s", DROPTAIL, law,
@@ -180,12 +189,21 @@ def _alone() -> list[Case]:
 
 
 def _short() -> list[Case]:
-    return [
-        Case(f"{size} packets, {name}", link, {"control": "cubic"}, {"size": f"{size} packets"},
-             warmup=0.0, duration=20.0, replications=seeds)
-        for size in (1, 10, 11, 40, 300)
-        for name, link, seeds in (("droptail", DROPTAIL, 1), ("5 % lost", LOSSY, 24))
+    """Finite flows: alone, and many that start within 15 s, of which each loses other packets."""
+    sizes = (1, 10, 11, 40, 300)
+    cubic = {"control": "cubic"}
+    alone = [
+        Case(f"{size} packets, droptail", DROPTAIL, cubic, {"size": f"{size} packets"},
+             warmup=0.0, duration=5.0, replications=1)
+        for size in sizes
     ]  # fmt: skip
+    lossy = [
+        Case(f"{size} packets, 5 % lost", LOSSY, cubic,
+             {"size": f"{size} packets", "jitter": "15 s"},
+             flows=80 if size < 100 else 10, warmup=0.0, duration=40.0)
+        for size in sizes
+    ]  # fmt: skip
+    return alone + lossy
 
 
 LOSSY: Settings = {"loss": {"model": "random", "probability": 0.05}}

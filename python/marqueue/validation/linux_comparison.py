@@ -137,7 +137,9 @@ def _jain(result: Result) -> Floats:
 def readings(case: Case) -> dict[str, Read]:
     """What is compared in a case."""
     if case.finite:
-        return {"completion": _completion, "retransmissions": _retransmissions}
+        # Where losses are imposed, they set the retransmissions.
+        alone = {"retransmissions": _retransmissions} if case.replications == 1 else {}
+        return {"completion": _completion, **alone}
     read: dict[str, Read] = {
         "goodput": _goodput,
         "utilization": _link("utilization"),
@@ -186,9 +188,7 @@ def compare(case: Case, here: Result, there: Result) -> Iterator[Check]:
 
 def checks(bench: TaskRunner, case: Case) -> list[Check]:
     """The checks of one case."""
-    return list(
-        compare(case, bench.run(case.scenario("model")), bench.run(case.scenario(KERNEL)))
-    )
+    return list(compare(case, bench.run(case.scenario("model")), bench.run(case.scenario(KERNEL))))
 
 
 def tasks(effort: Effort) -> list[Task]:
