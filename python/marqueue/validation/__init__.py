@@ -1,4 +1,4 @@
-"""The validation ladder: checks of the simulator against theory, ns-2 and ns-3.
+"""The validation ladder: checks of the simulator against theory, ns-2, ns-3 and Linux.
 
 A rung is a file with tasks. A task runs simulations and returns checks, each with a law, a
 tolerance and the reason for the tolerance. ``RUNGS`` lists the rungs, the cheapest first.
@@ -11,6 +11,7 @@ from marqueue.validation.cubic import CUBIC
 from marqueue.validation.dctcp import DCTCP
 from marqueue.validation.l4s import L4S
 from marqueue.validation.ladder import Ladder, climb
+from marqueue.validation.linux_comparison import BESIDE_LINUX
 from marqueue.validation.loss_laws import LOSS_LAWS
 from marqueue.validation.ns2_comparison import BESIDE_NS2
 from marqueue.validation.ns3_comparison import BESIDE_NS3
@@ -35,6 +36,7 @@ RUNGS = {
         L4S,
         BESIDE_NS2,
         BESIDE_NS3,
+        BESIDE_LINUX,
     )
 }
 
