@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-import marqueue._core as core
+from marqueue.scenario.catalogue import catalogue
 
 # Who declares it, parameter, value in base units, RFC.
 AQM_DEFAULTS = [
@@ -30,8 +30,8 @@ TCP_DEFAULTS = [
 
 
 def declared(owner: str, name: str) -> dict[str, Any]:
-    aqms = {entry["name"]: entry["params"] for entry in core.aqm_catalogue()}
-    parameters = core.tcp_params() if owner == "tcp" else aqms[owner]
+    aqms = {entry["name"]: entry["params"] for entry in catalogue()["aqms"]}
+    parameters = catalogue()["tcp"] if owner == "tcp" else aqms[owner]
     [parameter] = [each for each in parameters if each["name"] == name]
     return parameter
 

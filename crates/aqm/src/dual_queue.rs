@@ -6,7 +6,7 @@
 //! delay is known that its signals depend on.
 
 use crate::accounting::{Accounting, Counters, Reason};
-use crate::algo::Algorithm;
+use crate::algorithm::Algorithm;
 use crate::buffer::Buffer;
 use crate::l4s_fields::L4sFields;
 use crate::policy::{Env, Verdict};

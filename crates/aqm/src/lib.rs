@@ -10,6 +10,7 @@
 
 mod accounting;
 pub mod algo;
+pub mod algorithm;
 mod arrival_rate;
 mod base_pi;
 mod buffer;

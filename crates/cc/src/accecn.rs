@@ -20,7 +20,7 @@
 //! - The option always has all three fields: 11 bytes, 12 with padding. With timestamps, two SACK blocks leave no room for it.
 
 use crate::config::Config;
-use crate::segment::Ack;
+use crate::segment::{Ack, ByteCounters};
 use marqueue_core::{Ecn, Flags};
 
 /// Initial value of r.cep and s.cep (3.2.1).
@@ -41,17 +41,6 @@ const MANY: f64 = 4.0;
 
 /// Weight of the latest acknowledgement in that mean.
 const WEIGHT: f64 = 1.0 / 64.0;
-
-/// The byte counters of the option, modulo 2^24.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ByteCounters {
-    /// Bytes with ECT(0): EE0B.
-    pub ect0: u32,
-    /// Bytes with CE: ECEB.
-    pub ce: u32,
-    /// Bytes with ECT(1): EE1B.
-    pub ect1: u32,
-}
 
 /// The flags that tell three bits: AE, CWR and ECE, from the highest.
 pub fn ace_flags(bits: u32) -> Flags {

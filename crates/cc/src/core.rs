@@ -9,6 +9,7 @@ use crate::accecn::SenderCounters;
 use crate::algo::AnyWindowLaw;
 use crate::config::{Config, DctcpEct, Dialect, WindowValidation};
 use crate::law_list::EchoMode;
+use crate::pacing::Pacing;
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
 use crate::slow_start::SlowStartMonitor;
@@ -25,7 +26,6 @@ mod timing;
 mod window_use;
 mod window_validation;
 
-use pacing::Pacing;
 use window_use::WindowUse;
 
 /// The arguments of a call into the sender: the time, the settings, and the buffer for segments to send.

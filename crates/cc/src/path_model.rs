@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::delivery_rate::DeliveryRate;
-use crate::window_law::Window;
+use crate::window::Window;
 use marqueue_core::Time;
 
 /// The loss recovery that an acknowledgement finds, once it has been processed.

@@ -1,9 +1,10 @@
 //! A TCP receiver: reassembly, delayed acknowledgements (RFC 5681, section 4.2), selective acknowledgements (RFC 2018, RFC
 //! 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, section 6.1.3, RFC 8257, section 3.2, or RFC 9768).
 
-use crate::accecn::{self, ByteCounters, ReceiverCounters};
+use crate::accecn::{self, ReceiverCounters};
 use crate::config::{Config, DctcpEct, Dialect, EcnRequest, Recovery};
 use crate::law_list::EchoMode;
+use crate::segment::ByteCounters;
 use crate::sequence_ranges::SequenceRanges;
 use marqueue_core::{Dur, Ecn, Flags, Time};
 

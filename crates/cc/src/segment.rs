@@ -1,6 +1,5 @@
 //! The messages of a sender: the segments that it sends and the acknowledgements that it receives.
 
-use crate::accecn::ByteCounters;
 use marqueue_core::Flags;
 
 /// A segment to send.
@@ -12,6 +11,17 @@ pub struct Segment {
     pub flags: Flags,
     /// True if it is sent as ECN-capable.
     pub ect: bool,
+}
+
+/// The byte counters of the option, modulo 2^24.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByteCounters {
+    /// Bytes with ECT(0): EE0B.
+    pub ect0: u32,
+    /// Bytes with CE: ECEB.
+    pub ce: u32,
+    /// Bytes with ECT(1): EE1B.
+    pub ect1: u32,
 }
 
 /// An acknowledgement as it arrives.

@@ -5,23 +5,8 @@ use crate::accecn::Marks;
 use crate::config::Config;
 use crate::path_model::PathModel;
 use crate::rto::Rto;
+pub use crate::window::Window;
 use marqueue_core::Time;
-
-/// Congestion window and slow-start threshold, in segments.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
-    /// cwnd.
-    pub cwnd: f64,
-    /// ssthresh.
-    pub ssthresh: f64,
-}
-
-impl Window {
-    /// Is the sender in slow start?
-    pub fn in_slow_start(&self) -> bool {
-        self.cwnd < self.ssthresh
-    }
-}
 
 /// New data was acknowledged: the arguments of [`WindowLaw::on_ack`].
 #[derive(Debug)]

@@ -5,8 +5,9 @@
 mod common;
 
 use common::{config_of, Lead};
-use marqueue_cc::accecn::{ace_bits, ace_flags, ByteCounters, SenderCounters};
+use marqueue_cc::accecn::{ace_bits, ace_flags, SenderCounters};
 use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
+use marqueue_cc::segment::ByteCounters;
 use marqueue_cc::{Ack, Config, Options, Receiver};
 use marqueue_core::{Ecn, Flags, Rng, Time};
 use proptest::prelude::*;

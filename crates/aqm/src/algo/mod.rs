@@ -3,6 +3,7 @@
 //! The enum [`Discipline`] is generated from the list and dispatches by a branch, not by a pointer.
 
 use crate::accounting::{Counters, Reason};
+use crate::algorithm::Algorithm;
 use crate::dual_queue::DualQueue;
 use crate::policy::{Aqm, Env};
 use crate::qdisc::{EnqueueOutcome, FromSpec, Qdisc, QueueStatus, SingleQueue};
@@ -25,28 +26,6 @@ pub struct Entry {
     pub probes: &'static [(&'static str, &'static str)],
     /// Does it report a price of the link?
     pub prices: bool,
-}
-
-/// A discipline that can be registered in the list.
-pub trait Algorithm: Qdisc + Sized {
-    /// Its name in scenarios.
-    const NAME: &'static str;
-    /// One line on what it does.
-    const SUMMARY: &'static str;
-    /// The paper or RFC that defines it.
-    const SOURCE: &'static str;
-    /// Names of the internal variables that [`Qdisc::probe`] reports, with units.
-    const PROBES: &'static [(&'static str, &'static str)] = &[];
-    /// Does it report a price of the link?
-    const PRICES: bool;
-    /// Its parameters.
-    type Params: ParamSet;
-
-    /// An empty queue in `env`.
-    ///
-    /// # Errors
-    /// If the parameters contradict each other or the environment.
-    fn build(params: &Self::Params, env: Env, rng: Rng) -> Result<Self, ParamError>;
 }
 
 impl<A: Aqm> Algorithm for SingleQueue<A> {

@@ -13,39 +13,8 @@
 //! them. The rate follows cwnd at each segment; in Linux it follows at the next acknowledgement.
 
 use super::{Core, SendContext};
-use marqueue_core::{Dur, Time};
-
-/// State of a paced sender.
-#[derive(Clone, Debug)]
-pub struct Pacing {
-    /// The earliest time at which the next segment may leave.
-    next: Time,
-    /// When a segment leaves that is waiting; never, if none is.
-    due: Time,
-    /// The rate that a model of the path has set, segments/s.
-    rate: Option<f64>,
-    /// Segments that still leave without pacing.
-    quantum: u32,
-}
-
-impl Pacing {
-    fn new(quantum: u32) -> Pacing {
-        Pacing { next: Time::ZERO, due: Time::NEVER, rate: None, quantum }
-    }
-
-    /// A segment leaves at `now`, at `rate` segments/s.
-    fn sent(&mut self, now: Time, rate: f64) {
-        self.due = Time::NEVER;
-        let since = now - self.next.min(now);
-        self.next = self.next.max(now);
-        if self.quantum > 0 {
-            self.quantum -= 1;
-        } else if rate > 0.0 {
-            let gap = Dur::from_secs(1.0 / rate);
-            self.next += Dur(gap.0 - since.0.min(gap.0 / 2));
-        }
-    }
-}
+use crate::pacing::Pacing;
+use marqueue_core::Time;
 
 impl Core {
     /// The pacing that the settings ask for, at the start of a flow.

@@ -2,6 +2,8 @@
 //!
 //! tc-cake(8), "OVERHEAD COMPENSATION PARAMETERS"; Linux's sch_cake.
 
+use marqueue_core::Dur;
+
 marqueue_core::choice! {
     /// How a link frames packets.
     pub enum Framing {
@@ -36,6 +38,11 @@ impl Overhead {
             Framing::Ptm => with_overhead + with_overhead.div_ceil(64),
         }
     }
+}
+
+/// Takes `bytes` at a rate of `rate` bit/s.
+pub fn duration(bytes: u32, rate: f64) -> Dur {
+    Dur::from_secs(f64::from(bytes) * 8.0 / rate)
 }
 
 #[cfg(test)]

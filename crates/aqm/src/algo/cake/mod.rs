@@ -27,11 +27,11 @@ mod tin;
 mod tins;
 
 use crate::accounting::{Accounting, Counters, Reason};
-use crate::algo::Algorithm;
+use crate::algorithm::Algorithm;
 use crate::policy::{Env, Signal, Verdict};
 use crate::qdisc::{apply_verdict, EnqueueOutcome, Qdisc};
 use ack_filter::AckFilter;
-use framing::{Framing, Overhead};
+use framing::{duration, Framing, Overhead};
 use isolation::{Classifier, HostKey, Isolation};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Ecn, Packet, Price, Rng, Time};
@@ -95,11 +95,6 @@ pub struct Cake {
     env: Env,
     rng: Rng,
     accounting: Accounting,
-}
-
-/// Takes `bytes` at a rate of `rate` bit/s.
-fn duration(bytes: u32, rate: f64) -> Dur {
-    Dur::from_secs(f64::from(bytes) * 8.0 / rate)
 }
 
 impl Cake {

@@ -5,7 +5,7 @@
 
 use super::ack_filter::{superfluous, AckFilter};
 use super::chain::{Chains, List};
-use super::duration;
+use super::framing::duration;
 use super::isolation::{Classifier, Hashes, Table, QUEUES};
 use crate::algo::cobalt::{Decision, Settings, State};
 use crate::buffer::Buffer;

@@ -1,79 +1,15 @@
 //! Delivery signals of a round trip, and the bounds that losses set: "Updating the Model Upon Packet Loss".
 
-use super::{Bbr3, State, INFINITE};
+use super::state::{is_too_high, BETA, LOSS_THRESH};
+use super::{Bbr3, State};
 use crate::delivery_rate::{LostSegment, RateSample};
 use crate::window_law::Window;
 use marqueue_core::Time;
 
-/// BBR.LossThresh.
-const LOSS_THRESH: f64 = 0.02;
-/// BBR.Beta.
-const BETA: f64 = 0.7;
 
-/// Bounds and signals. Volumes are in segments.
-#[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// BBR.bw_shortterm.
-    pub bw_shortterm: f64,
-    /// BBR.inflight_shortterm.
-    pub inflight_shortterm: f64,
-    /// BBR.inflight_longterm.
-    pub inflight_longterm: f64,
-    /// BBR.bw_latest.
-    bw_latest: f64,
-    /// BBR.inflight_latest.
-    pub inflight_latest: u32,
-    /// BBR.is_loss_in_round.
-    loss_in_round: bool,
-    /// BBR.loss_round_delivered.
-    round_delivered: u32,
-    /// BBR.loss_round_start.
-    pub round_start: bool,
-}
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds {
-            bw_shortterm: INFINITE,
-            inflight_shortterm: INFINITE,
-            inflight_longterm: INFINITE,
-            bw_latest: 0.0,
-            inflight_latest: 0,
-            loss_in_round: false,
-            round_delivered: 0,
-            round_start: false,
-        }
-    }
-}
 
-impl Bounds {
-    /// ResetShortTermModel.
-    pub fn reset_shortterm(&mut self) {
-        (self.bw_shortterm, self.inflight_shortterm) = (INFINITE, INFINITE);
-    }
 
-    /// ResetCongestionSignals.
-    pub fn reset_signals(&mut self) {
-        (self.loss_in_round, self.bw_latest, self.inflight_latest) = (false, 0.0, 0);
-    }
-
-    /// InitLowerBounds and LossLowerBounds.
-    fn lower(&mut self, max_bw: f64, cwnd: f64) {
-        if self.bw_shortterm == INFINITE {
-            self.bw_shortterm = max_bw;
-        }
-        if self.inflight_shortterm == INFINITE {
-            self.inflight_shortterm = cwnd;
-        }
-        self.bw_shortterm = self.bw_latest.max(BETA * self.bw_shortterm);
-        self.inflight_shortterm = f64::from(self.inflight_latest).max(BETA * self.inflight_shortterm);
-    }
-}
-
-/// IsInflightTooHigh: more than 2% of what was in flight is lost.
-pub fn is_too_high(lost: u32, in_flight: u32) -> bool {
-    f64::from(lost) > LOSS_THRESH * f64::from(in_flight)
-}
 
 /// InflightAtLoss: where losses crossed the threshold.
 fn inflight_at_loss(lost: &LostSegment) -> f64 {
@@ -146,6 +82,7 @@ impl Bbr3 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algo::bbr3::state::Bounds;
 
     #[test]
     fn two_percent_of_what_was_in_flight() {

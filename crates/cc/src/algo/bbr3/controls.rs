@@ -1,6 +1,7 @@
 //! Pacing rate and window: "Updating Control Parameters".
 
-use super::{Bbr3, State, INFINITE};
+use super::state::INFINITE;
+use super::{Bbr3, State};
 use crate::config::Config;
 use crate::delivery_rate::RateSample;
 use crate::path_model::send_quantum;

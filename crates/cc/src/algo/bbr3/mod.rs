@@ -22,14 +22,14 @@
 mod bounds;
 mod controls;
 mod probe_bw;
+mod state;
 
 use crate::config::Config;
 use crate::delivery_rate::{DeliveryRate, RateSample};
 use crate::path_model::{ModelInput, PathModel, RepairPhase, WindowedMax};
 use crate::window_law::{AckedSegments, Signal, Window, WindowLaw};
-use bounds::Bounds;
 use marqueue_core::{Dur, Rng, Time};
-use probe_bw::ProbeBw;
+use state::{is_too_high, Bounds, ProbeBw, INFINITE};
 
 /// BBR.MaxBwFilterLen, cycles: this one and the one before.
 const MAX_BW_CYCLES: u32 = 1;
@@ -43,8 +43,6 @@ const PROBE_RTT_TIME: Dur = Dur(200_000_000);
 const FULL_BW: (f64, u32) = (1.25, 3);
 /// BBRStartupFullLossCnt.
 const STARTUP_LOSSES: u32 = 6;
-/// No bound, and no round-trip time.
-const INFINITE: f64 = f64::INFINITY;
 
 /// BBR.state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -260,7 +258,7 @@ impl Bbr3 {
         }
         if self.bounds.round_start {
             let losses = std::mem::take(&mut self.lost_ranges.0);
-            if self.repair_rounds >= 1 && losses >= STARTUP_LOSSES && bounds::is_too_high(sample.lost, sample.tx_in_flight)
+            if self.repair_rounds >= 1 && losses >= STARTUP_LOSSES && is_too_high(sample.lost, sample.tx_in_flight)
             {
                 self.full_reached = true;
                 self.bounds.inflight_longterm = self.bdp(1.0).max(f64::from(self.bounds.inflight_latest));

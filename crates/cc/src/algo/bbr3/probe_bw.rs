@@ -1,76 +1,18 @@
 //! The phases of ProbeBW: "ProbeBW Algorithm Details".
 
-use super::{Bbr3, FullBw, State, INFINITE};
+use super::state::{is_too_high, AckPhase, INFINITE};
+use super::{Bbr3, FullBw, State};
 use crate::config::Config;
 use crate::delivery_rate::RateSample;
 use crate::window_law::Window;
-use marqueue_core::{Dur, Rng, Time};
+use marqueue_core::Time;
 
 /// Most round trips between two probes, however large the window.
 const MOST_ROUNDS: f64 = 63.0;
 
-/// BBR.ack_phase: what acknowledgements tell about the latest probe.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum AckPhase {
-    #[default]
-    Init,
-    Refilling,
-    ProbeStarting,
-    ProbeFeedback,
-    ProbeStopping,
-}
 
-/// State of ProbeBW.
-#[derive(Clone, Copy, Debug)]
-pub struct ProbeBw {
-    ack_phase: AckPhase,
-    /// BBR.is_bw_probe_sample.
-    pub is_sample: bool,
-    /// BBR.prev_probe_too_high.
-    pub prev_too_high: bool,
-    /// BBR.prev_probe_precautionary.
-    prev_precautionary: bool,
-    /// BBR.rounds_since_probe_up.
-    pub rounds: u32,
-    /// BBR.cycle_stamp and bw_probe_wait.
-    start: Time,
-    wait: Dur,
-    /// BBR.bw_probe_up_rounds, bw_probe_up_acked and probe_up_acked_per_inc.
-    up_rounds: u32,
-    up_acked: f64,
-    acked_per_increment: f64,
-}
 
-impl Default for ProbeBw {
-    fn default() -> ProbeBw {
-        ProbeBw {
-            ack_phase: AckPhase::Init,
-            is_sample: false,
-            prev_too_high: false,
-            prev_precautionary: false,
-            rounds: 0,
-            start: Time::ZERO,
-            wait: Dur::ZERO,
-            up_rounds: 0,
-            up_acked: 0.0,
-            acked_per_increment: INFINITE,
-        }
-    }
-}
 
-impl ProbeBw {
-    /// No probe feeds back any longer.
-    pub fn stop(&mut self) {
-        self.ack_phase = AckPhase::ProbeStopping;
-    }
-
-    /// PickProbeWait.
-    fn pick_wait(&mut self, rng: Option<&mut Rng>) {
-        let (round, share) = rng.map_or((0, 0.5), |rng| (rng.below(2), rng.uniform()));
-        self.rounds = round;
-        self.wait = Dur::from_secs(2.0 + share);
-    }
-}
 
 impl Bbr3 {
     /// StartProbeBW_DOWN.
@@ -195,7 +137,7 @@ impl Bbr3 {
                 return true;
             }
         }
-        if !super::bounds::is_too_high(sample.lost, sample.tx_in_flight) && self.bounds.inflight_longterm != INFINITE {
+        if !is_too_high(sample.lost, sample.tx_in_flight) && self.bounds.inflight_longterm != INFINITE {
             self.bounds.inflight_longterm = self.bounds.inflight_longterm.max(f64::from(sample.tx_in_flight));
             if self.state == State::Up {
                 self.probe_upward(window, sample);
