@@ -304,6 +304,9 @@ kernel-peers: $(EXTENSION) ## Run two flows through Linux's AQMs in user-mode Li
 # Into place only once it is whole.
 kept = $(BIN)/marqueue $(1) --json > $(2).part && mv $(2).part $(2)
 
+coexistence: $(EXTENSION) $(INSTALLED) ## Remake docs/coexistence: five senders beside each other through seven AQMs (15 minutes)
+	$(BIN)/python -m benches.coexistence
+
 theory-data: $(EXTENSION) ## Remake the data and figures of docs/theory/chain and docs/theory/buffer (10 minutes)
 	$(BIN)/marqueue theory chain phases docs/theory/chain
 	$(BIN)/marqueue theory chain packets docs/theory/chain

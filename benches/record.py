@@ -1,7 +1,7 @@
 """Stores measurements in docs/performance/NAME.json and their tables in docs/performance.md.
 
-A table is placed between the comments ``<!-- NAME -->`` and ``<!-- end NAME -->`` and must not be
-edited by hand.
+A table in a page is between the comments ``<!-- NAME -->`` and ``<!-- end NAME -->`` and must not
+be edited by hand.
 """
 
 import json
@@ -30,13 +30,18 @@ def record(name: str, measured: object, text: str) -> None:
     """Keeps what was measured, prints its table and puts it into the page."""
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{name}.json").write_text(json.dumps(measured, indent=1) + "\n")
+    insert(PAGE, name, text)
+
+
+def insert(place: Path, name: str, text: str) -> None:
+    """Prints a table and puts it into a page, at the place of this name."""
     print(text)
     begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
     page, found = re.subn(
         f"(?s){re.escape(begin)}.*?{re.escape(end)}",
         lambda _: f"{begin}\n{text}\n\n{end}",
-        PAGE.read_text(),
+        place.read_text(),
     )
     if found != 1:
-        raise ValueError(f"{PAGE.name} has {found} places for {name}, expected one")
-    PAGE.write_text(page)
+        raise ValueError(f"{place.name} has {found} places for {name}, expected one")
+    place.write_text(page)

@@ -1,0 +1,1 @@
+"""Senders of several kinds beside each other at one queue: docs/coexistence.md."""
