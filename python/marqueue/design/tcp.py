@@ -41,12 +41,22 @@ ASSUMPTIONS = (
 
 @dataclass(frozen=True)
 class Controller:
-    """A linear AQM of one state: v' = a v + b (q - q_0), p = p_0 + c v + e (q - q_0)."""
+    """An AQM of one state: v' = a v + b (q - q_0), p = (u_0 + c v + e (q - q_0))^power, where u_0
+    is the base at the equilibrium. A power of one is linear; PI2 squares."""
 
     a: float
     b: float
     c: float
     e: float = 0.0
+    power: float = 1.0
+
+    def base(self, marked: float) -> float:
+        """u_0, for a share of marked packets."""
+        return float(marked ** (1 / self.power))
+
+    def slope(self, marked: float) -> float:
+        """dp/du at that share."""
+        return float(self.power * marked ** (1 - 1 / self.power))
 
 
 @dataclass(frozen=True)
@@ -107,13 +117,14 @@ class Plant:
         now[1, 0], now[1, 1] = n / r, -1 / r
         now[2] = 0.0, controller.b, controller.a
         marked = ago.copy()
-        marked[0] -= r * c**2 / (2 * n**2) * np.array([0.0, controller.e, controller.c])
+        response = controller.slope(self.marked) * r * c**2 / (2 * n**2)
+        marked[0] -= response * np.array([0.0, controller.e, controller.c])
         return Loop(Linear(now, [(r, marked)]), Linear(now, [(r, ago)]))
 
     def fluid(self, controller: Controller, queue: float) -> Nonlinear:
         """The nonlinear equations of W, q and v; ``queue`` is that at the equilibrium, packets."""
         self.require_equilibrium()
-        n, c, marked = self.flows, self.capacity, self.marked
+        n, c, base = self.flows, self.capacity, controller.base(self.marked)
         propagation = self.rtt - queue / c
         if propagation < 0:
             raise ModelError(
@@ -122,8 +133,8 @@ class Plant:
 
         def f(_: float, y: Floats, delayed: Floats) -> Floats:
             (w, q, v), (w_ago, q_ago, v_ago) = y, delayed[0]
-            p = marked + controller.c * v_ago + controller.e * (q_ago - queue)
-            p = min(max(p, 0.0), 1.0)
+            u = base + controller.c * v_ago + controller.e * (q_ago - queue)
+            p = min(max(u, 0.0), 1.0) ** controller.power
             r, r_ago = max(q, 0.0) / c + propagation, max(q_ago, 0.0) / c + propagation
             spare = n * w / r - c
             return np.array(

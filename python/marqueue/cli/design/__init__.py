@@ -8,8 +8,10 @@ from marqueue.cli import options
 from marqueue.cli.design.common import Link, command, quantity, time
 from marqueue.design import avq as theory_avq
 from marqueue.design import drq as theory_drq
+from marqueue.design import dualpi2 as theory_dualpi2
 from marqueue.design import mkc as theory_mkc
 from marqueue.design import pi as theory_pi
+from marqueue.design import pi2 as theory_pi2
 from marqueue.design import red as theory_red
 from marqueue.design import rem as theory_rem
 from marqueue.design.design import Design
@@ -37,6 +39,7 @@ Phase = Annotated[
         help="Phase margin; the default is that of the paper's example.",
     ),
 ]
+Target = Annotated[str, typer.Option(metavar="TIME", help="Queueing delay at the equilibrium.")]
 QRef = Annotated[float, typer.Option(metavar="PACKETS", help="Queue at the equilibrium.")]
 
 
@@ -70,6 +73,35 @@ def pi(
     Example: marqueue design pi --capacity 15Mbit/s --packet 500B --flows 60 --rtt 246ms
     """
     return theory_pi.design(*link.complete, phase, q_ref, sampling)
+
+
+@command(design, "pi2")
+def pi2(link: Link, target: Target = "15 ms") -> Design:
+    """PI2: alpha, beta and Tupdate (RFC 9332, appendix A.1); --rtt includes queueing.
+
+    Example: marqueue design pi2 --capacity 50Mbit/s --packet 1500B --flows 50 --rtt 100ms
+    """
+    return theory_pi2.design(*link.complete, time("--target", target))
+
+
+@command(design, "dualpi2")
+def dualpi2(
+    link: Link,
+    target: Target = "15 ms",
+    k: Annotated[
+        float, typer.Option(metavar="FACTOR", help="Coupling factor.")
+    ] = theory_dualpi2.COUPLING,
+    l4s_flows: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Flows of Prague.", show_default="as many as --flows"),
+    ] = None,
+) -> Design:
+    """DualPI2: the gains of its Classic queue, as those of PI2, and the balance of rates between
+    Prague and Classic flows; --flows are Classic, --rtt includes their queueing.
+
+    Example: marqueue design dualpi2 --capacity 50Mbit/s --packet 1500B --flows 50 --rtt 100ms
+    """
+    return theory_dualpi2.design(*link.complete, time("--target", target), k, l4s_flows)
 
 
 @command(design, "rem")
