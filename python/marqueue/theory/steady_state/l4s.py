@@ -14,8 +14,9 @@ as Reno (RFC 9438, section 4.3); Prague's are 2 / (k p'). With N_C and N_L flows
 
     p' = (N_C c / R_C + 2 N_L / (k R_L)) / C,    rate of Prague / Classic = 2 R_C / (k c R_L),
 
-which is one for k = 1.63 R_C / R_L (appendix C of the RFC: 1.64). R_C includes the Classic target,
-R_L hardly any queue.
+which is one for k = 1.63 R_C / R_L (appendix C of the RFC, equations 5 to 7 and 10: 1.64). R_C
+includes the Classic target, R_L hardly any queue. The RFC counts 0.75 (Reno) or 0.85 (CUBIC) of
+R_C, for a target that is the tip of the saw-tooth; here the controller holds its mean.
 """
 
 from __future__ import annotations
