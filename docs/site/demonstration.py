@@ -1,4 +1,4 @@
-"""An AQM at work: a command, and a link into the lab where that is part of the site."""
+"""An AQM at work: a command, and the lab in the page where that is part of the site."""
 
 import base64
 import shutil
@@ -20,33 +20,45 @@ EXAMPLES = {
 """AQMs that need more than a link and TCP flows, with an example that has it."""
 
 
+EMBEDDED = """
+<details class="lab">
+<summary>Run it on this page</summary>
+<p>The scenario above in the <a href="{lab}">lab</a>, with sliders and moving packets. The first
+time, its compiler of scenarios takes a few seconds. Browsers start it only from a web server:
+<code>python3 -m http.server -d target/site</code>.</p>
+<iframe src="{lab}" title="The lab with the AQM {name}" loading="lazy"></iframe>
+</details>"""
+"""The lab in a page. A lazy frame in closed details is not loaded, so that pages stay light."""
+
+
 def demonstration(name: str) -> str:
     """The section "Try it" of an AQM's page."""
     example = EXAMPLES.get(name, "first")
     own = f" --set topology.bottleneck.aqm={name}" if example in ("first", "mkc") else ""
-    lines = ["## Try it", "", "```sh", f"marqueue run scenarios/{example}.toml{own}", "```"]
-    if LAB.is_dir():
-        lines += [
-            "",
-            f'<p><a class="lab" href="../../lab/index.html#s={_fragment(name, example)}">Open it '
-            "in the lab</a>: it runs in the browser, with sliders and moving packets. Browsers "
-            "start it only from a web server: <code>python3 -m http.server -d target/site</code>."
-            "</p>",
-        ]
-    return "\n".join(lines)
+    command = f"## Try it\n\n```sh\nmarqueue run scenarios/{example}.toml{own}\n```\n"
+    if not LAB.is_dir():
+        return command
+    link = f"../../lab/index.html#s={packed(demonstrated(name))}"
+    return command + EMBEDDED.format(lab=link, name=name)
 
 
-def _fragment(name: str, example: str) -> str:
-    """A scenario as the lab's links have it (web/src/lab/state/share.ts): deflated, URL-safe."""
+def demonstrated(name: str) -> str:
+    """The scenario, in TOML, that shows this AQM."""
+    example = EXAMPLES.get(name, "first")
     text = (ROOT / "scenarios" / f"{example}.toml").read_text(encoding="utf-8")
     for before, after in (
         ('aqm = "codel"', f'aqm = "{name}"'),
         ('{ name = "mkc",', f'{{ name = "{name}",'),
     ):
         text = text.replace(before, after, 1)
+    return text
+
+
+def packed(text: str) -> str:
+    """A scenario as the lab's links have it (web/src/lab/state/share.ts): deflated, URL-safe."""
     packer = zlib.compressobj(9, wbits=-15)
-    packed = packer.compress(text.encode()) + packer.flush()
-    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    deflated = packer.compress(text.encode()) + packer.flush()
+    return base64.urlsafe_b64encode(deflated).decode().rstrip("=")
 
 
 def copy_lab(app: Sphinx, failed: Exception | None) -> None:

@@ -25,11 +25,10 @@ HEAVY = {
 
 PROGRAM = """
 import sys
-from marqueue.cli import main
-try:
-    main()
-except SystemExit as done:
-    assert not done.code, done.code
+from marqueue.cli import command
+from marqueue.cli.process import run_to_end
+code = run_to_end(command)
+assert code == 0, code
 sys.stderr.write("\\n" + " ".join(sys.modules))
 """
 
@@ -51,6 +50,21 @@ def test_help_loads_nothing_that_runs_or_draws(arguments: list[str]) -> None:
 
 def test_help_of_a_command_loads_neither_drawing_nor_scipy() -> None:
     assert not {"matplotlib", "scipy", "polars", "jinja2"} & loaded("run", "--help")
+
+
+def test_the_end_of_a_command_loses_no_output_and_no_exit_handler() -> None:
+    program = """
+import atexit
+from marqueue.cli import main
+atexit.register(print, "handled", end="")
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True
+    )
+    version, handled = done.stdout.splitlines()
+    assert version.startswith("marqueue ")
+    assert handled == "handled"
 
 
 FOR_PRINT = {"matplotlib", "scipy", "polars", "pandas"}

@@ -120,6 +120,39 @@ test('zoom, linked axes, pan, everything again', async ({ page }) => {
   await expect(queue.getByRole('button', { name: 'Logarithmic vertical axis' })).toHaveAttribute('aria-pressed', 'true');
 });
 
+test('two fingers zoom and move', async ({ browser }) => {
+  const context = await browser.newContext({ hasTouch: true, viewport: { width: 400, height: 900 } });
+  const page = await context.newPage();
+  await opened(page, 'run/report.html');
+  const queue = chart(page, 'Queue');
+  const whole = await range(queue);
+  await queue.scrollIntoViewIfNeeded();
+  const box = (await queue.locator('.u-over').boundingBox())!;
+  const session = await context.newCDPSession(page);
+  const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...shares: number[]) =>
+    session.send('Input.dispatchTouchEvent', {
+      type,
+      touchPoints: shares.map((share, id) => ({ x: box.x + share * box.width, y: box.y + box.height / 2, id })),
+    });
+  await touch('touchStart', 0.4, 0.6);
+  await touch('touchMove', 0.3, 0.7);
+  await touch('touchMove', 0.2, 0.8);
+  await touch('touchEnd');
+  // What was between the fingers, a fifth, now takes three fifths.
+  const width = async () => {
+    const [from, to] = (await range(queue))!.match(/[\d.]+/g)!.map(Number);
+    return to! - from!;
+  };
+  const [from, to] = whole!.match(/[\d.]+/g)!.map(Number);
+  await expect.poll(async () => (await width()) / (to! - from!)).toBeCloseTo(1 / 3, 1);
+  // The other way it ends where the series do.
+  await touch('touchStart', 0.1, 0.9);
+  await touch('touchMove', 0.4, 0.6);
+  await touch('touchEnd');
+  await expect.poll(() => range(queue)).toBe(whole);
+  await context.close();
+});
+
 test('downloads hold what is drawn', async ({ page }) => {
   await opened(page, 'run/report.html');
   const queue = chart(page, 'Queue');

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -10,7 +10,13 @@ from marqueue import __version__
 from marqueue.cli import complete
 from marqueue.cli.commands import COMMANDS
 from marqueue.cli.lazy import SETTINGS, lazy
-from marqueue.cli.process import check_streams, refuse_little_memory, run_to_end, start_light
+from marqueue.cli.process import (
+    check_streams,
+    leave,
+    refuse_little_memory,
+    run_to_end,
+    start_light,
+)
 
 app = typer.Typer(
     name="marqueue",
@@ -49,16 +55,17 @@ CATALOGUE = "marqueue.cli.catalogue"
 """The module whose commands need little memory."""
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Runs the command and exits with its code.
 
     Mistakes of the user and failures of the machine, such as a full disk, give a message and exit
     code 2.
     """
-    sys.exit(run_to_end(_command))
+    leave(run_to_end(command))
 
 
-def _command() -> None:
+def command() -> None:
+    """What the words of the command line ask for."""
     start_light()
     complete.join_words(os.environ)
     check_streams()

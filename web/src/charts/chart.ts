@@ -7,7 +7,7 @@ import { act } from './keyboard';
 import { link, tell, unlink } from './linked';
 import type { ChartOptions, Limits, Scale, Series } from './model';
 import { type Look, looks, type Palette, paletteOf } from './palette';
-import { pointers, wheel } from './pointers';
+import { pinch, pointers, wheel } from './pointers';
 import { toSvg, WIDTH } from './svg';
 import { column, csv, join, placeOf, sorted, type Table } from './table';
 import { onTheme } from './theme';
@@ -111,7 +111,7 @@ export class Chart {
 
   /** Shows a part of what is seen now; 0 is its left end and 1 its right end. */
   zoomTo(from: number, to: number): void {
-    this.zoom(part(this.limits().x, this.options.xScale ?? 'linear', from, to), this.view.y);
+    this.zoom(this.within(from, to), this.view.y);
   }
 
   /** Moves the range of x by a share of what is seen, at most to the ends of the series. */
@@ -145,10 +145,15 @@ export class Chart {
 
   /** Twice the range of x, at most all. */
   zoomOut(): void {
+    this.zoom(this.within(-0.5, 1.5), null);
+  }
+
+  /** From one share of the seen range of x to another, at most to the ends of the series; null for all of them. */
+  private within(from: number, to: number): { min: number; max: number } | null {
     const all = new View().limits(this.seen(), this.options).x;
-    const wide = part(this.limits().x, this.options.xScale ?? 'linear', -0.5, 1.5);
-    const whole = wide.min <= all.min && wide.max >= all.max;
-    this.zoom(whole ? null : { min: Math.max(wide.min, all.min), max: Math.min(wide.max, all.max) }, null);
+    const wide = part(this.limits().x, this.options.xScale ?? 'linear', from, to);
+    if (wide.min <= all.min && wide.max >= all.max) return null;
+    return { min: Math.max(wide.min, all.min), max: Math.min(wide.max, all.max) };
   }
 
   /** The picture as an SVG document. */
@@ -263,7 +268,10 @@ export class Chart {
         }),
       },
       hooks: {
-        ready: [(u) => u.over.addEventListener('wheel', (event) => wheel(u, event, this), { passive: false })],
+        ready: [
+          (u) => u.over.addEventListener('wheel', (event) => wheel(u, event, this), { passive: false }),
+          (u) => pinch(u, this),
+        ],
         drawAxes: [(u) => behind(u, this.series, this.looks, this.options, this.palette, this.hidden)],
         setCursor: [(u) => this.point(u)],
         setSelect: [(u) => this.select(u)],

@@ -39,3 +39,33 @@ export function wheel(u: uPlot, event: WheelEvent, chart: Steered): void {
   else return;
   event.preventDefault();
 }
+
+/** Two fingers: the samples under them follow, which zooms and moves. One finger scrolls the page. */
+export function pinch(u: uPlot, chart: Steered): void {
+  let before: [number, number] | null = null;
+  const follow = (event: TouchEvent) => {
+    const now = fingers(u, event);
+    if (now && before) {
+      const factor = (before[1] - before[0]) / (now[1] - now[0]);
+      const from = before[0] - now[0] * factor;
+      chart.zoomTo(from, from + factor);
+    }
+    if (now) event.preventDefault();
+    before = now;
+  };
+  u.over.addEventListener('touchstart', follow, { passive: false });
+  u.over.addEventListener('touchmove', follow, { passive: false });
+  u.over.addEventListener('touchend', follow);
+  u.over.addEventListener('touchcancel', follow);
+}
+
+/** Fingers that are nearer to each other are taken as one: a share of the width. */
+const LEAST = 0.02;
+
+/** Where two fingers are, as shares of the width from the left; null if there are not two, side by side. */
+function fingers(u: uPlot, { targetTouches }: TouchEvent): [number, number] | null {
+  if (targetTouches.length !== 2) return null;
+  const { left, width } = u.over.getBoundingClientRect();
+  const [first, second] = [...targetTouches].map(({ clientX }) => (clientX - left) / width).sort((a, b) => a - b);
+  return second! - first! < LEAST ? null : [first!, second!];
+}
