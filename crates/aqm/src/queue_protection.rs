@@ -1,7 +1,8 @@
 //! Queue protection: which packets of a low-latency queue belong to the flows that build it.
 //!
 //! Briscoe and White, RFC 9957, 2026: qprotect(), pick_bucket() and fill_bucket(); annex P of DOCSIS 3.1's MULPI
-//! specification, which it explains.
+//! specification, which it explains. Neither text was at hand: the algorithm is that of `cablelabs/docsis-ns3`, which
+//! implements annex P.
 //!
 //! Each packet adds p s / AGING to its flow's queuing score, where p is the native marking probability at its arrival and
 //! s its size. A score is a time: it ages by a second each second, and so the congested bytes of a flow by AGING a second.

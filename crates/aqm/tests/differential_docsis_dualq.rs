@@ -1,5 +1,5 @@
-//! Queue protection against a literal transcription of RFC 9957, and the dual queue of Low Latency DOCSIS with and without
-//! it against one of the annexes: the same judgements, departures, drops, marks and state at the same times.
+//! Queue protection and the dual queue of Low Latency DOCSIS, with it and without, against slow transcriptions of their
+//! pseudocode: the same judgements, departures, drops, marks and state at the same times.
 
 #[allow(dead_code)]
 mod pseudocode;
@@ -17,10 +17,12 @@ use std::collections::VecDeque;
 
 const FIELDS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
 const MTU: u64 = 1000;
+/// Sequences of the whole queue, of 192 operations.
+const DUAL_SEQUENCES: u64 = 3_000;
 
 /// Flows by the hundred, for more than the buckets; few, for scores that grow.
 #[test]
-fn queue_protection_is_rfc_9957() {
+fn queue_protection_is_its_pseudocode() {
     let (mut sanctions, mut passes, mut shared, mut capped) = (0_u64, 0_u64, 0, 0_u64);
     for sequence in 0..SEQUENCES {
         let mut rng = Rng::named(sequence, "queue_protection");
@@ -99,21 +101,22 @@ fn transcription(literal: &mut DualQ, now: i64, op: Op, seq: u32) -> Vec<Event> 
 /// High gains and small frames let a short sequence reach every branch. Returns also the number of sanctions.
 fn compare(name: &str, protected: bool) -> (Tally, u64) {
     let (mut tally, mut sanctions) = (Tally::default(), 0);
-    for sequence in 0..SEQUENCES {
+    for sequence in 0..DUAL_SEQUENCES {
         let mut rng = Rng::named(sequence, "docsis_dualq");
         let flows = [4, 40, 400][rng.below(3) as usize];
-        let shape = Shape { ops: 128, flows, sizes: (40, 1500), gaps: &[1e-4, 1e-3, 3e-3] };
+        let shape = Shape { ops: 192, flows, sizes: (40, 1500), gaps: &[1e-4, 1e-3, 3e-3] };
         let max_th = [0.0005, 0.001, 0.005][rng.below(3) as usize];
         let lg_range = [10, 19, 22][rng.below(3) as usize];
         let max_frame = [100.0, 1000.0, 2000.0][rng.below(3) as usize];
         let l_buffer = [0.0, 0.01, 0.1][rng.below(3) as usize];
         let k = [1.0, 2.0, 4.0][rng.below(3) as usize];
         let weight = [1.0, 128.0, 230.0][rng.below(3) as usize];
-        let gain = [1.0, 64.0, 4096.0][rng.below(3) as usize];
+        let gain = [64.0, 4096.0, 65_536.0][rng.below(3) as usize];
         let latency_target = [1e-5, 1e-3, 0.01][rng.below(3) as usize];
+        let interval = [0.002, 0.016][rng.below(2) as usize];
         let max_burst = [0.0, 0.02][rng.below(2) as usize];
         let (lg_aging, critical_score) = ([14, 19][rng.below(2) as usize], [0.001, 0.004][rng.below(2) as usize]);
-        let limit = [15_000, 60_000][rng.below(2) as usize];
+        let limit = [9_000, 60_000][rng.below(2) as usize];
         let mut params = vec![
             ("max_th", number(max_th)),
             ("lg_range", number(f64::from(lg_range))),
@@ -122,6 +125,7 @@ fn compare(name: &str, protected: bool) -> (Tally, u64) {
             ("k", number(k)),
             ("scheduling_weight", number(weight)),
             ("latency_target", number(latency_target)),
+            ("interval", number(interval)),
             ("a", number(0.25 * gain)),
             ("b", number(2.5 * gain)),
             ("max_burst", number(max_burst)),
@@ -140,7 +144,7 @@ fn compare(name: &str, protected: bool) -> (Tally, u64) {
                 latency_target,
                 a: 0.25 * gain,
                 b: 2.5 * gain,
-                interval: 0.016,
+                interval,
                 max_burst,
                 burst_reset_timeout: 1.0,
                 msr: rate,
@@ -193,14 +197,14 @@ fn compare(name: &str, protected: bool) -> (Tally, u64) {
 }
 
 #[test]
-fn the_dual_queue_is_that_of_the_annexes() {
+fn the_dual_queue_is_its_pseudocode() {
     let (tally, _) = compare("docsis_dualq_unprotected", false);
-    assert!(tally.drops > 5_000 && tally.marks > 50_000 && tally.overflows > 5_000, "{tally:?}");
+    assert!(tally.drops > 1_000 && tally.marks > 20_000 && tally.overflows > 5_000, "{tally:?}");
 }
 
 #[test]
-fn the_protected_dual_queue_is_that_of_the_annexes() {
+fn the_protected_dual_queue_is_its_pseudocode() {
     let (tally, sanctions) = compare("docsis_dualq", true);
-    assert!(tally.drops > 5_000 && tally.marks > 50_000 && tally.overflows > 5_000, "{tally:?}");
-    assert!(sanctions > 50_000, "{sanctions}");
+    assert!(tally.drops > 1_000 && tally.marks > 20_000 && tally.overflows > 5_000, "{tally:?}");
+    assert!(sanctions > 10_000, "{sanctions}");
 }

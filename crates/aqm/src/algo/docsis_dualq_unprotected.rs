@@ -1,7 +1,8 @@
 //! The dual queue of Low Latency DOCSIS, without queue protection.
 //!
-//! DOCSIS 3.1 MULPI, annexes M (PIE), N (immediate AQM, coupling) and O (delays), as `cablelabs/docsis-ns3` implements
-//! them; RFC 9332 has the framework, RFC 8034 the PIE. `docsis_dualq` adds queue protection.
+//! DOCSIS 3.1 MULPI, annexes M (PIE), N (immediate AQM, coupling) and O (delays). The text was not at hand: the algorithm
+//! and the numbers of clauses are those of `cablelabs/docsis-ns3`. RFC 9332 has the framework, RFC 8034 the PIE.
+//! `docsis_dualq` adds queue protection.
 //!
 //! The low-latency queue has an immediate AQM: a packet is marked with max(p_native, p_CL) as it arrives, where p_native
 //! is a ramp of the delay (queue + packet) / rate from 0 at MINTH to 1 at MAXTH. MINTH = max(MAXTH - 2^LGRANGE ns, FLOOR),

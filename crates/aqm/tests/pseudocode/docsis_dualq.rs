@@ -1,5 +1,5 @@
-//! The dual queue of Low Latency DOCSIS, line by line: annexes M, N and O of DOCSIS 3.1's MULPI specification as
-//! `cablelabs/docsis-ns3` describes them. PIE is RFC 8034's; queue protection RFC 9957's.
+//! The dual queue of Low Latency DOCSIS, step by step: annexes M, N and O of DOCSIS 3.1's MULPI specification, as
+//! `cablelabs/docsis-ns3` takes them from there. PIE is RFC 8034's.
 //!
 //! Known departures (header of `docsis_dualq_unprotected.rs`) are marked.
 

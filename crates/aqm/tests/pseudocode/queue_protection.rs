@@ -1,5 +1,6 @@
-//! RFC 9957's queue protection, line by line: qprotect(), pick_bucket() and fill_bucket(), which are those of annex P of
-//! DOCSIS 3.1's MULPI specification. Names are the RFC's. T_RES is 1 ns, so times are integers of nanoseconds.
+//! Queue protection, step by step: qprotect(), pick_bucket() and fill_bucket() of RFC 9957 and of annex P of DOCSIS 3.1's
+//! MULPI specification, with their names. Neither text was at hand: the steps are those that `cablelabs/docsis-ns3` says to
+//! take from annex P. T_RES is 1 ns, so times are integers of nanoseconds.
 
 use marqueue_core::Rng;
 
