@@ -64,7 +64,8 @@ pub struct Judgement {
 /// The buckets.
 #[derive(Debug)]
 pub struct QueueProtection {
-    buckets: [Bucket; BUCKETS + 1],
+    /// On the heap: it would make every discipline as large.
+    buckets: Box<[Bucket; BUCKETS + 1]>,
     hash: FlowHash,
     critical_delay: Option<Dur>,
     critical_score: Dur,
@@ -80,7 +81,7 @@ impl QueueProtection {
     pub fn new(p: &Params, rng: &mut Rng) -> Result<QueueProtection, ParamError> {
         let lg_aging = whole("lg_aging", p.lg_aging)?;
         Ok(QueueProtection {
-            buckets: [Bucket::default(); BUCKETS + 1],
+            buckets: Box::new([Bucket::default(); BUCKETS + 1]),
             hash: FlowHash::new(BUCKETS as u32, rng),
             critical_delay: p.critical_delay.map(Dur::from_secs),
             critical_score: Dur::from_secs(p.critical_score),
