@@ -2,7 +2,7 @@
 //! MULPI specification, with their names. Neither text was at hand: the steps are those that `cablelabs/docsis-ns3` says to
 //! take from annex P. T_RES is 1 ns, so times are integers of nanoseconds.
 
-use marqueue_core::Rng;
+use marqueue_core::{math, Rng};
 
 const BI_SIZE: u32 = 5;
 const NBUCKETS: usize = 32;
@@ -88,7 +88,7 @@ impl QProtect {
 
     fn fill_bucket(&mut self, now: i64, bckt_id: usize, size: u32, prob_native: f64) -> i64 {
         // 1/AGING, with AGING = 2^(LG_AGING - 30) B/ns.
-        let per_byte = 2.0_f64.powi(30 - self.lg_aging);
+        let per_byte = math::powi(2.0, 30 - self.lg_aging);
         self.buckets[bckt_id].t_exp += (prob_native * f64::from(size) * per_byte) as i64;
         if self.buckets[bckt_id].t_exp - now > MAX_QLSCORE {
             self.buckets[bckt_id].t_exp = now + MAX_QLSCORE;
