@@ -2,8 +2,8 @@
 //!
 //! RFC 9332: sections 2.3 (classifier), 2.4 (scheduler) and 4.2.2 (starvation of Classic traffic).
 //!
-//! Both queues share one buffer. A [`CoupledAqm`] decides about packets as they depart, because only then the queueing
-//! delay is known that its signals depend on.
+//! Both queues share one buffer. A [`CoupledAqm`] decides about packets as they depart, when their queueing delay is
+//! known, or as they arrive, when it may also move them to the other queue.
 
 use crate::accounting::{Accounting, Counters, Reason};
 use crate::algorithm::Algorithm;
