@@ -2,8 +2,8 @@
 //!
 //! RFC 9332: sections 2.3 (classifier), 2.4 (scheduler) and 4.2.2 (starvation of Classic traffic).
 //!
-//! Both queues share one buffer. A [`CoupledAqm`] decides about packets as they depart, because only then the queueing
-//! delay is known that its signals depend on.
+//! Both queues share one buffer. A [`CoupledAqm`] decides about packets as they depart, when their queueing delay is
+//! known, or as they arrive, when it may also move them to the other queue.
 
 use crate::accounting::{Accounting, Counters, Reason};
 use crate::algorithm::Algorithm;
@@ -57,10 +57,18 @@ pub struct DualContext<'a> {
     pub env: &'a Env,
     /// The discipline's own random stream.
     pub rng: &'a mut Rng,
-    /// The L4S queue, without the departing packet.
+    /// The L4S queue, without the arriving or departing packet.
     pub l: &'a Buffer,
-    /// The Classic queue, without the departing packet.
+    /// The Classic queue, without the arriving or departing packet.
     pub c: &'a Buffer,
+}
+
+impl DualContext<'_> {
+    /// Would this packet overflow the buffer of both queues?
+    pub fn is_full(&self, packet: &Packet) -> bool {
+        let (l, c) = (self.l, self.c);
+        self.env.limit.overflows(l.len() + c.len(), l.bytes() + c.bytes(), packet.bytes())
+    }
 }
 
 /// The AQMs of both queues.
@@ -73,16 +81,27 @@ pub trait CoupledAqm: Sized {
     const SOURCE: &'static str;
     /// Names of the internal variables that [`CoupledAqm::probe`] reports, with units.
     const PROBES: &'static [(&'static str, &'static str)];
-    /// Its parameters besides [`Sharing`].
+    /// Its parameters besides those of classifier and scheduler.
     type Params: ParamSet;
+    /// The parameters of classifier and scheduler: [`Sharing`], or what stands for it.
+    type Sharing: ParamSet;
 
-    /// The AQMs of empty queues.
+    /// The classifier and the scheduler that its parameters describe.
+    ///
+    /// # Errors
+    /// If a parameter is refused.
+    fn sharing(given: &Self::Sharing) -> Result<Sharing, ParamError>;
+
+    /// The AQMs of empty queues. `rng` is the discipline's own stream.
     ///
     /// # Errors
     /// If the parameters contradict each other or the environment.
-    fn new(params: &Self::Params, sharing: &Sharing, env: &Env, now: Time) -> Result<Self, ParamError>;
-    /// A packet arrives at one of the queues.
-    fn on_arrival(&mut self, _now: Time) {}
+    fn new(params: &Self::Params, sharing: &Sharing, env: &Env, rng: &mut Rng, now: Time) -> Result<Self, ParamError>;
+    /// A packet arrives that the classifier puts on `side`. Returns the queue that it joins, and what happens to it. A
+    /// packet that overflows the buffer is dropped whatever the answer.
+    fn on_arrival(&mut self, _cx: &mut DualContext<'_>, side: Side, _packet: &Packet) -> (Side, Verdict) {
+        (side, Verdict::Pass)
+    }
     /// A packet departs from a queue after a sojourn time of `sojourn`.
     fn on_departure(&mut self, cx: &mut DualContext<'_>, side: Side, packet: &Packet, sojourn: Dur) -> Verdict;
     /// When [`CoupledAqm::on_timer`] is due; [`Time::NEVER`] without a timer.
@@ -192,9 +211,10 @@ impl<A: CoupledAqm> Algorithm for DualQueue<A> {
     const SOURCE: &'static str = A::SOURCE;
     const PROBES: &'static [(&'static str, &'static str)] = A::PROBES;
     const PRICES: bool = false;
-    type Params = (A::Params, Sharing);
+    type Params = (A::Params, A::Sharing);
 
-    fn build((params, sharing): &Self::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
+    fn build((params, sharing): &Self::Params, env: Env, mut rng: Rng) -> Result<Self, ParamError> {
+        let sharing = A::sharing(sharing)?;
         let mut scheduler = Scheduler {
             order: sharing.scheduler,
             weight: sharing.c_protection,
@@ -203,7 +223,7 @@ impl<A: CoupledAqm> Algorithm for DualQueue<A> {
         };
         scheduler.restart(&env);
         Ok(DualQueue {
-            aqm: A::new(params, sharing, &env, Time::ZERO)?,
+            aqm: A::new(params, &sharing, &env, &mut rng, Time::ZERO)?,
             l4s: sharing.l4s,
             sides: sides(&sharing.sides)?,
             scheduler,
@@ -221,17 +241,21 @@ impl<A: CoupledAqm> Qdisc for DualQueue<A> {
     #[inline(never)]
     fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome {
         self.accounting.on_arrival(&packet);
-        self.aqm.on_arrival(now);
+        let classified = self.side(&packet);
+        let (side, verdict) = self.aqm.on_arrival(&mut cx!(self, now), classified, &packet);
         if self.env.limit.overflows(self.len(), self.bytes(), packet.bytes()) {
             self.accounting.drop(packet, Reason::Overflow);
             return EnqueueOutcome::Dropped;
         }
-        match self.side(&packet) {
+        let Some((packet, outcome)) = apply_verdict(verdict, self.env.signal, &mut self.accounting, packet) else {
+            return EnqueueOutcome::Dropped;
+        };
+        match side {
             Side::L4s => self.l.push(now, packet),
             Side::Classic => self.c.push(now, packet),
         }
         debug_assert!(self.conserves());
-        EnqueueOutcome::Queued
+        outcome
     }
 
     #[inline(never)]

@@ -23,6 +23,7 @@ mod likelihood;
 mod periodic_timer;
 pub mod policy;
 pub mod qdisc;
+pub mod queue_protection;
 mod queues;
 pub mod scheduler;
 mod sparse_first;

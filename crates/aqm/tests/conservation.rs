@@ -133,6 +133,16 @@ fn busy_settings() -> Vec<PolicySpec> {
             ],
         ),
         spec("cake", &[("isolation", Value::Choice("flowblind".into())), ("rtt", Value::Number(1e-5))]),
+        spec("docsis_dualq_unprotected", &[("a", Value::Number(1e4)), ("l_buffer", Value::Number(0.0))]),
+        spec(
+            "docsis_dualq",
+            &[
+                ("a", Value::Number(1e4)),
+                ("max_frame", one.clone()),
+                ("lg_aging", one.clone()),
+                ("critical_score", Value::Number(0.0)),
+            ],
+        ),
         spec("curvy_red", &[("range", Value::Number(0.01)), ("u", Value::Number(2.0))]),
     ]
 }

@@ -86,8 +86,13 @@ impl CoupledAqm for CurvyRed {
         ("c_queue", "packets"),
     ];
     type Params = Params;
+    type Sharing = Sharing;
 
-    fn new(p: &Params, sharing: &Sharing, _: &Env, _: Time) -> Result<Self, ParamError> {
+    fn sharing(given: &Sharing) -> Result<Sharing, ParamError> {
+        Ok(given.clone())
+    }
+
+    fn new(p: &Params, sharing: &Sharing, _: &Env, _: &mut Rng, _: Time) -> Result<Self, ParamError> {
         Ok(CurvyRed {
             l4s: sharing.l4s,
             threshold: Dur::from_secs(p.threshold),

@@ -55,11 +55,10 @@ enum State {
     Active,
 }
 
-/// State of DOCSIS-PIE.
+/// What DOCSIS-PIE computes of a queue, without the queue: the control path and the data path of appendix A.
 #[derive(Debug)]
-pub struct DocsisPie {
+pub(super) struct Control {
     params: Params,
-    timer: PeriodicTimer,
     state: State,
     /// drop_prob_.
     p: f64,
@@ -73,6 +72,13 @@ pub struct DocsisPie {
     quiet_for: f64,
 }
 
+/// State of DOCSIS-PIE.
+#[derive(Debug)]
+pub struct DocsisPie {
+    control: Control,
+    timer: PeriodicTimer,
+}
+
 /// Appendix A.2: the smaller the probability, the smaller its steps.
 fn expanded_tuning(p: f64) -> f64 {
     match p {
@@ -83,8 +89,44 @@ fn expanded_tuning(p: f64) -> f64 {
     }
 }
 
-impl DocsisPie {
-    /// Appendix A.2, calculate_drop_prob().
+impl Control {
+    /// The state before the first packet.
+    ///
+    /// # Errors
+    /// If the smallest packet is larger than the mean one.
+    pub(super) fn new(p: &Params) -> Result<Control, ParamError> {
+        if p.min_packet > p.mean_packet {
+            let expected = format!("at most mean_packet = {} bytes", p.mean_packet);
+            return Err(ParamError::new("min_packet", format!("got {} bytes, expected {expected}", p.min_packet)));
+        }
+        Ok(Control {
+            state: State::Inactive,
+            p: 0.0,
+            accumulated: 0.0,
+            delay: 0.0,
+            burst: 0.0,
+            quiet_for: 0.0,
+            params: p.clone(),
+        })
+    }
+
+    /// INTERVAL, s.
+    pub(super) fn interval(&self) -> f64 {
+        self.params.interval
+    }
+
+    /// drop_prob_, which may be above 1.
+    pub(super) fn p(&self) -> f64 {
+        self.p
+    }
+
+    /// Appendix A.2, calculate_drop_prob(), with a queueing delay of `delay` seconds. Did it change the state?
+    pub(super) fn tick(&mut self, delay: f64) -> bool {
+        let before = (self.state, self.p, self.delay, self.burst, self.quiet_for);
+        self.update(delay);
+        before != (self.state, self.p, self.delay, self.burst, self.quiet_for)
+    }
+
     fn update(&mut self, delay: f64) {
         let Params { latency_target, interval, a, b, latency_low, latency_high, mean_packet, min_packet, .. } = self.params;
         let old = self.delay;
@@ -124,28 +166,32 @@ impl DocsisPie {
         }
     }
 
-    /// Appendix A.3, drop_early().
-    fn drops(&mut self, cx: &mut Context<'_>, packet: &Packet) -> bool {
+    /// A packet finds the buffer full.
+    pub(super) fn overflow(&mut self) {
+        self.accumulated = 0.0;
+    }
+
+    /// Appendix A.3, drop_early(), for a packet of `bytes` at a queue of `queue` bytes in a buffer of `buffer`.
+    pub(super) fn drops(&mut self, rng: &mut Rng, queue: f64, buffer: f64, bytes: u32) -> bool {
         if self.burst > 0.0 {
             return false;
         }
         if self.p == 0.0 {
             self.accumulated = 0.0;
         }
-        let queue = cx.bytes() as f64;
         if self.state == State::Inactive {
-            if queue < cx.env.limit.bytes(cx.env.mean_packet) / 3.0 {
+            if queue < buffer / 3.0 {
                 return false;
             }
             self.state = State::Quiescent;
         }
-        let p = (self.p * f64::from(packet.bytes()) / self.params.mean_packet).min(PROB_LOW);
+        let p = (self.p * f64::from(bytes) / self.params.mean_packet).min(PROB_LOW);
         self.accumulated += p;
         let low_delay = self.delay < 0.5 * self.params.latency_target && self.p < 0.2;
         if low_delay || queue <= 2.0 * self.params.mean_packet || self.accumulated < PROB_LOW {
             return false;
         }
-        if self.accumulated < PROB_HIGH && cx.rng.uniform() > p {
+        if self.accumulated < PROB_HIGH && rng.uniform() > p {
             return false;
         }
         self.accumulated = 0.0;
@@ -165,29 +211,17 @@ impl Aqm for DocsisPie {
     type Params = Params;
 
     fn new(p: &Params, _: &Env, _: &Rng, now: Time) -> Result<Self, ParamError> {
-        if p.min_packet > p.mean_packet {
-            let expected = format!("at most mean_packet = {} bytes", p.mean_packet);
-            return Err(ParamError::new("min_packet", format!("got {} bytes, expected {expected}", p.min_packet)));
-        }
-        Ok(DocsisPie {
-            timer: PeriodicTimer::new(now, Dur::from_secs(p.interval)),
-            state: State::Inactive,
-            p: 0.0,
-            accumulated: 0.0,
-            delay: 0.0,
-            burst: 0.0,
-            quiet_for: 0.0,
-            params: p.clone(),
-        })
+        Ok(DocsisPie { control: Control::new(p)?, timer: PeriodicTimer::new(now, Dur::from_secs(p.interval)) })
     }
 
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         self.timer.resume(cx.now);
         if cx.is_full(packet) {
-            self.accumulated = 0.0;
+            self.control.overflow();
             return Verdict::Pass;
         }
-        match self.drops(cx, packet) {
+        let (queue, buffer) = (cx.bytes() as f64, cx.env.limit.bytes(cx.env.mean_packet));
+        match self.control.drops(cx.rng, queue, buffer, packet.bytes()) {
             true => Verdict::Drop(Reason::Early),
             false => Verdict::Pass,
         }
@@ -198,19 +232,18 @@ impl Aqm for DocsisPie {
     }
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
-        let before = (self.state, self.p, self.delay, self.burst, self.quiet_for);
-        self.update(cx.bytes() as f64 / cx.env.rate.bytes_per_sec());
-        let unchanged = before == (self.state, self.p, self.delay, self.burst, self.quiet_for);
-        self.timer.tick(cx.packets() == 0 && unchanged);
+        let changed = self.control.tick(cx.bytes() as f64 / cx.env.rate.bytes_per_sec());
+        self.timer.tick(cx.packets() == 0 && !changed);
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {
-        let active = match self.state {
+        let Control { state, p, delay, burst, .. } = self.control;
+        let active = match state {
             State::Inactive => 0.0,
             State::Quiescent => 0.5,
             State::Active => 1.0,
         };
-        out.extend([self.p, self.delay, self.burst, active]);
+        out.extend([p, delay, burst, active]);
     }
 }
 

@@ -33,7 +33,7 @@ use crate::likelihood::{Likelihood, Signaller};
 use crate::periodic_timer::PeriodicTimer;
 use crate::policy::{Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dur, Packet, Time};
+use marqueue_core::{Dur, Packet, Rng, Time};
 
 marqueue_core::choice! {
     /// What happens when the coupled probability reaches 1.
@@ -155,8 +155,19 @@ impl CoupledAqm for DualPi2 {
         ("c_queue", "packets"),
     ];
     type Params = (Gains, Params);
+    type Sharing = Sharing;
 
-    fn new((gains, p): &Self::Params, sharing: &Sharing, _: &Env, now: Time) -> Result<Self, ParamError> {
+    fn sharing(given: &Sharing) -> Result<Sharing, ParamError> {
+        Ok(given.clone())
+    }
+
+    fn new(
+        (gains, p): &Self::Params,
+        sharing: &Sharing,
+        _: &Env,
+        _: &mut Rng,
+        now: Time,
+    ) -> Result<Self, ParamError> {
         let highest = match p.overload {
             Overload::Drop => 1.0,
             Overload::Delay => (1.0 / p.k).min(1.0),
@@ -177,8 +188,9 @@ impl CoupledAqm for DualPi2 {
     }
 
     #[inline]
-    fn on_arrival(&mut self, now: Time) {
-        self.timer.resume(now);
+    fn on_arrival(&mut self, cx: &mut DualContext<'_>, side: Side, _: &Packet) -> (Side, Verdict) {
+        self.timer.resume(cx.now);
+        (side, Verdict::Pass)
     }
 
     #[inline]
@@ -222,7 +234,7 @@ mod tests {
     use crate::algo::Discipline;
     use crate::policy::{Limit, Signal};
     use marqueue_core::params::ParamSet;
-    use marqueue_core::{Bytes, ParamValues, PolicySpec, Rate, Rng, Value};
+    use marqueue_core::{Bytes, ParamValues, PolicySpec, Rate, Value};
 
     fn env(rate: u64, mean_packet: u64) -> Env {
         Env {
@@ -242,7 +254,7 @@ mod tests {
     fn dualpi2(given: &[(&str, f64)]) -> DualPi2 {
         let params = <(Gains, Params)>::from_values(&values(given)).unwrap();
         let sharing = Sharing::from_values(&ParamValues::new()).unwrap();
-        DualPi2::new(&params, &sharing, &env(8_000_000, 1000), Time::ZERO).unwrap()
+        DualPi2::new(&params, &sharing, &env(8_000_000, 1000), &mut Rng::named(1, "q"), Time::ZERO).unwrap()
     }
 
     #[test]

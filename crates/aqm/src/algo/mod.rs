@@ -172,6 +172,8 @@ disciplines! {
     coupled {
         dualpi2::DualPi2,
         curvy_red::CurvyRed,
+        docsis_dualq_unprotected::DocsisDualqUnprotected,
+        docsis_dualq::DocsisDualq,
     }
     disciplines {
         cake::Cake,

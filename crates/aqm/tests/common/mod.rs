@@ -22,16 +22,16 @@ const TIMERS_A_WAIT: u32 = 1_000;
 /// Disciplines that keep the order of each flow only.
 const SCHEDULERS: [&str; 7] = ["sfq", "drr", "wfq", "fq_codel", "fq_pie", "drr_mkc", "cake"];
 
-/// Disciplines that keep the order of packets with ECT(1) or CE, and of the others.
-const COUPLED: [&str; 2] = ["dualpi2", "curvy_red"];
+/// Disciplines that keep the order of the packets in the low-latency queue, and of the others.
+const COUPLED: [&str; 4] = ["dualpi2", "curvy_red", "docsis_dualq_unprotected", "docsis_dualq"];
 
 /// A queue and the expectations about it.
 pub struct Watch {
     pub queue: Discipline,
     pub now: Time,
     pub arrived: u32,
-    /// Whether each packet arrived with ECT(1) or CE.
-    l4s: Vec<bool>,
+    /// Whether each packet joined the low-latency queue of a coupled discipline.
+    low_latency: Vec<bool>,
     /// Lower bound of the next departure's number; under a scheduler by flow and code point.
     next: BTreeMap<(u32, Dscp), u32>,
     lost: u64,
@@ -39,16 +39,24 @@ pub struct Watch {
 
 impl Watch {
     pub fn new(queue: Discipline) -> Watch {
-        Watch { queue, now: Time::ZERO, arrived: 0, l4s: Vec::new(), next: BTreeMap::new(), lost: 0 }
+        Watch { queue, now: Time::ZERO, arrived: 0, low_latency: Vec::new(), next: BTreeMap::new(), lost: 0 }
     }
 
     /// Packets with the same key leave in the order of their arrival.
     fn order(&self, packet: &Packet) -> (u32, Dscp) {
         match self.queue.name() {
             name if SCHEDULERS.contains(&name) => (packet.flow(), packet.dscp()),
-            name if COUPLED.contains(&name) => (self.l4s[packet.seq() as usize].into(), Dscp::default()),
+            name if COUPLED.contains(&name) => (self.low_latency[packet.seq() as usize].into(), Dscp::default()),
             _ => (0, Dscp::default()),
         }
+    }
+
+    /// Packets in the low-latency queue, if there is one.
+    fn low_latency_length(&self) -> f64 {
+        let mut values = Vec::new();
+        self.queue.probe(self.now, &mut values);
+        let mut named = self.queue.probes().iter().zip(values);
+        named.find(|(probe, _)| probe.0 == "l_queue").map_or(0.0, |(_, length)| length)
     }
 
     fn enqueue(&mut self, flow: u32, dscp: Dscp, bytes: u32, ecn: Ecn) {
@@ -58,8 +66,9 @@ impl Watch {
         let packet = Packet::data(flow, self.arrived, bytes)
             .with_head(Head::new(dscp, (flow % 3) as u8).with(flags).with_ecn(ecn));
         self.arrived += 1;
-        self.l4s.push(matches!(ecn, Ecn::Ect1 | Ecn::Ce));
+        let before = self.low_latency_length();
         let fate = self.queue.enqueue(self.now, packet);
+        self.low_latency.push(self.low_latency_length() > before);
         let may_mark = signal != Signal::Drop && ecn != Ecn::NotEct;
         assert!(fate != EnqueueOutcome::Marked || may_mark, "{signal:?} marked {ecn:?}");
         match self.queue.env_mut().limit {

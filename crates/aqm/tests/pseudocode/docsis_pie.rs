@@ -42,7 +42,7 @@ const LATENCY_LOW: f64 = 0.005;
 const LATENCY_HIGH: f64 = 0.2;
 
 impl DocsisPie {
-    fn byte_length(&self) -> u64 {
+    pub fn byte_length(&self) -> u64 {
         self.queue.iter().map(|p| u64::from(p.bytes)).sum()
     }
 
@@ -54,7 +54,7 @@ impl DocsisPie {
         }
     }
 
-    fn calculate_drop_prob(&mut self) {
+    pub fn calculate_drop_prob(&mut self) {
         let qdelay = self.byte_length() as f64 / self.msr;
         if self.burst_allowance > 0.0 {
             self.drop_prob = 0.0;
@@ -124,7 +124,7 @@ impl DocsisPie {
         }
     }
 
-    fn drop_early(&mut self, packet: &Stored) -> bool {
+    pub fn drop_early(&mut self, packet: &Stored) -> bool {
         if self.burst_allowance > 0.0 {
             return false;
         }

@@ -1,10 +1,12 @@
 //! Literal, slow transcriptions of the RFCs' pseudocode, and random operations to compare them with the disciplines.
 
 pub mod codel;
+pub mod docsis_dualq;
 pub mod docsis_pie;
 pub mod dualpi2;
 pub mod fq_codel;
 pub mod pie;
+pub mod queue_protection;
 
 use marqueue_aqm::{Discipline, EnqueueOutcome, Env, Limit, Qdisc, Signal};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time, Value};
