@@ -112,6 +112,36 @@ def fluid_batch(
     """The observations of each model of a JSON list, or its error message."""
 
 @final
+class TcpSender:
+    """A TCP sender without a network, whose application writes in pieces. Segments have numbers, 0
+    is the SYN; times are in ns. What leaves is (segment, ECN-capable, CWR)."""
+
+    def __init__(self, preset: str, parameters: str) -> None:
+        """``parameters`` is JSON: what differs from the preset. Raises ValueError."""
+    def start(self, now: int) -> list[tuple[int, bool, bool]]:
+        """Open the connection."""
+    def write(self, now: int, segments: int) -> list[tuple[int, bool, bool]]:
+        """The application writes so many more segments."""
+    def on_ack(
+        self,
+        now: int,
+        ack: int,
+        sack: Sequence[tuple[int, int]],
+        echo: int | None,
+        ece: bool,
+        window: int,
+    ) -> list[tuple[int, bool, bool]]:
+        """An acknowledgement arrives, with the receiver's window in segments."""
+    def on_timer(self, now: int) -> list[tuple[int, bool, bool]]:
+        """The timer of ``deadline`` expires."""
+    def deadline(self) -> int | None:
+        """When the next timer expires."""
+    def timestamp(self, now: int) -> int:
+        """The timestamp of a segment sent now."""
+    def info(self) -> dict[str, Any]:
+        """Windows in segments, times in s, counts, and the phase of loss recovery."""
+
+@final
 class LiveLink:
     """The network of a plan between two TUN devices, for real packets."""
 

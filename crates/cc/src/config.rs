@@ -105,6 +105,8 @@ marqueue_core::params! {
         initial_window: f64 { unit: Packets, range: 1 => 1000, default: 10.0, source: "RFC 6928" },
         /// Most segments that an acknowledgement opens the window by in slow start: L of appropriate byte counting.
         abc_limit: f64 { unit: Packets, range: 1 => 1e9, default: 1.0, source: "RFC 5681, 3.1; RFC 3465" },
+        /// The segments of an acknowledgement for which the window grows.
+        growth_counts: GrowthCounts { default: GrowthCounts::Acknowledged, source: "RFC 5681, 3.1; Linux, tcp_cong_control" },
         /// What ends the first slow start beside losses and echoes: under any law hystart++, which needs timestamps;
         /// under cubic alone hystart.
         slow_start: SlowStart { default: SlowStart::Standard, source: "RFC 5681; RFC 9406; Ha and Rhee 2011" },
@@ -138,6 +140,9 @@ marqueue_core::params! {
         pacing_avoidance: f64 { unit: One, range: 0.1 => 100.0, default: 1.2, source: "Linux, tcp_pacing_ca_ratio" },
         /// Under pacing, segments of a new flow that are not paced.
         pacing_quantum: f64 { unit: Packets, range: 0 => 1e6, default: 10.0, source: "Linux, tcp_update_skb_after_send; initial_quantum of fq" },
+        /// Under loss_detection rack, how long the receiver of a single segment may hold its acknowledgement back, for which a
+        /// tail loss probe waits: TLP.max_ack_delay.
+        probe_ack_delay: Option<f64> { unit: Seconds, range: 0.0 => 1.0, default: None, auto: "delayed_ack", source: "RFC 8985, 7.2; Linux, tcp_schedule_loss_probe" },
         /// Smallest retransmission timeout.
         min_rto: f64 { unit: Seconds, range: 0.0 => 60.0, default: 1.0, source: "RFC 6298, 2.4" },
         /// Largest retransmission timeout.
@@ -146,6 +151,8 @@ marqueue_core::params! {
         initial_rto: f64 { unit: Seconds, range: 0.001 => 60.0, default: 1.0, source: "RFC 6298, 2.1" },
         /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
         lost_syn_rto: LostSynRto { default: LostSynRto::Always, source: "RFC 6298, section 5, (5.7); Linux, tcp_init_metrics" },
+        /// Which round-trip times are measured; segments has its effect under loss_detection rack.
+        rtt_samples: RttSamples { default: RttSamples::Acknowledgements, source: "RFC 6298, section 4; RFC 7323, appendix G; Linux, tcp_ack_update_rtt" },
         /// Granularity of the clock that measures round-trip times.
         granularity: f64 { unit: Seconds, range: 1e-9 => 1.0, default: 0.001, source: "RFC 6298, G" },
         /// Most segments in order that one acknowledgement is sent for, whole: 2, or more where acknowledgements are thinned

@@ -7,7 +7,7 @@
 
 use crate::accecn::SenderCounters;
 use crate::algo::AnyWindowLaw;
-use crate::config::{Config, DctcpEct, Dialect, WindowValidation};
+use crate::config::{Config, DctcpEct, Dialect, GrowthCounts, WindowValidation};
 use crate::law_list::EchoMode;
 use crate::pacing::Pacing;
 use crate::rto::Rto;
@@ -227,7 +227,9 @@ impl Core {
         if seq == 0 {
             flags |= Flags::SYN | self.ecn_request(tx.config);
         } else if self.cwr_pending && (new || ns2) {
-            flags |= Flags::CWR;
+            if self.ecn_negotiated {
+                flags |= Flags::CWR;
+            }
             self.cwr_pending = false;
         }
         let ect = self.is_ect(tx.config, seq, new);
@@ -352,7 +354,17 @@ impl Core {
     /// [`Core::acknowledge`], then the window grows: by slow start, by the window law, or to the initial window.
     #[inline(always)]
     pub fn acknowledge_and_open(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) {
-        let acked = ack.ack - self.una;
+        let mut acked = ack.ack - self.una;
+        if tx.config.growth_counts == GrowthCounts::Delivered {
+            // Each duplicate has reported one of them (Linux, tcp_remove_reno_sacks).
+            acked = acked.saturating_sub(self.dupacks).max(1);
+        }
+        self.acknowledge_and_open_for(tx, ack, acked);
+    }
+
+    /// The same, where the window grows for `acked` segments.
+    #[inline(always)]
+    pub fn acknowledge_and_open_for(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>, acked: u32) {
         let una = self.una;
         let may_open = self.may_open(tx, ack.ack);
         self.acknowledge(tx, ack);

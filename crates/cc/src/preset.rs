@@ -42,8 +42,8 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
         ])),
         // net/ipv4/tcp.c and Documentation/networking/ip-sysctl.rst. A segment of 1448 bytes is what an
         // Ethernet frame of 1500 leaves beside headers and timestamps. Its RTO is SRTT + max(4 RTTVAR,
-        // 200 ms), which is RFC 6298's with a G of 200 ms. Two segments an acknowledgement in slow start
-        // are all that a receiver acknowledges at once.
+        // 200 ms), which is RFC 6298's with a G of 200 ms. In slow start the window grows by all that an
+        // acknowledgement delivers (tcp_slow_start).
         "linux" => Ok(ParamValues::from([
             choice("control", "cubic"),
             choice("recovery", "sack"),
@@ -65,7 +65,12 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             flag("dsack", true),
             number("segment", 1448.0),
             number("initial_window", 10.0),
-            number("abc_limit", 2.0),
+            choice("flight_size", "cwnd"),
+            choice("window_validation", "linux"),
+            choice("growth_counts", "delivered"),
+            choice("rtt_samples", "segments"),
+            number("abc_limit", 1e9),
+            number("probe_ack_delay", 0.2),
             number("cubic_first_growth", 0.05),
             number("min_rto", 0.2),
             number("max_rto", 120.0),

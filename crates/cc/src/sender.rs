@@ -4,7 +4,7 @@ use crate::accecn::Marks;
 use crate::config::Config;
 use crate::core::{Core, SendContext};
 use crate::law_list::EchoMode;
-use crate::recovery::{AnyLossRecovery, LossRecovery};
+use crate::recovery::{AnyLossRecovery, LossRecovery, RepairInfo};
 use crate::segment::{Ack, Segment};
 use marqueue_core::Time;
 
@@ -114,6 +114,11 @@ impl Sender {
     /// Has all data been acknowledged?
     pub fn is_done(&self) -> bool {
         self.core.is_done()
+    }
+
+    /// The loss recovery's phase and counts, where it keeps a scoreboard that has them: RACK.
+    pub fn repair(&self) -> Option<RepairInfo> {
+        self.repair.info()
     }
 
     /// The state, for traces and tables.

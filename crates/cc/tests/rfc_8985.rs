@@ -160,7 +160,7 @@ mod tail_loss_probe {
 
     #[test]
     fn a_single_segment_waits_for_a_delayed_acknowledgement() {
-        let config = Config { delayed_ack: Dur::from_secs(0.04), ..rack(10, &[], None).config };
+        let config = Config { probe_ack_delay: Dur::from_secs(0.04), ..rack(10, &[], None).config };
         let l = Lead::open(config, Some(1));
         assert!((l.timeout() - 0.24).abs() < 1e-9, "{}", l.timeout());
     }

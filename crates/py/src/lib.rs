@@ -11,6 +11,7 @@ mod packet_level_chain;
 mod pcapng;
 mod rate_maps;
 mod run;
+mod tcp_sender;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -44,6 +45,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<chain::ChainQueue>()?;
     m.add_class::<packet_level_chain::PacketLevelChain>()?;
     m.add_class::<live::LiveLink>()?;
+    m.add_class::<tcp_sender::TcpSender>()?;
     m.add_function(wrap_pyfunction!(file_system::exchange_paths, m)?)?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;

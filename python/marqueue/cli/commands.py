@@ -50,6 +50,12 @@ COMMANDS = {
     "validate": Entry(
         "marqueue.cli.validate", "validate", extra="theory", settings={}, panel=MODELS
     ),
+    "conformance": Entry(
+        "marqueue.cli.conformance",
+        "conformance",
+        help="TCP held against test suites that others wrote.",
+        panel=MODELS,
+    ),
     "live": Entry("marqueue.cli.live", "live", panel=REAL),
     "link": Entry(
         "marqueue.cli.link",

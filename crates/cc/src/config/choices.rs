@@ -68,6 +68,29 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
+    /// The segments of an acknowledgement for which the window grows.
+    pub enum GrowthCounts {
+        /// Those that it acknowledges (RFC 5681, section 3.1: N, the bytes newly acknowledged).
+        Acknowledged = "acknowledged",
+        /// Those that it reports as arrived for the first time: not those that an earlier one has selectively acknowledged
+        /// (Linux, tcp_cong_control).
+        Delivered = "delivered",
+    }
+}
+
+marqueue_core::choice! {
+    /// The round-trip times that are measured.
+    pub enum RttSamples {
+        /// By timestamps that of each acknowledgement of new data (RFC 7323), otherwise that of one segment at a time
+        /// (RFC 6298, section 4).
+        Acknowledgements = "acknowledgements",
+        /// By each acknowledgement that of the first segment which it reports as arrived, unless one of them was sent twice,
+        /// with the weight of a whole round trip (Linux, tcp_clean_rtx_queue, tcp_ack_update_rtt).
+        Segments = "segments",
+    }
+}
+
+marqueue_core::choice! {
     /// What ends the first slow start beside losses and echoes.
     pub enum SlowStart {
         /// Nothing (RFC 5681).
@@ -124,6 +147,9 @@ marqueue_core::choice! {
         None = "none",
         /// When the sender had less outstanding than cwnd allows, or cwnd is the receiver's window (RFC 9438, 5.8).
         CwndLimited = "cwnd_limited",
+        /// As cwnd_limited, but in slow start it suffices for every sender that half of cwnd was outstanding, and a cwnd beyond
+        /// the receiver's window may grow (Linux, tcp_is_cwnd_limited).
+        Linux = "linux",
         /// As by new CWV: growth stops, and cwnd is kept for some time, while less than half of it is acknowledged in a
         /// round trip (RFC 7661).
         Rfc7661 = "rfc7661",
@@ -139,6 +165,8 @@ marqueue_core::choice! {
         /// The same, but at most the congestion window: what is outstanding beyond that was received above a hole, sent by
         /// limited transmit, or given up by a timeout. Equation (4) of RFC 5681 is an upper bound ("no more than").
         Window = "window",
+        /// The congestion window, used or not (Linux: the ssthresh of each congestion control reads tp->snd_cwnd).
+        Cwnd = "cwnd",
     }
 }
 

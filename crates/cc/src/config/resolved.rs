@@ -134,6 +134,12 @@ pub struct Config {
     pub granularity: Dur,
     /// Longest time for which an acknowledgement is held back; zero for never.
     pub delayed_ack: Dur,
+    /// TLP.max_ack_delay.
+    pub probe_ack_delay: Dur,
+    /// For which segments of an acknowledgement the window grows.
+    pub growth_counts: GrowthCounts,
+    /// Which round-trip times are measured.
+    pub rtt_samples: RttSamples,
     /// Most segments in order that one acknowledgement is sent for.
     pub ack_every: u8,
 }
@@ -180,6 +186,7 @@ impl From<&Params> for Config {
         let segment = p.segment as u32;
         let max_window = (p.max_window as u32).min(largest_window_bytes(p.window_scale) / segment);
         let rfc = p.dialect == Dialect::Rfc;
+        let rack = p.loss_detection == LossDetection::Rack;
         let accecn = p.ecn_feedback == EcnFeedback::AccEcn || p.control.echo() == EchoMode::Counted;
         // RFC 9331, 4.2: without feedback by counters a sender falls back to a response like Reno's.
         let falls_back = p.control == Law::Prague && p.ecn_peer != EcnPeer::Same;
@@ -265,6 +272,9 @@ impl From<&Params> for Config {
             lost_syn_rto: p.lost_syn_rto,
             granularity: Dur::from_secs(p.granularity),
             delayed_ack: Dur::from_secs(p.delayed_ack),
+            probe_ack_delay: Dur::from_secs(p.probe_ack_delay.unwrap_or(p.delayed_ack)),
+            growth_counts: p.growth_counts,
+            rtt_samples: if rack { p.rtt_samples } else { RttSamples::Acknowledgements },
             ack_every: p.ack_every as u8,
         }
     }

@@ -129,6 +129,7 @@ impl Core {
         match config.flight_size {
             FlightSize::Outstanding => outstanding,
             FlightSize::Window => outstanding.min(self.window.cwnd),
+            FlightSize::Cwnd => self.window.cwnd,
         }
     }
 }

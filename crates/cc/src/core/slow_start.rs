@@ -1,6 +1,7 @@
 //! Slow start, and the algorithm that may end the first one.
 
 use super::{Core, SendContext};
+use crate::config::RttSamples;
 use crate::slow_start::{AckSample, SlowStartDecision};
 
 impl Core {
@@ -10,7 +11,8 @@ impl Core {
         let (una, max, cwnd, rtt) = (self.una, self.max, self.window.cwnd, self.rto.latest());
         let limited = acked.min(tx.config.abc_limit);
         let Some((slow_start_monitor, rtt)) = self.slow_start_monitor.as_mut().zip(rtt) else { return limited };
-        let sample = AckSample { now: tx.now, rtt, timed: tx.config.timestamps, una, max, cwnd };
+        let timed = tx.config.timestamps || tx.config.rtt_samples == RttSamples::Segments;
+        let sample = AckSample { now: tx.now, rtt, timed, una, max, cwnd };
         let limited = acked.min(slow_start_monitor.limit(tx.config));
         match slow_start_monitor.on_ack(&sample) {
             SlowStartDecision::Grow(share) => limited * share,

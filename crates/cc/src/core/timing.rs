@@ -1,7 +1,7 @@
 //! Round-trip times and the retransmission timer: what is measured, when a back-off ends, when the timer runs.
 
 use super::{Core, SendContext};
-use crate::config::Dialect;
+use crate::config::{Dialect, RttSamples};
 use crate::segment::Ack;
 use marqueue_core::Time;
 
@@ -10,6 +10,10 @@ impl Core {
     /// timestamp, or if the timed segment is among those acknowledged.
     #[inline]
     pub(super) fn measure(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>, flight: u32) {
+        if tx.config.rtt_samples == RttSamples::Segments && self.una > 1 {
+            // Measured by the loss recovery, which knows when each segment was sent.
+            return self.end_back_off(ack.ece);
+        }
         if ack.echo.is_some() {
             self.end_back_off(ack.ece);
             return self.measure_echo(tx, ack, flight);
@@ -30,11 +34,17 @@ impl Core {
     /// RFC 7323, 4.1 and appendix G: the echoed timestamp of an acknowledgement of new data measures the round-trip
     /// time, retransmitted or not. A receiver acknowledges every second segment.
     pub(super) fn measure_echo(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>, flight: u32) {
-        if let Some(echo) = ack.echo {
+        if let Some(echo) = ack.echo.filter(|_| tx.config.rtt_samples == RttSamples::Acknowledgements) {
             let sent = tx.config.sent_at(echo, tx.now);
             self.measured = true;
             self.rto.sample_often(tx.config, sent, tx.now, flight.div_ceil(2));
         }
+    }
+
+    /// A segment that was sent once, at `sent`, is known to have arrived.
+    pub fn measure_segment(&mut self, tx: &SendContext<'_>, sent: Time) {
+        self.measured = true;
+        self.rto.sample(tx.config, sent, tx.now);
     }
 
     fn end_back_off(&mut self, ece: bool) {

@@ -6,6 +6,8 @@
 //!   in pieces, and for a sender that paces, it suffices that this was so at some time in this round trip or the one before, and in slow start, whose
 //!   window doubles in a round trip, that half of cwnd was outstanding (Linux, tcp_is_cwnd_limited).
 //!
+//! `linux` is the same for all senders, and does not look at the receiver's window.
+//!
 //! `rfc7661`, new CWV (RFC 7661, section 4). pipeACK is the most that was acknowledged in a round trip within the sampling
 //! period, max(3 RTT, 1 s). While it is at least half of cwnd the window grows as usual. Otherwise the window is not
 //! validated: it grows only when it is filled, it is kept, and after each non-validated period (NVP) it is halved, down
@@ -27,21 +29,25 @@ impl Core {
             WindowValidation::None => true,
             WindowValidation::CwndLimited => {
                 let below = self.window.cwnd < f64::from(config.max_window);
-                self.fills_window() && below
+                self.fills_window(false) && below
             }
+            WindowValidation::Linux => self.fills_window(true),
             WindowValidation::Rfc7661 => {
                 self.is_validated_by(tx, ack) && self.window.cwnd < f64::from(config.max_window)
             }
         }
     }
 
-    /// Does, or did, the sender fill its window?
+    /// Does, or did, the sender fill its window? `half_in_slow_start`: half of it suffices there.
     #[inline]
-    fn fills_window(&mut self) -> bool {
+    fn fills_window(&mut self, half_in_slow_start: bool) -> bool {
         let (una, max, flight, cwnd) = (self.una, self.max, self.flight(), self.window.cwnd);
         let paced = self.pacing.is_some();
         match self.window_use.as_deref_mut().filter(|used| used.written_in_pieces || paced) {
-            None => flight >= cwnd as u32,
+            None => {
+                flight >= cwnd as u32
+                    || half_in_slow_start && self.window.in_slow_start() && cwnd < f64::from(flight.saturating_mul(2))
+            }
             Some(used) => {
                 let peak = used.peak(una, max, flight);
                 if self.window.in_slow_start() {

@@ -1,5 +1,6 @@
 //! The interface of a loss recovery algorithm.
 
+use super::repair_info::RepairInfo;
 use crate::core::{Core, SendContext};
 use crate::segment::Ack;
 
@@ -22,4 +23,9 @@ pub trait LossRecovery {
 
     /// The retransmission timer has expired; the core has fallen back to one segment.
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>);
+
+    /// Its phase and counts, if it keeps a scoreboard that has them.
+    fn info(&self) -> Option<RepairInfo> {
+        None
+    }
 }

@@ -8,9 +8,11 @@ pub mod ns2_sack1;
 pub mod prr;
 pub mod rack;
 pub mod reno;
+mod repair_info;
 pub mod sack;
 
 pub use loss_recovery::LossRecovery;
+pub use repair_info::{RepairInfo, RepairState};
 
 use crate::config::{Config, Dialect, LossDetection, Recovery};
 use crate::core::{Core, SendContext};
@@ -86,5 +88,9 @@ impl LossRecovery for AnyLossRecovery {
 
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         each!(self, r => r.on_timeout(core, tx))
+    }
+
+    fn info(&self) -> Option<RepairInfo> {
+        each!(self, r => r.info())
     }
 }

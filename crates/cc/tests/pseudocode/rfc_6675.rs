@@ -159,6 +159,7 @@ impl Rfc6675 {
         let window = call.after.window;
         match call.config.flight_size {
             FlightSize::Outstanding => assert_eq!((window.ssthresh, window.cwnd), (half, half), "(4.2)"),
+            FlightSize::Cwnd => unreachable!("RFC 6675 takes FlightSize"),
             FlightSize::Window => assert!(window.ssthresh <= half && window.cwnd == window.ssthresh, "(4.2)"),
         }
         sent.push((self.high_ack + 1) as u32);

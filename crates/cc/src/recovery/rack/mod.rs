@@ -16,17 +16,20 @@
 
 mod detector;
 mod probe;
+mod rtt_sample;
 mod scoreboard;
 
 use super::loss_recovery::LossRecovery;
 use super::prr::{Progress, WindowReduction};
-use crate::config::Reduction;
+use super::repair_info::{RepairInfo, RepairState};
+use crate::config::{GrowthCounts, Reduction, RttSamples};
 use crate::core::{Core, LastCut, SendContext};
 use crate::path_model::RepairPhase;
 use crate::segment::Ack;
 use detector::{Detector, ReorderingInputs};
 use marqueue_core::{Dur, Time};
 use probe::Probe;
+use rtt_sample::RttSample;
 use scoreboard::Scoreboard;
 
 /// The phase of recovery.
@@ -134,7 +137,9 @@ impl Rack {
         let Rack { scoreboard, detector, .. } = self;
         let mut delivery = core.delivery();
         let mut delivered = 0;
+        let mut sample = RttSample::default();
         while let Some((seq, sent, news)) = scoreboard.pop_acknowledged(ack.ack) {
+            sample.acknowledged(&sent, news);
             if news {
                 delivered += 1;
                 detector.arrived(seq, sent, tx.now);
@@ -149,6 +154,7 @@ impl Rack {
         let mut from = ack.ack;
         while let Some(&(start, end)) = ack.sack.iter().filter(|b| b.1 > from).min_by_key(|b| b.0) {
             scoreboard.sack(start.max(from), end, |seq, sent| {
+                sample.sacked(&sent);
                 delivered += 1;
                 detector.arrived(seq, sent, tx.now);
                 if let Some(delivery) = &mut delivery {
@@ -163,6 +169,12 @@ impl Rack {
         detector.finish_update(tx.now, |sent| {
             ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0)
         });
+        if tx.config.rtt_samples == RttSamples::Segments {
+            let echoed = ack.echo.filter(|_| ack.ack > core.una).map(|echo| tx.config.sent_at(echo, tx.now));
+            if let Some(sent) = sample.sent().or(echoed) {
+                core.measure_segment(tx, sent);
+            }
+        }
         delivered
     }
 
@@ -273,10 +285,12 @@ impl Rack {
     }
 
     /// New data was acknowledged. Returns true if that ends a recovery.
-    fn on_new_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) -> bool {
+    fn on_new_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>, delivered: u32) -> bool {
         self.end_cwr(core, ack.ack);
         if matches!(self.phase, Phase::Cwr | Phase::Fast) {
             core.acknowledge(tx, ack);
+        } else if tx.config.growth_counts == GrowthCounts::Delivered {
+            core.acknowledge_and_open_for(tx, ack, delivered);
         } else {
             core.acknowledge_and_open(tx, ack);
         }
@@ -302,7 +316,7 @@ impl LossRecovery for Rack {
         }
         let delivered = self.update_scoreboard(core, tx, ack);
         let advances = ack.ack > core.una;
-        let recovered = advances && self.on_new_ack(core, tx, ack);
+        let recovered = advances && self.on_new_ack(core, tx, ack, delivered);
         let progress = Progress { delivered, in_flight: 0, safe: advances };
         let begun = self.detect(core, tx, AckSummary { dsack: dsack.is_some(), recovered, progress });
         if tx.config.by_model {
@@ -365,5 +379,17 @@ impl LossRecovery for Rack {
         }
         self.send(core, tx, core.una);
         self.fill(core, tx);
+    }
+    fn info(&self) -> Option<RepairInfo> {
+        let (sacked, unsent) = (self.scoreboard.count_sacked(), self.scoreboard.count_lost());
+        let state = match self.phase {
+            Phase::Open if sacked > 0 => RepairState::Disorder,
+            Phase::Open => RepairState::Open,
+            Phase::Cwr => RepairState::Cwr,
+            Phase::Fast => RepairState::Recovery,
+            Phase::Timeout => RepairState::Loss,
+        };
+        let retransmitted = self.scoreboard.count_retransmitted();
+        Some(RepairInfo { state, sacked, lost: unsent + retransmitted, retransmitted })
     }
 }

@@ -3,7 +3,7 @@
 //! No second probe is sent while one is outstanding, nor before a round-trip time has been measured since (section 7.3):
 //! probes would otherwise prevent the measurement of a path that has become longer.
 //!
-//! TLP.max_ack_delay, which the text leaves to the implementation (section 7.2), is the receiver's `delayed_ack`.
+//! TLP.max_ack_delay, which the text leaves to the implementation (section 7.2), is the receiver's `delayed_ack`, or `probe_ack_delay`.
 
 use crate::core::{Core, SendContext};
 use crate::segment::Ack;
@@ -39,7 +39,7 @@ impl Probe {
     /// TLP_calc_PTO(): when the next probe is due, at the latest when the retransmission timer expires.
     pub fn due(core: &Core, tx: &SendContext<'_>) -> Time {
         let srtt = Dur::from_secs(core.rto.srtt(tx.config));
-        let alone = if core.flight() == 1 { tx.config.delayed_ack } else { Dur::ZERO };
+        let alone = if core.flight() == 1 { tx.config.probe_ack_delay } else { Dur::ZERO };
         let pto = if srtt == Dur::ZERO { UNMEASURED } else { srtt + srtt + alone };
         (tx.now + pto).min(core.deadline)
     }

@@ -143,6 +143,16 @@ impl Scoreboard {
         self.counts.0
     }
 
+    /// Number of lost segments that have not been sent again since.
+    pub fn count_lost(&self) -> u32 {
+        self.counts.1
+    }
+
+    /// Number of segments that are in the network a second time.
+    pub fn count_retransmitted(&self) -> u32 {
+        self.segments.iter().filter(|s| s.again && s.state == SegmentState::InFlight).count() as u32
+    }
+
     fn set_state(&mut self, seq: u32, state: SegmentState) {
         let segment = &mut self.segments[(seq - self.first) as usize];
         for (which, change) in [(segment.state, u32::MAX), (state, 1)] {

@@ -1,0 +1,1 @@
+"""TCP held against test suites that others wrote."""
