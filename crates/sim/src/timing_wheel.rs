@@ -4,11 +4,11 @@ use crate::calendar::{order, Entry};
 use marqueue_core::{Dur, Packet, Time};
 use prefetch_index::prefetch_index;
 
-/// Bits of a time within a slot: a slot has about eight microseconds, in which few packets arrive.
-const SLOT_BITS: u32 = 13;
+/// Bits of a time within a slot: a slot has about sixteen microseconds, in which few packets arrive.
+const SLOT_BITS: u32 = 14;
 
 /// Slots in the wheel: about a quarter of a second, longer than most propagation delays.
-const SLOTS: usize = 1 << 15;
+const SLOTS: usize = 1 << 14;
 
 /// Slots whose state is one word.
 const WORD: usize = u64::BITS as usize;
@@ -19,7 +19,7 @@ const NONE: u16 = u16::MAX;
 /// Packets by arrival time, in the order of [`Calendar`](crate::calendar::Calendar).
 ///
 /// A timing wheel (G. Varghese and A. Lauck, SOSP 1987): a list of packets for each slot of time. Slots are so short that
-/// most have one packet or none. So packets are neither sorted nor moved, which a calendar does, but the next one may be
+/// most have one packet or none. So packets are neither sorted nor moved, as in a calendar, but the next one may be
 /// anywhere in memory: worth it only while all of them stay in the cache.
 #[derive(Debug)]
 pub struct TimingWheel {
