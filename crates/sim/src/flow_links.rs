@@ -1,10 +1,10 @@
 //! A link for each flow: the access links of hosts that send one flow each.
 //!
 //! Each link has its own transmitter and propagation delay, an unlimited queue, and no measurements. The state of all of
-//! them together is one table with a row for each flow and one calendar of packets, because a million separate links
+//! them together is one table with a row for each flow and one order of packets, because a million separate links
 //! would each need an event.
 
-use crate::calendar::Calendar;
+use crate::in_flight::InFlight;
 use marqueue_core::{Dur, Packet, Rate, Time};
 use prefetch_index::prefetch_index;
 
@@ -17,7 +17,7 @@ pub struct FlowLinks {
     /// The link of each flow, by its slot.
     links: Vec<FlowLink>,
     /// Packets that have not arrived at the far ends.
-    pending: Calendar,
+    pending: InFlight,
 }
 
 /// The link of one flow.
@@ -31,7 +31,7 @@ struct FlowLink {
 impl FlowLinks {
     /// No links yet; each will have this rate.
     pub fn new(rate: Rate) -> FlowLinks {
-        FlowLinks { rate, sizes: [(0, Dur::ZERO); 2], links: Vec::new(), pending: Calendar::default() }
+        FlowLinks { rate, sizes: [(0, Dur::ZERO); 2], links: Vec::new(), pending: InFlight::default() }
     }
 
     /// Makes an idle link for the flow in `slot`.
@@ -76,9 +76,9 @@ impl FlowLinks {
 
     /// Removes the packet that arrives first.
     #[inline]
-    pub fn pop(&mut self) -> Option<(Time, Packet)> {
+    pub fn remove_first(&mut self) {
         let links = &self.links;
-        self.pending.pop(|flow| links[flow as usize].delay)
+        self.pending.remove_first(|flow| links[flow as usize].delay)
     }
 
     /// The packet that arrives first.
@@ -87,13 +87,13 @@ impl FlowLinks {
         self.pending.first()
     }
 
-    /// See [`Calendar::ends_day`].
+    /// See [`InFlight::ends_day`].
     #[inline]
     pub fn ends_day(&self) -> bool {
         self.pending.ends_day()
     }
 
-    /// See [`Calendar::come_near`].
+    /// See [`InFlight::come_near`].
     #[inline]
     pub fn come_near(&self, new_day: bool) -> &[(Time, Packet)] {
         self.pending.come_near(new_day)

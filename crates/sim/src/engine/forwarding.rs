@@ -39,7 +39,9 @@ impl Engine {
     pub(super) fn flow_link_arrival(&mut self, l: u32) {
         let links = flow_links(&mut self.links, l);
         let new_day = links.ends_day();
-        let Some((_, packet)) = links.pop() else { unreachable!("an event without a packet") };
+        // Read in place: a returned value would be written in parts and read as a whole.
+        let Some(&(_, packet)) = links.first() else { unreachable!("an event without a packet") };
+        links.remove_first();
         let next = links.first().map_or(Time::NEVER, |e| e.0);
         let source = self.links[l as usize].arrival_source;
         self.events.set(source, next);
