@@ -3,7 +3,8 @@
     python benches/paper_pages.py results/paper-avq results/paper-mkc
 
 Writes docs/papers/KEY.md (verdicts and ledger), docs/papers/figures/KEY.md (each figure beside what
-the paper says of it) and its pictures, docs/papers/figures/KEY/*.svg. Pictures are thinned: they
+the paper says of it) and its pictures, docs/papers/figures/KEY/*.svg; claims that the summary,
+docs/papers/README.md, shows get the new numbers. Pictures are thinned: they
 are looked at on a page, and the data behind them is in the result. `make papers` runs all five.
 """
 
@@ -20,6 +21,8 @@ from marqueue.papers.figures_page import figures_page
 HERE = Path("docs/papers")
 #: Longest curve that is kept as it is, points, and the width of a column of others, pt.
 SHORT, COLUMN = 150, 2.0
+#: A row of a table about a claim, and the claim's id.
+ROW = re.compile(r"^\| .*\(`([a-z0-9-]+)`\) \|.*$", re.MULTILINE)
 POINT = re.compile(r"([ML]) (\S+) (\S+)")
 
 
@@ -37,6 +40,14 @@ def main(results: list[Path]) -> None:
         pictures.mkdir()
         for file in (result / "figures").glob("*.svg"):
             (pictures / file.name).write_text(thinned(file.read_text()), encoding="utf-8")
+        overview = HERE / "README.md"
+        overview.write_text(with_rows_of(page, overview.read_text()), encoding="utf-8")
+
+
+def with_rows_of(page: str, text: str) -> str:
+    """The text, its rows about claims being those of the page if that has them."""
+    rows = {row[1]: row[0] for row in ROW.finditer(page)}
+    return ROW.sub(lambda row: rows.get(row[1], row[0]), text)
 
 
 def thinned(svg: str) -> str:

@@ -12,10 +12,13 @@ from marqueue.ns2.simulator import Window
 from marqueue.papers import PAPERS
 
 SEEDS = range(1, 7)
+#: Index of the window from 100 to 300 s of Figure 9, in which UDP has settled.
+SETTLED = 1
 MADE = (
     "Debian's package ns2 (2.35+dfsg-5): Queue/DropTail, Queue/RED and Queue/RED/RIO, to which a "
     "packet is in if its flow id is not 0; Agent/TCP/Sack1 and Traffic/CBR on the same dumbbell, "
-    "1000-byte packets; six seeds. The queue is its time average, without the packet in "
+    "1000-byte packets; six seeds. Beside UDP each flow has access links of its own, of 10 Mbit/s; "
+    "otherwise all share some of 10 Gbit/s. The queue is its time average, without the packet in "
     "transmission. It has no CHOKe and no CHOKeW."
 )
 HEAD = """\
@@ -72,7 +75,7 @@ def toml(single: dict[str, list[float]], swept: dict[str, dict[int, list[float]]
 
 
 def main() -> None:
-    """Runs all cases, which takes about five minutes, and writes the file."""
+    """Runs all cases, which takes several minutes, and writes the file."""
     single: dict[str, list[float]] = {}
     for scheme, case in FIGURE_4.items():
         seeds = []
@@ -82,7 +85,7 @@ def main() -> None:
         single |= by_name(seeds)
     swept: dict[str, dict[int, list[float]]] = {}
     for (scheme, n), case in FIGURE_9.items():
-        windows = [ns2.run(case.ns2_arguments(seed)).windows[-1] for seed in SEEDS]
+        windows = [ns2.run(case.ns2_arguments(seed)).windows[SETTLED] for seed in SEEDS]
         for name, values in by_name([figure_9(scheme, window) for window in windows]).items():
             swept.setdefault(name, {})[n] = values
     path = PAPERS["chokew"].folder / "reference.toml"

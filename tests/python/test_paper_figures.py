@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benches.paper_pages import thinned
+from benches.paper_pages import thinned, with_rows_of
 
 from marqueue.papers import PAPERS
 from marqueue.papers.claims import read_claims
@@ -75,6 +75,7 @@ def test_a_claim_stands_below_the_figure_that_it_names() -> None:
         "whole": "Fig. 4, section V",
         "part": "Fig. 4 (b)",
         "first-drawn": "Figs. 6, 7",
+        "range": "Figs. 4-7",
         "without": "Fig. 40",
         "text": "Text",
     }
@@ -88,13 +89,46 @@ def test_a_claim_stands_below_the_figure_that_it_names() -> None:
     parts = {part.split("\n")[0]: part for part in page.split("\n### ")}
     found = {of: list(rows(part)) for of, part in parts.items() if rows(part)}
     assert found == {
-        "Figure 4": ["whole", "part"],
+        "Figure 4": ["whole", "part", "range"],
         "Figure 7": ["first-drawn"],
         "Other claims": ["without", "text"],
     }
     assert "(pictures/figure-7-a-packets.svg)" in parts["Figure 7"]
+    assert "Also about Figure 7: `range` (at Figure 4)." in parts["Figure 7"]
     assert "| It / rises. (`text`) | Text | 1 | 2 | not decided, 2 / 1 / 0 |" in page
     assert "quick form" in page
+
+
+@pytest.mark.parametrize(
+    ("figures", "heading"),
+    [
+        ([], "Claims without a picture"),
+        (["Cores 1, DRQ"], "Claims about Cores 1"),
+        (["A", "B 2, C", "D"], "Claims about A, B 2 and D"),
+        (["A", "Figure 4"], "Other claims"),
+    ],
+)
+def test_claims_that_name_no_figure_say_which_pictures_they_are_about(figures, heading) -> None:
+    summary = {
+        "quick": True,
+        "experiments": ["1"],
+        "claims": [claim("text", "Text"), claim("four", "Fig. 4")],
+        "figures": [{"experiment": "1", "name": name, "caption": "C."} for name in figures],
+    }
+    page = figures_page(summary, "A paper", {"1": "one"}, "pictures", "verdicts.md")
+    assert "text" in rows(page.split(f"### {heading}\n")[1])
+
+
+def test_the_rows_of_the_summary_are_those_of_the_pages_of_figures() -> None:
+    summary = (PAGES / "README.md").read_text(encoding="utf-8")
+    pages = [(PAGES / "figures" / f"{key}.md").read_text(encoding="utf-8") for key in PAPERS]
+    shown, known = rows(summary), {name: row for page in pages for name, row in rows(page).items()}
+    assert len(shown) >= len(PAPERS)
+    assert shown == {name: known[name] for name in shown}
+    assert len(IMAGE.findall(summary)) == len(PAPERS)
+    aged = re.sub(r"(\(`exp2-utilization-avq`\) \|).*", r"\1 old |", summary)
+    assert aged != summary
+    assert with_rows_of("\n".join(pages), aged) == summary
 
 
 def test_thinning_keeps_peaks_words_and_colours() -> None:

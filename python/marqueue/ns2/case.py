@@ -173,6 +173,8 @@ class Case:
     rate: int = 10_000_000
     delay: float = 0.005
     access: int = 1_000_000_000
+    own: bool = False
+    """Whether each flow has access links of its own; else all flows of a class share them."""
     far: float = 0.005
     segment: int = 1000
     jitter: float = 1.0
@@ -203,6 +205,7 @@ class Case:
             "rate": self.rate,
             "delay": self.delay,
             "access": self.access,
+            "own": self.own,
             "far": self.far,
             "rtts": self.rtts,
             "queue": self.queue.ns2,
@@ -264,6 +267,7 @@ class Case:
                     aqm=self.queue.aqm,
                     signal=self.queue.signal,
                     packet=self.segment,
+                    own=self.own,
                 ),
                 "transport": {
                     "default": {

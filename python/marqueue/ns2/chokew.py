@@ -45,13 +45,19 @@ def dumbbell(name: str, queue: Queue) -> Case:
     )
 
 
-#: Figure 9: by scheme and number of constant-rate flows.
-FIGURE_9 = {
+#: Constant-rate flows that fill the link, by scheme and number of them.
+FILLED = {
     (scheme, n): replace(
         dumbbell(f"{scheme}, {n} UDP of 10 Mbit/s", queue), cbr=n, cbr_rate=10_000_000
     )
     for scheme, queue in QUEUES.items()
     for n in UDP
+}
+
+#: Figure 9 as the paper has it: 500 s, and access links of 10 Mbit/s, one a flow.
+FIGURE_9 = {
+    key: replace(case, access=10_000_000, own=True, duration=500.0, edges=(100.0, 300.0))
+    for key, case in FILLED.items()
 }
 
 #: A flow of about half of the link's rate, so that the shares of schemes differ. At exactly half
@@ -73,4 +79,4 @@ FIGURE_4 = {
     for scheme, queue in RIOS.items()
 }
 
-CHOKEW = [*FIGURE_4.values(), *HALF, *FIGURE_9.values()]
+CHOKEW = [*FIGURE_4.values(), *HALF, *FILLED.values()]

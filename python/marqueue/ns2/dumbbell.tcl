@@ -2,13 +2,13 @@
 #
 #   host of class c -- access link --> left -- bottleneck --> right -- access link --> host of class c
 #
-# All flows of a class share its two hosts. A data packet weighs `segment` bytes on the wire, a SYN and
+# All flows of a class share its two hosts, or with `own 1` each connection has two of its own. A data packet weighs `segment` bytes on the wire, a SYN and
 # an acknowledgement 40. What is printed: at each of `edges` a line `window` of cumulative figures, and lines
 # `tcp` and `udp` of the bytes that each long flow got, in order; and what CPU time and memory the run took.
 
 array set opt {
     seed 1  duration 50  edges {}
-    rate 10e6  delay 0.005  access 1e9  far 0.005  rtts {0.04 0.06 0.08 0.1 0.13}
+    rate 10e6  delay 0.005  access 1e9  own 0  far 0.005  rtts {0.04 0.06 0.08 0.1 0.13}
     queue DropTail  limit 100  queue_set {}
     tcp Reno  sink TCPSink  ecn 1  segment 1000  tcp_set {}
     flows 10  inside 0  jitter 1.0
@@ -53,25 +53,35 @@ $ns queue-limit $right $left 1000000
 set monitor [$ns monitor-queue $left $right 0]
 if {$opt(trace) ne ""} { $ns trace-queue $left $right [set trace [open $opt(trace) w]] }
 
-foreach rtt $opt(rtts) {
-    set near($rtt) [$ns node]
-    set far($rtt) [$ns node]
+proc new_hosts {rtt} {
+    global opt ns left right
+    set hosts [list [$ns node] [$ns node]]
     set delay [expr {$rtt / 2.0 - $opt(delay) - $opt(far)}]
-    foreach {a b d} [list $near($rtt) $left $delay $far($rtt) $right $opt(far)] {
+    foreach {a b d} [list [lindex $hosts 0] $left $delay [lindex $hosts 1] $right $opt(far)] {
         $ns duplex-link $a $b $opt(access) $d DropTail
         $ns queue-limit $a $b 1000000
         $ns queue-limit $b $a 1000000
     }
+    return $hosts
+}
+if {!$opt(own)} { foreach rtt $opt(rtts) { set shared($rtt) [new_hosts $rtt] } }
+
+# The hosts of a connection: near and far.
+proc hosts {rtt} {
+    global opt shared
+    if {$opt(own)} { return [new_hosts $rtt] }
+    return $shared($rtt)
 }
 
 # ---- traffic ----
 
 proc connection {rtt} {
-    global opt ns near far
+    global opt ns
     set source [new Agent/TCP/$opt(tcp)]
     set sink [new Agent/$opt(sink)]
-    $ns attach-agent $near($rtt) $source
-    $ns attach-agent $far($rtt) $sink
+    foreach {near far} [hosts $rtt] break
+    $ns attach-agent $near $source
+    $ns attach-agent $far $sink
     $ns connect $source $sink
     return [list $source $sink]
 }
@@ -99,8 +109,9 @@ for {set i 0} {$i < $opt(cbr)} {incr i} {
     lappend received(udp) $sink
     $source set packetSize_ $opt(cbr_packet)
     $source set fid_ [expr {$opt(inside) > 0}]
-    $ns attach-agent $near($rtt) $source
-    $ns attach-agent $far($rtt) $sink
+    foreach {near far} [hosts $rtt] break
+    $ns attach-agent $near $source
+    $ns attach-agent $far $sink
     $ns connect $source $sink
     set application [new Application/Traffic/CBR]
     $application set packetSize_ $opt(cbr_packet)

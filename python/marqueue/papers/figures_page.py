@@ -49,6 +49,7 @@ def _experiment(summary: Summary, number: str, pictures: str) -> Iterable[str]:
     drawn: dict[str, list[Mapping[str, Any]]] = {}
     for each in figures:
         drawn.setdefault(_number(each["name"]), []).append(each)
+    named = [_named(each, drawn) for each in claims]
     for of, same in drawn.items():
         yield from ("", f"### {of}")
         for each in same:
@@ -56,11 +57,28 @@ def _experiment(summary: Summary, number: str, pictures: str) -> Iterable[str]:
             picture = f"{pictures}/{file_name(name)}.svg"
             yield from ("", f"![{name} as measured here]({picture})", "")
             yield f"*{name}.* {caption}"
-        yield from _table([each for each in claims if _first_drawn(each, drawn) == of])
-    rest = [each for each in claims if _first_drawn(each, drawn) is None]
+        yield from _table([c for c, by in zip(claims, named, strict=True) if by[:1] == [of]])
+        also = [
+            f"`{claim['id']}` (at {by[0]})"
+            for claim, by in zip(claims, named, strict=True)
+            if of in by[1:]
+        ]
+        if also:
+            yield from ("", f"Also about {of}: {', '.join(also)}.")
+    rest = [claim for claim, by in zip(claims, named, strict=True) if not by]
     if rest:
-        yield from ("", "### Other claims")
+        yield from ("", f"### {_heading(list(drawn), alone=not any(named))}")
         yield from _table(rest)
+
+
+def _heading(drawn: Sequence[str], *, alone: bool) -> str:
+    """Over claims that name no picture: where no claim names one, they are about them all."""
+    if not drawn:
+        return "Claims without a picture"
+    if not alone:
+        return "Other claims"
+    *first, last = (name.split(",")[0] for name in drawn)
+    return f"Claims about {', '.join(first)}{' and ' if first else ''}{last}"
 
 
 def _number(figure: str) -> str:
@@ -69,11 +87,13 @@ def _number(figure: str) -> str:
     return found[0] if found else figure
 
 
-def _first_drawn(claim: Mapping[str, Any], drawn: Collection[str]) -> str | None:
-    """The first figure that a claim names, of those with a picture."""
-    named = re.match(r"Figs?\. ([\d, -]+)", claim["where"])
-    numbers = re.findall(r"\d+", named[1]) if named else []
-    return next((name for name in map("Figure {}".format, numbers) if name in drawn), None)
+def _named(claim: Mapping[str, Any], drawn: Collection[str]) -> list[str]:
+    """The figures that a claim names, of those with a picture: three for Figs. 9-11."""
+    places = re.match(r"Figs?\. ([\d, -]+)", claim["where"])
+    numbers: list[int] = []
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?", places[1] if places else ""):
+        numbers += range(int(first), int(last or first) + 1)
+    return [name for name in map("Figure {}".format, numbers) if name in drawn]
 
 
 def _table(claims: Sequence[Mapping[str, Any]]) -> Iterable[str]:

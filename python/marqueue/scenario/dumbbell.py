@@ -29,9 +29,16 @@ class Links(Protocol):
 
 
 def dumbbell(
-    links: Links, *, buffer: int, aqm: Mapping[str, Any], signal: str, packet: int
+    links: Links,
+    *,
+    buffer: int,
+    aqm: Mapping[str, Any],
+    signal: str,
+    packet: int,
+    own: bool = False,
 ) -> dict[str, Any]:
-    """The topology with a buffer in packets of ``packet`` bytes at the bottleneck."""
+    """The topology with a buffer in packets of ``packet`` bytes at the bottleneck. With ``own``
+    each flow has access links of its own."""
     return {
         "kind": "dumbbell",
         "rtts": [f"{rtt} s" for rtt in links.rtts],
@@ -43,5 +50,9 @@ def dumbbell(
             "signal": signal,
             "packet": f"{packet} B",
         },
-        "access": {"rate": f"{links.access} bit/s", "delay": f"{links.far} s"},
+        "access": {
+            "rate": f"{links.access} bit/s",
+            "delay": f"{links.far} s",
+            "per_flow": own,
+        },
     }
