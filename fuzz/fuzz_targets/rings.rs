@@ -72,6 +72,19 @@ fn part(u: &mut Unstructured<'_>, machine: &Machine) -> Result<()> {
     Ok(())
 }
 
+/// Offers one buffer near the end of the memory, and uses it.
+fn use_edge(u: &mut Unstructured<'_>, machine: &mut Machine, frame: &mut Vec<u8>) -> Result<bool> {
+    let (given, at) = (u.arbitrary()?, GUEST + MEMORY as u64 - magnitude(u, 128)?);
+    let len = u.int_in_range(NET_HEADER as u32..=256)?;
+    descriptor(&machine.whole, 0, at, len, if given { 2 } else { 0 }, 0);
+    poke(&machine.whole, AVAILABLE, &[0, 0, 1, 0, 0, 0]);
+    machine.ring.set_base(0);
+    if given {
+        return Ok(machine.ring.give_frame(&machine.memory, &vec![0x5A; magnitude(u, 128)? as usize]).is_ok());
+    }
+    Ok(take(machine, frame))
+}
+
 fn take(machine: &mut Machine, frame: &mut Vec<u8>) -> bool {
     let before = contents(&machine.whole);
     let taken = machine.ring.take_frame(&machine.memory, frame);
@@ -85,7 +98,7 @@ fn take(machine: &mut Machine, frame: &mut Vec<u8>) -> bool {
 
 /// One thing that the guest or the device does. Returns whether the ring was not refused.
 fn apply(u: &mut Unstructured<'_>, machine: &mut Machine, frame: &mut Vec<u8>) -> Result<bool> {
-    match u.int_in_range(0..=11)? {
+    match u.int_in_range(0..=12)? {
         0..=2 => part(u, machine)?,
         3 => {
             let (at, bytes) = (u.int_in_range(0..=MEMORY - 8)?, u.arbitrary::<[u8; 8]>()?);
@@ -108,6 +121,7 @@ fn apply(u: &mut Unstructured<'_>, machine: &mut Machine, frame: &mut Vec<u8>) -
                 machine.size = size;
             }
         }
+        11 => return use_edge(u, machine, frame),
         _ => {
             machine.descriptors = address(u, USER)?;
             machine.ring.set_addresses(machine.descriptors, address(u, USER)?, address(u, USER)?);

@@ -1,4 +1,5 @@
 //! A guest's memory with a ring in it, in the middle of a file whose edges show whether anything beyond was written.
+#![allow(dead_code, reason = "each user takes a part")]
 
 use marqueue_uml::ring::{GuestMemory, Ring};
 use marqueue_uml::shared_memory::SharedMemory;
