@@ -5,7 +5,7 @@
 mod common;
 
 use arbitrary::{Result, Unstructured};
-use common::{descriptor, is_untouched, machine, poke, AVAILABLE, DESCRIPTORS, GUEST, MEMORY, PAGE, USED, USER};
+use common::{descriptor, is_untouched, machine, poke, AVAILABLE, DESCRIPTORS, GUEST, MEMORY, PAGE, USER};
 use libfuzzer_sys::fuzz_target;
 use marqueue_fuzz::{magnitude, one_of};
 use marqueue_uml::ring::{GuestMemory, Ring, LONGEST, NET_HEADER};
