@@ -6,7 +6,7 @@ mod choices;
 mod resolved;
 
 pub use choices::*;
-pub use resolved::{Config, PacingRatios, TIMESTAMPS_BYTES};
+pub use resolved::{Config, PacingRatios, LEDBAT_LEAST_WINDOW, TIMESTAMPS_BYTES};
 
 use crate::law_list::Law;
 
@@ -65,6 +65,16 @@ marqueue_core::params! {
         scalable_a: f64 { unit: Packets, range: 1e-6 => 1.0, default: 0.01, source: "Kelly 2003" },
         /// Under scalable, the share of the window that a congestion signal takes.
         scalable_b: f64 { unit: Fraction, range: 0.01 => 0.99, default: 0.125, source: "Kelly 2003" },
+        /// Under ledbat, the queueing delay that the flow aims at.
+        ledbat_target: f64 { unit: Seconds, range: 0.001 => 0.1, default: 0.1, source: "RFC 6817, 2.5" },
+        /// Under ledbat, growth in a round trip without queueing delay.
+        ledbat_gain: f64 { unit: Packets, range: 1e-6 => 1.0, default: 1.0, source: "RFC 6817, 2.5" },
+        /// Under ledbat, how far the window may be above what was outstanding.
+        ledbat_allowed_increase: f64 { unit: Packets, range: 1e-6 => 1000, default: 1.0, source: "RFC 6817, 2.5" },
+        /// Under ledbat, the number of minutes of which the least delay is the base delay.
+        ledbat_base_history: f64 { unit: One, range: 1 => 1000, default: 10.0, source: "RFC 6817, 2.5" },
+        /// Under ledbat, the number of latest delays of which the least counts.
+        ledbat_filter: f64 { unit: One, range: 1 => 1000, default: 4.0, source: "RFC 6817, 2.5" },
         /// Under aimd, growth in a round trip.
         aimd_a: f64 { unit: Packets, range: 1e-6 => 1000, default: 1.0, source: "RFC 5681" },
         /// Under aimd, the share of the window that a congestion signal takes.

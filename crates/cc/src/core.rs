@@ -401,7 +401,8 @@ impl Core {
             self.window.cwnd = (cwnd + more).min(ssthresh.max(cwnd + 1.0));
         } else {
             let segments = if tx.config.dialect == Dialect::Ns2 { 1.0 } else { f64::from(acked) };
-            let acked = AckedSegments { now: tx.now, config: tx.config, rto: &self.rto, segments };
+            let outstanding = f64::from(self.flight() + acked);
+            let acked = AckedSegments { now: tx.now, config: tx.config, rto: &self.rto, segments, outstanding };
             self.control.on_ack(&mut self.window, &acked);
         }
     }

@@ -31,6 +31,8 @@ macro_rules! window_laws {
             prague::Prague = "prague", Counted;
             /// Grows by a constant an acknowledgement: Scalable TCP (Kelly 2003).
             scalable::Scalable = "scalable", UntilCwr;
+            /// Keeps the queueing delay at a target, for background traffic (RFC 6817).
+            ledbat::Ledbat = "ledbat", UntilCwr;
             /// A model of the path's bandwidth and round-trip time (BBR, version 1).
             bbr1::Bbr1 = "bbr1", UntilCwr;
             /// The same with bounds by loss (BBR, version 3).

@@ -19,6 +19,8 @@ pub struct AckedSegments<'a> {
     pub rto: &'a Rto,
     /// Number of segments acknowledged.
     pub segments: f64,
+    /// Segments that were outstanding before.
+    pub outstanding: f64,
 }
 
 /// An acknowledgement with or without ECN echo, before it is processed: the arguments of [`WindowLaw::on_echo`].

@@ -25,7 +25,10 @@ fn after_a_first_slow_start_without_a_loss_the_curve_begins_on_its_plateau() {
     let mut law = AnyWindowLaw::new(&config);
     let mut window = Window { cwnd: 50.0, ssthresh: 50.0 };
     let mut ack = |t: f64| {
-        law.on_ack(&mut window, &AckedSegments { now: at(t), config: &config, rto: &rto, segments: 1.0 });
+        law.on_ack(
+            &mut window,
+            &AckedSegments { now: at(t), config: &config, rto: &rto, segments: 1.0, outstanding: 10.0 },
+        );
         window.cwnd
     };
     let first = ack(10.0);

@@ -5,7 +5,7 @@
 mod common;
 
 use common::bare_window::{law, near, Bare};
-use common::{config_of, echo_laws, Lead};
+use common::{at, config_of, echo_laws, Lead};
 use marqueue_cc::core::Core;
 use marqueue_cc::window_law::Signal;
 
@@ -99,6 +99,46 @@ fn aimd_grows_by_a_a_round_trip_and_loses_the_share_b() {
         }
     }
     assert_eq!((reno.cwnd(), reno.ssthresh()), (aimd.cwnd(), aimd.ssthresh()), "AIMD(1, 1/2) is Reno");
+}
+
+/// RFC 6817, 2.4.2: target 100 ms, gain 1, the least of four delays.
+#[test]
+fn ledbat_grows_and_shrinks_with_the_distance_from_its_target() {
+    let mut b = Bare::new(law("ledbat", &[]), 20.0, 0.1);
+    near(b.ack(1.0, 1.0), 20.05, 1e-9); // no queue: 1/20
+    let delay = |b: &mut Bare, t: f64, delay: f64| {
+        b.rto.sample(&b.config, at(t - delay), at(t));
+        b.window.cwnd = 20.0;
+        b.ack(t, 1.0)
+    };
+    for t in [2.0, 2.1, 2.2] {
+        near(delay(&mut b, t, 0.15), 20.05, 1e-9); // 100 ms is still among the latest four
+    }
+    near(delay(&mut b, 2.3, 0.15), 20.025, 1e-9); // q = 50 ms: (1 - 0.5)/20
+    for t in [3.0, 3.1, 3.2] {
+        near(delay(&mut b, t, 0.3), 20.025, 1e-9);
+    }
+    near(delay(&mut b, 3.3, 0.3), 19.95, 1e-9); // q = 200 ms: (1 - 2)/20
+    near(b.cut(Signal::Loss), 9.975, 1e-9);
+    // The first minute counts until ten have passed.
+    near(delay(&mut b, 599.9, 0.3), 19.95, 1e-9);
+    near(delay(&mut b, 600.1, 0.3), 20.05, 1e-9);
+    // At least two segments, and at most one more than was outstanding.
+    b.window.cwnd = 2.0;
+    near(b.ack(600.2, 20.0), 3.0, 1e-9);
+    for t in [601.0, 601.1, 601.2, 601.3] {
+        delay(&mut b, t, 0.9);
+    }
+    b.window.cwnd = 2.0;
+    assert_eq!(b.ack(601.4, 2.0), 2.0);
+}
+
+#[test]
+fn ledbat_begins_with_two_segments_and_without_slow_start() {
+    let mut l = Lead::open(law("ledbat", &[]), None);
+    assert_eq!((l.cwnd(), l.ssthresh()), (2.0, 2.0));
+    l.ack(2);
+    near(l.cwnd(), 2.5, 1e-9);
 }
 
 #[test]

@@ -70,6 +70,16 @@ pub struct Config {
     pub scalable_a: f64,
     /// The share of the window that a congestion signal takes under Scalable TCP.
     pub scalable_b: f64,
+    /// The queueing delay that LEDBAT aims at.
+    pub ledbat_target: Dur,
+    /// LEDBAT's GAIN, segments in a round trip.
+    pub ledbat_gain: f64,
+    /// LEDBAT's ALLOWED_INCREASE, segments.
+    pub ledbat_allowed_increase: f64,
+    /// LEDBAT's BASE_HISTORY, minutes.
+    pub ledbat_base_history: u32,
+    /// LEDBAT's CURRENT_FILTER, samples.
+    pub ledbat_filter: u32,
     /// Growth in a round trip under AIMD, segments.
     pub aimd_a: f64,
     /// The share of the window that a congestion signal takes under AIMD.
@@ -144,6 +154,9 @@ pub struct Config {
     pub ack_every: u8,
 }
 
+/// INIT_CWND and MIN_CWND of LEDBAT, segments (RFC 6817, 2.5).
+pub const LEDBAT_LEAST_WINDOW: f64 = 2.0;
+
 /// The timestamps option, padded to whole words (RFC 7323, appendix A).
 pub const TIMESTAMPS_BYTES: u32 = 12;
 
@@ -192,6 +205,9 @@ impl From<&Params> for Config {
         let falls_back = p.control == Law::Prague && p.ecn_peer != EcnPeer::Same;
         let control = if falls_back { Law::Reno } else { p.control };
         let prague = control == Law::Prague;
+        // RFC 6817, 2.4.2 and 2.5: no slow start.
+        let ledbat = control == Law::Ledbat;
+        let first_window = if ledbat { p.initial_window.min(LEDBAT_LEAST_WINDOW) } else { p.initial_window };
         let own_window = prague || control.has_model();
         let abe = p.abe && matches!(p.control, Law::Reno | Law::Cubic);
         Config {
@@ -232,6 +248,11 @@ impl From<&Params> for Config {
             prague_rtt_rounds: p.prague_rtt_rounds as u32,
             scalable_a: p.scalable_a,
             scalable_b: p.scalable_b,
+            ledbat_target: Dur::from_secs(p.ledbat_target),
+            ledbat_gain: p.ledbat_gain,
+            ledbat_allowed_increase: p.ledbat_allowed_increase,
+            ledbat_base_history: p.ledbat_base_history as u32,
+            ledbat_filter: p.ledbat_filter as u32,
             aimd_a: p.aimd_a,
             aimd_b: p.aimd_b,
             ecn: p.ecn && p.ecn_peer != EcnPeer::None,
@@ -248,7 +269,7 @@ impl From<&Params> for Config {
             header,
             wire: segment + if p.count_header { header } else { 0 },
             // A window beyond the receiver's would not be used, and a reduction of it would have no effect.
-            initial_window: if rfc { p.initial_window.min(f64::from(max_window)) } else { p.initial_window },
+            initial_window: if rfc { first_window.min(f64::from(max_window)) } else { first_window },
             abc_limit: p.abc_limit,
             slow_start: match p.slow_start {
                 SlowStart::HyStart if p.control != Law::Cubic => SlowStart::Standard,
@@ -258,7 +279,7 @@ impl From<&Params> for Config {
             window_validation: if rfc { p.window_validation } else { WindowValidation::None },
             nonvalidated_period: Dur::from_secs(p.nonvalidated_period),
             after_idle: p.after_idle,
-            initial_ssthresh: p.max_window.floor(),
+            initial_ssthresh: if ledbat { LEDBAT_LEAST_WINDOW } else { p.max_window.floor() },
             max_window,
             dupthresh: p.dupthresh as u32,
             limited_transmit: p.limited_transmit,

@@ -35,7 +35,13 @@ impl Bare {
     /// One acknowledgement of `segments` at `t` seconds; returns the window.
     pub fn ack(&mut self, t: f64, segments: f64) -> f64 {
         self.now = at(t);
-        let acked = AckedSegments { now: self.now, config: &self.config, rto: &self.rto, segments };
+        let acked = AckedSegments {
+            now: self.now,
+            config: &self.config,
+            rto: &self.rto,
+            segments,
+            outstanding: self.window.cwnd,
+        };
         self.law.on_ack(&mut self.window, &acked);
         self.window.cwnd
     }
