@@ -43,7 +43,7 @@ impl Sender {
             self.last_rollover = Some(now);
             self.append_base(delay);
         } else {
-            let tail = self.base_delays.last_mut().unwrap();
+            let tail = self.base_delays.last_mut().expect("a base delay is noted before");
             *tail = tail.min(delay);
         }
     }
