@@ -76,7 +76,11 @@ def tcp_show() -> None:
     values = {preset: resolved_tcp(preset, {}) for preset in tcp_presets()}
     for spec in tcp_declarations():
         presets.add_row(
-            spec.name, *(_show(spec.write(each[spec.name])) for each in values.values())
+            spec.name,
+            *(
+                _show(spec.write(each[spec.name])) if spec.name in each else escape(spec.auto)
+                for each in values.values()
+            ),
         )
     output.print("[bold]Presets[/bold]")
     output.print(presets)
