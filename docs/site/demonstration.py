@@ -1,11 +1,16 @@
 """An AQM at work: a command, and the lab in the page where that is part of the site."""
 
+from __future__ import annotations
+
 import base64
 import shutil
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    # Tests load this file where Sphinx is not installed.
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "python" / "marqueue" / "lab" / "built"
