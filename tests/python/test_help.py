@@ -227,8 +227,9 @@ def test_the_access_link_shows_latency_under_load_by_aqm(marqueue):
 
 
 def test_incast_collapses_without_and_not_with_ecn(marqueue):
-    # Under RACK one flow in a hundred loses a retransmission too, and waits for a timeout: 26 of 2400
-    # flows, in 20 of 60 replications. Whether that moves the mean of ten 95th percentiles is chance.
+    # Under RACK one flow in a hundred loses a retransmission too, and waits for a timeout: 26 of
+    # 2400 flows, in 20 of 60 replications. Whether that moves a mean of ten 95th percentiles is
+    # chance.
     figures = {"classic": "fct_p95", "rack": "fct_median", "ecn": "fct_p95", "dctcp": "fct_p95"}
     times = {}
     for transport, figure in figures.items():
