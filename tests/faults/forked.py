@@ -19,7 +19,8 @@ import marqueue.cli.run
 import marqueue.cli.sweep
 import marqueue.papers.page
 import marqueue.reports.sweep_report
-from marqueue.cli import main
+from marqueue.cli import command
+from marqueue.cli.process import run_to_end
 from marqueue.results.integrity import check_directory, read_provenance
 from marqueue.simulation.checkpoints import _engine
 
@@ -96,8 +97,8 @@ class Child:
                     os.kill(os.getpid(), signal.SIGKILL)
 
             sys.addaudithook(hook)
-            main()
-            code = 0
+            # Not `main`, which leaves the process before the operations are counted.
+            code = run_to_end(command)
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
         except KeyboardInterrupt:
