@@ -1,6 +1,7 @@
 """PI2 and DualPI2 by RFC 9332, Prague's and BBR's steady states: formulas, roots and packets."""
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -112,9 +113,9 @@ def test_packets_of_prague_have_its_window(flows: int) -> None:
     found = simulate("pi2", 0.06, {"prague": flows}, ecn=True).link("bottleneck")
     figures = found.figures()
     window = PACKETS * (0.06 + figures["delay_mean"].mean) / flows
-    # Cuts wait for a mark of the next round trip, so 2 is 2.73 for rare marks: hence 37 %. Measured
-    # here: 2.7 for 4 flows.
-    assert window == pytest.approx(prague_window(figures["mark_ratio"].mean), rel=0.37)
+    # W p: cuts wait for a mark of the next round trip, which with rare marks makes 1 + sqrt(3) of 2
+    # (docs/theory/steady.md). With frequent marks it is below 2; why is undecided there.
+    assert 1.4 < window * figures["mark_ratio"].mean < 1 + math.sqrt(3)
 
 
 def test_packets_of_bbr_have_its_operating_points() -> None:
