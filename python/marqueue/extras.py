@@ -15,6 +15,7 @@ EXTRAS = {
     "polars": ("polars",),
     "xarray": ("xarray",),
     "notebook": ("anywidget",),
+    "perfetto": ("perfetto",),
 }
 """The modules of each extra. The extra ``all`` has all of them."""
 

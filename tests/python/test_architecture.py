@@ -18,7 +18,7 @@ FLOORS = [
     {"scenario"},
     {"theory"},
     {"results"},
-    {"simulation", "plots", "ns2", "ns3"},
+    {"simulation", "plots", "traces", "ns2", "ns3"},
     # The package itself hands on the functions that users call.
     {"", "design", "reports", "live"},
     {"validation", "papers", "conformance"},

@@ -15,6 +15,7 @@ COMMANDS = {
     "check": Entry("marqueue.cli.check", "check"),
     "compare": Entry("marqueue.cli.compare", "compare"),
     "plot": Entry("marqueue.cli.plot", "plot"),
+    "trace": Entry("marqueue.cli.trace", "trace"),
     "example": Entry("marqueue.cli.example", "example", help="Example scenarios.", panel=LOOK_UP),
     "help": Entry("marqueue.cli.help", "help_", settings={}, panel=LOOK_UP),
     "aqm": Entry(

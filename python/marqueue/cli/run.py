@@ -1,6 +1,7 @@
 """``marqueue run``."""
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +19,7 @@ from marqueue.cli.console import (
 from marqueue.extras import require
 from marqueue.results import Result
 from marqueue.results.output_directory import LATEST, OutputDirectory
-from marqueue.scenario import on_kernel, scenario_warnings
+from marqueue.scenario import Scenario, on_kernel, scenario_warnings
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.run import run as run_scenario
 
@@ -49,6 +50,16 @@ def run(
     force: options.Force = False,
     resume: options.Resume = False,
     theory: options.Theory = False,
+    trace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trace",
+            metavar="FORMAT",
+            help="Also write what the scenario traces as qlog or perfetto (repeatable; "
+            "marqueue trace does so later, and for a part).",
+            show_default=False,
+        ),
+    ] = None,
     no_report: options.NoReport = False,
     json: options.Json = False,
 ) -> None:
@@ -79,6 +90,7 @@ def run(
             say(f"Warning: {each}")
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
+    traces = _trace_writer(scenario, trace or ())
     if theory:
         require("theory", "--theory")
         from marqueue.results.fluid_overlay import refuse_without_theory
@@ -100,7 +112,8 @@ def run(
             if theory:
                 result.add_theory()
             with output_directory.staged() as fresh:
-                result.write_files(fresh, None if no_report else options.report_of(result))
+                report = None if no_report else options.report_of(result)
+                result.write_files(fresh, lambda folder: _add(result, folder, report, traces))
         if not result.partial:
             checkpoints.discard()
     _print_result(result, output_directory, json)
@@ -108,6 +121,33 @@ def run(
         if checkpoints.exists:
             say(checkpoints.remark)
         raise typer.Exit(options.LIMIT_REACHED)
+
+
+Traces = Callable[[Result, Path], object]
+
+
+def _trace_writer(scenario: Scenario, formats: Sequence[str]) -> Traces | None:
+    """A function that writes traces of a result into its directory. Raises RunError, before the
+    run, if they would be empty."""
+    if not formats:
+        return None
+    # Few runs write traces.
+    from marqueue.traces.files import check_format, refuse_untraced, write_into_result
+
+    for each in formats:
+        check_format("--trace", each)
+    refuse_untraced(scenario, formats)
+    return lambda result, folder: write_into_result(result, folder, formats)
+
+
+def _add(
+    result: Result, folder: Path, report: Callable[[Path], object] | None, traces: Traces | None
+) -> None:
+    """Adds what is not data to the directory of a result."""
+    if report is not None:
+        report(folder)
+    if traces is not None:
+        traces(result, folder)
 
 
 def _print_result(result: Result, directory: OutputDirectory, json: bool) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 import marqueue._core as _core
-from marqueue.results.columns import Array, Plan
+from marqueue.results.columns import Array
 from marqueue.results.data import ResultData
 from marqueue.results.rows import rows_where
-from marqueue.results.trace_tables import ECN
+from marqueue.results.trace_tables import ECN, arrival_times, nanoseconds
 from marqueue.scenario import Scenario, ways_back
 
 FLAGS = ("ack", "syn", "ece", "cwr")
@@ -43,10 +43,10 @@ def write(result: ResultData, path: Path, link: str, replication: int) -> Path:
         raise KeyError(f"link {link!r}, expected a traced one: {', '.join(traced) or 'none is'}")
     back = ways_back(Scenario.model_validate(result.scenario)).get(link, "")
     left = _departures(result, replication, link)
-    seen = [(left, _nanoseconds(left), False)]
+    seen = [(left, nanoseconds(left), False)]
     if back in traced:
         left = _departures(result, replication, back)
-        seen.append((left, _arrivals(left, traced[back]), True))
+        seen.append((left, arrival_times(left, traced[back]), True))
     packets = pa.concat_tables([table for table, *_ in seen])
     ns = np.concatenate([ns for _, ns, _ in seen])
     inbound = np.concatenate([np.full(len(ns), inbound) for _, ns, inbound in seen])
@@ -63,20 +63,6 @@ def _departures(result: ResultData, replication: int, link: str) -> pa.Table:
     for column, wanted in (("replication", replication), ("link", link), ("kind", "depart")):
         table = rows_where(table, column, wanted)
     return table
-
-
-def _nanoseconds(table: pa.Table) -> Array:
-    ns: Array = np.rint(table["t"].to_numpy() * 1e9).astype(np.uint64)
-    return ns
-
-
-def _arrivals(left: pa.Table, link: Plan) -> Array:
-    """Arrival times at the far end, ns. The rate is that at the start of the transmission."""
-    since, rates = np.array([(0, link["rate"]), *link.get("schedule", ())]).T
-    ns = _nanoseconds(left)
-    rate = rates[np.searchsorted(since, ns, side="right") - 1]
-    after: Array = np.rint(left["bytes"].to_numpy() * 8e9 / rate) + link["delay"]
-    return ns + after.astype(np.uint64)
 
 
 def _columns(packets: pa.Table) -> dict[str, Array]:

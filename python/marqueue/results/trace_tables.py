@@ -83,3 +83,23 @@ def paced_table(raws: Sequence[Raw]) -> pa.Table | None:
     out.add("rate", pa.float64(), "bit/s", (s["rate"] for _, s in rows))
     out.add("price", pa.float64(), "1", (s["price"] for _, s in rows))
     return out.table()
+
+
+def nanoseconds(packets: pa.Table) -> Array:
+    """The times of rows of the table of packets, ns."""
+    ns: Array = np.rint(packets["t"].to_numpy() * 1e9).astype(np.uint64)
+    return ns
+
+
+def serialization_times(packets: pa.Table, link: Plan) -> Array:
+    """How long the transmission of packets takes, ns: by the link's rate at its start."""
+    since, rates = np.array([(0, link["rate"]), *link.get("schedule", ())]).T
+    rate = rates[np.searchsorted(since, nanoseconds(packets), side="right") - 1]
+    took: Array = np.rint(packets["bytes"].to_numpy() * 8e9 / rate).astype(np.uint64)
+    return took
+
+
+def arrival_times(left: pa.Table, link: Plan) -> Array:
+    """When packets that depart from a link arrive at its far end, ns, without impairments."""
+    at_end: Array = nanoseconds(left) + serialization_times(left, link) + np.uint64(link["delay"])
+    return at_end

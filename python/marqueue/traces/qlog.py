@@ -1,0 +1,191 @@
+"""TCP flows as qlog: draft-ietf-quic-qlog-main-schema-14, draft-ietf-quic-qlog-quic-events-13.
+
+A file describes one flow as its sender sees it, in the streamable form of the format (QlogFileSeq:
+JSON text sequences, RFC 7464), so that tools for QUIC show a flow of TCP. Events and their fields
+are those of the drafts; what TCP has and QUIC has not is mapped thus:
+
+- ``recovery_metrics_updated``: windows in bytes are packets times the payload of a segment; the
+  retransmission timeout is the extra field ``rto``, in ms.
+- ``packet_sent``: each transmission has a packet number of its own; data are a frame of stream 0.
+- ``packet_received``: an acknowledgement; its ACK frame has the transmissions that it newly covers,
+  and ``ece`` beside the event's data says that it echoes a mark. ``ecn`` beside the data of a
+  ``packet_sent`` is its ECN field.
+- ``packet_lost``: at the time of the retransmission, because TCP has no earlier event.
+- ``congestion_state_updated``: ``slow_start`` below ssthresh, ``congestion_avoidance`` from it on.
+- ``simulation:marker``: a mark or a drop at a traced link, which no sender can see.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from marqueue.results.labels import group_names
+from marqueue.traces.choice import Choice
+from marqueue.traces.sender import AtLink, Metrics, Received, Sent, events
+
+SUFFIX = ".sqlog"
+"""Of JSON text sequences (main schema, section on file extensions)."""
+SCHEMAS = ("urn:ietf:params:qlog:events:quic-13", "urn:ietf:params:qlog:events:simulation")
+Record = dict[str, Any]
+
+
+def file_name(flow: int) -> str:
+    """The name of the file of a flow."""
+    return f"flow-{flow}{SUFFIX}"
+
+
+def qlog(choice: Choice, flow: int) -> bytes:
+    """The file of a flow. Raises RunError if it would have too many events."""
+    choice.check_size(each for each in (choice.tcp, choice.packets) if each is not None)
+    records = [_header(choice, flow), *_records(choice, flow)]
+    # RFC 7464: a record separator before each text, and a line feed behind it.
+    return b"".join(
+        b"\x1e" + json.dumps(each, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+        for each in records
+    )
+
+
+def _header(choice: Choice, flow: int) -> Record:
+    provenance = choice.result.provenance
+    return {
+        "file_schema": "urn:ietf:params:qlog:file:sequential",
+        "serialization_format": "application/qlog+json-seq",
+        "title": f"{choice.result.name}: {choice.label(flow)}",
+        "description": f"marqueue {provenance.version}, seed {provenance.seed}, replication "
+        f"{choice.replication}; TCP in a simulation",
+        "trace": {
+            "common_fields": {
+                "time_format": "relative_to_epoch",
+                "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
+            },
+            "vantage_point": {"name": choice.label(flow), "type": "client"},
+            "event_schemas": list(SCHEMAS),
+        },
+    }
+
+
+def _records(choice: Choice, flow: int) -> Iterator[Record]:
+    tcp = _tcp(choice, flow)
+    segment = int(float(tcp["segment"]))
+    yield _event(
+        choice.start(flow),
+        "simulation:scenario",
+        {"name": choice.result.name, "details": {"control": str(tcp["control"])}},
+    )
+    yield _event(
+        choice.start(flow),
+        "quic:recovery_parameters_set",
+        {
+            "timer_granularity": max(1, round(1e3 * float(tcp["granularity"]))),
+            "max_datagram_size": segment,
+            "initial_congestion_window": round(segment * float(tcp["initial_window"])),
+        },
+    )
+    state = _State()
+    for each in events(choice, flow):
+        match each:
+            case Sent():
+                yield from _sent(each, segment)
+            case Received():
+                yield _received(each)
+                yield _event(
+                    each.t,
+                    "quic:recovery_metrics_updated",
+                    {"bytes_in_flight": each.in_flight},
+                )
+            case Metrics():
+                yield _event(each.t, "quic:recovery_metrics_updated", _metrics(each, segment))
+                changed = state.update(each)
+                if changed is not None:
+                    yield _event(each.t, "quic:congestion_state_updated", changed)
+            case AtLink():
+                reason = f", {each.reason}" if each.reason else ""
+                yield _event(
+                    each.t,
+                    "simulation:marker",
+                    {"type": each.kind, "message": f"{each.link}: packet {each.seq}{reason}"},
+                )
+
+
+def _tcp(choice: Choice, flow: int) -> Mapping[str, Any]:
+    """The effective parameters of a flow's TCP."""
+    result = choice.result
+    group = choice.group(flow)
+    entry = next(
+        each
+        for each, name in zip(
+            result.plan["traffic"], group_names(result.scenario, result.plan), strict=True
+        )
+        if name == group
+    )
+    [settings] = entry["kind"].values()
+    names = list(result.provenance.transports)
+    values: Mapping[str, Any] = result.provenance.transports[names[settings["transport"]]]["values"]
+    return values
+
+
+def _event(t: float, name: str, data: Record, **beside: object) -> Record:
+    # Times of a run are whole nanoseconds.
+    return {"time": round(1e3 * t, 6), "name": name, "data": data} | beside
+
+
+def _header_of(number: int) -> Record:
+    return {"packet_type": "1RTT", "packet_number": number}
+
+
+def _sent(each: Sent, segment: int) -> Iterator[Record]:
+    if each.retransmits is not None:
+        yield _event(each.t, "quic:packet_lost", {"header": _header_of(each.retransmits)})
+    raw = {"length": each.bytes}
+    if each.seq == 0:
+        # A SYN opens the connection and has no data.
+        frame: Record = {"frame_type": "ping"}
+    else:
+        offset = (each.seq - 1) * segment
+        payload = {"payload_length": min(segment, each.bytes)}
+        frame = {"frame_type": "stream", "stream_id": 0, "offset": offset, "raw": payload}
+    yield _event(
+        each.t,
+        "quic:packet_sent",
+        {"header": _header_of(each.number), "raw": raw, "frames": [frame]},
+        ecn=each.ecn,
+    )
+
+
+def _received(each: Received) -> Record:
+    ack: Record = {"frame_type": "ack"}
+    if each.acked:
+        ack["acked_ranges"] = [[a] if a == b else [a, b] for a, b in each.acked]
+    data = {"header": _header_of(each.number), "raw": {"length": each.bytes}, "frames": [ack]}
+    return _event(each.t, "quic:packet_received", data, **({"ece": True} if each.ece else {}))
+
+
+def _metrics(each: Metrics, segment: int) -> Record:
+    windows = {"cwnd": "congestion_window", "ssthresh": "ssthresh"}
+    times = {"rtt": "latest_rtt", "srtt": "smoothed_rtt", "rto": "rto"}
+    of = each.values
+    return {windows[name]: round(of[name] * segment) for name in windows if name in of} | {
+        times[name]: round(1e3 * of[name], 6) for name in times if name in of
+    }
+
+
+class _State:
+    """The state of congestion control as far as windows show it."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
+        self.name: str | None = None
+
+    def update(self, each: Metrics) -> Record | None:
+        """The change of state that new values mean."""
+        self.values |= each.values
+        if "cwnd" not in self.values or "ssthresh" not in self.values:
+            return None
+        slow = self.values["cwnd"] < self.values["ssthresh"]
+        name = "slow_start" if slow else "congestion_avoidance"
+        if name == self.name:
+            return None
+        before, self.name = self.name, name
+        return {"new": name} | ({"old": before} if before else {})
