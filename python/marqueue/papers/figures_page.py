@@ -6,9 +6,10 @@ It is made from the summary of a reproduction (``summary.json``), without runnin
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from marqueue.papers.beside import beside
 from marqueue.papers.verdict import COUNTED
 from marqueue.reports.builder import OUTCOMES, Outcome
 
@@ -49,7 +50,8 @@ def _experiment(summary: Summary, number: str, pictures: str) -> Iterable[str]:
     drawn: dict[str, list[Mapping[str, Any]]] = {}
     for each in figures:
         drawn.setdefault(_number(each["name"]), []).append(each)
-    named = [_named(each, drawn) for each in claims]
+    places = beside([each["name"] for each in figures], [each["where"] for each in claims])
+    named = [list(dict.fromkeys(_number(figures[i]["name"]) for i in place)) for place in places]
     for of, same in drawn.items():
         yield from ("", f"### {of}")
         for each in same:
@@ -85,15 +87,6 @@ def _number(figure: str) -> str:
     """The figure of the paper that a picture belongs to: Figure 4 for Figure 4a."""
     found = re.match(r"Figure \d+", figure)
     return found[0] if found else figure
-
-
-def _named(claim: Mapping[str, Any], drawn: Collection[str]) -> list[str]:
-    """The figures that a claim names, of those with a picture: three for Figs. 9-11."""
-    places = re.match(r"Figs?\. ([\d, -]+)", claim["where"])
-    numbers: list[int] = []
-    for first, last in re.findall(r"(\d+)(?:-(\d+))?", places[1] if places else ""):
-        numbers += range(int(first), int(last or first) + 1)
-    return [name for name in map("Figure {}".format, numbers) if name in drawn]
 
 
 def _table(claims: Sequence[Mapping[str, Any]]) -> Iterable[str]:

@@ -87,12 +87,12 @@ def _experiment(report: Report, of: Reproduction, number: str) -> None:
     claims = [claim for claim in of.claims if claim.experiment == number]
     places = beside([figure.name for figure in figures], [claim.where for claim in claims])
     counted = f"The numbers below a verdict count comparisons: {COUNTED}."
-    if any(place is not None for place in places):
+    if any(places):
         report.text(counted)
     for i, figure in enumerate(figures):
-        about = [c for c, place in zip(claims, places, strict=True) if place == i]
+        about = [c for c, place in zip(claims, places, strict=True) if place[:1] == [i]]
         _exhibit(report, figure, [of.verdicts[claim.id].verdict for claim in about], counted)
-    others = [claim for claim, place in zip(claims, places, strict=True) if place is None]
+    others = [claim for claim, place in zip(claims, places, strict=True) if not place]
     if others:
         report.verdicts((of.verdicts[claim.id].verdict for claim in others), counted)
     if number in of.several:
