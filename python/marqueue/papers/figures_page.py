@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from marqueue.papers.beside import beside
-from marqueue.papers.verdict import COUNTED
+from marqueue.papers.readings import leads
+from marqueue.papers.verdict import COUNTED, counted
 from marqueue.reports.builder import OUTCOMES, Outcome
 
 Summary = Mapping[str, Any]
@@ -94,14 +95,13 @@ def _table(claims: Sequence[Mapping[str, Any]]) -> Iterable[str]:
         return
     yield from ("", "| The paper says | Where | Its number | Here | Verdict |", f"|{'---|' * 5}")
     for each in claims:
-        main = next(iter(each["readings"].values()))
-        counts = " / ".join(str(main[of]) for of in ("hold", "open", "fail"))
+        leading = each["readings"][leads(each["readings"])]
         cells = (
             f"{each['says']} (`{each['id']}`)",
             each["where"],
             each["paper"],
             each["measured"],
-            f"{OUTCOMES[cast(Outcome, each['verdict'])]}, {counts}",
+            f"{OUTCOMES[cast(Outcome, each['verdict'])]}, {counted(leading)}",
         )
         yield f"| {' | '.join(_plain(cell) for cell in cells)} |"
 
