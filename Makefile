@@ -230,6 +230,13 @@ papers: $(EXTENSION) $(INSTALLED) ## Reproduce the five papers and write docs/pa
 	for paper in $(PAPERS); do $(BIN)/marqueue paper run $$paper --most-replications 20 --force || exit; done
 	$(BIN)/python benches/paper_pages.py $(PAPERS:%=results/paper-%)
 
+# Quick forms: verdicts under each alternative are to show what turns, not to decide what is near a bound.
+papers-readings: $(EXTENSION) $(INSTALLED) ## The five papers under each reading of what they leave open: docs/papers/readings
+	for paper in $(PAPERS); do \
+		$(BIN)/marqueue paper run $$paper --quick --readings all --force --out results/paper-$$paper-readings || exit; \
+	done
+	$(BIN)/python benches/paper_pages.py $(PAPERS:%=results/paper-%-readings)
+
 # Changes to the code, one at a time, that a test should notice. What it finds: docs/mutants.md.
 MUTANTS := target/mutants
 MUTATED := core aqm cc

@@ -1,11 +1,12 @@
 """The pages of docs/papers from results of `marqueue paper run`.
 
-    python benches/paper_pages.py results/paper-avq results/paper-mkc
+    python benches/paper_pages.py results/paper-avq results/paper-mkc results/paper-mkc-readings
 
 Writes docs/papers/KEY.md (verdicts and ledger), docs/papers/figures/KEY.md (each figure beside what
 the paper says of it) and its pictures, docs/papers/figures/KEY/*.svg; claims that the summary,
 docs/papers/README.md, shows get the new numbers. Pictures are thinned: they
-are looked at on a page, and the data behind them is in the result. `make papers` runs all five.
+are looked at on a page, and the data behind them is in the result. A result with `--readings all`
+becomes docs/papers/readings/KEY.md (verdicts under each reading). `make papers` runs all five.
 """
 
 import json
@@ -17,6 +18,9 @@ from pathlib import Path
 
 from marqueue.papers import PAPERS
 from marqueue.papers.figures_page import figures_page
+from marqueue.papers.page import LEFT_OPEN
+from marqueue.papers.readings import ALL
+from marqueue.papers.readings_page import readings_page
 
 HERE = Path("docs/papers")
 #: Longest curve that is kept as it is, points, and the width of a column of others, pt.
@@ -31,8 +35,13 @@ def main(results: list[Path]) -> None:
     for result in results:
         summary = json.loads((result / "summary.json").read_text())
         key = summary["paper"]
-        shutil.copy(result / "ledger.md", HERE / f"{key}.md")
         paper, pictures = PAPERS[key], HERE / "figures" / key
+        if summary["readings"] == ALL:
+            page = readings_page(summary, paper, f"../{key}.md")
+            (HERE / "readings" / f"{key}.md").write_text(page, encoding="utf-8")
+            continue
+        verdicts = with_link((result / "ledger.md").read_text(encoding="utf-8"), key)
+        (HERE / f"{key}.md").write_text(verdicts, encoding="utf-8")
         page = figures_page(summary, paper.title, paper.experiments, key, f"../{key}.md")
         pictures.with_suffix(".md").parent.mkdir(exist_ok=True)
         pictures.with_suffix(".md").write_text(page, encoding="utf-8")
@@ -42,6 +51,13 @@ def main(results: list[Path]) -> None:
             (pictures / file.name).write_text(thinned(file.read_text()), encoding="utf-8")
         overview = HERE / "README.md"
         overview.write_text(with_rows_of(page, overview.read_text()), encoding="utf-8")
+
+
+def with_link(page: str, key: str) -> str:
+    """The page of verdicts with a link to the verdicts under each reading."""
+    head = f"## {LEFT_OPEN}\n"
+    link = f"Verdicts under each alternative: [{key} under each reading](readings/{key}.md)."
+    return page.replace(head, f"{head}\n{link}\n", 1)
 
 
 def with_rows_of(page: str, text: str) -> str:

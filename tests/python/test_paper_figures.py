@@ -62,10 +62,11 @@ def test_pictures_stay_small() -> None:
 
 
 def claim(name: str, where: str) -> dict[str, object]:
-    main = {"hold": 2, "open": 1, "fail": 0}
+    # In a file names are sorted: the main reading is not the first.
+    readings = {"b=c": {"hold": 0, "open": 0, "fail": 3}, "main": {"hold": 2, "open": 1, "fail": 0}}
     return {
         "id": name, "experiment": "1", "where": where, "says": "It | rises.", "paper": "1",
-        "measured": "2", "verdict": "open", "readings": {"main": main},
+        "measured": "2", "verdict": "open", "readings": readings,
     }  # fmt: skip
 
 

@@ -10,24 +10,28 @@ from marqueue.reports import Report, Verdict
 
 
 @pytest.mark.parametrize(
-    ("place", "figure"),
+    ("place", "figures"),
     [
-        ("Fig. 12", 0),
-        ("Fig. 12 (b)", 1),
-        ("Figure 12b", 1),
-        ("Fig. 12 (c)", None),
-        ("Fig. 4 (a)", 2),
-        ("Fig. 4, section V-B", 2),
-        ("Table I", 3),
-        ("Table II", None),
-        ("Fig. 1", None),
-        ("Text", None),
-        ("Theorem 4", None),
+        ("Fig. 12", [0]),
+        ("Fig. 12 (b)", [1]),
+        ("Figure 12b", [1]),
+        ("Fig. 12 (c)", []),
+        ("Fig. 4 (a)", [2]),
+        ("Fig. 4, section V-B", [2]),
+        ("Fig. 4, (27)", [2]),
+        ("Figs. 4, 12", [2, 0]),
+        ("Figs. 3, 4-6, 10-13", [2, 0]),
+        ("Figures 4 and others", [2]),
+        ("Table I", [3]),
+        ("Table II", []),
+        ("Fig. 1", []),
+        ("Text", []),
+        ("Theorem 4", []),
     ],
 )
-def test_a_claim_is_beside_the_figure_it_names(place: str, figure: int | None) -> None:
-    figures = ["Figure 12 (a)", "Figure 12 (b)", "Figure 4, low level", "Table I", "Theory 1"]
-    assert beside(figures, [place]) == [figure]
+def test_a_claim_is_beside_the_figures_it_names(place: str, figures: list[int]) -> None:
+    exhibits = ["Figure 12 (a)", "Figure 12 (b)", "Figure 4, low level", "Table I", "Theory 1"]
+    assert beside(exhibits, [place]) == [figures]
 
 
 def test_figure_claim_and_verdict_are_side_by_side() -> None:

@@ -1,5 +1,6 @@
 """Readings: what a paper leaves open, as data, and the choices under which claims are judged."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from marqueue.papers.page import ledger_page, page
 from marqueue.papers.paper import Experiment, Form, Paper, theory_alone
 from marqueue.papers.quantity import Quantities, Runs, over_span
 from marqueue.papers.readings import Choice, Reading, Readings, choices, read_readings
+from marqueue.papers.readings_page import readings_page
 from marqueue.papers.reproduction import Reproduction
 from marqueue.results.provenance import here
 from marqueue.scenario import Scenario, from_toml, with_overrides
@@ -235,6 +237,14 @@ def test_verdicts_under_each_reading_are_in_summary_and_pages(tmp_path: Path):
     assert "| used | does not hold: 0 / 0 / 1 | holds: 1 / 0 / 0 | holds under n=40 |" in (
         ledger_page(of)
     )
+    # As read from a file, where names are sorted.
+    summary = json.loads(json.dumps(of.summary(), sort_keys=True))
+    readings = readings_page(summary, paper, "verdicts.md")
+    assert "| hold under all | hold under some |" in readings
+    assert "| `n=40` | `used`: does not hold: 0 / 0 / 1 → holds: 1 / 0 / 0 |" in readings
+    assert "| used | does not hold: 0 / 0 / 1 | holds: 1 / 0 / 0 | holds under n=40 |" in readings
+    with pytest.raises(MarqueueError, match="readings: got main, expected all"):
+        readings_page(summary | {"readings": "main"}, paper, "verdicts.md")
     for text in (ledger_page(of), page(of).render()):
         assert "What the paper leaves open" in text
         assert "The paper says nothing (x). Experiment 1." in text

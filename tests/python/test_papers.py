@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -228,3 +229,30 @@ def test_the_table_of_all_papers_counts_the_verdicts_of_their_pages():
             for verdict, column in COUNTED_ON_PAGES.items()
         }
         assert [int(cell) for cell in cells[1:]] == [sum(counts.values()), *counts.values()]
+
+
+def test_the_table_of_readings_counts_the_verdicts_of_their_pages():
+    pages = Path(__file__).parents[2] / "docs" / "papers"
+    table = (pages / "README.md").read_text(encoding="utf-8")
+    overall = ("holds under all", "holds under", "holds under none", "not decided")
+    for key, paper in PAPERS.items():
+        [row] = [line for line in table.splitlines() if f"](readings/{key}.md) |" in line]
+        cells = [int(cell) for cell in row.split("|")[2:-1]]
+        page = (pages / "readings" / f"{key}.md").read_text(encoding="utf-8")
+        found = Counter[str]()
+        for number, every in choices(paper.readings, list(paper.experiments), "all").items():
+            if len(every) == 1:
+                continue
+            part = page.split(f"## Experiment {number}: ")[1].split("\n## ")[0]
+            heads, _, *lines = [line for line in part.splitlines() if line.startswith("|")]
+            columns = ["Claim", *(each.label for each in every), "Over all"]
+            assert [cell.strip() for cell in heads.split("|")[1:-1]] == columns
+            claims = [c.id for of, c in CLAIMS if (of, c.experiment) == (key, number)]
+            rows_of = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+            assert [each[0] for each in rows_of] == claims
+            longest_first = sorted(overall, key=len, reverse=True)
+            found += Counter(
+                next(each for each in longest_first if cells_of[-1].startswith(each))
+                for cells_of in rows_of
+            )
+        assert cells == [sum(found.values()), *(found[each] for each in overall)]

@@ -6,10 +6,12 @@ It is made from the summary of a reproduction (``summary.json``), without runnin
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from marqueue.papers.verdict import COUNTED
+from marqueue.papers.beside import beside
+from marqueue.papers.readings import leads
+from marqueue.papers.verdict import COUNTED, counted
 from marqueue.reports.builder import OUTCOMES, Outcome
 
 Summary = Mapping[str, Any]
@@ -49,7 +51,8 @@ def _experiment(summary: Summary, number: str, pictures: str) -> Iterable[str]:
     drawn: dict[str, list[Mapping[str, Any]]] = {}
     for each in figures:
         drawn.setdefault(_number(each["name"]), []).append(each)
-    named = [_named(each, drawn) for each in claims]
+    places = beside([each["name"] for each in figures], [each["where"] for each in claims])
+    named = [list(dict.fromkeys(_number(figures[i]["name"]) for i in place)) for place in places]
     for of, same in drawn.items():
         yield from ("", f"### {of}")
         for each in same:
@@ -87,28 +90,18 @@ def _number(figure: str) -> str:
     return found[0] if found else figure
 
 
-def _named(claim: Mapping[str, Any], drawn: Collection[str]) -> list[str]:
-    """The figures that a claim names, of those with a picture: three for Figs. 9-11."""
-    places = re.match(r"Figs?\. ([\d, -]+)", claim["where"])
-    numbers: list[int] = []
-    for first, last in re.findall(r"(\d+)(?:-(\d+))?", places[1] if places else ""):
-        numbers += range(int(first), int(last or first) + 1)
-    return [name for name in map("Figure {}".format, numbers) if name in drawn]
-
-
 def _table(claims: Sequence[Mapping[str, Any]]) -> Iterable[str]:
     if not claims:
         return
     yield from ("", "| The paper says | Where | Its number | Here | Verdict |", f"|{'---|' * 5}")
     for each in claims:
-        main = next(iter(each["readings"].values()))
-        counts = " / ".join(str(main[of]) for of in ("hold", "open", "fail"))
+        leading = each["readings"][leads(each["readings"])]
         cells = (
             f"{each['says']} (`{each['id']}`)",
             each["where"],
             each["paper"],
             each["measured"],
-            f"{OUTCOMES[cast(Outcome, each['verdict'])]}, {counts}",
+            f"{OUTCOMES[cast(Outcome, each['verdict'])]}, {counted(leading)}",
         )
         yield f"| {' | '.join(_plain(cell) for cell in cells)} |"
 

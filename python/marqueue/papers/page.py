@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 from marqueue import __version__
 from marqueue.papers.beside import beside
@@ -11,7 +12,7 @@ from marqueue.papers.ledger import Note
 from marqueue.papers.paper import MOST
 from marqueue.papers.readings import MAIN, NOTHING, Reading
 from marqueue.papers.reproduction import Reproduction
-from marqueue.papers.verdict import COUNTED, ORDER
+from marqueue.papers.verdict import COUNTED, ORDER, Decision, counted
 from marqueue.reports import Report, Verdict
 from marqueue.reports.builder import OUTCOMES, Cell, show
 from marqueue.results.integrity import CIRCUMSTANCES
@@ -86,22 +87,23 @@ def _experiment(report: Report, of: Reproduction, number: str) -> None:
     figures = of.figures[number]
     claims = [claim for claim in of.claims if claim.experiment == number]
     places = beside([figure.name for figure in figures], [claim.where for claim in claims])
-    counted = f"The numbers below a verdict count comparisons: {COUNTED}."
-    if any(place is not None for place in places):
-        report.text(counted)
+    below = f"The numbers below a verdict count comparisons: {COUNTED}."
+    if any(places):
+        report.text(below)
     for i, figure in enumerate(figures):
-        about = [c for c, place in zip(claims, places, strict=True) if place == i]
-        _exhibit(report, figure, [of.verdicts[claim.id].verdict for claim in about], counted)
-    others = [claim for claim, place in zip(claims, places, strict=True) if place is None]
+        about = [c for c, place in zip(claims, places, strict=True) if place[:1] == [i]]
+        _exhibit(report, figure, [of.verdicts[claim.id].verdict for claim in about], below)
+    others = [claim for claim, place in zip(claims, places, strict=True) if not place]
     if others:
-        report.verdicts((of.verdicts[claim.id].verdict for claim in others), counted)
+        report.verdicts((of.verdicts[claim.id].verdict for claim in others), below)
     if number in of.several:
-        report.table(*_under_each(of, number), f"{UNDER_EACH} {TRIED}")
+        table = under_each(of.judged_claims, number, _labels(of, number))
+        report.table(*table, f"{UNDER_EACH} {TRIED}")
     report.text(*of.paper.experiment(number).found)
 
 
 def _exhibit(
-    report: Report, figure: PaperFigure | PaperTable, about: Sequence[Verdict], counted: str
+    report: Report, figure: PaperFigure | PaperTable, about: Sequence[Verdict], below: str
 ) -> None:
     """A figure beside the claims about it and their verdicts; a table above them."""
     if isinstance(figure, PaperFigure):
@@ -109,23 +111,33 @@ def _exhibit(
         return
     report.table(figure.columns, figure.rows, f"{figure.name}. {figure.caption}")
     if about:
-        report.verdicts(about, counted)
+        report.verdicts(about, below)
 
 
-def _under_each(of: Reproduction, number: str) -> tuple[Sequence[str], list[Sequence[Cell]]]:
-    """The verdicts on the claims of an experiment under each choice, with a column for each."""
-    labels = [case.choice.label for case in of.cases[number]]
+def under_each(
+    claims: Sequence[Mapping[str, Any]], number: str, labels: Sequence[str]
+) -> tuple[Sequence[str], list[Sequence[Cell]]]:
+    """The verdicts on the claims of an experiment under each choice, with a column for each: heads
+    and rows. ``claims`` are those of a summary, ``labels`` the choices in order."""
     rows: list[Sequence[Cell]] = [
         (
-            claim.id,
-            *(f"{OUTCOMES[each.outcome]}: {each.counted}" for each in judged.values()),
-            of.overall[claim.id].text,
+            each["id"],
+            *(judged(each["readings"][label]) for label in labels),
+            each["overall"]["text"],
         )
-        for claim in of.claims
-        if claim.experiment == number
-        for judged in [of.judged[claim.id]]
+        for each in claims
+        if each["experiment"] == number
     ]
     return ("Claim", *labels, "Over all"), rows
+
+
+def judged(under: Mapping[str, Any]) -> str:
+    """The verdict under a choice in a summary, with its numbers of comparisons."""
+    return f"{OUTCOMES[cast(Decision, under['verdict'])]}: {counted(under)}"
+
+
+def _labels(of: Reproduction, number: str) -> list[str]:
+    return [case.choice.label for case in of.cases[number]]
 
 
 def _left_open(report: Report, of: Reproduction) -> None:
@@ -207,7 +219,7 @@ def ledger_page(of: Reproduction) -> str:
         "",
         "## Verdicts",
         "",
-        *_markdown(
+        *markdown(
             ("Claim", "Experiment", "Paper", "Here", "Verdict", COUNTED.capitalize()),
             (
                 (
@@ -241,7 +253,8 @@ def _readings(of: Reproduction) -> Iterable[str]:
     if of.several:
         yield from ("", f"## {UNDER_EACH.rstrip('.')}", "", TRIED)
     for number in of.several:
-        yield from ("", f"Experiment {number}:", "", *_markdown(*_under_each(of, number)))
+        table = under_each(of.judged_claims, number, _labels(of, number))
+        yield from ("", f"Experiment {number}:", "", *markdown(*table))
     if of.readings:
         yield from ("", f"## {LEFT_OPEN}")
     for reading in of.readings:
@@ -254,10 +267,11 @@ def _note(of: Reproduction, note: Note) -> Iterable[str]:
     for paragraph in note.text:
         yield from ("", paragraph)
     if note.number:
-        yield from ("", *_markdown(*_numbers(of, note)))
+        yield from ("", *markdown(*_numbers(of, note)))
 
 
-def _markdown(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterable[str]:
+def markdown(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Iterable[str]:
+    """A table."""
     yield f"| {' | '.join(heads)} |"
     yield f"|{'---|' * len(heads)}"
     for row in rows:

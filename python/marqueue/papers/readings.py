@@ -9,7 +9,7 @@ on it.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -130,6 +130,12 @@ class Choice(Mapping[str, str]):
 
     def __repr__(self) -> str:
         return f"Choice({self.label})"
+
+
+def leads(labels: Collection[str]) -> str:
+    """The label of the leading choice: the main one, or the only one. The order of labels does not
+    tell, because JSON sorts them."""
+    return MAIN if MAIN in labels else next(iter(labels))
 
 
 def main_choice(readings: Sequence[Reading], experiment: str) -> Choice:

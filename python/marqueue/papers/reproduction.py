@@ -236,6 +236,27 @@ class Reproduction:
             out.add_row(*row, *[Text(self.overall[claim.id].text)] * bool(self.several))
         return out
 
+    @cached_property
+    def judged_claims(self) -> list[dict[str, Any]]:
+        """The claims with their verdicts, for JSON."""
+        return [
+            {
+                "id": claim.id,
+                "experiment": claim.experiment,
+                "where": claim.where,
+                "says": claim.says,
+                "paper": claim.paper,
+                "measured": self.verdicts[claim.id].measured,
+                "verdict": self.verdicts[claim.id].outcome,
+                "note": self.verdicts[claim.id].note,
+                "readings": {
+                    label: each.as_dict() for label, each in self.judged[claim.id].items()
+                },
+                "overall": self.overall[claim.id].as_dict(),
+            }
+            for claim in self.claims
+        ]
+
     def summary(self) -> dict[str, Any]:
         """Quantities and verdicts for JSON. They depend on paper, version and form only."""
         return {
@@ -247,23 +268,7 @@ class Reproduction:
             "seed": self.seed,
             "experiments": list(self.runs),
             "verdicts": dict(sorted(self.counts.items())),
-            "claims": [
-                {
-                    "id": claim.id,
-                    "experiment": claim.experiment,
-                    "where": claim.where,
-                    "says": claim.says,
-                    "paper": claim.paper,
-                    "measured": self.verdicts[claim.id].measured,
-                    "verdict": self.verdicts[claim.id].outcome,
-                    "note": self.verdicts[claim.id].note,
-                    "readings": {
-                        label: each.as_dict() for label, each in self.judged[claim.id].items()
-                    },
-                    "overall": self.overall[claim.id].as_dict(),
-                }
-                for claim in self.claims
-            ],
+            "claims": self.judged_claims,
             "figures": [
                 {"experiment": number, "name": each.name, "caption": each.caption}
                 for number, every in self.figures.items()

@@ -112,6 +112,11 @@ class Judgement:
         return min(self.findings, key=_worst_first)
 
 
+def counted(under: Mapping[str, Any]) -> str:
+    """The numbers of comparisons of a verdict in a summary, in the order of :data:`COUNTED`."""
+    return " / ".join(str(under[of]) for of in ("hold", "open", "fail"))
+
+
 def judge(claim: Claim, quantities: Quantities, confidence: float = 0.95) -> Judgement:
     """Judges a claim by intervals of this confidence."""
     findings = [each for check in claim.check for each in find(check, quantities, confidence)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.avq.setups import handshake, scenario
+from marqueue.papers.avq.setups import adaptation, handshake, scenario
 from marqueue.papers.figures import PaperFigure, PaperTable, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_span, series_mean, single
@@ -42,8 +42,9 @@ TIES = {"slow": "9999990 bit/s", "even": "10 Mbit/s", "fast": "10000010 bit/s"}
 
 def setups(choice: Choice) -> Mapping[str, Scenario]:
     """AVQ with its virtual queue in bytes and in packets; droptail with and without ties."""
+    read = (*adaptation(choice), *handshake(choice))
     counted = {
-        mode: scenario("experiment-1", f"topology.bottleneck.aqm.mode={mode}", *handshake(choice))
+        mode: scenario("experiment-1", f"topology.bottleneck.aqm.mode={mode}", *read)
         for mode in MODES
     }
     ties = {

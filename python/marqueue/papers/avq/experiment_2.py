@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.avq.setups import label, read, under
+from marqueue.papers.avq.setups import label, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows, single
@@ -21,9 +21,7 @@ FIGURES = {"losses": "drops", "utilization": "utilization", "queue": "queue_mean
 
 def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme."""
-    return {
-        scheme: under("experiment-2", read(scheme, choice)) for scheme in (*COMPARED, *VARIANTS)
-    }
+    return {scheme: under("experiment-2", scheme, choice) for scheme in (*COMPARED, *VARIANTS)}
 
 
 def measure(runs: Runs, _choice: Choice) -> Quantities:

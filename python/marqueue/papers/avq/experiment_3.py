@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from marqueue.papers.avq.setups import label, read, under
+from marqueue.papers.avq.setups import label, under
 from marqueue.papers.figures import PaperFigure, over_time
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import (
@@ -38,7 +38,7 @@ GAMMA, CLOSE = 0.98, 0.01
 
 def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme."""
-    return {scheme: under("experiment-3", read(scheme, choice)) for scheme in DRAWN}
+    return {scheme: under("experiment-3", scheme, choice) for scheme in DRAWN}
 
 
 def measure(runs: Runs, _choice: Choice) -> Quantities:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.avq.setups import handshake, label, read, under
+from marqueue.papers.avq.setups import handshake, label, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, over_windows
@@ -24,9 +24,9 @@ def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme, and AVQ with the whole buffer."""
     start = handshake(choice)
     compared = {
-        scheme: under("experiment-4", read(scheme, choice), *start) for scheme in (*COMPARED, LOW)
+        scheme: under("experiment-4", scheme, choice, *start) for scheme in (*COMPARED, LOW)
     }
-    whole = under("experiment-4", "avq", "topology.bottleneck.buffer=100 packets", *start)
+    whole = under("experiment-4", "avq", choice, "topology.bottleneck.buffer=100 packets", *start)
     return compared | {WHOLE: whole}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from marqueue.papers.avq.setups import handshake, scenario
+from marqueue.papers.avq.setups import adaptation, handshake, scenario
 from marqueue.papers.figures import PaperFigure, stacked_panels
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import (
@@ -44,10 +44,10 @@ FIGURES = {
 
 def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per alpha, and per gamma with half as long short flows at twice the rate."""
-    of_aqm, start = "topology.bottleneck.aqm", handshake(choice)
+    of_aqm, read = "topology.bottleneck.aqm", (*adaptation(choice), *handshake(choice))
     alphas = {
         f"alpha-{alpha:g}": scenario(
-            "experiment-1", f"{of_aqm}.alpha={alpha:g} /s", f"name=AVQ, alpha {alpha:g}", *start
+            "experiment-1", f"{of_aqm}.alpha={alpha:g} /s", f"name=AVQ, alpha {alpha:g}", *read
         )
         for alpha in ALPHAS
     }
@@ -59,7 +59,7 @@ def setups(choice: Choice) -> Mapping[str, Scenario]:
             "traffic.short.rate=60 /s",
             "traffic.short.size=10 packets",
             f"name=AVQ, gamma {gamma:g}",
-            *start,
+            *read,
         )
         for gamma in GAMMAS
     }

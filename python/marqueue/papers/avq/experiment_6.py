@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from marqueue.papers.avq.setups import handshake, label, read, scenario, under
+from marqueue.papers.avq.setups import adaptation, handshake, label, scenario, under
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, over_flows, over_windows
@@ -38,20 +38,18 @@ PLACES = {float(rate): (10.0 * rate, 10.0 * rate + 100.0) for rate in (10, 20, 3
 def setups(choice: Choice) -> Mapping[str, Scenario]:
     """RED, REM, PI; AVQ for two gammas; AVQ with RED in its virtual queue."""
     of_aqm, start = "topology.bottleneck.aqm", handshake(choice, "short")
+    read = (*adaptation(choice), *start)
     inside = {
         name: scenario(
-            FILE, f"{of_aqm}.name=avq_inner", f"{of_aqm}.inner={red}", f"name={name}", *start
+            FILE, f"{of_aqm}.name=avq_inner", f"{of_aqm}.inner={red}", f"name={name}", *read
         )
         for name, red in INNER.items()
     }
     return {
-        "avq": under(FILE, "avq", *start),
-        "avq-1": scenario(FILE, f"{of_aqm}.gamma=1.0", "name=AVQ, Experiment 6, gamma 1", *start),
+        "avq": under(FILE, "avq", choice, *start),
+        "avq-1": scenario(FILE, f"{of_aqm}.gamma=1.0", "name=AVQ, Experiment 6, gamma 1", *read),
         **inside,
-        **{
-            s: under(FILE, read(s, choice), "topology.bottleneck.signal=drop", *start)
-            for s in COMPARED
-        },
+        **{s: under(FILE, s, choice, "topology.bottleneck.signal=drop", *start) for s in COMPARED},
     }
 
 

@@ -15,6 +15,14 @@ AVQ = "AVQ"
 
 #: The scheme with PI's gains, by value of the reading `pi-gains`.
 PI = {"design-rule": "pi", "published": "pi-published"}
+#: Overrides of AVQ, by value of the reading `adaptation`.
+ADAPTATION = {
+    "every-packet": (),
+    "every-7": ("topology.bottleneck.aqm.adapt_every=7 packets",),
+    "every-100": ("topology.bottleneck.aqm.adapt_every=100 packets",),
+}
+#: Overrides of GKVQ, by value of the reading `gkvq-buffer`.
+GKVQ_BUFFER = {"90": (), "45": ("topology.bottleneck.aqm.buffer=45 packets",)}
 
 
 @cache
@@ -36,18 +44,21 @@ def scenario(file: str, *overrides: str, bottleneck: Mapping[str, Any] | None = 
     return from_dict(data, overrides, origin=str(path))
 
 
-def under(file: str, scheme: str, *overrides: str) -> Scenario:
-    """The scenario of a file, with another scheme in place of AVQ."""
+def under(file: str, scheme: str, choice: Choice, *overrides: str) -> Scenario:
+    """The scenario of a file, with a scheme as the choice reads it."""
     if scheme == "avq":
-        return scenario(file, *overrides)
-    keys = {key: value for key, value in schemes()[scheme].items() if key != "label"}
-    named = f"name={scenario(file).name}, {label(scheme)}"
+        return scenario(file, *adaptation(choice), *overrides)
+    if scheme == "gkvq":
+        overrides = (*GKVQ_BUFFER[choice["gkvq-buffer"]], *overrides)
+    read = PI[choice["pi-gains"]] if scheme == "pi" else scheme
+    keys = {key: value for key, value in schemes()[read].items() if key != "label"}
+    named = f"name={scenario(file).name}, {label(read)}"
     return scenario(file, named, *overrides, bottleneck=keys)
 
 
-def read(scheme: str, choice: Choice) -> str:
-    """The scheme under a choice: PI has one of two pairs of gains."""
-    return PI[choice["pi-gains"]] if scheme == "pi" else scheme
+def adaptation(choice: Choice) -> tuple[str, ...]:
+    """Overrides for how often AVQ's virtual capacity adapts."""
+    return ADAPTATION[choice["adaptation"]]
 
 
 def handshake(choice: Choice, *transports: str) -> list[str]:
