@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,8 @@ def resumable(checkpoints: Checkpoints) -> Iterator[None]:
             else f"No checkpoints in {checkpoints.path}: starting from the beginning."
         )
     try:
-        yield
+        with _kept(checkpoints):
+            yield
     except KeyboardInterrupt:
         say(f"Interrupted. {checkpoints.remark or 'Nothing was written.'}")
         raise ReportedInterrupt from None
@@ -91,6 +92,18 @@ def resumable(checkpoints: Checkpoints) -> Iterator[None]:
         if not checkpoints.exists:
             raise
         raise RunError(f"{error}\n{checkpoints.remark}") from None
+
+
+@contextmanager
+def _kept(checkpoints: Checkpoints) -> Iterator[None]:
+    """Stores what has been completed if the block fails."""
+    try:
+        yield
+    except BaseException:
+        # What cannot be stored is not more than the first second's work, and the error is told.
+        with suppress(RunError):
+            checkpoints.keep()
+        raise
 
 
 @contextmanager
