@@ -22,7 +22,10 @@ import marqueue.reports.sweep_report
 from marqueue.cli import command
 from marqueue.cli.process import run_to_end
 from marqueue.results.integrity import check_directory, read_provenance
-from marqueue.simulation.checkpoints import _engine
+from marqueue.simulation import checkpoints
+
+checkpoints.KEPT_AFTER = 0.0
+"""The runs here last less than a second, and faults while something is stored are wanted."""
 
 TRIALS = int(os.environ.get("MARQUEUE_FAULT_TRIALS", "0"))
 """Number of faults of each kind; 0: a few."""
@@ -59,7 +62,7 @@ class Child:
         """``kill_before`` is the number, counted from 1, of the file operation below ``folder``
         before which the process kills itself with SIGKILL."""
         # Cached for all children, because it runs git.
-        _engine()
+        checkpoints._engine()
         self.folder = folder
         self.log = folder.parent / f"{folder.name}.{random.getrandbits(40):010x}.log"
         self.began = time.monotonic()

@@ -193,13 +193,15 @@ def test_what_is_not_decided_runs_again_and_no_more_than_asked_for(tmp_path: Pat
     assert form.looks == (10, 20, 30)
     assert form.confidence == pytest.approx(1 - 0.05 / 3)
     easy = small_paper(tmp_path, 0.01)
-    simulator = Simulator(None, None, Checkpoints(tmp_path / "c"))
+    checkpoints = Checkpoints(tmp_path / "c")
+    simulator = Simulator(None, None, checkpoints)
     assert simulated(easy, form, simulator) == ([10, 10], [])
     assert simulator.simulated == 20
 
     [case, _] = run_cases(easy, choices(easy.readings, ["1"], "all"), form, simulator, print)["1"]
     mean = float(case.quantities["used"].values[:10].mean())
     hard = small_paper(tmp_path, mean)
+    checkpoints.keep()
     simulator = Simulator(None, None, Checkpoints(tmp_path / "c", resume=True))
     counts, said = simulated(hard, form, simulator)
     assert counts[0] == counts[1] > 10

@@ -16,6 +16,8 @@ import pytest
 
 from conftest import COMMAND
 from marqueue import MarqueueError, Result, Scenario, from_toml, run, with_overrides
+from marqueue.cli.console import resumable
+from marqueue.errors import RunError
 from marqueue.reports import report, save_with_report
 from marqueue.results import PartialResult
 from marqueue.results.comparison import compare
@@ -35,6 +37,14 @@ ASKED = {
     "sweep": ["sweep", "small.toml", *LONG, "-r", "3", *SWEEP],
     "paper": ["paper", "run", "avq", "5", "--quick", "--jobs", "2"],
 }
+
+KEEPING_AT_ONCE = [
+    *COMMAND[:1],
+    "-c",
+    "import marqueue.simulation.checkpoints as checkpoints; checkpoints.KEPT_AFTER = 0.0; "
+    "from marqueue.cli import main; main()",
+]
+"""The command, which stores replications from the beginning: runs here take less than a second."""
 
 
 def kill_when_something_is_completed(arguments: list[str], out: Path) -> None:
@@ -57,7 +67,7 @@ def checkpoints_of(out: Path) -> Path:
 def killed_half_way(arguments: list[str], out: Path) -> bool:
     """Starts the command and kills it; whether it had not ended by then."""
     process = subprocess.Popen(
-        [*COMMAND, *arguments, "--out", str(out)],
+        [*KEEPING_AT_ONCE, *arguments, "--out", str(out)],
         cwd=out.parent,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -109,6 +119,7 @@ def checkpoints(small: Scenario, tmp_path: Path) -> Checkpoints:
     """Those of a run whose last replication is missing."""
     checkpoints = Checkpoints(tmp_path / "out.checkpoints")
     run(small, checkpoints=checkpoints)
+    checkpoints.keep()
     assert checkpoints.path is not None
     sorted(checkpoints.path.glob("*.checkpoint"))[-1].unlink()
     return checkpoints
@@ -126,6 +137,22 @@ def test_many_threads_make_the_directory_together(tmp_path: Path):
             begun = [threads.submit(begin) for _ in range(8)]
         assert [each.exception() for each in begun] == [None] * 8
         assert checkpoints.exists
+
+
+def test_a_short_run_stores_nothing_and_all_of_it_when_it_fails(small: Scenario, tmp_path: Path):
+    checkpoints = Checkpoints(tmp_path / "out.checkpoints")
+    # The clock of this run is that of a run which has just begun, however busy the machine is.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("marqueue.simulation.checkpoints.KEPT_AFTER", float("inf"))
+        run(small, checkpoints=checkpoints)
+        assert not checkpoints.exists
+        # What waits is found as if it were stored.
+        again = run(small, checkpoints=checkpoints)
+        assert again.provenance.circumstances.from_checkpoints == small.replications
+        with pytest.raises(RunError, match="--resume continues"), resumable(checkpoints):
+            raise RunError("the disk is full")
+    stored = Checkpoints(checkpoints.path)
+    assert run(small, checkpoints=stored).provenance.circumstances.from_checkpoints == 3
 
 
 def test_only_what_is_missing_is_run(small: Scenario, checkpoints: Checkpoints):

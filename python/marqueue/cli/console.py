@@ -3,24 +3,43 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console, RenderableType
-from rich.measure import Measurement
-from rich.table import Table
 
 from marqueue.errors import RunError
 
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+    from marqueue.results.summary_table import SummaryTable
     from marqueue.simulation.checkpoints import Checkpoints
     from marqueue.simulation.executor import Progress as Callback
 
-output = Console()
-errors = Console(stderr=True)
+    output: Console
+    errors: Console
+
+
+@cache
+def _console(name: str) -> Console:
+    """Rich's console for standard output or standard error."""
+    # Rich takes as long to import as numpy.
+    from rich.console import Console
+
+    return Console(stderr=name == "errors")
+
+
+def __getattr__(name: str) -> Any:
+    """``output`` and ``errors``, made on first use (PEP 562): most runs need neither."""
+    if name not in ("output", "errors"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _console(name)
+
 
 PATIENCE = 1.0
 """Seconds before a progress bar appears."""
@@ -34,6 +53,8 @@ LINE_EVERY = 30.0
 
 def table(*columns: str) -> Table:
     """An empty table with these columns, without borders."""
+    from rich.table import Table
+
     empty = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         empty.add_column(column)
@@ -42,17 +63,29 @@ def table(*columns: str) -> Table:
 
 def terminal_width() -> int | None:
     """The width of standard output in columns; None if it is not a terminal."""
-    return output.width if output.is_terminal else None
+    return _console("output").width if sys.stdout.isatty() else None
 
 
 def print_table(content: RenderableType) -> None:
     """Prints a table. Where standard output is not a terminal, it is as wide as the table needs."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    output = _console("output")
     if output.is_terminal:
         output.print(content)
     else:
         options = output.options.update(max_width=_ANY_WIDTH)
         natural = Measurement.get(output, options, content).maximum
         Console(width=max(output.width, natural)).print(content)
+
+
+def show(figures: SummaryTable) -> None:
+    """Prints the figures of a result: with lines on a terminal, as text elsewhere."""
+    if sys.stdout.isatty():
+        _console("output").print(figures)
+    else:
+        print(figures)
 
 
 def print_json(value: Any) -> None:
@@ -62,7 +95,7 @@ def print_json(value: Any) -> None:
 
 def say(remark: str) -> None:
     """Prints a remark on standard error."""
-    errors.print(remark, markup=False, highlight=False, soft_wrap=True)
+    print(remark, file=sys.stderr)
 
 
 class ReportedInterrupt(KeyboardInterrupt):
@@ -79,7 +112,8 @@ def resumable(checkpoints: Checkpoints) -> Iterator[None]:
             else f"No checkpoints in {checkpoints.path}: starting from the beginning."
         )
     try:
-        yield
+        with _kept(checkpoints):
+            yield
     except KeyboardInterrupt:
         say(f"Interrupted. {checkpoints.remark or 'Nothing was written.'}")
         raise ReportedInterrupt from None
@@ -94,10 +128,22 @@ def resumable(checkpoints: Checkpoints) -> Iterator[None]:
 
 
 @contextmanager
+def _kept(checkpoints: Checkpoints) -> Iterator[None]:
+    """Stores what has been completed if the block fails."""
+    try:
+        yield
+    except BaseException:
+        # What cannot be stored is not more than the first second's work, and the error is told.
+        with suppress(RunError):
+            checkpoints.keep()
+        raise
+
+
+@contextmanager
 def progress_bar(what: str) -> Iterator[Callback]:
     """Shows progress with an estimate of the time left: a bar on a terminal, otherwise a line every
     :data:`LINE_EVERY` seconds."""
-    if not errors.is_terminal:
+    if not sys.stderr.isatty():
         yield _Lines(what)
         return
     # Slow to import, and not needed without a terminal.
@@ -116,7 +162,7 @@ def progress_bar(what: str) -> Iterator[Callback]:
         TimeRemainingColumn(),
     )
     started = time.monotonic()
-    with Progress(*columns, console=errors, transient=True) as bar:
+    with Progress(*columns, console=_console("errors"), transient=True) as bar:
         task = bar.add_task(what, visible=False)
 
         def update(done: float, total: float) -> None:
@@ -144,7 +190,7 @@ class _Lines:
         self.last = now
         began, before = self.first
         left = (total - done) * (now - began) / (done - before) if done > before else None
-        errors.print(progress_line(self.what, done / total, left), markup=False, highlight=False)
+        say(progress_line(self.what, done / total, left))
 
 
 def progress_line(what: str, share: float, seconds_left: float | None) -> str:

@@ -6,12 +6,7 @@ from typing import Annotated
 import typer
 
 from marqueue.cli import options
-from marqueue.cli.console import (
-    output,
-    print_json,
-    progress_bar,
-    say,
-)
+from marqueue.cli.console import print_json, progress_bar, say, show
 from marqueue.cli.run import slug
 from marqueue.scenario import Scenario, scenario_warnings
 
@@ -74,7 +69,7 @@ def live(
     if json:
         print_json(result.summary())
     else:
-        output.print(result.table())
+        show(result.table())
         options.tell_where(directory)
     invalid_reasons = (result.provenance.live or {}).get("invalid_reasons", [])
     for each in invalid_reasons:

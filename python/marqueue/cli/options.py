@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from marqueue.cli import complete
-from marqueue.cli.console import output, say
+from marqueue.cli.console import say
 from marqueue.errors import RunError
 from marqueue.results import Result
 from marqueue.results.output_directory import LATEST, OutputDirectory, claim, claim_next
@@ -175,7 +175,7 @@ def tell_where(directory: OutputDirectory) -> None:
     has_report = (directory.path / REPORT).exists()
     also = f" (also {directory.link / (REPORT if has_report else '')})" if directory.link else ""
     where = f"Report: {directory.shown / REPORT}" if has_report else f"Result: {directory.shown}"
-    output.print(f"{where}{also}", highlight=False, soft_wrap=True)
+    print(f"{where}{also}")
 
 
 LIMIT_REACHED = 3

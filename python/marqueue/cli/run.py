@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from marqueue.cli import options
-from marqueue.cli.console import (
-    output,
-    print_json,
-    progress_bar,
-    resumable,
-    say,
-    table,
-)
+from marqueue.cli.console import print_json, progress_bar, resumable, say, show, table
 from marqueue.extras import require
 from marqueue.results import Result
 from marqueue.results.output_directory import LATEST, OutputDirectory
@@ -162,7 +155,7 @@ def _print_result(result: Result, directory: OutputDirectory, json: bool) -> Non
     if json:
         print_json(result.summary())
     else:
-        output.print(result.table())
+        show(result.table())
         if result.theory is not None:
             show_theory(result.theory)
         options.tell_where(directory)
@@ -170,6 +163,7 @@ def _print_result(result: Result, directory: OutputDirectory, json: bool) -> Non
 
 def show_theory(overlay: "Overlay") -> None:
     """Prints the error of the fluid model."""
+    from marqueue.cli.console import output
     from marqueue.results.fluid_overlay import QUANTITIES
 
     listing = table("link", "mean over time", "packets", "fluid model", "difference")

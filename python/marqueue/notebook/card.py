@@ -7,8 +7,6 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from marqueue.reports.chart import Chart
 from marqueue.reports.curves import named, visible
 from marqueue.reports.picture import picture
@@ -45,17 +43,12 @@ def _pictures(result: Result, charts: Sequence[Chart]) -> str:
 
 def _table(result: Result) -> str:
     table = result.table()
-    columns = [list(column.cells) for column in table.columns]
-    heads = "".join(f"<th>{_text(column.header)}</th>" for column in table.columns)
+    heads = "".join(f"<th>{escape(name)}</th>" for name in ("", *table.columns))
     rows = "".join(
-        "<tr>" + f"<th>{_text(first)}</th>" + "".join(f"<td>{_text(each)}</td>" for each in values)
-        for first, *values in zip(*columns, strict=False)
+        f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(each)}</td>' for each in values)}</tr>"
+        for name, *values in table.rows
     )
     return (
-        f"<table><caption>{_text(table.title)}</caption><thead><tr>{heads}</tr></thead>"
+        f"<table><caption>{escape(table.title)}</caption><thead><tr>{heads}</tr></thead>"
         f"<tbody>{rows}</tbody></table>"
     )
-
-
-def _text(cell: object) -> str:
-    return escape(cell.plain if isinstance(cell, Text) else str(cell))

@@ -35,6 +35,29 @@ def _names(names: Sequence[str], index: Array) -> pa.Array:
     return pa.concat_arrays([pa.repeat(scalars[i], n) for i, n in runs])
 
 
+def numbers(values: Array, type_: pa.DataType, missing: Array | None = None) -> pa.Array:
+    """Numbers or booleans as an Arrow array of this type; null where ``missing``.
+
+    The same as ``pa.array``, which imports numpy.ma and pandas to recognise their arrays, and as a
+    cast, which imports pyarrow.compute.
+    """
+    if missing is None or not missing.any():
+        valid = None
+    else:
+        valid = _bits(~missing)
+        values = np.where(missing, 0, values)
+    if type_ == pa.bool_():
+        content = _bits(values)
+    else:
+        content = pa.py_buffer(np.ascontiguousarray(values, dtype=type_.to_pandas_dtype()))
+    return pa.Array.from_buffers(type_, len(values), [valid, content])
+
+
+def _bits(values: Array) -> pa.Buffer:
+    """Booleans as Arrow stores them."""
+    return pa.py_buffer(np.packbits(values, bitorder="little"))
+
+
 class Columns:
     """Builds a table, column by column."""
 
@@ -46,14 +69,13 @@ class Columns:
         """Appends a column, the concatenation of ``parts``; NaN becomes null."""
         pieces = [np.asarray(p) for p in parts]
         values = np.concatenate(pieces) if pieces else np.empty(0)
-        self.arrays.append(pa.array(values, type=type_, from_pandas=True))
+        missing = np.isnan(values) if values.dtype.kind == "f" else None
+        self.arrays.append(numbers(values, type_, missing))
         self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
 
     def add_optional(self, name: str, type_: pa.DataType, unit: str, values: Array) -> None:
         """Appends a column of integers; negative ones become null."""
-        # A cast of Arrow's would import pyarrow.compute.
-        unsigned = values.astype(type_.to_pandas_dtype())
-        self.arrays.append(pa.array(unsigned, mask=values < 0))
+        self.arrays.append(numbers(values, type_, values < 0))
         self.fields.append(pa.field(name, type_, metadata={"unit": unit}))
 
     def add_text(self, name: str, parts: Iterable[tuple[str, int]]) -> None:
@@ -75,7 +97,9 @@ class Columns:
         edges = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         # Parquet names the items of a list like this, so reading and writing keeps the bytes.
         kind = pa.large_list(pa.field("element", type_))
-        column = pa.LargeListArray.from_arrays(pa.array(edges), pa.array(values, type_), type=kind)
+        column = pa.LargeListArray.from_arrays(
+            numbers(edges, pa.int64()), numbers(values, type_), type=kind
+        )
         self.arrays.append(column)
         self.fields.append(pa.field(name, column.type, metadata={"unit": unit}))
 

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import xarray as xr
-    from rich.table import Table
 
     from marqueue.notebook.widgets import View
     from marqueue.results.fluid_overlay import Overlay
     from marqueue.results.optimum import FairOptimum
+    from marqueue.results.summary_table import SummaryTable
 
 
 SHOWN_BY = "marqueue.notebook"
@@ -179,8 +179,8 @@ class Result(ResultData):
 
         return summary(self, self.optimum, self.theory)
 
-    def table(self) -> Table:
-        """The main figures, for the terminal."""
+    def table(self) -> SummaryTable:
+        """The main figures: ``print`` shows them as text, and rich as a table with lines."""
         from marqueue.results.summary import table
 
         return table(self)

@@ -87,7 +87,7 @@ def result_warnings(result: ResultData) -> list[str]:
         out.append("One replication: there are no confidence intervals over replications.")
     if result.warmup == 0:
         out.append("No warm-up: every figure includes the start of the flows.")
-    if len(np.unique(np.round(route_rtts(plan), 9))) == 1 and not has_spread_rtts(plan):
+    if len(set(np.round(route_rtts(plan), 9).tolist())) == 1 and not has_spread_rtts(plan):
         out.append(
             "All flows have the same round-trip time: phase effects and synchronization are likely."
         )

@@ -7,13 +7,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-from rich.text import Text
-
 from marqueue.results.data import CONFIDENCE, ResultData
 from marqueue.results.flows import FLOW_FIGURES
 from marqueue.results.pipe import PIPE_FIGURES
 from marqueue.results.result_warnings import listed, provenance_remarks, result_warnings
+from marqueue.results.summary_table import SummaryTable
 from marqueue.results.window import LINK_FIGURES
 from marqueue.statistics.estimates import Estimate
 from marqueue.statistics.output_analysis import BatchMeans
@@ -112,42 +110,42 @@ def optimum_as_dict(optimum: FairOptimum | str) -> dict[str, Any]:
     return {"outside": optimum} if isinstance(optimum, str) else optimum.as_dict()
 
 
-def table(result: ResultData) -> Table:
-    """The main figures over the measured time, for the terminal."""
+def table(result: ResultData) -> SummaryTable:
+    """The main figures over the measured time."""
     begin, end = result.span()
     from_batches = batched_figures(result)
-    out = Table(
-        title=Text(
-            f"{result.name}{' (partial)' * result.partial}: {begin:g} to {end:g} s, "
-            f"{result.replications} replication{'s' * (result.replications != 1)}"
-        ),
-        caption=_caption(result, from_batches),
-        title_justify="left",
-        caption_justify="left",
-    )
-    out.add_column("")
-    for name in result.links:
-        out.add_column(Text(name), justify="right", no_wrap=True)
     links = [result.link(name).figures() | from_batches.get(name, {}) for name in result.links]
-    for link_figure in LINK_FIGURES:
-        if link_figure.name in SHORT_LINK:
-            out.add_row(Text(link_figure.title), *(str(link_figure.shown(each)) for each in links))
-    out.add_section()
-    for name in result.pipes:
-        pipe = result.pipe(name).figures()
-        for figure in PIPE_FIGURES:
-            if figure.name in SHORT_PIPE and pipe[figure.name].mean > 0:
-                out.add_row(Text(f"{figure.title}, {name}"), str(figure.shown(pipe)))
+    pipes = {name: result.pipe(name).figures() for name in result.pipes}
     shares = [result.link(name).shares() for name in result.links]
-    out.add_section()
-    for group in shares[0] if shares else ():
-        out.add_row(Text(f"Share of {group}"), *(str(each[group]["share"]) for each in shares))
     flows = result.traffic()
-    out.add_section()
-    for flow_figure in FLOW_FIGURES:
-        if flow_figure.name in SHORT_FLOWS and flows[flow_figure.name].n:
-            out.add_row(Text(flow_figure.title), str(flow_figure.shown(flows)))
-    return out
+    return SummaryTable(
+        title=f"{result.name}{' (partial)' * result.partial}: {begin:g} to {end:g} s, "
+        f"{result.replications} replication{'s' * (result.replications != 1)}",
+        columns=result.links,
+        sections=[
+            [
+                (figure.title, *(str(figure.shown(each)) for each in links))
+                for figure in LINK_FIGURES
+                if figure.name in SHORT_LINK
+            ],
+            [
+                (f"{figure.title}, {name}", str(figure.shown(pipe)))
+                for name, pipe in pipes.items()
+                for figure in PIPE_FIGURES
+                if figure.name in SHORT_PIPE and pipe[figure.name].mean > 0
+            ],
+            [
+                (f"Share of {group}", *(str(each[group]["share"]) for each in shares))
+                for group in (shares[0] if shares else ())
+            ],
+            [
+                (figure.title, str(figure.shown(flows)))
+                for figure in FLOW_FIGURES
+                if figure.name in SHORT_FLOWS and flows[figure.name].n
+            ],
+        ],
+        caption=_caption(result, from_batches),
+    )
 
 
 def _caption(result: ResultData, from_batches: Mapping[str, Mapping[str, BatchMeans]]) -> str:

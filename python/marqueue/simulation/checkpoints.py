@@ -10,6 +10,9 @@ numpy arrays. A file that does not match is moved to ``set-aside``, and its repl
 
 A result contains the commit that made it, so checkpoints from another commit, or from modified
 sources of the same commit, are refused.
+
+A run stores nothing in its first second: most runs have ended by then, and identifying the program,
+which reads all of it, would take as long as the run.
 """
 
 from __future__ import annotations
@@ -20,10 +23,11 @@ import os
 import re
 import secrets
 import shutil
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from io import BufferedRandom
 from pathlib import Path
@@ -43,6 +47,9 @@ from marqueue.results.provenance import commit
 IDENTITY = "run.json"
 POINTS = "points"
 SET_ASIDE = "set-aside"
+
+KEPT_AFTER = 1.0
+"""Seconds for which a run has lasted before its replications are stored."""
 
 _FILES = re.compile(r"run\.json|[0-9a-f]{16}-[0-9a-f]{16}\.checkpoint|.+\.part-[0-9a-f]{12}")
 """The names of files in the directory."""
@@ -101,6 +108,11 @@ class Checkpoints:
     run: Mapping[str, Any] = field(init=False, default_factory=dict)
     """What tells this run from others of the same program."""
     _beginning: Lock = field(init=False, default_factory=Lock, repr=False, compare=False)
+    _started: float = field(init=False, default_factory=time.monotonic, repr=False, compare=False)
+    _waiting: dict[str, Outcome] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
+    """Outcomes that are not stored yet, by the names of their files."""
 
     @classmethod
     def beside(
@@ -149,6 +161,7 @@ class Checkpoints:
     def belong_to(self, identity: Mapping[str, Any]) -> None:
         """Sets the identity of the run. Raises RunError if existing checkpoints have another."""
         self.run = identity
+        self._started = time.monotonic()
         _files_at_start()
         if self.path is None or not (self.path / IDENTITY).exists():
             return
@@ -172,6 +185,9 @@ class Checkpoints:
         checkpoint is set aside."""
         if self.path is None:
             return None
+        waiting = self._waiting.get(replication.file_name)
+        if waiting is not None:
+            return replace(waiting, from_checkpoint=True)
         path = self.path / replication.file_name
         try:
             with path.open("rb") as file:
@@ -191,9 +207,25 @@ class Checkpoints:
         return Outcome(replication, raw, tree["cpu_seconds"], from_checkpoint=True)
 
     def put(self, outcome: Outcome) -> None:
-        """Stores a replication. Its file appears whole or not at all."""
+        """Takes a replication, and stores it and those that wait if the run has lasted for
+        :data:`KEPT_AFTER`."""
         if self.path is None:
             return
+        self._waiting[outcome.replication.file_name] = outcome
+        if time.monotonic() - self._started >= KEPT_AFTER:
+            self.keep()
+
+    def keep(self) -> None:
+        """Stores the replications that wait: for a run that ends early."""
+        for name in list(self._waiting):
+            # Another thread may have stored it.
+            outcome = self._waiting.pop(name, None)
+            if outcome is not None:
+                self._store(outcome)
+
+    def _store(self, outcome: Outcome) -> None:
+        """Stores a replication. Its file appears whole or not at all."""
+        assert self.path is not None, "a replication waits only where there is a path"
         arrays: dict[str, np.ndarray[Any, Any]] = {}
         raw = _without_arrays(outcome.raw, arrays)
         tree = json.dumps({"raw": raw, "cpu_seconds": outcome.cpu_seconds})
@@ -231,11 +263,13 @@ class Checkpoints:
         """Removes checkpoints of replications that are in the result of a point."""
         if self.path is not None:
             for each in replications:
+                self._waiting.pop(each.file_name, None)
                 (self.path / each.file_name).unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Removes all checkpoints, after the output has been written. Other files stay, and are
         reported."""
+        self._waiting.clear()
         if self.path is None or not self.path.is_dir():
             return
         shutil.rmtree(self.path / SET_ASIDE, ignore_errors=True)
@@ -303,9 +337,15 @@ def _engine() -> dict[str, Any]:
 
 def _files() -> dict[str, tuple[int, int]]:
     """The files of the program in order, each with its size and the time of its last change."""
-    extension = Path(_core.__file__)
-    found = [extension, *sorted(extension.parent.rglob("*.py"))]
-    return {str(file): (stat.st_size, stat.st_mtime_ns) for file in found for stat in [file.stat()]}
+    extension = _core.__file__
+    sources = [
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(os.path.dirname(extension))
+        for name in names
+        if name.endswith(".py")
+    ]
+    found = [extension, *sorted(sources)]
+    return {file: (stat.st_size, stat.st_mtime_ns) for file in found for stat in [os.stat(file)]}
 
 
 _files_at_start = cache(_files)

@@ -60,6 +60,8 @@ def run(
         [(_, result)] = results
     if result is None:
         raise RunError(f"{executor.stopped} was reached before anything was measured")
+    if result.partial:
+        checkpoints.keep()
     return result
 
 

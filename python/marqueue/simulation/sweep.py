@@ -171,6 +171,8 @@ def sweep_into(
             _store_point(result, directories[i])
             for run in (request.runs[i].pilot, Scenario.model_validate(result.scenario)):
                 checkpoints.forget(replications_of(run, limits) if run else ())
+    if executor.stopped:
+        checkpoints.keep()
     measured = [
         MeasuredPoint(point, name, _read_json(directory / "summary.json"))
         for point, name, directory in zip(request.points, request.names, directories, strict=True)
