@@ -245,7 +245,12 @@ def _outcome(
         case,
         measured,
         judgements,
-        {key[0]: each.picture for key, each in mine.items() if each.picture},
+        {
+            label: each.picture
+            for label in labels
+            for key, each in mine.items()
+            if key == (label, MAIN) and each.picture
+        },
         {_file_name(case.name, *key): runs[key] for key in mine},
     )
 

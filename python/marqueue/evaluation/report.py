@@ -103,7 +103,7 @@ def _charts(pictures: Mapping[str, Picture]) -> Iterator[Chart]:
     if cloud:
         yield Chart(
             "Delay and goodput: one standard deviation over replications",
-            "Mean queueing delay [ms]", "Goodput [Mbit/s]", cloud,
+            "Mean queueing delay [ms]", "Goodput [Mbit/s]", cloud, kind="scatter",
         )  # fmt: skip
 
     def over_time(title: str, label: str, of: str) -> Chart:
