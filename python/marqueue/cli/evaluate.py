@@ -102,6 +102,60 @@ def evaluate_aqm(
     _run(AQM_SUITES[suite], "--aqm", asked, beside, quick, only, seed, jobs, out, force, json)
 
 
+LEAGUE = "league"
+NOT_IN_LEAGUE = ("sensitivity",)
+"""Its runs are as many as an AQM has parameters, twice."""
+
+
+@evaluate.command("league", no_args_is_help=True)
+def evaluate_league(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Where league.json and league.md go.", show_default=False
+        ),
+    ],
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Only make league.md again from league.json.")
+    ] = False,
+    jobs: options.Jobs = None,
+) -> None:
+    """Evaluate every AQM that TCP can use by RFC 7928, in the quick form and without the scenario
+    of sensitivity, and write the league table. Takes about fifteen minutes of a processor.
+
+    Example: marqueue evaluate league docs/evaluation
+    """
+    from json import loads
+
+    from marqueue.evaluation import AQM_SUITES, Effort, aqm_contender
+    from marqueue.evaluation import evaluate as run
+    from marqueue.evaluation.league import league_data, league_page
+    from marqueue.results.integrity import dump_json
+    from marqueue.results.output_file import write_output_files
+    from marqueue.scenario.parameters import aqms
+
+    suite = AQM_SUITES["rfc7928"]
+    if stored:
+        data = loads((folder / f"{LEAGUE}.json").read_text(encoding="utf-8"))
+    else:
+        # Those without a required parameter.
+        names = [
+            name
+            for name, each in aqms().items()
+            if not each.prices and not any(declared.required for declared in each.params)
+        ]
+        entrants = [aqm_contender("AQM", name) for name in names]
+        only = [case.name for case in suite.cases if case.name not in NOT_IN_LEAGUE]
+        with progress_bar("league") as progress:
+            found = run(
+                suite, entrants, [aqm_contender("AQM", suite.baseline)],
+                effort=Effort.QUICK, only=only, jobs=jobs, progress=progress,
+            )  # fmt: skip
+        data = league_data(found)
+    page = league_page(data, suite, "marqueue evaluate league")
+    write_output_files(folder, {f"{LEAGUE}.json": dump_json(data), f"{LEAGUE}.md": page})
+
+
 def _run(
     suite: Suite[Any],
     option: str,

@@ -62,8 +62,8 @@ def burst_passes() -> Criterion:
     """A burst into an empty buffer is not dropped."""
     return Criterion(
         "loss_ratio", Side.AT_MOST, 0.001,
-        "RFC 7567: bursts should be accommodated without drops. Without bulk traffic these fit the "
-        "buffer, and drop-tail loses at most one packet in a thousand.",
+        "RFC 7567: bursts should be accommodated without drops. A page fits the buffer when there is "
+        "no bulk traffic: one packet in a thousand is the most.",
     )  # fmt: skip
 
 
