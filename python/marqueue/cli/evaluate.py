@@ -102,6 +102,60 @@ def evaluate_aqm(
     _run(AQM_SUITES[suite], "--aqm", asked, beside, quick, only, seed, jobs, out, force, json)
 
 
+@evaluate.command("cc", no_args_is_help=True)
+def evaluate_cc(
+    control: Annotated[
+        str,
+        typer.Option(
+            "--control", metavar="NAME", help="The congestion control, such as bbr3.",
+            show_default=False,
+        ),
+    ],
+    suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help="rfc9743.")] = "rfc9743",
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME,...",
+            help="Controls to show beside it (repeatable); cubic, which verdicts compare with, is "
+            "always there.",
+            show_default="cubic",
+        ),
+    ] = None,
+    quick: Quick = False,
+    only: Only = None,
+    seed: Seed = 1,
+    jobs: options.Jobs = None,
+    out: Out = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Evaluate a congestion control by the criteria of RFC 9743 beside CUBIC.
+
+    Protection against congestion collapse, bufferbloat and loss; fairness; short flows; standard
+    and real-time flows beside it; and paths: wireless, under AQMs, of varying delay, low rate, high
+    delay, with reordering, sudden changes, and in data centres. Verdicts are as those of evaluate
+    aqm, with limits of ours, because the RFC states none.
+
+    [bold]Examples[/bold]
+
+    marqueue evaluate cc --control bbr3 --quick --out results/bbr3
+
+    marqueue evaluate cc --control ledbat --baseline reno,bbr3 --only beside-cubic
+
+    Exit codes: 0 no scenario failed, 1 some failed, 2 an error that the message explains, 130
+    interrupted.
+    """
+    # Slow to import, and not needed for help.
+    from marqueue.evaluation import CC_SUITES, checked_names, control_contender, split_names
+
+    checked_names("--suite", [suite], CC_SUITES)
+    asked = control_contender("--control", control)
+    names = dict.fromkeys(["cubic", *split_names(baseline or ())])
+    beside = [control_contender("--baseline", name) for name in names]
+    _run(CC_SUITES[suite], "--control", asked, beside, quick, only, seed, jobs, out, force, json)
+
+
 LEAGUE = "league"
 NOT_IN_LEAGUE = ("sensitivity",)
 """Its runs are as many as an AQM has parameters, twice."""

@@ -65,6 +65,12 @@ def controls() -> list[str]:
     return list(control.choices or ())
 
 
+def control_contender(option: str, name: str) -> Contender[str]:
+    """A congestion control by name. Raises MarqueueError."""
+    checked_names(option, [name], controls())
+    return Contender(name, name, {"control": name})
+
+
 def checked_names(option: str, names: Sequence[str], known: Iterable[str]) -> Sequence[str]:
     """The names, if all are known. Raises MarqueueError."""
     for name in names:

@@ -74,10 +74,11 @@ STABLE = (
 
 def _stability(aqm: Aqm, effort: Effort) -> list[Judgement]:
     """Whether the loop of TCP and AQM is stable at each congestion level, by theory."""
-    return [_at_level(name, aqm) for name in setup.LEVELS]
+    return [at_level(name, aqm) for name in setup.LEVELS]
 
 
-def _at_level(name: str, aqm: Aqm) -> Judgement:
+def at_level(name: str, aqm: Aqm) -> Judgement:
+    """Whether the loop is stable at one congestion level; no model where there is none."""
     what = f"Rightmost root, {name} congestion"
     limit = "below 0 1/s"
     try:
