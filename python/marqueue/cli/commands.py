@@ -57,6 +57,12 @@ COMMANDS = {
         help="TCP held against test suites that others wrote.",
         panel=MODELS,
     ),
+    "evaluate": Entry(
+        "marqueue.cli.evaluate",
+        "evaluate",
+        help="Evaluations that standards ask for, of AQMs and of controls.",
+        panel=MODELS,
+    ),
     "live": Entry("marqueue.cli.live", "live", panel=REAL),
     "link": Entry(
         "marqueue.cli.link",

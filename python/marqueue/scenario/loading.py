@@ -114,12 +114,13 @@ def _override(data: dict[str, Any], override: str) -> dict[str, Any]:
                 )
             ]
         )
-    replaced = _replace(data, steps, _value(text.strip()), path)
+    replaced = _replace(data, steps, read_value(text.strip()), path)
     assert isinstance(replaced, dict)
     return replaced
 
 
-def _value(text: str) -> object:
+def read_value(text: str) -> object:
+    """A value as TOML has it; what is not valid TOML is taken as text."""
     try:
         return read_toml(f"value = {text}")["value"]
     except ValueError:

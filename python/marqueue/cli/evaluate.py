@@ -1,0 +1,262 @@
+"""``marqueue evaluate``: the evaluations that standards ask for."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from marqueue.cli import complete, options
+from marqueue.cli.console import ReportedInterrupt, output, print_json, progress_bar, say
+from marqueue.results.provenance import here
+
+if TYPE_CHECKING:
+    from marqueue.evaluation import Contender, Suite
+
+WIDTH = 150
+"""The least width of the table in columns."""
+
+evaluate = typer.Typer(no_args_is_help=True)
+
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Fewer and shorter replications: at most two minutes.")
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only", metavar="SCENARIO", help="Only this scenario (repeatable).", show_default="all"
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random numbers.")]
+Out = Annotated[
+    Path | None, options.out(False, "Write a report, JSON and the scenario files to DIR.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace DIR if it exists.")]
+Json = Annotated[bool, typer.Option("--json", help="Print verdicts and measures as JSON only.")]
+
+
+@evaluate.callback()
+def _group() -> None:
+    """Suites of scenarios that standards describe, with verdicts: for AQMs and for controls."""
+
+
+@evaluate.command("aqm", no_args_is_help=True)
+def evaluate_aqm(
+    aqm: Annotated[
+        str,
+        typer.Option(
+            "--aqm",
+            metavar="NAME[:PARAMETER=VALUE,...]",
+            help='The AQM, such as pie, or "codel:target=10 ms".',
+            show_default=False,
+            autocompletion=complete.aqms,
+        ),
+    ],
+    suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help="rfc7928.")] = "rfc7928",
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME,...",
+            help="AQMs to show beside it (repeatable); droptail, which verdicts compare with, is "
+            "always there.",
+            show_default="droptail",
+        ),
+    ] = None,
+    quick: Quick = False,
+    only: Only = None,
+    seed: Seed = 1,
+    jobs: options.Jobs = None,
+    out: Out = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Evaluate an AQM by the scenarios of RFC 7928 beside drop-tail.
+
+    Every scenario ends in verdicts: a measure with its 95% interval over replications, a limit with
+    its reason, and pass, fail, or not decided where the interval has the limit inside. The limits
+    are ours, because the RFC states none. With --out there is a page with all of it and pictures,
+    and the scenarios as files for marqueue run.
+
+    [bold]Examples[/bold]
+
+    marqueue evaluate aqm --aqm codel --quick --out results/codel
+
+    marqueue evaluate aqm --aqm "pie:delay_ref=20 ms" --baseline codel,fq_codel --only rtt-100
+
+    Exit codes: 0 no scenario failed, 1 some failed, 2 an error that the message explains, 130
+    interrupted.
+    """
+    # Slow to import, and not needed for help.
+    from marqueue.evaluation import AQM_SUITES, aqm_contender, checked_names, split_names
+
+    checked_names("--suite", [suite], AQM_SUITES)
+    asked = aqm_contender("--aqm", aqm)
+    names = dict.fromkeys(["droptail", *split_names(baseline or ())])
+    beside = [aqm_contender("--baseline", name) for name in names]
+    _run(AQM_SUITES[suite], "--aqm", asked, beside, quick, only, seed, jobs, out, force, json)
+
+
+@evaluate.command("cc", no_args_is_help=True)
+def evaluate_cc(
+    control: Annotated[
+        str,
+        typer.Option(
+            "--control", metavar="NAME", help="The congestion control, such as bbr3.",
+            show_default=False,
+        ),
+    ],
+    suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help="rfc9743.")] = "rfc9743",
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME,...",
+            help="Controls to show beside it (repeatable); cubic, which verdicts compare with, is "
+            "always there.",
+            show_default="cubic",
+        ),
+    ] = None,
+    quick: Quick = False,
+    only: Only = None,
+    seed: Seed = 1,
+    jobs: options.Jobs = None,
+    out: Out = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Evaluate a congestion control by the criteria of RFC 9743 beside CUBIC.
+
+    Protection against congestion collapse, bufferbloat and loss; fairness; short flows; standard
+    and real-time flows beside it; and paths: wireless, under AQMs, of varying delay, low rate, high
+    delay, with reordering, sudden changes, and in data centres. Verdicts are as those of evaluate
+    aqm, with limits of ours, because the RFC states none.
+
+    [bold]Examples[/bold]
+
+    marqueue evaluate cc --control bbr3 --quick --out results/bbr3
+
+    marqueue evaluate cc --control ledbat --baseline reno,bbr3 --only beside-cubic
+
+    Exit codes: 0 no scenario failed, 1 some failed, 2 an error that the message explains, 130
+    interrupted.
+    """
+    # Slow to import, and not needed for help.
+    from marqueue.evaluation import CC_SUITES, checked_names, control_contender, split_names
+
+    checked_names("--suite", [suite], CC_SUITES)
+    asked = control_contender("--control", control)
+    names = dict.fromkeys(["cubic", *split_names(baseline or ())])
+    beside = [control_contender("--baseline", name) for name in names]
+    _run(CC_SUITES[suite], "--control", asked, beside, quick, only, seed, jobs, out, force, json)
+
+
+LEAGUE = "league"
+NOT_IN_LEAGUE = ("sensitivity",)
+"""Its runs are as many as an AQM has parameters, twice."""
+
+
+@evaluate.command("league", no_args_is_help=True)
+def evaluate_league(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Where league.json and league.md go.", show_default=False
+        ),
+    ],
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Only make league.md again from league.json.")
+    ] = False,
+    jobs: options.Jobs = None,
+) -> None:
+    """Evaluate every AQM that TCP can use by RFC 7928, in the quick form and without the scenario
+    of sensitivity, and write the league table. Takes about fifteen minutes of a processor.
+
+    Example: marqueue evaluate league docs/evaluation
+    """
+    from json import loads
+
+    from marqueue.evaluation import AQM_SUITES, Effort, aqm_contender
+    from marqueue.evaluation import evaluate as run
+    from marqueue.evaluation.league import league_data, league_page
+    from marqueue.results.integrity import dump_json
+    from marqueue.results.output_file import write_output_files
+    from marqueue.scenario.parameters import aqms
+
+    suite = AQM_SUITES["rfc7928"]
+    if stored:
+        data = loads((folder / f"{LEAGUE}.json").read_text(encoding="utf-8"))
+    else:
+        # Those without a required parameter.
+        names = [
+            name
+            for name, each in aqms().items()
+            if not each.prices and not any(declared.required for declared in each.params)
+        ]
+        entrants = [aqm_contender("AQM", name) for name in names]
+        only = [case.name for case in suite.cases if case.name not in NOT_IN_LEAGUE]
+        with progress_bar("league") as progress:
+            found = run(
+                suite, entrants, [aqm_contender("AQM", suite.baseline)],
+                effort=Effort.QUICK, only=only, jobs=jobs, progress=progress,
+            )  # fmt: skip
+        data = league_data(found)
+    page = league_page(data, suite, "marqueue evaluate league")
+    write_output_files(folder, {f"{LEAGUE}.json": dump_json(data), f"{LEAGUE}.md": page})
+
+
+def _run(
+    suite: Suite[Any],
+    option: str,
+    asked: Contender[Any],
+    beside: list[Contender[Any]],
+    quick: bool,
+    only: list[str] | None,
+    seed: int,
+    jobs: int | None,
+    out: Path | None,
+    force: bool,
+    json: bool,
+) -> None:
+    from marqueue.evaluation import (
+        Effort,
+        build_once,
+        checked_names,
+        evaluation_table,
+        write_report,
+    )
+    from marqueue.evaluation import evaluate as run
+
+    effort = Effort.QUICK if quick else Effort.FULL
+    checked_names("--only", only or (), [case.name for case in suite.cases])
+    for each in (asked, *beside):
+        build_once(option if each is asked else "--baseline", suite.cases[0], each, effort)
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    started = time.perf_counter()
+    with options.claimed(out, "", force) if out else nullcontext() as directory:
+        try:
+            with progress_bar("evaluate") as progress:
+                [found] = run(
+                    suite, [asked], beside,
+                    effort=effort, only=only or (), seed=seed, jobs=jobs, progress=progress,
+                )  # fmt: skip
+        except KeyboardInterrupt:
+            say("Interrupted. Nothing was written.")
+            raise ReportedInterrupt from None
+        if directory:
+            with directory.staged() as fresh:
+                made = here(started_at, time.perf_counter() - started, time.process_time(), 0)
+                write_report(found, made, fresh)
+    if json:
+        print_json(found.as_dict())
+    else:
+        Console(width=max(output.width, WIDTH)).print(evaluation_table(found))
+        if directory:
+            options.tell_where(directory)
+    if found.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,41 @@
+"""Evaluations that standards ask for: suites of scenarios for AQMs and for congestion controls.
+
+A suite is a list of cases, a module for each group. A case makes scenarios for a contender, says
+what is measured, and has criteria that can fail. ``AQM_SUITES`` and ``CC_SUITES`` list the suites.
+"""
+
+from marqueue.evaluation.case import Case, Contender, Effort, Suite
+from marqueue.evaluation.contenders import (
+    aqm_contender,
+    build_once,
+    checked_names,
+    control_contender,
+    split_names,
+)
+from marqueue.evaluation.evaluating import Evaluation, evaluate
+from marqueue.evaluation.report import evaluation_report, write_report
+from marqueue.evaluation.rfc7928 import RFC7928
+from marqueue.evaluation.rfc9743 import RFC9743
+from marqueue.evaluation.table import evaluation_table
+
+AQM_SUITES = {RFC7928.name: RFC7928}
+CC_SUITES = {RFC9743.name: RFC9743}
+
+__all__ = [
+    "AQM_SUITES",
+    "CC_SUITES",
+    "Case",
+    "Contender",
+    "Effort",
+    "Evaluation",
+    "Suite",
+    "aqm_contender",
+    "build_once",
+    "checked_names",
+    "control_contender",
+    "evaluate",
+    "evaluation_report",
+    "evaluation_table",
+    "split_names",
+    "write_report",
+]

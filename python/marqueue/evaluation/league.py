@@ -1,0 +1,89 @@
+"""The league table: many AQMs by the same scenarios, stored as JSON and shown as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from marqueue.evaluation.case import Suite
+from marqueue.evaluation.criterion import ORDER
+from marqueue.evaluation.evaluating import Evaluation
+
+SIGNS = {"pass": "+", "fail": "−", "not decided": "o", "no model": "", "not applicable": ""}
+"""A verdict as one character."""
+
+
+def league_data(found: Sequence[Evaluation]) -> dict[str, Any]:
+    """Verdicts and the criteria behind them, ready for JSON."""
+    first = found[0].as_dict()
+    kept = ("suite", "version", "effort", "seed", "left_out")
+    return {
+        **{key: first[key] for key in kept},
+        "contenders": {
+            each.contender.label: {
+                outcome.case.name: {
+                    "verdict": outcome.verdict,
+                    "criteria": {
+                        judged.what: {
+                            "value": None if judged.value is None else judged.value.as_dict(),
+                            "limit": judged.limit,
+                            "verdict": judged.verdict,
+                        }
+                        for judged in outcome.judgements
+                    },
+                }
+                for outcome in each.outcomes
+            }
+            for each in found
+        },
+    }
+
+
+def league_page(data: Mapping[str, Any], suite: Suite[Any], command: str) -> str:
+    """The table as Markdown: a row for each contender, those with fewest failures first."""
+    contenders: Mapping[str, Mapping[str, Any]] = data["contenders"]
+    ran = [case for case in suite.cases if any(case.name in of for of in contenders.values())]
+
+    def counts(name: str) -> list[int]:
+        verdicts = [each["verdict"] for each in contenders[name].values()]
+        return [verdicts.count(verdict) for verdict in ORDER[:3]]
+
+    order = sorted(contenders, key=lambda name: (*counts(name)[:2], list(contenders).index(name)))
+    head = ["AQM", "fails", "not decided", "passes", *(str(i) for i in range(1, len(ran) + 1))]
+    lines = [
+        f"# League table: {data['suite']}",
+        "",
+        f"<!-- Made by {command} from the JSON file beside it. -->",
+        "",
+        f"{len(contenders)} AQMs with their defaults by {len(ran)} scenarios, {data['effort']} form, seed "
+        f"{data['seed']}. `+` passes, `−` fails, `o` is not decided, empty is without a verdict (no model, or "
+        "not applicable). Scenarios are numbered below. The order is by failures; it says how often a limit "
+        "of [ours](../evaluation.md) was missed, not which AQM is best for a network.",
+        "",
+        f"| {' | '.join(head)} |",
+        f"| {' | '.join(['---'] * len(head))} |",
+    ]
+    for name in order:
+        signs = [SIGNS[contenders[name][case.name]["verdict"]] for case in ran]
+        lines.append(f"| {' | '.join([name, *map(str, counts(name)), *signs])} |")
+    lines += ["", "## Scenarios", ""]
+    lines += [f"{i}. {case.section} {case.title} (`{case.name}`)" for i, case in enumerate(ran, 1)]
+    lines += ["", "## What fails", "", "| AQM | criteria that fail |", "| --- | --- |"]
+    for name in order:
+        lines.append(f"| {name} | {_failures(contenders[name]) or 'none'} |")
+    return "\n".join(lines) + "\n"
+
+
+def _failures(of: Mapping[str, Any]) -> str:
+    """The criteria that fail, with their values, by scenario."""
+    parts = []
+    for case, found in of.items():
+        failed = [
+            f"{what} {each['value']['mean']:.3g}" if each["value"] and each["value"]["mean"] is not None
+            else what
+            for what, each in found["criteria"].items()
+            if each["verdict"] == "fail"
+        ]  # fmt: skip
+        if failed:
+            parts.append(f"{case}: {', '.join(failed)}")
+    return "; ".join(parts)

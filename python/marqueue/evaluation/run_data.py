@@ -1,0 +1,174 @@
+"""The data of one run that measures read: the result, and its recorded packets as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from marqueue.results import Result
+from marqueue.statistics.estimates import Floats
+
+Indices = npt.NDArray[np.int64]
+
+KINDS = "arrive", "drop", "depart"
+"""What is counted of the events of a packet; the others are marks."""
+ARRIVE, DROP, DEPART = range(len(KINDS))
+
+
+@dataclass(frozen=True)
+class Packets:
+    """The packets of a traced link after the warm-up, one entry of the list per replication."""
+
+    time: Sequence[Floats]
+    """s."""
+    kind: Sequence[Indices]
+    """Indices of :data:`KINDS`; -1 for others."""
+    flow: Sequence[Indices]
+    sojourn: Sequence[Floats]
+    """s; meaningful at departures."""
+    ack: Sequence[npt.NDArray[np.bool_]]
+
+    def loss_ratio(self, flows: Sequence[Indices]) -> Floats:
+        """Dropped over arrived data packets of these flows."""
+        return np.array([_ratio(*counts) for counts in self._counts(flows, acks=False)])
+
+    def ack_loss_ratio(self) -> Floats:
+        """The same of all acknowledgements."""
+        return np.array([_ratio(*counts) for counts in self._counts(None, acks=True)])
+
+    def data_loss_ratio(self) -> Floats:
+        """The same of all data packets."""
+        return np.array([_ratio(*counts) for counts in self._counts(None, acks=False)])
+
+    def _counts(self, flows: Sequence[Indices] | None, acks: bool) -> list[tuple[int, int]]:
+        found = []
+        for r, (kind, ack, flow) in enumerate(zip(self.kind, self.ack, self.flow, strict=True)):
+            which = ack == acks
+            if flows is not None:
+                which &= np.isin(flow, flows[r])
+            found.append((int((which & (kind == DROP)).sum()), int((which & (kind == ARRIVE)).sum())))
+        return found
+
+    def delays(self, flows: Sequence[Indices]) -> list[Floats]:
+        """Queueing delays of the packets of these flows that departed, s."""
+        return [
+            sojourn[(kind == DEPART) & np.isin(flow, wanted)]
+            for sojourn, kind, flow, wanted in zip(
+                self.sojourn, self.kind, self.flow, flows, strict=True
+            )
+        ]
+
+    def loss_times(self, flows: Sequence[Indices]) -> list[Floats]:
+        """Times of the losses of these flows, s."""
+        return [
+            time[(kind == DROP) & np.isin(flow, wanted)]
+            for time, kind, flow, wanted in zip(self.time, self.kind, self.flow, flows, strict=True)
+        ]
+
+    def synchronization(self, flows: Sequence[Indices], quiet: float) -> Floats:
+        """The mean share of the flows that lose packets in a loss event; an event ends with
+        ``quiet`` seconds without losses. NaN without losses."""
+        found = []
+        for time, kind, flow, wanted in zip(self.time, self.kind, self.flow, flows, strict=True):
+            lost = (kind == DROP) & np.isin(flow, wanted)
+            found.append(synchronization_ratio(time[lost], flow[lost], len(wanted), quiet))
+        return np.array(found)
+
+
+def synchronization_ratio(time: Floats, flow: Indices, flows: int, quiet: float) -> float:
+    """The mean share of ``flows`` that lose packets in a loss event, for losses at these times.
+
+    Within one loss event times are closer than ``quiet``. NaN without losses.
+    """
+    if not len(time):
+        return float("nan")
+    edges = np.flatnonzero(np.diff(time) > quiet) + 1
+    return float(np.mean([len(np.unique(each)) / flows for each in np.split(flow, edges)]))
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else float("nan")
+
+
+class RunData:
+    """A result with access for measures."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self._packets: dict[str, Packets] = {}
+
+    def flows_of(self, group: str) -> list[Indices]:
+        """The numbers of the flows of a group, one array per replication."""
+        groups, flow, replication, _ = self._flows
+        return [
+            flow[(groups == group) & (replication == r)] for r in range(self.result.replications)
+        ]
+
+    @cached_property
+    def _flows(self) -> tuple[npt.NDArray[np.str_], Indices, Indices, Floats]:
+        table = self.result.flows
+        return (
+            np.array(table["group"].to_pylist()),
+            table["flow"].to_numpy().astype(np.int64),
+            table["replication"].to_numpy().astype(np.int64),
+            table["start"].to_numpy(),
+        )
+
+    def packets(self, link: str) -> Packets:
+        """The recorded packets of a traced link after the warm-up."""
+        if link not in self._packets:
+            self._packets[link] = self._read(link)
+        return self._packets[link]
+
+    def _read(self, link: str) -> Packets:
+        table = self.result.to_arrow("trace")
+        there = _named(table["link"], [link]) == 0
+        time = table["t"].to_numpy()
+        replication = table["replication"].to_numpy()
+        kind = _named(table["kind"], KINDS)
+        flow = table["flow"].to_numpy().astype(np.int64)
+        sojourn = table["sojourn"].to_numpy()
+        ack = table["ack"].to_numpy().astype(bool)
+        begin, _ = self.result.span()
+        rows = [
+            np.flatnonzero(there & (replication == r) & (time >= begin))
+            for r in range(self.result.replications)
+        ]
+        return Packets(
+            *([column[each] for each in rows] for column in (time, kind, flow, sojourn, ack))
+        )
+
+    def startup_times(self) -> Floats:
+        """Mean time from the start of a traced flow to its first round-trip time, which ends the
+        handshake, s; infinite if one did not come so far."""
+        table = self.result.to_arrow("tcp")
+        rtt = table["rtt"].to_numpy()
+        first: dict[tuple[int, int], float] = {}
+        known = np.isfinite(rtt)
+        columns = (table[name].to_numpy() for name in ("replication", "flow", "t"))
+        replications, flows, times = (column[known] for column in columns)
+        for r, flow, t in zip(replications.tolist(), flows.tolist(), times.tolist(), strict=True):
+            first.setdefault((r, flow), t)
+        traced = set(
+            zip(table["replication"].to_pylist(), table["flow"].to_pylist(), strict=True)
+        )
+        _, flow, replication, start = self._flows
+        begin, _ = self.result.span()
+        out: list[list[float]] = [[] for _ in range(self.result.replications)]
+        for r, f, s in zip(replication.tolist(), flow.tolist(), start.tolist(), strict=True):
+            if (r, f) in traced and s >= begin:
+                out[r].append(first.get((r, f), np.inf) - s)
+        return np.array([np.mean(each) if each else np.nan for each in out])
+
+
+def _named(column: pa.ChunkedArray, names: Sequence[str]) -> Indices:
+    """For each text of a column its index in ``names``; -1 for others."""
+    encoded = column.combine_chunks().dictionary_encode()
+    known = [names.index(name) if name in names else -1 for name in encoded.dictionary.to_pylist()]
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    return np.array([*known, -1], dtype=np.int64)[codes]

@@ -1,0 +1,212 @@
+"""``marqueue evaluate``: criteria, measures, suites, and the command."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from marqueue import load
+from marqueue.cli import app
+from marqueue.evaluation import AQM_SUITES, Effort, aqm_contender, evaluate, split_names
+from marqueue.evaluation.criterion import Side, decide, worst
+from marqueue.evaluation.league import league_page
+from marqueue.evaluation.pictures import ellipse
+from marqueue.evaluation.rfc7928 import RFC7928, setup
+from marqueue.evaluation.rfc7928.control_law import at_level, variants
+from marqueue.evaluation.run_data import synchronization_ratio
+from marqueue.scenario import Aqm
+from marqueue.statistics.estimates import Estimate
+
+DOCS = Path(__file__).parents[2] / "docs" / "evaluation"
+DROPTAIL = aqm_contender("--baseline", "droptail")
+
+
+def command(*arguments: str):
+    return CliRunner().invoke(app, ["evaluate", *arguments])
+
+
+# Constants and formulas
+
+
+@pytest.mark.parametrize(
+    ("loss", "printed"), [(0.001, 0.036), (0.005, 0.081), (0.01, 0.114)]
+)
+def test_the_constants_of_rfc_7928_follow_from_its_formula(loss: float, printed: float) -> None:
+    # Section 8.2: N = S sqrt(1/0.76) sqrt(l), printed with three digits (0.0362, 0.0811, 0.1147:
+    # the last is cut, not rounded).
+    exact = setup.flows_for(loss, 1.0)
+    assert math.floor(exact * 1000) / 1000 == printed
+    assert 0.76 * exact**2 == pytest.approx(loss)
+
+
+def test_the_congestion_levels_of_the_set_up() -> None:
+    # 10 Mbit/s times 100 ms is 83 packets of 1500 B; S is twice that.
+    assert (setup.BUFFER, setup.SUM) == (83, 166)
+    assert [setup.level(name) for name in setup.LEVELS] == [6, 13, 19]
+    assert [round(0.036 * 166), round(0.081 * 166), round(0.114 * 166)] == [6, 13, 19]
+
+
+def test_loss_synchronization_counts_the_flows_of_each_event() -> None:
+    # Events of 0.1 s quiet: flows 1 and 2 of 4 lose, then flow 1 alone, twice.
+    time = np.array([1.0, 1.05, 2.0, 2.01])
+    flow = np.array([1, 2, 1, 1])
+    assert synchronization_ratio(time, flow, 4, 0.1) == (2 / 4 + 1 / 4) / 2
+    assert math.isnan(synchronization_ratio(np.empty(0), np.empty(0, np.int64), 4, 0.1))
+
+
+def test_the_ellipse_has_the_standard_deviations_of_the_points() -> None:
+    # Maximum likelihood divides by n: the variances of these points are 2 and 8.
+    x, y = np.array([1.0, -1.0, 2.0, -2.0, 0.0]), np.array([0.0, 0.0, 0.0, 0.0, 0.0])
+    contour = ellipse(10 + x, 20 + y)
+    assert contour is not None
+    assert contour[0].max() - 10 == pytest.approx(math.sqrt(2), rel=1e-2)
+    assert contour[1] == pytest.approx(np.full(len(contour[1]), 20.0))
+    assert ellipse(x[:2], y[:2]) is None
+
+
+# Verdicts
+
+
+@pytest.mark.parametrize(
+    ("values", "side", "verdict"),
+    [
+        ([0.1, 0.11, 0.12], Side.AT_MOST, "pass"),
+        ([0.9, 0.91, 0.92], Side.AT_MOST, "fail"),
+        ([0.9, 0.91, 0.92], Side.AT_LEAST, "pass"),
+        ([0.3, 0.5, 0.7], Side.AT_MOST, "not decided"),
+        ([0.1], Side.AT_MOST, "not decided"),
+        ([0.1, 0.1, math.nan], Side.AT_MOST, "not decided"),
+        ([0.1, 0.1, math.inf], Side.AT_MOST, "fail"),
+        ([0.9, 0.9, math.inf], Side.AT_LEAST, "pass"),
+        ([], Side.AT_LEAST, "not decided"),
+    ],
+)
+def test_a_verdict_needs_the_whole_interval(values, side: Side, verdict: str) -> None:
+    found, note = decide(np.array(values), 0.5, side)
+    assert found == verdict
+    assert bool(note) == (len(values) < 2 or not np.isfinite(values).all())
+
+
+def test_the_verdict_of_a_case_is_the_one_that_wants_attention_most() -> None:
+    assert worst(["pass", "not decided", "fail"]) == "fail"
+    assert worst(["pass", "not decided"]) == "not decided"
+    assert worst(["not applicable", "pass"]) == "pass"
+    assert worst([]) == "not applicable"
+
+
+# Suites
+
+
+@pytest.mark.parametrize("effort", Effort)
+def test_every_case_measures_what_its_criteria_judge(effort: Effort) -> None:
+    aqm = Aqm.of("codel")
+    for case in RFC7928.cases:
+        runs = case.runs(aqm, effort)
+        measured = {each.name for each in case.measures}
+        for each in case.criteria(aqm):
+            assert each.run in runs, case.name
+            assert each.measure in measured, case.name
+            assert each.because
+        assert len(measured) == len(case.measures), f"{case.name}: two measures of one name"
+
+
+def test_sensitivity_changes_each_parameter_and_leaves_out_what_is_refused() -> None:
+    names = variants(Aqm.of("codel"))
+    assert {"target halved", "target doubled", "interval halved", "interval doubled"} == set(names)
+    assert names["target doubled"].table()["target"] == "10 ms"
+    # A share cannot be doubled beyond its range, and droptail has nothing to change.
+    assert "mark_p doubled" not in variants(Aqm.of("red"))
+    assert not variants(Aqm.of("droptail"))
+
+
+def test_theory_decides_where_it_has_a_model() -> None:
+    assert at_level("mild", Aqm.of("red")).verdict == "fail"
+    assert at_level("mild", Aqm.of("pi")).verdict == "pass"
+    none = at_level("mild", Aqm.of("codel"))
+    assert none.verdict == "no model"
+    assert "outside the fluid model: codel" in none.note
+
+
+def test_an_aqm_that_lets_the_queue_stand_fails_and_its_default_passes() -> None:
+    asked = [aqm_contender("--aqm", text) for text in ("codel:target=500 ms,interval=1 s", "codel")]
+    bad, good = evaluate(RFC7928, asked, [DROPTAIL], effort=Effort.QUICK, only=["mild"])
+    by_what = {each.what: each.verdict for each in bad.outcomes[0].judgements}
+    assert by_what["Queueing delay, mean, ratio"] == "fail"
+    assert bad.failed
+    by_what = {each.what: each.verdict for each in good.outcomes[0].judgements}
+    assert by_what["Queueing delay, mean, ratio"] == "pass"
+
+
+# The command
+
+
+def test_the_command_writes_verdicts_report_and_scenarios(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ("aqm", "--aqm", "codel:target=10 ms", "--quick", "--only", "unresponsive")
+    result = command(*arguments, "--json", "--out", str(out))
+    assert result.exit_code == 1, result.output
+    found = json.loads(result.stdout)
+    assert found == json.loads((out / "evaluation.json").read_text())
+    [case] = found["cases"]
+    delay, utilization = case["criteria"]
+    assert (case["verdict"], delay["verdict"], utilization["verdict"]) == ("fail", "fail", "pass")
+    assert delay["value"]["half_width"] > 0
+    assert {"codel:target=10 ms", "droptail"} == set(case["measures"])
+    # The scenario files are what ran.
+    for name, digest in case["scenarios"].items():
+        assert load(out / "scenarios" / f"{name}.toml").hash == digest
+    page = (out / "report.html").read_text()
+    assert "Unresponsive sender" in page
+    assert "does not hold" in page
+    # The same seed gives the same verdicts, on any number of threads.
+    assert json.loads(command(*arguments, "--json", "--jobs", "1").stdout) == found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["aqm", "--aqm", "cdoel"], '--aqm: got "cdoel", expected one of droptail'),
+        (["aqm", "--aqm", "codel:target=5"], "--aqm codel: target: got 5, expected a time"),
+        (["aqm", "--aqm", "codel:trget=5 ms"], 'trget: unknown key, expected one of target'),
+        (["aqm", "--aqm", "codel:x"], '--aqm: got "x" in "codel:x", expected parameter=value'),
+        (["aqm", "--aqm", "mkc"], "expected an AQM that drops or marks"),
+        (["aqm", "--aqm", "codel", "--suite", "rfc1"], '--suite: got "rfc1", expected one of rfc7928'),
+        (["aqm", "--aqm", "codel", "--only", "foo"], '--only: got "foo", expected one of tcp-friendly'),
+        (["aqm", "--aqm", "codel", "--baseline", "pie,foo"], '--baseline: got "foo", expected one of'),
+        (
+            ["aqm", "--aqm", "red:min_th=50 packets,max_th=10 packets"],
+            "--aqm red:min_th=50 packets,max_th=10 packets: ",
+        ),
+    ],
+)  # fmt: skip
+def test_a_mistake_gets_one_line(arguments: list[str], expected: str, capsys) -> None:
+    # The process, not the runner, turns errors of users into messages.
+    from marqueue.errors import MarqueueError
+
+    result = command(*arguments, "--quick")
+    assert isinstance(result.exception, MarqueueError)
+    assert result.exception.exit_code == 2
+    assert expected in str(result.exception)
+    assert len(str(result.exception).splitlines()) == 1
+
+
+def test_names_with_parameters_are_split_at_the_right_commas() -> None:
+    texts = ["droptail,codel:target=10 ms,interval=50 ms", "pie"]
+    assert split_names(texts) == ["droptail", "codel:target=10 ms,interval=50 ms", "pie"]
+
+
+# The league table
+
+
+def test_the_published_league_table_is_that_of_its_data() -> None:
+    data = json.loads((DOCS / "league.json").read_text())
+    suite = AQM_SUITES[data["suite"]]
+    assert (DOCS / "league.md").read_text() == league_page(data, suite, "marqueue evaluate league")
+    verdicts = data["contenders"]["droptail"]
+    # Drop-tail is what verdicts compare with: its ratios are 1.
+    assert verdicts["tcp-friendly"]["verdict"] == "fail"
+    ratio = verdicts["tcp-friendly"]["criteria"]["Goodput, ratio"]["value"]
+    assert Estimate.from_dict(ratio) == Estimate(1.0, 0.0, 5)
