@@ -47,6 +47,7 @@ COMMANDS = {
         extra="theory",
         panel=MODELS,
     ),
+    "recommend": Entry("marqueue.cli.recommend", "recommend", extra="theory", panel=MODELS),
     "validate": Entry(
         "marqueue.cli.validate", "validate", extra="theory", settings={}, panel=MODELS
     ),
