@@ -205,7 +205,9 @@ SMALL = Effort(warmup=2.0, measured=4.0, replications=2, packets=1e6)
 
 
 def test_a_goal_that_one_candidate_meets_decides_and_its_scenario_is_there(tmp_path: Path) -> None:
-    line = ["recommend", "--rate", "4Mbit/s", "--rtt", "20ms", "--flows", "4..6", "--mix", "bulk", "--aqm", "droptail,codel", "--quick", "--json", "--seed", "3", "-o"]  # fmt: skip
+    link = "--rate 4Mbit/s --rtt 20ms --flows 4..6 --mix bulk"
+    options = "--aqm droptail,codel --quick --json --seed 3 -o"
+    line = ["recommend", *link.split(), *options.split()]
     goals = ["--goal", "delay_mean < 15 ms", "--goal", "utilization > 0.8"]
     done = CliRunner().invoke(app, [*line, str(tmp_path / "out"), *goals])
     assert done.exit_code == 0, done.output
