@@ -8,15 +8,19 @@ docs/theory/design.md compares the theorems.
 from marqueue.design.check import SideOfBoundary, check
 from marqueue.design.design import Design, Rule, Value
 from marqueue.design.packets import Packets, by_packets
+from marqueue.design.rule_design import BothSides, RuleDesign, both_sides
 from marqueue.design.stability_map import StabilityMap, stability_map
 
 __all__ = [
+    "BothSides",
     "Design",
     "Packets",
     "Rule",
+    "RuleDesign",
     "SideOfBoundary",
     "StabilityMap",
     "Value",
+    "both_sides",
     "by_packets",
     "check",
     "stability_map",

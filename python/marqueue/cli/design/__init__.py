@@ -6,12 +6,15 @@ import typer
 
 from marqueue.cli import options
 from marqueue.cli.design.common import Link, command, quantity, time
+from marqueue.design import RuleDesign
 from marqueue.design import avq as theory_avq
+from marqueue.design import codel as theory_codel
 from marqueue.design import drq as theory_drq
 from marqueue.design import dualpi2 as theory_dualpi2
 from marqueue.design import mkc as theory_mkc
 from marqueue.design import pi as theory_pi
 from marqueue.design import pi2 as theory_pi2
+from marqueue.design import pie as theory_pie
 from marqueue.design import red as theory_red
 from marqueue.design import rem as theory_rem
 from marqueue.design.design import Design
@@ -41,6 +44,8 @@ Phase = Annotated[
 ]
 Target = Annotated[str, typer.Option(metavar="TIME", help="Queueing delay at the equilibrium.")]
 QRef = Annotated[float, typer.Option(metavar="PACKETS", help="Queue at the equilibrium.")]
+
+MostFlows = Annotated[float | None, number("most-flows", "N", "The largest number of flows.")]
 
 
 @command(design, "avq")
@@ -102,6 +107,51 @@ def dualpi2(
     Example: marqueue design dualpi2 --capacity 50Mbit/s --packet 1500B --flows 50 --rtt 100ms
     """
     return theory_dualpi2.design(*link.complete, time("--target", target), k, l4s_flows)
+
+
+@command(design, "pie")
+def pie(
+    link: Link,
+    target: Target = "15 ms",
+    t_update: Annotated[
+        str | None,
+        typer.Option(
+            "--t-update",
+            metavar="TIME",
+            help="Interval between updates of the probability.",
+            show_default="15 ms, or a third of --rtt",
+        ),
+    ] = None,
+    most_flows: MostFlows = None,
+) -> Design:
+    """PIE: alpha, beta and T_UPDATE (RFC 8033, section 4.2), lowered where the linear model has not
+    a gain margin of 2; --rtt includes queueing.
+
+    Example: marqueue design pie --capacity 50Mbit/s --packet 1500B --flows 5 --most-flows 200 --rtt
+    95ms
+    """
+    period = None if t_update is None else time("--t-update", t_update)
+    return theory_pie.design(*link.complete, time("--target", target), period, most_flows)
+
+
+@command(design, "codel")
+def codel(link: Link) -> RuleDesign:
+    """CoDel: interval and target (RFC 8289, sections 4.2 and 4.3); --rtt is without queueing.
+
+    Example: marqueue design codel --capacity 50Mbit/s --packet 1500B --flows 5 --rtt 80ms
+    """
+    return theory_codel.design(*link.complete)
+
+
+@command(design, "fq_codel")
+def fq_codel(link: Link, most_flows: MostFlows = None) -> RuleDesign:
+    """FQ-CoDel: interval, target, quantum and number of queues (RFC 8290, section 5); --rtt is
+    without queueing.
+
+    Example: marqueue design fq_codel --capacity 50Mbit/s --packet 1500B --flows 5 --most-flows 200
+    --rtt 80ms
+    """
+    return theory_codel.design_fq(*link.complete, link.packet, most_flows)
 
 
 @command(design, "rem")

@@ -16,8 +16,9 @@ import typer
 
 from marqueue.cli.console import progress_bar
 from marqueue.cli.design.output import print_design, print_plain
+from marqueue.cli.design.rule_output import print_rule_design, print_rule_design_plain
 from marqueue.cli.options import PlainJson
-from marqueue.design import Design, by_packets, check, stability_map
+from marqueue.design import Design, RuleDesign, both_sides, by_packets, check, stability_map
 from marqueue.errors import ModelError, RunError
 from marqueue.units import Duration, Rate, Size
 
@@ -65,6 +66,8 @@ class Link:
 
     capacity: float
     """Rate, packets/s."""
+    packet: float
+    """Size of a packet, bytes."""
     flows: float | None
     rtt: float | None
     """Round-trip time, s."""
@@ -99,10 +102,13 @@ ANSWER = (
 )
 
 
-def command(app: typer.Typer, name: str) -> Callable[[Callable[..., Design]], None]:
+AnyDesign = Design | RuleDesign
+
+
+def command(app: typer.Typer, name: str) -> Callable[[Callable[..., AnyDesign]], None]:
     """Makes a command of a function that returns a design."""
 
-    def register(design: Callable[..., Design]) -> None:
+    def register(design: Callable[..., AnyDesign]) -> None:
         hints = get_type_hints(design, include_extras=True)
         own = list(inspect.signature(design).parameters.values())
         parameters = list(ANSWER)
@@ -116,7 +122,11 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., Design]], No
             answer = {each.name: given.pop(each.name) for each in ANSWER}
             if any(each.name == "link" for each in own):
                 given = {"link": link(*(given.pop(each.name) for each in LINK)), **given}
-            show(design(**given), **answer)
+            found = design(**given)
+            if isinstance(found, Design):
+                show(found, **answer)
+            else:
+                show_rules(found, **answer)
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -132,7 +142,7 @@ def link(capacity: str, packet: str, flows: float | None, rtt: str | None) -> Li
     if bits <= 0:
         raise ModelError(f"--packet: got {packet!r}, expected a size above 0")
     each = None if rtt is None else time("--rtt", rtt)
-    return Link(quantity("--capacity", Rate, capacity) / bits, flows, each)
+    return Link(quantity("--capacity", Rate, capacity) / bits, bits / 8, flows, each)
 
 
 def quantity(option: str, kind: type[Rate] | type[Size], text: str) -> float:
@@ -174,3 +184,22 @@ def show(design: Design, packets: bool, check_: bool, map_: Path | None, json: b
         print_plain(design, trials, simulated)
     else:
         print_design(design, trials, simulated, map_)
+
+
+def show_rules(
+    design: RuleDesign, packets: bool, check_: bool, map_: Path | None, json: bool
+) -> None:
+    """Prints a design by rules, with the requested check by packets.
+
+    Raises :class:`ModelError` if a check of the linear model was requested.
+    """
+    for option, given in (("--check", check_), ("--map", map_ is not None)):
+        if given:
+            raise ModelError(
+                f"{option}: {design.controller} has no linear model: expected --packets"
+            )
+    sides = None
+    if packets:
+        with progress_bar("Packets") as progress:
+            sides = both_sides(design, progress)
+    (print_rule_design_plain if json else print_rule_design)(design, sides)
