@@ -200,6 +200,8 @@ impl Machines {
         // What the program of a router says before it is ready is what the kernel says of the scenario's qdisc.
         if let (Some(link), Some(said)) = (self.network.link_of(guest), what.strip_prefix("plan line ")) {
             let said = said.split_once(": ").map_or(said, |(_, said)| said);
+            // tc shows how it is used after what is wrong.
+            let said = said.split_once("Usage:").map_or(said, |(said, _)| said);
             let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
             let message = format!("{} refuses it: {said}", self.network.kernel_of(guest));
             return RunError::Invalid(ParamError::new(router::policy_of(link), message)).into();
