@@ -124,7 +124,11 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
             4 => {
                 let taken = device.take_frame(&mut frame);
                 assert!(frame.len() + NET_HEADER <= LONGEST || taken.is_err(), "a frame too long");
-                taken.is_err()
+                match taken {
+                    // Some buffers are kept, as those of frames that wait for a link are.
+                    Ok(Some(buffer)) if u.ratio(1, 2)? => device.give_back(buffer).is_err(),
+                    taken => taken.is_err(),
+                }
             }
             5 => device.give_frame(&vec![0x5A; magnitude(u, 3000)? as usize]).is_err(),
             _ => device.wants_sent_interrupt().is_err() | device.wants_received_interrupt().is_err(),

@@ -167,14 +167,14 @@ def test_a_stack_survives_writing_and_reading() -> None:
         "congestion_control": "bbr",
         "sysctl": {"net.ipv4.tcp_ecn": "3"},
     }
-    assert kernels_of(again) == [KERNEL]
+    assert kernels_of(compile(again)) == [KERNEL]
 
 
 def test_models_without_a_stack_are_unchanged() -> None:
     given = scenario('preset = "linux"')
     assert "stack" not in given.to_dict()["transport"]["default"]
     assert "stack" not in compile(given)["transports"][0]
-    assert kernels_of(given) == []
+    assert kernels_of(compile(given)) == []
 
 
 def test_a_scenario_of_models_is_put_on_a_kernel() -> None:

@@ -18,12 +18,21 @@ pub enum Reason {
     Sojourn,
     /// A packet drawn from the queue was of the same flow.
     Matched,
+    /// A kernel decided so, and does not say why.
+    Kernel,
 }
 
 impl Reason {
     /// All reasons, in the order of their discriminants.
-    pub const ALL: [Reason; 6] =
-        [Reason::Overflow, Reason::Early, Reason::Forced, Reason::Virtual, Reason::Sojourn, Reason::Matched];
+    pub const ALL: [Reason; 7] = [
+        Reason::Overflow,
+        Reason::Early,
+        Reason::Forced,
+        Reason::Virtual,
+        Reason::Sojourn,
+        Reason::Matched,
+        Reason::Kernel,
+    ];
 
     /// The name in results.
     pub fn name(self) -> &'static str {
@@ -34,6 +43,7 @@ impl Reason {
             Reason::Virtual => "virtual",
             Reason::Sojourn => "sojourn",
             Reason::Matched => "matched",
+            Reason::Kernel => "kernel",
         }
     }
 }

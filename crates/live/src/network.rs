@@ -134,6 +134,10 @@ impl Network {
         check_links(plan)?;
         let mut links = Vec::new();
         for (i, link) in plan.links.iter().enumerate() {
+            if link.router().is_some() {
+                let message = "got the qdisc of a simulated kernel, expected an AQM of the simulator";
+                return Err(ParamError::new(format!("links[{i}].queue.policy"), message));
+            }
             links.push(build_link(plan, link, seed).map_err(|e| e.within(&format!("links[{i}]")))?);
         }
         let (mut stages, mut first_stages) = (Vec::new(), Vec::new());

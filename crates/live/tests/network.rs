@@ -26,6 +26,7 @@ fn link(name: &str, rate: u64, delay: u64, aqm: Option<&str>) -> LinkPlan {
             limit: marqueue_aqm::Limit::Packets(50),
             signal: marqueue_aqm::Signal::Ecn,
             mean_packet: Bytes(1000),
+            router: None,
         }),
         schedule: Vec::new(),
         delivery_opportunities: Vec::new(),

@@ -25,6 +25,7 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("senders", list(py, r.senders, sender)?)?;
     dict.set_item("paced", list(py, r.rate_traces, paced)?)?;
     dict.set_item("cwnds", list(py, r.cwnds, cwnd)?)?;
+    dict.set_item("queue_reports", r.queue_reports)?;
     Ok(dict)
 }
 

@@ -70,7 +70,7 @@ pub fn replication_seed(seed: u64, replication: u64) -> u64 {
     marqueue_core::replication_seed(seed, replication)
 }
 
-/// Runs a plan; one with kernels as its end hosts if it names any.
+/// Runs a plan; one with kernels as its end hosts and routers if it names any.
 #[pyfunction]
 #[pyo3(signature = (plan_json, seed, control, kernels=None))]
 pub fn run<'py>(
@@ -95,7 +95,7 @@ pub fn digest(py: Python<'_>, plan_json: &str, seed: u64, kernels: Option<Kernel
 }
 
 fn run_plan(plan: &Plan, seed: u64, control: &marqueue_sim::Control, kernels: Option<Kernels>) -> PyResult<RunResult> {
-    if plan.transports.iter().all(|transport| transport.stack.is_none()) {
+    if !plan.has_kernels() {
         return marqueue_sim::run(plan, seed, control).map_err(refused);
     }
     let files = |(image, init, tc)| KernelFiles { image, init, tc };

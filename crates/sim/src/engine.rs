@@ -2,7 +2,7 @@
 //!
 //! - [`forwarding`]: packets enter and leave links.
 //! - [`endpoints`]: senders and receivers; [`rate_based`]: those of rate-based flows.
-//! - [`external`]: flows whose ends are outside.
+//! - [`external`]: flows whose ends are outside; [`outside`]: queues that are.
 //! - [`flow_lifecycle`]: the start and end of flows.
 //! - [`schedule`]: all other events.
 
@@ -10,6 +10,7 @@ mod endpoints;
 mod external;
 mod flow_lifecycle;
 mod forwarding;
+mod outside;
 mod rate_based;
 mod schedule;
 
@@ -74,6 +75,8 @@ enum Source {
     CatchUp(u32),
     /// A traffic group stops.
     Stop,
+    /// A transmission from a queue outside ends.
+    Outside(u32),
     /// Flow timers.
     Timers,
     /// An arrival process.
@@ -137,6 +140,8 @@ pub struct Engine {
     links: Vec<Link>,
     /// For each link, its pipe if it is impaired.
     pipes: Vec<Option<Box<Pipe>>>,
+    /// The links whose queues are outside.
+    outside: Vec<u32>,
     routes: Routes,
     flows: Vec<Flow>,
     free_slots: Vec<u32>,
@@ -196,6 +201,7 @@ impl Engine {
             sources: Vec::new(),
             links,
             pipes,
+            outside: (0u32..).zip(&plan.links).filter(|(_, link)| link.router().is_some()).map(|(l, _)| l).collect(),
             routes,
             // Allocated at once: growing would copy all flows and fragment memory.
             flows: Vec::with_capacity(plan.initial_flows() as usize),
@@ -286,6 +292,7 @@ impl Engine {
         match source {
             Source::FlowLinks(l) => self.flow_link_arrival(l),
             Source::CatchUp(l) => self.catch_up_due(l),
+            Source::Outside(l) => self.transmission_ends(l),
             Source::Stop => self.stop_group(),
             Source::Timers => self.fire_timer(),
             Source::Process(i) => self.random_arrival(i as usize),

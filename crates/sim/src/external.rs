@@ -1,4 +1,6 @@
-//! External endpoints: TCP flows whose sender and receiver are outside the simulator, which carries their packets.
+//! What is outside the simulator: external endpoints, and queues.
+//!
+//! External endpoints are the senders and receivers of TCP flows whose packets the simulator carries.
 //!
 //! The caller owns the frames. It injects a packet for each, and learns what became of it by the number of its frame:
 //! a packet is delivered at either end, or lost. [`crate::run::Run::advance_to_fate`] stops at each such event, so that
@@ -6,9 +8,13 @@
 //!
 //! The size of a packet is the length of its IP packet, as that of a model's packet is: payload and the headers of TCP
 //! and IP, without those of the link layer.
+//!
+//! A queue outside (`QueuePlan::router`) holds the packets of a link until it drops them or makes them ready to be sent.
+//! The transmitter of the link sends them in this order. The caller learns which packets have arrived and which
+//! transmissions have ended ([`QueueNews`]).
 
 use crate::plan::WritePlan;
-use marqueue_core::{Ecn, Flags, Time};
+use marqueue_core::{Ecn, Flags, Packet, Time};
 
 /// A flow whose ends are outside.
 #[derive(Clone, Copy, Debug)]
@@ -87,10 +93,29 @@ pub struct PacketFate {
     pub fate: Fate,
 }
 
+/// What has happened at a queue outside.
+#[derive(Clone, Copy, Debug)]
+pub enum QueueNews {
+    /// A packet has arrived at the queue.
+    Entered {
+        /// Index of the link.
+        link: u32,
+        /// The number by which the queue calls the packet. No other packet in this queue has it.
+        number: u32,
+        /// The packet.
+        packet: Packet,
+    },
+    /// The transmission of a packet has ended.
+    Sent {
+        /// Index of the link.
+        link: u32,
+    },
+}
+
 /// How far [`crate::run::Run::advance_to_fate`] came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
-    /// The fate of at least one packet is known.
+    /// The fate of at least one packet is known, or something has happened at a queue outside.
     Fate,
     /// No fate is decided up to the given time.
     Time,

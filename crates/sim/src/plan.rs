@@ -2,7 +2,7 @@
 //! package writes it as JSON.
 
 use crate::delay_law::DelayLaw;
-pub use crate::stack_plan::StackPlan;
+pub use crate::stack_plan::{RouterPlan, StackPlan};
 use marqueue_aqm::{Densities, Limit, Signal};
 use marqueue_core::params::{ParamValues, PolicySpec};
 use marqueue_core::{Bytes, Dur, Ecn, Hz, MicroCycles, Rate, Time};
@@ -30,6 +30,12 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Does any flow end in a kernel, or any queue lie in one?
+    pub fn has_kernels(&self) -> bool {
+        self.transports.iter().any(|transport| transport.stack.is_some())
+            || self.links.iter().any(|link| link.router().is_some())
+    }
+
     /// Number of processing classes; 0 without a CPU.
     pub fn class_count(&self) -> usize {
         if self.links.iter().all(|link| link.cpu.is_none()) {
@@ -160,6 +166,11 @@ impl LinkPlan {
         self.queue.is_some() || !self.schedule.is_empty() || !self.delivery_opportunities.is_empty() || self.trace
     }
 
+    /// The kernel that manages its queue.
+    pub fn router(&self) -> Option<&RouterPlan> {
+        self.queue.as_ref()?.router.as_ref()
+    }
+
     /// May packets leave the server in another order than they entered it?
     pub fn overtakes(&self) -> bool {
         self.cpu.as_ref().is_some_and(|cpu| cpu.cores > 1)
@@ -178,9 +189,20 @@ pub struct QueuePlan {
     pub signal: Signal,
     /// Mean size of a data packet.
     pub mean_packet: Bytes,
+    /// The kernel that manages the queue in place of `policy`, which then only names it.
+    #[serde(default)]
+    pub router: Option<RouterPlan>,
 }
 
 impl QueuePlan {
+    /// About how many data packets the buffer has room for.
+    pub fn most_packets(&self) -> u32 {
+        match self.limit {
+            Limit::Packets(packets) => packets,
+            Limit::Bytes(bytes) => u32::try_from(bytes / self.mean_packet.0.max(1)).unwrap_or(u32::MAX),
+        }
+    }
+
     /// A queue that never drops a packet, for a link without a managed queue.
     pub fn unlimited() -> QueuePlan {
         QueuePlan {
@@ -188,6 +210,7 @@ impl QueuePlan {
             limit: Limit::Packets(u32::MAX),
             signal: Signal::Drop,
             mean_packet: Bytes(1000),
+            router: None,
         }
     }
 }

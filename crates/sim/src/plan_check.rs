@@ -95,6 +95,10 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
         if let Some(cpu) = &link.cpu {
             check_cpu(plan, link, cpu).map_err(|e| e.within(&format!("links[{i}]")))?;
         }
+        if link.router().is_some() && (!link.delivery_opportunities.is_empty() || link.cpu.is_some()) {
+            let message = "got the qdisc of a kernel, expected an AQM of the simulator at a CPU or a delivery trace";
+            return bad(format!("links[{i}].queue.policy"), message.into());
+        }
         check_per_flow(plan, link).map_err(|e| e.within(&format!("links[{i}]")))?;
         if let Some(size) =
             link.queue.as_ref().map(|q| q.mean_packet.0).filter(|size| !(1..=MAX_MEAN_PACKET).contains(size))

@@ -241,6 +241,42 @@ impl Resource {
         }
     }
 
+    /// The queue outside has made a packet ready to be sent at `now`, marked CE or not. Returns whether it waited here,
+    /// and the packet with its time of arrival at the far end if its transmission begins at once.
+    pub fn make_ready(&mut self, now: Time, number: u32, marked: bool) -> (bool, Option<(Packet, Time)>) {
+        let Some(outside) = self.qdisc.outside() else { unreachable!("a queue outside") };
+        let Some(packet) = outside.make_ready(number, marked) else { return (false, None) };
+        if let Some(trace) = self.trace.as_mut().filter(|_| marked) {
+            trace.record_mark(now, &packet, self.waiting, self.qdisc.counters());
+        }
+        if !self.idle {
+            return (true, None);
+        }
+        self.free = now;
+        (true, self.serve(now))
+    }
+
+    /// The queue outside has dropped a packet at `now`. Returns whether it waited here.
+    pub fn drop_outside(&mut self, now: Time, number: u32) -> bool {
+        self.meter.integrate_queue(self.waiting, now);
+        let Some(outside) = self.qdisc.outside() else { unreachable!("a queue outside") };
+        let dropped = outside.drop_packet(number);
+        if dropped {
+            self.collect_dropped(now, self.waiting.saturating_sub(1));
+        }
+        self.update_due(self.qdisc.status());
+        dropped
+    }
+
+    /// When the server finishes the packet that it sends; `Time::NEVER` if it sends none.
+    pub fn busy_until(&self) -> Time {
+        if self.idle {
+            Time::NEVER
+        } else {
+            self.free
+        }
+    }
+
     /// Speed of the server: bits a second (the mean of a delivery trace), or cycles a second.
     pub fn speed(&self) -> f64 {
         match &self.server {

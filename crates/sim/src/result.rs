@@ -28,6 +28,8 @@ pub struct RunResult {
     pub rate_traces: Vec<RateTrace>,
     /// The groups of TCP flows whose windows were sampled.
     pub cwnds: Vec<CwndResult>,
+    /// What kernels say of their queues at the end, by index into the plan's links.
+    pub queue_reports: Vec<(usize, String)>,
     /// Events that the engine processed.
     pub events: u64,
 }

@@ -11,7 +11,7 @@ use crate::plan_check::check_plan;
 use crate::resource::{Resource, Server};
 use crate::result::{PipeResult, RunResult};
 use crate::trace::MAX_ROWS;
-use marqueue_aqm::{Discipline, Env};
+use marqueue_aqm::{Discipline, Env, Outside};
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
 use marqueue_core::units::Transmitter;
@@ -155,7 +155,7 @@ impl Run {
     /// A run at time zero.
     ///
     /// # Errors
-    /// If the plan is invalid, or has flows whose ends are outside.
+    /// If the plan is invalid, or has flows whose ends, or queues that, are outside.
     pub fn new(plan: &Plan, seed: u64) -> Result<Run, RunError> {
         refuse_external(plan).map_err(RunError::Invalid)?;
         Run::with_external_ends(plan, seed)
@@ -177,7 +177,7 @@ impl Run {
     }
 
     /// Processes up to this many of the events up to and including `until`, until the fate of a packet of an external
-    /// endpoint is known.
+    /// endpoint is known or something happens at a queue outside.
     pub fn advance_to_fate(&mut self, until: Time, events: u32) -> Reached {
         if self.has_ended {
             return Reached::End;
@@ -200,6 +200,11 @@ impl Run {
     /// The time of the next event.
     pub fn next_event(&self) -> Option<Time> {
         self.engine.next_event()
+    }
+
+    /// Is this flow TCP?
+    pub fn is_tcp(&self, flow: u32) -> bool {
+        self.engine.is_tcp(flow)
     }
 
     /// Number of rows in the packet traces.
@@ -255,11 +260,17 @@ impl Run {
     }
 }
 
-/// Refuses flows whose ends are outside: nothing would send them.
+/// Refuses flows whose ends are outside, and queues there: nothing would move their packets.
 fn refuse_external(plan: &Plan) -> Result<(), ParamError> {
-    match plan.transports.iter().position(|t| t.stack.is_some()) {
+    if let Some(i) = plan.transports.iter().position(|t| t.stack.is_some()) {
+        return Err(ParamError::new(format!("transports[{i}].stack"), "got a kernel, expected a model in this run"));
+    }
+    match plan.links.iter().position(|link| link.router().is_some()) {
         None => Ok(()),
-        Some(i) => Err(ParamError::new(format!("transports[{i}].stack"), "got a kernel, expected a model in this run")),
+        Some(i) => {
+            let message = "got the qdisc of a kernel, expected an AQM of the simulator in this run";
+            Err(ParamError::new(format!("links[{i}].queue.policy"), message))
+        }
     }
 }
 
@@ -279,7 +290,8 @@ fn collect(finished: FinishedRun, edges: Vec<Time>, ended: Time, measured: &[boo
         .enumerate()
         .filter_map(|(link, pipe)| Some(PipeResult { link, windows: pipe?.into_windows() }))
         .collect();
-    RunResult { edges, ended, links, pipes, traces, flows, senders, rate_traces, cwnds, events }
+    let queue_reports = Vec::new();
+    RunResult { edges, ended, links, pipes, traces, flows, senders, rate_traces, cwnds, queue_reports, events }
 }
 
 /// Builds the transport settings, queues and impaired pipes of a plan.
@@ -325,7 +337,10 @@ pub fn build_resource(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Option<
         densities: link.cpu.as_ref().map(|cpu| Box::new(cpu.densities(link.rate))),
     };
     let rng = Rng::named(seed, &format!("link/{}", link.name));
-    let discipline = Discipline::build(&queue.policy, env, rng)?;
+    let discipline = match queue.router {
+        Some(_) => Discipline::Outside(Outside::new(env)),
+        None => Discipline::build(&queue.policy, env, rng)?,
+    };
     let meter = Meter::new(discipline.probes(), plan.class_count());
     let server = match &link.cpu {
         Some(cpu) => Server::Cpu(Box::new(Cpu::new(cpu))),

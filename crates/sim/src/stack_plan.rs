@@ -1,4 +1,4 @@
-//! The part of a plan that says in which kernel flows end.
+//! The parts of a plan that name kernels: in which of them flows end, and whose queues they pass.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,4 +14,14 @@ pub struct StackPlan {
     /// Values of sysctls at both ends.
     #[serde(default)]
     pub sysctl: BTreeMap<String, String>,
+}
+
+/// A queue that is the qdisc of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouterPlan {
+    /// The kernel, such as linux-7.3.
+    pub kernel: String,
+    /// What tc is told, a command each, without the device: `qdisc add root fq_codel limit 100`.
+    pub tc: Vec<String>,
 }

@@ -22,7 +22,8 @@ fn plan(policy: PolicySpec) -> Plan {
         per_flow: None,
         cpu: None,
     };
-    let queue = QueuePlan { policy, limit: Limit::Packets(5), signal: Signal::Ecn, mean_packet: Bytes(1000) };
+    let queue =
+        QueuePlan { policy, limit: Limit::Packets(5), signal: Signal::Ecn, mean_packet: Bytes(1000), router: None };
     let stack = StackPlan { kernel: "outside".into(), congestion_control: "cubic".into(), sysctl: Default::default() };
     Plan {
         duration: Time(2_000_000_000),

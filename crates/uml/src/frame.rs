@@ -1,6 +1,6 @@
 //! Ethernet frames with IPv4 and TCP: what the simulator needs to know of them, and the CE mark.
 
-use marqueue_core::{Ecn, Flags};
+use marqueue_core::{Ecn, Flags, Packet};
 
 /// Length of the Ethernet header.
 pub const ETHERNET: usize = 14;
@@ -8,7 +8,17 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 /// The frames of telemetry: an EtherType for local experiments (IEEE Std 802-2014, section 9.2.4).
 const TELEMETRY: [u8; 2] = [0x88, 0xb5];
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 const CE: u8 = 3;
+/// Where the source address of a frame is, and how one begins that has a number: locally administered (IEEE Std 802).
+const SOURCE: usize = 6;
+const NUMBERED: [u8; 2] = [0x02, 0x51];
+/// Length of the IP header that [`write_packet`] writes.
+const IP: usize = 20;
+/// Flows that share the addresses of [`write_packet`]; their ports differ.
+const FLOWS_AN_ADDRESS: u32 = 50_000;
+const FIRST_PORT: u32 = 10_000;
+const SERVER_PORT: u16 = 5000;
 
 /// A TCP segment in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +111,59 @@ pub fn mark(frame: &mut [u8]) {
     frame[at..at + 2].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
+/// Writes a number into the source address of a frame.
+pub fn set_number(frame: &mut [u8], number: u32) {
+    frame[SOURCE..SOURCE + 2].copy_from_slice(&NUMBERED);
+    frame[SOURCE + 2..SOURCE + 6].copy_from_slice(&number.to_be_bytes());
+}
+
+/// The number in a source address that [`set_number`] wrote.
+pub fn number_in(address: &[u8]) -> Option<u32> {
+    (address.get(..2)? == NUMBERED).then_some(u32_at(address, 2)?)
+}
+
+/// The number in the source address of a frame, and whether its packet is marked CE.
+pub fn number_and_mark(frame: &[u8]) -> Option<(u32, bool)> {
+    Some((number_in(frame.get(SOURCE..)?)?, frame.get(ETHERNET + 1)? & CE == CE))
+}
+
+/// Appends the frame of a packet of a model: headers of IP and TCP or UDP, then zeros. Flows differ in their ports, and
+/// beyond 50,000 of them in addresses, which acknowledgements have the other way round.
+pub fn write_packet(packet: &Packet, is_tcp: bool, to: &mut Vec<u8>) {
+    let (flow, bytes) = (packet.flow(), packet.bytes());
+    let begin = to.len();
+    to.resize(begin + ETHERNET + bytes as usize, 0);
+    let frame = &mut to[begin..];
+    frame[12..14].copy_from_slice(&IPV4);
+    let host = (flow / FLOWS_AN_ADDRESS).to_be_bytes();
+    let client = ([10, 128, host[2], host[3]], (FIRST_PORT + flow % FLOWS_AN_ADDRESS) as u16);
+    let server = ([10, 192, host[2], host[3]], SERVER_PORT);
+    let ends = if packet.has(Flags::ACK) { [server, client] } else { [client, server] };
+    let ip = &mut frame[ETHERNET..];
+    ip[0] = 0x45;
+    ip[1] = packet.dscp().value() << 2 | packet.ecn() as u8;
+    ip[2..4].copy_from_slice(&(bytes as u16).to_be_bytes());
+    // Do not fragment.
+    ip[6] = 0x40;
+    (ip[8], ip[9]) = (64, if is_tcp { TCP } else { UDP });
+    ip[12..16].copy_from_slice(&ends[0].0);
+    ip[16..20].copy_from_slice(&ends[1].0);
+    let mut sum: u32 = ip[..IP].chunks(2).map(|b| u32::from(b[0]) << 8 | u32::from(b[1])).sum();
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    ip[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    let transport = &mut ip[IP..];
+    transport[..2].copy_from_slice(&ends[0].1.to_be_bytes());
+    transport[2..4].copy_from_slice(&ends[1].1.to_be_bytes());
+    if is_tcp {
+        transport[4..8].copy_from_slice(&packet.seq().to_be_bytes());
+        // Five words of header, and ACK.
+        (transport[12], transport[13]) = (0x50, 0x10);
+    } else {
+        transport[4..6].copy_from_slice(&((bytes as usize - IP) as u16).to_be_bytes());
+    }
+}
+
 /// A segment without contents.
 #[cfg(test)]
 pub(crate) fn empty_segment() -> TcpFrame {
@@ -159,6 +222,31 @@ mod tests {
             assert_eq!(parse(&marked).expect("TCP").ecn, Ecn::Ce);
             assert_eq!(sum(&marked[ETHERNET..ETHERNET + 20]), 0xffff, "class {tos}");
         }
+    }
+
+    #[test]
+    fn the_frame_of_a_packet_has_its_flow_size_and_fields() {
+        for (flow, ports) in [(7, [10_007, 5000]), (50_007, [10_007, 5000])] {
+            let packet = Packet::data(flow, 3, 1500).with_ecn(Ecn::Ect1);
+            let mut frame = Vec::new();
+            write_packet(&packet, true, &mut frame);
+            let found = parse(&frame).expect("TCP");
+            assert_eq!((found.bytes, found.ecn, found.ports, found.seq), (1500, Ecn::Ect1, ports, 3));
+            assert_eq!(found.addresses[0], [10, 128, 0, (flow / 50_000) as u8]);
+            assert_eq!(sum(&frame[ETHERNET..ETHERNET + IP]), 0xffff);
+            set_number(&mut frame, 1 << 31);
+            assert_eq!(number_and_mark(&frame), Some((1 << 31, false)));
+            mark(&mut frame);
+            assert_eq!(number_and_mark(&frame), Some((1 << 31, true)));
+        }
+    }
+
+    #[test]
+    fn a_datagram_is_no_segment_and_a_source_of_a_kernel_has_no_number() {
+        let mut frame = Vec::new();
+        write_packet(&Packet::data(0, 0, 40), false, &mut frame);
+        assert_eq!((parse(&frame), frame.len()), (None, ETHERNET + 40));
+        assert_eq!(number_in(&[2, 0, 0, 0, 0, 1]), None);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use crate::clock::{Clock, Message, ACK, GET_TOD, RUN, START, WAIT};
 use crate::error::Fault;
 use crate::process::GuestProcess;
-use crate::vhost_user::{Device, Served};
+use crate::vhost_user::{Device, Served, Taken};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use std::collections::VecDeque;
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 
@@ -15,8 +16,9 @@ const TIME_OF_DAY: u64 = 1_700_000_000_000_000_000;
 
 /// What the guests are connected to.
 pub trait Network {
-    /// A guest sends a frame at `now` on one of its devices.
-    fn frame(&mut self, now: u64, guest: usize, device: usize, frame: &[u8]) -> Result<(), Fault>;
+    /// A guest sends a frame at `now` on one of its devices. Returns whether the frame keeps its buffer until
+    /// [`Guest::end_transmission`]; else it has left at once.
+    fn frame(&mut self, now: u64, guest: usize, device: usize, frame: &[u8]) -> Result<bool, Fault>;
 
     /// When something happens next that may concern a guest.
     fn next_event(&self) -> u64;
@@ -44,6 +46,8 @@ pub struct Guest {
     start: Option<u32>,
     seq: u32,
     frame: Vec<u8>,
+    /// For each device, the buffers of frames that have not left, in their order.
+    waiting: Vec<VecDeque<Taken>>,
     /// Devices on which frames were sent and the guest wants to know it.
     sent: Vec<usize>,
 }
@@ -57,11 +61,12 @@ impl Guest {
         start: u32,
         ports: Vec<(UnixListener, [u8; 6])>,
     ) -> Guest {
-        let ports = ports.into_iter().map(|(listener, mac)| Port::Waiting(listener, mac)).collect();
+        let ports: Vec<Port> = ports.into_iter().map(|(listener, mac)| Port::Waiting(listener, mac)).collect();
         Guest {
             number,
             process,
             time,
+            waiting: ports.iter().map(|_| VecDeque::new()).collect(),
             ports,
             waits: true,
             start: Some(start),
@@ -102,6 +107,19 @@ impl Guest {
             self.interrupt(clock, device, false)?;
         }
         Ok(true)
+    }
+
+    /// The first frame that waits at a device has left at `now`, while the guest waits.
+    pub fn end_transmission(&mut self, clock: &Clock, now: u64, device: usize) -> Result<(), Fault> {
+        let (Port::Connected(port), Some(buffer)) = (&mut self.ports[device], self.waiting[device].pop_front()) else {
+            return Ok(());
+        };
+        port.give_back(buffer)?;
+        if port.wants_sent_interrupt()? {
+            clock.hold(now)?;
+            self.interrupt(clock, device, true)?;
+        }
+        Ok(())
     }
 
     /// Waits for the next message of the guest, and answers it.
@@ -150,9 +168,13 @@ impl Guest {
         let Served::Kick { wants_reply } = device.serve()? else { return Ok(()) };
         let now = clock.now()?;
         let mut any = false;
-        while device.take_frame(&mut self.frame)? {
-            any = true;
-            network.frame(now, self.number, port, &self.frame)?;
+        while let Some(buffer) = device.take_frame(&mut self.frame)? {
+            if network.frame(now, self.number, port, &self.frame)? {
+                self.waiting[port].push_back(buffer);
+            } else {
+                any = true;
+                device.give_back(buffer)?;
+            }
         }
         let mut limit = network.next_event();
         if any && device.wants_sent_interrupt()? && !self.sent.contains(&port) {

@@ -139,6 +139,11 @@ impl GuestPlan {
         self.line(format_args!("forward {from} {to}"))
     }
 
+    /// Asks for a report of each packet that the kernel drops.
+    pub fn report_drops(&mut self) -> &mut GuestPlan {
+        self.line(format_args!("report-drops"))
+    }
+
     /// Runs tc with these arguments; a failure ends the guest.
     ///
     /// # Errors

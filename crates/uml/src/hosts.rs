@@ -28,7 +28,7 @@ const PREFIX: u8 = 16;
 /// Payload of a segment in an Ethernet frame with timestamps.
 const ETHERNET_SEGMENT: u32 = 1448;
 /// Memory of a guest without flows, and for each flow, megabytes.
-const MEMORY: usize = 64;
+pub const MEMORY: usize = 64;
 const FLOWS_A_MEGABYTE: usize = 10;
 
 /// A guest to be started.
@@ -221,7 +221,7 @@ fn address(guest: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, guest as u8, 0, 1)
 }
 
-fn mac(guest: usize, device: u8) -> [u8; 6] {
+pub(crate) fn mac(guest: usize, device: u8) -> [u8; 6] {
     [2, 0, 0, 0, guest as u8, device]
 }
 

@@ -1,4 +1,4 @@
-//! Linux kernels as end hosts of the packet simulator.
+//! Linux kernels as end hosts and routers of the packet simulator.
 //!
 //! A guest is a kernel built as user-mode Linux and run with `time-travel=ext`: it has no clock of its own, and asks
 //! this crate for each step of time. Its network devices are rings in its memory, which this crate serves. So a run is
@@ -8,6 +8,7 @@
 //! - [`vhost_user`] serves one network device, [`clock`] is the time protocol, [`process`] starts and ends a guest.
 //! - [`guest`] joins these; [`hosts`] says which guests a plan needs, [`guest_plan`] what each of them does, and
 //!   [`network`] carries their frames through the simulator.
+//! - [`router`] says which guests are queues of links, and gives their packets frames.
 //! - [`telemetry`] is what guests report, [`tcp_info`] what their kernels say of a connection.
 //! - [`run`] is the loop over both calendars.
 
@@ -22,6 +23,7 @@ pub mod network;
 pub mod outcome;
 pub mod process;
 pub mod ring;
+pub mod router;
 pub mod run;
 pub mod shared_memory;
 pub mod tcp_info;
@@ -29,5 +31,4 @@ pub mod telemetry;
 pub mod vhost_user;
 
 pub use error::Error;
-pub use hosts::check;
-pub use run::{run, KernelFiles};
+pub use run::{check, run, KernelFiles};

@@ -4,24 +4,31 @@ use crate::error::Fault;
 use crate::frame::{self, TcpFrame};
 use crate::guest::Network;
 use crate::hosts::{guest_time, is_sender, scenario_time, Hosts};
+use crate::router::{self, Routers, DEPARTURES};
 use crate::telemetry::{self, FlowReport, Kind, Record, TcpInfo};
-use marqueue_core::{Flags, Time};
-use marqueue_sim::external::{Direction, ExternalFlow, ExternalPacket, Fate, PacketFate};
+use marqueue_core::{Flags, Packet, Time};
+use marqueue_sim::external::{Direction, ExternalFlow, ExternalPacket, Fate, PacketFate, QueueNews};
 use marqueue_sim::Run;
 use std::collections::BTreeMap;
 
-/// The device of telemetry.
-const TELEMETRY: usize = 1;
 /// A flow that telemetry does not name.
 const NO_FLOW: u32 = u32::MAX;
 
-/// A frame on its way to a guest.
+/// What guests are to be told.
 #[derive(Debug)]
-pub struct Arriving {
-    /// The guest.
-    pub guest: usize,
-    /// The frame.
-    pub frame: Vec<u8>,
+pub enum ForGuest {
+    /// A frame arrives at the first device of a host or a router.
+    Frame {
+        /// The guest.
+        guest: usize,
+        /// The frame.
+        frame: Vec<u8>,
+    },
+    /// A router has sent the first of the packets that wait behind its qdisc.
+    Sent {
+        /// The guest.
+        guest: usize,
+    },
 }
 
 /// What is known of a flow from its frames.
@@ -40,7 +47,7 @@ struct Tracked {
 /// Frames that did not enter the network, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strays {
-    /// Neither TCP of a flow nor telemetry.
+    /// Neither TCP of a flow nor a packet of a queue nor telemetry.
     pub foreign: u64,
     /// Sent before the scenario began.
     pub early: u64,
@@ -54,17 +61,19 @@ pub struct GuestNetwork {
     /// The run of the simulator.
     pub run: Run,
     hosts: Hosts,
+    routers: Routers,
     flows: Vec<ExternalFlow>,
     tracked: Vec<Tracked>,
     /// What the guests report of each flow.
     pub reports: Vec<FlowReport>,
     /// For each guest, whether it is ready.
     pub ready: Vec<bool>,
-    /// Text that a guest reports, such as the statistics of its queues.
-    pub texts: Vec<(usize, i64, String)>,
+    /// Texts that a guest reports, by their numbers, such as the statistics of its qdiscs.
+    texts: BTreeMap<(usize, u32), String>,
     /// Frames in the network, by their number there.
     frames: Vec<Vec<u8>>,
     fates: Vec<PacketFate>,
+    news: Vec<QueueNews>,
     /// Frames that did not enter the network.
     pub strays: Strays,
     /// Frames that entered the network.
@@ -74,18 +83,20 @@ pub struct GuestNetwork {
 
 impl GuestNetwork {
     /// A network at time zero.
-    pub fn new(run: Run, hosts: Hosts, flows: Vec<ExternalFlow>, end: Time) -> GuestNetwork {
+    pub fn new(run: Run, hosts: Hosts, routers: Routers, flows: Vec<ExternalFlow>, end: Time) -> GuestNetwork {
         let (count, guests) = (flows.len(), hosts.guests.len());
         GuestNetwork {
             run,
             hosts,
+            routers,
             flows,
             tracked: vec![Tracked::default(); count],
             reports: vec![FlowReport::default(); count],
             ready: vec![false; guests],
-            texts: Vec::new(),
+            texts: BTreeMap::new(),
             frames: Vec::new(),
             fates: Vec::new(),
+            news: Vec::new(),
             strays: Strays::default(),
             entered: 0,
             end,
@@ -97,8 +108,9 @@ impl GuestNetwork {
         self.flows.iter().zip(&self.reports)
     }
 
-    /// The frames that have arrived at guests since the last call, in their order. Those that were dropped are gone.
-    pub fn take_arriving(&mut self, to: &mut Vec<Arriving>) {
+    /// What has happened since the last call that guests must know, in its order: frames that have arrived at them, and
+    /// packets of routers that the link has sent.
+    pub fn take_for_guests(&mut self, to: &mut Vec<ForGuest>) {
         let mut fates = std::mem::take(&mut self.fates);
         self.run.engine().take_fates(&mut fates);
         for fate in fates.drain(..) {
@@ -115,9 +127,70 @@ impl GuestNetwork {
             if at_receiver {
                 self.count_arrival(flow, &frame);
             }
-            to.push(Arriving { guest: guest + usize::from(at_receiver), frame });
+            to.push(ForGuest::Frame { guest: guest + usize::from(at_receiver), frame });
         }
         self.fates = fates;
+        let mut news = std::mem::take(&mut self.news);
+        self.run.engine().take_queue_news(&mut news);
+        to.extend(news.drain(..).map(|news| match news {
+            QueueNews::Sent { link } => ForGuest::Sent { guest: self.routers.guest_of(link) },
+            QueueNews::Entered { link, number, packet } => {
+                ForGuest::Frame { guest: self.routers.guest_of(link), frame: self.frame_at_queue(number, &packet) }
+            }
+        }));
+        self.news = news;
+    }
+
+    /// The frame of a packet that arrives at the queue of a router.
+    fn frame_at_queue(&self, number: u32, packet: &Packet) -> Vec<u8> {
+        let sent = packet.has(Flags::EXTERNAL).then(|| &self.frames[packet.options() as usize][..]);
+        let mut frame = Vec::new();
+        router::write_frame(number, packet, sent, self.run.is_tcp(packet.flow()), &mut frame);
+        frame
+    }
+
+    /// A guest had no place for a frame.
+    pub fn refuse(&mut self, now: Time, guest: usize, frame: &[u8]) {
+        self.strays.no_buffer += 1;
+        if let (Some(link), Some((number, _))) = (self.routers.link_of(guest), frame::number_and_mark(frame)) {
+            self.run.engine().drop_outside(now, link, number);
+        }
+    }
+
+    /// What tc says of the queue of each router at the end.
+    pub fn queue_reports(&self) -> Vec<(usize, String)> {
+        let of_router =
+            |(&(guest, _), text): (&(usize, u32), &String)| Some((self.routers.link_of(guest)?, text.clone()));
+        let mut reports: BTreeMap<u32, String> = BTreeMap::new();
+        for (link, text) in self.texts.iter().filter_map(of_router) {
+            reports.entry(link).or_default().push_str(&text);
+        }
+        reports.into_iter().map(|(link, text)| (link as usize, text)).collect()
+    }
+
+    /// The link whose queue is in this guest.
+    pub fn link_of(&self, guest: usize) -> Option<usize> {
+        self.routers.link_of(guest).map(|link| link as usize)
+    }
+
+    /// The kernel of a guest.
+    pub fn kernel_of(&self, guest: usize) -> &str {
+        &self.hosts.guests[guest].kernel
+    }
+
+    /// A packet leaves the qdisc of a router. Returns whether it waits for the link.
+    fn leave_qdisc(&mut self, at: Time, link: u32, frame: &[u8]) -> bool {
+        match frame::number_and_mark(frame) {
+            Some((number, marked)) if at < self.end => self.run.engine().make_ready(at, link, number, marked),
+            _ => false,
+        }
+    }
+
+    fn drop_packet(&mut self, guest: usize, record: Record<'_>, now: u64) {
+        let (link, number) = (self.routers.link_of(guest), frame::number_in(record.payload));
+        if let (Some(link), Some(number), Some(at)) = (link, number, scenario_time(now).filter(|&at| at < self.end)) {
+            self.run.engine().drop_outside(at, link, number);
+        }
     }
 
     /// The flow with this number in the simulator. They were added in this order.
@@ -171,13 +244,17 @@ impl GuestNetwork {
         self.entered += 1;
     }
 
-    fn record(&mut self, guest: usize, record: Record<'_>) -> Result<(), Fault> {
-        let text = || String::from_utf8_lossy(record.payload).into_owned();
+    fn record(&mut self, guest: usize, record: Record<'_>, now: u64) -> Result<(), Fault> {
         match record.kind {
             Kind::Ready => self.ready[guest] = true,
-            Kind::Text | Kind::TextEnd => self.texts.push((guest, record.time, text())),
+            Kind::Text => {
+                let part = String::from_utf8_lossy(record.payload);
+                self.texts.entry((guest, record.flow)).or_default().push_str(&part);
+            }
+            Kind::TextEnd => {}
+            Kind::Dropped => self.drop_packet(guest, record, now),
             Kind::Failed if record.flow == NO_FLOW => {
-                let said = self.texts.iter().rev().find(|t| t.0 == guest).map(|t| t.2.clone());
+                let said = self.texts.get(&(guest, NO_FLOW)).cloned();
                 return Err(Fault(said.unwrap_or_else(|| "its program has failed".into())));
             }
             Kind::Sample | Kind::Connected | Kind::Completed | Kind::Failed | Kind::Reason => {
@@ -209,16 +286,18 @@ impl GuestNetwork {
 }
 
 impl Network for GuestNetwork {
-    fn frame(&mut self, now: u64, guest: usize, device: usize, frame: &[u8]) -> Result<(), Fault> {
-        if device == TELEMETRY {
+    fn frame(&mut self, now: u64, guest: usize, device: usize, frame: &[u8]) -> Result<bool, Fault> {
+        // The last device is that of telemetry.
+        if device + 1 == self.hosts.guests[guest].devices.len() {
             if let Some(records) = frame::telemetry(frame) {
-                let mut result = Ok(());
-                telemetry::read(records, |record| {
-                    result = self.record(guest, record);
-                    Ok(())
-                })?;
-                return result;
+                telemetry::read(records, |record| self.record(guest, record, now))?;
+                return Ok(false);
             }
+        }
+        if let Some(link) = self.routers.link_of(guest) {
+            let waits = device == DEPARTURES && scenario_time(now).is_some_and(|at| self.leave_qdisc(at, link, frame));
+            self.strays.foreign += u64::from(!waits);
+            return Ok(waits);
         }
         let found = frame::parse(frame).and_then(|tcp| Some((self.hosts.flow_of(guest, tcp.ports)?, tcp)));
         match (found, scenario_time(now)) {
@@ -230,7 +309,7 @@ impl Network for GuestNetwork {
                 }
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     fn next_event(&self) -> u64 {

@@ -20,7 +20,9 @@ pub fn result(mut network: GuestNetwork, plan: &Plan) -> RunResult {
             engine.complete(flow.slot, at);
         }
     }
+    let queue_reports = network.queue_reports();
     let mut result = network.run.finish();
+    result.queue_reports = queue_reports;
     let traced = flows.iter().filter(|(flow, _)| flow.trace);
     result.senders.extend(traced.map(|(flow, report)| trace(flow, report, result.ended)));
     result.senders.sort_by_key(|trace| trace.flow);

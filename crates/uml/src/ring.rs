@@ -151,6 +151,11 @@ impl Ring {
         Ok(())
     }
 
+    /// The number of descriptors.
+    pub fn size(&self) -> u16 {
+        self.size
+    }
+
     /// Sets where its three parts are, in the guest's process.
     pub fn set_addresses(&mut self, descriptors: u64, used: u64, available: u64) {
         (self.descriptors, self.used, self.available) = (descriptors, used, available);

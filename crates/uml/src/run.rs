@@ -5,11 +5,12 @@
 use crate::clock::{Clock, Message, MOST_GUESTS, START};
 use crate::error::{Error, Fault};
 use crate::guest::{Guest, Network};
-use crate::hosts::{guest_time, HostPlan, Hosts, ORIGIN};
+use crate::hosts::{self, guest_time, HostPlan, Hosts, ORIGIN};
 use crate::initramfs::{archive, Entry};
-use crate::network::{Arriving, GuestNetwork};
+use crate::network::{ForGuest, GuestNetwork};
 use crate::outcome;
 use crate::process::{GuestProcess, Pinned, PrivateDirectory};
+use crate::router::{self, Routers, ARRIVALS, DEPARTURES};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Time};
 use marqueue_sim::external::Reached;
@@ -38,6 +39,15 @@ pub struct KernelFiles {
     pub init: PathBuf,
     /// tc, if the plans of its guests need it.
     pub tc: Option<PathBuf>,
+}
+
+/// Checks what a plan asks of kernels.
+///
+/// # Errors
+/// If no kernel could do it.
+pub fn check(plan: &Plan) -> Result<(), ParamError> {
+    hosts::check(plan)?;
+    router::check(plan)
 }
 
 /// Runs `plan` with `seed`, to its end or until the control cuts it off. `kernels` are those that it names.
@@ -79,7 +89,7 @@ struct Machines {
     clock: Clock,
     network: GuestNetwork,
     names: Vec<String>,
-    arriving: Vec<Arriving>,
+    for_guests: Vec<ForGuest>,
     end: Time,
     _directory: PrivateDirectory,
 }
@@ -91,7 +101,11 @@ impl Machines {
     fn start(plan: &Plan, seed: u64, kernels: &BTreeMap<String, KernelFiles>) -> Result<Machines, Error> {
         let run = Run::with_external_ends(plan, seed)?;
         let flows = run.external_flows().to_vec();
-        let hosts = Hosts::new(plan, &flows).map_err(RunError::Invalid)?;
+        let mut hosts = Hosts::new(plan, &flows).map_err(RunError::Invalid)?;
+        router::check(plan).map_err(RunError::Invalid)?;
+        let routers = Routers::new(plan, hosts.guests.len());
+        hosts.guests.extend(routers.guests(plan).map_err(RunError::Invalid)?);
+        require_tc(plan, kernels).map_err(RunError::Invalid)?;
         if hosts.guests.len() > MOST_GUESTS {
             let message = format!("got {} guests, expected at most {MOST_GUESTS}", hosts.guests.len());
             return Err(RunError::Invalid(ParamError::new("transports", message)).into());
@@ -101,8 +115,8 @@ impl Machines {
         let names = hosts.guests.iter().map(|guest| guest.name.clone()).collect();
         let guests = start_guests(&hosts.guests, seed, kernels, directory.path())?;
         let end = plan.duration;
-        let network = GuestNetwork::new(run, hosts, flows, end);
-        Ok(Machines { guests, clock, network, names, arriving: Vec::new(), end, _directory: directory })
+        let network = GuestNetwork::new(run, hosts, routers, flows, end);
+        Ok(Machines { guests, clock, network, names, for_guests: Vec::new(), end, _directory: directory })
     }
 
     /// Advances everything by some steps. Returns whether the run has ended.
@@ -112,37 +126,43 @@ impl Machines {
             if events == 0 {
                 return Ok(true);
             }
-            let next = self.clock.first_request();
-            let Some((at, guest)) = next.map_err(|fault| self.failure(0, fault))? else {
-                return Err(self.failure(0, Fault("no guest wants to run any more".into())));
-            };
-            // Before the scenario begins the simulator stands still.
-            match at.checked_sub(ORIGIN).map(|until| self.network.run.advance_to_fate(Time(until), events)) {
-                Some(Reached::Fate) => self.deliver()?,
-                Some(Reached::Spent) => {}
-                Some(Reached::End) => {
+            let next = self.clock.first_request().map_err(|fault| self.failure(0, fault))?;
+            // Where no guest has anything to do, the simulator runs on. Before the scenario begins it stands still.
+            let until = next.map_or(Some(u64::MAX), |(at, _)| at.checked_sub(ORIGIN));
+            match (until.map(|until| self.network.run.advance_to_fate(Time(until), events)), next) {
+                (Some(Reached::Fate), _) => self.deliver()?,
+                (Some(Reached::Spent), _) => {}
+                (Some(Reached::Time) | None, Some((at, guest))) => self.run_guest(guest, at)?,
+                (Some(Reached::End | Reached::Time) | None, _) => {
                     self.run_afterwards()?;
                     return Ok(true);
                 }
-                Some(Reached::Time) | None => self.run_guest(guest, at)?,
             }
         }
         Ok(false)
     }
 
-    /// Gives frames that have arrived to their guests.
+    /// Tells guests what has happened in the network.
     fn deliver(&mut self) -> Result<(), Error> {
-        let now = guest_time(self.network.run.now());
-        let mut arriving = std::mem::take(&mut self.arriving);
-        self.network.take_arriving(&mut arriving);
-        for Arriving { guest, frame } in arriving.drain(..) {
-            match self.guests[guest].deliver(&self.clock, now, 0, &frame) {
-                Ok(true) => {}
-                Ok(false) => self.network.strays.no_buffer += 1,
-                Err(fault) => return Err(self.failure(guest, fault)),
+        let at = self.network.run.now();
+        let now = guest_time(at);
+        let mut for_guests = std::mem::take(&mut self.for_guests);
+        self.network.take_for_guests(&mut for_guests);
+        for news in for_guests.drain(..) {
+            let (ForGuest::Frame { guest, .. } | ForGuest::Sent { guest }) = news;
+            let told = match &news {
+                ForGuest::Frame { frame, .. } => self.guests[guest].deliver(&self.clock, now, ARRIVALS, frame),
+                ForGuest::Sent { .. } => {
+                    self.guests[guest].end_transmission(&self.clock, now, DEPARTURES).map(|()| true)
+                }
+            };
+            match (told, news) {
+                (Ok(false), ForGuest::Frame { frame, .. }) => self.network.refuse(at, guest, &frame),
+                (Ok(_), _) => {}
+                (Err(fault), _) => return Err(self.failure(guest, fault)),
             }
         }
-        self.arriving = arriving;
+        self.for_guests = for_guests;
         Ok(())
     }
 
@@ -177,8 +197,30 @@ impl Machines {
 
     /// The error for a fault of a guest.
     fn failure(&mut self, guest: usize, Fault(what): Fault) -> Error {
+        // What the program of a router says before it is ready is what the kernel says of the scenario's qdisc.
+        if let (Some(link), Some(said)) = (self.network.link_of(guest), what.strip_prefix("plan line ")) {
+            let said = said.split_once(": ").map_or(said, |(_, said)| said);
+            // tc shows how it is used after what is wrong.
+            let said = said.split_once("Usage:").map_or(said, |(said, _)| said);
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            let message = format!("{} refuses it: {said}", self.network.kernel_of(guest));
+            return RunError::Invalid(ParamError::new(router::policy_of(link), message)).into();
+        }
         failure(&self.names[guest], &mut self.guests[guest].process, what)
     }
+}
+
+/// Checks that the kernels of routers have tc.
+fn require_tc(plan: &Plan, kernels: &BTreeMap<String, KernelFiles>) -> Result<(), ParamError> {
+    for (index, link) in plan.links.iter().enumerate() {
+        let Some(router) = link.router() else { continue };
+        if kernels.get(&router.kernel).is_some_and(|kernel| kernel.tc.is_none()) {
+            let message =
+                format!("kernel {} was built without tc; expected one that was built where apt-get is", router.kernel);
+            return Err(ParamError::new(router::policy_of(index), message));
+        }
+    }
+    Ok(())
 }
 
 fn failure(name: &str, process: &mut GuestProcess, what: String) -> Error {

@@ -30,12 +30,14 @@ pub enum Kind {
     TextEnd,
     /// Why a flow will fail.
     Reason,
+    /// The kernel has dropped a packet.
+    Dropped,
 }
 
 impl Kind {
     fn from_number(number: u16) -> Option<Kind> {
-        use Kind::{Completed, Connected, Failed, Ready, Reason, Sample, Text, TextEnd};
-        let kinds = [Sample, Connected, Completed, Failed, Ready, Text, TextEnd, Reason];
+        use Kind::{Completed, Connected, Dropped, Failed, Ready, Reason, Sample, Text, TextEnd};
+        let kinds = [Sample, Connected, Completed, Failed, Ready, Text, TextEnd, Reason, Dropped];
         kinds.get(usize::from(number).checked_sub(1)?).copied()
     }
 }

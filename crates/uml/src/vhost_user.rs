@@ -5,7 +5,7 @@
 //! wire. Kicks and interrupts are messages with replies (in-band notifications), so that they happen at a point of time.
 
 use crate::error::Fault;
-use crate::ring::{GuestMemory, Ring};
+use crate::ring::{GuestMemory, Ring, RingError};
 use crate::shared_memory::SharedMemory;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::io::{IoSliceMut, Read, Write};
@@ -65,6 +65,11 @@ pub enum Served {
     },
 }
 
+/// The buffer of a frame that was taken from a guest.
+#[derive(Debug)]
+#[must_use]
+pub struct Taken(u16);
+
 /// A network device.
 #[derive(Debug)]
 pub struct Device {
@@ -74,6 +79,8 @@ pub struct Device {
     mac: [u8; 6],
     memory: GuestMemory,
     rings: [Ring; 2],
+    /// Buffers of frames that were taken and not given back.
+    taken: u16,
 }
 
 /// A message of the guest.
@@ -103,7 +110,7 @@ impl Request {
 impl Device {
     /// A device whose guest has connected.
     pub fn new(messages: UnixStream, mac: [u8; 6]) -> Device {
-        Device { messages, interrupts: None, mac, memory: GuestMemory::default(), rings: Default::default() }
+        Device { messages, interrupts: None, mac, memory: GuestMemory::default(), rings: Default::default(), taken: 0 }
     }
 
     /// Where messages arrive.
@@ -241,15 +248,25 @@ impl Device {
         Ok(Served::SetUp)
     }
 
-    /// Takes the next frame that the guest sends, and gives its buffer back. Returns false if there is none.
-    pub fn take_frame(&mut self, frame: &mut Vec<u8>) -> Result<bool, Fault> {
+    /// Takes the next frame that the guest sends. Its buffer is due by [`Device::give_back`]. `None` if there is none.
+    pub fn take_frame(&mut self, frame: &mut Vec<u8>) -> Result<Option<Taken>, Fault> {
         let ring = &mut self.rings[SEND];
         if !ring.is_ready() {
-            return Ok(false);
+            return Ok(None);
         }
-        let Some(head) = ring.take_frame(&self.memory, frame)? else { return Ok(false) };
-        ring.give_back(&self.memory, head, 0)?;
-        Ok(true)
+        let Some(head) = ring.take_frame(&self.memory, frame)? else { return Ok(None) };
+        self.taken += 1;
+        // A guest that offers a buffer again before it has got it back would do so without end.
+        if self.taken > ring.size() {
+            return Err(RingError::Available(self.taken).into());
+        }
+        Ok(Some(Taken(head)))
+    }
+
+    /// Gives the buffer of a frame back.
+    pub fn give_back(&mut self, Taken(head): Taken) -> Result<(), Fault> {
+        self.taken -= 1;
+        Ok(self.rings[SEND].give_back(&self.memory, head, 0)?)
     }
 
     /// Does the guest want to know that frames have left?

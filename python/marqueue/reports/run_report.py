@@ -127,6 +127,9 @@ def _links(page: Report, result: Result) -> None:
         ]
         if rows:
             page.table(["Reason", *result.links], rows, f"{heading}, by reason.")
+    for name in result.links:
+        if said := result.link(name).tc:
+            page.code(said[0].rstrip(), f"tc -s at {name}, at the end of replication 1.")
 
 
 def _share(share: float | None) -> Cell:

@@ -174,8 +174,12 @@ def settings(page: Report, result: Result) -> None:
     """Adds every parameter of AQMs and transports, and where its value comes from."""
     page.section("Effective settings", folded=True)
     for name in result.links:
-        policy = result.link(name).plan["queue"]["policy"]
-        _policy(page, f"{policy['name']} at {name}", policy)
+        queue = result.link(name).plan["queue"]
+        title = f"{queue['policy']['name']} at {name}"
+        if queue.get("router"):
+            page.table(("Kernel", "tc"), _told(queue["router"]), title)
+            continue
+        _policy(page, title, queue["policy"])
     if result.provenance.command:
         return
     for (name, transport), planned in zip(
@@ -202,6 +206,11 @@ def _stack(
         *([each, value] for each, value in stack["sysctl"].items()),
     ]
     page.table(("Setting", "Value"), rows, title, folded=True)
+
+
+def _told(router: Mapping[str, Any]) -> list[list[Cell]]:
+    """What tc of a kernel was told."""
+    return [[router["kernel"], command] for command in router["tc"]]
 
 
 SETTINGS = ("Parameter", "Value", "Set by", "Meaning")

@@ -37,7 +37,14 @@ class Link:
         is_alone = sum(1 for entry in plan["links"] if entry.get("queue")) == 1
         self._data = {
             table: data[table] if is_alone else rows_where(data[table], "link", name)
-            for table in ("series", "windows", "queue_histogram", "delay_histogram", "shares")
+            for table in (
+                "series",
+                "windows",
+                "queue_histogram",
+                "delay_histogram",
+                "shares",
+                "qdiscs",
+            )
             if table in data
         }
         #: The unit of its work: bits, or cycles of a CPU.
@@ -58,6 +65,11 @@ class Link:
             if f.name not in ("replication", "link", "t")
             and (f.name in SERIES or series[f.name].null_count < series.num_rows)
         }
+
+    @property
+    def tc(self) -> list[str]:
+        """What ``tc -s`` says at the end of each replication of a queue that is a kernel's qdisc."""
+        return self._data["qdiscs"]["tc"].to_pylist() if "qdiscs" in self._data else []
 
     @property
     def probes(self) -> list[str]:

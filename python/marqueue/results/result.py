@@ -114,6 +114,7 @@ class Result(ResultData):
             "series": tables.series_table(plan, raws),
             "windows": tables.windows_table(plan, raws),
             "pipes": tables.pipes_table(plan, raws),
+            "qdiscs": tables.qdiscs_table(plan, raws),
             "shares": tables.shares_table(plan, raws, groups),
             "queue_histogram": tables.queue_histogram_table(plan, raws),
             "delay_histogram": tables.delay_histogram_table(plan, raws),

@@ -55,6 +55,7 @@ def _link(result: ResultData, name: str, window: int | None) -> dict[str, Any]:
         "drops_by_reason": _plain(link.reasons("drops", window)),
         "marks_by_reason": _plain(link.reasons("marks", window)),
         **({"groups": {g: _plain(each) for g, each in shares.items()}} if shares else {}),
+        **({"tc": link.tc} if link.tc and window is None else {}),
     }
 
 

@@ -159,6 +159,23 @@ def pipes_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
     return out.table()
 
 
+def qdiscs_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
+    """What tc says at the end of the queues that are qdiscs of kernels: one row per replication and
+    link; None without such a queue."""
+    rows = [
+        (r, plan["links"][link]["name"], text)
+        for r, raw in enumerate(raws)
+        for link, text in raw.get("queue_reports", ())
+    ]
+    if not rows:
+        return None
+    out = Columns()
+    out.add("replication", pa.uint32(), "", [np.array([r for r, _, _ in rows])])
+    out.add_text("link", ((name, 1) for _, name, _ in rows))
+    out.add_text("tc", ((text, 1) for _, _, text in rows))
+    return out.table()
+
+
 def queue_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
     """Seconds with ``queue`` packets in the queue, by replication, link and window."""
     rows = _windows(plan, raws)

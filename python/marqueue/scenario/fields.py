@@ -25,6 +25,7 @@ from marqueue.scenario.catalogue import timestamps_bytes
 from marqueue.scenario.dscp import DSCP_SCHEMA, read_dscp
 from marqueue.scenario.key_descriptions import key_descriptions
 from marqueue.scenario.parameters import Refused, Value
+from marqueue.scenario.qdisc import is_qdisc, read_qdisc
 from marqueue.scenario.stack import KEYS, PRESET, Stack, read_stack
 from marqueue.units import Clock, Duration, Frequency, Packets, Quantity, Rate, Size
 
@@ -218,7 +219,8 @@ class Declared(ABC):
 
 @dataclass(frozen=True)
 class Aqm(Declared):
-    """The name of an AQM and its given parameters, in the engine's units."""
+    """The name of an AQM and its given parameters, in the engine's units; or a qdisc of a kernel
+    (``linux:fq_codel``) with its keys as given."""
 
     name: str
     params: Mapping[str, Value] = field(default_factory=dict)
@@ -231,10 +233,15 @@ class Aqm(Declared):
     @classmethod
     def read(cls, value: object) -> Self:
         """Reads a name or a table."""
+        if is_qdisc(value["name"] if isinstance(value, Mapping) and "name" in value else value):
+            assert isinstance(value, str | Mapping)
+            return cls(*read_qdisc(value))
         return cls(*parameters.read_policy(value))
 
     def table(self) -> dict[str, Any]:
         """The table with name and parameters, as in a scenario file."""
+        if is_qdisc(self.name):
+            return {"name": self.name, **self.params}
         return parameters.write_policy(self.name, self.params)
 
 

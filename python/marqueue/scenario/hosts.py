@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from marqueue.errors import Problem, ScenarioError, show
+from marqueue.scenario.compilation import Plan
 from marqueue.scenario.fields import Transport
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.parameters import Value
@@ -56,8 +57,8 @@ def _left(transport: Transport) -> Iterator[str]:
     yield from (key for key in transport.params if key not in MAPPED)
 
 
-def kernels_of(scenario: Scenario) -> list[str]:
-    """The names of the kernels in which flows of a scenario end."""
-    used = {each.transport for each in scenario.traffic if isinstance(each, Tcp | Poisson)}
-    stacks = (scenario.transport[name].stack for name in used & set(scenario.transport))
-    return sorted({stack.kernel for stack in stacks if stack is not None})
+def kernels_of(plan: Plan) -> list[str]:
+    """The names of the kernels in which flows of a plan end, or queues of its links lie."""
+    hosts = {each["stack"]["kernel"] for each in plan["transports"] if each.get("stack")}
+    queues = [link["queue"] for link in plan["links"] if link["queue"]]
+    return sorted(hosts | {each["router"]["kernel"] for each in queues if each.get("router")})

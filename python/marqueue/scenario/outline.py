@@ -121,7 +121,7 @@ def _problems(error: ScenarioError, text: str) -> Iterator[dict[str, Any]]:
 def _link(index: int, link: Plan) -> dict[str, Any]:
     queue = link["queue"]
     aqm = queue["policy"]["name"] if queue else None
-    probes = aqms()[aqm].probes if aqm else []
+    probes = aqms()[aqm].probes if aqm in aqms() else ()
     [(unit, buffer)] = queue["limit"].items() if queue else [("packets", None)]
     return {
         "name": link["name"],

@@ -5,6 +5,8 @@ from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.cpu import Cpu, nominal_rate, work
 from marqueue.scenario.fields import Aqm
 from marqueue.scenario.network import OneWay
+from marqueue.scenario.plan_router import router_entry
+from marqueue.scenario.qdisc import is_qdisc
 from marqueue.scenario.topology import AnyLink
 from marqueue.units import Duration, Quantity, Size
 
@@ -55,12 +57,20 @@ def _queue(c: Compilation, index: int, path: str, table: AnyLink | Cpu, buffer: 
     c.origins[f"{queue}.limit"] = f"{path}.buffer"
     c.origins[f"{queue}.mean_packet"] = f"{path}.packet"
     usual = table.packet.base if table.packet else c.packet(c.scenario.traffic[0])
-    return {
-        "policy": {"name": aqm.name, "params": dict(aqm.params)},
+    is_kernel = is_qdisc(aqm.name)
+    plan: Plan = {
+        "policy": {"name": aqm.name, "params": {} if is_kernel else dict(aqm.params)},
         "limit": {"bytes" if isinstance(buffer, Size) else "packets": buffer.base},
         "signal": table.signal,
         "mean_packet": usual,
     }
+    if is_kernel and isinstance(table, Cpu):
+        c.refuse(f"{path}.aqm", f"got {aqm.name}, expected an AQM of the simulator at a CPU")
+    elif is_kernel:
+        assert not isinstance(table, Cpu)
+        link = {"buffer": buffer, "signal": table.signal, "packet": usual, "rate": table.rate.base}
+        plan["router"] = router_entry(c, path, aqm.name, aqm.params, link)
+    return plan
 
 
 def _cpu(c: Compilation, index: int, link: OneWay, table: Cpu) -> Plan:

@@ -14,6 +14,7 @@ from marqueue import units
 from marqueue.errors import MarqueueError, one_of, suggestion
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.parameters import aqms, rate_laws
+from marqueue.scenario.qdisc import NAMES
 from marqueue.scenario.schema import schema
 
 Schema = Mapping[str, Any]
@@ -262,7 +263,7 @@ def _choices(value: Schema) -> tuple[str, ...]:
             case {"type": "boolean"}:
                 return ("true", "false")
             case {"$ref": reference} if reference.endswith("/Aqm"):
-                return tuple(aqms())
+                return (*aqms(), *NAMES)
             case {"$ref": reference} if reference.endswith("/RateLaw"):
                 return tuple(rate_laws())
     return ()

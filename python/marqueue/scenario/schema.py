@@ -12,6 +12,7 @@ from marqueue.scenario.dscp import DSCP_SCHEMA
 from marqueue.scenario.fields import DECLARED, Declared
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.model import Scenario
+from marqueue.scenario.qdisc import DEFAULT_KERNEL, KEYS, NAMES
 from marqueue.scenario.stack import MODEL
 from marqueue.units import TIME, Quantity
 
@@ -42,6 +43,7 @@ def schema() -> dict[str, Any]:
     document["title"] = "marqueue scenario"
     definitions = document.setdefault("$defs", {})
     definitions["Aqm"] = _named(parameters.aqms())
+    definitions["Aqm"]["oneOf"] += _qdiscs()
     definitions["Transport"] = _transport()
     definitions["Loss"] = _loss()
     definitions["RateLaw"] = _named(parameters.rate_laws())
@@ -126,6 +128,26 @@ def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
         "properties": {key: {"const": entry.name}} | table["properties"],
         "required": [key, *table["required"]],
     }
+
+
+def _qdiscs() -> list[dict[str, Any]]:
+    """The name of a kernel's qdisc, or a table with it."""
+    line = {"type": "string", "pattern": "^[ !-\"$-~]*$"}
+    types = {
+        "options": line,
+        "commands": {"type": "array", "items": line},
+        "kernel": {"type": "string", "default": DEFAULT_KERNEL},
+    }
+    properties = {key: types[key] | {"description": f"{text.capitalize()}."} for key, text in KEYS.items()}
+    table = {
+        "type": "object",
+        "title": "qdisc of a Linux kernel",
+        "description": "The queue is that of a Linux kernel (docs/linux-hosts.md).",
+        "properties": {"name": {"enum": NAMES}} | properties,
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+    return [{"enum": NAMES}, table]
 
 
 def _stack() -> dict[str, Any]:

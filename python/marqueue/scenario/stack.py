@@ -20,7 +20,7 @@ CONTROLS = {"reno": "reno", "cubic": "cubic", "dctcp": "dctcp", "scalable": "sca
 PRESET = "linux"
 """The preset that says how large segments are, and what the settings of a kernel are nearest to."""
 
-_KERNEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+KERNEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _CONTROL = re.compile(r"[a-z0-9_-]{1,15}")
 _SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
 _WORD = r"[!\"$-~]+"
@@ -61,7 +61,7 @@ class Stack:
 def read_stack(table: Mapping[str, object]) -> Stack | None:
     """The stack of a table of [transport]; None for the model. Raises :class:`Refused`."""
     kernel = table.get("stack", MODEL)
-    if not isinstance(kernel, str) or not _KERNEL.fullmatch(kernel):
+    if not isinstance(kernel, str) or not KERNEL_NAME.fullmatch(kernel):
         expected = f'expected "{MODEL}", or the name of a kernel such as "linux-7.3"'
         raise Refused([(("stack",), f"got {show(kernel)}, {expected}")])
     if kernel == MODEL:

@@ -44,8 +44,9 @@ def _unheard(plan: Plan, entry: Plan) -> Iterator[str]:
     if not isinstance(law, RateLawEntry) or not law.listens:
         return
     queues = [plan["links"][i]["queue"] for i in plan["routes"][settings["route"]]["forward"]]
-    if not any(queue and aqms()[queue["policy"]["name"]].prices for queue in queues):
-        speak = ", ".join(name for name, aqm in aqms().items() if aqm.prices)
+    speaking = [name for name, aqm in aqms().items() if aqm.prices]
+    if not any(queue and queue["policy"]["name"] in speaking for queue in queues):
+        speak = ", ".join(speaking)
         yield (
             f"{entry['name']}: {law.name} follows the price of routers, but no queue on its route "
             f"writes one (AQMs that do: {speak}); its rate does not change."

@@ -3,7 +3,9 @@ replications of one run beside the first of the next."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import marqueue._core as _core
-from marqueue.errors import GuestError, RunError
+from marqueue.errors import GuestError, Problem, RunError, ScenarioError
 from marqueue.simulation.checkpoints import Checkpoints, Outcome, Replication
 from marqueue.simulation.limits import NO_LIMITS, LimitMonitor, Limits
 
@@ -151,6 +153,8 @@ class Executor(Generic[T]):
                 task.control,
                 {each.name: each.paths for each in task.replication.kernels},
             )
+        except _core.PlanError as refused:
+            raise ScenarioError([_refusal(task.replication.plan, *refused.args)]) from None
         except _core.GuestFailed as failed:
             raise GuestError(str(failed)) from None
         except _core.TraceFull as full:
@@ -189,3 +193,11 @@ class Executor(Generic[T]):
             ended = self._done + sum(begun.done for begun in self._begun)
             running = sum(task.control.done_secs() for task in self._tasks.values())
             self._progress(min(ended + running, total), total)
+
+
+def _refusal(plan: str, path: str, message: str) -> Problem:
+    """What a kernel says of a plan that is valid otherwise: it is about the qdisc of a link."""
+    index = re.match(r"links\[(\d+)\]", path)
+    if index:
+        path = f"topology.{json.loads(plan)['links'][int(index[1])]['name']}.aqm"
+    return Problem(path, message)

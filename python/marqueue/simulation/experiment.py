@@ -146,8 +146,9 @@ def _rounds(
 
 def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
     """The replications of a scenario."""
-    plan = json.dumps(compile(scenario))
-    kernels = tuple(map(find_host, kernels_of(scenario)))
+    compiled = compile(scenario)
+    plan = json.dumps(compiled)
+    kernels = tuple(map(find_host, kernels_of(compiled)))
     return [
         Replication(
             plan,

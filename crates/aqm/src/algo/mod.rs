@@ -5,6 +5,7 @@
 use crate::accounting::{Counters, Reason};
 use crate::algorithm::Algorithm;
 use crate::dual_queue::DualQueue;
+use crate::outside::Outside;
 use crate::policy::{Aqm, Env};
 use crate::qdisc::{EnqueueOutcome, FromSpec, Qdisc, QueueStatus, SingleQueue};
 use crate::scheduler::{self, MultiQueue, Scheduler};
@@ -79,11 +80,12 @@ macro_rules! disciplines {
         }
     };
     (@all $($variant:ident : $discipline:ty),* $(,)?) => {
-        /// Any discipline of the list.
+        /// Any discipline of the list, or a queue outside the simulator.
         #[allow(missing_docs)]
         #[derive(Debug)]
         pub enum Discipline {
             $($variant($discipline),)*
+            Outside(Outside),
         }
 
         impl Discipline {
@@ -101,19 +103,36 @@ macro_rules! disciplines {
 
             /// Its name in scenarios.
             pub fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => <$discipline as Algorithm>::NAME,)* }
+                match self {
+                    $(Self::$variant(_) => <$discipline as Algorithm>::NAME,)*
+                    Self::Outside(_) => "outside",
+                }
             }
 
             /// The names of the internal variables.
             pub fn probes(&self) -> &'static [(&'static str, &'static str)] {
-                match self { $(Self::$variant(_) => <$discipline as Algorithm>::PROBES,)* }
+                match self {
+                    $(Self::$variant(_) => <$discipline as Algorithm>::PROBES,)*
+                    Self::Outside(_) => &[],
+                }
+            }
+
+            /// The queue outside the simulator, if it is one.
+            pub fn outside(&mut self) -> Option<&mut Outside> {
+                match self {
+                    Self::Outside(outside) => Some(outside),
+                    _ => None,
+                }
             }
         }
 
         /// Forwards a call to the discipline.
         macro_rules! each {
             ($this:expr, $q:ident => $body:expr) => {
-                match $this { $(Discipline::$variant($q) => $body,)* }
+                match $this {
+                    $(Discipline::$variant($q) => $body,)*
+                    Discipline::Outside($q) => $body,
+                }
             };
         }
 

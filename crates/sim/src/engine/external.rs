@@ -91,10 +91,11 @@ impl Engine {
         self.events.first().map(|e| e.0)
     }
 
-    /// Processes up to `n` of the events up to and including `until`, until the fate of a packet is known.
+    /// Processes up to `n` of the events up to and including `until`, until the fate of a packet is known or something
+    /// happens at a queue outside.
     pub fn advance_to_fate(&mut self, until: Time, n: u32) -> Reached {
         for _ in 0..n {
-            if !self.fates.is_empty() {
+            if !self.fates.is_empty() || self.has_queue_news() {
                 return Reached::Fate;
             }
             match self.events.first() {
@@ -115,11 +116,16 @@ impl Engine {
         to.append(&mut self.fates);
     }
 
+    /// Something happens outside at `at`.
+    pub(super) fn pass_to(&mut self, at: Time) {
+        debug_assert!(at >= self.now && self.next_event().is_none_or(|next| at <= next), "injected out of order");
+        self.now = at;
+    }
+
     /// An external endpoint sends a packet at `at`, which is neither before the clock nor after the next event. Returns
     /// the number of its frame.
     pub fn inject(&mut self, at: Time, sent: &ExternalPacket) -> u32 {
-        debug_assert!(at >= self.now && self.next_event().is_none_or(|next| at <= next), "injected out of order");
-        self.now = at;
+        self.pass_to(at);
         let frame = self.store_options(PacketOptions::Frame);
         let flow = &mut self.flows[sent.flow as usize];
         let FlowKind::External(external) = &mut flow.kind else { unreachable!("an external flow stays one") };

@@ -49,7 +49,8 @@ impl Engine {
         for (l, link) in self.links.iter_mut().enumerate() {
             if !matches!(link.entrance, Entrance::Wire(_) | Entrance::FlowLinks(_)) {
                 link.catch_up_source = (self.lines.len() + self.sources.len()) as u32;
-                self.sources.push(Source::CatchUp(l as u32));
+                let is_outside = self.outside.contains(&(l as u32));
+                self.sources.push(if is_outside { Source::Outside(l as u32) } else { Source::CatchUp(l as u32) });
             }
         }
         self.timers_source = (self.lines.len() + self.sources.len()) as u32 + 1;

@@ -25,7 +25,13 @@ pub fn policy(name: &str, params: ParamValues) -> PolicySpec {
 }
 
 pub fn queue(name: &str, params: ParamValues, limit: u32, signal: Signal) -> QueuePlan {
-    QueuePlan { policy: policy(name, params), limit: Limit::Packets(limit), signal, mean_packet: Bytes(1000) }
+    QueuePlan {
+        policy: policy(name, params),
+        limit: Limit::Packets(limit),
+        signal,
+        mean_packet: Bytes(1000),
+        router: None,
+    }
 }
 
 pub fn link(name: &str, rate: u64, delay: Dur, queue: Option<QueuePlan>) -> LinkPlan {

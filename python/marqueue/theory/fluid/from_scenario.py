@@ -127,11 +127,13 @@ class _Reader:
             "aqm": {"name": "droptail"},
         }
         policy = queue["policy"]
-        specs = {spec.name: spec.default for spec in aqms()[policy["name"]].params}
-        if policy["name"] not in AQMS:
+        specs = {}
+        if policy["name"] in AQMS:
+            specs = {spec.name: spec.default for spec in aqms()[policy["name"]].params}
+        else:
             expected = ", ".join(AQMS)
             self.refuse(f"topology.{name}.aqm", f"{policy['name']}, expected one of {expected}")
-        elif policy["name"] == "red":
+        if policy["name"] == "red":
             made["aqm"] = _red(policy["params"], specs, rate, link["delay"] / 1e9)
         elif policy["name"] == "scaled":
             made |= _scaled(specs | policy["params"], buffer)

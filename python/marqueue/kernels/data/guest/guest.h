@@ -84,6 +84,7 @@ enum kind {
 	KIND_TEXT = 6,
 	KIND_TEXT_END = 7,
 	KIND_REASON = 8,
+	KIND_DROPPED = 9,
 };
 
 #define NO_FLOW 0xffffffffu
@@ -93,6 +94,10 @@ bool telemetry_is_open(void);
 void telemetry_record(enum kind kind, instant time, uint32_t flow, const void *payload, size_t length);
 void telemetry_text(enum kind kind, instant time, uint32_t flow, const char *text, size_t length);
 void telemetry_flush(void);
+
+// drops.c
+
+void drops_report(void);
 
 // command.c
 

@@ -124,6 +124,13 @@ static void forward_frames(char *words[], int count)
 	forward(words[0], words[1]);
 }
 
+static void report_drops(char *words[], int count)
+{
+	(void)words;
+	(void)count;
+	drops_report();
+}
+
 static void origin(char *words[], int count)
 {
 	(void)count;
@@ -176,6 +183,7 @@ static const struct directive {
 	{"tc", 1, MOST_WORDS, command_or_fail, "ARGUMENTS OF TC"},
 	{"try", 1, MOST_WORDS, try_command, "COMMAND"},
 	{"forward", 2, 2, forward_frames, "DEVICE DEVICE"},
+	{"report-drops", 0, 0, report_drops, "nothing after it"},
 	{"control", 1, 1, control, "DEVICE"},
 	{"clock-origin", 1, 1, origin, "NANOSECONDS"},
 	{"sample-every", 1, 1, sampling, "NANOSECONDS"},
