@@ -28,7 +28,7 @@ fn plan(preset: &str, params: &[(&str, Value)], count: u32, limit: u32) -> Plan 
 
 fn write(plan: &mut Plan, packets: u32, every: f64, gaps: Gaps, total: Option<u32>) {
     let TrafficKind::Tcp { write, size, .. } = &mut plan.traffic[0].kind else { unreachable!("tcp() makes TCP") };
-    *write = Some(WritePlan { packets, every: ms(every), gaps });
+    *write = Some(WritePlan { packets, every: ms(every), gaps, first: None });
     *size = total;
 }
 
