@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from marqueue.statistics.estimates import Estimate
 from marqueue.validation.bbr.path import Path, share
-from marqueue.validation.bbr.probing import DOWN, SETTLED, UP, burst
+from marqueue.validation.bbr.probing import CRUISE, DOWN, REFILL, SETTLED, UP, burst
 from marqueue.validation.bbr.startup import ALWAYS, CLOSE, DRAFT, MARGIN
 from marqueue.validation.check import Check
 from marqueue.validation.rung import TaskRunner
@@ -147,8 +147,9 @@ def reordering(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[Chec
             # Back to the last row before the first loss of the episode.
             before = int(np.flatnonzero(watch.lost[: row + 1] < watch.lost[row])[-1])
             kept = all(each[row] >= each[before] for each in bounds)
-            up = str(watch.state[before]) == UP
-            again = not up or str(watch.state[row]) in (UP, "probe-bw-refill", "probe-rtt")
+            # PROBE_UP may have ended by a plateau meanwhile, which nothing undoes.
+            by_loss = str(watch.state[before]) == UP and watch.full_bw_count[row - 1] < 3
+            again = not by_loss or str(watch.state[row]) in (UP, REFILL, "probe-rtt")
             good.append(kept and again)
         restored.append(float(np.mean(good)) if good else math.nan)
     return [
@@ -202,8 +203,9 @@ def loss_in_up(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[Chec
         row = up.rows.stop
         before, after = watch.inflight_longterm[row - 1], watch.inflight_longterm[row]
         least = BETA * min(watch.bw[row - 1] * watch.min_rtt[row - 1], watch.cwnd[row - 1])
+        # PROBE_DOWN is over at once, in the same acknowledgement, if little is in flight.
         return (
-            up.following == DOWN
+            up.following in (DOWN, CRUISE)
             and watch.full_bw_count[row] < 3
             and bool(least - 1e-6 <= after < before)
         )
