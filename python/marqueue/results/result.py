@@ -202,8 +202,8 @@ class Result(ResultData):
 
         Tables: figures (see :meth:`figures`), series, windows, flows, queue_histogram and
         delay_histogram; pipes if links are impaired; shares (of groups of traffic) if there is a
-        CPU; trace, tcp, path_model, paced, cwnd and cwnd_variance if the scenario records them. Raises
-        KeyError, with the names of the tables.
+        CPU; trace, tcp, path_model, paced, cwnd and cwnd_variance if the scenario records them.
+        Raises KeyError, with the names of the tables.
         """
         if name == "figures":
             return self.figures()

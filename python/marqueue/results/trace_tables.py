@@ -108,7 +108,8 @@ def model_table(raws: Sequence[Raw]) -> pa.Table | None:
     if not rows:
         return None
     out = _sender_columns(rows)
-    out.add_names("state", catalogue()["model_states"], np.concatenate([m["state"] for _, m in rows]))
+    state = np.concatenate([m["state"] for _, m in rows])
+    out.add_names("state", catalogue()["model_states"], state)
     for column, unit in MODEL_FIGURES.items():
         out.add(column, pa.float64(), unit, (m[column] for _, m in rows))
     for column, unit in MODEL_COUNTS.items():

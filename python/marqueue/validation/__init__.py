@@ -6,6 +6,7 @@ tolerance and the reason for the tolerance. ``RUNGS`` lists the rungs, the cheap
 
 from marqueue.validation.bbr import BBR
 from marqueue.validation.buffers import BUFFERS
+from marqueue.validation.cake import CAKE
 from marqueue.validation.check import Check
 from marqueue.validation.conservation import CONSERVATION
 from marqueue.validation.cubic import CUBIC
@@ -36,6 +37,7 @@ RUNGS = {
         BUFFERS,
         L4S,
         BBR,
+        CAKE,
         BESIDE_NS2,
         BESIDE_NS3,
         BESIDE_LINUX,

@@ -65,6 +65,10 @@ RUNS = 2.5
 """Runs of 20 s a case and seed, about."""
 
 
+def _play(case: Case, path: Path, seeds: Sequence[int], bench: TaskRunner) -> list[Check]:
+    return case(bench, path, seeds)
+
+
 def tasks(effort: Effort) -> list[Task]:
     """A task a case, version and path."""
     seeds = range(1, 1 + effort.pick(8, 2))
@@ -76,7 +80,7 @@ def tasks(effort: Effort) -> list[Task]:
     ]
     return [
         Task(f"{name}, {path.control}", RUNS * path.cost * len(seeds),
-             partial(CASES[name], path=path, seeds=seeds))
+             partial(_play, CASES[name], path, seeds))
         for name, path in played
     ]  # fmt: skip
 

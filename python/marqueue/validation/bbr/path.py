@@ -107,7 +107,9 @@ class Watch:
         table = result.to_arrow("path_model")
         self.t: Floats = table["t"].to_numpy()
         self.state: npt.NDArray[Any] = np.array(table["state"].to_pylist())
-        self._columns = {name: table[name].to_numpy() for name in table.column_names}
+        self._columns: dict[str, Floats] = {
+            name: table[name].to_numpy() for name in table.column_names
+        }
         sender = result.to_arrow("tcp")
         rows = np.searchsorted(sender["t"].to_numpy(), self.t, side="right") - 1
         self.cwnd: Floats = sender["cwnd"].to_numpy()[np.maximum(rows, 0)]
@@ -120,8 +122,9 @@ class Watch:
 
     def bound(self, name: str) -> Floats:
         """A column with infinity where it has no value."""
-        column = self._columns[name]
-        return np.where(np.isnan(column), np.inf, column)
+        column: Floats = self._columns[name]
+        bounded: Floats = np.where(np.isnan(column), np.inf, column)
+        return bounded
 
     def phases(self, *states: str, after: float = 0.0) -> Iterator[Phase]:
         """The times in these states (by default in any) that begin after a time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def probe_rtt(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[Check
     for seed in seeds:
         watch = replace(path, seconds=3.5 * interval).watch(bench, seed)
         probes = [p for p in watch.phases("probe-rtt") if p.following]
-        gaps += [b.start - a.end for a, b in zip(probes[:-1], probes[1:], strict=True)]
+        gaps += [b.start - a.end for a, b in pairwise(probes)]
         for probe in probes:
             bdp = float(watch.bw[probe.rows.start] * watch.min_rtt[probe.rows.start])
             most = max(PROBE_RTT_WINDOW[control] * bdp, FEW)
@@ -180,12 +181,14 @@ def skip_probe_rtt(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[
 
 def aggregated(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[Check]:
     """Achieving Expected Cruise Bandwidth on a Link With Aggregation."""
-    held = replace(path, seconds=20.0, transport={"ack_every": "100 packets", "delayed_ack": "20 ms"})
+    held = replace(
+        path, seconds=20.0, transport={"ack_every": "100 packets", "delayed_ack": "20 ms"}
+    )
     aggregate = 0.02 * path.bandwidth
     extra, used, windows = [], [], []
     for seed in seeds:
         watch = held.watch(bench, seed)
-        cruises = [c for c in watch.phases(CRUISE, after=SETTLED)]
+        cruises = list(watch.phases(CRUISE, after=SETTLED))
         rows = np.concatenate([np.arange(c.rows.start, c.rows.stop) for c in cruises])
         extra.append(float(np.median(watch.extra_acked[rows])))
         most = 2 * watch.bw[rows] * watch.min_rtt[rows] + watch.extra_acked[rows]

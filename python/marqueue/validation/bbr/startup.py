@@ -16,9 +16,7 @@ DRAFT = "draft-ietf-ccwg-bbr, Example Test Cases"
 ALWAYS = "Exact: the state machine decides, in every seed."
 CLOSE = "0.02: 'close (i.e., within 2%)', the draft's own."
 GAIN = "0.01: the draft rounds the gain to two digits; the pacing margin of 1% is counted in."
-AGGREGATED = (
-    "0.05: the draft's 2%, and one packet of the 33 that a sample of a round trip counts."
-)
+AGGREGATED = "0.05: the draft's 2%, and one packet of the 33 that a sample of a round trip counts."
 
 #: Gain of pacing in Drain by version: BBR.DrainPacingGain, and 1/2.885 (draft-cardwell-00).
 DRAIN_GAIN = {"bbr3": 0.5, "bbr1": 1 / 2.885}
@@ -50,8 +48,8 @@ def plateau(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[Check]:
 
 
 def loss(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[Check]:
-    """Exiting STARTUP on Loss When Application-Limited: a fifth of the packets is lost, 16 of the 80
-    of a round trip, so that there are more than six ranges."""
+    """Exiting STARTUP on Loss When Application-Limited: a fifth of the packets is lost, 16 of
+    the 80 of a round trip, so that there are more than six ranges."""
     lossy = replace(path, rtt=0.2, seconds=4.0, link={"loss": "20%"}, application=SLOW_APPLICATION)
 
     def holds(seed: int) -> bool:
@@ -121,8 +119,8 @@ def drain_limit(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[Che
     first = "Exact: the first round trip for which round_count > drain_start_round + 3."
     emptied = (
         "A rate of 0.9 empties the queue in time: Drain paces at 0.5, so that at most a "
-        "bandwidth-delay product waiting is gone after 1/(0.9 - 0.5) = 2.5 round trips. The draft's "
-        "'several round trips' needs a rate that falls to less than 0.5."
+        "bandwidth-delay product waiting is gone after 1/(0.9 - 0.5) = 2.5 round trips. The "
+        "draft's 'several round trips' needs a rate that falls to less than 0.5."
     )
     return [
         Check("bbr3, drain, 90% of the rate: in flight at its end is above Inflight(1.0)",
@@ -139,7 +137,9 @@ def drain_limit(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[Che
 def aggregated(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[Check]:
     """Achieving Expected STARTUP Bandwidth on a Link With Aggregation: the receiver answers every
     20 ms, half of the round trip, to about 17 packets at once."""
-    held = replace(path, seconds=3.0, transport={"ack_every": "100 packets", "delayed_ack": "20 ms"})
+    held = replace(
+        path, seconds=3.0, transport={"ack_every": "100 packets", "delayed_ack": "20 ms"}
+    )
     bandwidths, windows = [], []
     for seed in seeds:
         watch = held.watch(bench, seed)
