@@ -11,7 +11,7 @@
 //! time was measured meanwhile: half of the bandwidth-delay product in flight for 200 ms and a round trip.
 //!
 //! Files: `probe_bw` (the phases of ProbeBW), `bounds` (delivery signals, bounds by loss), `undo` (spurious
-//! recoveries), `controls` (pacing rate and window).
+//! recoveries), `controls` (pacing rate and window), `info` (for traces).
 //!
 //! Departures:
 //! - Segments leave alone; the window makes room for bursts all the same (`send_quantum`).
@@ -22,6 +22,7 @@
 
 mod bounds;
 mod controls;
+mod info;
 mod probe_bw;
 mod state;
 mod undo;
@@ -364,27 +365,7 @@ impl PathModel for Bbr3 {
     }
 
     fn info(&self, config: &Config) -> ModelInfo {
-        ModelInfo {
-            state: self.state.into(),
-            max_bw: self.max_bw.get(),
-            bw: self.bw,
-            min_rtt: self.min_rtt.min,
-            pacing_rate: self.pacing_rate,
-            bw_shortterm: self.bounds.bw_shortterm,
-            inflight_shortterm: self.bounds.inflight_shortterm,
-            inflight_longterm: self.bounds.inflight_longterm,
-            extra_acked: self.aggregation.filter.get(),
-            drained: self.inflight(config, 1.0),
-            in_flight: self.delivery.in_flight(),
-            delivered: self.delivery.delivered(),
-            lost: self.delivery.count_lost(),
-            rounds: self.rounds,
-            full_bw_count: self.full.count,
-            spurious: self.undo.count,
-            full_bw_reached: self.full_reached,
-            idle_restart: self.idle_restart,
-            app_limited: self.delivery.is_app_limited(),
-        }
+        self.model_info(config)
     }
 
     /// HandleRestartFromIdle.

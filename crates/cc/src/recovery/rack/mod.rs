@@ -33,7 +33,6 @@ use probe::Probe;
 use rtt_sample::RttSample;
 use scoreboard::Scoreboard;
 use spurious::SpuriousCheck;
-use std::ops::Range;
 
 /// The phase of recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -184,24 +183,6 @@ impl Rack {
             }
         }
         delivered
-    }
-
-    /// RFC 2883, section 4: the first block is of a segment that came twice if it lies below what is
-    /// acknowledged, or within the second block.
-    fn dsack(ack: &Ack<'_>) -> Option<Range<u32>> {
-        let &(start, end) = ack.sack.first()?;
-        let within = ack.sack.get(1).is_some_and(|&(s, e)| s <= start && end <= e);
-        (start < end && (start < ack.ack || within)).then_some(start..end)
-    }
-
-    /// A model of the path takes back what a spurious recovery has done, which ends with that.
-    fn undo_if_spurious(&mut self, core: &mut Core, dsack: &Range<u32>) {
-        if self.spurious.is_spurious(dsack.end - dsack.start) {
-            core.undo_recovery();
-            if self.repairing() && self.scoreboard.count_lost() == 0 {
-                self.leave(core);
-            }
-        }
     }
 
     /// Steps 4 and 5: detects losses. Returns true if fast recovery begins or the window is reduced again.
