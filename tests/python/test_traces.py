@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -287,6 +288,43 @@ def test_senders_show_their_round_trip_times(lossy: Path):
         )
         assert measured.min() <= rows["srtt"].drop_nulls().mean() <= measured.max()
         assert rows["rto"].min() >= 1.0
+
+
+def test_models_of_the_path_show_their_states(tmp_path: Path):
+    result = package.run(
+        package.from_dict(
+            {
+                "name": "model",
+                "duration": "3 s",
+                "replications": 1,
+                "topology": {
+                    "kind": "dumbbell",
+                    "rtts": ["40 ms"],
+                    "bottleneck": {"rate": "10 Mbit/s", "delay": "1 ms", "buffer": "134 packets"},
+                },
+                "transport": {
+                    "default": {"preset": "linux", "control": "bbr3"},
+                    "other": {"preset": "linux"},
+                },
+                "traffic": [
+                    {"kind": "tcp", "jitter": "0 s", "trace": True},
+                    {"kind": "tcp", "name": "cubic", "transport": "other", "trace": True,
+                     "start": "2 s", "size": "10 packets"},
+                ],
+            }
+        )
+    )  # fmt: skip
+    models = result.to_polars("path_model")
+    assert set(models["flow"]) == {0}, "CUBIC has no model"
+    states = models["state"].to_list()
+    changes = [state for before, state in pairwise(states) if before != state]
+    assert states[0] == "startup"
+    assert changes[:2] == ["drain", "probe-bw-down"]
+    last = models.row(-1, named=True)
+    # 10 Mbit/s in packets of 1500 bytes, within the draft's 2 %.
+    assert last["max_bw"] == pytest.approx(10e6 / 12e3, rel=0.02)
+    assert 0.04 < last["min_rtt"] < 0.045
+    assert last["inflight_longterm"] is None, "nothing was lost"
 
 
 def test_loading_gives_captures_again(lossy: Path, tmp_path: Path):

@@ -1,12 +1,12 @@
 //! Queue protection: which packets of a low-latency queue belong to the flows that build it.
 //!
-//! Briscoe and White, RFC 9957, 2026: qprotect(), pick_bucket() and fill_bucket(); annex P of DOCSIS 3.1's MULPI
-//! specification, which it explains. Neither text was at hand: the algorithm is that of `cablelabs/docsis-ns3`, which
-//! implements annex P.
+//! Briscoe and White, RFC 9957, 2026, section 4.2: qprotect(), pick_bucket() and fill_bucket(), which explains annex P of
+//! DOCSIS 3.1's MULPI specification. docs/standards/rfc9957.md has its clauses.
 //!
 //! Each packet adds p s / AGING to its flow's queuing score, where p is the native marking probability at its arrival and
 //! s its size. A score is a time: it ages by a second each second, and so the congested bytes of a flow by AGING a second.
-//! A packet is sanctioned if delay > CRITICALqL and delay x score > CRITICALqL x CRITICALqLSCORE.
+//! A packet is sanctioned if delay > CRITICALqL and delay x score > CRITICALqL x CRITICALqLSCORE, or if the score is at its
+//! largest, 5 s.
 //!
 //! Scores are held in 32 buckets. A flow takes one of two buckets that its hash names, if one is its own or has expired;
 //! otherwise it shares the last one, of all flows without a bucket. A bucket holds no score but the time t_exp at which
@@ -28,7 +28,7 @@ const BUCKET_BITS: u32 = 5;
 const BUCKETS: usize = 1 << BUCKET_BITS;
 /// ATTEMPTS: how many buckets a flow may own.
 const ATTEMPTS: u32 = 2;
-/// MAX_QLSCORE: no score is above 5 s.
+/// qLSCORE_MAX: no score is above 5 s, and a packet that reaches it is sanctioned at any delay.
 const MAX_SCORE: u64 = 5_000_000_000;
 
 marqueue_core::params! {
@@ -97,8 +97,8 @@ impl QueueProtection {
         let score = self.fill(bucket, now, bytes, native);
         let critical = self.critical_delay.unwrap_or(max_th);
         let product = |delay: Dur, score: Dur| u128::from(delay.0) * u128::from(score.0);
-        let sanctioned = delay > critical && product(delay, score) > product(critical, self.critical_score);
-        Judgement { score, sanctioned }
+        let beyond = delay > critical && product(delay, score) > product(critical, self.critical_score);
+        Judgement { score, sanctioned: beyond || score.0 >= MAX_SCORE }
     }
 
     /// pick_bucket(): the flow's bucket. If its score has expired, it begins anew.
@@ -171,7 +171,8 @@ mod tests {
     #[test]
     fn no_score_is_above_five_seconds() {
         let mut buckets = protection(&[("lg_aging", 1.0)]).unwrap();
-        assert_eq!(buckets.judge(Time(3), 7, 1500, Dur(0), 1.0, MAX_TH).score, Dur(5_000_000_000));
+        let judged = buckets.judge(Time(3), 7, 1500, Dur(0), 1.0, MAX_TH);
+        assert_eq!(judged, Judgement { score: Dur(5_000_000_000), sanctioned: true }, "at any delay");
         let refused = protection(&[("lg_aging", 18.5)]).unwrap_err().to_string();
         assert_eq!(refused, "lg_aging: got 18.5, expected a whole number up to 4294967295");
     }

@@ -125,6 +125,11 @@ impl DeliveryRate {
         self.delivered
     }
 
+    /// Segments lost so far.
+    pub fn count_lost(&self) -> u32 {
+        self.lost
+    }
+
     /// Segments in flight.
     pub fn in_flight(&self) -> u32 {
         self.in_flight

@@ -18,6 +18,83 @@ pub enum RepairPhase {
     Timeout,
 }
 
+macro_rules! states {
+    ($($(#[doc = $doc:literal])+ $state:ident = $name:literal),* $(,)?) => {
+        /// The states of the models' state machines.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum ModelState { $($(#[doc = $doc])+ $state),* }
+
+        impl ModelState {
+            /// The names of all states, in the order of their numbers.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+        }
+    };
+}
+
+states! {
+    /// Doubles the rate each round trip.
+    Startup = "startup",
+    /// Empties the queue of Startup.
+    Drain = "drain",
+    /// Cycles through gains (version 1).
+    ProbeBw = "probe-bw",
+    /// ProbeBW_DOWN (version 3).
+    Down = "probe-bw-down",
+    /// ProbeBW_CRUISE (version 3).
+    Cruise = "probe-bw-cruise",
+    /// ProbeBW_REFILL (version 3).
+    Refill = "probe-bw-refill",
+    /// ProbeBW_UP (version 3).
+    Up = "probe-bw-up",
+    /// Measures the least round-trip time.
+    ProbeRtt = "probe-rtt",
+}
+
+/// A model, for traces: the variables of draft-ietf-ccwg-bbr. Volumes are in segments, rates in segments/s, times in seconds; a
+/// bound that is not set is infinite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelInfo {
+    /// BBR.state.
+    pub state: ModelState,
+    /// BBR.max_bw.
+    pub max_bw: f64,
+    /// BBR.bw.
+    pub bw: f64,
+    /// BBR.min_rtt, infinite before the first.
+    pub min_rtt: f64,
+    /// C.pacing_rate.
+    pub pacing_rate: f64,
+    /// BBR.bw_shortterm.
+    pub bw_shortterm: f64,
+    /// BBR.inflight_shortterm.
+    pub inflight_shortterm: f64,
+    /// BBR.inflight_longterm.
+    pub inflight_longterm: f64,
+    /// BBR.extra_acked.
+    pub extra_acked: f64,
+    /// Inflight(1.0): what has to be in flight at most for Drain to end.
+    pub drained: f64,
+    /// C.inflight.
+    pub in_flight: u32,
+    /// C.delivered.
+    pub delivered: u32,
+    /// C.lost.
+    pub lost: u32,
+    /// BBR.round_count.
+    pub rounds: u32,
+    /// BBR.full_bw_count.
+    pub full_bw_count: u32,
+    /// Loss recoveries that were found to be spurious.
+    pub spurious: u32,
+    /// BBR.full_bw_reached.
+    pub full_bw_reached: bool,
+    /// BBR.idle_restart.
+    pub idle_restart: bool,
+    /// The sender is limited by its application.
+    pub app_limited: bool,
+}
+
 /// An acknowledgement, once it has been processed: the arguments of [`PathModel::update`].
 #[derive(Clone, Copy, Debug)]
 pub struct ModelInput<'a> {
@@ -46,6 +123,13 @@ pub trait PathModel {
 
     /// A loss recovery begins, with this window; `timeout`: after a retransmission timeout.
     fn on_congestion(&mut self, cwnd: f64, timeout: bool);
+
+    /// All that was sent again in the last loss recovery had arrived already (HandleSpuriousLossDetection): the recovery is
+    /// undone.
+    fn on_spurious_recovery(&mut self, window: &mut Window);
+
+    /// Its state, for traces.
+    fn info(&self, config: &Config) -> ModelInfo;
 
     /// A segment is to leave after nothing was in flight, for want of data. Returns a pacing rate to use from now on.
     fn on_restart(&mut self, window: &mut Window, now: Time) -> Option<f64>;

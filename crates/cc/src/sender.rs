@@ -4,6 +4,7 @@ use crate::accecn::Marks;
 use crate::config::Config;
 use crate::core::{Core, SendContext};
 use crate::law_list::EchoMode;
+use crate::path_model::ModelInfo;
 use crate::recovery::{AnyLossRecovery, LossRecovery, RepairInfo};
 use crate::segment::{Ack, Segment};
 use marqueue_core::Time;
@@ -119,6 +120,11 @@ impl Sender {
     /// The loss recovery's phase and counts, where it keeps a scoreboard that has them: RACK.
     pub fn repair(&self) -> Option<RepairInfo> {
         self.repair.info()
+    }
+
+    /// The model of the path, for traces, if the window law has one.
+    pub fn model(&mut self, config: &Config) -> Option<ModelInfo> {
+        self.core.model_info(config)
     }
 
     /// The state, for traces and tables.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{at, config_of, Lead};
-use marqueue_cc::Config;
+use marqueue_cc::{Ack, Config};
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Dur, Time};
 
@@ -119,4 +119,38 @@ fn without_a_round_trip_time_a_probe_is_due_after_a_second() {
     l.now = at(1.1);
     assert_eq!(l.ack(1), [1]);
     assert_eq!(l.timeout(), 1.0);
+}
+
+#[test]
+fn the_handshake_measures_a_round_trip_where_segments_do() {
+    // RFC 6298, section 2.2; RFC 7323, section 4.1: the SYN is no segment of the scoreboard, though its answer has a timestamp.
+    let config = config_of("linux", &[], &[], &[]);
+    let mut l = Lead::new(config, None);
+    l.now = at(0.1);
+    let echo = Some(l.config.timestamp(Time::ZERO));
+    l.hear(Ack { ack: 1, echo, ..Ack::default() });
+    let info = l.sender.core().info(&l.config);
+    assert_eq!((info.rtt, info.srtt), (Some(Dur(100_000_000)), 0.1));
+}
+
+#[test]
+fn a_model_of_the_path_learns_of_a_spurious_recovery() {
+    // Three segments are sacked beyond 2, which RACK takes for lost as no reordering was seen. Its original comes late, and
+    // then the D-SACK of the retransmission.
+    let mut l = Lead::open(config_of("linux", &[("control", "bbr3")], &[], &[]), None);
+    l.now = at(0.2);
+    l.ack(2);
+    l.sack(2, &[(3, 4)]);
+    l.sack(2, &[(3, 5)]);
+    assert!(l.sack(2, &[(3, 6)]).contains(&2), "sent again");
+    let spurious = |l: &mut Lead| {
+        let config = l.config.clone();
+        l.sender.model(&config).map(|model| model.spurious)
+    };
+    l.now = at(0.21);
+    l.ack(6);
+    assert_eq!(spurious(&mut l), Some(0));
+    l.now = at(0.3);
+    l.sack(6, &[(2, 3)]);
+    assert_eq!(spurious(&mut l), Some(1));
 }

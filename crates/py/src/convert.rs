@@ -1,6 +1,7 @@
 //! Converts results to dicts of numpy arrays. Times are in seconds.
 
 use marqueue_aqm::Reason;
+use marqueue_cc::path_model::ModelInfo;
 use marqueue_cc::Options;
 use marqueue_core::{Dur, Ecn, Flags, Packet, Time};
 use marqueue_sim::result::{
@@ -190,6 +191,51 @@ fn sender(py: Python<'_>, s: SenderTrace) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("rtt", array(py, shown().map(|x| x.rtt.map_or(f64::NAN, Dur::secs))))?;
     dict.set_item("srtt", array(py, shown().map(|x| x.rtt.map_or(f64::NAN, |_| x.srtt))))?;
     dict.set_item("rto", array(py, shown().map(|x| x.rto.secs())))?;
+    dict.set_item("model", model(py, &s.models)?)?;
+    Ok(dict)
+}
+
+/// The model of the path of a sender; empty columns if its window law has none.
+fn model<'py>(py: Python<'py>, rows: &[(Time, ModelInfo)]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("t", array(py, rows.iter().map(|r| r.0.secs())))?;
+    dict.set_item("state", array(py, rows.iter().map(|r| r.1.state as u8)))?;
+    let numbers: [(&str, fn(&ModelInfo) -> f64); 9] = [
+        ("max_bw", |m| m.max_bw),
+        ("bw", |m| m.bw),
+        ("min_rtt", |m| m.min_rtt),
+        ("pacing_rate", |m| m.pacing_rate),
+        ("bw_shortterm", |m| m.bw_shortterm),
+        ("inflight_shortterm", |m| m.inflight_shortterm),
+        ("inflight_longterm", |m| m.inflight_longterm),
+        ("extra_acked", |m| m.extra_acked),
+        ("drained", |m| m.drained),
+    ];
+    for (name, of) in numbers {
+        dict.set_item(
+            name,
+            array(py, rows.iter().map(|r| of(&r.1)).map(|x| if x.is_finite() { x } else { f64::NAN })),
+        )?;
+    }
+    let counts: [(&str, fn(&ModelInfo) -> u32); 6] = [
+        ("in_flight", |m| m.in_flight),
+        ("delivered", |m| m.delivered),
+        ("lost", |m| m.lost),
+        ("rounds", |m| m.rounds),
+        ("full_bw_count", |m| m.full_bw_count),
+        ("spurious", |m| m.spurious),
+    ];
+    for (name, of) in counts {
+        dict.set_item(name, array(py, rows.iter().map(|r| of(&r.1))))?;
+    }
+    let flags: [(&str, fn(&ModelInfo) -> bool); 3] = [
+        ("full_bw_reached", |m| m.full_bw_reached),
+        ("idle_restart", |m| m.idle_restart),
+        ("app_limited", |m| m.app_limited),
+    ];
+    for (name, of) in flags {
+        dict.set_item(name, array(py, rows.iter().map(|r| of(&r.1))))?;
+    }
     Ok(dict)
 }
 

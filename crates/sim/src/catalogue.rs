@@ -4,6 +4,7 @@
 use crate::impair::{Jitter, Loss, Reorder};
 use marqueue_aqm::Reason;
 use marqueue_cc::config::{Params, TIMESTAMPS_BYTES};
+use marqueue_cc::path_model::ModelState;
 use marqueue_cc::preset::{preset, PRESETS};
 use marqueue_cc::rate_based::AnyRateLaw;
 use marqueue_core::dscp::Dscp;
@@ -32,6 +33,8 @@ struct Catalogue {
     timestamps_bytes: u32,
     /// Why packets are marked or dropped.
     reasons: Vec<&'static str>,
+    /// The states of models of the path.
+    model_states: &'static [&'static str],
 }
 
 /// An algorithm with its parameters.
@@ -103,6 +106,7 @@ pub fn catalogue() -> Result<impl Serialize, ParamError> {
         marking_curve: MarkingCurve::EXPECTED,
         timestamps_bytes: TIMESTAMPS_BYTES,
         reasons: Reason::ALL.map(Reason::name).to_vec(),
+        model_states: ModelState::NAMES,
     })
 }
 

@@ -411,6 +411,19 @@ pub struct WritePlan {
     pub every: Dur,
     /// Distribution of gaps.
     pub gaps: Gaps,
+    /// Another beginning.
+    #[serde(default)]
+    pub first: Option<FirstWrite>,
+}
+
+/// The first piece of an application that writes in pieces, and the time to the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FirstWrite {
+    /// Size of the piece, packets.
+    pub packets: u32,
+    /// Time to the next piece.
+    pub lasts: Dur,
 }
 
 /// The distribution of gaps.

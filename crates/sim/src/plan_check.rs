@@ -220,9 +220,15 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             route_returns(route)?;
             expect(*size != Some(0), "size", "got 0 packets, expected at least 1")?;
             let Some(write) = write else { return Ok(()) };
-            let in_run = (Dur(1)..=Dur(plan.duration.0)).contains(&write.every);
+            let in_run = |time: Dur, key: &str| {
+                let within = (Dur(1)..=Dur(plan.duration.0)).contains(&time);
+                expect(within, key, "expected a time above zero and at most the duration of the run")
+            };
             expect(write.packets > 0, "write", "got 0 packets, expected at least 1")?;
-            expect(in_run, "every", "expected a time above zero and at most the duration of the run")
+            in_run(write.every, "every")?;
+            let Some(first) = write.first else { return Ok(()) };
+            expect(first.packets > 0, "first", "got 0 packets, expected at least 1")?;
+            in_run(first.lasts, "first_lasts")
         }
         TrafficKind::Poisson { transport, routes, rate, size, law, .. } => {
             transport_exists(*transport)?;

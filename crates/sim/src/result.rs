@@ -3,6 +3,7 @@
 
 use crate::trace::Trace;
 use marqueue_aqm::Counters;
+use marqueue_cc::path_model::ModelInfo;
 use marqueue_cc::SenderInfo;
 use marqueue_core::{Dur, Time};
 
@@ -149,6 +150,8 @@ pub struct SenderTrace {
     pub flow: u32,
     /// Times, with the state of the sender from then on.
     pub rows: Vec<(Time, SenderInfo)>,
+    /// The same of the model of the path, of a window law that has one.
+    pub models: Vec<(Time, ModelInfo)>,
 }
 
 /// One traced paced flow: a row at every change of its sender.

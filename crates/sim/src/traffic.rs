@@ -98,11 +98,14 @@ impl Writer {
 
     /// Writes the piece that is due and schedules the next one. Returns its number of packets.
     pub fn write(&mut self) -> u32 {
-        let n = self.left.map_or(self.plan.packets, |left| left.min(self.plan.packets));
+        let first = self.plan.first.take();
+        let piece = first.map_or(self.plan.packets, |first| first.packets);
+        let n = self.left.map_or(piece, |left| left.min(piece));
         self.left = self.left.map(|left| left - n);
-        self.next += match self.plan.gaps {
-            Gaps::Constant => self.plan.every,
-            Gaps::Exponential => Dur::from_secs(self.rng.exponential(self.plan.every.secs())),
+        self.next += match (first, self.plan.gaps) {
+            (Some(first), _) => first.lasts,
+            (None, Gaps::Constant) => self.plan.every,
+            (None, Gaps::Exponential) => Dur::from_secs(self.rng.exponential(self.plan.every.secs())),
         };
         if self.left == Some(0) {
             self.next = Time::NEVER;

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use marqueue_aqm::Signal;
 use marqueue_core::params::{ParamValues, Value};
-use marqueue_sim::plan::{Gaps, Plan, TrafficKind, TransportPlan, WritePlan};
+use marqueue_sim::plan::{FirstWrite, Gaps, Plan, TrafficKind, TransportPlan, WritePlan};
 use marqueue_sim::result::RunResult;
 use marqueue_sim::{check, RunError};
 
@@ -28,7 +28,7 @@ fn plan(preset: &str, params: &[(&str, Value)], count: u32, limit: u32) -> Plan 
 
 fn write(plan: &mut Plan, packets: u32, every: f64, gaps: Gaps, total: Option<u32>) {
     let TrafficKind::Tcp { write, size, .. } = &mut plan.traffic[0].kind else { unreachable!("tcp() makes TCP") };
-    *write = Some(WritePlan { packets, every: ms(every), gaps });
+    *write = Some(WritePlan { packets, every: ms(every), gaps, first: None });
     *size = total;
 }
 
@@ -83,6 +83,16 @@ fn exactly_the_written_data_arrives() {
         // The fifth piece is shorter, and is written at 0.4 s.
         assert!((0.44..0.6).contains(&end.secs()), "{end:?}");
     }
+}
+
+#[test]
+fn the_first_piece_may_be_another_and_last_longer() {
+    // 500 packets at the start, 10 at 15.05 s and every 100 ms from then on: 50 times before 20 s.
+    let mut begins = plan("linux", &[], 1, 600);
+    write(&mut begins, 10, 100.0, Gaps::Constant, None);
+    let TrafficKind::Tcp { write: Some(plan), .. } = &mut begins.traffic[0].kind else { unreachable!("it writes") };
+    plan.first = Some(FirstWrite { packets: 500, lasts: ms(15_050.0) });
+    assert_eq!(delivered(&go(&begins, 1)), (500 + 50 * 10) * 1448);
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn trace(flow: &ExternalFlow, report: &FlowReport, ended: Time) -> SenderTrace {
             rows.push((*at, info.sender));
         }
     }
-    SenderTrace { flow: flow.row, rows }
+    SenderTrace { flow: flow.row, rows, models: Vec::new() }
 }
 
 /// The windows of a group at the sampling instants of the plan. A flow that is not connected has a window of 0.

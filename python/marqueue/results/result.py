@@ -121,6 +121,7 @@ class Result(ResultData):
             "flows": flows_table(plan, raws, groups, classes, labels.warmup_windows(scenario)),
             "trace": trace_tables.trace_table(plan, raws),
             "tcp": trace_tables.tcp_table(raws),
+            "path_model": trace_tables.model_table(raws),
             "paced": trace_tables.paced_table(raws),
             **cwnd_tables(plan, raws, groups),
         }
@@ -202,8 +203,8 @@ class Result(ResultData):
 
         Tables: figures (see :meth:`figures`), series, windows, flows, queue_histogram and
         delay_histogram; pipes if links are impaired; shares (of groups of traffic) if there is a
-        CPU; trace, tcp, paced, cwnd and cwnd_variance if the scenario records them. Raises
-        KeyError, with the names of the tables.
+        CPU; trace, tcp, path_model, paced, cwnd and cwnd_variance if the scenario records them.
+        Raises KeyError, with the names of the tables.
         """
         if name == "figures":
             return self.figures()

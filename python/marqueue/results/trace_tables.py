@@ -18,6 +18,28 @@ NO_REASON = 255
 ECN = ("not-ect", "ect", "ce", "ect1")
 TRACE_FLAGS = ("ack", "syn", "ece", "cwr", "retransmit")
 
+#: Columns of a model of the path: name and unit.
+MODEL_FIGURES = {
+    "max_bw": "packets/s",
+    "bw": "packets/s",
+    "min_rtt": "s",
+    "pacing_rate": "packets/s",
+    "bw_shortterm": "packets/s",
+    "inflight_shortterm": "packets",
+    "inflight_longterm": "packets",
+    "extra_acked": "packets",
+    "drained": "packets",
+}
+MODEL_COUNTS = {
+    "in_flight": "packets",
+    "delivered": "packets",
+    "lost": "packets",
+    "rounds": "1",
+    "full_bw_count": "1",
+    "spurious": "1",
+}
+MODEL_FLAGS = ("full_bw_reached", "idle_restart", "app_limited")
+
 
 def trace_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
     """Every packet of the traced links (``docs/traces.md``); None if no link was traced."""
@@ -71,6 +93,29 @@ def tcp_table(raws: Sequence[Raw]) -> pa.Table | None:
         out.add(column, pa.float64(), "packets", (s[column] for _, s in rows))
     for column in ("rtt", "srtt", "rto"):
         out.add(column, pa.float64(), "s", (s[column] for _, s in rows))
+    return out.table()
+
+
+def model_table(raws: Sequence[Raw]) -> pa.Table | None:
+    """Every change of the models of the path of the traced TCP flows, those of BBR; None if there
+    are none."""
+    rows = [
+        (r, {"flow": s["flow"], **s["model"]})
+        for r, raw in enumerate(raws)
+        for s in raw["senders"]
+        if len(s["model"]["t"])
+    ]
+    if not rows:
+        return None
+    out = _sender_columns(rows)
+    state = np.concatenate([m["state"] for _, m in rows])
+    out.add_names("state", catalogue()["model_states"], state)
+    for column, unit in MODEL_FIGURES.items():
+        out.add(column, pa.float64(), unit, (m[column] for _, m in rows))
+    for column, unit in MODEL_COUNTS.items():
+        out.add(column, pa.uint32(), unit, (m[column] for _, m in rows))
+    for column in MODEL_FLAGS:
+        out.add(column, pa.bool_(), "", (m[column] for _, m in rows))
     return out.table()
 
 

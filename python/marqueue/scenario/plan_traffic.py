@@ -83,10 +83,14 @@ def _write(table: Tcp) -> Plan | None:
     """How an application writes its data; None if all of it is there from the start."""
     if table.write is None or table.every is None:
         return None
+    first = {}
+    if table.first is not None and table.first_lasts is not None:
+        first = {"first": {"packets": table.first.base, "lasts": table.first_lasts.base}}
     return {
         "packets": table.write.base,
         "every": table.every.base,
         "gaps": table.gaps or "constant",
+        **first,
     }
 
 

@@ -73,6 +73,10 @@ class Tcp(Group):
     """Mean time between two writes; the first is at the start."""
     gaps: Literal["constant", "exponential"] | None = None
     """Distribution of the times between writes; by default constant."""
+    first: Accepts[PositivePackets | None, NumberOfPackets | str | None] = by_default(None)
+    """Amount that the application writes first, at the start; by default as much as later."""
+    first_lasts: Accepts[PositiveDuration | None, Duration | str | None] = by_default(None)
+    """Time from that to the next write."""
 
     @model_validator(mode="after")
     def _write_and_every(self) -> Self:
@@ -80,6 +84,10 @@ class Tcp(Group):
             raise mistake("got one of write and every, expected both, or neither")
         if self.gaps is not None and self.write is None:
             raise mistake(f'got gaps = "{self.gaps}" without write and every, expected all three')
+        if (self.first is None) != (self.first_lasts is None):
+            raise mistake("got one of first and first_lasts, expected both, or neither")
+        if self.first is not None and self.write is None:
+            raise mistake("got first without write and every, expected all of them")
         return self
 
 

@@ -4,7 +4,9 @@ A rung is a file with tasks. A task runs simulations and returns checks, each wi
 tolerance and the reason for the tolerance. ``RUNGS`` lists the rungs, the cheapest first.
 """
 
+from marqueue.validation.bbr import BBR
 from marqueue.validation.buffers import BUFFERS
+from marqueue.validation.cake import CAKE
 from marqueue.validation.check import Check
 from marqueue.validation.conservation import CONSERVATION
 from marqueue.validation.cubic import CUBIC
@@ -34,6 +36,8 @@ RUNGS = {
         PHASES,
         BUFFERS,
         L4S,
+        BBR,
+        CAKE,
         BESIDE_NS2,
         BESIDE_NS3,
         BESIDE_LINUX,

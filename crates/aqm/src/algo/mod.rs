@@ -156,6 +156,7 @@ disciplines! {
         red::Red,
         ared::Ared,
         step::Step,
+        policer::Policer,
         rem::Rem,
         rem_rate::RemRate,
         pi::Pi,

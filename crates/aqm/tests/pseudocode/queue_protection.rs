@@ -1,6 +1,5 @@
-//! Queue protection, step by step: qprotect(), pick_bucket() and fill_bucket() of RFC 9957 and of annex P of DOCSIS 3.1's
-//! MULPI specification, with their names. Neither text was at hand: the steps are those that `cablelabs/docsis-ns3` says to
-//! take from annex P. T_RES is 1 ns, so times are integers of nanoseconds.
+//! Queue protection, step by step: qprotect(), pick_bucket() and fill_bucket() of RFC 9957, section 4.2, with their names. T_RES
+//! is 1 ns, so times are integers of nanoseconds.
 
 use marqueue_core::{math, Rng};
 
@@ -8,7 +7,7 @@ const BI_SIZE: u32 = 5;
 const NBUCKETS: usize = 32;
 const MASK: u32 = 31;
 const ATTEMPTS: u32 = 2;
-const MAX_QLSCORE: i64 = 5_000_000_000;
+const QLSCORE_MAX: i64 = 5_000_000_000;
 
 #[derive(Clone, Copy)]
 struct Bucket {
@@ -53,7 +52,8 @@ impl QProtect {
         let bckt_id = self.pick_bucket(now, uflw);
         let ql_score = self.fill_bucket(now, bckt_id, size, prob_native);
         let critical_ql_product = i128::from(self.critical_ql) * i128::from(self.critical_ql_score);
-        if qdelay > self.critical_ql && i128::from(qdelay) * i128::from(ql_score) > critical_ql_product {
+        let product = i128::from(qdelay) * i128::from(ql_score);
+        if (qdelay > self.critical_ql && product > critical_ql_product) || ql_score >= QLSCORE_MAX {
             return (ql_score, true);
         }
         (ql_score, false)
@@ -90,8 +90,8 @@ impl QProtect {
         // 1/AGING, with AGING = 2^(LG_AGING - 30) B/ns.
         let per_byte = math::powi(2.0, 30 - self.lg_aging);
         self.buckets[bckt_id].t_exp += (prob_native * f64::from(size) * per_byte) as i64;
-        if self.buckets[bckt_id].t_exp - now > MAX_QLSCORE {
-            self.buckets[bckt_id].t_exp = now + MAX_QLSCORE;
+        if self.buckets[bckt_id].t_exp - now > QLSCORE_MAX {
+            self.buckets[bckt_id].t_exp = now + QLSCORE_MAX;
         }
         self.buckets[bckt_id].t_exp - now
     }

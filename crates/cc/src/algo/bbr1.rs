@@ -18,7 +18,7 @@
 
 use crate::config::Config;
 use crate::delivery_rate::{DeliveryRate, RateSample};
-use crate::path_model::{send_quantum, ModelInput, PathModel, RepairPhase, WindowedMax};
+use crate::path_model::{send_quantum, ModelInfo, ModelInput, ModelState, PathModel, RepairPhase, WindowedMax};
 use crate::window_law::{AckedSegments, Signal, Window, WindowLaw};
 use marqueue_core::{Dur, Rng, Time};
 
@@ -43,7 +43,7 @@ const FULL_BW: (f64, u32) = (1.25, 3);
 
 /// The state machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+enum Mode {
     /// Doubles the rate each round trip.
     #[default]
     Startup,
@@ -80,6 +80,8 @@ pub struct Bbr1 {
     repair: RepairPhase,
     conserves: bool,
     restarted: bool,
+    /// Recoveries that were spurious.
+    spurious: u32,
     pacing_rate: f64,
     rng: Option<Rng>,
 }
@@ -105,6 +107,7 @@ impl Default for Bbr1 {
             repair: RepairPhase::None,
             conserves: false,
             restarted: false,
+            spurious: 0,
             pacing_rate: 0.0,
             rng: None,
         }
@@ -112,11 +115,6 @@ impl Default for Bbr1 {
 }
 
 impl Bbr1 {
-    /// The state of the state machine.
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
     fn is_full(&self) -> bool {
         self.full_bw_rounds >= FULL_BW.1
     }
@@ -348,6 +346,44 @@ impl PathModel for Bbr1 {
             // Linux, bbr_set_state: as after a new round trip, and BtlBw is looked for again.
             self.repair = RepairPhase::Timeout;
             (self.full_bw, self.round_start) = (0.0, true);
+        }
+    }
+
+    /// Linux, bbr_undo_cwnd: BtlBw is looked for again, and the window of before comes back.
+    fn on_spurious_recovery(&mut self, window: &mut Window) {
+        self.spurious += 1;
+        if !self.is_full() {
+            (self.full_bw, self.full_bw_rounds) = (0.0, 0);
+        }
+        window.cwnd = window.cwnd.max(self.prior_cwnd);
+    }
+
+    fn info(&self, config: &Config) -> ModelInfo {
+        ModelInfo {
+            state: match self.mode {
+                Mode::Startup => ModelState::Startup,
+                Mode::Drain => ModelState::Drain,
+                Mode::ProbeBw => ModelState::ProbeBw,
+                Mode::ProbeRtt => ModelState::ProbeRtt,
+            },
+            max_bw: self.bw.get(),
+            bw: self.bw.get(),
+            min_rtt: if self.min_rtt == Dur(u64::MAX) { f64::INFINITY } else { self.min_rtt.secs() },
+            pacing_rate: self.pacing_rate,
+            bw_shortterm: f64::INFINITY,
+            inflight_shortterm: f64::INFINITY,
+            inflight_longterm: f64::INFINITY,
+            extra_acked: 0.0,
+            drained: self.inflight(config, 1.0),
+            in_flight: self.delivery.in_flight(),
+            delivered: self.delivery.delivered(),
+            lost: self.delivery.count_lost(),
+            rounds: self.rounds,
+            full_bw_count: self.full_bw_rounds,
+            spurious: self.spurious,
+            full_bw_reached: self.is_full(),
+            idle_restart: self.restarted,
+            app_limited: self.delivery.is_app_limited(),
         }
     }
 

@@ -1,8 +1,9 @@
 //! The sender's side of a model of the path ([`crate::path_model`]): what the model is told, and what it sets.
 
 use super::{Core, SendContext};
+use crate::config::Config;
 use crate::delivery_rate::DeliveryRate;
-use crate::path_model::{ModelInput, RepairPhase};
+use crate::path_model::{ModelInfo, ModelInput, RepairPhase};
 use marqueue_core::Time;
 
 impl Core {
@@ -38,6 +39,18 @@ impl Core {
         let Some(model) = self.control.model() else { return };
         let rate = model.update(&mut self.window, &ModelInput { now: tx.now, config: tx.config, phase });
         self.set_pacing_rate(rate);
+    }
+
+    /// The last loss recovery is found to have been spurious.
+    pub fn undo_recovery(&mut self) {
+        if let Some(model) = self.control.model() {
+            model.on_spurious_recovery(&mut self.window);
+        }
+    }
+
+    /// The model's state for traces, if there is one.
+    pub fn model_info(&mut self, config: &Config) -> Option<ModelInfo> {
+        self.control.model().map(|model| model.info(config))
     }
 
     /// A loss recovery begins. Returns true if a model of the path decides what that means.

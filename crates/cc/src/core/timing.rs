@@ -10,11 +10,12 @@ impl Core {
     /// timestamp, or if the timed segment is among those acknowledged.
     #[inline]
     pub(super) fn measure(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>, flight: u32) {
-        if tx.config.rtt_samples == RttSamples::Segments && self.una > 1 {
-            // Measured by the loss recovery, which knows when each segment was sent.
+        let by_segment = tx.config.rtt_samples == RttSamples::Segments;
+        if by_segment && self.una > 1 {
+            // Measured by the loss recovery, which knows when each segment was sent. The SYN is none of its segments.
             return self.end_back_off(ack.ece);
         }
-        if ack.echo.is_some() {
+        if ack.echo.is_some() && !by_segment {
             self.end_back_off(ack.ece);
             return self.measure_echo(tx, ack, flight);
         }

@@ -123,10 +123,16 @@ impl Engine {
         let flow = &mut self.flows[f as usize];
         let FlowKind::Tcp(tcp) = &mut flow.kind else { return };
         if let Some(trace) = tcp.trace {
-            let info = tcp.sender.core().info(&self.configs[flow.transport as usize]);
-            let rows = &mut self.senders[trace as usize].rows;
-            if rows.last().is_none_or(|r| r.1 != info) {
-                rows.push((self.now, info));
+            let config = &self.configs[flow.transport as usize];
+            let info = tcp.sender.core().info(config);
+            let trace = &mut self.senders[trace as usize];
+            if trace.rows.last().is_none_or(|r| r.1 != info) {
+                trace.rows.push((self.now, info));
+            }
+            if let Some(model) = tcp.sender.model(config) {
+                if trace.models.last().is_none_or(|r| r.1 != model) {
+                    trace.models.push((self.now, model));
+                }
             }
         }
         if tcp.sender.is_done() {

@@ -115,7 +115,7 @@ impl Engine {
         if let FlowKind::Tcp(tcp) = &mut flow.kind {
             tcp.trace = Some(index);
         }
-        self.senders.push(SenderTrace { flow: row, rows: Vec::new() });
+        self.senders.push(SenderTrace { flow: row, rows: Vec::new(), models: Vec::new() });
     }
 
     /// Enters the first timer of flow `f`.

@@ -1,15 +1,10 @@
 //! Delivery signals of a round trip, and the bounds that losses set: "Updating the Model Upon Packet Loss".
 
-use super::state::{is_too_high, BETA, LOSS_THRESH};
-use super::{Bbr3, State};
+use super::state::{is_too_high, State, BETA, LOSS_THRESH};
+use super::Bbr3;
 use crate::delivery_rate::{LostSegment, RateSample};
 use crate::window_law::Window;
 use marqueue_core::Time;
-
-
-
-
-
 
 /// InflightAtLoss: where losses crossed the threshold.
 fn inflight_at_loss(lost: &LostSegment) -> f64 {
@@ -26,6 +21,7 @@ impl Bbr3 {
             self.lost_ranges = (ranges + u32::from(lost.seq != last + 1), lost.seq);
             if !self.bounds.loss_in_round {
                 self.bounds.round_delivered = self.delivery.delivered();
+                self.save_state(window.cwnd);
             }
             self.bounds.loss_in_round = true;
             if self.probe.is_sample && is_too_high(lost.lost, lost.in_flight) {
@@ -42,6 +38,7 @@ impl Bbr3 {
             self.bounds.inflight_longterm = inflight_at_loss(lost).max(BETA * self.target_inflight(window));
         }
         if self.state == State::Up {
+            self.undo.state = Some(State::Up);
             self.start_down(now);
         }
     }

@@ -1,7 +1,7 @@
 //! Pacing rate and window: "Updating Control Parameters".
 
-use super::state::INFINITE;
-use super::{Bbr3, State};
+use super::state::{State, INFINITE};
+use super::Bbr3;
 use crate::config::Config;
 use crate::delivery_rate::RateSample;
 use crate::path_model::send_quantum;

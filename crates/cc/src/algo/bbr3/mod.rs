@@ -10,26 +10,30 @@
 //! (1) and Up (1.25) until the bandwidth does not grow or losses are too many. ProbeRTT every 5 s, unless the least round-trip
 //! time was measured meanwhile: half of the bandwidth-delay product in flight for 200 ms and a round trip.
 //!
-//! Files: `probe_bw` (the phases of ProbeBW), `bounds` (delivery signals, bounds by loss), `controls` (pacing rate and window).
+//! Files: `probe_bw` (the phases of ProbeBW), `bounds` (delivery signals, bounds by loss), `undo` (spurious
+//! recoveries), `controls` (pacing rate and window), `info` (for traces).
 //!
 //! Departures:
 //! - Segments leave alone; the window makes room for bursts all the same (`send_quantum`).
-//! - A recovery is never found to be spurious here, so that nothing is undone ("Handling a Spurious Loss Recovery").
+//! - A recovery is found to be spurious by D-SACK alone, once it is known for all that it has sent again.
 //! - Startup ends for losses (CheckStartupHighLoss) where a round trip has ended that was all in fast recovery; six ranges of
 //!   lost segments are counted as they are detected.
 //! - Losses are processed with the next acknowledgement.
 
 mod bounds;
 mod controls;
+mod info;
 mod probe_bw;
 mod state;
+mod undo;
 
 use crate::config::Config;
 use crate::delivery_rate::{DeliveryRate, RateSample};
-use crate::path_model::{ModelInput, PathModel, RepairPhase, WindowedMax};
+use crate::path_model::{ModelInfo, ModelInput, PathModel, RepairPhase, WindowedMax};
 use crate::window_law::{AckedSegments, Signal, Window, WindowLaw};
 use marqueue_core::{Dur, Rng, Time};
-use state::{is_too_high, Bounds, ProbeBw, INFINITE};
+use state::{is_too_high, Bounds, ProbeBw, State, INFINITE};
+use undo::Undo;
 
 /// BBR.MaxBwFilterLen, cycles: this one and the one before.
 const MAX_BW_CYCLES: u32 = 1;
@@ -43,50 +47,6 @@ const PROBE_RTT_TIME: Dur = Dur(200_000_000);
 const FULL_BW: (f64, u32) = (1.25, 3);
 /// BBRStartupFullLossCnt.
 const STARTUP_LOSSES: u32 = 6;
-
-/// BBR.state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
-    /// Doubles the rate each round trip.
-    #[default]
-    Startup,
-    /// Empties the queue of Startup.
-    Drain,
-    /// Gives way, until there is room.
-    Down,
-    /// Keeps to the estimate.
-    Cruise,
-    /// Fills the pipe before a probe.
-    Refill,
-    /// Probes for more.
-    Up,
-    /// Measures the least round-trip time.
-    ProbeRtt,
-}
-
-impl State {
-    /// IsInAProbeBWState.
-    fn is_probe_bw(self) -> bool {
-        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
-    }
-
-    /// IsProbingBW.
-    fn is_probing(self) -> bool {
-        matches!(self, State::Startup | State::Refill | State::Up)
-    }
-
-    /// Pacing gain and window gain.
-    fn gains(self) -> (f64, f64) {
-        match self {
-            State::Startup => (2.77, 2.0),
-            State::Drain => (0.5, 2.0),
-            State::Down => (0.9, 2.0),
-            State::Cruise | State::Refill => (1.0, 2.0),
-            State::Up => (1.25, 2.25),
-            State::ProbeRtt => (1.0, 0.5),
-        }
-    }
-}
 
 /// Is the pipe full? BBR.full_bw, full_bw_count and full_bw_now.
 #[derive(Clone, Copy, Debug, Default)]
@@ -144,6 +104,7 @@ pub struct Bbr3 {
     probe: ProbeBw,
     aggregation: Aggregation,
     prior_cwnd: f64,
+    undo: Undo,
     idle_restart: bool,
     repair: RepairPhase,
     /// The fast recovery has lasted for a round trip; ranges lost in this one, and the last segment of the last.
@@ -181,6 +142,7 @@ impl Default for Bbr3 {
             probe: ProbeBw::default(),
             aggregation: Aggregation::default(),
             prior_cwnd: 0.0,
+            undo: Undo::default(),
             idle_restart: false,
             repair: RepairPhase::None,
             repair_rounds: 0,
@@ -192,11 +154,6 @@ impl Default for Bbr3 {
 }
 
 impl Bbr3 {
-    /// The state of the state machine.
-    pub fn state(&self) -> State {
-        self.state
-    }
-
     fn in_flight(&self) -> f64 {
         f64::from(self.delivery.in_flight())
     }
@@ -260,6 +217,7 @@ impl Bbr3 {
             let losses = std::mem::take(&mut self.lost_ranges.0);
             if self.repair_rounds >= 1 && losses >= STARTUP_LOSSES && is_too_high(sample.lost, sample.tx_in_flight)
             {
+                self.undo.state = Some(State::Startup);
                 self.full_reached = true;
                 self.bounds.inflight_longterm = self.bdp(1.0).max(f64::from(self.bounds.inflight_latest));
             }
@@ -397,9 +355,17 @@ impl PathModel for Bbr3 {
 
     /// OnEnterFastRecovery, OnEnterRTO.
     fn on_congestion(&mut self, cwnd: f64, timeout: bool) {
-        self.save_cwnd(cwnd);
+        self.save_state(cwnd);
         self.repair = if timeout { RepairPhase::Timeout } else { RepairPhase::Fast };
         self.repair_rounds = 0;
+    }
+
+    fn on_spurious_recovery(&mut self, window: &mut Window) {
+        self.undo_recovery(window);
+    }
+
+    fn info(&self, config: &Config) -> ModelInfo {
+        self.model_info(config)
     }
 
     /// HandleRestartFromIdle.

@@ -1,7 +1,7 @@
 //! The phases of ProbeBW: "ProbeBW Algorithm Details".
 
-use super::state::{is_too_high, AckPhase, INFINITE};
-use super::{Bbr3, FullBw, State};
+use super::state::{is_too_high, AckPhase, State, INFINITE};
+use super::{Bbr3, FullBw};
 use crate::config::Config;
 use crate::delivery_rate::RateSample;
 use crate::window_law::Window;
@@ -9,10 +9,6 @@ use marqueue_core::Time;
 
 /// Most round trips between two probes, however large the window.
 const MOST_ROUNDS: f64 = 63.0;
-
-
-
-
 
 impl Bbr3 {
     /// StartProbeBW_DOWN.
@@ -27,7 +23,7 @@ impl Bbr3 {
     }
 
     /// StartProbeBW_REFILL.
-    fn start_refill(&mut self) {
+    pub(super) fn start_refill(&mut self) {
         self.bounds.reset_shortterm();
         (self.probe.up_rounds, self.probe.up_acked) = (0, 0.0);
         self.probe.prev_precautionary = false;

@@ -1,5 +1,7 @@
-//! Variables of the bounds that losses set and of the phases of ProbeBW. What BBR does with them is in `bounds` and `probe_bw`.
+//! The states, and the variables of the bounds that losses set and of the phases of ProbeBW. What BBR does with them is in
+//! `bounds` and `probe_bw`.
 
+use crate::path_model::ModelState;
 use marqueue_core::{Dur, Rng, Time};
 
 /// BBR.LossThresh.
@@ -8,6 +10,64 @@ pub const LOSS_THRESH: f64 = 0.02;
 pub const BETA: f64 = 0.7;
 /// No bound, and no round-trip time.
 pub const INFINITE: f64 = f64::INFINITY;
+
+/// BBR.state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// Doubles the rate each round trip.
+    #[default]
+    Startup,
+    /// Empties the queue of Startup.
+    Drain,
+    /// Gives way, until there is room.
+    Down,
+    /// Keeps to the estimate.
+    Cruise,
+    /// Fills the pipe before a probe.
+    Refill,
+    /// Probes for more.
+    Up,
+    /// Measures the least round-trip time.
+    ProbeRtt,
+}
+
+impl State {
+    /// IsInAProbeBWState.
+    pub fn is_probe_bw(self) -> bool {
+        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
+    }
+
+    /// IsProbingBW.
+    pub fn is_probing(self) -> bool {
+        matches!(self, State::Startup | State::Refill | State::Up)
+    }
+
+    /// Pacing gain and window gain.
+    pub fn gains(self) -> (f64, f64) {
+        match self {
+            State::Startup => (2.77, 2.0),
+            State::Drain => (0.5, 2.0),
+            State::Down => (0.9, 2.0),
+            State::Cruise | State::Refill => (1.0, 2.0),
+            State::Up => (1.25, 2.25),
+            State::ProbeRtt => (1.0, 0.5),
+        }
+    }
+}
+
+impl From<State> for ModelState {
+    fn from(state: State) -> ModelState {
+        match state {
+            State::Startup => ModelState::Startup,
+            State::Drain => ModelState::Drain,
+            State::Down => ModelState::Down,
+            State::Cruise => ModelState::Cruise,
+            State::Refill => ModelState::Refill,
+            State::Up => ModelState::Up,
+            State::ProbeRtt => ModelState::ProbeRtt,
+        }
+    }
+}
 
 /// Bounds and signals. Volumes are in segments.
 #[derive(Clone, Copy, Debug)]

@@ -18,6 +18,7 @@ mod detector;
 mod probe;
 mod rtt_sample;
 mod scoreboard;
+mod spurious;
 
 use super::loss_recovery::LossRecovery;
 use super::prr::{Progress, WindowReduction};
@@ -31,6 +32,7 @@ use marqueue_core::{Dur, Time};
 use probe::Probe;
 use rtt_sample::RttSample;
 use scoreboard::Scoreboard;
+use spurious::SpuriousCheck;
 
 /// The phase of recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +64,8 @@ pub struct Rack {
     progress: (u32, u32),
     /// An acknowledgement that is being processed has ended a recovery.
     ended: bool,
+    /// Was the last recovery spurious? Asked for a model of the path.
+    spurious: SpuriousCheck,
 }
 
 /// The information of an acknowledgement, or of the reordering timer.
@@ -76,6 +80,9 @@ struct AckSummary {
 
 impl Rack {
     fn send(&mut self, core: &mut Core, tx: &mut SendContext<'_>, seq: u32) {
+        if seq < core.max && self.repairing() {
+            self.spurious.sent_again();
+        }
         core.send(tx, seq);
         core.nxt = core.nxt.max(seq + 1);
         self.scoreboard.sent(seq, tx.now);
@@ -178,14 +185,6 @@ impl Rack {
         delivered
     }
 
-    /// RFC 2883, section 4: the first block is of a segment that came twice if it lies below what is
-    /// acknowledged, or within the second block.
-    fn dsack(ack: &Ack<'_>) -> Option<u32> {
-        let &(start, end) = ack.sack.first()?;
-        let within = ack.sack.get(1).is_some_and(|&(s, e)| s <= start && end <= e);
-        (start < end && (start < ack.ack || within)).then_some(start)
-    }
-
     /// Steps 4 and 5: detects losses. Returns true if fast recovery begins or the window is reduced again.
     fn detect(&mut self, core: &mut Core, tx: &mut SendContext<'_>, news: AckSummary) -> bool {
         let AckSummary { dsack, recovered, progress } = news;
@@ -212,6 +211,7 @@ impl Rack {
             && found.retransmission.is_some_and(|at| at >= self.cut_at);
         if begins {
             self.phase = Phase::Fast;
+            self.spurious.begin();
             self.probe.clear();
             self.reducing.end(core);
             self.reducing = WindowReduction::begin(tx.config.reduction, before);
@@ -310,7 +310,10 @@ impl LossRecovery for Rack {
         }
         self.begin_cwr(core, tx);
         let dsack = Rack::dsack(ack);
-        if self.probe.on_ack(core, ack, dsack) {
+        if let Some(dsack) = dsack.as_ref().filter(|_| tx.config.by_model) {
+            self.undo_if_spurious(core, dsack);
+        }
+        if self.probe.on_ack(core, ack, dsack.as_ref().map(|d| d.start)) {
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));
             core.last_cut = LastCut::Repaired;
         }
@@ -362,6 +365,9 @@ impl LossRecovery for Rack {
         }
         core.nxt = core.max;
         core.repair_deadline = Time::NEVER;
+        if !self.repairing() {
+            self.spurious.begin();
+        }
         self.phase = Phase::Timeout;
         self.reducing = WindowReduction::AtOnce;
         self.probe.clear();
