@@ -31,9 +31,7 @@ def command(*arguments: str):
 # Constants and formulas
 
 
-@pytest.mark.parametrize(
-    ("loss", "printed"), [(0.001, 0.036), (0.005, 0.081), (0.01, 0.114)]
-)
+@pytest.mark.parametrize(("loss", "printed"), [(0.001, 0.036), (0.005, 0.081), (0.01, 0.114)])
 def test_the_constants_of_rfc_7928_follow_from_its_formula(loss: float, printed: float) -> None:
     # Section 8.2: N = S sqrt(1/0.76) sqrt(l), printed with three digits (0.0362, 0.0811, 0.1147:
     # the last is cut, not rounded).

@@ -107,7 +107,9 @@ def evaluate_cc(
     control: Annotated[
         str,
         typer.Option(
-            "--control", metavar="NAME", help="The congestion control, such as bbr3.",
+            "--control",
+            metavar="NAME",
+            help="The congestion control, such as bbr3.",
             show_default=False,
         ),
     ],

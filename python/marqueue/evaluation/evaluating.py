@@ -98,9 +98,7 @@ class Evaluation:
     @property
     def summary(self) -> str:
         """The number of each verdict, as text."""
-        found = ", ".join(
-            f"{self.verdicts[each]} {each}" for each in ORDER if self.verdicts[each]
-        )
+        found = ", ".join(f"{self.verdicts[each]} {each}" for each in ORDER if self.verdicts[each])
         return f"{len(self.outcomes)} scenarios: {found}"
 
     def as_dict(self) -> dict[str, Any]:

@@ -94,9 +94,7 @@ def goodput(group: str | None = None, phase: str = "", window: int | None = None
     """Goodput of all flows, or of a group."""
     name = "goodput" + (f" of {group}" if group else "") + (f", {phase}" if phase else "")
     label = "Goodput" + (f", {group}" if group else "") + (f", {phase}" if phase else "")
-    return Measure(
-        name, label, "Mbit/s", lambda run: goodput_of(run, group, window), 1e-6
-    )
+    return Measure(name, label, "Mbit/s", lambda run: goodput_of(run, group, window), 1e-6)
 
 
 def fairness(group: str | None = None) -> Measure:
@@ -154,9 +152,7 @@ def page_load(pages: Sequence[str]) -> Measure:
     return Measure("page load", "Page load time, mean", "s", of)
 
 
-STARTUP = Measure(
-    "startup", "Flow startup time, mean", "ms", lambda run: run.startup_times(), 1e3
-)
+STARTUP = Measure("startup", "Flow startup time, mean", "ms", lambda run: run.startup_times(), 1e3)
 """From the start of a flow to the end of its handshake, when data may leave (RFC 7928, 2.2)."""
 
 

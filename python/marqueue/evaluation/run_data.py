@@ -51,7 +51,9 @@ class Packets:
             which = ack == acks
             if flows is not None:
                 which &= np.isin(flow, flows[r])
-            found.append((int((which & (kind == DROP)).sum()), int((which & (kind == ARRIVE)).sum())))
+            found.append(
+                (int((which & (kind == DROP)).sum()), int((which & (kind == ARRIVE)).sum()))
+            )
         return found
 
     def delays(self, flows: Sequence[Indices]) -> list[Floats]:
@@ -154,9 +156,7 @@ class RunData:
         replications, flows, times = (column[known] for column in columns)
         for r, flow, t in zip(replications.tolist(), flows.tolist(), times.tolist(), strict=True):
             first.setdefault((r, flow), t)
-        traced = set(
-            zip(table["replication"].to_pylist(), table["flow"].to_pylist(), strict=True)
-        )
+        traced = set(zip(table["replication"].to_pylist(), table["flow"].to_pylist(), strict=True))
         _, flow, replication, start = self._flows
         begin, _ = self.result.span()
         out: list[list[float]] = [[] for _ in range(self.result.replications)]
