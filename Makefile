@@ -306,7 +306,7 @@ kernel-peers: $(EXTENSION) ## Run two flows through Linux's AQMs in user-mode Li
 kept = $(BIN)/marqueue $(1) --json > $(2).part && mv $(2).part $(2)
 
 evaluation: $(EXTENSION) ## Remake docs/evaluation: every AQM by the scenarios of RFC 7928 (10 to 15 minutes)
-	$(BIN)/marqueue evaluate league docs/evaluation
+	$(BIN)/marqueue evaluate league docs/evaluation $(LEAGUE)
 
 coexistence: $(EXTENSION) $(INSTALLED) ## Remake docs/coexistence: five senders beside each other through seven AQMs (15 minutes)
 	$(BIN)/python -m benches.coexistence

@@ -55,9 +55,12 @@ def league_page(data: Mapping[str, Any], suite: Suite[Any], command: str) -> str
         "",
         f"<!-- Made by {command} from the JSON file beside it. -->",
         "",
-        f"{len(contenders)} AQMs with their defaults by {len(ran)} scenarios, {data['effort']} form, seed "
-        f"{data['seed']}. `+` passes, `−` fails, `o` is not decided, empty is without a verdict (no model, or "
-        "not applicable). Scenarios are numbered below. The order is by failures; it says how often a limit "
+        f"{len(contenders)} AQMs with their defaults by {len(ran)} scenarios, {data['effort']} "
+        "form, seed "
+        f"{data['seed']}. `+` passes, `−` fails, `o` is not decided, empty is without a verdict "
+        "(no model, or "
+        "not applicable). Scenarios are numbered below. The order is by failures; it says how "
+        "often a limit "
         "of [ours](../evaluation.md) was missed, not which AQM is best for a network.",
         "",
         f"| {' | '.join(head)} |",
@@ -79,11 +82,17 @@ def _failures(of: Mapping[str, Any]) -> str:
     parts = []
     for case, found in of.items():
         failed = [
-            f"{what} {each['value']['mean']:.3g}" if each["value"] and each["value"]["mean"] is not None
-            else what
+            " ".join(filter(None, (what, _mean(each["value"]))))
             for what, each in found["criteria"].items()
             if each["verdict"] == "fail"
-        ]  # fmt: skip
+        ]
         if failed:
             parts.append(f"{case}: {', '.join(failed)}")
     return "; ".join(parts)
+
+
+def _mean(value: Mapping[str, float | None] | None) -> str:
+    """The mean of an estimate with three digits; empty where there is none, such as an infinite
+    one."""
+    mean = None if value is None else value["mean"]
+    return "" if mean is None else f"{mean:.3g}"

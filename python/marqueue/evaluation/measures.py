@@ -129,7 +129,10 @@ def completion(groups: Sequence[str], label: str = "Flow completion time, mean")
     def of(run: RunData) -> Floats:
         sets = [run.result.flow_sets(group=group) for group in groups]
         return np.array(
-            [float(np.concatenate([_finished(f) for f in each]).mean()) for each in zip(*sets)]
+            [
+                float(np.concatenate([_finished(f) for f in each]).mean())
+                for each in zip(*sets, strict=True)
+            ]
         )
 
     return Measure("completion", label, "s", of)
@@ -147,7 +150,9 @@ def page_load(pages: Sequence[str]) -> Measure:
 
     def of(run: RunData) -> Floats:
         sets = [run.result.flow_sets(group=page) for page in pages]
-        return np.array([np.mean([load(page) for page in each]) for each in zip(*sets)])
+        return np.array(
+            [np.mean([load(page) for page in each]) for each in zip(*sets, strict=True)]
+        )
 
     return Measure("page load", "Page load time, mean", "s", of)
 

@@ -142,7 +142,11 @@ class RunData:
             for r in range(self.result.replications)
         ]
         return Packets(
-            *([column[each] for each in rows] for column in (time, kind, flow, sojourn, ack))
+            time=[time[each] for each in rows],
+            kind=[kind[each] for each in rows],
+            flow=[flow[each] for each in rows],
+            sojourn=[sojourn[each] for each in rows],
+            ack=[ack[each] for each in rows],
         )
 
     def startup_times(self) -> Floats:
@@ -171,4 +175,5 @@ def _named(column: pa.ChunkedArray, names: Sequence[str]) -> Indices:
     encoded = column.combine_chunks().dictionary_encode()
     known = [names.index(name) if name in names else -1 for name in encoded.dictionary.to_pylist()]
     codes = encoded.indices.to_numpy(zero_copy_only=False)
-    return np.array([*known, -1], dtype=np.int64)[codes]
+    found: Indices = np.array([*known, -1], dtype=np.int64)[codes]
+    return found
