@@ -48,7 +48,7 @@ def league_page(data: Mapping[str, Any], suite: Suite[Any], command: str) -> str
         verdicts = [each["verdict"] for each in contenders[name].values()]
         return [verdicts.count(verdict) for verdict in ORDER[:3]]
 
-    order = sorted(contenders, key=lambda name: (*counts(name)[:2], list(contenders).index(name)))
+    order = sorted(contenders, key=lambda name: (*counts(name)[:2], name))
     head = ["AQM", "fails", "not decided", "passes", *(str(i) for i in range(1, len(ran) + 1))]
     lines = [
         f"# League table: {data['suite']}",
@@ -73,17 +73,19 @@ def league_page(data: Mapping[str, Any], suite: Suite[Any], command: str) -> str
     lines += [f"{i}. {case.section} {case.title} (`{case.name}`)" for i, case in enumerate(ran, 1)]
     lines += ["", "## What fails", "", "| AQM | criteria that fail |", "| --- | --- |"]
     for name in order:
-        lines.append(f"| {name} | {_failures(contenders[name]) or 'none'} |")
+        lines.append(
+            f"| {name} | {_failures(contenders[name], [case.name for case in ran]) or 'none'} |"
+        )
     return "\n".join(lines) + "\n"
 
 
-def _failures(of: Mapping[str, Any]) -> str:
+def _failures(of: Mapping[str, Any], cases: Sequence[str]) -> str:
     """The criteria that fail, with their values, by scenario."""
     parts = []
-    for case, found in of.items():
+    for case in cases:
         failed = [
             " ".join(filter(None, (what, _mean(each["value"]))))
-            for what, each in found["criteria"].items()
+            for what, each in sorted(of[case]["criteria"].items())
             if each["verdict"] == "fail"
         ]
         if failed:
