@@ -10,12 +10,21 @@ from typer.testing import CliRunner
 
 from marqueue import load
 from marqueue.cli import app
-from marqueue.evaluation import AQM_SUITES, Effort, aqm_contender, evaluate, split_names
+from marqueue.errors import MarqueueError
+from marqueue.evaluation import (
+    AQM_SUITES,
+    Effort,
+    aqm_contender,
+    control_contender,
+    evaluate,
+    split_names,
+)
 from marqueue.evaluation.criterion import Side, decide, worst
 from marqueue.evaluation.league import league_page
 from marqueue.evaluation.pictures import ellipse
 from marqueue.evaluation.rfc7928 import RFC7928, setup
 from marqueue.evaluation.rfc7928.control_law import at_level, variants
+from marqueue.evaluation.rfc9743 import RFC9743
 from marqueue.evaluation.run_data import synchronization_ratio
 from marqueue.scenario import Aqm
 from marqueue.statistics.estimates import Estimate
@@ -31,9 +40,7 @@ def command(*arguments: str):
 # Constants and formulas
 
 
-@pytest.mark.parametrize(
-    ("loss", "printed"), [(0.001, 0.036), (0.005, 0.081), (0.01, 0.114)]
-)
+@pytest.mark.parametrize(("loss", "printed"), [(0.001, 0.036), (0.005, 0.081), (0.01, 0.114)])
 def test_the_constants_of_rfc_7928_follow_from_its_formula(loss: float, printed: float) -> None:
     # Section 8.2: N = S sqrt(1/0.76) sqrt(l), printed with three digits (0.0362, 0.0811, 0.1147:
     # the last is cut, not rounded).
@@ -113,6 +120,28 @@ def test_every_case_measures_what_its_criteria_judge(effort: Effort) -> None:
         assert len(measured) == len(case.measures), f"{case.name}: two measures of one name"
 
 
+@pytest.mark.parametrize("control", ["reno", "cubic", "bbr1", "bbr3", "prague", "dctcp", "ledbat"])
+def test_every_case_of_rfc_9743_has_a_scenario_for_each_control(control: str) -> None:
+    for case in RFC9743.cases:
+        runs = case.runs(control, Effort.QUICK)
+        measured = {each.name for each in case.measures}
+        for each in case.criteria(control):
+            assert each.run in runs, case.name
+            assert each.measure in measured, case.name
+
+
+def test_bbr1_fails_where_the_rfc_says_that_it_failed() -> None:
+    # RFC 9743, section 5.1.3: sustained loss in buffers below 1.5 bandwidth-delay products.
+    found = evaluate(
+        RFC9743,
+        [control_contender("--control", name) for name in ("reno", "bbr1")],
+        [control_contender("--baseline", "cubic")],
+        effort=Effort.QUICK,
+        only=["high-loss"],
+    )
+    assert [each.outcomes[0].verdict for each in found] == ["pass", "fail"]
+
+
 def test_sensitivity_changes_each_parameter_and_leaves_out_what_is_refused() -> None:
     names = variants(Aqm.of("codel"))
     assert {"target halved", "target doubled", "interval halved", "interval doubled"} == set(names)
@@ -173,19 +202,19 @@ def test_the_command_writes_verdicts_report_and_scenarios(tmp_path: Path) -> Non
         (["aqm", "--aqm", "codel:trget=5 ms"], 'trget: unknown key, expected one of target'),
         (["aqm", "--aqm", "codel:x"], '--aqm: got "x" in "codel:x", expected parameter=value'),
         (["aqm", "--aqm", "mkc"], "expected an AQM that drops or marks"),
-        (["aqm", "--aqm", "codel", "--suite", "rfc1"], '--suite: got "rfc1", expected one of rfc7928'),
-        (["aqm", "--aqm", "codel", "--only", "foo"], '--only: got "foo", expected one of tcp-friendly'),
-        (["aqm", "--aqm", "codel", "--baseline", "pie,foo"], '--baseline: got "foo", expected one of'),
+        (["aqm", "--aqm", "codel", "--suite", "rfc1"], 'got "rfc1", expected one of rfc7928'),
+        (["aqm", "--aqm", "codel", "--only", "foo"], 'got "foo", expected one of tcp-friendly'),
+        (["aqm", "--aqm", "codel", "--baseline", "pie,foo"], '--baseline: got "foo"'),
+        (["cc", "--control", "bbr9"], '--control: got "bbr9", expected one of reno, cubic'),
+        (["cc", "--control", "reno", "--suite", "tcpeval"], '"tcpeval", expected one of rfc9743'),
         (
             ["aqm", "--aqm", "red:min_th=50 packets,max_th=10 packets"],
             "--aqm red:min_th=50 packets,max_th=10 packets: ",
         ),
     ],
 )  # fmt: skip
-def test_a_mistake_gets_one_line(arguments: list[str], expected: str, capsys) -> None:
+def test_a_mistake_gets_one_line(arguments: list[str], expected: str) -> None:
     # The process, not the runner, turns errors of users into messages.
-    from marqueue.errors import MarqueueError
-
     result = command(*arguments, "--quick")
     assert isinstance(result.exception, MarqueueError)
     assert result.exception.exit_code == 2

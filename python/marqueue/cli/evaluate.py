@@ -107,7 +107,9 @@ def evaluate_cc(
     control: Annotated[
         str,
         typer.Option(
-            "--control", metavar="NAME", help="The congestion control, such as bbr3.",
+            "--control",
+            metavar="NAME",
+            help="The congestion control, such as bbr3.",
             show_default=False,
         ),
     ],
@@ -169,19 +171,36 @@ def evaluate_league(
             metavar="DIR", help="Where league.json and league.md go.", show_default=False
         ),
     ],
+    aqm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--aqm",
+            metavar="NAME,...",
+            help="The AQMs (repeatable).",
+            show_default="all that TCP can use",
+        ),
+    ] = None,
+    only: Only = None,
     stored: Annotated[
         bool, typer.Option("--stored", help="Only make league.md again from league.json.")
     ] = False,
     jobs: options.Jobs = None,
 ) -> None:
     """Evaluate every AQM that TCP can use by RFC 7928, in the quick form and without the scenario
-    of sensitivity, and write the league table. Takes about fifteen minutes of a processor.
+    of sensitivity, and write the league table. Takes about fifteen minutes of a processor; --aqm
+    and --only choose fewer.
 
     Example: marqueue evaluate league docs/evaluation
     """
     from json import loads
 
-    from marqueue.evaluation import AQM_SUITES, Effort, aqm_contender
+    from marqueue.evaluation import (
+        AQM_SUITES,
+        Effort,
+        aqm_contender,
+        checked_names,
+        split_names,
+    )
     from marqueue.evaluation import evaluate as run
     from marqueue.evaluation.league import league_data, league_page
     from marqueue.results.integrity import dump_json
@@ -192,18 +211,20 @@ def evaluate_league(
     if stored:
         data = loads((folder / f"{LEAGUE}.json").read_text(encoding="utf-8"))
     else:
-        # Those without a required parameter.
-        names = [
+        names = split_names(aqm or ()) or [
             name
             for name, each in aqms().items()
             if not each.prices and not any(declared.required for declared in each.params)
         ]
         entrants = [aqm_contender("AQM", name) for name in names]
-        only = [case.name for case in suite.cases if case.name not in NOT_IN_LEAGUE]
+        cases = [case.name for case in suite.cases]
+        chosen = checked_names("--only", only or (), cases) or [
+            name for name in cases if name not in NOT_IN_LEAGUE
+        ]
         with progress_bar("league") as progress:
             found = run(
                 suite, entrants, [aqm_contender("AQM", suite.baseline)],
-                effort=Effort.QUICK, only=only, jobs=jobs, progress=progress,
+                effort=Effort.QUICK, only=chosen, jobs=jobs, progress=progress,
             )  # fmt: skip
         data = league_data(found)
     page = league_page(data, suite, "marqueue evaluate league")

@@ -86,4 +86,6 @@ def build_once(option: str, case: Case[T], contender: Contender[T], effort: Effo
         case.runs(contender.of, effort)
     except ScenarioError as error:
         lines = [str(problem).rpartition("aqm.")[2] for problem in error.problems]
-        raise MarqueueError("\n".join(f"{option} {contender.label}: {line}" for line in lines)) from None
+        raise MarqueueError(
+            "\n".join(f"{option} {contender.label}: {line}" for line in lines)
+        ) from None

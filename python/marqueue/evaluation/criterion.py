@@ -137,7 +137,9 @@ def decide(values: Floats, limit: float, side: Side) -> tuple[Verdict, str]:
     infinite = int(np.isinf(values).sum())
     if infinite:
         worst = bool((sign * values).max() == np.inf)
-        return ("fail" if worst else "pass"), f"infinite in {infinite} of {len(values)} replications"
+        return (
+            "fail" if worst else "pass"
+        ), f"infinite in {infinite} of {len(values)} replications"
     found = Estimate.of(values)
     if found.half_width is None:
         return "not decided", "one replication has no interval"

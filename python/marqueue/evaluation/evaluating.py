@@ -98,9 +98,7 @@ class Evaluation:
     @property
     def summary(self) -> str:
         """The number of each verdict, as text."""
-        found = ", ".join(
-            f"{self.verdicts[each]} {each}" for each in ORDER if self.verdicts[each]
-        )
+        found = ", ".join(f"{self.verdicts[each]} {each}" for each in ORDER if self.verdicts[each])
         return f"{len(self.outcomes)} scenarios: {found}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -231,7 +229,7 @@ def _outcome(
     labels = list(dict.fromkeys([contender.label, *(each.label for each in baselines)]))
     mine = {key: each for key, each in found.items() if key[0] in labels}
     measured: dict[str, dict[str, Mapping[str, Values]]] = {
-        label: {run: each.values for (l, run), each in mine.items() if l == label}
+        label: {run: each.values for (name, run), each in mine.items() if name == label}
         for label in labels
     }
     judgements = [

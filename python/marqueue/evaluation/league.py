@@ -48,16 +48,19 @@ def league_page(data: Mapping[str, Any], suite: Suite[Any], command: str) -> str
         verdicts = [each["verdict"] for each in contenders[name].values()]
         return [verdicts.count(verdict) for verdict in ORDER[:3]]
 
-    order = sorted(contenders, key=lambda name: (*counts(name)[:2], list(contenders).index(name)))
+    order = sorted(contenders, key=lambda name: (*counts(name)[:2], name))
     head = ["AQM", "fails", "not decided", "passes", *(str(i) for i in range(1, len(ran) + 1))]
     lines = [
         f"# League table: {data['suite']}",
         "",
         f"<!-- Made by {command} from the JSON file beside it. -->",
         "",
-        f"{len(contenders)} AQMs with their defaults by {len(ran)} scenarios, {data['effort']} form, seed "
-        f"{data['seed']}. `+` passes, `−` fails, `o` is not decided, empty is without a verdict (no model, or "
-        "not applicable). Scenarios are numbered below. The order is by failures; it says how often a limit "
+        f"{len(contenders)} AQMs with their defaults by {len(ran)} scenarios, {data['effort']} "
+        "form, seed "
+        f"{data['seed']}. `+` passes, `−` fails, `o` is not decided, empty is without a verdict "
+        "(no model, or "
+        "not applicable). Scenarios are numbered below. The order is by failures; it says how "
+        "often a limit "
         "of [ours](../evaluation.md) was missed, not which AQM is best for a network.",
         "",
         f"| {' | '.join(head)} |",
@@ -70,20 +73,28 @@ def league_page(data: Mapping[str, Any], suite: Suite[Any], command: str) -> str
     lines += [f"{i}. {case.section} {case.title} (`{case.name}`)" for i, case in enumerate(ran, 1)]
     lines += ["", "## What fails", "", "| AQM | criteria that fail |", "| --- | --- |"]
     for name in order:
-        lines.append(f"| {name} | {_failures(contenders[name]) or 'none'} |")
+        lines.append(
+            f"| {name} | {_failures(contenders[name], [case.name for case in ran]) or 'none'} |"
+        )
     return "\n".join(lines) + "\n"
 
 
-def _failures(of: Mapping[str, Any]) -> str:
+def _failures(of: Mapping[str, Any], cases: Sequence[str]) -> str:
     """The criteria that fail, with their values, by scenario."""
     parts = []
-    for case, found in of.items():
+    for case in cases:
         failed = [
-            f"{what} {each['value']['mean']:.3g}" if each["value"] and each["value"]["mean"] is not None
-            else what
-            for what, each in found["criteria"].items()
+            " ".join(filter(None, (what, _mean(each["value"]))))
+            for what, each in sorted(of[case]["criteria"].items())
             if each["verdict"] == "fail"
-        ]  # fmt: skip
+        ]
         if failed:
             parts.append(f"{case}: {', '.join(failed)}")
     return "; ".join(parts)
+
+
+def _mean(value: Mapping[str, float | None] | None) -> str:
+    """The mean of an estimate with three digits; empty where there is none, such as an infinite
+    one."""
+    mean = None if value is None else value["mean"]
+    return "" if mean is None else f"{mean:.3g}"

@@ -94,9 +94,7 @@ def goodput(group: str | None = None, phase: str = "", window: int | None = None
     """Goodput of all flows, or of a group."""
     name = "goodput" + (f" of {group}" if group else "") + (f", {phase}" if phase else "")
     label = "Goodput" + (f", {group}" if group else "") + (f", {phase}" if phase else "")
-    return Measure(
-        name, label, "Mbit/s", lambda run: goodput_of(run, group, window), 1e-6
-    )
+    return Measure(name, label, "Mbit/s", lambda run: goodput_of(run, group, window), 1e-6)
 
 
 def fairness(group: str | None = None) -> Measure:
@@ -131,7 +129,10 @@ def completion(groups: Sequence[str], label: str = "Flow completion time, mean")
     def of(run: RunData) -> Floats:
         sets = [run.result.flow_sets(group=group) for group in groups]
         return np.array(
-            [float(np.concatenate([_finished(f) for f in each]).mean()) for each in zip(*sets)]
+            [
+                float(np.concatenate([_finished(f) for f in each]).mean())
+                for each in zip(*sets, strict=True)
+            ]
         )
 
     return Measure("completion", label, "s", of)
@@ -149,14 +150,14 @@ def page_load(pages: Sequence[str]) -> Measure:
 
     def of(run: RunData) -> Floats:
         sets = [run.result.flow_sets(group=page) for page in pages]
-        return np.array([np.mean([load(page) for page in each]) for each in zip(*sets)])
+        return np.array(
+            [np.mean([load(page) for page in each]) for each in zip(*sets, strict=True)]
+        )
 
     return Measure("page load", "Page load time, mean", "s", of)
 
 
-STARTUP = Measure(
-    "startup", "Flow startup time, mean", "ms", lambda run: run.startup_times(), 1e3
-)
+STARTUP = Measure("startup", "Flow startup time, mean", "ms", lambda run: run.startup_times(), 1e3)
 """From the start of a flow to the end of its handshake, when data may leave (RFC 7928, 2.2)."""
 
 

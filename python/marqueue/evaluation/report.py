@@ -11,9 +11,8 @@ from marqueue.evaluation.criterion import Verdict as Found
 from marqueue.evaluation.evaluating import Evaluation, Outcome
 from marqueue.evaluation.pictures import Picture, ellipse
 from marqueue.evaluation.table import reasons, shown_value
-from marqueue.reports.builder import Cell, Report
+from marqueue.reports.builder import Cell, Report, Verdict
 from marqueue.reports.builder import Outcome as Shown
-from marqueue.reports.builder import Verdict
 from marqueue.reports.chart import Chart, ChartCurve
 from marqueue.results.integrity import seal_directory, write_json
 from marqueue.results.provenance import Circumstances
@@ -50,8 +49,10 @@ def evaluation_report(of: Evaluation) -> Report:
         "What is not here",
     )
     page.section("Limits and their reasons").text(
-        "A criterion is a limit for a measure, or for its ratio to the same measure of the baseline "
-        "in the same replication, with the same random numbers. It passes if the whole 95% interval "
+        "A criterion is a limit for a measure, or for its ratio to the same measure of the "
+        "baseline "
+        "in the same replication, with the same random numbers. It passes if the whole 95% "
+        "interval "
         "over replications is on the right side, fails if the whole interval is on the wrong side, "
         "and is not decided in between. The standard states no limits: these are ours.",
     )

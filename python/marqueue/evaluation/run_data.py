@@ -51,7 +51,9 @@ class Packets:
             which = ack == acks
             if flows is not None:
                 which &= np.isin(flow, flows[r])
-            found.append((int((which & (kind == DROP)).sum()), int((which & (kind == ARRIVE)).sum())))
+            found.append(
+                (int((which & (kind == DROP)).sum()), int((which & (kind == ARRIVE)).sum()))
+            )
         return found
 
     def delays(self, flows: Sequence[Indices]) -> list[Floats]:
@@ -140,7 +142,11 @@ class RunData:
             for r in range(self.result.replications)
         ]
         return Packets(
-            *([column[each] for each in rows] for column in (time, kind, flow, sojourn, ack))
+            time=[time[each] for each in rows],
+            kind=[kind[each] for each in rows],
+            flow=[flow[each] for each in rows],
+            sojourn=[sojourn[each] for each in rows],
+            ack=[ack[each] for each in rows],
         )
 
     def startup_times(self) -> Floats:
@@ -154,9 +160,7 @@ class RunData:
         replications, flows, times = (column[known] for column in columns)
         for r, flow, t in zip(replications.tolist(), flows.tolist(), times.tolist(), strict=True):
             first.setdefault((r, flow), t)
-        traced = set(
-            zip(table["replication"].to_pylist(), table["flow"].to_pylist(), strict=True)
-        )
+        traced = set(zip(table["replication"].to_pylist(), table["flow"].to_pylist(), strict=True))
         _, flow, replication, start = self._flows
         begin, _ = self.result.span()
         out: list[list[float]] = [[] for _ in range(self.result.replications)]
@@ -171,4 +175,5 @@ def _named(column: pa.ChunkedArray, names: Sequence[str]) -> Indices:
     encoded = column.combine_chunks().dictionary_encode()
     known = [names.index(name) if name in names else -1 for name in encoded.dictionary.to_pylist()]
     codes = encoded.indices.to_numpy(zero_copy_only=False)
-    return np.array([*known, -1], dtype=np.int64)[codes]
+    found: Indices = np.array([*known, -1], dtype=np.int64)[codes]
+    return found

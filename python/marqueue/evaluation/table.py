@@ -53,7 +53,8 @@ def evaluation_table(of: Evaluation) -> RenderableType:
             table.add_row(Text(f"  {each.what}"), Text(shown_value(each)), Text(limit), verdict)
     notes = [
         Text(
-            "\nMeasured: mean ± half width of the 95% interval over replications. A criterion passes "
+            "\nMeasured: mean ± half width of the 95% interval over replications. A criterion "
+            "passes "
             "or fails if the whole interval does; otherwise it is not decided. Limits:"
         ),
         *(Text(f"[{number}] {text}") for text, number in numbers.items()),

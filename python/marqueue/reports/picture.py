@@ -136,10 +136,12 @@ class _Frame:
                 f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3.5"/>'
                 for a, b in zip(x[seen], y[seen], strict=True)
             )
-            ends = [self.y(each[stay]) for each in band]
-            bars = "".join(
-                f"M{a:.1f} {b:.1f}V{c:.1f}" for a, b, c in zip(x, *ends, strict=True) if ends
-            )
+            bars = ""
+            if curve.band:
+                low, high = (self.y(each[stay]) for each in curve.band)
+                bars = "".join(
+                    f"M{a:.1f} {b:.1f}V{c:.1f}" for a, b, c in zip(x, low, high, strict=True)
+                )
             return f'<path class="{color}" d="{bars}"/><g class="{color}">{dots}</g>'
         out = []
         if curve.band:

@@ -19,7 +19,8 @@ RFC7928: Suite[Aqm] = Suite(
     missing=(
         "interaction with scheduling (4.6), implementation cost (11) and operator control (12) are "
         "discussions, not scenarios",
-        "traffic mix in both directions (9.2), two different AQMs in series (10.2), and capacity that "
+        "traffic mix in both directions (9.2), two different AQMs in series (10.2), and capacity "
+        "that "
         "varies during slow start (8.2.6), which the text makes optional",
         "adaptive video: the video of 7.2 and 9.1 has a fixed rate",
     ),

@@ -27,7 +27,8 @@ VIDEO = setup.bulk("video", write="60 packets", every="500 ms", transport="video
 """Bursty frames: 60 packets every half second, 1.4 Mbit/s, from a window that stays open."""
 TRANSPORTS = {"default": setup.reno(), "video": setup.reno(after_idle="keep")}
 ABOUT = (
-    "A web page of 50 objects of 6 kB every 4 s on six connections with a window of 10 packets, and "
+    "A web page of 50 objects of 6 kB every 4 s on six connections with a window of 10 packets, "
+    "and "
     "UDP of 1 Mbit/s"
 )
 
@@ -37,7 +38,7 @@ def _about(video: bool, bulk: bool) -> str:
         "video of 60 packets every 500 ms" if video else "",
         "an unlimited Reno flow" if bulk else "",
     ]
-    # A page begins at a fixed time, not when the one before ends: the traffic of a scenario is open.
+    # A page begins at a fixed time, not when the one before ends: traffic of a scenario is open.
     return f"{', '.join([ABOUT, *filter(None, more)])}. Pages begin at fixed times."
 
 

@@ -62,7 +62,8 @@ def burst_passes() -> Criterion:
     """A burst into an empty buffer is not dropped."""
     return Criterion(
         "loss_ratio", Side.AT_MOST, 0.001,
-        "RFC 7567: bursts should be accommodated without drops. A page fits the buffer when there is "
+        "RFC 7567: bursts should be accommodated without drops. A page fits the buffer when "
+        "there is "
         "no bulk traffic: one packet in a thousand is the most.",
     )  # fmt: skip
 
@@ -110,7 +111,8 @@ def rtt_exponent() -> Criterion:
     """Goodput falls with the round-trip time as for losses that are not synchronized."""
     return Criterion(
         "exponent", Side.AT_MOST, 1.5,
-        "Goodput falls as RTT^-e. Lakshman and Madhow 1997: e = 1 if both flows lose the same share "
+        "Goodput falls as RTT^-e. Lakshman and Madhow 1997: e = 1 if both flows lose the same "
+        "share "
         "of packets, 2 if they lose together. The limit is in the middle.",
     )  # fmt: skip
 
@@ -154,7 +156,8 @@ def after_a_step_up(measure: str) -> Criterion:
     """Goodput after the capacity grew tenfold."""
     return Criterion(
         measure, Side.AT_LEAST, 0.6,
-        "Each of the flows adds a packet in a round trip: from a pipe of 10 to one of 100 Mbit/s in "
+        "Each of the flows adds a packet in a round trip: from a pipe of 10 to one of 100 Mbit/s "
+        "in "
         "12.5 s, in which they use 55% in the mean, and 70% of the phase. Drop-tail's buffer held "
         "the packets that fill the larger pipe at once.",
         Beside.BASELINE,
@@ -165,7 +168,8 @@ def under_fast_changes() -> Criterion:
     """Goodput with a capacity that changes within a round trip."""
     return Criterion(
         "goodput", Side.AT_LEAST, 0.75,
-        "The capacity changes within a round trip, to which no sender can react: drop-tail's buffer "
+        "The capacity changes within a round trip, to which no sender can react: drop-tail's "
+        "buffer "
         "fills the gaps. A quarter is what a shorter one may cost.",
         Beside.BASELINE,
     )  # fmt: skip
@@ -202,7 +206,8 @@ def no_favour_by_size() -> Criterion:
     """Small packets are not dropped more rarely."""
     return Criterion(
         "small over large loss", Side.AT_LEAST, 0.8,
-        "RFC 7141, section 2.2: an AQM should not drop packets more rarely because they are small. A "
+        "RFC 7141, section 2.2: an AQM should not drop packets more rarely because they are "
+        "small. A "
         "fifth is left to chance.",
     )  # fmt: skip
 

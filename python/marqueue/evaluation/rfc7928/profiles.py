@@ -26,7 +26,8 @@ from marqueue.scenario import Aqm, Scenario, from_dict
 from marqueue.statistics.estimates import Floats
 
 MIX = (
-    "The example of section 9.1: a call in both directions (80 kbit/s in packets of 200 B), web pages "
+    "The example of section 9.1: a call in both directions (80 kbit/s in packets of 200 B), web "
+    "pages "
     "on six connections, UDP of 1 Mbit/s, video of 60 packets every 500 ms, and five Reno flows."
 )
 

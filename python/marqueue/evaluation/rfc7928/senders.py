@@ -136,7 +136,8 @@ def _left(run: RunData) -> Floats:
 
 
 LBE = (
-    "One Reno flow and one LEDBAT flow with a target of 5 ms, as section 5.4 recommends. The gain is "
+    "One Reno flow and one LEDBAT flow with a target of 5 ms, as section 5.4 recommends. The "
+    "gain is "
     "1, the greatest that RFC 6817 (section 2.5) allows; section 5.4 recommends 10."
 )
 

@@ -123,7 +123,7 @@ def network(
     topology: Table = {
         "kind": "dumbbell",
         "rtts": [f"{rtt:g} ms" for rtt in rtts],
-        # A packet time of jitter in all, so that no phase effects decide who loses (docs/validation.md).
+        # Jitter, so that no phase effects decide who loses (docs/validation.md).
         "access": {"rate": "1 Gbit/s", "jitter": f"{service / 2:.6f} s"},
         "bottleneck": {
             "rate": f"{rate:g} Mbit/s",

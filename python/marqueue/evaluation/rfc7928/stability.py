@@ -31,7 +31,8 @@ def level_scenario(name: str, title: str, aqm: Aqm, effort: Effort) -> Scenario:
 def level_about(name: str) -> str:
     """The level in words."""
     return (
-        f"{setup.level(name)} Reno flows: N = S sqrt(l / 0.76) for l = {setup.LEVELS[name]:.1%} and "
+        f"{setup.level(name)} Reno flows: N = S sqrt(l / 0.76) for l = {setup.LEVELS[name]:.1%} "
+        "and "
         f"S = {setup.SUM} packets."
     )
 

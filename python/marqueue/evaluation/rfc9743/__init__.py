@@ -10,7 +10,8 @@ RFC9743: Suite[str] = Suite(
     cases=(*criteria.alone(), *criteria.mixed(), *paths.cases()),
     baseline="cubic",
     missing=(
-        "tunnels (6.2), circuit breakers (7.2) and multipath transport (7.10): the simulator has no "
+        "tunnels (6.2), circuit breakers (7.2) and multipath transport (7.10): the simulator has "
+        "no "
         "model of them",
         "real-time congestion controls (5.2.2): real-time flows here have a constant rate",
         "misbehaving receivers and routers (7.6): only an unresponsive sender is there",

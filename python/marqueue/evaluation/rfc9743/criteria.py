@@ -96,9 +96,10 @@ def alone() -> Iterator[Case[str]]:
 def _beside(standard: str, transport: str, buffer: float) -> Case[str]:
     name = f"beside-{standard}{'-deep' if buffer > 1 else ''}"
     word = "one bandwidth-delay product" if buffer == 1 else f"{buffer:g} bandwidth-delay products"
+    shown = {"cubic": "CUBIC", "reno": "Reno"}[standard]
     return case(
-        name, "5.2.1", f"Beside {standard.upper() if standard == 'cubic' else 'Reno'}, buffer of {word}",
-        f"One flow of the control and one {standard} flow; the buffer has {word}.",
+        name, "5.2.1", f"Beside {shown}, buffer of {word}",
+        f"One flow of the control and one {shown} flow; the buffer has {word}.",
         [flows("new"), flows("standard", transport=transport)],
         [limits.no_harm("goodput of standard"), limits.no_starvation("standard share")],
         [
@@ -116,7 +117,8 @@ def mixed() -> Iterator[Case[str]]:
     yield _beside("reno", "reno", 1.0)
     yield case(
         "real-time", "5.2.2", "Beside real-time flows",
-        "Two flows of the control, a call of 80 kbit/s and a video of 2 Mbit/s, both of constant rate.",
+        "Two flows of the control, a call of 80 kbit/s and a video of 2 Mbit/s, both of constant "
+        "rate.",
         [
             flows("new", 2),
             {"kind": "cbr", "name": "call", "rate": "80 kbit/s", "packet": "200 B"},
@@ -130,8 +132,12 @@ def mixed() -> Iterator[Case[str]]:
     )  # fmt: skip
     yield case(
         "short-and-long", "5.2.3", "Beside short and long standard flows",
-        "A long flow of the control, a long CUBIC flow, and five CUBIC flows of 30 packets a second.",
-        [flows("new"), flows("standard", transport="standard"), {**SHORTS, "transport": "standard"}],
+        "A long flow of the control, a long CUBIC flow, and five CUBIC flows of 30 packets a "
+        "second.",
+        [
+            flows("new"), flows("standard", transport="standard"),
+            {**SHORTS, "transport": "standard"},
+        ],
         [limits.short_flows_unharmed(), limits.no_harm("goodput of standard")],
         [SHORT, goodput("standard")],
     )  # fmt: skip

@@ -60,7 +60,8 @@ def short_flows_unharmed(measure: str = "completion") -> Criterion:
     """Short flows take at most a quarter longer than beside CUBIC."""
     return Criterion(
         measure, Side.AT_MOST, 1.25,
-        "Sections 5.1.5 and 5.2.3: short flows and long ones affect each other; a quarter longer than "
+        "Sections 5.1.5 and 5.2.3: short flows and long ones affect each other; a quarter longer "
+        "than "
         "with CUBIC in its place is a clear harm.",
         Beside.BASELINE,
     )  # fmt: skip
@@ -70,7 +71,8 @@ def uses_the_link(limit: float = 0.9) -> Criterion:
     """Goodput beside CUBIC's in the same place."""
     return Criterion(
         "goodput", Side.AT_LEAST, limit,
-        f"A control that is no better than CUBIC in other respects should use a path about as well: "
+        f"A control that is no better than CUBIC in other respects should use a path about as "
+        "well: "
         f"{limit:g} of its goodput.",
         Beside.BASELINE,
     )  # fmt: skip
@@ -80,7 +82,8 @@ def no_harm(measure: str) -> Criterion:
     """A standard flow keeps half of what it has beside its own kind."""
     return Criterion(
         measure, Side.AT_LEAST, 0.5,
-        "Section 5.2.1: no significantly negative impact on standard flows. The baseline is the same "
+        "Section 5.2.1: no significantly negative impact on standard flows. The baseline is the "
+        "same "
         "flow beside CUBIC; half of that is significant. Equality is not asked for.",
         Beside.BASELINE,
     )  # fmt: skip
@@ -90,7 +93,8 @@ def no_starvation(measure: str) -> Criterion:
     """A standard flow keeps a tenth of an equal share."""
     return Criterion(
         measure, Side.AT_LEAST, 0.1,
-        "Section 5.2: the potential for starvation must be assessed. Below a tenth of an equal share "
+        "Section 5.2: the potential for starvation must be assessed. Below a tenth of an equal "
+        "share "
         "a flow is starved.",
     )  # fmt: skip
 
@@ -99,7 +103,8 @@ def real_time_unharmed(measure: str) -> Criterion:
     """A call beside it is disturbed at most as by CUBIC, and a quarter."""
     return Criterion(
         measure, Side.AT_MOST, 1.25,
-        "Section 5.2.2: real-time flows have strict bounds of latency; they should not be worse off "
+        "Section 5.2.2: real-time flows have strict bounds of latency; they should not be worse "
+        "off "
         "than beside CUBIC, with a quarter for chance.",
         Beside.BASELINE,
     )  # fmt: skip
@@ -109,7 +114,8 @@ def recovers() -> Criterion:
     """After an event the control uses what there is."""
     return Criterion(
         "goodput, after", Side.AT_LEAST, 0.8,
-        "Sections 7.8 and 7.9: robust to sudden changes. In the phase after one it should have four "
+        "Sections 7.8 and 7.9: robust to sudden changes. In the phase after one it should have "
+        "four "
         "fifths of what CUBIC has.",
         Beside.BASELINE,
     )  # fmt: skip

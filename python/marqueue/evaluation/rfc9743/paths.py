@@ -37,7 +37,8 @@ def cases() -> Iterator[Case[str]]:
     for aqm in ("codel", "pie", "fq_codel"):
         yield case(
             f"under-{aqm.replace('_', '-')}", "7.1", f"Under {aqm}",
-            f"Four flows through {aqm} with its defaults, and a buffer of four bandwidth-delay products.",
+            f"Four flows through {aqm} with its defaults, and a buffer of four bandwidth-delay "
+            "products.",
             [flows("new", 4)], [limits.uses_the_link(), limits.fair_among_themselves()],
             [fairness("new")], buffer=4.0, link={"aqm": aqm},
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """Paths and flows of the suite for RFC 9743.
 
-The text names criteria and kinds of paths, and leaves numbers open. Unless a case says otherwise the
-bottleneck has 20 Mbit/s, a round trip of 40 ms and a drop-tail buffer of one bandwidth-delay
+The text names criteria and kinds of paths, and leaves numbers open. Unless a case says otherwise
+the bottleneck has 20 Mbit/s, a round trip of 40 ms and a drop-tail buffer of one bandwidth-delay
 product (67 packets).
 """
 
