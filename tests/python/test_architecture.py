@@ -21,7 +21,7 @@ FLOORS = [
     {"simulation", "plots", "ns2", "ns3"},
     # The package itself hands on the functions that users call.
     {"", "design", "reports", "live"},
-    {"validation", "papers", "conformance", "recommend"},
+    {"validation", "papers", "conformance", "recommend", "attack"},
     {"lab", "notebook"},
     {"cli"},
     {"__main__"},
