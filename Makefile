@@ -321,6 +321,9 @@ evaluation: $(EXTENSION) ## Remake docs/evaluation: ten AQMs by scenarios of RFC
 coexistence: $(EXTENSION) $(INSTALLED) ## Remake docs/coexistence: five senders beside each other through seven AQMs (15 minutes)
 	$(BIN)/python -m benches.coexistence
 
+attacks: $(EXTENSION) $(INSTALLED) ## Remake docs/attack: the worst traffic for drop-tail and seven AQMs (10 minutes)
+	$(BIN)/python -m benches.attacks
+
 theory-data: $(EXTENSION) ## Remake the data and figures of docs/theory/chain and docs/theory/buffer (10 minutes)
 	$(BIN)/marqueue theory chain phases docs/theory/chain
 	$(BIN)/marqueue theory chain packets docs/theory/chain

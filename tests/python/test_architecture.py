@@ -21,7 +21,7 @@ FLOORS = [
     {"simulation", "plots", "traces", "ns2", "ns3"},
     # The package itself hands on the functions that users call.
     {"", "design", "reports", "live"},
-    {"validation", "papers", "conformance", "evaluation", "recommend"},
+    {"validation", "papers", "conformance", "evaluation", "recommend", "attack"},
     {"lab", "notebook"},
     {"cli"},
     {"__main__"},

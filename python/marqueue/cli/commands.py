@@ -49,6 +49,7 @@ COMMANDS = {
         panel=MODELS,
     ),
     "recommend": Entry("marqueue.cli.recommend", "recommend", extra="theory", panel=MODELS),
+    "attack": Entry("marqueue.cli.attack", "attack", extra="theory", panel=MODELS),
     "validate": Entry(
         "marqueue.cli.validate", "validate", extra="theory", settings={}, panel=MODELS
     ),

@@ -1,0 +1,54 @@
+"""How much harm traffic does: a number from 0, the more the worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from marqueue.attack.traffic import LINK, VICTIMS, Setting
+from marqueue.results import Result
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What an attacker is after."""
+
+    name: str
+    title: str
+    of: Callable[[Result, Setting], list[float]]
+    """One value for each replication."""
+
+
+def _delay(result: Result, _: Setting) -> list[float]:
+    return [window.delays.quantile(0.99) for window in result.link(LINK).windows()]
+
+
+def _utilization(result: Result, _: Setting) -> list[float]:
+    return [1 - window.used / window.capacity for window in result.link(LINK).windows()]
+
+
+def _starvation(result: Result, setting: Setting) -> list[float]:
+    """What the victims lack of what the attacker's largest mean rate leaves them."""
+    fair = setting.rate * (1 - setting.share)
+    goodputs = [
+        8 * flows.delivered.sum() / (flows.end - flows.begin)
+        for flows in result.flow_sets(None, group=VICTIMS)
+    ]
+    return [max(1 - float(goodput) / fair, 0.0) for goodput in goodputs]
+
+
+def _synchronization(result: Result, setting: Setting) -> list[float]:
+    """Var(sum of W) / (N sum of Var(W)): 1/N for independent windows, 1 for equal ones."""
+    found = result.cwnds(group=VICTIMS)
+    return [each.dependence / setting.victims if each.variance else 0.0 for each in found]
+
+
+GOALS: Mapping[str, Goal] = {
+    each.name: each
+    for each in (
+        Goal("delay", "p99 of the queueing delay, s", _delay),
+        Goal("starvation", "what the victims lack of their share", _starvation),
+        Goal("utilization", "share of the link that is not used", _utilization),
+        Goal("synchronization", "synchronization of the victims' windows", _synchronization),
+    )
+}
