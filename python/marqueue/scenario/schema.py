@@ -132,8 +132,8 @@ def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
 
 def _qdiscs() -> list[dict[str, Any]]:
     """The name of a kernel's qdisc, or a table with it."""
-    line = {"type": "string", "pattern": '^[ !-"$-~]*$'}
-    types = {
+    line: dict[str, Any] = {"type": "string", "pattern": '^[ !-"$-~]*$'}
+    types: dict[str, dict[str, Any]] = {
         "options": line,
         "commands": {"type": "array", "items": line},
         "kernel": {"type": "string", "default": DEFAULT_KERNEL},
