@@ -5,17 +5,17 @@ import re
 from typing import Any
 
 import pytest
-from test_linux_hosts import KERNEL, needs_kernel
 
 import marqueue._core as _core
 from marqueue.errors import ScenarioError
 from marqueue.kernels import find
 from marqueue.scenario import Scenario, compile, from_dict, from_toml, kernels_of
 from marqueue.simulation.run import run
+from test_linux_hosts import KERNEL, needs_kernel
 
 
 def scenario(aqm: Any, transport: Any = None, **link: Any) -> Scenario:
-    """Four CUBIC flows on 10 Mbit/s, of which two end in a kernel, unless ``transport`` is given."""
+    """Four CUBIC flows on 10 Mbit/s, two of them in a kernel, unless ``transport`` is given."""
     groups = {"kernel": {"stack": KERNEL}, "model": {"preset": "linux"}}
     transports = groups if transport is None else {"all": transport}
     bottleneck = {"rate": "10 Mbit/s", "delay": "9 ms", "buffer": "200 packets", "aqm": aqm}

@@ -68,7 +68,7 @@ class Link:
 
     @property
     def tc(self) -> list[str]:
-        """What ``tc -s`` says at the end of each replication of a queue that is a kernel's qdisc."""
+        """What ``tc -s`` says of a kernel's qdisc at the end of each replication."""
         return self._data["qdiscs"]["tc"].to_pylist() if "qdiscs" in self._data else []
 
     @property

@@ -49,7 +49,9 @@ def _limit(
     if qdisc.limit == "packets" and isinstance(buffer, Size):
         c.refuse(f"{path}.buffer", f"got {buffer}, expected packets: {name} counts them")
         return []
-    in_bytes = buffer.base if isinstance(buffer, Size) else buffer.base * (link["packet"] + ETHERNET)
+    in_bytes = (
+        buffer.base if isinstance(buffer, Size) else buffer.base * (link["packet"] + ETHERNET)
+    )
     return ["limit", str(buffer.base if qdisc.limit == "packets" else in_bytes)]
 
 

@@ -132,13 +132,15 @@ def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
 
 def _qdiscs() -> list[dict[str, Any]]:
     """The name of a kernel's qdisc, or a table with it."""
-    line = {"type": "string", "pattern": "^[ !-\"$-~]*$"}
-    types = {
+    line: dict[str, Any] = {"type": "string", "pattern": '^[ !-"$-~]*$'}
+    types: dict[str, dict[str, Any]] = {
         "options": line,
         "commands": {"type": "array", "items": line},
         "kernel": {"type": "string", "default": DEFAULT_KERNEL},
     }
-    properties = {key: types[key] | {"description": f"{text.capitalize()}."} for key, text in KEYS.items()}
+    properties = {
+        key: types[key] | {"description": f"{text.capitalize()}."} for key, text in KEYS.items()
+    }
     table = {
         "type": "object",
         "title": "qdisc of a Linux kernel",

@@ -38,7 +38,8 @@ class AnyLink(Impairments):
     """Size of the queue, without the packet in transmission. A link without a buffer is a wire: its
     queue is unlimited and not measured."""
     aqm: Accepts[Aqm | None, Aqm | str | Keys | None] = by_default(None)
-    """The AQM: its name, or a table with its name and parameters; by default droptail."""
+    """The AQM: its name, or a table with its name and parameters; by default droptail. "linux:" and
+    the name of a qdisc stand for that of a kernel."""
     signal: Signal = "ecn"
     """How a mark reaches the sender. drop: by loss. ecn: by CE, or by loss if the packet is not
     ECN-capable. ecn-only: by CE; packets that are not ECN-capable pass unmarked."""

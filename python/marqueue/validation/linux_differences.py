@@ -13,10 +13,6 @@ QUICK = (
     "grows; the model's delays from the first. So HyStart ends earlier in the kernel, and a last "
     "odd segment does not wait. With delayed_ack = 0 s the model agrees, or nearly."
 )
-CUT = (
-    "The kernel reduces cwnd, the model FlightSize: from 42 packets to 29 and to 28 in each cycle; "
-    "and the kernel acknowledges some segments at once."
-)
 ROUNDING = (
     "The kernel rounds DCTCP's reduction down, so that it is often zero, the model the window that "
     "is left. With whole_segments = false the model has marks of 0.024 and a queue of 12.4 "
@@ -25,6 +21,10 @@ ROUNDING = (
 REORDERED = (
     "In slow start the model takes reordering for a loss in most runs, and the kernel does not, or "
     "undoes the reduction: at 0.3 s windows are 68 and 147 packets. So its overshoot is larger."
+)
+BURSTS = (
+    "Probably the larger overshoot at the end of slow start, as without these losses (QUICK); not "
+    "tried with delayed_ack = 0 s."
 )
 STEP = "One reduction at the end of slow start; not for delayed acknowledgements, nor rounding."
 
@@ -41,29 +41,24 @@ _BY_QUICK = _places(
         "cubic, fq_codel": _SLOW_START,
         "cubic, codel ecn": _SLOW_START,
         **{f"cubic, {aqm}": ("retransmissions",) for aqm in ("red", "pie", "red ecn", "pie ecn")},
-        "cubic, 1 % lost": ("goodput", "utilization"),
-        "reno, 1 % lost": ("goodput", "utilization"),
+        "reno, 1 % lost": ("goodput",),
         "cubic, 60 packets every 2 s": ("mean cwnd",),
-        "reno, codel": ("cwnd at 1 s",),
-        "reno, fq_codel": ("cwnd at 1 s",),
         **{f"{size} packets, droptail": ("completion",) for size in (1, 11)},
         "300 packets, droptail": ("completion", "retransmissions"),
         **{f"{size} packets, 5 % lost": ("completion",) for size in (1, 10, 11, 40, 300)},
         "cubic, pie ecn, 4 flows": ("retransmissions",),
-        "cubic, pie ecn, 16 flows": ("loss ratio", "marks", "retransmissions"),
+        "cubic, pie ecn, 16 flows": ("marks",),
     }
 )
-_BY_CUT = _places({f"cubic, {aqm}": ("goodput", "utilization") for aqm in ("codel", "fq_codel")})
 
-EXPLAINED: Mapping[Place, str] = MappingProxyType(
-    dict.fromkeys(_BY_QUICK, QUICK) | dict.fromkeys(_BY_CUT, CUT)
-)
+EXPLAINED: Mapping[Place, str] = MappingProxyType(dict.fromkeys(_BY_QUICK, QUICK))
 """Reasons."""
 
 UNEXPLAINED: Mapping[Place, str] = MappingProxyType(
     {
         **dict.fromkeys(_places({"dctcp, red ecn": ("mean queue", "marks")}), ROUNDING),
         ("reno, 1 % reordered", "retransmissions"): REORDERED,
+        ("cubic, bursts lost", "retransmissions"): BURSTS,
         ("dctcp, step ecn", "cwnd at 0.3 s"): STEP,
     }
 )
