@@ -346,6 +346,9 @@ docs: $(EXTENSION) $(VENV)/.docs $(BUILT) ## Build the documentation as a site t
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -c docs/site . target/site
 	$(BIN)/python docs/site/offline.py target/site
 
+test-docs: docs ## Try the documentation's pages in Chromium: width, accessibility, nothing from elsewhere
+	$(if $(NODE),$(if $(CHROMIUM),cd web && npx playwright test --config playwright.docs.config.ts,@echo "Skipped: no chromium"),@echo "Skipped: $(NO_NODE)")
+
 validate: $(EXTENSION) ## Check the simulator against theory, ns-2 and ns-3, in the quick form
 	$(BIN)/marqueue validate --quick
 

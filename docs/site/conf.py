@@ -23,7 +23,14 @@ include_patterns = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELO
 # Without the first line Sphinx walks through every folder of builds.
 exclude_patterns = ["[!RACd]*", "docs/site", "**/.ipynb_checkpoints"]
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "inserts", "mathml"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "inserts",
+    "mathml",
+    "accessibility",
+]
 html_math_renderer = "mathml"
 
 myst_enable_extensions = ["dollarmath"]

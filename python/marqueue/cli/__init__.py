@@ -8,7 +8,7 @@ import typer
 
 from marqueue import __version__
 from marqueue.cli import complete
-from marqueue.cli.commands import COMMANDS
+from marqueue.cli.commands import COMMANDS, MODELS
 from marqueue.cli.lazy import SETTINGS, lazy
 from marqueue.cli.process import (
     check_streams,
@@ -73,4 +73,7 @@ def command() -> None:
     entry = COMMANDS.get(words[0]) if words else None
     if entry is not None and entry.module != CATALOGUE:
         refuse_little_memory()
+    if entry is None or entry.panel != MODELS:
+        # OpenBLAS starts a thread per processor with numpy; only models multiply matrices.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     app()

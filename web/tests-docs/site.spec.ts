@@ -1,0 +1,44 @@
+// The documentation as `make docs` has built it, opened as files: no server, and no network.
+import AxeBuilder from '@axe-core/playwright';
+import { expect, test } from '@playwright/test';
+
+const SITE = new URL('../../target/site/', import.meta.url);
+/** A page of each kind. */
+const PAGES = [
+  'ARCHITECTURE', 'docs/index', 'docs/tutorial', 'docs/howto/access-link', 'docs/notebooks/first-steps', 'docs/reference/commands',
+  'docs/aqm/codel', 'docs/theory/fluid', 'docs/validation',
+  ...['README', 'avq', 'chokew', 'drq', 'mkc', 'small-buffer'].map((name) => `docs/papers/${name}`),
+];
+
+test.use({ offline: true });
+
+for (const name of PAGES) {
+  test(name, async ({ page }) => {
+    const elsewhere: string[] = [];
+    page.on('request', (request) => request.url().startsWith('file:') || request.url().startsWith('data:') || elsewhere.push(request.url()));
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(error.message));
+    await page.goto(new URL(`${name}.html`, SITE).href);
+    for (const width of [1300, 400]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), `${width} px wide`).toBe(0);
+      const broken = await page.evaluate(() => Array.from(document.images).filter((each) => each.complete && !each.naturalWidth).map((each) => each.src));
+      expect(broken).toEqual([]);
+      // Styles are those of the page: axe cannot fetch them again from files.
+      const { violations } = await new AxeBuilder({ page }).options({ preload: false }).analyze();
+      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+      expect(serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join('\n')}`), `${width} px wide`).toEqual([]);
+    }
+    expect(errors).toEqual([]);
+    expect(elsewhere).toEqual([]);
+  });
+}
+
+test('what scrolls sideways is reached with the keyboard', async ({ page }) => {
+  await page.setViewportSize({ width: 400, height: 900 });
+  await page.goto(new URL('docs/papers/avq.html', SITE).href);
+  const table = page.getByRole('group', { name: 'Table, scrolls sideways' }).first();
+  await table.focus();
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => table.evaluate((part) => part.scrollLeft)).toBeGreaterThan(0);
+});
