@@ -319,7 +319,8 @@ def test_models_of_the_path_show_their_states(tmp_path: Path):
     states = models["state"].to_list()
     changes = [state for before, state in pairwise(states) if before != state]
     assert states[0] == "startup"
-    assert changes[:2] == ["drain", "probe-bw-down"]
+    assert changes[0] == "drain"
+    assert changes[1].startswith("probe-bw-")
     last = models.row(-1, named=True)
     # 10 Mbit/s in packets of 1500 bytes, within the draft's 2 %.
     assert last["max_bw"] == pytest.approx(10e6 / 12e3, rel=0.02)

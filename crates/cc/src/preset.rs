@@ -3,7 +3,7 @@
 //! `linux` is what Linux 6 does by default, in the terms of this TCP; docs/live/kernel.md has both side by side.
 //! What Linux does and this does not: pacing, which `pacing = "window"` adds, and TSO; quick acknowledgements at the start of a
 //! connection and after CE, and compressed ones under SACK; autotuned buffers (here a buffer never limits, window
-//! scale or not); undoing a window reduction found spurious by D-SACK, timestamps or F-RTO; the metrics of
+//! scale or not); undoing a window reduction found spurious by D-SACK (BBR does), timestamps or F-RTO; the metrics of
 //! earlier connections; a smoothed round-trip time of which every sample has the weight 1/8. In Linux slow start may
 //! take cwnd to twice the receiver's window; here growth stops at the receiver's window. ECN is off, as
 //! for a host that only answers when asked for it (tcp_ecn = 2).

@@ -195,12 +195,15 @@ fn sender(py: Python<'_>, s: SenderTrace) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
+/// A variable of a model: its column and how to read it.
+type Variable<T> = (&'static str, fn(&ModelInfo) -> T);
+
 /// The model of the path of a sender; empty columns if its window law has none.
 fn model<'py>(py: Python<'py>, rows: &[(Time, ModelInfo)]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("t", array(py, rows.iter().map(|r| r.0.secs())))?;
     dict.set_item("state", array(py, rows.iter().map(|r| r.1.state as u8)))?;
-    let numbers: [(&str, fn(&ModelInfo) -> f64); 9] = [
+    let numbers: [Variable<f64>; 9] = [
         ("max_bw", |m| m.max_bw),
         ("bw", |m| m.bw),
         ("min_rtt", |m| m.min_rtt),
@@ -217,7 +220,7 @@ fn model<'py>(py: Python<'py>, rows: &[(Time, ModelInfo)]) -> PyResult<Bound<'py
             array(py, rows.iter().map(|r| of(&r.1)).map(|x| if x.is_finite() { x } else { f64::NAN })),
         )?;
     }
-    let counts: [(&str, fn(&ModelInfo) -> u32); 6] = [
+    let counts: [Variable<u32>; 6] = [
         ("in_flight", |m| m.in_flight),
         ("delivered", |m| m.delivered),
         ("lost", |m| m.lost),
@@ -228,7 +231,7 @@ fn model<'py>(py: Python<'py>, rows: &[(Time, ModelInfo)]) -> PyResult<Bound<'py
     for (name, of) in counts {
         dict.set_item(name, array(py, rows.iter().map(|r| of(&r.1))))?;
     }
-    let flags: [(&str, fn(&ModelInfo) -> bool); 3] = [
+    let flags: [Variable<bool>; 3] = [
         ("full_bw_reached", |m| m.full_bw_reached),
         ("idle_restart", |m| m.idle_restart),
         ("app_limited", |m| m.app_limited),

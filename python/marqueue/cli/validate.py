@@ -22,7 +22,10 @@ def validate(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", metavar="RUNG", help="Run only this rung (repeatable).", show_default="all"
+            "--only",
+            metavar="RUNG",
+            help="Run only these rungs, with commas between them (repeatable).",
+            show_default="all",
         ),
     ] = None,
     quick: Annotated[
@@ -59,12 +62,13 @@ def validate(
     # Slow to import, and not needed for help.
     from marqueue.validation import RUNGS, Effort, climb, ladder_table, write_report
 
-    for name in only or ():
+    names = [name for given in only or () for name in given.split(",")]
+    for name in names:
         if name not in RUNGS:
             raise MarqueueError(f"--only: {unknown(name, RUNGS)}")
         if reason := RUNGS[name].missing():
             raise RunError(f"--only {name}: {reason}")
-    chosen = [rung for name, rung in RUNGS.items() if not only or name in only]
+    chosen = [rung for name, rung in RUNGS.items() if not names or name in names]
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     started = time.perf_counter()
     with options.claimed(out, "", force) if out else nullcontext() as directory:

@@ -16,7 +16,8 @@
 //! - The detection of a queue under RFC 3168, on which the authors' Linux may fall back to a response like Reno's, is off there
 //!   and absent here.
 //! - Without AccECN at the receiver a flow is Reno with ECT(0), or without ECN (`ecn_peer`).
-//! - Linux sends bursts of up to 250 us; here segments leave alone.
+//! - Linux sends bursts of up to 250 us; here segments leave alone. As there, the first 10 are not paced; its sysctl tcp_pace_iw is
+//!   `pacing_quantum` = 0.
 
 use super::reno::Reno;
 use crate::config::Config;

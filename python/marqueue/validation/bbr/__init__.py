@@ -71,7 +71,7 @@ def _play(case: Case, path: Path, seeds: Sequence[int], bench: TaskRunner) -> li
 
 def tasks(effort: Effort) -> list[Task]:
     """A task a case, version and path."""
-    seeds = range(1, 1 + effort.pick(8, 2))
+    seeds = range(1, 1 + effort.pick(8, 5))
     played = [
         (name, replace(path, control=control))
         for name in CASES
