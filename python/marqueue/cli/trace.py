@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from marqueue.cli import options
-from marqueue.cli.console import output
 from marqueue.errors import MarqueueError, RunError
 from marqueue.results.output_file import check_output_file, write_output_file, write_output_files
 from marqueue.units import Duration
@@ -104,13 +103,13 @@ def trace(
         from marqueue.traces.perfetto import perfetto
 
         write_output_file(out, perfetto(choice))
-        output.print(str(out), highlight=False, soft_wrap=True)
+        print(out)
         return
     for name, content in qlog_files(choice):
         if (out / name).exists() and not force:
             raise RunError(f"{out / name}: exists, expected a new file; --force replaces it")
         write_output_files(out, {name: content})
-        output.print(str(out / name), highlight=False, soft_wrap=True)
+        print(out / name)
 
 
 def _seconds(option: str, text: str) -> float:
