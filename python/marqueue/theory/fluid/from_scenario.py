@@ -127,12 +127,11 @@ class _Reader:
             "aqm": {"name": "droptail"},
         }
         policy = queue["policy"]
-        specs = {}
-        if policy["name"] in AQMS:
-            specs = {spec.name: spec.default for spec in aqms()[policy["name"]].params}
-        else:
+        if policy["name"] not in AQMS:
             expected = ", ".join(AQMS)
             self.refuse(f"topology.{name}.aqm", f"{policy['name']}, expected one of {expected}")
+            return made
+        specs = {spec.name: spec.default for spec in aqms()[policy["name"]].params}
         if policy["name"] == "red":
             made["aqm"] = _red(policy["params"], specs, rate, link["delay"] / 1e9)
         elif policy["name"] == "scaled":
