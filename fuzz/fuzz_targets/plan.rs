@@ -58,6 +58,8 @@ fn queue(u: &mut Unstructured<'_>) -> Result<QueuePlan> {
         },
         signal: one_of(u, &[Signal::Drop, Signal::Ecn, Signal::EcnOnly])?,
         mean_packet: Bytes(one_of(u, &[1000, 1500, 40, 1, 0, 1_000_000_000, u64::MAX])?),
+        // The qdisc of a kernel needs the kernel: targets `rings` and `device`.
+        router: None,
     })
 }
 
@@ -153,6 +155,7 @@ fn write(u: &mut Unstructured<'_>) -> Result<Option<WritePlan>> {
         packets: count(u)?,
         every: Dur(ns(u)?),
         gaps: one_of(u, &[Gaps::Constant, Gaps::Exponential])?,
+        first: if u.arbitrary()? { Some(FirstWrite { packets: count(u)?, lasts: Dur(ns(u)?) }) } else { None },
     }))
 }
 
