@@ -231,7 +231,7 @@ def test_what_is_accepted_runs_and_can_be_summed_up(data: Table) -> None:
     result = result_of(data)
     if result is not None:
         json.dumps(result.summary(), allow_nan=False)
-        assert result.table().row_count
+        assert result.table().rows
 
 
 @settings(PATIENT, max_examples=4)

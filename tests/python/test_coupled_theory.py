@@ -22,13 +22,15 @@ PACKETS = 50e6 / 12e3
 """Of a link of 50 Mbit/s, 1/s."""
 
 
-def simulate(aqm: str, rtt: float, control: dict[str, int], **settings: Any) -> Result:
+def simulate(
+    aqm: str, rtt: float, control: dict[str, int], duration: str = "24 s", **settings: Any
+) -> Result:
     """Long flows by their window laws, at 50 Mbit/s."""
     return run(
         from_dict(
             {
                 "name": aqm,
-                "duration": "24 s",
+                "duration": duration,
                 "warmup": "8 s",
                 "replications": 1,
                 "sample": "0 s",
@@ -123,7 +125,9 @@ def test_packets_of_bbr_have_its_operating_points() -> None:
     one = simulate("droptail", 0.08, {"bbr1": 1}).link("bottleneck").figures()
     assert one["delay_p99"].mean * PACKETS == pytest.approx(alone.largest_queue, rel=0.25)
     assert one["queue_mean"].mean < 0.1 * alone.product
-    eight = simulate("droptail", 0.08, {"bbr1": 8}).link("bottleneck").figures()
+    # Each flow looks for the least round-trip time every 10 s, and the queue settles over several
+    # of these: the ratio is 1.49 on average of eight seeds at 24 s, and 1.24 at 60 s.
+    eight = simulate("droptail", 0.08, {"bbr1": 8}, "60 s").link("bottleneck").figures()
     assert 1 < eight["queue_mean"].mean / many.standing_queue < 1.5
 
 

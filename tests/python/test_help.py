@@ -22,6 +22,7 @@ from marqueue.cli.commands import COMMANDS
 from marqueue.papers import PAPERS
 from marqueue.scenario import load, schema
 from marqueue.scenario.parameters import aqms
+from marqueue.scenario.qdisc import NAMES
 from marqueue.scenario.reference import sections
 from small_scenario import SMALL
 
@@ -316,7 +317,8 @@ def test_tab_completes(words: list[str], offered: set[str], small_file: Path):
 def test_every_aqm_is_offered_as_a_value(tmp_path: Path):
     (tmp_path / "s.toml").write_text(SMALL)
     words = ["run", "s.toml", "--set", "topology.bottleneck.aqm", "="]
-    assert set(completed(tmp_path, *words)) == set(aqms())
+    offered = set(completed(tmp_path, *words))
+    assert offered == {*aqms(), *NAMES}
 
 
 def test_completion_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -328,6 +328,8 @@ def _value(name: str, value: Schema) -> str:
     match first:
         case {"const": only}:
             return json.dumps(only)
+        case {"examples": [given, *_]}:
+            return json.dumps(given)
         case _ if name in EXAMPLES:
             return EXAMPLES[name]
         case {"enum": names}:

@@ -133,9 +133,10 @@ def _model(key: str, entry: parameters.ModelEntry) -> dict[str, Any]:
 def _qdiscs() -> list[dict[str, Any]]:
     """The name of a kernel's qdisc, or a table with it."""
     line: dict[str, Any] = {"type": "string", "pattern": '^[ !-"$-~]*$'}
+    added = ["class add parent 1: classid 1:1 htb rate 5mbit"]
     types: dict[str, dict[str, Any]] = {
-        "options": line,
-        "commands": {"type": "array", "items": line},
+        "options": line | {"examples": ["target 10ms"]},
+        "commands": {"type": "array", "items": line, "examples": [added]},
         "kernel": {"type": "string", "default": DEFAULT_KERNEL},
     }
     properties = {
@@ -145,7 +146,7 @@ def _qdiscs() -> list[dict[str, Any]]:
         "type": "object",
         "title": "qdisc of a Linux kernel",
         "description": "The queue is that of a Linux kernel (docs/linux-hosts.md).",
-        "properties": {"name": {"enum": NAMES}} | properties,
+        "properties": {"name": {"enum": NAMES, "examples": ["linux:fq_codel"]}} | properties,
         "required": ["name"],
         "additionalProperties": False,
     }

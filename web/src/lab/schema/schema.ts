@@ -120,9 +120,11 @@ export class Schema {
   private union(common: Common, options: Node[]): Field {
     const tables = options.filter((each) => each.properties);
     const others = options.filter((each) => !each.properties);
-    const tag = ['kind', 'name', 'model'].find((key) => tables.length > 0 && tables.every((each) => each.properties?.[key]?.const !== undefined));
+    const tag = ['kind', 'name', 'model'].find((key) => tables.some((each) => each.properties?.[key]?.const !== undefined));
     if (tag) {
-      const variants = new Map(tables.map((each) => [String(each.properties![tag]!.const), once(() => this.fieldsOf(each))]));
+      // Left out is a table of many names: the queue of a Linux kernel, which no browser can run.
+      const tagged = tables.filter((each) => each.properties?.[tag]?.const !== undefined);
+      const variants = new Map(tagged.map((each) => [String(each.properties![tag]!.const), once(() => this.fieldsOf(each))]));
       const names = others.some((each) => each.enum);
       const rest = others.filter((each) => !each.enum);
       const plain = rest.length > 0 ? this.scalar(common, rest) : null;

@@ -32,8 +32,7 @@ use crate::delivery_rate::{DeliveryRate, RateSample};
 use crate::path_model::{ModelInfo, ModelInput, PathModel, RepairPhase, WindowedMax};
 use crate::window_law::{AckedSegments, Signal, Window, WindowLaw};
 use marqueue_core::{Dur, Rng, Time};
-use state::{is_too_high, Bounds, ProbeBw, State, INFINITE};
-use undo::Undo;
+use state::{is_too_high, Bounds, ProbeBw, State, Undo, INFINITE};
 
 /// BBR.MaxBwFilterLen, cycles: this one and the one before.
 const MAX_BW_CYCLES: u32 = 1;

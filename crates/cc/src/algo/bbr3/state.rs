@@ -196,3 +196,18 @@ impl ProbeBw {
         self.wait = Dur::from_secs(2.0 + share);
     }
 }
+
+/// What a loss recovery has changed: the undo state.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Undo {
+    /// BBR.undo_state: the state that losses have ended.
+    pub state: Option<State>,
+    /// BBR.undo_bw_shortterm.
+    pub bw_shortterm: f64,
+    /// BBR.undo_inflight_shortterm.
+    pub inflight_shortterm: f64,
+    /// BBR.undo_inflight_longterm.
+    pub inflight_longterm: f64,
+    /// Recoveries that were undone.
+    pub count: u32,
+}

@@ -1,21 +1,8 @@
 //! Loss recoveries that turn out to be spurious: "Updating the Model Upon Detecting a Spurious Loss Recovery".
 
-use super::state::State;
+use super::state::{State, Undo};
 use super::{Bbr3, FullBw};
 use crate::window_law::Window;
-
-/// What a loss recovery has changed: the undo state.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Undo {
-    /// BBR.undo_state: the state that losses have ended.
-    pub state: Option<State>,
-    /// BBR.undo_bw_shortterm, undo_inflight_shortterm and undo_inflight_longterm.
-    bw_shortterm: f64,
-    inflight_shortterm: f64,
-    inflight_longterm: f64,
-    /// Recoveries that were undone.
-    pub count: u32,
-}
 
 impl Bbr3 {
     /// SaveStateUponLoss.

@@ -33,6 +33,7 @@ use probe::Probe;
 use rtt_sample::RttSample;
 use scoreboard::Scoreboard;
 use spurious::SpuriousCheck;
+use std::ops::Range;
 
 /// The phase of recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -276,6 +277,16 @@ impl Rack {
         matches!(self.phase, Phase::Fast | Phase::Timeout)
     }
 
+    /// A model of the path takes back what a spurious recovery has done, which ends with that.
+    fn undo_if_spurious(&mut self, core: &mut Core, dsack: &Range<u32>) {
+        if self.spurious.is_spurious(dsack.end - dsack.start) {
+            core.undo_recovery();
+            if self.repairing() && self.scoreboard.count_lost() == 0 {
+                self.leave(core);
+            }
+        }
+    }
+
     /// A loss has been repaired up to the end of what was outstanding.
     fn leave(&mut self, core: &mut Core) {
         self.reducing.end(core);
@@ -309,7 +320,7 @@ impl LossRecovery for Rack {
             return self.fill(core, tx);
         }
         self.begin_cwr(core, tx);
-        let dsack = Rack::dsack(ack);
+        let dsack = spurious::dsack(ack);
         if let Some(dsack) = dsack.as_ref().filter(|_| tx.config.by_model) {
             self.undo_if_spurious(core, dsack);
         }

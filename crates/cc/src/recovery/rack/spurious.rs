@@ -1,8 +1,6 @@
 //! Was a loss recovery spurious? It was if all that it has sent again had arrived already, as D-SACKs tell (RFC 2883; Linux,
 //! tcp_try_undo_dsack). They may come after its end.
 
-use super::Rack;
-use crate::core::Core;
 use crate::segment::Ack;
 use std::ops::Range;
 
@@ -32,24 +30,12 @@ impl SpuriousCheck {
     }
 }
 
-impl Rack {
-    /// RFC 2883, section 4: the first block is of a segment that came twice if it lies below what is
-    /// acknowledged, or within the second block.
-    pub(super) fn dsack(ack: &Ack<'_>) -> Option<Range<u32>> {
-        let &(start, end) = ack.sack.first()?;
-        let within = ack.sack.get(1).is_some_and(|&(s, e)| s <= start && end <= e);
-        (start < end && (start < ack.ack || within)).then_some(start..end)
-    }
-
-    /// A model of the path takes back what a spurious recovery has done, which ends with that.
-    pub(super) fn undo_if_spurious(&mut self, core: &mut Core, dsack: &Range<u32>) {
-        if self.spurious.is_spurious(dsack.end - dsack.start) {
-            core.undo_recovery();
-            if self.repairing() && self.scoreboard.count_lost() == 0 {
-                self.leave(core);
-            }
-        }
-    }
+/// RFC 2883, section 4: the first block is of a segment that came twice if it lies below what is
+/// acknowledged, or within the second block.
+pub fn dsack(ack: &Ack<'_>) -> Option<Range<u32>> {
+    let &(start, end) = ack.sack.first()?;
+    let within = ack.sack.get(1).is_some_and(|&(s, e)| s <= start && end <= e);
+    (start < end && (start < ack.ack || within)).then_some(start..end)
 }
 
 #[cfg(test)]
