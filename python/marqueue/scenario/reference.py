@@ -328,10 +328,12 @@ def _value(name: str, value: Schema) -> str:
     match first:
         case {"const": only}:
             return json.dumps(only)
-        case {"examples": [given, *_]}:
+        case {"enum": _, "examples": [given, *_]}:
             return json.dumps(given)
         case _ if name in EXAMPLES:
             return EXAMPLES[name]
+        case {"examples": [given, *_]} if first.get("pattern") not in DIMENSIONS:
+            return json.dumps(given)
         case {"enum": names}:
             return json.dumps(next((each for each in names if each != default), default))
         case {"type": "boolean"}:
