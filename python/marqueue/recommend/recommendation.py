@@ -49,7 +49,7 @@ class Effort:
     """Packets through the link over all runs, at most; runs become shorter to keep to it."""
 
 
-#: 150 million packets take about three CPU minutes.
+#: 100 million packets take about two CPU minutes.
 QUICK = Effort(warmup=10.0, measured=20.0, replications=4, packets=1.0e8)
 FULL = Effort(warmup=20.0, measured=100.0, replications=10, packets=4.0e9)
 #: Measured time in the largest round trips, at least.
