@@ -27,9 +27,9 @@ def attack(
     goal: Annotated[
         str,
         typer.Option(
-            metavar="GOAL", help="What to harm: delay, starvation, utilization, synchronization."
+            metavar="GOAL", help="What to harm: utilization, delay, starvation, synchronization."
         ),
-    ],
+    ] = "utilization",
     budget: Annotated[
         int, typer.Option(metavar="N", help="Runs of the search; about 25 a CPU second.")
     ] = 600,
@@ -68,7 +68,7 @@ def attack(
 
     [bold]Examples[/bold]
 
-    marqueue attack --aqm droptail --goal utilization -o results/shrew
+    marqueue attack --aqm droptail -o results/shrew
 
     marqueue attack --aqm codel --goal delay --share 0.3 --budget 300 --json
     """

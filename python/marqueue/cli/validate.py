@@ -46,7 +46,7 @@ def validate(
     force: Annotated[bool, typer.Option("--force", help="Replace DIR if it exists.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON only.")] = False,
 ) -> None:
-    """Check the simulator against theory and ns-2.
+    """Check the simulator against theory, ns-2, ns-3, published measurements and Linux.
 
     Each check has a measured figure with its confidence interval, the expected value with its
     source, a tolerance with its reason, and a verdict.
