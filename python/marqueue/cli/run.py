@@ -54,6 +54,14 @@ def run(
         ),
     ] = None,
     no_report: options.NoReport = False,
+    estimate: Annotated[
+        bool,
+        typer.Option(
+            "--estimate",
+            help="Do not run it: predict packets, CPU time and memory from its first part "
+            "(seconds), and write nothing.",
+        ),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Run a scenario: print a summary and write a result directory with a report.
@@ -70,6 +78,8 @@ def run(
 
     marqueue run scenarios/linux.toml --hosts linux-7.3
 
+    marqueue run scenarios/dumbbell.toml --set duration='1 h' --set replications=20 --estimate
+
     marqueue run scenarios/dumbbell.toml --until 'utilization ±0.5%' --until 'delay_mean ±1 ms'
 
     Exit codes: 0 success, 1 a kernel failed, 2 an error that the message explains, 3 a limit was
@@ -83,6 +93,11 @@ def run(
             say(f"Warning: {each}")
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
+    if estimate:
+        from marqueue.cli.cost import estimate_cost
+
+        estimate_cost(scenario, jobs, json)
+        return
     traces = _trace_writer(scenario, trace or ())
     if theory:
         require("theory", "--theory")

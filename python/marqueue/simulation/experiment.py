@@ -17,6 +17,7 @@ from marqueue.scenario import Scenario, compile, from_dict, kernels_of
 from marqueue.simulation.checkpoints import Outcome, Replication
 from marqueue.simulation.executor import Executor, Steps, Work
 from marqueue.simulation.limits import Limits
+from marqueue.simulation.memory import refuse_beyond_memory
 from marqueue.simulation.stopping_rule import FEWEST, MOST, Bound, sufficient_replications
 from marqueue.simulation.warmup import WarmupCut, find_warmup
 from marqueue.units import Duration
@@ -73,7 +74,10 @@ class Experiment:
         return sum(each.duration.seconds * each.replications for each in runs)
 
     def work(self, executor: Executor[Any], limits: Limits) -> Work[Result | None]:
-        """The steps of the experiment for an executor."""
+        """The steps of the experiment for an executor. Raises RunError if its memory is not
+        there."""
+        threads = min(executor.jobs, self.scenario.replications)
+        refuse_beyond_memory(json.dumps(compile(self.scenario)), threads)
         return Work(_steps(self, executor, limits), self.seconds)
 
 

@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: The second number in this file is the number of resident pages of this process.
-_STATM = Path("/proc/self/statm")
+#: The first numbers in this file: pages of this process, and resident ones.
+STATM = Path("/proc/self/statm")
 
 
 @dataclass(frozen=True)
@@ -51,5 +51,5 @@ class LimitMonitor:
 
 def resident_bytes() -> int:
     """The resident memory of this process, bytes."""
-    pages = int(_STATM.read_text(encoding="ascii").split()[1])
+    pages = int(STATM.read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")

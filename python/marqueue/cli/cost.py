@@ -1,0 +1,39 @@
+"""``marqueue run --estimate``."""
+
+from datetime import timedelta
+
+from marqueue.cli.console import print_json, print_table, say, table
+from marqueue.scenario import Scenario
+from marqueue.simulation.cost import predict
+
+
+def estimate_cost(scenario: Scenario, jobs: int | None, json: bool) -> None:
+    """Predicts what a run costs, and prints it."""
+    cost = predict(scenario, jobs)
+    if json:
+        print_json(cost.as_dict())
+        return
+    listing = table("predicted", "")
+    replications = _counted(cost.replications, "replication")
+    listing.add_row("packets, counted at each queue", f"{cost.packets:.3g}")
+    listing.add_row("events", f"{cost.events:.3g}")
+    listing.add_row(f"CPU time of {replications}", _time(cost.cpu_seconds))
+    listing.add_row(f"time in {_counted(cost.jobs, 'thread')}", _time(cost.wall_seconds))
+    listing.add_row("memory", f"{cost.memory / 1e9:.2g} GB of {cost.free_memory / 1e9:.3g} GB free")
+    print_table(listing)
+    say(
+        f"Measured on this machine: the first {cost.measured_seconds:.3g} s of one replication, "
+        f"{cost.measured_share:.0%} of it."
+    )
+    for each in cost.later:
+        say(f"Warning: {each}: what that changes is not in the prediction.")
+    if cost.memory > cost.free_memory:
+        say("Warning: the run needs more memory than is free.")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number} {what}s"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < 100 else str(timedelta(seconds=round(seconds)))

@@ -1,0 +1,139 @@
+"""What a run costs is predicted from its first part, and a run beyond memory is refused."""
+
+import json
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import marqueue._core as _core
+from marqueue import load
+from marqueue.cli import app
+from marqueue.errors import RunError
+from marqueue.scenario import Scenario
+from marqueue.simulation import cost
+from marqueue.simulation.experiment import replications_of
+from marqueue.simulation.limits import NO_LIMITS
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+
+
+@pytest.fixture
+def short_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measures less than a run here takes, so that the rest is a prediction."""
+    monkeypatch.setattr(cost, "LEAST", 0.0)
+    monkeypatch.setattr(cost, "SHARE", 0.0)
+
+
+def measured(scenario: Scenario) -> tuple[float, float]:
+    """Events, and packets at the queues, of one replication."""
+    each = replications_of(scenario, NO_LIMITS)[0]
+    raw = _core.run(each.plan, each.seed, _core.Control(), {})
+    windows = [window for link in raw["links"] for window in link["windows"]]
+    return raw["events"], sum(window["arrivals"] for window in windows)
+
+
+@pytest.mark.usefixtures("short_part")
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("dumbbell", ["duration=600 s"]),
+        ("parking-lot", ["duration=200 s"]),
+        ("mm1", ["duration=600 s"]),
+        # The link has half of its rate in the second half, after what is measured.
+        (
+            "first",
+            ["duration=400 s", 'topology.bottleneck.schedule=[{at="200 s", rate="5 Mbit/s"}]'],
+        ),
+    ],
+)
+def test_packets_and_events_are_those_of_the_run(name: str, changes: Sequence[str]) -> None:
+    scenario = load(SCENARIOS / f"{name}.toml", [*changes, "replications=3", "warmup=20 s"])
+    predicted = cost.predict(scenario)
+    assert predicted.measured_share < 0.5
+    events, packets = measured(scenario)
+    assert predicted.events == pytest.approx(3 * events, rel=0.1)
+    assert predicted.packets == pytest.approx(3 * packets, rel=0.1)
+
+
+def test_a_run_that_was_measured_whole_is_no_prediction() -> None:
+    scenario = load(SCENARIOS / "incast.toml")
+    predicted = cost.predict(scenario, jobs=1)
+    assert predicted.measured_share == 1.0
+    assert predicted.wall_seconds == predicted.cpu_seconds > 0
+    assert (predicted.events, predicted.packets) == tuple(
+        scenario.replications * each for each in measured(scenario)
+    )
+
+
+@pytest.mark.usefixtures("short_part")
+def test_what_comes_later_is_named() -> None:
+    predicted = cost.predict(load(SCENARIOS / "dumbbell.toml"))
+    assert predicted.later == ("short starts at 40 s",)
+
+
+def invoke(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["run", *arguments])
+
+
+def test_the_command_predicts_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenario = str(SCENARIOS / "incast.toml")
+    done = invoke(scenario, "--estimate")
+    assert done.exit_code == 0, done.output
+    assert "CPU time of 10 replications" in done.output
+    assert json.loads(invoke(scenario, "--estimate", "--json").stdout)["replications"] == 10
+    assert not list(tmp_path.iterdir())
+
+
+def test_kernels_are_refused() -> None:
+    with pytest.raises(RunError, match=r"--estimate: .* got linux-"):
+        cost.predict(load(SCENARIOS / "linux-router.toml"))
+
+
+def crowd(tmp_path: Path, groups: int) -> Path:
+    """A scenario with a million flows in each group, of about a kilobyte each."""
+    flows = "".join(
+        f'[[traffic]]\nname = "g{i}"\nkind = "tcp"\ncount = 1_000_000\n' for i in range(groups)
+    )
+    text = (SCENARIOS / "first.toml").read_text()
+    (path := tmp_path / "crowd.toml").write_text(text[: text.index("[[traffic]]")] + flows)
+    return path
+
+
+def within(gigabytes: float, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command, with a limit of the memory that it can have."""
+    bytes_ = round(gigabytes * 1e9)
+    return subprocess.run(
+        [sys.executable, "-m", "marqueue", "run", *arguments],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_run_beyond_memory_is_refused_before_it_starts(tmp_path: Path) -> None:
+    scenario = crowd(tmp_path, 9)
+    done = within(4, str(scenario), "-r", "1", "-o", str(tmp_path / "out"))
+    assert done.returncode == 2, done.stderr
+    assert re.search(
+        r"takes about \S+ GB of memory, and \S+ GB are free; with about \d\d%", done.stderr
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_threads_that_fit_are_named(tmp_path: Path) -> None:
+    """Of two replications side by side, one fits."""
+    done = within(4, str(crowd(tmp_path, 2)), "-r", "2", "-j", "2", "-o", str(tmp_path / "out"))
+    assert done.returncode == 2, done.stderr
+    assert "in 2 threads" in done.stderr
+    assert "with --jobs 1 it fits" in done.stderr
