@@ -14,6 +14,7 @@ import typer
 
 from marqueue.cli import complete, options
 from marqueue.errors import RunError, ScenarioError, show
+from marqueue.extras import require
 from marqueue.live import capacity
 from marqueue.results.output_file import check_output_file
 from marqueue.scenario import Scenario, compile, from_dict
@@ -153,6 +154,15 @@ def link(
             "the end.",
         ),
     ] = False,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[HOST:]PORT",
+            help="Serve the state of the link to Prometheus at this address; HOST is 127.0.0.1 by "
+            "default.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Run a command behind an emulated link (needs root).
 
@@ -167,6 +177,8 @@ def link(
     http://100.64.0.1/
 
     marqueue link --rate 4Mbit/s --delay 40ms --internet -- curl -O https://HOST/FILE
+
+    marqueue link --rate 10Mbit/s --metrics 9464 -- iperf3 -c HOST
 
     marqueue link --rate 10Mbit/s --schedule 5s=2Mbit/s --schedule 15s=10Mbit/s -- iperf3 -c HOST
 
@@ -202,6 +214,7 @@ def link(
     from marqueue.cli.link_run import Display, run_and_report
     from marqueue.live.link import OUTSIDE
 
+    address = _metrics_address(metrics)
     if json:
         check_output_file(json, replace=True)
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -214,9 +227,19 @@ def link(
     # Of nested links, only the outermost shows its state.
     line = bool(command) and shown and OUTSIDE not in os.environ if status is None else status
     with options.claimed(report, "", force) if report else nullcontext() as directory:
-        wanted = Display(bool(line) and not watch, watch, json, directory)
+        wanted = Display(bool(line) and not watch, watch, json, directory, address)
         code = run_and_report(scenario, plan, mtu, run, wanted, internet=internet)
     raise typer.Exit(code)
+
+
+def _metrics_address(metrics: str | None) -> tuple[str, int] | None:
+    """The address of --metrics. Raises RunError if it is wrong, and MissingExtra."""
+    if metrics is None:
+        return None
+    require("metrics", "--metrics")
+    from marqueue.live.metrics import parse_address
+
+    return parse_address(metrics)
 
 
 def _follow_trace(

@@ -41,6 +41,8 @@ class Display:
     page: bool
     json: Path | None
     report: OutputDirectory | None
+    metrics: tuple[str, int] | None
+    """Host and port where Prometheus finds the state of the link."""
 
 
 def run_and_report(
@@ -60,17 +62,17 @@ def run_and_report(
     names = {n: link["name"] for n, link in enumerate(plan["links"])}
     recording = Recording()
     keep: list[Watcher] = [recording] if wanted.json or wanted.report else []
-    sampled = keep or wanted.line or wanted.page
+    sampled = keep or wanted.line or wanted.page or wanted.metrics
     plan = {**plan, "sample": round(EVERY * 1e9) if sampled else 0}
     with signals_raise():
-        with _shown(wanted, names) as (watchers, pipes):
+        with _served(wanted, names) as served, _shown(wanted, names) as (watchers, pipes):
             ended = run_behind(
                 plan,
                 scenario.seed,
                 mtu,
                 command,
                 internet=internet,
-                watchers=[*keep, *watchers],
+                watchers=[*keep, *served, *watchers],
                 pipes=pipes,
             )
         result = link_measurements(scenario, plan, command, ended, recording)
@@ -79,6 +81,21 @@ def run_and_report(
         with suppress(OSError):
             _print(result, ended, wanted)
     return ended.exit_code
+
+
+@contextmanager
+def _served(wanted: Display, names: Mapping[int, str]) -> Iterator[list[Watcher]]:
+    """The watcher that serves the state of the link, if it is wanted."""
+    if wanted.metrics is None:
+        yield []
+        return
+    # Of an extra, which few have.
+    from marqueue.live.metrics import served
+
+    with served(wanted.metrics, names) as watcher:
+        host, port = wanted.metrics
+        say(f"Metrics: http://{host}:{port}/metrics")
+        yield [watcher]
 
 
 @contextmanager
