@@ -197,6 +197,14 @@ def test_the_command_writes_verdicts_report_and_scenarios(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
+        (
+            ["cc", "--control", "cubic", "--suite", "ccwg-bbr"],
+            '--control: got "cubic", expected one of bbr3, bbr1',
+        ),
+        (
+            ["cc", "--control", "bbr1", "--suite", "ccwg-bbr", "--only", "15"],
+            "--only 15: got a case that does not apply to bbr1",
+        ),
         (["aqm", "--aqm", "cdoel"], '--aqm: got "cdoel", expected one of droptail'),
         (["aqm", "--aqm", "codel:target=5"], "--aqm codel: target: got 5, expected a time"),
         (["aqm", "--aqm", "codel:trget=5 ms"], 'trget: unknown key, expected one of target'),
@@ -220,6 +228,15 @@ def test_a_mistake_gets_one_line(arguments: list[str], expected: str) -> None:
     assert result.exception.exit_code == 2
     assert expected in str(result.exception)
     assert len(str(result.exception).splitlines()) == 1
+
+
+def test_the_cases_of_bbrs_draft_are_a_suite() -> None:
+    given = "cc", "--suite", "ccwg-bbr", "--control"
+    done = command(*given, "bbr3", "--only", "1", "--quick", "--json")
+    assert done.exit_code == 0, done.output
+    [rung] = json.loads(done.stdout)["rungs"]
+    assert [check["verdict"] for check in rung["checks"]] == ["pass"] * 3
+    assert all(check["what"].startswith("bbr3, startup") for check in rung["checks"])
 
 
 def test_names_with_parameters_are_split_at_the_right_commas() -> None:

@@ -13,6 +13,8 @@ from rich.console import Console
 
 from marqueue.cli import complete, options
 from marqueue.cli.console import ReportedInterrupt, output, print_json, progress_bar, say
+from marqueue.cli.ladder import climb_and_print
+from marqueue.errors import MarqueueError
 from marqueue.results.provenance import here
 
 if TYPE_CHECKING:
@@ -113,7 +115,10 @@ def evaluate_cc(
             show_default=False,
         ),
     ],
-    suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help="rfc9743.")] = "rfc9743",
+    suite: Annotated[
+        str,
+        typer.Option("--suite", metavar="SUITE", help="rfc9743, or for BBR ccwg-bbr."),
+    ] = "rfc9743",
     baseline: Annotated[
         list[str] | None,
         typer.Option(
@@ -139,9 +144,14 @@ def evaluate_cc(
     delay, with reordering, sudden changes, and in data centres. Verdicts are as those of evaluate
     aqm, with limits of ours, because the RFC states none.
 
+    The suite ccwg-bbr has the 22 test cases of draft-ietf-ccwg-bbr, which verify what BBR's state
+    machine does; --only takes their numbers.
+
     [bold]Examples[/bold]
 
     marqueue evaluate cc --control bbr3 --quick --out results/bbr3
+
+    marqueue evaluate cc --control bbr3 --suite ccwg-bbr --only 15
 
     marqueue evaluate cc --control ledbat --baseline reno,bbr3 --only beside-cubic
 
@@ -150,8 +160,18 @@ def evaluate_cc(
     """
     # Slow to import, and not needed for help.
     from marqueue.evaluation import CC_SUITES, checked_names, control_contender, split_names
+    from marqueue.evaluation.ccwg_bbr import NAME, draft_cases
 
-    checked_names("--suite", [suite], CC_SUITES)
+    checked_names("--suite", [suite], [*CC_SUITES, NAME])
+    if suite == NAME:
+        from marqueue.validation import Effort
+
+        if baseline:
+            raise MarqueueError(f"--baseline: got one, expected none with --suite {NAME}")
+        rung = draft_cases(control, only or (), seed)
+        effort = Effort.QUICK if quick else Effort.FULL
+        climb_and_print([rung], effort, jobs, out, force=force, json=json, what="evaluate")
+        return
     asked = control_contender("--control", control)
     names = dict.fromkeys(["cubic", *split_names(baseline or ())])
     beside = [control_contender("--baseline", name) for name in names]

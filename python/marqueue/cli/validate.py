@@ -1,21 +1,13 @@
 """``marqueue validate``."""
 
-import time
-from contextlib import nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from marqueue.cli import options
-from marqueue.cli.console import ReportedInterrupt, output, print_json, progress_bar, say
+from marqueue.cli.ladder import climb_and_print
 from marqueue.errors import MarqueueError, RunError, unknown
-from marqueue.results.provenance import here
-
-WIDTH = 160
-"""The least width of the table in columns."""
 
 
 def validate(
@@ -60,7 +52,7 @@ def validate(
     Exit codes: 0 all passed, 1 some failed, 2 an error that the message explains, 130 interrupted.
     """
     # Slow to import, and not needed for help.
-    from marqueue.validation import RUNGS, Effort, climb, ladder_table, write_report
+    from marqueue.validation import RUNGS, Effort
 
     names = [name for given in only or () for name in given.split(",")]
     for name in names:
@@ -69,24 +61,5 @@ def validate(
         if reason := RUNGS[name].missing():
             raise RunError(f"--only {name}: {reason}")
     chosen = [rung for name, rung in RUNGS.items() if not names or name in names]
-    started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    started = time.perf_counter()
-    with options.claimed(out, "", force) if out else nullcontext() as directory:
-        try:
-            with progress_bar("validate") as progress:
-                ladder = climb(chosen, Effort.QUICK if quick else Effort.FULL, jobs, progress)
-        except KeyboardInterrupt:
-            say("Interrupted. Nothing was written.")
-            raise ReportedInterrupt from None
-        if directory:
-            with directory.staged() as fresh:
-                made = here(started_at, time.perf_counter() - started, time.process_time(), 0)
-                write_report(ladder, made, fresh)
-    if json:
-        print_json(ladder.as_dict())
-    else:
-        Console(width=max(output.width, WIDTH)).print(ladder_table(ladder))
-        if directory:
-            options.tell_where(directory)
-    if not ladder.passed:
-        raise typer.Exit(1)
+    effort = Effort.QUICK if quick else Effort.FULL
+    climb_and_print(chosen, effort, jobs, out, force=force, json=json, what="validate")

@@ -69,13 +69,27 @@ def _play(case: Case, path: Path, seeds: Sequence[int], bench: TaskRunner) -> li
     return case(bench, path, seeds)
 
 
-def tasks(effort: Effort) -> list[Task]:
+VERSIONS = ("bbr3", "bbr1")
+
+
+def applicable(control: str) -> list[str]:
+    """The cases that apply to a version."""
+    return [name for name in CASES if control == "bbr3" or name in BOTH]
+
+
+def tasks(
+    effort: Effort,
+    versions: Sequence[str] = VERSIONS,
+    only: Sequence[str] = tuple(CASES),
+    first_seed: int = 1,
+) -> list[Task]:
     """A task a case, version and path."""
-    seeds = range(1, 1 + effort.pick(8, 5))
+    seeds = range(first_seed, first_seed + effort.pick(8, 5))
     played = [
         (name, replace(path, control=control))
-        for name in CASES
-        for control in (("bbr3", "bbr1") if name in BOTH else ("bbr3",))
+        for name in only
+        for control in versions
+        if name in applicable(control)
         for path in (effort.pick(PATHS, PATHS[:1]) if name in EVERYWHERE else PATHS[:1])
     ]
     return [
