@@ -30,6 +30,7 @@ extensions = [
     "inserts",
     "mathml",
     "accessibility",
+    "diagrams",
 ]
 html_math_renderer = "mathml"
 

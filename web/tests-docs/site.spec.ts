@@ -19,6 +19,7 @@ for (const name of PAGES) {
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(error.message));
     await page.goto(new URL(`${name}.html`, SITE).href);
+    await expect(page.locator('.highlight-mermaid:not(.diagram)')).toHaveCount(0);
     for (const width of [1300, 400]) {
       await page.setViewportSize({ width, height: 900 });
       expect(await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth), `${width} px wide`).toBe(0);
@@ -33,6 +34,17 @@ for (const name of PAGES) {
     expect(elsewhere).toEqual([]);
   });
 }
+
+test('diagrams are drawn, and again in the dark', async ({ page }) => {
+  await page.setViewportSize({ width: 1300, height: 900 });
+  await page.goto(new URL('ARCHITECTURE.html', SITE).href);
+  const diagrams = page.getByRole('region', { name: 'Diagram' });
+  await expect(diagrams.locator('svg')).toHaveCount(2);
+  await expect(diagrams.first()).toContainText('a packet enters a link');
+  const light = await diagrams.first().innerHTML();
+  await page.evaluate(() => (document.body.dataset.theme = 'dark'));
+  await expect.poll(() => diagrams.first().innerHTML()).not.toBe(light);
+});
 
 test('what scrolls sideways is reached with the keyboard', async ({ page }) => {
   await page.setViewportSize({ width: 400, height: 900 });
