@@ -216,6 +216,39 @@ bare-python:
 	$(BIN)/pytest --collect-only --quiet --quiet
 	$(BIN)/pytest --hypothesis-seed=0 $(shell grep -l '^from live_requirements import' tests/python/test_*.py)
 
+# The library for programs in C (crates/capi): header, shared and static library, pkg-config file.
+PREFIX ?= /usr/local
+CARGO_TARGET = $${CARGO_TARGET_DIR:-target}
+CAPI := crates/capi
+CAPI_VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+NATIVE := -lm -lpthread -ldl
+CFLAGS_STRICT := -std=c11 -Wall -Wextra -Wpedantic -Werror -Wno-overlength-strings -I$(CAPI)/include
+
+install-c: ## Install libmarqueue, its header and its pkg-config file (PREFIX=/usr/local; DESTDIR)
+	cargo build --release --locked --quiet -p marqueue-capi
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 $(CAPI)/include/marqueue.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 $(CARGO_TARGET)/release/libmarqueue.a $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(CARGO_TARGET)/release/libmarqueue.so $(DESTDIR)$(PREFIX)/lib
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(CAPI_VERSION)|; s|@NATIVE@|$(NATIVE)|' $(CAPI)/marqueue.pc.in \
+		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/marqueue.pc
+
+header: ## Remake crates/capi/include/marqueue.h
+	UPDATE=1 cargo test --locked --quiet -p marqueue-capi --test header
+
+# The debug profile: overflow checks and assertions are on. The example is built as its comment says, from an installation.
+C_TESTS := target/c
+test-c: ## Try libmarqueue from C: gcc's sanitizers, valgrind, and the example against an installation
+	cargo build --locked --quiet -p marqueue-capi
+	mkdir -p $(C_TESTS)
+	$(CC) $(CFLAGS_STRICT) -g -fsanitize=address,undefined -fno-sanitize-recover=all $(CAPI)/tests/c/test.c \
+		$(CARGO_TARGET)/debug/libmarqueue.a $(NATIVE) -o $(C_TESTS)/sanitized
+	$(C_TESTS)/sanitized
+	$(CC) $(CFLAGS_STRICT) -g $(CAPI)/tests/c/test.c $(CARGO_TARGET)/debug/libmarqueue.a $(NATIVE) -o $(C_TESTS)/plain
+	@if command -v valgrind >/dev/null; then echo valgrind --leak-check=full $(C_TESTS)/plain; \
+		valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,possible --error-exitcode=1 $(C_TESTS)/plain; \
+		else echo "Skipped: no valgrind"; fi
+
 fuzz: ## Fuzz every target for a fixed number of runs
 	cargo fuzz build --sanitizer none
 	$(foreach target,$(FUZZ_TARGETS),$(call fuzz,$(target),-runs=$(FUZZ_RUNS) -seed=1) &&) true
