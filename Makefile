@@ -218,36 +218,42 @@ bare-python:
 
 # The library for programs in C (crates/capi): header, shared and static library, pkg-config file.
 PREFIX ?= /usr/local
-CARGO_TARGET = $${CARGO_TARGET_DIR:-target}
 CAPI := crates/capi
+CAPI_PROFILE ?= release
+CAPI_BUILT = $${CARGO_TARGET_DIR:-target}/$(CAPI_PROFILE:dev=debug)
 CAPI_VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+CAPI_SO = libmarqueue.so.$(basename $(CAPI_VERSION))
 NATIVE := -lm -lpthread -ldl
-CFLAGS_STRICT := -std=c11 -Wall -Wextra -Wpedantic -Werror -Wno-overlength-strings -I$(CAPI)/include
+INSTALL_TO = $(DESTDIR)$(PREFIX)
 
 install-c: ## Install libmarqueue, its header and its pkg-config file (PREFIX=/usr/local; DESTDIR)
-	cargo build --release --locked --quiet -p marqueue-capi
-	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	install -m 644 $(CAPI)/include/marqueue.h $(DESTDIR)$(PREFIX)/include
-	install -m 644 $(CARGO_TARGET)/release/libmarqueue.a $(DESTDIR)$(PREFIX)/lib
-	install -m 755 $(CARGO_TARGET)/release/libmarqueue.so $(DESTDIR)$(PREFIX)/lib
+	cargo build --profile $(CAPI_PROFILE) --locked --quiet -p marqueue-capi
+	install -d $(INSTALL_TO)/include $(INSTALL_TO)/lib/pkgconfig
+	install -m 644 $(CAPI)/include/marqueue.h $(INSTALL_TO)/include
+	install -m 644 $(CAPI_BUILT)/libmarqueue.a $(INSTALL_TO)/lib
+	install -m 755 $(CAPI_BUILT)/libmarqueue.so $(INSTALL_TO)/lib/$(CAPI_SO)
+	ln -sf $(CAPI_SO) $(INSTALL_TO)/lib/libmarqueue.so
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(CAPI_VERSION)|; s|@NATIVE@|$(NATIVE)|' $(CAPI)/marqueue.pc.in \
-		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/marqueue.pc
+		> $(INSTALL_TO)/lib/pkgconfig/marqueue.pc
 
 header: ## Remake crates/capi/include/marqueue.h
 	UPDATE=1 cargo test --locked --quiet -p marqueue-capi --test header
 
-# The debug profile: overflow checks and assertions are on. The example is built as its comment says, from an installation.
-C_TESTS := target/c
-test-c: ## Try libmarqueue from C: gcc's sanitizers, valgrind, and the example against an installation
-	cargo build --locked --quiet -p marqueue-capi
-	mkdir -p $(C_TESTS)
-	$(CC) $(CFLAGS_STRICT) -g -fsanitize=address,undefined -fno-sanitize-recover=all $(CAPI)/tests/c/test.c \
-		$(CARGO_TARGET)/debug/libmarqueue.a $(NATIVE) -o $(C_TESTS)/sanitized
+# From an installation of the profile with assertions and overflow checks: the test, statically, with gcc's sanitizers and
+# under valgrind, and the example, which finds the shared library as its comment says.
+C_TESTS := $(CURDIR)/target/c
+C_FLAGS := -std=c11 -Wall -Wextra -Wpedantic -Werror -g -I$(C_TESTS)/include
+C_TEST := $(CAPI)/tests/c/test.c $(C_TESTS)/lib/libmarqueue.a $(NATIVE)
+
+test-c: ## Try libmarqueue from C: gcc's sanitizers, valgrind, and the example with an installation
+	@$(MAKE) --no-print-directory install-c CAPI_PROFILE=dev PREFIX=$(C_TESTS) DESTDIR=
+	$(CC) $(C_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all $(C_TEST) -o $(C_TESTS)/sanitized
 	$(C_TESTS)/sanitized
-	$(CC) $(CFLAGS_STRICT) -g $(CAPI)/tests/c/test.c $(CARGO_TARGET)/debug/libmarqueue.a $(NATIVE) -o $(C_TESTS)/plain
-	@if command -v valgrind >/dev/null; then echo valgrind --leak-check=full $(C_TESTS)/plain; \
-		valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,possible --error-exitcode=1 $(C_TESTS)/plain; \
-		else echo "Skipped: no valgrind"; fi
+	$(CC) $(C_FLAGS) $(C_TEST) -o $(C_TESTS)/plain
+	$(if $(shell command -v valgrind),valgrind --quiet --leak-check=full --error-exitcode=1 $(C_TESTS)/plain,@echo "Skipped: no valgrind")
+	$(CC) $(C_FLAGS) embed/c/link.c $$(PKG_CONFIG_PATH=$(C_TESTS)/lib/pkgconfig pkg-config --cflags --libs marqueue) \
+		-Wl,-rpath,$(C_TESTS)/lib -o $(C_TESTS)/link
+	$(C_TESTS)/link | diff - embed/c/link.txt
 
 fuzz: ## Fuzz every target for a fixed number of runs
 	cargo fuzz build --sanitizer none
