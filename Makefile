@@ -216,6 +216,30 @@ bare-python:
 	$(BIN)/pytest --collect-only --quiet --quiet
 	$(BIN)/pytest --hypothesis-seed=0 $(shell grep -l '^from live_requirements import' tests/python/test_*.py)
 
+# Crates for other programs, in the order in which they are published. All others say `publish = false`.
+PUBLISHED := -p marqueue-core -p marqueue-aqm
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' crates/aqm/Cargo.toml)
+BARE_METAL := thumbv7em-none-eabihf
+BASE ?= HEAD
+SEMVER_CHECKS := target/tools/semver-checks-0.51.0
+
+publishable: ## Package the crates for crates.io and build the packages; check the oldest Rust and a target without std (needs rustup)
+	rustup toolchain install $(MSRV).0 --profile minimal
+	rustup target add $(BARE_METAL)
+	cargo +$(MSRV).0 check --locked --quiet --target-dir target/msrv -p marqueue-aqm
+	cargo check --locked --quiet -p marqueue-aqm --no-default-features --target $(BARE_METAL)
+	cargo publish --dry-run --locked $(PUBLISHED)
+
+$(SEMVER_CHECKS):
+	cargo install --locked --quiet --root $@.root --version 0.51.0 cargo-semver-checks
+	ln -sf $(CURDIR)/$@.root/bin/cargo-semver-checks $@
+
+semver: $(SEMVER_CHECKS) ## Compare the published crates' interfaces with those of a commit (BASE=HEAD)
+	$(SEMVER_CHECKS) semver-checks $(PUBLISHED) --baseline-rev $(BASE)
+
+test-embed: ## Build and try the examples that use AQMs as a library: a UDP socket, a QUIC connection (embed/)
+	cd embed && cargo fmt --check && cargo clippy --locked --all-targets --quiet -- -D warnings && cargo test --locked --quiet
+
 # The library for programs in C (crates/capi): header, shared and static library, pkg-config file.
 PREFIX ?= /usr/local
 CAPI := crates/capi
