@@ -324,10 +324,11 @@ mutants-python: $(EXTENSION) $(INSTALLED)
 	cp -rL python $(MUTANTS)/python/src && cp -rL tests scenarios docs requirements pyproject.toml $(MUTANTS)/python
 	cd $(MUTANTS)/python && PYTHONDONTWRITEBYTECODE=1 $(CURDIR)/$(BIN)/mutmut run && $(CURDIR)/$(BIN)/mutmut results
 
-lint: $(EXTENSION) $(INSTALLED) $(BUILT) ## Check formats, clippy, ruff and types
+lint: $(EXTENSION) $(INSTALLED) $(BUILT) ## Check formats, clippy, ruff, types, and that queues need no std
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked $(KERNEL:%=--features marqueue-bpf/%) -- -D warnings
+	cargo check --quiet --locked -p marqueue-aqm --no-default-features
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy

@@ -9,7 +9,7 @@
 use marqueue_aqm::{Bottleneck, Config, Dur, Ecn, Header, Rate, Time};
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event,
-    ServerConfig, StreamEvent, StreamId, VarInt,
+    ServerConfig, StreamEvent, StreamId,
 };
 use std::error::Error;
 use std::net::SocketAddr;
@@ -55,7 +55,8 @@ fn transfer(algorithm: &str, bytes: usize) -> Result<Outcome, Box<dyn Error>> {
     let (certificate, key) = (made.cert.der().clone(), made.signing_key.serialize_der());
     let mut roots = rustls::RootCertStore::empty();
     roots.add(certificate.clone())?;
-    let server = ServerConfig::with_single_cert(vec![certificate], rustls::pki_types::PrivatePkcs8KeyDer::from(key).into())?;
+    let server =
+        ServerConfig::with_single_cert(vec![certificate], rustls::pki_types::PrivatePkcs8KeyDer::from(key).into())?;
     let link = |name: &str| Config::new(name, Rate(10_000_000)).delay(Dur::from_secs(0.02)).bottleneck();
     let end = |address, server, link| {
         let endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), server, false, Some([7; 32]));
@@ -84,7 +85,7 @@ fn transfer(algorithm: &str, bytes: usize) -> Result<Outcome, Box<dyn Error>> {
             received += end.process(instant)?;
         }
         ends.iter_mut().for_each(|end| end.transmit(instant, now));
-        now = ends.iter().filter_map(|end| end.next_event(start)).min().ok_or("nothing more happens")?.max(now);
+        now = ends.iter_mut().filter_map(|end| end.next_event(start)).min().ok_or("nothing more happens")?.max(now);
     }
     let counters = ends[0].link.counters();
     let Some((_, connection)) = &ends[0].connection else { return Err("no connection".into()) };
@@ -128,7 +129,13 @@ impl End {
     }
 
     /// A datagram arrives.
-    fn accept(&mut self, instant: Instant, from: SocketAddr, ecn: Ecn, datagram: Vec<u8>) -> Result<(), Box<dyn Error>> {
+    fn accept(
+        &mut self,
+        instant: Instant,
+        from: SocketAddr,
+        ecn: Ecn,
+        datagram: Vec<u8>,
+    ) -> Result<(), Box<dyn Error>> {
         let mut answer = Vec::new();
         let ecn = EcnCodepoint::from_bits(ecn as u8);
         match self.endpoint.handle(instant, from, None, ecn, datagram[..].into(), &mut answer) {

@@ -18,13 +18,13 @@ extern crate alloc;
 
 mod accounting;
 pub mod algo;
-pub mod algorithm;
+mod algorithm;
 mod arrival_rate;
 mod base_pi;
 mod buffer;
-pub mod counting_unit;
+mod counting_unit;
 mod dequeue_rate;
-pub mod dual_queue;
+mod dual_queue;
 pub mod embed;
 mod flow_hash;
 mod l4s_fields;
