@@ -216,6 +216,69 @@ bare-python:
 	$(BIN)/pytest --collect-only --quiet --quiet
 	$(BIN)/pytest --hypothesis-seed=0 $(shell grep -l '^from live_requirements import' tests/python/test_*.py)
 
+# Crates for other programs, in the order in which they are published. All others say `publish = false`.
+PUBLISHED := -p marqueue-core -p marqueue-aqm
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' crates/aqm/Cargo.toml)
+BARE_METAL := thumbv7em-none-eabihf
+BASE ?= HEAD
+SEMVER_CHECKS := target/tools/semver-checks-0.51.0
+
+publishable: ## Package the crates for crates.io and build the packages; check the oldest Rust and a target without std (needs rustup)
+	rustup toolchain install $(MSRV).0 --profile minimal
+	rustup target add $(BARE_METAL)
+	cargo +$(MSRV).0 check --locked --quiet --target-dir target/msrv -p marqueue-aqm
+	cargo check --locked --quiet -p marqueue-aqm --no-default-features --target $(BARE_METAL)
+	cargo publish --dry-run --locked $(PUBLISHED)
+
+$(SEMVER_CHECKS):
+	cargo install --locked --quiet --root $@.root --version 0.51.0 cargo-semver-checks
+	ln -sf $(CURDIR)/$@.root/bin/cargo-semver-checks $@
+
+semver: $(SEMVER_CHECKS) ## Compare the published crates' interfaces with those of a commit (BASE=HEAD)
+	$(SEMVER_CHECKS) semver-checks $(PUBLISHED) --baseline-rev $(BASE)
+
+test-embed: ## Build and try the examples that use AQMs as a library: a UDP socket, a QUIC connection (embed/)
+	cd embed && cargo fmt --check && cargo clippy --locked --all-targets --quiet -- -D warnings && cargo test --locked --quiet
+
+# The library for programs in C (crates/capi): header, shared and static library, pkg-config file.
+PREFIX ?= /usr/local
+CAPI := crates/capi
+CAPI_PROFILE ?= release
+CAPI_BUILT = $${CARGO_TARGET_DIR:-target}/$(CAPI_PROFILE:dev=debug)
+CAPI_VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+CAPI_SO = libmarqueue.so.$(basename $(CAPI_VERSION))
+NATIVE := -lm -lpthread -ldl
+INSTALL_TO = $(DESTDIR)$(PREFIX)
+
+install-c: ## Install libmarqueue, its header and its pkg-config file (PREFIX=/usr/local; DESTDIR)
+	cargo build --profile $(CAPI_PROFILE) --locked --quiet -p marqueue-capi
+	install -d $(INSTALL_TO)/include $(INSTALL_TO)/lib/pkgconfig
+	install -m 644 $(CAPI)/include/marqueue.h $(INSTALL_TO)/include
+	install -m 644 $(CAPI_BUILT)/libmarqueue.a $(INSTALL_TO)/lib
+	install -m 755 $(CAPI_BUILT)/libmarqueue.so $(INSTALL_TO)/lib/$(CAPI_SO)
+	ln -sf $(CAPI_SO) $(INSTALL_TO)/lib/libmarqueue.so
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(CAPI_VERSION)|; s|@NATIVE@|$(NATIVE)|' $(CAPI)/marqueue.pc.in \
+		> $(INSTALL_TO)/lib/pkgconfig/marqueue.pc
+
+header: ## Remake crates/capi/include/marqueue.h
+	UPDATE=1 cargo test --locked --quiet -p marqueue-capi --test header
+
+# From an installation of the profile with assertions and overflow checks: the test, statically, with gcc's sanitizers and
+# under valgrind, and the example, which finds the shared library as its comment says.
+C_TESTS := $(CURDIR)/target/c
+C_FLAGS := -std=c11 -Wall -Wextra -Wpedantic -Werror -g -I$(C_TESTS)/include
+C_TEST := $(CAPI)/tests/c/test.c $(C_TESTS)/lib/libmarqueue.a $(NATIVE)
+
+test-c: ## Try libmarqueue from C: gcc's sanitizers, valgrind, and the example with an installation
+	@$(MAKE) --no-print-directory install-c CAPI_PROFILE=dev PREFIX=$(C_TESTS) DESTDIR=
+	$(CC) $(C_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all $(C_TEST) -o $(C_TESTS)/sanitized
+	$(C_TESTS)/sanitized
+	$(CC) $(C_FLAGS) $(C_TEST) -o $(C_TESTS)/plain
+	$(if $(shell command -v valgrind),valgrind --quiet --leak-check=full --error-exitcode=1 $(C_TESTS)/plain,@echo "Skipped: no valgrind")
+	$(CC) $(C_FLAGS) embed/c/link.c $$(PKG_CONFIG_PATH=$(C_TESTS)/lib/pkgconfig pkg-config --cflags --libs marqueue) \
+		-Wl,-rpath,$(C_TESTS)/lib -o $(C_TESTS)/link
+	$(C_TESTS)/link | diff - embed/c/link.txt
+
 fuzz: ## Fuzz every target for a fixed number of runs
 	cargo fuzz build --sanitizer none
 	$(foreach target,$(FUZZ_TARGETS),$(call fuzz,$(target),-runs=$(FUZZ_RUNS) -seed=1) &&) true
@@ -261,10 +324,11 @@ mutants-python: $(EXTENSION) $(INSTALLED)
 	cp -rL python $(MUTANTS)/python/src && cp -rL tests scenarios docs requirements pyproject.toml $(MUTANTS)/python
 	cd $(MUTANTS)/python && PYTHONDONTWRITEBYTECODE=1 $(CURDIR)/$(BIN)/mutmut run && $(CURDIR)/$(BIN)/mutmut results
 
-lint: $(EXTENSION) $(INSTALLED) $(BUILT) ## Check formats, clippy, ruff and types
+lint: $(EXTENSION) $(INSTALLED) $(BUILT) ## Check formats, clippy, ruff, types, and that queues need no std
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked $(KERNEL:%=--features marqueue-bpf/%) -- -D warnings
+	cargo check --quiet --locked -p marqueue-aqm --no-default-features
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy

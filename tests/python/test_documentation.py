@@ -10,6 +10,7 @@ The word behind a block's language says how it is checked:
     python          runs, with the names of the page's blocks above it
     python as root  is only compiled, and what it imports is there
     (a notebook)    each cell of code runs; no output is stored
+    rust FILE       a part of this file, which other tests compile; so is c FILE
     text, mermaid   nothing to check
 """
 
@@ -52,7 +53,8 @@ MARKS = {
     "csv": r"\S+\.csv",
     "text": "",
     "mermaid": "",
-    "rust": "",
+    "rust": r"|\S+\.(rs|md)",
+    "c": r"\S+\.c",
 }
 
 
@@ -93,6 +95,11 @@ def test_every_block_says_what_it_is() -> None:
         and not block.language.startswith("{")
     ]
     assert unknown == [], "expected one of the kinds that the top of this file lists"
+
+
+@pytest.mark.parametrize("block", [b for b in every("rust", "c") if b.mark], ids=str)
+def test_code_in_other_languages_is_code_that_is_compiled(block: Block) -> None:
+    assert block.text in (ROOT / block.mark).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("block", every("sh"), ids=str)

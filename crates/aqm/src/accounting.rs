@@ -1,5 +1,6 @@
 //! The counts of a queue. Every packet that arrives, departs or is dropped is counted here, each drop with its reason.
 
+use alloc::vec::Vec;
 use marqueue_core::Packet;
 
 /// Why a packet was marked or dropped.

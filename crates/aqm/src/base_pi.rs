@@ -5,6 +5,7 @@
 //! RFC 9332, appendix A, figures 2, 6 and 8: every t_update p' <- p' + alpha (d - target) + beta (d - d'), within [0, 1].
 
 use crate::policy::Env;
+use alloc::string::String;
 use marqueue_core::params::ParamError;
 
 marqueue_core::params! {

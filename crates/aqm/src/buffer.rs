@@ -5,8 +5,8 @@
 //! packet, so that every packet is equally likely. There are never more holes than packets, so a draw needs at most two
 //! picks on average. Holes are closed once they are the majority, at an amortised cost of two moves a removal.
 
+use alloc::collections::VecDeque;
 use marqueue_core::{math, ring, Dur, Packet, Rng, Time};
-use std::collections::VecDeque;
 
 /// A place: a packet with the time at which it arrived, or a hole (`Time::NEVER`).
 type Place = (Time, Packet);

@@ -11,6 +11,7 @@ use crate::buffer::Buffer;
 use crate::l4s_fields::L4sFields;
 use crate::policy::{Env, Verdict};
 use crate::qdisc::{apply_verdict, EnqueueOutcome, Qdisc};
+use alloc::{string::String, vec::Vec};
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Dur, Packet, PerDscp, Price, Rng, Time};
 
@@ -306,7 +307,7 @@ impl<A: CoupledAqm> Qdisc for DualQueue<A> {
         !self.accounting.dropped.is_empty()
     }
 
-    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
+    fn drain_dropped(&mut self) -> alloc::vec::Drain<'_, (Packet, Reason)> {
         self.accounting.dropped.drain(..)
     }
 

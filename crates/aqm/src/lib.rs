@@ -1,23 +1,31 @@
-//! Active queue management: policies, schedulers and the queueing disciplines that are built from them.
+#![doc = include_str!("../README.md")]
 //!
+//! # Where things are
+//!
+//! - [`embed`]: queues for other programs.
 //! - [`policy`]: a policy ([`Aqm`]) decides whether a packet passes, is marked or is dropped.
 //! - [`qdisc`]: a discipline ([`Qdisc`]) holds packets. [`SingleQueue`] is first in, first out under one policy.
 //! - [`scheduler`]: [`MultiQueue`] holds one queue for each flow or class; a [`Scheduler`] picks the queue to serve.
-//! - `accounting`: the counts of arrivals, departures, drops and marks of a queue.
+//! - [`Counters`]: the counts of arrivals, departures, drops and marks of a queue.
 //! - [`Outside`]: a queue that another program manages, such as a kernel.
 //! - [`algo`]: the algorithms, one file each, and the list of them ([`Discipline`]).
 
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
+
+#[macro_use]
+extern crate alloc;
 
 mod accounting;
 pub mod algo;
-pub mod algorithm;
+mod algorithm;
 mod arrival_rate;
 mod base_pi;
 mod buffer;
-pub mod counting_unit;
+mod counting_unit;
 mod dequeue_rate;
-pub mod dual_queue;
+mod dual_queue;
+pub mod embed;
 mod flow_hash;
 mod l4s_fields;
 mod likelihood;
@@ -35,6 +43,8 @@ pub use accounting::{Accounting, Counters, Reason};
 pub use algo::{catalogue, Discipline, Entry};
 pub use buffer::{Buffer, Drawn};
 pub use counting_unit::CountingUnit;
+pub use embed::{Bottleneck, Config, Delivery, Departure, Dropped, Header, PacketQueue};
+pub use marqueue_core::{Bytes, Dscp, Dur, Ecn, ParamError, Rate, Time, Value};
 pub use outside::Outside;
 pub use policy::{Aqm, Context, Densities, Env, Limit, Signal, Verdict};
 pub use qdisc::{EnqueueOutcome, Qdisc, SingleQueue};

@@ -10,8 +10,9 @@
 use crate::accounting::{Accounting, Counters, Reason};
 use crate::policy::Env;
 use crate::qdisc::{EnqueueOutcome, Qdisc};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use marqueue_core::{Dur, Ecn, Packet, Price, Time};
-use std::collections::VecDeque;
 
 /// The queue outside.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ impl Outside {
 
     /// The number of transmissions that have ended since the last call.
     pub fn take_sent(&mut self) -> u32 {
-        std::mem::take(&mut self.sent)
+        core::mem::take(&mut self.sent)
     }
 
     /// A packet is ready to be sent, marked CE or not. Returns it; `None` if no packet that waits has this number.
@@ -117,7 +118,7 @@ impl Qdisc for Outside {
 
     /// The server asks for the next packet when it has finished the last one.
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)> {
-        self.sent += u32::from(std::mem::take(&mut self.is_sending));
+        self.sent += u32::from(core::mem::take(&mut self.is_sending));
         let number = self.ready.pop_front()?;
         let (arrived, packet) = self.remove(number)?;
         self.accounting.on_departure(&packet);
@@ -147,7 +148,7 @@ impl Qdisc for Outside {
         !self.accounting.dropped.is_empty()
     }
 
-    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
+    fn drain_dropped(&mut self) -> alloc::vec::Drain<'_, (Packet, Reason)> {
         self.accounting.dropped.drain(..)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::accounting::Accounting;
 use crate::buffer::{Buffer, Drawn};
+use alloc::{boxed::Box, string::String, vec::Vec};
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, Price, Rate, Rng, Time};
 use serde::{Deserialize, Serialize};

@@ -3,6 +3,7 @@
 use crate::accounting::{Accounting, Counters, Reason};
 use crate::buffer::Buffer;
 use crate::policy::{Aqm, Context, Env, Signal, Verdict};
+use alloc::{string::String, vec::Vec};
 use marqueue_core::params::{ParamError, PolicySpec};
 use marqueue_core::{Dur, Ecn, Flags, Packet, Price, Rng, Time};
 
@@ -59,7 +60,7 @@ pub trait Qdisc {
     /// Has a packet been dropped since the last call of [`Qdisc::drain_dropped`]?
     fn has_dropped(&self) -> bool;
     /// Packets dropped since the last call, with reasons.
-    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)>;
+    fn drain_dropped(&mut self) -> alloc::vec::Drain<'_, (Packet, Reason)>;
     /// The present state, in one call.
     #[inline]
     fn status(&self) -> QueueStatus {
@@ -274,7 +275,7 @@ impl<A: Aqm> Qdisc for SingleQueue<A> {
     }
 
     #[inline]
-    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
+    fn drain_dropped(&mut self) -> alloc::vec::Drain<'_, (Packet, Reason)> {
         self.accounting.dropped.drain(..)
     }
 

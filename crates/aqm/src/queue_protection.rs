@@ -19,6 +19,7 @@
 //! Defaults: DOCSIS 3.1 MULPI, annex C, as `cablelabs/docsis-ns3` has them.
 
 use crate::flow_hash::FlowHash;
+use alloc::boxed::Box;
 use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Dur, Rng, Time};
 

@@ -1,8 +1,9 @@
 //! The queues of a discipline that has many, with the counts over all of them.
 
 use crate::buffer::Buffer;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use marqueue_core::{Packet, Time};
-use std::collections::BTreeMap;
 
 /// The index of a queue. A queue exists while it holds packets or its scheduler keeps it
 /// ([`crate::Scheduler::keeps_empty`]).

@@ -7,6 +7,7 @@ use crate::periodic_timer::PeriodicTimer;
 use crate::policy::{Aqm, Context, Env};
 use crate::qdisc::{apply_verdict, EnqueueOutcome, Qdisc};
 use crate::queues::Queue;
+use alloc::vec::Vec;
 use marqueue_core::params::{ParamError, ParamSet};
 use marqueue_core::{Dur, Packet, Price, Rate, Rng, Time};
 
@@ -320,7 +321,7 @@ impl<S: Scheduler> Qdisc for MultiQueue<S> {
         !self.accounting.dropped.is_empty()
     }
 
-    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
+    fn drain_dropped(&mut self) -> alloc::vec::Drain<'_, (Packet, Reason)> {
         self.accounting.dropped.drain(..)
     }
 

@@ -4,7 +4,8 @@
 //! and moves to the end of the old queues, which are served in turn.
 
 use crate::scheduler::Class;
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// The list that a queue is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

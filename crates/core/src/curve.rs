@@ -6,7 +6,11 @@
 
 use crate::math;
 use crate::param_value::{Kind, ParamType, Unit, Value};
-use std::fmt;
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
 
 /// The marking probability as a function of the queue length: nondecreasing, 0 at 0, 1 at infinity.
 ///
@@ -158,7 +162,7 @@ impl ScaledCurve {
     /// rounds.
     pub fn behind_knots(&self) -> Vec<f64> {
         let behind = |x: f64| {
-            let near = (x * self.factor).floor();
+            let near = math::floor(x * self.factor);
             [near, near + 1.0].into_iter().find(|n| n / self.factor > x).unwrap_or(near + 2.0)
         };
         self.curve.knots().into_iter().map(behind).collect()
@@ -166,7 +170,7 @@ impl ScaledCurve {
 
     /// The buffer, packets: the whole number next to q N^b, at least 1.
     pub fn buffer(&self) -> u32 {
-        self.buffer.round().clamp(1.0, f64::from(u32::MAX)) as u32
+        math::round(self.buffer).clamp(1.0, f64::from(u32::MAX)) as u32
     }
 
     /// A warning about exponents outside the range of the theorems.

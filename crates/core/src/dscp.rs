@@ -1,8 +1,9 @@
 //! Differentiated services code points (DSCP, RFC 2474), and tables from code points to numbers.
 
 use crate::param_value::{whole, Kind, ParamError, ParamType, Unit, Value};
-use std::collections::BTreeMap;
-use std::fmt;
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use core::fmt;
 
 /// A code point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,12 @@
 //!
 //! Nothing here reads a clock, the environment or a global generator.
 
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
+
+#[doc(hidden)] // for the macros
+#[macro_use]
+pub extern crate alloc;
 
 pub mod curve;
 pub mod dscp;

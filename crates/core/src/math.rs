@@ -59,6 +59,43 @@ pub fn hypot(x: f64, y: f64) -> f64 {
     libm::hypot(x, y)
 }
 
+/// The square root. IEEE 754 rounds it exactly, as it does the three below: with the feature `std` they are instructions,
+/// without it functions of `libm`, and the bits are the same.
+#[inline]
+pub fn sqrt(x: f64) -> f64 {
+    #[cfg(feature = "std")]
+    return x.sqrt();
+    #[cfg(not(feature = "std"))]
+    return libm::sqrt(x);
+}
+
+/// The largest whole number that is not above x.
+#[inline]
+pub fn floor(x: f64) -> f64 {
+    #[cfg(feature = "std")]
+    return x.floor();
+    #[cfg(not(feature = "std"))]
+    return libm::floor(x);
+}
+
+/// The smallest whole number that is not below x.
+#[inline]
+pub fn ceil(x: f64) -> f64 {
+    #[cfg(feature = "std")]
+    return x.ceil();
+    #[cfg(not(feature = "std"))]
+    return libm::ceil(x);
+}
+
+/// The nearest whole number; halves go away from zero.
+#[inline]
+pub fn round(x: f64) -> f64 {
+    #[cfg(feature = "std")]
+    return x.round();
+    #[cfg(not(feature = "std"))]
+    return libm::round(x);
+}
+
 /// x^n by repeated squaring, in the order of compiler-rt's `__powidf2`.
 #[inline]
 pub fn powi(x: f64, n: i32) -> f64 {
@@ -105,11 +142,11 @@ mod tests {
     #[test]
     fn they_are_the_functions_that_they_are_called() {
         let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-15 * b.abs(), "{a} {b}");
-        near(exp(1.0), std::f64::consts::E);
-        near(ln(10.0), std::f64::consts::LN_10);
+        near(exp(1.0), core::f64::consts::E);
+        near(ln(10.0), core::f64::consts::LN_10);
         near(exp_m1(1e-10), 1e-10 + 0.5e-20);
         near(ln_1p(1e-10), 1e-10 - 0.5e-20);
-        near(powf(2.0, 0.5), std::f64::consts::SQRT_2);
+        near(powf(2.0, 0.5), core::f64::consts::SQRT_2);
         near(cbrt(-27.0), -3.0);
         near(powi(1.5, 3), 3.375);
         near(powi(2.0, -2), 0.25);

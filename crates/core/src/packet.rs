@@ -1,7 +1,7 @@
 //! The packet: a `Copy` value of 24 bytes.
 
 use crate::dscp::Dscp;
-use std::fmt;
+use core::fmt;
 
 /// The two-bit ECN field of the IP header, with its bits there (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,21 +57,21 @@ impl Flags {
     }
 }
 
-impl std::ops::BitAnd for Flags {
+impl core::ops::BitAnd for Flags {
     type Output = Flags;
     fn bitand(self, other: Flags) -> Flags {
         Flags(self.0 & other.0)
     }
 }
 
-impl std::ops::BitOr for Flags {
+impl core::ops::BitOr for Flags {
     type Output = Flags;
     fn bitor(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
 }
 
-impl std::ops::BitOrAssign for Flags {
+impl core::ops::BitOrAssign for Flags {
     fn bitor_assign(&mut self, other: Flags) {
         self.0 |= other.0;
     }
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_packet_has_24_bytes() {
-        assert!(std::mem::size_of::<Packet>() <= 24);
+        assert!(core::mem::size_of::<Packet>() <= 24);
     }
 
     #[test]

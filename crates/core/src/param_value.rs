@@ -3,9 +3,11 @@
 //! Particular types of parameters are defined on top of this module ([`crate::curve`], [`crate::dscp`]).
 //! [`crate::params`] checks values against declarations.
 
+use crate::math;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use core::fmt;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fmt;
 
 /// The unit of a number. Values reach Rust in the base unit named here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,24 @@ pub enum Value {
     Policy(PolicySpec),
     /// Numbers by name.
     Table(BTreeMap<String, f64>),
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        Value::Number(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Value {
+        Value::Flag(flag)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(choice: &str) -> Value {
+        Value::Choice(choice.into())
+    }
 }
 
 /// Values by parameter name.
@@ -132,14 +152,14 @@ impl fmt::Display for ParamError {
     }
 }
 
-impl std::error::Error for ParamError {}
+impl core::error::Error for ParamError {}
 
 /// Converts the value of a parameter that counts something.
 ///
 /// # Errors
 /// If it is not whole, or larger than a count can be.
 pub fn whole(path: impl Into<String>, x: f64) -> Result<u32, ParamError> {
-    if x.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&x) {
+    if math::floor(x) == x && (0.0..=f64::from(u32::MAX)).contains(&x) {
         return Ok(x as u32);
     }
     Err(ParamError::new(path, format!("got {x}, expected a whole number up to {}", u32::MAX)))

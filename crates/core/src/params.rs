@@ -3,7 +3,11 @@
 
 use crate::curve::MarkingCurve;
 use crate::dscp::Dscp;
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
 
 pub use crate::param_value::{whole, Kind, ParamError, ParamType, ParamValues, PolicySpec, Unit, Value};
 
@@ -186,10 +190,10 @@ macro_rules! params {
         $vis struct $name { $( $(#[doc = $doc])+ pub $field: $ty, )* }
 
         impl $crate::params::ParamSet for $name {
-            fn specs() -> Vec<$crate::params::ParamSpec> {
+            fn specs() -> $crate::alloc::vec::Vec<$crate::params::ParamSpec> {
                 #[allow(unused_imports)]
                 use $crate::params::{ParamType, Unit};
-                vec![$({
+                $crate::alloc::vec![$({
                     #[allow(unused_mut, unused_assignments)]
                     let mut numeric = (Unit::One, 0.0_f64, 0.0_f64);
                     $( numeric = (Unit::$unit, $lo as f64, $hi as f64); )?

@@ -1,8 +1,6 @@
 //! Ring buffers with little spare capacity, and prefetching in them.
 
-use prefetch_index::prefetch_index;
-use std::collections::VecDeque;
-use std::slice::from_ref;
+use alloc::collections::VecDeque;
 
 /// Adds `item` at the end of a ring, which grows by an eighth when it is full. The contents move through the whole
 /// capacity over time, so doubling would take up to twice the memory. With many rings, the end of each has left the
@@ -12,13 +10,20 @@ pub fn push_back<T>(ring: &mut VecDeque<T>, item: T) {
     if ring.len() == ring.capacity() {
         grow(ring);
     }
-    prefetch_after(ring.push_back_mut(item), 2);
+    ring.push_back(item);
+    if let Some(last) = ring.back() {
+        prefetch_after(last, 2);
+    }
 }
 
-/// Prefetches the memory `n` places after `item`. This is harmless at the end of the ring's memory.
+/// Prefetches the memory `n` places after `item`. This is harmless at the end of the ring's memory. Without the feature
+/// `std` it does nothing.
 #[inline(always)]
 pub fn prefetch_after<T>(item: &T, n: usize) {
-    prefetch_index(from_ref(item), n);
+    #[cfg(feature = "std")]
+    prefetch_index::prefetch_index(core::slice::from_ref(item), n);
+    #[cfg(not(feature = "std"))]
+    let _ = (item, n);
 }
 
 #[cold]

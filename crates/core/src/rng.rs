@@ -47,7 +47,7 @@ impl Rng {
             let (x, y) = (2.0 * self.uniform() - 1.0, 2.0 * self.uniform() - 1.0);
             let square = x * x + y * y;
             if square > 0.0 && square < 1.0 {
-                return x * (-2.0 * math::ln(square) / square).sqrt();
+                return x * math::sqrt(-2.0 * math::ln(square) / square);
             }
         }
     }

@@ -18,7 +18,7 @@ pub fn replication_seed(seed: u64, replication: u64) -> u64 {
 /// The 32-bit words of a number, the lowest first, without zeros at its end: one or two.
 fn words(number: u64) -> impl IntoIterator<Item = u32> {
     let high = (number >> 32) as u32;
-    std::iter::once(number as u32).chain((high > 0).then_some(high))
+    core::iter::once(number as u32).chain((high > 0).then_some(high))
 }
 
 /// The pool of at most four words.

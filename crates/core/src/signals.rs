@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_header_has_the_declared_length() {
-        assert_eq!(std::mem::size_of::<Signals>(), Signals::BYTES as usize);
+        assert_eq!(core::mem::size_of::<Signals>(), Signals::BYTES as usize);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Units as types. Time is an integer number of nanoseconds since the start of the run, so that sums are exact.
 
+use core::ops::{Add, AddAssign, Sub};
 use serde::{Deserialize, Serialize};
-use std::ops::{Add, AddAssign, Sub};
 
 /// Nanoseconds in a second.
 const NS: f64 = 1e9;

@@ -14,6 +14,7 @@
 //! nothing arrives; the interval begins again when max_p has changed.
 //! Defaults: section 4.2 and 5; ns-2.35 and ns-3 have the same.
 
+use alloc::vec::Vec;
 use super::red::{self, QueueLength, Red};
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Verdict};

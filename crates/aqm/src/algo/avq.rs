@@ -20,6 +20,7 @@
 //! Defaults: gamma and alpha of the paper's experiments; B is the real buffer (section II). The paper does not give the
 //! initial C~: here it is C, to which law (1) converges on an idle link.
 
+use alloc::vec::Vec;
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use crate::virtual_queue::{VirtualCapacity, FluidQueue};

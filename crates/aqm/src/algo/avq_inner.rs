@@ -16,13 +16,14 @@
 //! one. So with drop-tail inside this is AVQ with one more packet of buffer.
 //! Defaults: those of AVQ; inside RED, as in the paper, with RED's own defaults.
 
+use alloc::{boxed::Box, vec::Vec};
 use super::avq::{self, counts_as_arrival};
 use crate::policy::{Aqm, Context, Env, Limit, Reason, Signal, Verdict};
 use crate::qdisc::{EnqueueOutcome, FromSpec};
 use crate::virtual_queue::VirtualCapacity;
 use marqueue_core::params::{ParamError, ParamValues, PolicySpec};
 use marqueue_core::{Dur, Ecn, Packet, Rate, Rng, Time};
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 marqueue_core::params! {
     /// Additions to AVQ's parameters.

@@ -8,6 +8,7 @@
 //! Input: overflows, idle periods. Output: a mark, at random.
 //! Defaults: d1, d2 and freeze_time of Wen, Fang and Sun 2008, section 4.
 
+use alloc::vec::Vec;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};

@@ -9,6 +9,7 @@
 //! Input: the queue at each arrival, flows of drawn packets. Output: a drop (matched), else as RED.
 //! Defaults: one draw, as in the paper; the others are those of RED.
 
+use alloc::vec::Vec;
 use super::red::{self, Red, QueueLength};
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::{whole, ParamError};

@@ -17,10 +17,11 @@
 //! compared with more packets. This gives fairness in bytes, which the paper does not treat.
 //! Defaults: section 4 of the paper. A code point without a weight has weight 1.
 
+use alloc::vec::Vec;
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Packet, PerDscp, Rng, Time};
+use marqueue_core::{math, Packet, PerDscp, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of CHOKeW.
@@ -104,7 +105,7 @@ impl MatchedDrops {
         }
         let p = self.p0 / self.weights[usize::from(packet.dscp().value())];
         let p = self.params.mode.scale_probability(p, packet, cx.env.mean_packet);
-        let whole = p.floor();
+        let whole = math::floor(p);
         // The cast saturates.
         (whole as u32).saturating_add(u32::from(cx.rng.uniform() < p - whole))
     }

@@ -8,6 +8,7 @@
 //! Departures: the paper does not treat idle periods; here they do not change the average.
 //! Defaults: w_q is that of the paper's RED.
 
+use alloc::vec::Vec;
 use super::chokew::{self, MatchedDrops};
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;

@@ -8,6 +8,7 @@
 //! Input: that of CHOKeW, and departures. Output: a drop (matched).
 //! Defaults: those of CHOKeW; the paper gives no size of the ID buffer.
 
+use alloc::vec::Vec;
 use super::chokew::{self, MatchedDrops};
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::{whole, ParamError};

@@ -7,6 +7,7 @@
 //! Input: that of CHOKeW and RED. Output: a drop (matched), else as RED.
 //! Defaults: those of both.
 
+use alloc::vec::Vec;
 use super::chokew::{self, MatchedDrops};
 use super::red::{self, Red, QueueLength};
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};

@@ -15,9 +15,10 @@
 //! only while p > 0. As in ns-3, an arriving packet that does not fit is dropped (CAKE drops from the longest queue).
 //! Defaults: Linux's sch_cake; blue_threshold is ns-3's, where it is 400 ms.
 
+use alloc::vec::Vec;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dur, Packet, Rng, Time};
+use marqueue_core::{math, Dur, Packet, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of COBALT.
@@ -76,7 +77,7 @@ impl State {
 
     /// interval/sqrt(count) after `from`; count 0 is as 1.
     fn control_law(&self, from: Time, interval: Dur) -> Time {
-        from + Dur::from_secs(interval.secs() / f64::from(self.count.max(1)).sqrt())
+        from + Dur::from_secs(interval.secs() / math::sqrt(f64::from(self.count.max(1))))
     }
 
     fn raise(&mut self, set: &Settings, now: Time) {

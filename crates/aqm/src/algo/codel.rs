@@ -16,9 +16,10 @@
 //! packet size. `ce_threshold` is Linux's; RFC 8290, section 5.2.7, describes it.
 //! Defaults: RFC 8289, sections 4.2 and 4.3.
 
+use alloc::vec::Vec;
 use crate::policy::{Aqm, Context, Env, Reason, Signal, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Dur, Packet, Rng, Time};
+use marqueue_core::{math, Dur, Packet, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of CoDel.
@@ -72,7 +73,7 @@ impl Codel {
 
     /// RFC 8289, section 5.6.
     fn control_law(&self, from: Time) -> Time {
-        from + Dur::from_secs(self.interval.secs() / f64::from(self.count).sqrt())
+        from + Dur::from_secs(self.interval.secs() / math::sqrt(f64::from(self.count)))
     }
 
     /// RFC 8289, section 5.6, dodequeue(): has the sojourn time been above target for an interval?
@@ -111,7 +112,7 @@ impl Codel {
     #[inline]
     fn decide(&mut self, cx: &Context<'_>, packet: &Packet, sojourn: Dur) -> Verdict {
         let ok = self.ok_to_drop(cx, sojourn);
-        match std::mem::replace(&mut self.step, Step::Start) {
+        match core::mem::replace(&mut self.step, Step::Start) {
             // The packet after the one dropped on entry is returned whatever its sojourn time.
             Step::DroppedOnEntry => return Verdict::Pass,
             Step::Dropped if ok => self.drop_next = self.control_law(self.drop_next),
@@ -179,7 +180,7 @@ impl Aqm for Codel {
     fn on_idle(&mut self, _: Time) {
         self.first_above = None;
         // Entering the dropping state is completed even if the drop leaves no packet to return.
-        self.dropping &= std::mem::replace(&mut self.step, Step::Start) == Step::DroppedOnEntry;
+        self.dropping &= core::mem::replace(&mut self.step, Step::Start) == Step::DroppedOnEntry;
     }
 
     fn probe(&self, _: Time, _: &Env, out: &mut Vec<f64>) {

@@ -14,6 +14,7 @@
 //! protection from overload.
 //! Defaults: RFC 9332, figure 9.
 
+use alloc::{string::String, vec::Vec};
 use crate::dual_queue::{CoupledAqm, DualContext, Sharing, Side};
 use crate::l4s_fields::L4sFields;
 use crate::policy::{Env, Reason, Verdict};

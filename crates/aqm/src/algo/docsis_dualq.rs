@@ -11,6 +11,7 @@
 //! Departures: those of both parts.
 //! Defaults: DOCSIS 3.1 MULPI, annex C.
 
+use alloc::vec::Vec;
 use super::docsis_dualq_unprotected::{Aggregate, DocsisDualqUnprotected, Immediate};
 use crate::dual_queue::{CoupledAqm, DualContext, Sharing, Side};
 use crate::policy::{Env, Reason, Verdict};

@@ -27,6 +27,7 @@
 //!
 //! Defaults: DOCSIS 3.1 MULPI, annex C, as in `cablelabs/docsis-ns3`.
 
+use alloc::vec::Vec;
 use super::docsis_pie::{self, Control};
 use crate::dual_queue::{CoupledAqm, DualContext, Order, Sharing, Side};
 use crate::l4s_fields::L4sFields;
@@ -34,7 +35,7 @@ use crate::likelihood::{Likelihood, Signaller};
 use crate::periodic_timer::PeriodicTimer;
 use crate::policy::{Env, Reason, Verdict};
 use marqueue_core::params::{whole, ParamError};
-use marqueue_core::{Dur, Ecn, Packet, PerDscp, Rate, Rng, Time};
+use marqueue_core::{math, Dur, Ecn, Packet, PerDscp, Rate, Rng, Time};
 
 /// No threshold of the ramp is above 65.535 ms (annex O).
 const LATEST: u64 = 65_535_000;
@@ -248,7 +249,7 @@ impl CoupledAqm for DocsisDualqUnprotected {
         self.delay = self.classic_delay(cx);
         self.l_bytes = 0;
         let changed = self.pie.tick(self.delay);
-        self.coupled = (self.params.k * self.pie.p().sqrt()).min(1.0);
+        self.coupled = (self.params.k * math::sqrt(self.pie.p())).min(1.0);
         self.timer.tick(cx.l.is_empty() && cx.c.is_empty() && !changed);
     }
 

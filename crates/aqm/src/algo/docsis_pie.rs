@@ -15,6 +15,7 @@
 //! the modem has tokens by the peak rate; a link here has one rate, so that PEAK_RATE = MSR and both formulas agree.
 //! Defaults: RFC 8034, appendix A.1 and section 4.1.
 
+use alloc::vec::Vec;
 use super::pie::{tuning, PROB_HIGH, PROB_LOW};
 use crate::periodic_timer::PeriodicTimer;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};

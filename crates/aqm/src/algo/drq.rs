@@ -16,6 +16,7 @@
 //! independent, and there is no hard limit.
 //! Defaults: the paper's section IV; the queue is counted in bits, as in (7) and (14).
 
+use alloc::vec::Vec;
 use super::red::{self, Red, QueueLength};
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
@@ -87,7 +88,7 @@ impl Aqm for Drq {
         if cx.rng.uniform() < u * u {
             return Verdict::Congest(Reason::Early);
         }
-        if !self.inter_resource || cx.rng.uniform() >= std::f64::consts::SQRT_2 * u {
+        if !self.inter_resource || cx.rng.uniform() >= core::f64::consts::SQRT_2 * u {
             return Verdict::Pass;
         }
         match packet.ecn() {

@@ -13,12 +13,13 @@
 //! Departures: each flow has its own queue, as the paper's analysis assumes; the paper hashes flows.
 //! Defaults: a quantum of the usual packet size.
 
+use alloc::vec::Vec;
 use super::droptail::{self, DropTail};
 use crate::scheduler::{Class, Classify, Queues, Scheduler};
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::ParamError;
-use marqueue_core::{Packet, PerDscp, Rng, Time};
-use std::collections::VecDeque;
+use marqueue_core::{math, Packet, PerDscp, Rng, Time};
+use alloc::collections::VecDeque;
 
 marqueue_core::params! {
     /// Parameters of DRR.
@@ -53,7 +54,7 @@ impl Drr {
         let needed = |&class: &Class| {
             let (quantum, deficit) = self.accounts[class];
             let first = queues.first(class).expect("queues take turns only with packets");
-            ((env.cost(first) - deficit) / quantum).ceil()
+            math::ceil((env.cost(first) - deficit) / quantum)
         };
         let rounds = self.turns.iter().map(needed).fold(f64::INFINITY, f64::min) - 1.0;
         if rounds > 0.0 {
@@ -122,7 +123,7 @@ impl Scheduler for Drr {
             }
             let &class = self.turns.front()?;
             let (quantum, deficit) = &mut self.accounts[class];
-            if !std::mem::replace(&mut self.credited, true) {
+            if !core::mem::replace(&mut self.credited, true) {
                 *deficit += *quantum;
             }
             let first = queues.first(class).expect("queues take turns only with packets");

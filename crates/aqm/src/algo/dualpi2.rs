@@ -26,6 +26,7 @@
 //! Defaults: RFC 9332, figure 2. Linux: t_update = 16 ms, alpha = 0.16, beta = 3.2, likelihood = "random", a step
 //! (min_th = 1 ms, range = 0, th_len = 0) and exempt = 2.
 
+use alloc::{string::String, vec::Vec};
 use crate::base_pi::{BasePi, Gains};
 use crate::dual_queue::{CoupledAqm, DualContext, Sharing, Side};
 use crate::l4s_fields::L4sFields;

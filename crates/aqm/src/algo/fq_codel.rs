@@ -19,7 +19,7 @@ use crate::policy::{Aqm, Env};
 use crate::scheduler::{Class, PushOut, Queues, Scheduler};
 use crate::sparse_first::SparseFirst;
 use marqueue_core::params::{whole, ParamError};
-use marqueue_core::{Packet, Rng, Time};
+use marqueue_core::{math, Packet, Rng, Time};
 
 marqueue_core::choice! {
     /// The bytes that CoDel compares with one packet: it does not signal while no more are queued.
@@ -103,7 +103,7 @@ impl Scheduler for FqCodel {
     }
 
     fn on_service<A>(&mut self, class: Class, packet: Option<&Packet>, _: &Queues<A>, env: &Env) {
-        self.lists.on_service(class, packet.map(|packet| env.cost(packet).round() as i64));
+        self.lists.on_service(class, packet.map(|packet| math::round(env.cost(packet)) as i64));
     }
 
     /// CoDel's state is kept while the queue is empty: a queue that is busy again soon resumes at the last drop rate.

@@ -18,7 +18,7 @@ use crate::policy::{Aqm, Env};
 use crate::scheduler::{Class, PushOut, Queues, Scheduler};
 use crate::sparse_first::SparseFirst;
 use marqueue_core::params::{whole, ParamError, ParamSet};
-use marqueue_core::{Dur, Packet, ParamValues, Rng, Time};
+use marqueue_core::{math, Dur, Packet, ParamValues, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of FQ-PIE.
@@ -103,7 +103,7 @@ impl Scheduler for FqPie {
     }
 
     fn on_service<A>(&mut self, class: Class, packet: Option<&Packet>, _: &Queues<A>, env: &Env) {
-        self.lists.on_service(class, packet.map(|packet| env.cost(packet).round() as i64));
+        self.lists.on_service(class, packet.map(|packet| math::round(env.cost(packet)) as i64));
     }
 
     /// PIE's probability is kept while the queue is empty, and decays.

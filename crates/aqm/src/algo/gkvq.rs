@@ -18,6 +18,7 @@
 //! drops. ns-2.35 holds one packet less than its limit.
 //! Defaults: theta of the paper's experiments (ns-2.35's ecnlim_ is 0.95); packets as in ns-2.35.
 
+use alloc::vec::Vec;
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use crate::virtual_queue::FluidQueue;

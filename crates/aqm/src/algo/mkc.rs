@@ -16,6 +16,7 @@
 //! computed, which is when the first packet after the end of the interval arrives.
 //! Default: delta of the paper's Figures 10 and 11; Figure 12 uses 100 to 180 ms.
 
+use alloc::vec::Vec;
 use crate::arrival_rate::{ArrivalRate, ElapsedIntervals};
 use crate::policy::{Aqm, Context, Env, Verdict};
 use marqueue_core::params::ParamError;

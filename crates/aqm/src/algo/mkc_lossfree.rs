@@ -14,6 +14,7 @@
 //! Input and output: those of `mkc`. On an idle link V rises to C and stays there, so that it does not wind up.
 //! Defaults: gamma of AVQ's paper; a gain that is stable with delays of up to 30 intervals.
 
+use alloc::vec::Vec;
 use super::mkc::{self, LatestPrice};
 use crate::arrival_rate::{ArrivalRate, ElapsedIntervals};
 use crate::policy::{Aqm, Context, Env, Verdict};

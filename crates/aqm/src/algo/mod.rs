@@ -9,6 +9,7 @@ use crate::outside::Outside;
 use crate::policy::{Aqm, Env};
 use crate::qdisc::{EnqueueOutcome, FromSpec, Qdisc, QueueStatus, SingleQueue};
 use crate::scheduler::{self, MultiQueue, Scheduler};
+use alloc::{string::String, vec::Vec};
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
 use marqueue_core::{Dur, Packet, Price, Rng, Time};
 
@@ -246,7 +247,7 @@ impl Qdisc for Discipline {
         each!(self, q => q.has_dropped())
     }
     #[inline]
-    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
+    fn drain_dropped(&mut self) -> alloc::vec::Drain<'_, (Packet, Reason)> {
         each!(self, q => q.drain_dropped())
     }
     #[inline]

@@ -11,6 +11,7 @@
 //! Defaults: a, b and w of the paper, designed for 3750 packets/s, at least 60 flows and round-trip times of at most
 //! 0.246 s; q_ref of the AVQ paper and ns-2.35. Section V shows how to design a and b for other links.
 
+use alloc::vec::Vec;
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use crate::periodic_timer::PeriodicTimer;

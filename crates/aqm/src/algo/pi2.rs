@@ -12,6 +12,7 @@
 //! Departures: none. The paper signals at arrivals, RFC 9332 at departures: `decide` chooses.
 //! Defaults: RFC 9332, appendix A. The paper has target = 20 ms, t_update = 32 ms, alpha = 5/16 Hz, beta = 50/16 Hz.
 
+use alloc::{string::String, vec::Vec};
 use crate::base_pi::{BasePi, Gains};
 use crate::l4s_fields::L4sFields;
 use crate::likelihood::{Likelihood, Signaller};

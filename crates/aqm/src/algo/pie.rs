@@ -28,6 +28,7 @@
 //! Defaults: RFC 8033, sections 4 and 5. Where the appendices disagree with each other or with section 4, the default
 //! is that of section 4 and Linux. PIE is always active (as in Linux).
 
+use alloc::vec::Vec;
 use crate::counting_unit::CountingUnit;
 use crate::dequeue_rate::DequeueRate;
 use crate::periodic_timer::PeriodicTimer;
@@ -166,7 +167,7 @@ impl Pie {
     fn update_probability(&mut self, cx: &Context<'_>) {
         let Params { delay_ref, t_update, alpha, beta, max_burst, .. } = self.params;
         let new = self.measure_delay(cx);
-        let old = std::mem::replace(&mut self.delay, new);
+        let old = core::mem::replace(&mut self.delay, new);
         let mut step = tuning(self.p) * (alpha * (new - delay_ref) + beta * (new - old));
         if self.params.cap_adjustment && self.p >= 0.1 {
             step = step.min(0.02);

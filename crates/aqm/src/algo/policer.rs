@@ -11,6 +11,7 @@
 //! Departures: none. Tokens are real numbers, where RFC 2697 adds one byte 1/CIR apart.
 //! Defaults: the link's rate, and what it sends in 100 ms. RFC 2697 leaves both to the operator.
 
+use alloc::{string::String, vec::Vec};
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Rng, Time};

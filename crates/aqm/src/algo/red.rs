@@ -16,6 +16,7 @@
 //! Defaults: Floyd's recommendations of 1997 and 2000, as in ns-2.35; `wait` as in ns-2.35. Computed defaults use the
 //! rate at the start and do not follow later changes, as in ns-2.35.
 
+use alloc::vec::Vec;
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
@@ -95,7 +96,7 @@ impl Red {
     fn falls_below_p_a(&self, drawn: f64, p_b: f64, packet: &Packet, mean_packet: f64) -> bool {
         let count = match self.mode {
             CountingUnit::Packets => self.count,
-            CountingUnit::Bytes => (self.count / mean_packet).floor(),
+            CountingUnit::Bytes => math::floor(self.count / mean_packet),
         };
         let x = count * p_b;
         if self.wait && x < 1.0 {
@@ -112,7 +113,7 @@ impl Red {
     /// Updates the average for an arrival that finds the queue `seen`.
     pub(super) fn update_average(&mut self, cx: &Context<'_>, seen: QueueLength) {
         if let Some(since) = self.idle_since.take() {
-            let m = ((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet)).floor();
+            let m = math::floor((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet));
             self.avg *= math::powi(1.0 - self.w_q, m.min(f64::from(i32::MAX)) as i32);
         }
         let q = self.mode.queue_length(seen.len, seen.bytes, cx.env.mean_packet);

@@ -14,6 +14,7 @@
 //! ns-2.35 uses the excess itself (`rem_rate.rs`), and holds one packet less than its limit.
 //! Defaults: gamma, phi, alpha and T of the paper and ns-2.35; q_ref of the AVQ paper's Experiment 2.
 
+use alloc::vec::Vec;
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use crate::periodic_timer::PeriodicTimer;

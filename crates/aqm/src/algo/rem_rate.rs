@@ -15,6 +15,7 @@
 //! average, and there is none here.
 //! Defaults: those of `rem`.
 
+use alloc::vec::Vec;
 use super::rem::{Params, Price};
 use crate::policy::{Aqm, Context, Env, Verdict};
 use marqueue_core::params::ParamError;

@@ -11,6 +11,7 @@
 //! an `out` arrival updates neither, so its average lags when there are few `in` packets.
 //! Defaults: Wen, Fang and Sun 2008, section 4; `wait` as in RED.
 
+use alloc::vec::Vec;
 use super::red::{self, Red, QueueLength};
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Verdict};

@@ -13,6 +13,7 @@
 //! Defaults: RED1 of Table I, which averages the queue with weight 1, that is, not at all. The paper gives no source
 //! for min_th, max_th, max_p and buffer.
 
+use alloc::{string::String, vec::Vec};
 use crate::policy::{Aqm, Context, Env, Limit, Reason, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{MarkingCurve, Packet, Rng, ScaledCurve, Time};

@@ -16,11 +16,12 @@
 //! Departures, as in Linux: the rate limit is of packets, and what p_min above 1/2 drops is ECN-capable too.
 //! Defaults: Linux's sch_sfb.
 
+use alloc::{string::String, vec::Vec};
 use crate::flow_hash::FlowHash;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::{whole, ParamError};
-use marqueue_core::{Dur, Packet, Rng, Time};
-use std::collections::VecDeque;
+use marqueue_core::{math, Dur, Packet, Rng, Time};
+use alloc::collections::VecDeque;
 
 marqueue_core::params! {
     /// Parameters of SFB.
@@ -129,7 +130,7 @@ impl Sfb {
     fn is_over_penalty_rate(&mut self, now: Time) -> bool {
         if self.tokens < 1.0 {
             let earned = now.since(self.granted).secs().min(10.0) * self.params.penalty_rate;
-            self.tokens = earned.floor().min(self.params.penalty_burst);
+            self.tokens = math::floor(earned).min(self.params.penalty_burst);
             self.granted = now;
             if self.tokens < 1.0 {
                 return true;

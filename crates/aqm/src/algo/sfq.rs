@@ -16,7 +16,7 @@ use crate::flow_hash::FlowHash;
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::{whole, ParamError};
 use marqueue_core::{Packet, Rng, Time};
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 marqueue_core::params! {
     /// Parameters of SFQ.

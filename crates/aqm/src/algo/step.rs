@@ -10,6 +10,7 @@
 //! Departures: none.
 //! Defaults: 1 ms as in Linux's dualpi2. DCTCP's K is 20 packets at 1 Gbit/s and 65 at 10 Gbit/s (section 3.4).
 
+use alloc::string::String;
 use crate::policy::{Aqm, Context, Env, Reason, Signal, Verdict};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Ecn, Packet, Rng, Time};

@@ -17,12 +17,13 @@
 //! Departures: a new rate of the link counts from the next arrival or departure on.
 //! Defaults: weight 1.
 
+use alloc::vec::Vec;
 use super::droptail::{self, DropTail};
 use crate::scheduler::{Class, Classify, Queues, Scheduler};
 use crate::policy::{Aqm, Env};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dscp, Packet, PerDscp, Rate, Rng, Time};
-use std::collections::{BTreeSet, VecDeque};
+use alloc::collections::{BTreeSet, VecDeque};
 
 marqueue_core::params! {
     /// Parameters of WFQ.
@@ -138,7 +139,7 @@ impl Scheduler for Wfq {
 
     /// Advances virtual time.
     fn advance_time(&mut self, now: Time, rate: Rate) {
-        let mut left = (now - std::mem::replace(&mut self.at, now)).secs() * self.rate.bytes_per_sec();
+        let mut left = (now - core::mem::replace(&mut self.at, now)).secs() * self.rate.bytes_per_sec();
         self.rate = rate;
         while let Some(&(last, class)) = self.busy.first() {
             let until = (f64::from_bits(last) - self.v) * self.busy_weight;

@@ -1,5 +1,6 @@
 //! The lists of flows of a tin: doubly linked, so that a flow moves from any place of a list in constant time.
 
+use alloc::vec::Vec;
 /// The list that a flow is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum List {
@@ -65,7 +66,7 @@ mod tests {
     fn flows_move_between_lists_in_order() {
         let mut chains = Chains::new(4);
         let drain = |chains: &mut Chains, list| {
-            std::iter::from_fn(|| chains.first(list).inspect(|&flow| chains.remove(flow))).collect::<Vec<_>>()
+            core::iter::from_fn(|| chains.first(list).inspect(|&flow| chains.remove(flow))).collect::<Vec<_>>()
         };
         (0..4).for_each(|flow| chains.move_to_end(flow, List::New));
         chains.move_to_end(1, List::Old);

@@ -3,6 +3,7 @@
 //! Set-associative hashing (Linux's sch_cake): a flow's hash names one of 1024 queues. If another flow is using it, the seven
 //! others of its set of eight are tried, so that few flows share a queue.
 
+use alloc::vec::Vec;
 use crate::flow_hash::FlowHash;
 use marqueue_core::{Packet, Rng};
 
@@ -253,7 +254,7 @@ mod tests {
     fn a_flow_keeps_its_queue_while_it_is_used() {
         let classifier =
             Classifier::new(Isolation::TripleIsolate, HostKey::All, HostKey::Flow, &mut Rng::named(1, "cake"));
-        let (mut table, used) = (Table::new(&classifier), std::cell::RefCell::new(vec![false; QUEUES]));
+        let (mut table, used) = (Table::new(&classifier), core::cell::RefCell::new(vec![false; QUEUES]));
         let mut queue_of = |flow| {
             let hashes = classifier.hashes(&Packet::data(flow, 0, 1000));
             let queue = table.queue(hashes, |queue| used.borrow()[queue], |_| false);

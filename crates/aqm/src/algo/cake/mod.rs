@@ -19,6 +19,7 @@
 //! NAT look-up and firewall marks are absent.
 //! Defaults: Linux's sch_cake.
 
+use alloc::{string::String, vec::Vec};
 mod ack_filter;
 mod chain;
 mod framing;
@@ -164,7 +165,7 @@ impl Cake {
 
     /// The next packet of a tin; `None` if its busy queues turned out to be empty. One decaying queue is visited first.
     fn serve_tin(&mut self, now: Time, tin: usize, visit_decaying: &mut bool) -> Option<(Packet, Dur)> {
-        let queue = self.tins[tin].next_queue(std::mem::take(visit_decaying), &mut self.rng)?;
+        let queue = self.tins[tin].next_queue(core::mem::take(visit_decaying), &mut self.rng)?;
         loop {
             let Some((arrived, packet)) = self.tins[tin].pop(queue) else {
                 self.tins[tin].on_empty(queue, now);
@@ -284,7 +285,7 @@ impl Qdisc for Cake {
         !self.accounting.dropped.is_empty()
     }
 
-    fn drain_dropped(&mut self) -> std::vec::Drain<'_, (Packet, Reason)> {
+    fn drain_dropped(&mut self) -> alloc::vec::Drain<'_, (Packet, Reason)> {
         self.accounting.dropped.drain(..)
     }
 

@@ -3,6 +3,7 @@
 //! Linux's sch_cake. A queue that becomes busy is sparse until it has used up a quantum; then it is bulk, and counts as a
 //! busy flow of its hosts. An empty queue decays until its COBALT is at rest.
 
+use alloc::vec::Vec;
 use super::ack_filter::{superfluous, AckFilter};
 use super::chain::{Chains, List};
 use super::framing::duration;

@@ -2,6 +2,7 @@
 //!
 //! Linux's sch_cake; RFC 4594 and RFC 8622 describe the code points.
 
+use alloc::vec::Vec;
 use marqueue_core::Dscp;
 
 marqueue_core::choice! {
@@ -108,7 +109,7 @@ impl Diffserv {
             Diffserv::Diffserv8 | Diffserv::Precedence => {
                 let first = Share { rate: 1.0, quantum: 256 };
                 let next = |s: &Share| Some(Share { rate: s.rate * 0.875, quantum: s.quantum * 7 / 8 });
-                std::iter::successors(Some(first), next).take(8).collect()
+                core::iter::successors(Some(first), next).take(8).collect()
             }
         }
     }
