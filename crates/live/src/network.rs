@@ -7,6 +7,7 @@
 //! The `options` of a packet are the slot of its bytes in the packet pool, its `stage` is the index of its next stage.
 
 use crate::sample_feed::{SampleFeed, SharedSamples};
+use marqueue_aqm::program::NoPrograms;
 use marqueue_aqm::Qdisc;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Time};
@@ -373,7 +374,7 @@ fn build_link(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Link, ParamErro
         let message = "got a link for each flow, expected one link: which flow a real packet belongs to is not read";
         return Err(ParamError::new("per_flow", message));
     }
-    let resource = build_resource(plan, link, seed).map_err(|e| e.within("queue.policy"))?;
+    let resource = build_resource(plan, link, seed, &NoPrograms).map_err(|e| e.within("queue.policy"))?;
     Ok(Link {
         entrance: match resource {
             Some(resource) => Entrance::Queue(Box::new(resource)),

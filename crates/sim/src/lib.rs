@@ -46,4 +46,4 @@ pub use digest::digest;
 pub use engine::{Engine, Progress};
 pub use estimate::estimated_bytes;
 pub use plan_check::check_links;
-pub use run::{build_resource, check, run, Control, Run, RunError};
+pub use run::{build_resource, check, run, run_with, Control, Run, RunError};

@@ -20,11 +20,13 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from marqueue.errors import show, unknown
+from marqueue.programs.registry import is_program
 from marqueue.scenario import parameters
 from marqueue.scenario.catalogue import timestamps_bytes
 from marqueue.scenario.dscp import DSCP_SCHEMA, read_dscp
 from marqueue.scenario.key_descriptions import key_descriptions
 from marqueue.scenario.parameters import Refused, Value
+from marqueue.scenario.program import read_program_table
 from marqueue.scenario.qdisc import is_qdisc, read_qdisc
 from marqueue.scenario.stack import KEYS, PRESET, Stack, read_stack
 from marqueue.units import Clock, Duration, Frequency, Packets, Quantity, Rate, Size
@@ -220,7 +222,7 @@ class Declared(ABC):
 @dataclass(frozen=True)
 class Aqm(Declared):
     """The name of an AQM and its given parameters, in the engine's units; or a qdisc of a kernel
-    (``linux:fq_codel``) with its keys as given."""
+    (``linux:fq_codel``) or a program (``python:mine.py:Mine``) with its keys as given."""
 
     name: str
     params: Mapping[str, Value] = field(default_factory=dict)
@@ -233,14 +235,18 @@ class Aqm(Declared):
     @classmethod
     def read(cls, value: object) -> Self:
         """Reads a name or a table."""
-        if is_qdisc(value["name"] if isinstance(value, Mapping) and "name" in value else value):
+        name = value["name"] if isinstance(value, Mapping) and "name" in value else value
+        if is_qdisc(name):
             assert isinstance(value, str | Mapping)
             return cls(*read_qdisc(value))
+        if is_program(name):
+            assert isinstance(value, str | Mapping)
+            return cls(*read_program_table(value))
         return cls(*parameters.read_policy(value))
 
     def table(self) -> dict[str, Any]:
         """The table with name and parameters, as in a scenario file."""
-        if is_qdisc(self.name):
+        if is_qdisc(self.name) or is_program(self.name):
             return {"name": self.name, **self.params}
         return parameters.write_policy(self.name, self.params)
 

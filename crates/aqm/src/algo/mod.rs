@@ -7,6 +7,7 @@ use crate::algorithm::Algorithm;
 use crate::dual_queue::DualQueue;
 use crate::outside::Outside;
 use crate::policy::{Aqm, Env};
+use crate::program::{ProgramPolicy, Programs};
 use crate::qdisc::{EnqueueOutcome, FromSpec, Qdisc, QueueStatus, SingleQueue};
 use crate::scheduler::{self, MultiQueue, Scheduler};
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
@@ -80,12 +81,13 @@ macro_rules! disciplines {
         }
     };
     (@all $($variant:ident : $discipline:ty),* $(,)?) => {
-        /// Any discipline of the list, or a queue outside the simulator.
+        /// Any discipline of the list, a queue outside the simulator, or one under a program of the user's.
         #[allow(missing_docs)]
         #[derive(Debug)]
         pub enum Discipline {
             $($variant($discipline),)*
             Outside(Outside),
+            Program(SingleQueue<ProgramPolicy>),
         }
 
         impl Discipline {
@@ -101,11 +103,28 @@ macro_rules! disciplines {
                 Err(unknown(&spec.name))
             }
 
+            /// The discipline that `spec` names, which may be one of these programs.
+            ///
+            /// # Errors
+            /// If the name is unknown, a parameter is refused, or the program cannot begin.
+            pub fn build_with<P: Programs>(
+                programs: &P,
+                spec: &PolicySpec,
+                env: Env,
+                rng: Rng,
+            ) -> Result<Self, ParamError> {
+                if !spec.name.starts_with(P::PREFIX) {
+                    return Self::build(spec, env, rng);
+                }
+                Ok(Self::Program(SingleQueue::of_program(programs.policy(spec, &env)?, env, rng)))
+            }
+
             /// Its name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => <$discipline as Algorithm>::NAME,)*
                     Self::Outside(_) => "outside",
+                    Self::Program(_) => ProgramPolicy::NAME,
                 }
             }
 
@@ -114,6 +133,7 @@ macro_rules! disciplines {
                 match self {
                     $(Self::$variant(_) => <$discipline as Algorithm>::PROBES,)*
                     Self::Outside(_) => &[],
+                    Self::Program(queue) => queue.program_probes(),
                 }
             }
 
@@ -132,6 +152,7 @@ macro_rules! disciplines {
                 match $this {
                     $(Discipline::$variant($q) => $body,)*
                     Discipline::Outside($q) => $body,
+                    Discipline::Program($q) => $body,
                 }
             };
         }

@@ -1,0 +1,128 @@
+"""The files with programs that this process has read, by name and digest.
+
+A program is known after :func:`read_program`, which runs its file. Scenarios that come from
+elsewhere, such as from a browser or from a stored result, name programs that are not known, and
+these run nothing.
+"""
+
+import hashlib
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from types import CodeType, ModuleType
+from typing import Any
+
+from marqueue.errors import MarqueueError
+from marqueue.programs.interface import VERDICTS, Program
+
+__all__ = ["PREFIX", "VERDICTS", "begin", "find", "probes_of", "read_program"]
+
+PREFIX = "python:"
+EXPECTED = (
+    'expected python:FILE.py:CLASS, such as "python:mine.py:Mine", with a path below the scenario'
+)
+
+
+class ProgramError(MarqueueError, ValueError):
+    """A file has no such program, or cannot be read or run."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file with programs."""
+
+    code: CodeType
+    text: str
+    sha256: str
+
+    def program(self, file: str, name: str) -> Program:
+        """A program of a new copy of the module. Queues and replications share no variables."""
+        module = ModuleType(f"{PurePosixPath(file).stem}_{self.sha256[:12]}")
+        module.__file__ = self.code.co_filename
+        try:
+            exec(self.code, module.__dict__)
+        except Exception as error:
+            raise ProgramError(f"{file} cannot be imported:\n{told(error)}") from None
+        found = getattr(getattr(module, name, None), "__marqueue__", None)
+        if not isinstance(found, Program) or found.cls.__name__ != name:
+            raise ProgramError(f"{file} has no class {name} with @marqueue.aqm")
+        return found
+
+
+def told(error: BaseException) -> str:
+    """An error with the lines of the program that led to it."""
+    lines = traceback.extract_tb(error.__traceback__)
+    own = [each for each in lines if each.filename != __file__]
+    text = "".join(traceback.format_list(own)) + "".join(traceback.format_exception_only(error))
+    return text.rstrip()
+
+
+_SOURCES: dict[tuple[str, str], Source] = {}
+"""By file, as scenarios name it, and digest."""
+_LATEST: dict[str, str] = {}
+"""The digest of each file as it was read last."""
+
+
+def is_program(name: object) -> bool:
+    """Whether a name of an AQM is that of a program."""
+    return isinstance(name, str) and name.startswith(PREFIX)
+
+
+def parts(name: str) -> tuple[str, str]:
+    """The file and the class of a name. Raises ProgramError."""
+    file, _, cls = name.removeprefix(PREFIX).rpartition(":")
+    path = PurePosixPath(file)
+    is_below = bool(file) and not path.is_absolute() and ".." not in path.parts
+    if not is_below or path.suffix != ".py" or not cls.isidentifier():
+        raise ProgramError(f'got "{name}", {EXPECTED}')
+    return file, cls
+
+
+def read_program(name: str, folder: Path) -> str:
+    """Runs the file of a program, which is below a folder, and returns the SHA-256 of its source.
+
+    Raises ProgramError if there is none, or no such class in it.
+    """
+    file, cls = parts(name)
+    path = folder / file
+    try:
+        source = path.read_bytes()
+        text = source.decode()
+        code = compile(text, str(path), "exec")
+    except OSError as error:
+        raise ProgramError(f"{file} cannot be read: {error.strerror}") from None
+    except (SyntaxError, ValueError) as error:
+        raise ProgramError(f"{file} is not Python: {error}") from None
+    found = Source(code, text, hashlib.sha256(source).hexdigest())
+    found.program(file, cls)
+    _SOURCES[file, found.sha256] = found
+    _LATEST[file] = found.sha256
+    return found.sha256
+
+
+def latest(name: str) -> str | None:
+    """The digest of the file of a program as it was read last; None if it was not."""
+    return _LATEST.get(parts(name)[0])
+
+
+def find(name: str, sha256: str) -> Program | None:
+    """A program that was read; None if none has this name and digest."""
+    file, cls = parts(name)
+    source = _SOURCES.get((file, sha256))
+    return None if source is None else source.program(file, cls)
+
+
+def begin(name: str, values: Mapping[str, Any]) -> object:
+    """A new object of a program. The engine calls it for each queue of each replication."""
+    given = dict(values)
+    program = find(name, str(given.pop("sha256", "")))
+    if program is None:
+        raise ProgramError(f"{name}: not read, expected a scenario file beside it")
+    return program.begin(given)
+
+
+def probes_of(made: object) -> list[tuple[str, str]]:
+    """The probes of an object with their units."""
+    program: Program = type(made).__marqueue__  # type: ignore[attr-defined]
+    return list(program.probes.items())
